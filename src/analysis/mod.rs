@@ -18,6 +18,7 @@ mod summary;
 pub use agreement::{Agreement, QuestionAgreement, agreement};
 pub use headline::{headline, row_metrics};
 pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
+pub(crate) use quantity::distinct;
 pub use quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn, metric_of};
 pub use ratings::Estimate;
 pub use summarize::summarize;

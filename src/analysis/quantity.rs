@@ -129,7 +129,7 @@ pub(super) fn has_no_judge(component: &Component) -> bool {
 }
 
 /// Distinct values, in order of first appearance.
-pub(super) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+pub(crate) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     all.for_each(|one| {
         if !found.contains(&one) {

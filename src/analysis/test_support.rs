@@ -7,8 +7,8 @@ use crate::domain::{
 };
 
 pub(crate) fn component(name: &str, kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
-    let reason = value.is_none().then(|| UnscoredReason::new(UnscoredKind::Unreadable, "no JSON object"));
-    Component { weight, value, reason, ..Component::new(name, kind).with_text(&format!("text of {name}")) }
+    let reason = value.is_none().then(|| UnscoredReason::new(UnscoredKind::Unreadable, "no JSON object").into());
+    Component { value, reason, ..Component::new(name, kind).with_text(&format!("text of {name}")).with_weight(weight) }
 }
 
 /// A score whose `value` and `ann_score` follow from its components, as the rubric scorer makes them.

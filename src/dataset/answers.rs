@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, CaseId, Fingerprint, Item, Mode, Prediction, SystemName, TestCase, TextInFile};
+use crate::domain::{Answer, CaseId, Fingerprint, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 
 use super::files::{Kind, system_files};
@@ -146,14 +146,7 @@ fn parse(text: &str, system: SystemName, path: &Path, mode: Mode, before: Option
         if let Some(before) = before {
             // Its JSON is a slice of the file's.
             let within = (line.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
-            answer.left_in = Some(Arc::new(TextInFile {
-                path: Arc::clone(&file),
-                offset: before + within as u64,
-                bytes: line.text.len(),
-                text_bytes: answer.answer_text.len(),
-                blake3: blake3::hash(answer.answer_text.as_bytes()).into(),
-            }));
-            answer.answer_text = "".into();
+            answer.leave_text(&file, before + within as u64, line.text.len());
         }
         let Some(first) = places.get(&answer.case_id).and_then(|place| answers.get_mut(*place)) else {
             places.insert(answer.case_id.clone(), answers.len());

@@ -68,7 +68,8 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
             let answered = candidates.iter().find_map(|case| Some((*case, *answers.get(&case.case_id)?)));
             match (answered, candidates.first()) {
                 (Some((case, answer)), _) => {
-                    paired.push(Item { case: Arc::clone(case), answer: answer.clone() });
+                    let answer = Answer { case_id: case.case_id.clone(), ..answer.clone() };
+                    paired.push(Item { case: Arc::clone(case), answer });
                 }
                 (None, Some(case)) => unanswered.push(case.case_id.clone()),
                 (None, None) => {}

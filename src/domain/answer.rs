@@ -61,6 +61,16 @@ impl Answer {
         }
     }
 
+    /// Leaves the text in the file, where the JSON object of the answer has this place.
+    pub fn leave_text(&mut self, path: &Arc<Path>, offset: u64, bytes: usize) {
+        if let Some(prediction) = &mut self.prediction {
+            Arc::make_mut(prediction).output = None;
+        }
+        let text = std::mem::take(&mut self.answer_text);
+        let (text_bytes, blake3) = (text.len(), blake3::hash(text.as_bytes()).into());
+        self.left_in = Some(Arc::new(TextInFile { path: Arc::clone(path), offset, bytes, text_bytes, blake3 }));
+    }
+
     /// Length of the text in bytes, be it in memory or in its file.
     pub fn text_bytes(&self) -> usize {
         self.left_in.as_ref().map_or(self.answer_text.len(), |place| place.text_bytes)

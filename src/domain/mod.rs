@@ -36,7 +36,7 @@ pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
 pub use reading_graded::{ReferenceScore, merge_as_reference, reference_mean_of_draws, reference_score};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
-pub use score::{Component, ComponentKind, LEXICAL, Score, ScorerId, Unit};
+pub use score::{Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit};
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;
 pub use time_span::TimeSpan;

@@ -1,6 +1,8 @@
 //! The score of one answer.
 
 use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use serde::de::Error;
@@ -102,48 +104,87 @@ impl ComponentKind {
     }
 }
 
-/// One component of a score.
+/// One component of a score. A large run has millions, so that it is kept small.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Component {
-    /// Its name, unique within a score; in files the key of the component.
-    #[serde(skip, default = "no_text")]
-    pub name: Arc<str>,
-    /// What it measures.
-    pub kind: ComponentKind,
-    /// The criterion's text, or the number of snippets.
-    #[serde(default = "no_text", deserialize_with = "shared_text", skip_serializing_if = "str::is_empty")]
-    pub text: Arc<str>,
-    /// Its weight in the score; 0 if the score is not a weighted sum.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub weight: f64,
+    /// What is measured; its fields are read as those of the component.
+    #[serde(flatten)]
+    pub measure: Arc<Measure>,
     /// 0..=1; `None` if it could not be judged. Compat mode may exceed the range.
     pub value: Option<f64>,
     /// Why the value is missing.
     #[serde(default, rename = "unscored", skip_serializing_if = "Option::is_none")]
-    pub reason: Option<UnscoredReason>,
+    pub reason: Option<Box<UnscoredReason>>,
     /// The judge's feedback, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feedback: Option<String>,
+    pub feedback: Option<Arc<String>>,
+}
+
+/// What a component measures: the same in the scores of all systems.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// Its name, unique within a score; in files the key of the component.
+    #[serde(skip)]
+    pub name: String,
+    /// Its kind.
+    pub kind: ComponentKind,
+    /// The criterion's text, or the number of snippets.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Its weight in the score; 0 if the score is not a weighted sum.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub weight: f64,
+}
+
+impl Eq for Measure {}
+
+impl Hash for Measure {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.name, &self.text).hash(state);
+    }
+}
+
+impl Deref for Component {
+    type Target = Measure;
+
+    fn deref(&self) -> &Measure {
+        &self.measure
+    }
+}
+
+impl DerefMut for Component {
+    fn deref_mut(&mut self) -> &mut Measure {
+        Arc::make_mut(&mut self.measure)
+    }
 }
 
 impl Component {
     /// A component without a weight and a value.
     pub fn new(name: &str, kind: ComponentKind) -> Self {
-        Self { name: shared(name), kind, text: no_text(), weight: 0.0, value: None, reason: None, feedback: None }
+        let measure = Measure { name: name.to_owned(), kind, text: String::new(), weight: 0.0 };
+        Self { measure: Arc::new(measure), value: None, reason: None, feedback: None }
     }
 
     /// Sets the text.
     #[must_use]
-    pub fn with_text(self, text: &str) -> Self {
-        Self { text: shared(text), ..self }
+    pub fn with_text(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.text);
+        self
+    }
+
+    /// Sets the weight.
+    #[must_use]
+    pub fn with_weight(mut self, weight: f64) -> Self {
+        self.weight = weight;
+        self
     }
 
     /// Sets the value and feedback, or the reason why the value is missing.
     #[must_use]
     pub fn with(mut self, value: Result<(f64, Option<String>), UnscoredReason>) -> Self {
         match value {
-            Ok((value, feedback)) => (self.value, self.feedback) = (Some(value), feedback),
-            Err(reason) => self.reason = Some(reason),
+            Ok((value, feedback)) => (self.value, self.feedback) = (Some(value), feedback.map(Arc::new)),
+            Err(reason) => self.reason = Some(reason.into()),
         }
         self
     }
@@ -153,30 +194,21 @@ fn is_zero(weight: &f64) -> bool {
     *weight == 0.0
 }
 
-fn no_text() -> Arc<str> {
-    shared("")
-}
-
-fn shared_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
-    Ok(shared(&String::deserialize(deserializer)?))
-}
-
-/// The text, in memory once: names and criteria are the same in the scores of all systems.
-fn shared(text: &str) -> Arc<str> {
-    static TEXTS: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default);
-    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = texts.get(text) {
+/// An equal measure that is in memory already, or this one.
+fn shared(measure: Arc<Measure>) -> Arc<Measure> {
+    static MEASURES: LazyLock<Mutex<HashSet<Arc<Measure>>>> = LazyLock::new(Mutex::default);
+    let mut measures = MEASURES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = measures.get(&measure) {
         return Arc::clone(known);
     }
-    if texts.len() == texts.capacity() {
+    if measures.len() == measures.capacity() {
         // Before the set grows, it drops what no score uses any more.
-        texts.retain(|text| Arc::strong_count(text) > 1);
-        let used = texts.len();
-        texts.reserve(used);
+        measures.retain(|measure| Arc::strong_count(measure) > 1);
+        let used = measures.len();
+        measures.reserve(used);
     }
-    let new: Arc<str> = text.into();
-    texts.insert(Arc::clone(&new));
-    new
+    measures.insert(Arc::clone(&measure));
+    measure
 }
 
 /// The name of a scorer.
@@ -243,7 +275,9 @@ impl<T: Serialize> Serialize for ByName<'_, T> {
 fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Component>, D::Error> {
     let fields = Map::<String, Value>::deserialize(deserializer)?;
     let component = |(name, value): (String, Value)| {
-        Ok(Component { name: shared(&name), ..Component::deserialize(value).map_err(D::Error::custom)? })
+        let mut component = Component::deserialize(value).map_err(D::Error::custom)?;
+        component.name = name;
+        Ok(Component { measure: shared(component.measure), ..component })
     };
     fields.into_iter().map(component).collect()
 }
@@ -268,15 +302,17 @@ impl Score {
     }
 
     /// Adds a reason to every component without a finite value. NaN, which compat mode allows, counts as missing.
+    /// Equal measures of several scores are in memory once.
     #[must_use]
     pub fn with_reasons(mut self) -> Self {
         for component in self.components.iter_mut() {
+            component.measure = shared(Arc::clone(&component.measure));
             if component.value.is_some_and(|value| !value.is_finite()) {
                 let what = "the value is not a finite number";
-                component.reason = Some(UnscoredReason::new(UnscoredKind::Exception, what));
+                component.reason = Some(UnscoredReason::new(UnscoredKind::Exception, what).into());
                 component.value = None;
             } else if component.value.is_none() && component.reason.is_none() {
-                component.reason = Some(UnscoredReason::new(UnscoredKind::NotAsked, "not asked"));
+                component.reason = Some(UnscoredReason::new(UnscoredKind::NotAsked, "not asked").into());
             }
         }
         let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
@@ -355,19 +391,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_in_memory_once_and_only_while_a_component_has_it() {
-        let component = || Component::new("shared", ComponentKind::Property).with_text("say why");
-        let (one, other) = (component(), component());
-        assert!(Arc::ptr_eq(&one.name, &other.name) && Arc::ptr_eq(&one.text, &other.text));
-        let read: Component = serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap();
-        assert!(Arc::ptr_eq(&one.text, &read.text));
-        let unused = Arc::downgrade(&shared("used by no component"));
-        let many: Vec<_> = (0..200_000).map(|number| shared(&number.to_string())).collect();
-        assert!(unused.upgrade().is_none(), "{} texts", many.len());
+    fn a_measure_is_in_memory_once_and_only_while_a_component_has_it() {
+        assert_eq!(size_of::<Component>(), 40);
+        let of = |name: &str, weight| score(vec![component(ComponentKind::Property, weight, None).named(name)], 0.0);
+        let (one, other) = (of("shared", 0.5).with_reasons(), of("shared", 0.5).with_reasons());
+        let read: Score = serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap();
+        let is_same = |other: &Score| Arc::ptr_eq(&one.components[0].measure, &other.components[0].measure);
+        assert!(is_same(&other) && is_same(&read));
+        assert!(!is_same(&of("shared", 0.25).with_reasons()), "its weight differs");
+        let unused = Arc::downgrade(&of("used by no component", 0.5).with_reasons().components[0].measure);
+        let many: Vec<_> = (0..200_000).map(|number| of(&number.to_string(), 0.5).with_reasons()).collect();
+        assert!(unused.upgrade().is_none(), "{} scores", many.len());
+    }
+
+    impl Component {
+        fn named(mut self, name: &str) -> Self {
+            self.name = name.to_owned();
+            self
+        }
     }
 
     fn component(kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
-        Component { weight, value, ..Component::new(kind.as_str(), kind) }
+        Component { value, ..Component::new(kind.as_str(), kind).with_weight(weight) }
     }
 
     fn score(components: Vec<Component>, ann_divisor: f64) -> Score {

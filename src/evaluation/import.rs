@@ -323,7 +323,7 @@ fn set_value(component: &mut Component, value: Option<f64>) -> Option<String> {
         Some(number) => (UnscoredKind::Exception, format!("{number} in the results file")),
         None => (UnscoredKind::NotAsked, "null in the results file".to_owned()),
     };
-    component.reason = Some(UnscoredReason::new(kind, message));
+    component.reason = Some(UnscoredReason::new(kind, message).into());
     value.map(|number| format!("component \"{name}\" is {number}; unscored here"))
 }
 

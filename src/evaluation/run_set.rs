@@ -12,6 +12,7 @@ use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, MetricComparison, Observations, ObservedSystem, RunAnswers, compare,
     observe,
 };
+use crate::dataset::with_text;
 use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
 use crate::text::words::word_count;
@@ -74,24 +75,25 @@ impl RunSet {
     }
 
     /// The scores of these runs, with word counts and missing answers.
-    pub fn observe(&self) -> Observations {
-        let word_counts = |run: &RecordedRun| -> HashMap<_, _> {
+    ///
+    /// # Errors
+    /// When a text cannot be read.
+    pub fn observe(&self) -> Result<Observations> {
+        let word_counts = |run: &RecordedRun| {
             let words = |item: &Item| {
                 let key = (item.answer.system.clone(), item.answer.case_id.clone());
-                (key, word_count(item.answer.own_text()))
+                Ok((key, word_count(with_text(item)?.answer.own_text())))
             };
-            run.items.iter().map(words).collect()
+            run.items.iter().map(words).collect::<Result<HashMap<_, _>>>()
         };
-        let runs = self.runs.iter();
-        let answers = runs.map(|run| RunAnswers {
-            name: &run.name,
-            scored: &run.scored,
-            words: word_counts(run),
-            unanswered: missing_answers(run),
+        let answers = self.runs.iter().map(|run| {
+            let RecordedRun { name, scored, .. } = run;
+            Ok(RunAnswers { name, scored, words: word_counts(run)?, unanswered: missing_answers(run) })
         });
+        let answers = answers.collect::<Result<Vec<_>>>()?;
         let rows: BTreeSet<Option<&str>> = self.runs.iter().map(|run| run.manifest.row()).collect();
         let row = rows.first().copied().flatten().filter(|_| rows.len() == 1);
-        Observations { row: row.map(str::to_owned), ..observe(&answers.collect::<Vec<_>>()) }
+        Ok(Observations { row: row.map(str::to_owned), ..observe(&answers) })
     }
 
     /// The systems of these runs compared by these observations.

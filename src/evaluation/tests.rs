@@ -46,9 +46,9 @@ impl Scorer for Toy {
             let (value, reason) = match &verdicts[*item] {
                 Judged::Verdict(Verdict::Points(points), _) => (Some(points / 10.0), None),
                 Judged::Verdict(..) => (None, None),
-                Judged::Unscored(reason) => (None, Some(reason.clone())),
+                Judged::Unscored(reason) => (None, Some(reason.clone().into())),
             };
-            Component { weight: 1.0, value, reason, ..Component::new(item, ComponentKind::Property) }
+            Component { value, reason, ..Component::new(item, ComponentKind::Property).with_weight(1.0) }
         };
         let components: Vec<_> = wanted.iter().map(component).collect();
         let value = components.iter().map(|component| component.value).sum();
@@ -471,7 +471,7 @@ async fn a_role_without_a_judge_leaves_its_components_unscored_and_makes_no_call
     let planned = plan(&jobs, &mut Seen::default()).await.expect("planned");
     assert!(planned.is_done());
     let reason = planned.scored[0].score.component("a").and_then(|a| a.reason.clone()).expect("a reason");
-    assert_eq!(reason, UnscoredReason::new(UnscoredKind::NoJudge, "no judge has the role rubric"));
+    assert_eq!(*reason, UnscoredReason::new(UnscoredKind::NoJudge, "no judge has the role rubric"));
 }
 
 #[tokio::test(start_paused = true)]

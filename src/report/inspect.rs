@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 use serde_json::{Map, Value, json};
 
+use crate::dataset::with_text;
 use crate::domain::{Answer, CaseId, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{JudgeEntry, Manifest, RecordedRun, RunStatus};
@@ -32,8 +33,9 @@ const KEPT_OF_A_NAME: usize = 40;
 /// # Errors
 /// When a file cannot be written.
 pub fn write_inspect_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
+    let items = run.items.iter().map(with_text).collect::<Result<Vec<_>>>()?;
     let answers: HashMap<(&SystemName, &CaseId), &Answer> =
-        run.items.iter().map(|item| ((&item.answer.system, &item.case.case_id), &item.answer)).collect();
+        items.iter().map(|item| ((&item.answer.system, &item.case.case_id), &item.answer)).collect();
     let systems = run.systems();
     for system in &systems {
         let log = render_inspect_log(run, system, &answers)?;
@@ -230,7 +232,7 @@ fn entry(scored: &ScoredAnswer, value: Value, is_unscored: bool) -> Value {
     let metadata = json!({"score": score, "injection": scored.injection});
     let mut entry = json!({"value": value, "explanation": explanation(score), "metadata": metadata});
     if is_unscored {
-        let reason = score.components.iter().find_map(|component| component.reason.as_ref());
+        let reason = score.components.iter().find_map(|component| component.reason.as_deref());
         entry["reason"] = reason.map_or("scoring_failed", inspect_reason).into();
     }
     entry

@@ -139,7 +139,7 @@ mod tests {
     fn quotes_commas_and_line_breaks_stay_within_their_cell() {
         let mut hostile = component("a", ComponentKind::Property, 0.6, Some(1.0));
         hostile.text = "say \"x\",\nthen".into();
-        hostile.feedback = Some("=HYPERLINK(\"u\")".to_owned());
+        hostile.feedback = Some("=HYPERLINK(\"u\")".to_owned().into());
         let [guarded, unchanged] =
             [CsvText::Guarded, CsvText::Unchanged].map(|texts| lines(vec![hostile.clone()], texts).concat());
         let cells = ",\"say \"\"x\"\",\nthen\",0.6,1.0,,,\"=HYPERLINK(\"\"u\"\")\"\n";

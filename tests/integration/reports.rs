@@ -46,13 +46,8 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
         ann_score: line[5].as_f64(),
         ann_divisor: 0.6,
         components: vec![Component {
-            name: "p0".into(),
-            kind: ComponentKind::Property,
-            text: "".into(),
-            weight: 1.0,
             value: line[4].as_f64(),
-            reason: None,
-            feedback: None,
+            ..Component::new("p0", ComponentKind::Property).with_weight(1.0)
         }],
         notes: Vec::new(),
         claims: Vec::new(),

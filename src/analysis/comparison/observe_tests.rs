@@ -141,7 +141,7 @@ fn citation_f1_is_the_answers_own_and_counts_are_not_better_when_higher() {
 #[test]
 fn a_column_without_a_judge_is_missing_for_the_whole_system() {
     let mut unjudged = of_scorer("entailment", vec![("recall", ComponentKind::Share, None)]);
-    unjudged.components[0].reason = Some(UnscoredReason::new(UnscoredKind::NoJudge, "no judge"));
+    unjudged.components[0].reason = Some(UnscoredReason::new(UnscoredKind::NoJudge, "no judge").into());
     let known = || of_scorer("entailment", vec![("recall", ComponentKind::Share, Some(0.0))]);
     // System a has an answer without claims, which needs no judge.
     let scored = arcs(vec![answer("a", "1", unjudged.clone()), answer("a", "2", known()), answer("b", "1", known())]);

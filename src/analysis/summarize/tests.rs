@@ -238,7 +238,8 @@ fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too()
 #[test]
 fn a_column_that_no_judge_has_the_role_for_is_blank_for_all() {
     let reason = UnscoredReason::new(UnscoredKind::NoJudge, "no judge has the role citation");
-    let unjudged = Component { reason: Some(reason), ..component("citation_recall", ComponentKind::Share, 0.0, None) };
+    let unjudged =
+        Component { reason: Some(reason.into()), ..component("citation_recall", ComponentKind::Share, 0.0, None) };
     // The second answer cites nothing: it needs no judge to have no support.
     let answers = [
         scored("x", "1", "entailment", vec![unjudged]),

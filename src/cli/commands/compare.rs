@@ -18,7 +18,7 @@ use crate::report::ComparisonReport;
 /// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
 pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode> {
     let runs = RunSet::open(&super::runs_of(&args.runs, args.quiet)?, args.anyway)?;
-    let mut observations = runs.observe();
+    let mut observations = runs.observe()?;
     if observations.metrics.is_empty() {
         let fault = InputFault::new(&args.runs[0], "no scores that can be compared").hint("score some answers first");
         return Err(fault.into());

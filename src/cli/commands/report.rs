@@ -23,7 +23,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
     let has_texts = answers <= MOST_ANSWERS_WITH_TEXTS;
     check_output(&args.out, args.overwrite, &set.runs)?;
-    let observations = set.observe();
+    let observations = set.observe()?;
     let comparison = set.compare(&observations, &ComparisonOptions::seeded(args.seed));
     let (mut calls, mut call_count) = (Vec::new(), 0);
     for run in &set.runs {

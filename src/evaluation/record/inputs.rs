@@ -85,7 +85,8 @@ impl Inputs {
         })
     }
 
-    /// Reads the inputs of the run in `dir`; `None` if it was made with `--no-inputs`.
+    /// Reads the inputs of the run in `dir`; `None` if it was made with `--no-inputs`. Texts of answers stay in the file
+    /// until [`with_text`] reads them.
     ///
     /// # Errors
     /// When the file is not as the finished run left it, a line is broken, or an answer has no case.
@@ -93,19 +94,24 @@ impl Inputs {
         let Some(mut lines) = LineReader::of_run(dir, "inputs.jsonl", manifest)? else { return Ok(None) };
         let mut inputs = Self::default();
         let mut cases: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
-        while let Some((_, line)) = lines.read()? {
+        let path: Arc<Path> = dir.join("inputs.jsonl").into();
+        while let Some((position, line)) = lines.read::<InputLine<TestCase, Item>>()? {
             match line {
                 InputLine::Case(case) => {
                     let case: Arc<TestCase> = Arc::new(case);
                     cases.insert(case.case_id.clone(), Arc::clone(&case));
                     inputs.cases.push(case);
                 }
-                InputLine::Answer(item) => {
-                    let Item { answer, .. } = &item;
+                InputLine::Answer(Item { mut answer, .. }) => {
                     let case = cases.get(&answer.case_id).ok_or_else(|| {
                         lines.fault("an answer precedes its case".into()).of_case(answer.case_id.as_str())
                     })?;
-                    inputs.items.push(Item { case: Arc::clone(case), ..item });
+                    answer.case_id = case.case_id.clone();
+                    let output = answer.prediction.as_ref().and_then(|prediction| prediction.output.as_deref());
+                    if output == Some(answer.own_text()) {
+                        answer.leave_text(&path, position.offset, position.length);
+                    }
+                    inputs.items.push(Item { case: Arc::clone(case), answer });
                 }
                 InputLine::Lists { rubric, plain } => (inputs.rubric, inputs.plain) = (rubric, plain),
             }
@@ -129,7 +135,22 @@ mod tests {
 
     /// The inputs of an unfinished run.
     fn read(dir: &Path) -> Inputs {
-        Inputs::load(dir, &Manifest::default()).expect("read").expect("there")
+        let inputs = Inputs::load(dir, &Manifest::default()).expect("read").expect("there");
+        Inputs { items: inputs.items.iter().map(|item| with_text(item).expect("a text")).collect(), ..inputs }
+    }
+
+    #[test]
+    fn a_text_that_is_the_output_of_its_prediction_stays_in_the_file() {
+        let case = case(0);
+        let prediction = Prediction { output: Some("own".into()), ..Prediction::default() };
+        let answer = Answer::new("s".into(), case.case_id.clone(), "own\nReferences:\n");
+        let answer = Answer { own_bytes: Some(3), prediction: Some(Arc::new(prediction)), ..answer };
+        let items = vec![Item { case, answer }];
+        let dir = tempfile::tempdir().expect("a directory");
+        Inputs::new(items.clone()).write(&dir.path().join("inputs.jsonl")).expect("written");
+        let read_lazily = Inputs::load(dir.path(), &Manifest::default()).expect("read").expect("there");
+        assert_eq!(&*read_lazily.items[0].answer.answer_text, "");
+        assert_eq!(read(dir.path()).items, items);
     }
 
     #[test]

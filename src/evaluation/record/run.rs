@@ -7,6 +7,8 @@ use std::sync::Arc;
 use super::inputs::Inputs;
 use super::lines::LineReader;
 use super::manifest::{IMPORTED, Manifest, RunStatus};
+use crate::analysis::distinct;
+use crate::dataset::with_text;
 use crate::domain::{
     CaseId, Component, Item, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
 };
@@ -44,16 +46,6 @@ impl RecordedRun {
     }
 }
 
-fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    let mut distinct: Vec<T> = Vec::new();
-    for one in all {
-        if !distinct.contains(&one) {
-            distinct.push(one);
-        }
-    }
-    distinct
-}
-
 const RESUME: &str = "run score once more to finish the run, its replies are kept";
 
 /// Reads a run directory: manifest, inputs (if recorded) and scores.
@@ -78,7 +70,7 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
             .into());
     }
     if !is_finished && !inputs.items.is_empty() {
-        scored = with_missing_answers(&manifest, &inputs, &scored);
+        scored = with_missing_answers(&manifest, &inputs, &scored)?;
     }
     let name = manifest.run_name(dir);
     Ok(RecordedRun { path: dir.to_path_buf(), name, manifest, items: inputs.items, scored })
@@ -112,7 +104,11 @@ const NOT_REACHED: &str = "the run did not get to it";
 ///
 /// The components of a rubric score come from the case, those of other scorers from the scores of other answers.
 /// Nothing is added for a scorer without any score.
-fn with_missing_answers(manifest: &Manifest, inputs: &Inputs, scored: &[Arc<ScoredAnswer>]) -> Vec<Arc<ScoredAnswer>> {
+fn with_missing_answers(
+    manifest: &Manifest,
+    inputs: &Inputs,
+    scored: &[Arc<ScoredAnswer>],
+) -> Result<Vec<Arc<ScoredAnswer>>> {
     let key = |answer: &ScoredAnswer| (answer.score.scorer, answer.system.clone(), answer.case.case_id.clone());
     let mut recorded: HashMap<(&str, SystemName, CaseId), &Arc<ScoredAnswer>> =
         scored.iter().map(|answer| (key(answer), answer)).collect();
@@ -125,11 +121,14 @@ fn with_missing_answers(manifest: &Manifest, inputs: &Inputs, scored: &[Arc<Scor
         for item in items {
             let found = recorded.remove(&(scorer, item.answer.system.clone(), item.case.case_id.clone()));
             let score = || rubric.map_or_else(|| template.clone(), |rubric| Some(rubric.unjudged(&item.case)));
-            entries.extend(found.map(Arc::clone).or_else(|| Some(Arc::new(unscored_entry(item, score()?)))));
+            entries.extend(match found {
+                Some(found) => Some(Arc::clone(found)),
+                None => score().map(|score| unscored_entry(item, score)).transpose()?.map(Arc::new),
+            });
         }
     }
     entries.extend(scored.iter().filter(|answer| recorded.contains_key(&key(answer))).map(Arc::clone));
-    entries
+    Ok(entries)
 }
 
 fn rubric_of(manifest: &Manifest) -> RubricScorer {
@@ -150,16 +149,16 @@ fn score_template<'a>(mut scores: impl Iterator<Item = &'a Score>) -> Option<Sco
 }
 
 /// An unscored entry for this answer, with the components of `score`.
-fn unscored_entry(item: &Item, score: Score) -> ScoredAnswer {
+fn unscored_entry(item: &Item, score: Score) -> Result<ScoredAnswer> {
     let without_value = |component: Component| Component {
         value: None,
-        reason: Some(UnscoredReason::new(UnscoredKind::NotAsked, NOT_REACHED)),
+        reason: Some(UnscoredReason::new(UnscoredKind::NotAsked, NOT_REACHED).into()),
         feedback: None,
         ..component
     };
     let components = score.components.into_iter().map(without_value).collect();
     let score = Score { value: None, ann_score: None, components, claims: Vec::new(), ..score };
     let mut answer = ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score);
-    answer.injection = injection::signs(&item.answer.answer_text);
-    answer
+    answer.injection = injection::signs(&with_text(item)?.answer.answer_text);
+    Ok(answer)
 }

@@ -190,13 +190,10 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
 /// An answer to case `c` with two components; the scorer's name decides the names of the sums.
 fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -> ScoredAnswer {
     let component = |name: &str, value: Option<f64>| Component {
-        name: name.into(),
-        kind,
-        text: "what".into(),
-        weight: if kind.is_weighted() { 0.5 } else { 0.0 },
         value,
-        reason: value.is_none().then(|| UnscoredReason::new(UnscoredKind::Cut, "cut at 5 tokens")),
-        feedback: value.map(|_| "good".to_owned()),
+        reason: value.is_none().then(|| UnscoredReason::new(UnscoredKind::Cut, "cut at 5 tokens").into()),
+        feedback: value.map(|_| Arc::new("good".to_owned())),
+        ..Component::new(name, kind).with_text("what").with_weight(if kind.is_weighted() { 0.5 } else { 0.0 })
     };
     let components = vec![component("b", values[0]), component("a", values[1])];
     let total = components.iter().map(|part| Some(part.value? * 0.5)).sum::<Option<f64>>();

@@ -10,6 +10,7 @@ use super::citations::citations;
 use super::safety::embedded;
 use crate::analysis::ASPECT_MEAN;
 use crate::analysis::comparison::Observation;
+use crate::dataset::with_text;
 use crate::domain::{Answer, CaseId, Score, ScoredAnswer, SystemName, Unit};
 use crate::error::Result;
 use crate::evaluation::CallRecord;
@@ -83,7 +84,7 @@ pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
         for item in run.items.iter().filter(|_| report.with_answers) {
             let answer = &item.answer;
             let entry = entries.entry((at, &answer.system, &answer.case_id)).or_default();
-            entry.answer = answer_entry(answer, base);
+            entry.answer = answer_entry(&with_text(item)?.answer, base);
         }
         for call in report.calls.get(at).into_iter().flatten() {
             let entry = entries.entry((at, &call.system, &call.case_id)).or_default();

@@ -40,13 +40,10 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
 
 fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<ScoredAnswer> {
     let component = Component {
-        name: "p0".into(),
-        kind: ComponentKind::Property,
-        text: text.into(),
-        weight: 1.0,
         value,
-        reason: value.is_none().then(|| UnscoredReason::new(UnscoredKind::Unreadable, text)),
-        feedback: Some(text.to_owned()),
+        reason: value.is_none().then(|| UnscoredReason::new(UnscoredKind::Unreadable, text).into()),
+        feedback: Some(text.to_owned().into()),
+        ..Component::new("p0", ComponentKind::Property).with_text(text).with_weight(1.0)
     };
     Arc::new(ScoredAnswer {
         system: SystemName::from(system),
@@ -179,7 +176,8 @@ fn a_score_of_aspects_is_a_grade_and_every_other_one_a_share() {
     let with_kinds = |scorer: &'static str, kinds: &[ComponentKind]| {
         let mut answer = (*scored("a", "c0", Some(0.5), "t")).clone();
         let part = answer.score.components[0].clone();
-        answer.score.components = kinds.iter().map(|kind| Component { kind: *kind, ..part.clone() }).collect();
+        answer.score.components = vec![part; kinds.len()];
+        answer.score.components.iter_mut().zip(kinds).for_each(|(component, kind)| component.kind = *kind);
         answer.score.scorer = scorer;
         Arc::new(answer)
     };

@@ -177,7 +177,7 @@ fn what_could_not_be_judged_is_null_with_its_bounds_never_0() {
     assert_eq!((values(&score), score.value), ([None; 3], None));
     let reason = score.component("citation_recall").unwrap().reason.clone().unwrap();
     assert_eq!(
-        reason,
+        *reason,
         UnscoredReason::new(
             UnscoredKind::Cut,
             "1 of 2 claims unscored (between 0.500 and 1.000): reply cut at 10 tokens"

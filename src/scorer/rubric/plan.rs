@@ -134,7 +134,7 @@ impl Plan {
         };
         // The reference recognizes static components by name, so a property called `length` counts as one.
         let kind = ComponentKind::ALL_STATIC.into_iter().find(|kind| kind.as_str() == name).unwrap_or(kind);
-        let component = Component { weight, ..Component::new(name, kind).with_text(text) };
+        let component = Component::new(name, kind).with_text(text).with_weight(weight);
         let item = match source {
             Source::Excerpts => "citations".to_owned(),
             _ if self.parts.iter().any(|earlier| &*earlier.component.name == name) => {
