@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName};
-use crate::stats::{kendall_tau_b, mean, pearson};
+use crate::stats::{Correlation, mean};
 
 /// Agreement over the questions with two annotations.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -86,8 +86,8 @@ fn compared((question, cases): &Question<'_>, mode: Mode) -> QuestionAgreement {
     QuestionAgreement {
         question: (*question).to_owned(),
         systems: x.len(),
-        kendall_tau_b: kendall_tau_b(&x, &y).map(shown),
-        pearson: pearson(&x, &y).map(shown),
+        kendall_tau_b: Correlation::KendallTauB.of(&x, &y).map(shown),
+        pearson: Correlation::Pearson.of(&x, &y).map(shown),
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn secret(environment: &Environment, name: &str, is_header: bool) -> 
     let value = environment.get(name).filter(|_| is_variable(name)).map(str::trim);
     if value.is_some_and(|value| !value.chars().all(|c| c.is_ascii_graphic() || (is_header && c == ' '))) {
         return Err(Error::Settings(format!(
-            "environment variable {name}: it holds a blank, a line break or a character that no key has; export the \
+            "environment variable {name}: it has a space, a line break or a character that no key has; export the \
              bare key"
         )));
     }

@@ -120,7 +120,7 @@ impl AskedQuestions {
                 *is_answered = system.answers.iter().any(|answer| asked.cases.contains(&answer.case_id));
             }
         } else {
-            let what = "answers of {case_id, answer_text} do not say their question";
+            let what = "answers of {case_id, answer_text} have no question";
             let hint = "give predictions: {\"input\": .., \"output\": .., \"ctxs\": [..]}";
             return Err(InputFault::new(&system.path, what).hint(hint).into());
         }
@@ -176,8 +176,8 @@ impl AskedQuestions {
             Mode::Default => ("the first counts, these are not scored", "they are not scored"),
             Mode::Compat => ("they count as in the reference", "they count as in the reference"),
         };
-        let twice = odd(&again, format!("predictions answer a question more often than {of} asks it"), twice);
-        let strange = odd(&unasked, format!("predictions to questions that {of} does not ask"), strange);
+        let twice = odd(&again, format!("predictions repeat a question more often than {of} does"), twice);
+        let strange = odd(&unasked, format!("predictions for questions that are not in {of}"), strange);
         twice.into_iter().chain(strange).collect()
     }
 }

@@ -108,7 +108,10 @@ pub fn references_block(prediction: &Prediction, base: IndexBase, mode: Mode) ->
     for (order, place) in prediction.cited_sources(base).into_iter().enumerate() {
         let Some(source) = prediction.sources.get(place) else { continue };
         let (number, title, text) = match mode {
-            Mode::Default => (base.number_of(place), text_of(&source.title), text_of(&source.text)),
+            Mode::Default => {
+                let text = |text: &Option<String>| text.clone().unwrap_or_default();
+                (base.number_of(place), text(&source.title), text(&source.text))
+            }
             Mode::Compat => {
                 let (title, text) = reference_title_and_text(source)?;
                 (order, title, text)
@@ -117,10 +120,6 @@ pub fn references_block(prediction: &Prediction, base: IndexBase, mode: Mode) ->
         block.push_str(&format!("[{number}] {title} {text}\n\n"));
     }
     Ok(block)
-}
-
-fn text_of(text: &Option<String>) -> String {
-    text.clone().unwrap_or_default()
 }
 
 fn reference_title_and_text(source: &Source) -> Result<(String, String), &'static str> {

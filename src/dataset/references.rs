@@ -157,7 +157,7 @@ impl References {
             let hint = "give each reference its own input, or as many references as answers in the same order";
             return Err(InputFault::new(&system.path, what).hint(hint).into());
         }
-        let how = "by position, as not every reference has an input of its own that is asked";
+        let how = "by position, because not every reference has its own input that is asked";
         Ok((self.answers.iter().map(|(_, answer)| answer.clone()).collect(), how))
     }
 }

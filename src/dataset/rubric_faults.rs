@@ -47,10 +47,12 @@ fn name_faults(criteria: &[Criterion], faults: &mut Vec<String>) {
             continue;
         }
         if ComponentKind::ALL_STATIC.iter().any(|kind| kind.as_str() == name) {
-            faults.push(format!("property name {name:?} is that of a component every rubric has; rename the property"));
+            faults.push(format!(
+                "property name {name:?} is reserved for a component of every rubric; rename the property"
+            ));
         }
         if let Some(other) = of_snippets.get(name) {
-            let what = format!("property name {name:?} is that of the evidence of property {other:?}");
+            let what = format!("property name {name:?} is also the name of the evidence of property {other:?}");
             faults.push(format!("{what}; rename one of the two"));
         }
     }
@@ -123,11 +125,11 @@ mod tests {
     fn names_of_other_components_collide() {
         assert_eq!(
             faults(vec![criterion("length", "x", 0.6, &[])]),
-            ["property name \"length\" is that of a component every rubric has"]
+            ["property name \"length\" is reserved for a component of every rubric"]
         );
         assert_eq!(
             faults(vec![criterion("a", "x", 0.3, &["s"]), criterion("a_evidence", "x", 0.3, &[])]),
-            ["property name \"a_evidence\" is that of the evidence of property \"a\""]
+            ["property name \"a_evidence\" is also the name of the evidence of property \"a\""]
         );
         // Without snippets `a` has no such component, and without a text nor has `length`: nothing collides.
         assert!(faults(vec![criterion("length", "", 0.6, &["s"])]).is_empty());

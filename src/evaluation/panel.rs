@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::{GradeMerge, Role};
 use crate::judge::Judge;
-use crate::judge::planner::{NoReplies, ReplySource};
+use crate::judge::planner::ReplySource;
 use crate::judge::render::Renderer;
 
 /// One judge of a panel, with its settings.
@@ -37,7 +37,7 @@ impl Member {
         Self {
             judge,
             renderer: None,
-            source: Arc::new(NoReplies),
+            source: Arc::new(Vec::<Arc<dyn ReplySource>>::new()),
             in_flight: None,
             judge_id: judge_id.into(),
             samples: 1,

@@ -165,7 +165,7 @@ impl<T> ClaimFile<T> {
         let id = |at: usize| (self.lines.get(at).map(|line| &line.id), claims.lines.get(at).map(|line| &line.id));
         let at = (0..most).find(|at| id(*at).0 != id(*at).1)?;
         let wanted = claims.lines.get(at).map_or("no further claim".to_owned(), |claim| format!("claim {}", claim.id));
-        let wanted = format!("{} has {wanted} in this place", claims.path.display());
+        let wanted = format!("{} has {wanted} here", claims.path.display());
         let fault = match self.lines.get(at) {
             Some(line) => self.fault(line, wanted),
             None => InputFault::new(&self.path, format!("the file ends after {at} lines, but {wanted}")),
@@ -208,7 +208,7 @@ impl<T> ClaimFile<T> {
         let none_joins = !faults.is_empty() && faults.len() == self.lines.len();
         faults.retain(|fault| fault.hint == QUOTED);
         if none_joins && faults.is_empty() {
-            let what = format!("none of its {} is in the gold", counted(self.lines.len(), "claim"));
+            let what = format!("none of its {} is in the gold file", counted(self.lines.len(), "claim"));
             faults.push(InputFault::new(&self.path, what).hint("check --gold and the ids"));
         }
         no_faults(faults)

@@ -99,7 +99,7 @@ impl FeverOptions {
         };
         let compat = if self.compat { ", numbers of the reference script" } else { "" };
         let title = format!("FEVER, {counted}{compat}");
-        let mut board = Leaderboard { title, decimals: Some(4), systems: Vec::new(), notes: Vec::new() };
+        let mut board = Leaderboard::new(title, Some(4), Vec::new());
         let scored = all(self.predictions.iter().map(|path| self.score(path, gold.as_ref())))?;
         for ((system, team), scored) in owners.into_iter().zip(scored) {
             board.add(system, team, scored);

@@ -208,7 +208,7 @@ pub fn join<'a>(
     }
     let own_gold = if gold.is_some() { own_gold } else { 0 };
     joined.notes = count_notes([
-        (joined.unknown, "prediction", "for claims that are not in the gold: left out"),
+        (joined.unknown, "prediction", "for claims that are not in the gold file: left out"),
         (joined.missing.len(), "claim", "without a prediction: they count as wrong"),
         (own_gold, "prediction", "with gold of their own, which is used instead of the gold file"),
     ]);

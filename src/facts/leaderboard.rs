@@ -9,6 +9,8 @@ use crate::stats::Interval;
 /// Systems and their measures, best first.
 #[derive(Debug, Clone, Serialize)]
 pub struct Leaderboard {
+    /// Version of this form: 1.
+    pub schema_version: u32,
     /// Title.
     pub title: String,
     /// Decimals of the measures as published by the task; `None` shows %.
@@ -61,6 +63,10 @@ pub(super) struct Scored {
 }
 
 impl Leaderboard {
+    pub(super) fn new(title: String, decimals: Option<usize>, notes: Vec<Note>) -> Self {
+        Self { schema_version: 1, title, decimals, systems: Vec::new(), notes }
+    }
+
     /// Adds a system without a rank.
     pub(super) fn add(&mut self, system: String, team: String, scored: Scored) {
         let notes = scored.notes.into_iter();
@@ -133,7 +139,7 @@ mod tests {
 
     #[test]
     fn ties_share_a_rank_and_the_next_measure_decides_first() {
-        let mut board = Leaderboard { title: String::new(), decimals: None, systems: Vec::new(), notes: Vec::new() };
+        let mut board = Leaderboard::new(String::new(), None, Vec::new());
         let systems = [("last", 0.1, 0.9), ("tied", 0.500_01, 0.2), ("best", 0.5, 0.3), ("also", 0.5, 0.2)];
         for (system, first, second) in systems {
             let metrics = [("a", first), ("b", second)]

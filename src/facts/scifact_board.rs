@@ -109,12 +109,8 @@ impl ScifactFiles {
         let BcaOptions { level, resamples, seed } = BcaOptions::seeded(self.seed);
         let n = counted(claims.lines.len(), "claim");
         let how = format!("{:.0}% intervals: BCa bootstrap over the claims, {resamples} resamples", 100.0 * level);
-        let mut board = Leaderboard {
-            title: format!("SciFact {title}{compat}"),
-            decimals: None,
-            systems: Vec::new(),
-            notes: vec![Note::warning(format!("n = {n}; {how}, seed {seed}."))],
-        };
+        let note = Note::warning(format!("n = {n}; {how}, seed {seed}."));
+        let mut board = Leaderboard::new(format!("SciFact {title}{compat}"), None, vec![note]);
         let scored = all(files.iter().map(|file| score(&claims, file)))?;
         for ((system, file), mut scored) in system_names(&self.predictions).into_iter().zip(&files).zip(scored) {
             let (unpredicted, unknown) = (claims.not_in(file), file.not_in(&claims));
@@ -122,7 +118,7 @@ impl ScifactFiles {
             scored.details["claims_unpredicted"] = unpredicted.into();
             scored.details["predictions_unknown"] = unknown.into();
             let missing = format!("without a prediction: {missing}");
-            let unknown = (unknown, "prediction", "for claims that are not in the gold: they count nowhere");
+            let unknown = (unknown, "prediction", "for claims that are not in the gold file: they count nowhere");
             scored.notes.splice(0..0, count_notes([(unpredicted, "claim", &missing), unknown]));
             board.add(system, String::new(), scored);
         }

@@ -91,7 +91,7 @@ pub fn score_retrieval(
         return Ok(pairs.into_iter().map(|(claim, line)| hits(claim, line)).collect());
     }
     if predictions.lines.is_empty() {
-        return Err(refused(InputFault::new(&predictions.path, "nothing is predicted")));
+        return Err(refused(InputFault::new(&predictions.path, "there are no predictions")));
     }
     let by_claim = claims.by_claim();
     let of_line = |line: &ClaimLine<Retrieved>| match by_claim.get(&line.id) {
@@ -174,7 +174,7 @@ pub fn score_labels(
     let counts: Vec<LabelCounts> =
         lines.map(|(claim, line)| label_counts(claim, line, &keep, has_gold_input)).collect();
     if mode == Mode::Compat && counts.iter().all(|counts| counts[..9].iter().sum::<f64>() == 0.0) {
-        return Err(refused(InputFault::new(&predictions.path, "nothing is predicted")));
+        return Err(refused(InputFault::new(&predictions.path, "there are no predictions")));
     }
     Ok(counts)
 }

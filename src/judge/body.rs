@@ -39,8 +39,6 @@ pub struct RequestOptions {
     pub temperature: Option<f64>,
     /// Share of the probability that is sampled from, above 0 and at most 1; `None` sends none.
     pub top_p: Option<f64>,
-    /// Texts that end a reply.
-    pub stop: Vec<String>,
     /// How many alternatives of each token come back with their probabilities; `None` asks for none.
     pub logprobs: Option<u32>,
     /// Base seed; `None` sends none. Sample d and attempt a send `seed + 1000 d + a`.
@@ -71,7 +69,6 @@ impl RequestOptions {
             model,
             temperature: Some(0.0),
             top_p: None,
-            stop: Vec::new(),
             logprobs: None,
             seed: None,
             json_mode: true,
@@ -83,8 +80,8 @@ impl RequestOptions {
 
     /// The body and the fingerprint of one call.
     ///
-    /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed, stop,
-    /// stream, `logprobs`, `top_logprobs`. Raw completions: model, prompt, temperature, `top_p`, `max_tokens`, seed, stop,
+    /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed,
+    /// stream, `logprobs`, `top_logprobs`. Raw completions: model, prompt, temperature, `top_p`, `max_tokens`, seed,
     /// stream, `logprobs`. Then the extra ones sorted by name (at every depth).
     pub fn render(&self, kind: CallKind, messages: Messages, draw: u32, attempt: u32) -> Rendered {
         let is_raw = self.endpoint.is_raw();
@@ -96,7 +93,7 @@ impl RequestOptions {
         let json_mode = !is_raw && self.json_mode && is_json(kind);
         // Two zeros are one temperature.
         let temperature = self.temperature.map(|temperature| temperature + 0.0);
-        let sampling = json!([temperature, self.top_p, limit, json_mode, self.seed, self.stop, self.logprobs]);
+        let sampling = json!([temperature, self.top_p, limit, json_mode, self.seed, [], self.logprobs]);
         let texts: Vec<&str> = match &raw {
             Some(prompt) => vec![prompt],
             None => messages.system.as_deref().into_iter().chain([messages.user.as_str()]).collect(),
@@ -122,7 +119,6 @@ impl RequestOptions {
             (limit_field, json!(limit)),
             ("response_format", if json_mode { json!({"type": "json_object"}) } else { Value::Null }),
             ("seed", json!(seed)),
-            ("stop", if self.stop.is_empty() { Value::Null } else { json!(self.stop) }),
             ("stream", json!(false)),
             ("logprobs", if is_raw { json!(self.logprobs) } else { json!(self.logprobs.map(|_| true)) }),
             ("top_logprobs", if is_raw { Value::Null } else { json!(self.logprobs) }),

@@ -21,7 +21,7 @@ use super::layers::retrying::{RetryPolicy, Retrying};
 use super::lexical::Lexical;
 use super::meters::Meters;
 use super::options::{CacheOptions, JudgeOptions, LimitOptions};
-use super::planner::{NoReplies, Recalling, ReplySource};
+use super::planner::{Recalling, ReplySource};
 use super::render::Renderer;
 use super::servers::{Fleet, Servers};
 use super::{Judge, JudgeRequest, Notify};
@@ -255,18 +255,20 @@ impl IdentifiedJudge {
     /// # Errors
     /// When no HTTP client can be set up; when texts are to be cut to a context of unknown length.
     pub fn build(&self, shared: &Shared, price: Option<Price>) -> Result<BuiltJudge> {
-        let recorded = || shared.recorded.clone().unwrap_or_else(|| Arc::new(NoReplies));
+        let recorded: Vec<Arc<dyn ReplySource>> = shared.recorded.iter().cloned().collect();
         let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match self {
-            Self::Lexical => (Arc::new(Lexical::new(&shared.corpus)), Arc::new(NoReplies)),
-            Self::Own { judge, .. } => (Arc::new(Recalling::new(recorded(), Arc::clone(judge))), recorded()),
-            Self::Server(server) => return server.build(shared, price, recorded()),
+            Self::Lexical => (Arc::new(Lexical::new(&shared.corpus)), Arc::new(Vec::<Arc<dyn ReplySource>>::new())),
+            Self::Own { judge, .. } => {
+                (Arc::new(Recalling::new(Arc::new(recorded.clone()), Arc::clone(judge))), Arc::new(recorded))
+            }
+            Self::Server(server) => return server.build(shared, price, recorded),
         };
         Ok(BuiltJudge { judge, source, renderer: None, fleet: None })
     }
 }
 
 impl ServedModel {
-    fn build(&self, shared: &Shared, price: Option<Price>, recorded: Arc<dyn ReplySource>) -> Result<BuiltJudge> {
+    fn build(&self, shared: &Shared, price: Option<Price>, recorded: Vec<Arc<dyn ReplySource>>) -> Result<BuiltJudge> {
         let (model, meters) = (&self.request.model, || Arc::clone(&shared.meters));
         let capacity = self.servers.capacity();
         if shared.truncate && capacity.is_none() {
@@ -283,7 +285,7 @@ impl ServedModel {
             meters(),
         );
         let cache = self.cache.clone().map(|cache| Arc::new(cache) as Arc<dyn ReplySource>);
-        let source: Vec<_> = [Arc::clone(&recorded)].into_iter().chain(cache).collect();
+        let source: Vec<_> = recorded.iter().cloned().chain(cache).collect();
         let collapsing: Arc<dyn Judge> = match &self.cache {
             Some(cache) => {
                 let cached = Cached::new(asking, cache.clone(), self.request.judge_id.as_str(), meters());
@@ -291,7 +293,7 @@ impl ServedModel {
             }
             None => Arc::new(Collapsing::new(asking)),
         };
-        let (judge, source) = (Arc::new(Recalling::new(recorded, collapsing)), Arc::new(source));
+        let (judge, source) = (Arc::new(Recalling::new(Arc::new(recorded), collapsing)), Arc::new(source));
         let room = capacity.filter(|_| shared.truncate);
         let renderer = Arc::new(Renderer::new(Arc::clone(&self.prompts), &self.request, room));
         Ok(BuiltJudge { judge, source, renderer: Some(renderer), fleet: Some(fleet) })

@@ -21,6 +21,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::prompt::Messages;
+use crate::prompt::delimiters::with_look_alikes;
 
 /// How the turns of a chat are marked in a raw prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
@@ -88,19 +89,7 @@ fn without_marks(text: &str) -> Cow<'_, str> {
         let rest = &text.as_bytes()[at..];
         MARKS.iter().any(|mark| rest.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark.as_bytes())))
     };
-    let mut found = text.match_indices(['[', '<']).filter(|(at, _)| is_mark(*at)).peekable();
-    if found.peek().is_none() {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut done = 0;
-    for (at, bracket) in found {
-        out.push_str(&text[done..at]);
-        out.push(if bracket == "[" { '\u{27e6}' } else { '\u{2039}' });
-        done = at + bracket.len();
-    }
-    out.push_str(&text[done..]);
-    Cow::Owned(out)
+    with_look_alikes(text, text.match_indices(['[', '<']).map(|(at, _)| at).filter(|at| is_mark(*at)))
 }
 
 #[cfg(test)]

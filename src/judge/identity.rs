@@ -209,7 +209,7 @@ pub async fn wait_for_server(
         }
         let Some(left) = limit.checked_sub(elapsed).filter(|left| !left.is_zero()) else {
             let waited = limit.as_secs();
-            let hint = "look at its log, or give it more time with --wait-server";
+            let hint = "check its log, or wait longer with --wait-server";
             return Err(Error::JudgeUnavailable(format!(
                 "no judge answers at {url} after {waited} s ({state}); {hint}"
             )));

@@ -1,4 +1,4 @@
-//! Replies that are already paid: planning uses nothing else, and a resumed run uses them first.
+//! Replies of earlier calls: planning uses nothing else, and a resumed run uses them first.
 
 use std::sync::Arc;
 
@@ -6,43 +6,33 @@ use super::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 use crate::domain::JudgeReply;
 use crate::error::Result;
 
-/// Somewhere replies are kept: the cache, or the record of an earlier run.
+/// Stored replies: the cache, or the record of an earlier run.
 pub trait ReplySource: Send + Sync {
-    /// The reply to this request, if it is kept.
+    /// The reply to this request, if there is one.
     ///
     /// # Errors
-    /// When the place cannot be read.
+    /// When the replies cannot be read.
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>>;
 }
 
-/// The first of several places that has the reply.
+/// The first of several sources that has the reply; none of an empty list.
 impl ReplySource for Vec<Arc<dyn ReplySource>> {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
         self.iter().find_map(|source| source.find(request).transpose()).transpose()
     }
 }
 
-/// Has no reply.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoReplies;
-
-impl ReplySource for NoReplies {
-    fn find(&self, _request: &JudgeRequest) -> Result<Option<JudgeReply>> {
-        Ok(None)
-    }
-}
-
-/// What that source has of the reply, as a cached one.
+/// The reply to this request in that source, flagged as cached.
 ///
 /// # Errors
-/// [`AskError::Fatal`] when the place cannot be read.
+/// [`AskError::Fatal`] when the source cannot be read.
 pub fn recall(source: &dyn ReplySource, request: &JudgeRequest) -> Result<Option<Outcome>, AskError> {
     let reply = source.find(request).map_err(AskError::Fatal)?;
     Ok(reply.map(|reply| Outcome::Reply(JudgeReply { cached: true, ..reply })))
 }
 
-/// Takes from a [`ReplySource`] what it holds, and asks the inner judge for the rest: a run is resumed so from its own
-/// record, whether its cache is there or not.
+/// Answers from a [`ReplySource`] and asks the inner judge for the rest. A run is resumed from its own record this way,
+/// with or without its cache.
 pub struct Recalling<J> {
     source: Arc<dyn ReplySource>,
     inner: J,
@@ -94,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn recalling_asks_only_for_what_is_not_kept() {
+    async fn recalling_asks_only_for_missing_replies() {
         struct Defers;
         impl Judge for Defers {
             fn ask<'a>(&'a self, _: &'a JudgeRequest) -> AskFuture<'a> {

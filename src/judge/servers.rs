@@ -134,17 +134,12 @@ impl Servers {
                 is_known: server.report.is_ok(),
             });
             let judge = RateLimited::new(IdentityChecked::new(chat, expected), limits, Arc::clone(meters));
-            Ok(Replica { name: server.endpoint.masked_url(), concurrency: limits.concurrency.get(), judge })
+            let unreachable =
+                server.report.as_ref().err().filter(|_| self.offline().is_none()).map(ToString::to_string);
+            let (name, concurrency) = (server.endpoint.masked_url(), limits.concurrency.get());
+            Ok(Replica { name, concurrency, judge, unreachable })
         };
-        let mut pool = Pool::new(self.each.iter().map(replica).collect::<Result<_>>()?)?;
-        if self.offline().is_none() {
-            for (index, server) in self.each.iter().enumerate() {
-                if let Err(error) = &server.report {
-                    pool = pool.without(index, &error.to_string());
-                }
-            }
-        }
-        Ok(pool)
+        Pool::new(self.each.iter().map(replica).collect::<Result<_>>()?)
     }
 
     fn note_absent(&self, notify: &Notify) {
@@ -154,7 +149,7 @@ impl Servers {
         }
         for server in &self.each {
             if let Err(error) = &server.report {
-                let what = "the others take its answers until it reports that it serves the same model";
+                let what = "the other servers take its answers until it reports the same model";
                 notify(Severity::Warning, &format!("{} is left out ({error}); {what}", server.endpoint.masked_url()));
             }
         }
@@ -217,7 +212,7 @@ fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerRep
             && report.identity.says_less_than(before)
         {
             return Err(Error::JudgeUnavailable(format!(
-                "the server says less of what it serves than at the last run ({}); try again, or give the model a fixed \
+                "the server reports less about its model than at the last run ({}); try again, or give the model a fixed \
                  name in the cache with --cache-id NAME",
                 judge_id(model, None, before)
             )));
@@ -229,8 +224,8 @@ fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerRep
     {
         let [before, now] = [before, identity].map(|identity| judge_id(model, None, identity));
         let used = match &judge.cache_id {
-            Some(id) => format!("its replies count as those of cache id {id:?} all the same"),
-            None => "replies kept from the model before are not used".to_owned(),
+            Some(id) => format!("its replies still count as those of --cache-id {id:?}"),
+            None => "cached replies of the earlier model are not used".to_owned(),
         };
         if before != now {
             let line = format!("{model} is another model than at the last run: before {before}, now {now}; {used}");

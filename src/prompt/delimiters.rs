@@ -71,9 +71,14 @@ fn fold(c: char) -> char {
 
 /// Neutralizes the text for a family: replaces the opening bracket of every tag-like string; borrowed if there is none.
 pub fn neutralize(text: &str, family: PromptFamily) -> Cow<'_, str> {
+    with_look_alikes(text, forgeries(text, family).map(|(start, _)| start))
+}
+
+/// The text with the brackets at these positions replaced by look-alikes; borrowed if there is none.
+pub(crate) fn with_look_alikes(text: &str, brackets: impl Iterator<Item = usize>) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
-    for (start, _) in forgeries(text, family) {
+    for start in brackets {
         let bracket = text[start..].chars().next().unwrap_or_default();
         out.push_str(&text[done..start]);
         out.push(if fold(bracket) == '[' { '\u{27e6}' } else { '\u{2039}' });

@@ -61,7 +61,7 @@ impl PromptSet {
     pub fn load(dir: &Path) -> Result<Self> {
         let manifest_path = dir.join(MANIFEST);
         if !manifest_path.is_file() {
-            return Err(InputFault::new(dir, format!("is no prompt set: it has no {MANIFEST}"))
+            return Err(InputFault::new(dir, format!("is not a prompt set: it has no {MANIFEST}"))
                 .hint("`scholareval prompts export DIR` writes one to start from")
                 .into());
         }
@@ -71,7 +71,7 @@ impl PromptSet {
         for name in manifest.files() {
             let path = dir.join(&name);
             if !path.is_file() {
-                return Err(InputFault::new(&manifest_path, format!("names the file {name}, which is not there"))
+                return Err(InputFault::new(&manifest_path, format!("names the file {name}, which does not exist"))
                     .hint(format!("write {} or change the manifest", path.display()))
                     .into());
             }
@@ -97,7 +97,7 @@ impl PromptSet {
                 Err(_) => *name == MANIFEST,
             };
             if let Some((name, _)) = files().find(is_other) {
-                let fault = InputFault::new(dir, format!("is not empty, and its {name} is not this set's"));
+                let fault = InputFault::new(dir, format!("is not empty, and its {name} differs from this set's"));
                 return Err(fault.hint("name a new or an empty directory").into());
             }
         }
@@ -226,7 +226,7 @@ mod tests {
         assert!(message.contains(expected), "{message}");
         let (_dir, set) = edited("aspect.answer.txt", |text| text + "{{reference_answer}}");
         let message = set.unwrap_err().to_string();
-        assert!(message.contains("{{reference_answer}} stands twice in the aspect (with_reference) task"), "{message}");
+        assert!(message.contains("{{reference_answer}} is twice in the aspect (with_reference) task"), "{message}");
         let (_dir, set) = edited("aspect.rubric.txt", |text| text + "{{score3_description}}");
         let message = set.unwrap_err().to_string();
         assert!(
@@ -253,16 +253,16 @@ mod tests {
     #[test]
     fn a_fenced_text_stands_once_and_never_in_the_system_message() {
         let (_dir, set) = edited("property.txt", |text| text + "{{response}}");
-        assert!(set.unwrap_err().to_string().contains("{{response}} stands twice in the property task"));
+        assert!(set.unwrap_err().to_string().contains("{{response}} is twice in the property task"));
         let (_dir, set) = edited("system.txt", |text| text + "{{question}}");
-        assert!(set.unwrap_err().to_string().contains("{{question}} stands in a system message"));
+        assert!(set.unwrap_err().to_string().contains("{{question}} is in a system message"));
     }
 
     #[test]
     fn a_directory_with_other_files_is_never_overwritten() {
         let (dir, _) = edited("property.txt", |text| text + "edited");
         let message = PromptSet::builtin().export(dir.path()).unwrap_err().to_string();
-        assert!(message.contains("is not empty, and its property.txt is not this set's"), "{message}");
+        assert!(message.contains("is not empty, and its property.txt differs from this set's"), "{message}");
         assert!(fs::read_to_string(dir.path().join("property.txt")).unwrap().ends_with("edited"));
     }
 
@@ -286,6 +286,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(PromptSet::load(dir.path()).unwrap_err().to_string().contains("prompts export"));
         let (_dir, set) = edited("manifest.toml", |text| text.replace("system.txt", "other.txt"));
-        assert!(set.unwrap_err().to_string().contains("names the file other.txt, which is not there"));
+        assert!(set.unwrap_err().to_string().contains("names the file other.txt, which does not exist"));
     }
 }

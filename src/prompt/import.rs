@@ -156,7 +156,7 @@ fn find_script(checkout: &Path) -> Result<PathBuf> {
             && read_text(path).is_ok_and(|source| source.contains(&class))
     };
     candidates.into_iter().find(defines_it).ok_or_else(|| {
-        InputFault::new(checkout, format!("holds neither {RUBRIC_SCRIPT} nor another script with `{class}`"))
+        InputFault::new(checkout, format!("has neither {RUBRIC_SCRIPT} nor another script with `{class}`"))
             .hint("name the top directory of a checkout of ScholarQABench")
             .into()
     })

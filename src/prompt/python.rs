@@ -156,7 +156,7 @@ impl<'a> Place<'a> {
             }
             let body = &behind[quote.len()..];
             let length =
-                body_length(body, quote).ok_or_else(|| self.fault(format!("{name} has a string without an end")))?;
+                body_length(body, quote).ok_or_else(|| self.fault(format!("{name} has an unterminated string")))?;
             let faulty = |what| self.fault(format!("{name} has {what}"));
             push_pieces(&mut pieces, &body[..length], is_f || format, is_raw).map_err(faulty)?;
             rest = skip_blanks(&body[length + quote.len()..]);
@@ -245,7 +245,7 @@ fn unescaped(rest: &str) -> std::result::Result<(Option<&'static str>, usize), &
         Some('n') => (Some("\n"), 1),
         Some('t') => (Some("\t"), 1),
         Some('a' | 'b' | 'f' | 'r' | 'v' | 'x' | 'u' | 'U' | 'N' | '0'..='7') => {
-            return Err("an escape that this reader does not know");
+            return Err("an unsupported escape");
         }
         _ => (None, 0),
     })

@@ -144,9 +144,9 @@ impl TaskTemplates {
                 let (what, hint) = if !allowed.contains(&variable) {
                     (format!("has no value in the {name} task"), format!("there it can use {}", list_of(&allowed)))
                 } else if is_section && is_system {
-                    ("stands in a system message".to_owned(), "untrusted text belongs into a user file".to_owned())
+                    ("is in a system message".to_owned(), "untrusted text belongs in a user file".to_owned())
                 } else if is_section && seen.contains(&variable) {
-                    (format!("stands twice in the {name} task"), "keep one of them".to_owned())
+                    (format!("is twice in the {name} task"), "keep one of them".to_owned())
                 } else {
                     if !is_system {
                         seen.push(variable);

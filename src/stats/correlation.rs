@@ -59,16 +59,6 @@ impl Correlation {
     }
 }
 
-/// [`Correlation::KendallTauB`] of two lists, in n log n steps.
-pub fn kendall_tau_b(x: &[f64], y: &[f64]) -> Option<f64> {
-    Correlation::KendallTauB.of(x, y)
-}
-
-/// [`Correlation::Pearson`] of two lists.
-pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
-    Correlation::Pearson.of(x, y)
-}
-
 /// The intraclass correlation as the reference script of ScholarQABench computes it (`calculate_icc`): deviations
 /// from the grand mean g of both lists, n the number of pairs, s2 = sum of squared deviations of both / (2n - 1),
 /// result = sum((x - g)(y - g)) / ((n - 1) s2). It may exceed 1 (identical lists 1, 2, 3 give 1.25), so it is for
@@ -162,10 +152,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_correlated_is_none() {
-        assert_eq!(kendall_tau_b(&[1.0], &[1.0]), None);
-        assert_eq!(pearson(&[1.0, 2.0], &[1.0]), None);
+        assert_eq!(Correlation::KendallTauB.of(&[1.0], &[1.0]), None);
+        assert_eq!(Correlation::Pearson.of(&[1.0, 2.0], &[1.0]), None);
         assert_eq!(Correlation::Spearman.of(&[1.0, f64::NAN], &[1.0, 2.0]), None);
-        assert_eq!(pearson(&[0.1, 0.1, 0.1], &[1.0, 2.0, 3.0]), None);
+        assert_eq!(Correlation::Pearson.of(&[0.1, 0.1, 0.1], &[1.0, 2.0, 3.0]), None);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use bootstrap::{
     BcaOptions, Interval, bca_clustered_interval, bca_interval, bca_sums_intervals, cluster_sums,
     clustered_mean_intervals,
 };
-pub use correlation::{Correlation, intraclass_correlation, kendall_tau_b, pearson};
+pub use correlation::{Correlation, intraclass_correlation};
 pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
 pub use holm::holm;

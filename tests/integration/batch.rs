@@ -129,7 +129,7 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
         json!({"custom_id": id(2), "response": {"status_code": 400, "body": {"error": {"message": "no \u{1b}[31m"}}}});
     let blank = json!({"custom_id": id(3), "response": {"status_code": 200, "body": {"choices": [{"message": {"content": ""}}]}}});
     work.write("empty.jsonl", "\n");
-    let told = format!("warning: the files hold no result; {} requests of the export have none", asked.len());
+    let told = format!("warning: the files contain no results of the {} exported requests", asked.len());
     work.run(&["batch", "import", "empty.jsonl", "--batch", "b"]).exits_with(0).says(&[&told]);
     work.write("results.jsonl", &lines([result(&asked[0]), expired, refused, blank]));
     work.run(&["batch", "import", "results.jsonl"]).exits_with(2).says(&["--batch DIR"]);
@@ -174,7 +174,7 @@ fn vllm_run_batch_gets_chat_only_and_other_judges_are_refused_by_name() {
 fn the_lexical_judge_has_nothing_to_export() {
     let work = Workspace::new(&["alpha"], 1);
     let done = work.run(&["batch", "export", "answers", "--tests", "tests.json", "--out", "b"]).exits_with(0);
-    assert!(done.stdout.contains("no judge here is asked through a server"), "{}", done.stdout);
+    assert!(done.stdout.contains("no judge of this run has a server"), "{}", done.stdout);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_batch_goes_through_the_service_once_whatever_is_interrupted() {
     let held = |service: &Service| (service.batches.len(), service.files.len());
     assert_eq!(held(&service.lock().unwrap()), (2, 2));
     // what was handed in is not written over
-    export(&work, &server, &["--out", "b", "--overwrite"]).exits_with(2).says(&["handed to a service"]);
+    export(&work, &server, &["--out", "b", "--overwrite"]).exits_with(2).says(&["submitted to a service"]);
     let done = work.run(&["batch", "status", "b"]).exits_with(0);
     assert!(done.stdout.contains("in_progress, 0 of 5 done"), "{}", done.stdout);
     let done = work.run(&["batch", "fetch", "b"]).exits_with(0);
@@ -330,7 +330,7 @@ fn a_service_that_refuses_or_is_none_is_told_without_the_key() {
     let url = plain.base_url();
     work.run(&["batch", "submit", "b", "--base-url", &url]).exits_with(4).says(&["404", "vllm run-batch"]);
     work.run(&["batch", "status", "nowhere"]).exits_with(3).says(&[
-        "nowhere: is no batch: it holds no batch.json",
+        "nowhere: is not a batch: it has no batch.json",
         "name the directory that scholareval batch export --out DIR wrote",
     ]);
 }

@@ -129,9 +129,9 @@ fn a_question_without_a_prediction_is_named_and_nothing_is_scored_unless_that_is
     assert!(!work.path("out").exists(), "nothing is written before everything is there");
     let allowed = [&arguments[..], &["--allow-missing"]].concat();
     let done = work.run(&allowed).exits_with(0).says(&[
-        "1 predictions answer a question more often than",
+        "1 predictions repeat a question more often than",
         "line 2 “claim 2”; the first counts",
-        "1 predictions to questions that",
+        "1 predictions for questions that",
         "line 3 “x”; they are not scored",
     ]);
     // Of the two predictions to claim 2 the first counts, and the one to nothing does not.
@@ -143,7 +143,7 @@ fn a_question_without_a_prediction_is_named_and_nothing_is_scored_unless_that_is
     assert_eq!(row.split_whitespace().nth(1), Some("1"), "{row}");
     let told = done.stdout.replace("\n  ", " ");
     assert!(told.contains("- s: 1 of 2 questions have no prediction."), "{told}");
-    work.run(&[&allowed[..], &["--strict"]].concat()).exits_with(3).says(&["answer a question more often"]);
+    work.run(&[&allowed[..], &["--strict"]].concat()).exits_with(3).says(&["repeat a question more often"]);
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn what_is_in_one_file_only_is_counted_and_reported() {
     assert_eq!(finished.code, Some(0));
     for note in [
         "part: 1 claim without a prediction: they count in recall",
-        "part: 1 prediction for claims that are not in the gold: they count nowhere",
+        "part: 1 prediction for claims that are not in the gold file: they count nowhere",
     ] {
         assert!(finished.stdout.contains(note), "{}", finished.stdout);
     }

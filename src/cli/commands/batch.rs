@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::cache::inserted_text;
 use super::score::evaluation;
 use super::{Context, runtime};
 use crate::cli::ExitCode;
@@ -52,7 +53,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
     let Some(manifest) = manifest else {
         let text = match (planned.plan.at_most, planned.plan.cached) {
             (0, cached) => format!("nothing to export: all {} replies are cached\n", grouped(cached)),
-            _ => "nothing to export: no judge here is asked through a server\n".to_owned(),
+            _ => "nothing to export: no judge of this run has a server\n".to_owned(),
         };
         terminal::write_stdout(text.as_bytes())?;
         return Ok(ExitCode::Ok);
@@ -84,7 +85,7 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
     let behind = plan.at_most - plan.askable_now;
     if behind > 0 {
         text.push_str(&format!(
-            "behind gates: up to {} calls more, to be exported after the import of these\n",
+            "behind gates: up to {} more calls, to be exported after these are imported\n",
             grouped(behind)
         ));
     }
@@ -105,13 +106,13 @@ fn import(args: &BatchImportArgs) -> Result<ExitCode> {
         terminal::note(&format!("no reply: {id}: {reason}"));
     }
     if report.errors.len() > ERRORS_SHOWN {
-        terminal::note(&format!("and {} requests without a reply more", report.errors.len() - ERRORS_SHOWN));
+        terminal::note(&format!("and {} more requests without a reply", report.errors.len() - ERRORS_SHOWN));
     }
     if !report.faults.is_empty() {
         return Err(Error::Input(report.faults));
     }
     if report.inserted == Inserted::default() && report.errors.is_empty() {
-        terminal::note(&format!("warning: the files hold no result; {known} requests of the export have none"));
+        terminal::note(&format!("warning: the files contain no results of the {known} exported requests"));
     }
     Ok(ExitCode::Ok)
 }
@@ -131,7 +132,7 @@ fn result_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         if files.len() == before {
             let dir = path_text(path);
             return Err(Error::Usage(format!(
-                "{dir}: no results were fetched into this batch yet; scholareval batch fetch {dir}, or name result \
+                "{dir}: no results were fetched into this batch yet; run scholareval batch fetch {dir}, or name result \
                  files"
             )));
         }
@@ -148,7 +149,7 @@ fn call_lists(args: &BatchImportArgs, files: &[PathBuf]) -> Result<BTreeSet<Path
     };
     if lists.is_empty() {
         return Err(Error::Usage(
-            "no calls.jsonl lies beside the results; name the directory that batch export wrote with --batch DIR"
+            "there is no calls.jsonl beside the results; name the directory that batch export wrote with --batch DIR"
                 .into(),
         ));
     }
@@ -157,17 +158,11 @@ fn call_lists(args: &BatchImportArgs, files: &[PathBuf]) -> Result<BTreeSet<Path
 }
 
 fn import_text(report: &ImportReport, cache: &Path) -> String {
-    let Inserted { added, known, conflicts } = report.inserted;
-    let (added, there) = (grouped(added), grouped(known + conflicts));
-    let mut text = format!("imported into {}: {added} replies added, {there} there already\n", path_text(cache));
-    if conflicts > 0 {
-        let conflicts = grouped(conflicts);
-        text.push_str(&format!("{conflicts} of these had another reply; the one that was there stays\n"));
-    }
+    let mut text = inserted_text("imported", cache, report.inserted);
     if !report.errors.is_empty() {
         text.push_str(&format!("{} requests have no reply and can be asked again\n", report.errors.len()));
     }
-    text.push_str("next: scholareval plan, with the arguments of score, shows what can be asked now\n");
+    text.push_str("next: scholareval plan, with the options of score, shows which calls are left\n");
     text
 }
 
@@ -180,7 +175,9 @@ async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCo
         terminal::write_stdout(format!("{file}: {verb} as {id}\n").as_bytes())?;
     }
     let dir = path_text(&args.dir);
-    terminal::note(&format!("next: scholareval batch fetch {dir}, as often as it takes (at most 24 hours)"));
+    terminal::note(&format!(
+        "next: scholareval batch fetch {dir}; repeat it until all results are there (at most 24 hours)"
+    ));
     Ok(ExitCode::Ok)
 }
 
@@ -198,7 +195,7 @@ async fn follow(args: &BatchServiceArgs, context: &Context<'_>, downloads: bool)
     let to_come = manifest.parts.iter().filter(|part| !part.is_over()).count();
     if downloads && to_come > 0 {
         return Err(Error::Stopped(format!(
-            "{to_come} files are not done yet; what is there was fetched, the same command fetches the rest"
+            "{to_come} files are not done yet; finished results were fetched, run the same command again for the rest"
         )));
     }
     if downloads {

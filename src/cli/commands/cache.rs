@@ -5,8 +5,6 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::Serialize;
-
 use crate::cli::ExitCode;
 use crate::cli::args::{CacheCommand, OutputFormat, PruneArgs};
 use crate::cli::origin::escape_controls;
@@ -18,11 +16,10 @@ use crate::report::{render_json, terminal_safe_json};
 pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
     match command {
         CacheCommand::Stats { file, format } => {
-            let path = existing(&file.cache)?;
-            let stats = Cache::open(path)?.stats()?;
+            let stats = Cache::open(existing(&file.cache)?)?.stats()?;
             let text = match format.unwrap_or_default() {
-                OutputFormat::Table => stats_text(path, &stats),
-                OutputFormat::Json => render_json(&Named { path, stats: &stats })?,
+                OutputFormat::Table => stats_text(&stats),
+                OutputFormat::Json => render_json(&stats)?,
                 OutputFormat::Csv => {
                     return Err(Error::Usage("--format csv: cache stats prints table or json".to_owned()));
                 }
@@ -57,19 +54,11 @@ fn existing(path: &Path) -> Result<&Path> {
     Err(Error::Cache { path: path.to_path_buf(), what })
 }
 
-/// Statistics with their file, for JSON.
-#[derive(Serialize)]
-struct Named<'a> {
-    path: &'a Path,
-    #[serde(flatten)]
-    stats: &'a CacheStats,
-}
-
-fn stats_text(path: &Path, stats: &CacheStats) -> String {
+fn stats_text(stats: &CacheStats) -> String {
     let (prompt, reply) = (grouped(stats.prompt_tokens), grouped(stats.completion_tokens));
     let mut text = format!(
         "cache:    {}\nreplies:  {}\nsize:     {:.1} MB\ntokens:   {prompt} prompt, {reply} reply\n",
-        path_text(path),
+        path_text(&stats.path),
         grouped(stats.entries),
         stats.bytes as f64 / 1e6,
     );
@@ -112,17 +101,24 @@ fn export(path: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-fn merge_text(into: &Path, report: &MergeReport) -> String {
-    let MergeReport { inserted: Inserted { added, known, conflicts }, damaged, incomplete } = report;
-    let mut text = format!("merged into {}: {added} added, {} there already\n", path_text(into), known + conflicts);
-    if *conflicts > 0 {
-        text.push_str(&format!("{conflicts} of these had another reply; the one that was there stays\n"));
+/// How many replies a cache got.
+pub(super) fn inserted_text(verb: &str, into: &Path, Inserted { added, known, conflicts }: Inserted) -> String {
+    let (into, added, there) = (path_text(into), grouped(added), grouped(known + conflicts));
+    let mut text = format!("{verb} into {into}: {added} replies added, {there} already there\n");
+    if conflicts > 0 {
+        text.push_str(&format!("{} of these have a different reply in the cache, which is kept\n", grouped(conflicts)));
     }
+    text
+}
+
+fn merge_text(into: &Path, report: &MergeReport) -> String {
+    let MergeReport { inserted, damaged, incomplete } = report;
+    let mut text = inserted_text("merged", into, *inserted);
     if *damaged > 0 {
-        text.push_str(&format!("{damaged} damaged ones were left out\n"));
+        text.push_str(&format!("{damaged} damaged replies were left out\n"));
     }
     for (path, why) in incomplete {
-        text.push_str(&format!("{}: not read to its end: {}\n", path_text(path), escape_controls(why)));
+        text.push_str(&format!("{}: only partly read: {}\n", path_text(path), escape_controls(why)));
     }
     text
 }
@@ -136,6 +132,7 @@ mod tests {
     #[test]
     fn stats_show_groups_tokens_and_dates() {
         let stats = CacheStats {
+            path: "c.sqlite".into(),
             entries: 3,
             bytes: 1_500_000,
             by_kind: [("evidence".to_owned(), 1), ("property".to_owned(), 2)].into(),
@@ -146,7 +143,7 @@ mod tests {
         };
         // 1,500,000 bytes / 1e6 = 1.5 MB
         assert_eq!(
-            stats_text(Path::new("c.sqlite"), &stats),
+            stats_text(&stats),
             "cache:    c.sqlite\nreplies:  3\nsize:     1.5 MB\ntokens:   1,000 prompt, 5 reply\n\
              by kind:          1  evidence\n                  2  property\nby judge:         3  m\\u{1b}\n"
         );
@@ -155,15 +152,15 @@ mod tests {
     #[test]
     fn a_merge_reports_problems_only_if_there_are_any() {
         let calm = MergeReport { inserted: Inserted { added: 2, known: 3, conflicts: 0 }, ..MergeReport::default() };
-        assert_eq!(merge_text(Path::new("c"), &calm), "merged into c: 2 added, 3 there already\n");
+        assert_eq!(merge_text(Path::new("c"), &calm), "merged into c: 2 replies added, 3 already there\n");
         let incomplete = vec![(PathBuf::from("s"), "malformed page".to_owned())];
         let text = merge_text(
             Path::new("c"),
             &MergeReport { inserted: Inserted { conflicts: 1, ..calm.inserted }, damaged: 4, incomplete },
         );
         assert!(text.ends_with(
-            "1 of these had another reply; the one that was there stays\n4 damaged ones were left out\n\
-             s: not read to its end: malformed page\n"
+            "1 of these have a different reply in the cache, which is kept\n4 damaged replies were left out\n\
+             s: only partly read: malformed page\n"
         ));
     }
 }

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{DisplayOptions, FeverCommand, OutputFormat, ScifactCommand};
@@ -13,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::facts::claims::{Checked, ClaimFile, ClaimLine, counted};
 use crate::facts::scifact::{Claim, Prediction};
 use crate::facts::{Explanation, Leaderboard, fever_files, scifact_files};
-use crate::report::{facts, terminal_safe_json, visible};
+use crate::report::{facts, render_json, visible};
 
 /// Runs `scifact`.
 ///
@@ -81,7 +79,7 @@ fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>)
     let board = &board;
     let text = match format {
         OutputFormat::Table => facts::leaderboard_table(board).terminal(&context.style()),
-        OutputFormat::Json => json_text(&Versioned { schema_version: 1, board })?,
+        OutputFormat::Json => render_json(board)?,
         OutputFormat::Csv => facts::leaderboard_csv(board).csv(context.global.csv_text())?,
     };
     write_form(&text, format)?;
@@ -94,24 +92,11 @@ fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>)
 fn show_explanation(explained: &[Explanation], format: OutputFormat) -> Result<ExitCode> {
     let text = match format {
         OutputFormat::Table => facts::explanation(explained),
-        OutputFormat::Json => json_text(&serde_json::json!({"schema_version": 1, "systems": explained}))?,
+        OutputFormat::Json => render_json(&serde_json::json!({"schema_version": 1, "systems": explained}))?,
         OutputFormat::Csv => return Err(Error::Usage("--format csv: --explain gives table or json".to_owned())),
     };
     write_form(&text, format)?;
     Ok(ExitCode::Ok)
-}
-
-/// A leaderboard as JSON.
-#[derive(Serialize)]
-struct Versioned<'a> {
-    schema_version: u32,
-    #[serde(flatten)]
-    board: &'a Leaderboard,
-}
-
-fn json_text(value: &impl Serialize) -> Result<String> {
-    let json = serde_json::to_string_pretty(value).map_err(|error| Error::Internal(format!("JSON: {error}")))?;
-    Ok(terminal_safe_json(&json) + "\n")
 }
 
 fn write_submission(out: &Path, lines: &[ClaimLine<Prediction>]) -> Result<()> {

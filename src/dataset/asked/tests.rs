@@ -72,9 +72,9 @@ fn what_is_answered_again_or_not_asked_is_reported_and_left_out_but_in_compat() 
     assert_eq!(
         messages,
         [
-            "s.jsonl: 1 predictions answer a question more often than d.jsonl asks it: line 2 “p”; the first counts, these \
+            "s.jsonl: 1 predictions repeat a question more often than d.jsonl does: line 2 “p”; the first counts, these \
              are not scored",
-            "s.jsonl: 1 predictions to questions that d.jsonl does not ask: line 3 “x”; they are not scored",
+            "s.jsonl: 1 predictions for questions that are not in d.jsonl: line 3 “x”; they are not scored",
         ]
     );
     asked.mode = Mode::Compat;
@@ -115,7 +115,7 @@ fn of_two_annotations_of_a_question_the_first_needs_the_answer_and_in_compat_any
     // Predictions name the question; both annotations are one.
     assert_eq!(cases(Mode::Default).cover(outputs(&["q", "p"])).unwrap().answered, 2);
     let error = data(&[("p", "1")]).cover(answers(["a", "c"])).unwrap_err().to_string();
-    assert!(error.contains("do not say their question; give predictions"), "{error}");
+    assert!(error.contains("have no question; give predictions"), "{error}");
 }
 
 proptest! {

@@ -217,7 +217,7 @@ fn reference_answers_and_golds_come_from_one_file() {
     let made = scorable(None, std::slice::from_ref(&a), Some(&by_place), &ScorableOptions::default()).unwrap();
     assert_eq!(found(&made), [Some("one".into()), Some("two".into())]);
     assert!(
-        made.notes[0].ends_with("by position, as not every reference has an input of its own that is asked"),
+        made.notes[0].ends_with("by position, because not every reference has its own input that is asked"),
         "{:?}",
         made.notes
     );

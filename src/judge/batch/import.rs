@@ -87,7 +87,7 @@ impl BatchCalls {
         let Some((custom_id, label)) = key.and_then(|key| Some((key, self.0.get(&key)?.clone()))) else {
             let id: String = line.custom_id.chars().take(80).collect();
             let hint = "name the directory that batch export wrote with --batch DIR";
-            return Err((format!("the request {id:?} is in no calls.jsonl that was read"), hint));
+            return Err((format!("no calls.jsonl has the request {id:?}"), hint));
         };
         Ok((BatchCall { custom_id, label }, line.outcome()))
     }

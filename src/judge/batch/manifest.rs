@@ -87,10 +87,10 @@ impl BatchManifest {
     }
 
     /// Makes room for a batch in that directory: removes the manifest and the request files of an earlier one. A batch that
-    /// was handed in is paid for: its directory is never written again.
+    /// was submitted is paid for: its directory is never written again.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is a batch that was handed in, or one that may not be overwritten; [`Error::Io`] if a file
+    /// [`Error::Usage`] if there is a batch that was submitted, or one that may not be overwritten; [`Error::Io`] if a file
     /// cannot be removed.
     pub fn make_room(dir: &Path, overwrite: bool) -> Result<()> {
         let path = dir.join(MANIFEST_FILE);
@@ -101,7 +101,7 @@ impl BatchManifest {
         let manifest = Self::load(dir)?;
         if manifest.parts.iter().any(|part| part.file_id.is_some()) {
             return Err(Error::Usage(format!(
-                "--out {shown:?}: the batch there was handed to a service; name another directory"
+                "--out {shown:?}: the batch there was submitted to a service; name another directory"
             )));
         }
         if !overwrite {
@@ -122,7 +122,7 @@ impl BatchManifest {
     pub fn load(dir: &Path) -> Result<Self> {
         let path = dir.join(MANIFEST_FILE);
         if !path.is_file() {
-            let what = format!("is no batch: it holds no {MANIFEST_FILE}");
+            let what = format!("is not a batch: it has no {MANIFEST_FILE}");
             let hint = "name the directory that scholareval batch export --out DIR wrote";
             return Err(InputFault::new(dir, what).hint(hint).into());
         }
@@ -137,7 +137,7 @@ impl BatchManifest {
         }
         let names = manifest.parts.iter().flat_map(|part| std::iter::once(&part.file).chain(&part.results));
         if let Some(name) = names.into_iter().find(|name| !is_plain_name(name)) {
-            return Err(fault(format!("{name:?} is no name of a file in this directory")));
+            return Err(fault(format!("{name:?} is not the name of a file in this directory")));
         }
         Ok(Self { dir: dir.to_path_buf(), ..manifest })
     }
@@ -159,7 +159,7 @@ pub fn refuse_link(path: &Path) -> Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_symlink() => {
             let hint = "put the file itself there, or export the batch again";
-            Err(InputFault::new(path, "is a symbolic link, and a batch follows none").hint(hint).into())
+            Err(InputFault::new(path, "is a symbolic link, which a batch must not contain").hint(hint).into())
         }
         _ => Ok(()),
     }
@@ -201,7 +201,7 @@ mod tests {
             let part = BatchPart { file: name.into(), ..Default::default() };
             BatchManifest::new(dir.path(), vec![part]).save().unwrap();
             let error = BatchManifest::load(dir.path()).unwrap_err().to_string();
-            assert!(error.contains("no name of a file in this directory"), "{name:?}: {error}");
+            assert!(error.contains("not the name of a file in this directory"), "{name:?}: {error}");
         }
     }
 }

@@ -39,7 +39,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 /// Pages of a hundred batches that are looked through for one whose creation was interrupted.
 const PAGES: usize = 20;
 
-/// The members of a batch object that are used; servers leave some out, or null.
+/// The members of a batch, or of an uploaded file, that are used; servers leave some out, or null.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Batch {
@@ -57,11 +57,6 @@ struct Batch {
 struct Page {
     data: Vec<Batch>,
     has_more: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct Uploaded {
-    id: String,
 }
 
 /// The endpoint as async-openai wants it: its own configuration reads variables of the environment.
@@ -120,7 +115,7 @@ impl BatchService {
         Ok(Self { client: Client::build(transport.client(), config).with_http_service(service), transport, endpoint })
     }
 
-    /// Hands in one request file; what is done already is not done again. True if anything was handed in.
+    /// Submits one request file; steps that were done before are skipped. True if anything was submitted.
     ///
     /// # Errors
     /// For files that cannot be read and services that cannot be reached; the same command continues.
@@ -183,7 +178,7 @@ impl BatchService {
         Ok(())
     }
 
-    /// The batch of a part; `None` if it was not handed in.
+    /// The batch of a part; `None` if it was not submitted.
     async fn retrieve(&self, part: &mut BatchPart) -> Result<Option<Batch>> {
         let Some(id) = part.batch_id.clone() else { return Ok(None) };
         let id = checked_id(id, "batch")?;
@@ -200,7 +195,7 @@ impl BatchService {
         let source = InputSource::Bytes { filename: part.file.clone(), bytes };
         let request =
             CreateFileRequest { file: FileInput { source }, purpose: FilePurpose::Batch, expires_after: None };
-        let uploaded = self.client.files().create_byot::<_, Uploaded>(request).await;
+        let uploaded = self.client.files().create_byot::<_, Batch>(request).await;
         checked_id(uploaded.map_err(|error| self.error(error))?.id, "file")
     }
 
@@ -227,7 +222,7 @@ impl BatchService {
                 Err(error) => Error::Internal(format!("a request to the batch service failed: {error}")),
             },
             OpenAIError::JSONDeserialize(..) => {
-                let what = "the batch service sent something else than its JSON objects; check --base-url";
+                let what = "the batch service did not send the expected JSON; check --base-url";
                 Error::JudgeUnavailable(what.to_owned())
             }
             other => Error::Internal(format!("a request to the batch service failed: {other}")),
@@ -307,7 +302,7 @@ fn checked_id(id: String, what: &str) -> Result<String> {
     if is_plain_name(&id) && id.len() <= 256 {
         return Ok(id);
     }
-    Err(Error::JudgeUnavailable(format!("the batch service sent {id:?} as the id of a {what}, which is none")))
+    Err(Error::JudgeUnavailable(format!("the batch service sent {id:?}, which is not the id of a {what}")))
 }
 
 #[cfg(test)]

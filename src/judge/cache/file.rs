@@ -54,7 +54,7 @@ pub(super) fn failed(path: &Path, doing: &str) -> impl Fn(rusqlite::Error) -> Er
 pub(super) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Error {
     let remedy = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
-            "the file is no SQLite database (or its beginning is damaged); it is left as it is: move it away or name \
+            "the file is no SQLite database (or its beginning is damaged); it was not changed: move it away or name \
              another with --cache"
         }
         // Found while it was in use, too: not every file with this fault is as it was.
@@ -223,7 +223,8 @@ fn open_bare(path: &Path) -> Result<Connection> {
 
 fn open_immutable(path: &Path) -> Result<Connection> {
     let absolute = std::path::absolute(path).map_err(Error::io(path, "read"))?;
-    let url = Url::from_file_path(absolute).map_err(|()| fault(path, "is no path of a file; name one with --cache"))?;
+    let url =
+        Url::from_file_path(absolute).map_err(|()| fault(path, "is not the path of a file; name one with --cache"))?;
     let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     connect(Path::new(&format!("{url}?immutable=1")), access).map_err(failed(path, "open it"))
 }
@@ -238,7 +239,7 @@ fn check_version(path: &Path, connection: &Connection) -> Result<()> {
     let what = match header().map_err(failed(path, "read it"))? {
         (APPLICATION_ID, SCHEMA_VERSION) => match schema(connection).map_err(failed(path, "read its tables"))? {
             found if found == TABLES.split(';').map(bare).filter(|sql| !sql.is_empty()).collect() => return Ok(()),
-            _ => "does not have the tables of a cache: it is of something else, or damaged; it is left as it is: name \
+            _ => "does not have the tables of a cache: it is of something else, or damaged; it was not changed: name \
                   another file with --cache"
                 .to_owned(),
         },
@@ -246,7 +247,7 @@ fn check_version(path: &Path, connection: &Connection) -> Result<()> {
             "has schema version {version}, this scholareval uses {SCHEMA_VERSION}; update scholareval, or name another \
              file with --cache"
         ),
-        _ => "is an SQLite database of something else; it is left as it is: name another file with --cache".to_owned(),
+        _ => "is an SQLite database of another program; it was not changed: name another file with --cache".to_owned(),
     };
     Err(fault(path, what))
 }
@@ -296,7 +297,7 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 /// The error of an entry whose digest does not fit.
 pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
     let (key, shown) = (key.short(12), path.display());
-    let copy = format!("copy what is whole with `scholareval cache merge {shown} --into NEW`");
+    let copy = format!("copy the intact replies with `scholareval cache merge {shown} --into NEW`");
     fault(path, format!("the entry {key} is damaged; {copy} and continue with --cache NEW"))
 }
 

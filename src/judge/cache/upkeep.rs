@@ -19,6 +19,8 @@ const TAKE_SERVER: &str = "INSERT INTO servers VALUES (?1, ?2, ?3) ON CONFLICT (
 /// What a cache holds; damaged entries count only as such.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CacheStats {
+    /// The cache file.
+    pub path: PathBuf,
     /// Replies.
     pub entries: u64,
     /// Entries that cannot be read.
@@ -77,8 +79,12 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`] for a damaged file.
     pub fn stats(&self) -> Result<CacheStats> {
-        let mut stats = CacheStats { bytes: bytes_on_disk(self.path()), ..CacheStats::default() };
-        for_each(&file::open_reader(self.path())?, self.path(), |_, stored| {
+        let path = self.path().to_path_buf();
+        // The log counts, too.
+        let files = [path.clone(), beside(&path, "-wal")];
+        let bytes = files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
+        let mut stats = CacheStats { path, bytes, ..CacheStats::default() };
+        self.for_each(|_, stored| {
             match stored {
                 StoredEntry::Whole(entry) => stats.add(*entry),
                 StoredEntry::Damaged => stats.damaged += 1,
@@ -96,9 +102,8 @@ impl Cache {
     /// removed.
     pub fn prune(&self, is_unwanted: impl Fn(&StoredEntry) -> bool) -> Result<u64> {
         let path = self.path();
-        let mut connection = file::open_or_create(path)?;
         let mut unwanted: Vec<i64> = Vec::new();
-        for_each(&connection, path, |rowid, stored| {
+        self.for_each(|rowid, stored| {
             unwanted.extend(is_unwanted(&stored).then_some(rowid));
             Ok(())
         })?;
@@ -106,9 +111,10 @@ impl Cache {
         if removed == 0 {
             return Ok(0);
         }
+        let mut connection = file::open_or_create(path)?;
         remove(&mut connection, &unwanted).map_err(failed(path, "remove entries"))?;
         connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").map_err(|error| {
-            let what = format!("removed {removed} entries, but could not give their space back: {error}");
+            let what = format!("removed {removed} entries, but could not free their disk space: {error}");
             fault(path, format!("{what}; run it again when no other process uses the cache and the disk has room"))
         })?;
         Ok(removed)
@@ -121,7 +127,7 @@ impl Cache {
     /// [`Error::Cache`] for a damaged file, and those of `write`.
     pub fn export(&self, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<(u64, u64)> {
         let (mut entries, mut damaged) = (0, 0);
-        for_each(&file::open_reader(self.path())?, self.path(), |_, stored| {
+        self.for_each(|_, stored| {
             let StoredEntry::Whole(entry) = stored else {
                 damaged += 1;
                 return Ok(());
@@ -147,6 +153,10 @@ impl Cache {
             transaction.commit()
         };
         insert().map_err(failed(self.path(), "store entries"))
+    }
+
+    fn for_each(&self, visit: impl FnMut(i64, StoredEntry) -> Result<()>) -> Result<()> {
+        self.read("read its entries", |connection| entry::for_each(connection, visit))?
     }
 }
 
@@ -222,20 +232,10 @@ fn servers_of(source: &Connection) -> rusqlite::Result<Vec<(String, String, f64)
     source.prepare(SELECT_SERVERS)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
 }
 
-fn for_each(connection: &Connection, path: &Path, visit: impl FnMut(i64, StoredEntry) -> Result<()>) -> Result<()> {
-    entry::for_each(connection, visit).map_err(failed(path, "read its entries"))?
-}
-
 fn remove(connection: &mut Connection, rowids: &[i64]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for rowid in rowids {
         transaction.prepare_cached("DELETE FROM replies WHERE rowid = ?1")?.execute([rowid])?;
     }
     transaction.commit()
-}
-
-/// Bytes of the file and its log.
-fn bytes_on_disk(path: &Path) -> u64 {
-    let files = [path.to_path_buf(), beside(path, "-wal")];
-    files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum()
 }

@@ -95,7 +95,8 @@ impl Chat {
             Ok((json, wait))
         });
         if !matches!(read, Err(Fault::Connect(_))) {
-            self.note_answer();
+            let mut reach = locked(&self.reach);
+            (reach.has_answered, reach.failing) = (true, None);
         }
         let (body, wait) = match read {
             Ok(read) => read,
@@ -142,7 +143,7 @@ impl Chat {
             Fault::Connect(words) => self.no_connection(&words),
             Fault::PlainHttp { .. } => fatal(fault.to_string()),
             Fault::TooLong(_) => {
-                let message = format!("{fault}; a judge that does not stop");
+                let message = format!("{fault}; the judge does not stop");
                 AskError::Refused { message, status: 200, kind: UnscoredKind::Refused }
             }
             // As with a server's own 408, the call may still be worked on.
@@ -199,11 +200,6 @@ impl Chat {
         } else {
             no_server(&url, words)
         }))
-    }
-
-    fn note_answer(&self) {
-        let mut reach = locked(&self.reach);
-        (reach.has_answered, reach.failing) = (true, None);
     }
 }
 

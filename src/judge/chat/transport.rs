@@ -103,7 +103,7 @@ impl Transport {
         {
             let variable = &endpoint.api_key_env;
             return Err(Error::JudgeUnavailable(format!(
-                "the key in {variable} has characters that no header can hold (a line break?); set {variable} again"
+                "the key in {variable} has characters that are not allowed in a header (a line break?); set {variable} again"
             )));
         }
         let headers = endpoint.headers.iter().map(|(name, _)| name);
@@ -372,7 +372,7 @@ fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
 pub(super) fn not_json(body: &[u8], endpoint: &Endpoint) -> Fault {
     // How compressed data begins (RFC 1952).
     let start = match body.starts_with(b"\x1f\x8b") {
-        true => "gzip, which was not asked for".into(),
+        true => "gzip, which was not requested".into(),
         false => String::from_utf8_lossy(&body[..body.len().min(4096)]),
     };
     Fault::NotJson(quote(&start, endpoint).chars().take(120).collect())

@@ -150,7 +150,7 @@ impl Ledger {
         let usd = self.budget.usd.map(|budget| format!("{usd:.4} of {budget} USD (--budget-usd)"));
         let tokens = self.budget.tokens.map(|budget| format!("{tokens} of {budget} tokens (--budget-tokens)"));
         let both: Vec<String> = usd.into_iter().chain(tokens).collect();
-        let reason = format!("the next call could pass the budget; spent are {}", both.join(" and "));
+        let reason = format!("the next call could exceed the budget; spent so far: {}", both.join(" and "));
         if let Some(act) = &*locked(&self.when_spent) {
             act(&reason);
         }

@@ -109,9 +109,9 @@ async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
     if now == *identity {
         Ok(())
     } else if now.says_less_than(identity) {
-        Err(AskError::transient(format!("{url} reports less of what it serves than {before}")))
+        Err(AskError::transient(format!("{url} reports less about its model than before ({before})")))
     } else {
-        let what = format!("{url} serves another model than this run asks ({id}, and not {before}); it is not asked");
+        let what = format!("{url} serves another model than this run uses ({id}, not {before}); it is not used");
         Err(lost(what))
     }
 }

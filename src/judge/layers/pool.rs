@@ -52,6 +52,8 @@ pub struct Replica<J> {
     pub concurrency: usize,
     /// The judge at that address.
     pub judge: J,
+    /// Why it was unreachable before the run: it starts as lost and is probed again.
+    pub unreachable: Option<String>,
 }
 
 /// One judge at several endpoints. All must serve the same model ([`crate::judge::identity::check_same_model`]): the
@@ -84,16 +86,8 @@ impl<J> Pool<J> {
             let what = format!("the endpoint {} is given twice; name each once in --base-url", twice.name);
             return Err(Error::Settings(what));
         }
-        let health = replicas.iter().map(|replica| Health::new(&replica.name)).collect();
+        let health = replicas.iter().map(Health::new).collect();
         Ok(Self { replicas, state: Mutex::new(Shared { health, failed: HashMap::new() }) })
-    }
-
-    /// Starts without the replica `index`, which was unreachable before the run because of `why`: it counts as lost and
-    /// is probed again.
-    #[must_use]
-    pub fn without(self, index: usize, why: &str) -> Self {
-        self.with(|shared| shared.health.get_mut(index).into_iter().for_each(|health| health.lose(why)));
-        self
     }
 
     /// The number of endpoints, and how many of them are currently down.
@@ -121,7 +115,9 @@ impl<J> Pool<J> {
             let replicas = self.replicas.iter().zip(&shared.health).enumerate();
             let reason = |(at, (replica, health)): (usize, (&Replica<J>, &Health))| {
                 let is_lost = at == index || health.state(now) == State::Lost;
-                is_lost.then(|| format!("{}: {}", replica.name, health.last_failure()))
+                is_lost.then(|| {
+                    format!("{}: {}", replica.name, health.counted.last_failure.as_deref().unwrap_or_default())
+                })
             };
             replicas.map(reason).collect()
         });
@@ -265,16 +261,20 @@ struct Down {
 }
 
 impl Health {
-    fn new(name: &str) -> Self {
-        Self {
-            counted: EndpointStats { name: name.to_owned(), ..EndpointStats::default() },
+    fn new<J>(replica: &Replica<J>) -> Self {
+        let mut health = Self {
+            counted: EndpointStats { name: replica.name.clone(), ..EndpointStats::default() },
             latencies: Vec::new(),
             here: 0,
             failures: 0,
             down: None,
             cool_down: COOL_DOWN,
             resting: None,
+        };
+        if let Some(why) = &replica.unreachable {
+            health.lose(why);
         }
+        health
     }
 
     /// Its statistics.
@@ -306,11 +306,6 @@ impl Health {
     /// True while ordinary calls must avoid it.
     fn is_down(&self, now: Instant) -> bool {
         !matches!(self.state(now), State::Up | State::Resting)
-    }
-
-    /// Its error when it last went down.
-    fn last_failure(&self) -> &str {
-        self.counted.last_failure.as_deref().unwrap_or_default()
     }
 
     /// Counts a call; true if it is the probe.

@@ -73,7 +73,7 @@ impl<J> RateLimited<J> {
 
     /// The current limit of concurrent calls: the configured one, or less for an overloaded server.
     pub fn concurrency(&self) -> usize {
-        self.with(|state| state.window.limit())
+        self.with(|state| state.window.limit)
     }
 
     /// How many calls are with `inner` right now; calls that wait for their turn do not count.
@@ -89,7 +89,7 @@ impl<J> RateLimited<J> {
     async fn turn(&self, tokens: u64) -> Flight<'_, J> {
         let _gate = self.gate.lock().await;
         // First, because a permit that then waits for a slot would be used in a burst later.
-        while self.with(|state| state.in_flight >= state.window.limit()) {
+        while self.with(|state| state.in_flight >= state.window.limit) {
             self.freed.notified().await;
         }
         for (index, cost) in [tokens, 1].into_iter().enumerate() {
@@ -131,7 +131,7 @@ impl<J> RateLimited<J> {
                 let (asked, most) = (wait.as_secs(), LONGEST_PAUSE.as_secs());
                 return Err(AskError::Fatal(Error::JudgeUnavailable(format!(
                     "the judge asks to wait {asked} s ({message}), longer than the {most} s a run waits; \
-                     give the same command again later, it continues where it stopped"
+                     run the same command again later, it continues where it stopped"
                 ))));
             }
             Some(wait) => self.with(|state| state.pause.extend(wait)),
@@ -182,10 +182,6 @@ impl Window {
     fn new(given: usize) -> Self {
         let given = given.max(1);
         Self { given, limit: given, cut: None, replies: 0 }
-    }
-
-    fn limit(&self) -> usize {
-        self.limit
     }
 
     /// A call sent at `sent` met an overloaded server; true if the window was cut.

@@ -275,11 +275,11 @@ async fn an_overload_cuts_the_window_once_for_all_calls_in_flight() {
     let sent = Instant::now();
     seconds(5).await;
     let cuts = (0..100).filter(|_| window.overloaded(sent)).count();
-    assert_eq!((cuts, window.limit()), (1, 60));
+    assert_eq!((cuts, window.limit), (1, 60));
     seconds(5).await;
     assert!(!window.overloaded(sent), "it had left before the cut");
     assert!(window.overloaded(Instant::now()));
-    assert_eq!(window.limit(), 36);
+    assert_eq!(window.limit, 36);
 }
 
 #[tokio::test(start_paused = true)]
@@ -291,7 +291,7 @@ async fn cuts_are_a_second_apart_and_end_at_one_call() {
         tokio::time::advance(Duration::from_millis(900)).await;
         assert!(!window.overloaded(Instant::now()), "too soon");
         tokio::time::advance(Duration::from_millis(100)).await;
-        limits.push(window.limit());
+        limits.push(window.limit);
     }
     // 8 x 0.6 = 4.8, 4 x 0.6 = 2.4, 2 x 0.6 = 1.2, and never 0
     assert_eq!(limits, [4, 2, 1, 1, 1, 1]);
@@ -303,13 +303,13 @@ async fn the_window_grows_by_a_step_for_each_window_of_replies_up_to_the_given_n
     let early = Instant::now();
     seconds(1).await;
     window.overloaded(Instant::now());
-    assert_eq!(window.limit(), 19);
+    assert_eq!(window.limit, 19);
     assert!((0..100).all(|_| !window.answered(early)), "replies to calls from before the cut say nothing");
     let sent = Instant::now();
     let mut grown_after = Vec::new();
     for reply in 1..=500 {
         if window.answered(sent) {
-            grown_after.push((reply, window.limit()));
+            grown_after.push((reply, window.limit));
         }
     }
     // 32 / 16 = 2 more after 19 replies, then after 21 more, 23, ..

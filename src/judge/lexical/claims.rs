@@ -68,7 +68,7 @@ fn markers(text: &str) -> Vec<Marker> {
     }
     for range in author_year_markers(text) {
         let marker = &text[range.clone()];
-        let key = tokens(marker).into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
+        let key = tokens(marker).collect::<Vec<_>>().join(" ");
         markers.push(Marker { range, text: marker.to_owned(), key });
     }
     markers.sort_by_key(|marker| marker.range.start);

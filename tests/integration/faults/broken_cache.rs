@@ -20,7 +20,7 @@ fn right_or_refused(work: &Workspace, server: &FakeServer, what: &str) -> bool {
     let done = done.exits_with(3).says(&["cache cut.sqlite: ", "--cache"]);
     assert_eq!(done.stdout, "", "{what}");
     assert_eq!(server.chat_count(), sent, "{what}: paid on a broken cache");
-    if done.stderr.contains("it is left as it is") {
+    if done.stderr.contains("it was not changed") {
         assert!(std::fs::read(work.path("cut.sqlite")).unwrap() == before, "{what}: a refused file was changed");
     }
     if done.stderr.contains("cache merge") {

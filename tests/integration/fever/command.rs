@@ -94,7 +94,7 @@ fn by_id_claims_without_a_prediction_count_as_wrong_and_both_gaps_are_reported()
     let arguments = ["fever", "score", "--gold", "gold.jsonl", "--join", "id", "p.jsonl", "--format", "json"];
     let board = json(&workspace.run(&arguments).exits_with(0));
     for (at, text) in [
-        (0, "p: 1 prediction for claims that are not in the gold: left out."),
+        (0, "p: 1 prediction for claims that are not in the gold file: left out."),
         (1, "p: 1 claim without a prediction: they count as wrong."),
     ] {
         assert_eq!(board["notes"][at]["text"], text);
@@ -181,7 +181,7 @@ fn a_submission_is_checked_against_blind_claims() {
     for (lines, fault) in [
         ([second, second], "p.jsonl:2 (case 2): claim 2 occurs twice, first in line 1; keep one of the two lines"),
         ([second, &ninth], "p.jsonl:2 (case 9): there is no claim 9; check the id, or delete the line"),
-        ([second, PREDICTIONS.lines().next().unwrap()], "p.jsonl:1 (case 2): claims.jsonl has claim 1 in this place"),
+        ([second, PREDICTIONS.lines().next().unwrap()], "p.jsonl:1 (case 2): claims.jsonl has claim 1 here"),
         (
             [PREDICTIONS.lines().next().unwrap(), ""],
             "p.jsonl: the file ends after 1 lines, but claims.jsonl has claim 2",

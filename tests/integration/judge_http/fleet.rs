@@ -21,7 +21,7 @@ fn fleet(servers: &[&FakeServer]) -> (Retrying<Fleet>, Fleet, Arc<Meters>) {
         // A place for every call: where none waits, none moves because the machine made one server seem slow.
         let limits = LimitOptions { concurrency: NonZeroUsize::new(120).unwrap(), ..LimitOptions::default() };
         let judge = RateLimited::new(chat, &limits, Arc::clone(&meters));
-        Replica { name, concurrency: 120, judge }
+        Replica { name, concurrency: 120, judge, unreachable: None }
     };
     let pool = Arc::new(Pool::new(servers.iter().map(replica).collect()).unwrap());
     let policy = RetryPolicy { max_attempts: 6, base: Duration::from_millis(2) };

@@ -77,7 +77,7 @@ fn merged_caches_serve_the_work_of_both() {
     work.score(&server, &["--cases", "c1", "--cache", "b.sqlite", "--out", "b"]).exits_with(0);
     let merged = work.run(&["cache", "merge", "a.sqlite", "b.sqlite", "--into", "c.sqlite"]).exits_with(0);
     // a: alpha's c1 and c2; b: c1 of both, alpha's being there already
-    assert_eq!(merged.stdout, "merged into c.sqlite: 18 added, 6 there already\n");
+    assert_eq!(merged.stdout, "merged into c.sqlite: 18 replies added, 6 already there\n");
     assert_eq!(stats(&work, "c.sqlite")["entries"], 3 * AT_MOST);
     let before = server.chat_count();
     work.score(&server, &["--cache", "c.sqlite"]).exits_with(0).says(&["; 18 cached"]);

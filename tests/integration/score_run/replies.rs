@@ -178,7 +178,7 @@ fn a_whole_reply_that_cannot_be_used_is_asked_again_twice_and_kept() {
 fn what_is_no_completion_is_asked_again_as_often_as_retries_allow_and_not_kept() {
     let gzip = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\0\x43\xbe\xb7\xe8\x01\0\0\0".to_vec();
     for (act, words) in [
-        (Act::status(200, gzip).with_header("content-encoding", "gzip"), "gzip, which was not asked for"),
+        (Act::status(200, gzip).with_header("content-encoding", "gzip"), "gzip, which was not requested"),
         (Act::status(200, "<html>\"choices\"</html>"), "not JSON"),
         (Act::json(&json!({"error": {"code": 502, "message": "lost"}})), "status 502: lost"),
         (Act::status(200, r#"{"choices": [{"message": {"content": "{"#), "not JSON"),

@@ -87,7 +87,12 @@ fn pool_of<J>(judges: &[(&str, J)], concurrency: usize) -> Pool<J>
 where
     J: Clone,
 {
-    let replica = |(name, judge): &(&str, J)| Replica { name: (*name).to_owned(), concurrency, judge: judge.clone() };
+    let replica = |(name, judge): &(&str, J)| Replica {
+        name: (*name).to_owned(),
+        concurrency,
+        judge: judge.clone(),
+        unreachable: None,
+    };
     Pool::new(judges.iter().map(replica).collect()).unwrap()
 }
 
@@ -335,7 +340,9 @@ async fn a_throttled_replica_holds_no_more_calls_than_its_share() {
 async fn a_replica_that_is_unreachable_at_the_start_is_probed_after_a_minute() {
     let (judges, pool) = fleet(&["a", "b"]);
     let case = case_at(&pool, 0);
-    let pool = pool.without(0, "no judge answers at a");
+    let mut replicas = pool.replicas;
+    replicas[0].unreachable = Some("no judge answers at a".to_owned());
+    let pool = Pool::new(replicas).unwrap();
     assert_eq!((pool.down(), pool.stats()[0].last_failure.as_deref()), ((2, 1), Some("no judge answers at a")));
     pool.ask(&call(&case, 0)).await.unwrap();
     advance(Duration::from_secs(60)).await;
@@ -362,7 +369,8 @@ async fn each_endpoint_has_its_own_statistics() {
 
 #[test]
 fn an_empty_and_a_duplicate_list_are_rejected() {
-    let replica = |name: &str| Replica { name: name.to_owned(), concurrency: 2, judge: Scripted::new(good) };
+    let replica =
+        |name: &str| Replica { name: name.to_owned(), concurrency: 2, judge: Scripted::new(good), unreachable: None };
     assert!(Pool::<Arc<Scripted>>::new(Vec::new()).err().unwrap().to_string().contains("--base-url"));
     let twice = Pool::new(vec![replica("http://a/v1"), replica("http://a/v1")]);
     assert!(twice.err().unwrap().to_string().contains("http://a/v1 is given twice"));
