@@ -97,7 +97,9 @@ pub(super) fn is_trusted(hash: &str, trusts_now: bool, environment: &Environment
     let Some(list) = trusted_list(environment) else { return trusts_now };
     let is_known = fs::read_to_string(&list).is_ok_and(|hashes| hashes.lines().any(|line| line == hash));
     if trusts_now && !is_known {
-        let _ = remember(&list, hash);
+        let open = || OpenOptions::new().create(true).append(true).open(&list);
+        let created = list.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| open());
+        let _ = created.and_then(|mut file| file.write_all(format!("{hash}\n").as_bytes()));
     }
     trusts_now || is_known
 }
@@ -109,11 +111,6 @@ fn trusted_list(environment: &Environment) -> Option<PathBuf> {
     let dirs = [dir("XDG_CONFIG_HOME", ""), dir("HOME", ".config"), dir("APPDATA", "")];
     let dir = dirs.into_iter().flatten().find(|dir| dir.is_absolute())?;
     Some(dir.join("scholareval").join("trusted-configs"))
-}
-
-fn remember(list: &Path, hash: &str) -> std::io::Result<()> {
-    list.parent().map_or(Ok(()), fs::create_dir_all)?;
-    OpenOptions::new().create(true).append(true).open(list)?.write_all(format!("{hash}\n").as_bytes())
 }
 
 #[cfg(test)]

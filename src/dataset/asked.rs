@@ -7,14 +7,11 @@ use std::sync::Arc;
 use crate::domain::{CaseId, Fingerprint, Gold, Mode};
 use crate::error::{InputFault, Result};
 
-use super::names::list;
+use super::names::{list, quoted};
 use super::{Predictions, SystemAnswers, TestCases};
 
 /// Maximum number of questions and predictions to list; the rest are counted.
 const SHOWN: usize = 5;
-
-/// Maximum number of characters of a question in a message.
-const QUESTION_SHOWN: usize = 60;
 
 /// One question of the data.
 #[derive(Debug, Clone, PartialEq)]
@@ -198,15 +195,6 @@ fn names_of(items: &[(usize, &str)]) -> Vec<String> {
         format!("{what} {number} {}", quoted(question))
     };
     items.iter().enumerate().map(name).collect()
-}
-
-/// A question in quotes, truncated.
-fn quoted(question: &str) -> String {
-    let mut short: String = question.chars().take(QUESTION_SHOWN).collect();
-    if short.len() < question.len() {
-        short.push('…');
-    }
-    format!("\u{201c}{short}\u{201d}")
 }
 
 #[cfg(test)]

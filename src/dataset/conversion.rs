@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Answer, CaseId, IndexBase, Mode, Prediction, Source};
 use crate::error::{Error, InputFault, Result};
 
+use super::names::quoted;
 use super::{SystemAnswers, TestCases};
 
 /// Options of a conversion.
@@ -53,8 +54,7 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
             |what: String| InputFault::new(&system.path, what).at_line(answer.line).of_case(answer.case_id.as_str());
         let question = answer.question();
         let Some(ids) = cases.get(question) else {
-            let shown: String = question.chars().take(60).collect();
-            converted.unasked.push(fault(format!("no test case asks \"{}\"", shown.escape_debug())));
+            converted.unasked.push(fault(format!("no test case asks {}", quoted(question))));
             continue;
         };
         match how.append(answer) {

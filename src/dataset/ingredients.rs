@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::domain::{Criterion, Rubric, TestCase};
 use crate::error::{Error, InputFault, Result};
 
-use super::reader::{JsonLine, elements, read_text};
+use super::reader::{JsonLine, all, elements, read_text};
 
 /// Total weight of the ingredients in the score.
 const TOTAL_WEIGHT: f64 = 0.6;
@@ -37,25 +37,22 @@ pub fn load_ingredients(path: &Path) -> Result<Vec<TestCase>> {
 /// # Errors
 /// [`Error::Input`] with every faulty case.
 pub fn build_test_cases(text: &str, path: &Path) -> Result<Vec<TestCase>> {
-    let (mut cases, mut faults) = (Vec::new(), Vec::new());
-    let mut first_lines: HashMap<String, usize> = HashMap::new();
-    for line in elements(text, path)? {
-        match read_case(&line) {
-            Ok(case) => {
-                if let Some(first) = first_lines.insert(case.case_id.to_string(), line.number) {
-                    let fault = line.fault(format!("the same case as on line {first}: {}", case.case_id));
-                    faults.push(fault.hint("question and spreadsheet.id make the id; give each case a case_id"));
-                }
-                cases.push(case);
-            }
-            Err(fault) => faults.push(fault),
-        }
-    }
-    if cases.is_empty() && faults.is_empty() {
+    let elements = elements(text, path)?;
+    if elements.is_empty() {
         let fault = InputFault::new(path, "no ingredients in the file");
-        faults.push(fault.hint("expected a list of {question, spreadsheet, agreement, ingredients}"));
+        return Err(fault.hint("expected a list of {question, spreadsheet, agreement, ingredients}").into());
     }
-    if faults.is_empty() { Ok(cases) } else { Err(Error::Input(faults)) }
+    let mut first_lines: HashMap<String, usize> = HashMap::new();
+    all(elements.iter().map(|line| {
+        let case = read_case(line)?;
+        match first_lines.insert(case.case_id.to_string(), line.number) {
+            None => Ok(case),
+            Some(first) => {
+                let fault = line.fault(format!("the same case as on line {first}: {}", case.case_id));
+                Err(fault.hint("question and spreadsheet.id make the id; give each case a case_id").into())
+            }
+        }
+    }))
 }
 
 #[derive(Deserialize)]

@@ -5,6 +5,9 @@ use crate::text::nearest::nearest;
 /// Maximum number of names to list.
 const SHOWN: usize = 5;
 
+/// Maximum number of characters of a question in a message.
+const QUESTION_SHOWN: usize = 60;
+
 /// Hint for an unknown name: the nearest known one, else the first known ones.
 pub(crate) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
@@ -23,6 +26,13 @@ pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>, shown: usize) -
         text.push_str(&format!(" and {} more", names.len() - shown));
     }
     text
+}
+
+/// The beginning of a question, in quotes.
+pub(super) fn quoted(question: &str) -> String {
+    let start: String = question.chars().take(QUESTION_SHOWN).collect();
+    let more = if start.len() < question.len() { "\u{2026}" } else { "" };
+    format!("\"{}{more}\"", start.escape_debug())
 }
 
 #[cfg(test)]

@@ -193,7 +193,10 @@ impl<T> ClaimFile<T> {
                 let what = format!("the claim's id is the string \"{text}\", the gold has the number {}", text.trim());
                 self.fault(line, what).hint(QUOTED)
             }
-            id => self.fault(line, format!("there is no claim {id}")).hint("check the id, or delete the line"),
+            id => {
+                let what = format!("{} has no claim {id}", claims.path.display());
+                self.fault(line, what).hint("check the id, or delete the line")
+            }
         };
         unknown.map(fault).collect()
     }

@@ -168,13 +168,10 @@ impl Corpus {
 /// Every claim and abstract that is in one file only.
 pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> Result<Vec<ClaimLine<Prediction>>> {
     let by_claim = labels.by_claim();
-    let (mut merged, mut faults) = (Vec::new(), Vec::new());
+    let (mut merged, mut faults) = (Vec::new(), rationales.unknown(labels));
+    faults.extend(labels.unknown(rationales));
     for line in &rationales.lines {
-        let Some(labelled) = by_claim.get(&line.id) else {
-            let fault = rationales.fault(line, "the claim has no line of labels");
-            faults.push(fault.hint(format!("add one to {}", labels.path.display())));
-            continue;
-        };
+        let Some(labelled) = by_claim.get(&line.id) else { continue };
         let (selected, labelled_as) = (&line.value.0, &labelled.value.0);
         let mut prediction = Prediction::default();
         for (doc_id, sentences) in selected {
@@ -196,11 +193,6 @@ pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> 
         }
         merged.push(ClaimLine { id: line.id.clone(), line: line.line, value: prediction });
     }
-    let selected = rationales.by_claim();
-    faults.extend(labels.lines.iter().filter(|line| !selected.contains_key(&line.id)).map(|line| {
-        let hint = format!("add one to {}", rationales.path.display());
-        labels.fault(line, "the claim has no line of sentences").hint(hint)
-    }));
     no_faults(faults)?;
     Ok(merged)
 }

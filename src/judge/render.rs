@@ -67,32 +67,28 @@ impl Renderer {
 ///
 /// `count` is called about as often as the text's length has binary digits.
 fn cut_to_fit(task: &JudgeTask, room: u64, count: impl Fn(&JudgeTask) -> u64) -> Option<JudgeTask> {
-    let text = cut_text(task);
-    let ends = word_ends(text);
+    let text = Arc::clone(cut_text(&mut task.clone()));
+    let ends = word_ends(&text);
     let fitting = ends.partition_point(|end| count(&with_text(task, &text[..*end])) <= room);
     Some(with_text(task, &text[..*ends.get(fitting.checked_sub(1)?)?]))
 }
 
-/// The text that may be cut.
-fn cut_text(task: &JudgeTask) -> &Arc<str> {
-    match task {
-        JudgeTask::Attribution { document, .. } => document,
-        other => other.answer(),
-    }
-}
-
 fn with_text(task: &JudgeTask, text: &str) -> JudgeTask {
     let mut task = task.clone();
-    let place = match &mut task {
+    *cut_text(&mut task) = text.into();
+    task
+}
+
+/// The text that may be cut.
+fn cut_text(task: &mut JudgeTask) -> &mut Arc<str> {
+    match task {
         JudgeTask::Attribution { document, .. } => document,
         JudgeTask::Expertise { answer, .. }
         | JudgeTask::Property { answer, .. }
         | JudgeTask::Evidence { answer, .. }
         | JudgeTask::Citations { answer, .. }
         | JudgeTask::Aspect { answer, .. } => answer,
-    };
-    *place = text.into();
-    task
+    }
 }
 
 /// Where words end, but for the last; text without white space may be cut after any character.

@@ -101,9 +101,7 @@ impl PromptSet {
                 return Err(fault.hint("name a new or an empty directory").into());
             }
         }
-        let is_there =
-            |(name, text): &(&str, &str)| fs::read(dir.join(name)).is_ok_and(|there| there == text.as_bytes());
-        for (name, text) in files().filter(|file| !is_there(file)) {
+        for (name, text) in files() {
             let path = dir.join(name);
             fs::write(&path, text).map_err(Error::io(&path, "write"))?;
         }

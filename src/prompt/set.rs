@@ -173,10 +173,7 @@ impl Family {
             hasher.update(text.as_bytes());
         };
         field("scholareval prompt set 1");
-        field(match self.mode {
-            InsertMode::Fenced => "fenced",
-            InsertMode::Verbatim => "verbatim",
-        });
+        field(if self.mode == InsertMode::Fenced { "fenced" } else { "verbatim" });
         let texts = self.texts();
         for of_kind in texts.chunk_by(|(a, ..), (b, ..)| a == b) {
             field(of_kind[0].0.as_str());

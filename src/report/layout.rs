@@ -1,11 +1,7 @@
 //! Lists and lines of text.
 
 use super::visible::shortened;
-
-/// `1 answer`, `2 answers`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
+pub(super) use crate::facts::claims::counted;
 
 /// At most `limit` of the items, each at most 120 characters, then the number of the others.
 pub(super) fn listed(items: impl ExactSizeIterator<Item = String>, limit: usize) -> String {

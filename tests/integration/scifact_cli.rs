@@ -135,7 +135,9 @@ fn a_submission_is_checked_against_blind_claims() {
     let work = workspace();
     lines(&work, "blind.jsonl", &[json!({"id": 52, "claim": "a"}), json!({"id": 70, "claim": "b"})]);
     let finished = scifact(&work, "check mine.jsonl --claims blind.jsonl");
-    assert!(finished.code == Some(3) && finished.stderr.contains("mine.jsonl:1 (case 60): there is no claim 60"));
+    assert!(
+        finished.code == Some(3) && finished.stderr.contains("mine.jsonl:1 (case 60): blind.jsonl has no claim 60")
+    );
     let finished = scifact(&work, "check mine.jsonl --claims gold.jsonl --corpus corpus.jsonl");
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert!(finished.stdout.starts_with("ok: 2 predictions, 2 abstracts\n"), "{}", finished.stdout);

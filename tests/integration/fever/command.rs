@@ -180,7 +180,7 @@ fn a_submission_is_checked_against_blind_claims() {
     let ninth = second.replace("\"id\": 2", "\"id\": 9");
     for (lines, fault) in [
         ([second, second], "p.jsonl:2 (case 2): claim 2 occurs twice, first in line 1; keep one of the two lines"),
-        ([second, &ninth], "p.jsonl:2 (case 9): there is no claim 9; check the id, or delete the line"),
+        ([second, &ninth], "p.jsonl:2 (case 9): claims.jsonl has no claim 9; check the id, or delete the line"),
         ([second, PREDICTIONS.lines().next().unwrap()], "p.jsonl:1 (case 2): claims.jsonl has claim 1 here"),
         (
             [PREDICTIONS.lines().next().unwrap(), ""],
