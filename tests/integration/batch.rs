@@ -152,7 +152,7 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
     work.write("mixed.jsonl", &(lines([foreign, result(&asked[1])]) + "{\"custom_id\": \"ab"));
     let done = work.run(&["batch", "import", "mixed.jsonl", "--batch", "b"]).exits_with(3);
     assert!(done.stdout.contains("1 replies added"), "{}", done.stdout);
-    done.says(&["mixed.jsonl:1: the request \"ffff", "mixed.jsonl:3: not a result", "its end is missing"]);
+    done.says(&["mixed.jsonl:1: no calls.jsonl has the request \"ffff", "mixed.jsonl:3: not a result", "its end is missing"]);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn vllm_run_batch_gets_chat_only_and_other_judges_are_refused_by_name() {
     export(&work, &server, &["--out", "chat", "--vllm"]).exits_with(0);
     work.write("raw.toml", "[judge]\nkind = \"completions\"\n");
     export(&work, &server, &["--out", "raw", "--vllm", "--config", "raw.toml"]).exits_with(2).says(&[
-        "vllm run-batch takes chat only",
+        "vllm run-batch supports only chat",
         "fake-judge",
         "/completions",
     ]);
