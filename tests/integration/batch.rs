@@ -152,7 +152,11 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
     work.write("mixed.jsonl", &(lines([foreign, result(&asked[1])]) + "{\"custom_id\": \"ab"));
     let done = work.run(&["batch", "import", "mixed.jsonl", "--batch", "b"]).exits_with(3);
     assert!(done.stdout.contains("1 replies added"), "{}", done.stdout);
-    done.says(&["mixed.jsonl:1: no calls.jsonl has the request \"ffff", "mixed.jsonl:3: not a result", "its end is missing"]);
+    done.says(&[
+        "mixed.jsonl:1: no calls.jsonl has the request \"ffff",
+        "mixed.jsonl:3: not a result",
+        "its end is missing",
+    ]);
 }
 
 #[test]
