@@ -166,8 +166,11 @@ fn runs_within(path: &Path, skipped: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     Ok(finished)
 }
 
-/// The runs in a directory, sorted by name.
+/// The runs in a directory, sorted by name; a run itself.
 pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
+    if is_run(directory) {
+        return Ok(vec![directory.to_path_buf()]);
+    }
     let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
     let entries = entries.map_err(Error::io(directory, "read"))?;
     let mut found: Vec<PathBuf> = entries.iter().map(DirEntry::path).filter(|path| is_run(path)).collect();

@@ -40,6 +40,7 @@ mod reports;
 #[cfg(unix)]
 mod resume;
 mod rubric_golden;
+mod runs;
 mod safety;
 mod scifact_cli;
 mod scifact_golden;

@@ -139,6 +139,8 @@ pub enum Command {
     Batch(BatchCommand),
     /// Recompute a run from its replies, without a judge
     Rescore(RescoreArgs),
+    /// List runs: when, judge, systems, scores
+    Runs(RunsArgs),
     /// Write an HTML page of runs, down to each reply
     #[command(after_long_help = report::EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's feedback and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
     Report(ReportArgs),
@@ -182,6 +184,17 @@ pub enum Command {
         #[arg(hide_possible_values = true)]
         shell: Shell,
     },
+}
+
+/// Arguments of `runs`.
+#[derive(Debug, Clone, Args)]
+pub struct RunsArgs {
+    /// Directory that holds runs
+    #[arg(value_name = "DIR", default_value = "runs")]
+    pub dir: PathBuf,
+    /// How the list is shown.
+    #[command(flatten)]
+    pub display: DisplayOptions,
 }
 
 /// Arguments of `rescore`.

@@ -15,6 +15,7 @@ mod plan;
 mod prompts;
 mod report;
 mod rescore;
+mod runs;
 mod score;
 mod shell_completions;
 
@@ -117,6 +118,7 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Plan(args) => plan::run(&args, &context.settings(&args.score)?, &context),
         Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),
+        Command::Runs(args) => runs::run(&args, &context),
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args, &context),
         Command::Config(args) => config::run(&context.settings(&args)?, &context),

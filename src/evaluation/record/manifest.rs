@@ -1,6 +1,6 @@
 //! `manifest.json`: settings, inputs, judges and status of a run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -18,6 +18,15 @@ pub const IMPORTED: &str = "imported";
 
 /// The commits of the reference scripts that compat mode reproduces.
 const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
+
+/// Names of inputs other than the answers of systems, and what they are.
+const OTHER_INPUTS: [(&str, &str); 5] = [
+    ("tests", "the test cases"),
+    ("references", "the references"),
+    ("questions", "the questions"),
+    ("aspects", "the aspects"),
+    ("results", "the results"),
+];
 
 /// The status of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -212,8 +221,11 @@ impl Manifest {
             InputFault::new(&path, format!("no manifest of a run: {error}")).hint("name a run directory")
         })?;
         if manifest.schema_version > SCHEMA_VERSION {
-            let what = format!("format {} is newer than this program's {SCHEMA_VERSION}", manifest.schema_version);
-            return Err(InputFault::new(&path, what).hint("use the version that wrote it, or a newer one").into());
+            let (format, writer) = (manifest.schema_version, &manifest.scholareval_version);
+            let what = format!(
+                "written by scholareval {writer} in format {format}; this program reads up to {SCHEMA_VERSION}"
+            );
+            return Err(InputFault::new(&path, what).hint("use that version or a newer one").into());
         }
         Ok(Some(manifest))
     }
@@ -233,6 +245,12 @@ impl Manifest {
     pub fn run_name(&self, dir: &Path) -> String {
         let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
         self.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string())
+    }
+
+    /// The systems whose answers are inputs.
+    pub fn systems(&self) -> impl Iterator<Item = &str> {
+        let names = self.inputs.iter().map(|input| input.name.as_str());
+        names.filter(|name| !OTHER_INPUTS.iter().any(|(other, _)| other == name))
     }
 
     /// True if the built-in baseline judged the rubric.
@@ -293,19 +311,65 @@ pub(super) fn now() -> String {
     crate::domain::timestamp(std::time::SystemTime::now())
 }
 
-/// What differs between the run in a directory and the new one: lines `name: there .., here ..`. Paths and times may
-/// differ; contents, settings, prompts and judges may not.
+/// What differs between the run in a directory and the new one, as clauses, what matters most first: `the model differs:
+/// gpt-4o in the run, gpt-4.1 now`. Paths and times may differ; contents, settings, prompts and judges may not.
 pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
     let parts = |of: &Manifest| {
         let mut parts = BTreeMap::new();
         of.identity_parts(12).into_iter().for_each(|(name, value)| flatten(name, &value, &mut parts));
         parts
     };
-    let (there, here) = (parts(there), parts(here));
-    let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
-    let shown = |of: &BTreeMap<String, String>, name: &str| of.get(name).map_or("unset", String::as_str).to_owned();
-    let differing = names.into_iter().filter(|name| there.get(*name) != here.get(*name));
-    differing.map(|name| format!("{name}: there {}, here {}", shown(&there, name), shown(&here, name))).collect()
+    let (old, new) = (parts(there), parts(here));
+    let mut names: Vec<&str> =
+        old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name)).map(String::as_str).collect();
+    const FIRST: [&str; 5] = ["judge", "prompts", "input tests", "input ", "scorers"];
+    let rank = |name: &str| FIRST.iter().position(|first| name.starts_with(first)).unwrap_or(FIRST.len());
+    names.sort_unstable_by_key(|name| (rank(name), *name));
+    names.dedup();
+    let models =
+        [there, here].map(|of| of.judge.as_ref().map_or("none", |judge| judge.model.as_ref().unwrap_or(&judge.id)));
+    let is_other_model = models[0] != models[1];
+    let clause = |name: &str| {
+        let [in_run, now] = [&old, &new].map(|of| of.get(name).map_or("unset", String::as_str));
+        let (what, in_run, now) = match name {
+            "judge" if is_other_model => ("the model", models[0], models[1]),
+            "judge" => ("the judge", in_run, now),
+            "judge.model" if names.contains(&"judge") => return None,
+            "judge.model" => ("the model", in_run, now),
+            // Settings that only one of two kinds of judges has.
+            name if name.starts_with("judge.") && is_other_model && [in_run, now].contains(&"unset") => return None,
+            "score.scorers" if old.get("scorers") != new.get("scorers") => return None,
+            "scorers" => ("the list of scorers", in_run, now),
+            "prompts" => {
+                let labels = [there, here].map(|of| of.prompts.as_ref().map_or("none", |prompts| &prompts.label));
+                let [in_run, now] = if labels[0] == labels[1] { [in_run, now] } else { labels };
+                return Some(format!("the prompts differ: {in_run} in the run, {now} now"));
+            }
+            _ => match name.strip_prefix("input ") {
+                Some(input) => return Some(input_difference(input, there, here)),
+                None => (name, in_run, now),
+            },
+        };
+        Some(format!("{what} differs: {in_run} in the run, {now} now"))
+    };
+    names.iter().copied().filter_map(clause).collect()
+}
+
+fn input_difference(name: &str, there: &Manifest, here: &Manifest) -> String {
+    let what = match OTHER_INPUTS.iter().find(|(input, _)| *input == name) {
+        Some((_, what)) => (*what).to_owned(),
+        None => format!("the answers of {name}"),
+    };
+    let only_in = |of: &Manifest, other: &Manifest| {
+        let has = |input: &InputFile| other.inputs.iter().any(|own| own.name == name && own.blake3 == input.blake3);
+        of.inputs.iter().find(|input| input.name == name && !has(input)).map(|input| input.path.clone())
+    };
+    match (only_in(there, here), only_in(here, there)) {
+        (Some(path), Some(now)) if path == now => format!("{what} changed after the run: {path}"),
+        (Some(path), Some(now)) => format!("{what} differ: {path} in the run, {now} now"),
+        (Some(path), None) => format!("{what} are only in the run: {path}"),
+        (None, now) => format!("{what} are not in the run: {}", now.unwrap_or_default()),
+    }
 }
 
 /// Every value that is not an object, by its path of keys.

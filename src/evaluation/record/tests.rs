@@ -105,7 +105,10 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     drop(open(dir.path(), "gpt-4"));
     let run_dir = RunDir::open(dir.path()).expect("a directory");
     let error = run_dir.claim(&manifest("gpt-5"), false).unwrap_err().to_string();
-    assert!(error.contains("model: there gpt-4, here gpt-5"), "{error}");
+    assert!(
+        error.contains(": model differs: gpt-4 in the run, gpt-5 now; the directory holds another run; name another"),
+        "{error}"
+    );
     assert!(error.contains("--overwrite"), "{error}");
     assert!(!run_dir.claim(&manifest("gpt-5"), true).expect("overwritten"));
     assert!(!dir.path().join("calls.jsonl").exists());
@@ -121,8 +124,47 @@ fn only_differing_parts_of_structured_settings_are_listed() {
     let here = with(serde_json::json!({"draws": ["mean", "median"], "judges": "mean", "samples": 3}));
     assert_eq!(
         differences(&there, &here),
-        ["merge.draws: there [\"mean\"], here [\"mean\",\"median\"]", "merge.judges: there null, here mean"]
+        [
+            "merge.draws differs: [\"mean\"] in the run, [\"mean\",\"median\"] now",
+            "merge.judges differs: null in the run, mean now"
+        ]
     );
+}
+
+#[test]
+fn a_refusal_names_models_prompts_and_files_in_words() {
+    let run = |model: Option<&str>, label: &str, path: &str, hash: u8| {
+        let id = model.map_or("lexical-1".to_owned(), |model| format!("{model}|served=x"));
+        let input = |name: &str, path: &str| crate::dataset::InputFile {
+            name: name.into(),
+            path: path.into(),
+            blake3: [hash; 32].into(),
+        };
+        let mut run = manifest("m");
+        let model = model.map(str::to_owned);
+        let setting = |name: &str, value: &str| (format!("judge.{name}"), serde_json::Value::from(value));
+        run.settings.extend(model.iter().flat_map(|model| [setting("model", model), setting("temperature", "0")]));
+        run.judge = Some(JudgeEntry { id, lexical: model.is_none(), model, base_url: None, served: None });
+        let fingerprint = blake3::hash(label.as_bytes()).into();
+        run.prompts = Some(PromptsEntry { label: label.into(), fingerprint, comparable_with_published: false });
+        run.inputs = vec![input("tests", "t.json"), input("gpt", path)];
+        run
+    };
+    let old = run(Some("gpt-4o"), "a@1", "a/gpt.jsonl", 1);
+    assert_eq!(
+        differences(&old, &run(Some("gpt-4.1"), "b@2", "b/gpt.jsonl", 2)),
+        [
+            "the model differs: gpt-4o in the run, gpt-4.1 now",
+            "the prompts differ: a@1 in the run, b@2 now",
+            "the test cases changed after the run: t.json",
+            "the answers of gpt differ: a/gpt.jsonl in the run, b/gpt.jsonl now",
+        ]
+    );
+    // Settings that the lexical baseline does not have are no news.
+    let lexical = differences(&old, &run(None, "a@1", "a/gpt.jsonl", 1));
+    assert_eq!(lexical, ["the model differs: gpt-4o in the run, lexical-1 now"]);
+    let none = Manifest { inputs: Vec::new(), ..old.clone() };
+    assert_eq!(differences(&none, &old)[1], "the answers of gpt are not in the run: a/gpt.jsonl");
 }
 
 #[test]
@@ -132,10 +174,7 @@ fn a_system_called_tests_hides_no_change_of_the_test_cases() {
     let of = |inputs: [u8; 2]| Manifest { inputs: inputs.map(input).into(), ..manifest("m") };
     let (there, here) = (of([1, 3]), of([2, 3]));
     assert_ne!(there.identity(), here.identity());
-    assert_eq!(
-        differences(&there, &here),
-        ["input tests: there [\"010101010101\",\"030303030303\"], here [\"020202020202\",\"030303030303\"]"]
-    );
+    assert_eq!(differences(&there, &here), ["the test cases changed after the run: p"]);
 }
 
 #[test]

@@ -16,6 +16,9 @@ use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, EventSink, RunEvent};
 use crate::files::{write_bytes, write_json, write_whole};
 
+/// Maximum number of differences from the run in a directory that a refusal names.
+const DIFFERENCES_SHOWN: usize = 5;
+
 /// The files that are stamped in the manifest of a finished run.
 const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
 
@@ -72,14 +75,20 @@ impl RunDir {
         let what = match Manifest::load(&self.path)? {
             Some(there) => match differences(&there, manifest) {
                 differ if differ.is_empty() => return check_calls(&self.path, &there).map(|()| true),
-                differ => format!("holds a run of other settings ({})", differ.join("; ")),
+                mut differ => {
+                    let more = differ.split_off(differ.len().min(DIFFERENCES_SHOWN)).len();
+                    let more = if more > 0 { format!("; and {more} more settings") } else { String::new() };
+                    format!("{}{more}; the directory holds another run", differ.join("; "))
+                }
             },
             None => match self.foreign_file()? {
                 None => return self.write_manifest(&manifest.clone().unfinished()).map(|()| false),
                 Some(name) => format!("holds {name:?} but no manifest.json: it is not a run"),
             },
         };
-        Err(InputFault::new(&self.path, what).hint("name another place with --out, or add --overwrite").into())
+        Err(InputFault::new(&self.path, what)
+            .hint("name another directory with --out, or add --overwrite to replace the run")
+            .into())
     }
 
     /// A file in the directory that is not hidden.

@@ -336,7 +336,9 @@ fn rescoring_removes_no_record_but_an_earlier_copy_of_the_run() {
     // a run of other settings, and one of the same settings with replies of its own
     work.score(&server, &["--no-cache", "--rubrics", "--out", "other"]).exits_with(0);
     work.score(&server, &["--no-cache", "--out", "twin"]).exits_with(0);
-    for (name, why) in [("other", "score.snippets: there false, here true"), ("twin", "a record of other calls")] {
+    for (name, why) in
+        [("other", "score.snippets differs: false in the run, true now"), ("twin", "a record of other calls")]
+    {
         let before = work.read(&format!("{name}/calls.jsonl"));
         work.run(&["rescore", "out", "--out", name]).exits_with(3).says(&[why, "--overwrite"]);
         assert_eq!(work.read(&format!("{name}/calls.jsonl")), before);
@@ -371,9 +373,7 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     let asked = server.chat_count();
     let differing = ["--samples", "2", "--limit", "1"];
     work.score(&server, &differing).exits_with(3).says(&[
-        "out: holds a run of other settings",
-        "score.samples: there 1, here 2",
-        "score.limit: there unset, here 1",
+        "out: score.limit differs: unset in the run, 1 now; score.samples differs: 1 in the run, 2 now; the directory holds",
         "--overwrite",
     ]);
     assert_eq!(server.chat_count(), asked, "nothing was asked");

@@ -1,0 +1,23 @@
+//! `scholareval runs`: the runs in a directory.
+
+use super::Context;
+use crate::cli::ExitCode;
+use crate::cli::args::{OutputFormat, RunsArgs};
+use crate::cli::terminal::{note, write_stdout};
+use crate::error::Result;
+use crate::evaluation::list_runs;
+use crate::report::{render_json, run_list};
+
+pub(super) fn run(args: &RunsArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let runs = list_runs(&args.dir)?;
+    let text = match args.display.format {
+        OutputFormat::Table => run_list(&runs, true).terminal(&context.style()),
+        OutputFormat::Json => render_json(&runs)?,
+        OutputFormat::Csv => run_list(&runs, false).csv(context.global.csv_text())?,
+    };
+    write_stdout(text.as_bytes())?;
+    if args.display.format != OutputFormat::Table && !args.display.quiet {
+        runs.iter().filter_map(|run| run.problem.as_ref()).for_each(|problem| note(&format!("warning: {problem}")));
+    }
+    Ok(ExitCode::Ok)
+}
