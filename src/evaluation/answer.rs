@@ -66,9 +66,10 @@ struct Unit<'a> {
     gates: usize,
 }
 
-/// The result of a unit: its verdict, the raw reply, and flags.
+/// The result of a unit: its verdict, its first reply, and flags.
 struct Answered {
     draw: Draw,
+    /// Empty unless the text is merged: others are not held until the answer is scored.
     raw: Option<String>,
     flags: Vec<String>,
 }
@@ -243,7 +244,7 @@ impl AnswerRun<'_> {
     /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help; `None` if it was deferred.
     async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<Option<Answered>, Abort> {
         let begun = self.legibility.begin(call.task.kind());
-        let mut first_raw: Option<String> = None;
+        let mut raw: Option<String> = None;
         let mut fresh_tries = 0;
         let mut attempt = 0;
         loop {
@@ -273,7 +274,8 @@ impl AnswerRun<'_> {
                     return Ok(Some(Answered::unscored(reason)));
                 }
             };
-            let raw = first_raw.get_or_insert_with(|| reply.content.clone()).clone();
+            let is_merged = merges_texts(self.job, member, call.task.kind());
+            raw.get_or_insert_with(|| if is_merged { reply.content.clone() } else { String::new() });
             let read = call.task.parse(&reply, self.job.options.mode);
             fresh_tries += u32::from(!reply.cached);
             let again = match &read {
@@ -293,7 +295,7 @@ impl AnswerRun<'_> {
                 if draw.is_ok() || (is_fresh && !self.job.options.retry_unscored) {
                     self.legibility.note(&request, draw.as_ref().err(), begun).map_err(Abort::Fatal)?;
                 }
-                return Ok(Some(Answered { draw, raw: Some(raw), flags }));
+                return Ok(Some(Answered { draw, raw, flags }));
             }
             attempt += 1;
         }
@@ -372,12 +374,9 @@ impl State {
                 raws.extend(sample.raw);
                 samples.push(sample.draw);
             }
-            let merged = match job.options.mode {
-                // The reference merges the texts of several grades.
-                Mode::Compat if member.samples > 1 && call.task.kind() == CallKind::Aspect => {
-                    merge_texts(&raws, member.merge)
-                }
-                _ => merge_draws(samples.clone(), member.merge),
+            let merged = match merges_texts(job, member, call.task.kind()) {
+                true => merge_texts(&raws, member.merge),
+                false => merge_draws(samples.clone(), member.merge),
             };
             if panel.members.len() > 1 || member.samples > 1 {
                 values.push(member_values(&member.judge_id, &merged, &samples));
@@ -390,6 +389,11 @@ impl State {
             self.members.insert(call.item, values);
         }
     }
+}
+
+/// The reference merges the texts of several grades.
+fn merges_texts(job: &Job, member: &Member, kind: CallKind) -> bool {
+    job.options.mode == Mode::Compat && member.samples > 1 && kind == CallKind::Aspect
 }
 
 /// Waits for an extra slot at the end of a run; never resolves when planning.
