@@ -113,7 +113,7 @@ function partRows(name, part, table) {
   const under = [words && name, words && part.kind !== name && part.kind, own !== unit && unitNames[own]].filter(Boolean).join(" · ");
   const key = `${scorer}/${name}`;
   const button = make("button", { type: "button", class: "open-part" },
-    make("span", {}, make("span", { class: "part-text" }, words || name), under && make("span", { class: "kind" }, under)));
+    make("span", {}, make("span", { class: words && "part-text" }, words || name, " "), under && make("span", { class: "kind" }, under)));
   const cells = scores.map((score, at) => {
     const scored = score?.parts.get(name);
     if (!scored) return make("td", { class: "quiet" }, score ? "–" : "");
