@@ -19,7 +19,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::DEFAULT_JUDGE;
 use crate::evaluation::roles::ASPECT_ROLE;
-use crate::text::nesting::is_too_deep;
+use crate::text::nesting::check_nesting;
 
 /// A config file with every key, as documentation.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -61,9 +61,7 @@ impl ConfigFile {
 
     fn parse(path: &Path, text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        if is_too_deep(text) {
-            return Err(InputFault::new(path, "brackets are nested more than 100 levels deep").into());
-        }
+        check_nesting(text, path)?;
         let line_of = |offset: usize| text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1;
         let document = DeTable::parse(text).map_err(|error| {
             // Only the message: the parser's own display repeats the line, and the line may hold a secret.

@@ -1,6 +1,7 @@
 //! Reads systems' outputs: answers `{case_id, answer_text, references_from?}` or predictions, one file per system.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -12,13 +13,19 @@ use serde_json::{Value, json};
 
 use crate::domain::{Answer, CaseId, Fingerprint, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
+use crate::text::thinking::thinking_bytes;
 
+use super::fields::{Reading, Record};
 use super::files::{Kind, system_files};
-use super::predictions::{Predictions, parse_predictions};
-use super::reader::{JsonLine, all, elements, expected, read_text, without_bare_nan};
+use super::names::list;
+use super::predictions::{Predictions, predictions_of};
+use super::reader::{Id, JsonLine, all, csv_rows, elements, expected, is_csv, read_text, without_bare_nan};
 
 /// From this size on, in bytes, the texts of answers are left in their file.
 const LARGE_FILE: usize = 256 << 10;
+
+/// Maximum number of systems to list in a note.
+const SHOWN: usize = 5;
 
 const EXAMPLE: &str = "{\"case_id\": .., \"answer_text\": ..}";
 
@@ -34,44 +41,179 @@ pub struct SystemAnswers {
     pub path: PathBuf,
     /// blake3 of the file's bytes.
     pub blake3: Fingerprint,
-    /// Whether these are predictions, which join test cases by question instead of `case_id`.
+    /// Whether these join test cases by question instead of `case_id`: predictions, and answers without an id.
     pub by_question: bool,
+    /// Whether they are answers without an id: no list of sources is appended, and each question needs a test case.
+    pub without_id: bool,
+    /// Guessed fields of the file, as `--fields` would give them; empty without any.
+    pub guesses: String,
+    /// Number of answers that begin with [reasoning](thinking_bytes), which may have been removed.
+    pub thinking: usize,
     /// Its answers; unless joined by question, each `case_id` occurs once.
     pub answers: Vec<Answer>,
     /// Warnings (empty answers; duplicates in compat mode).
     pub warnings: Vec<InputFault>,
 }
 
-/// Reads files of answers or predictions, one per system; keys decide which. A directory means its `*.jsonl`, or its
-/// `*.json` if it has none.
-///
-/// In [`Mode::Compat`] the last of several answers with the same `case_id` counts, with a warning.
+/// Reads files of answers or predictions, one per system; fields decide which. A directory means its `*.jsonl`, or its
+/// `*.json` if it has none, or else its `*.csv`. See [`AnswerOptions::load`].
 ///
 /// # Errors
-/// [`Error::Input`] with every fault of every file, including two files with the same stem and predictions without an
-/// output; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot be read.
+/// As [`AnswerOptions::load`].
 pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
-    load(paths, mode, usize::MAX)
+    Ok(AnswerOptions { mode, ..AnswerOptions::default() }.load(paths)?.0)
 }
 
-/// [`load_answers`], but the texts of large files of `{case_id, answer_text}` stay there: [`with_text`] reads each when
-/// it is needed, so that the memory of a run does not grow with them.
-///
-/// # Errors
-/// As [`load_answers`].
-pub fn load_answers_leaving_texts(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
-    load(paths, mode, LARGE_FILE)
+/// How files of answers are read.
+#[derive(Debug, Clone, Default)]
+pub struct AnswerOptions {
+    /// In [`Mode::Compat`] the last of several answers with the same `case_id` counts, with a warning, and reasoning is
+    /// kept.
+    pub mode: Mode,
+    /// The fields that hold the parts of an answer, as `(part, field)` with a part of [`ANSWER_PARTS`](super::ANSWER_PARTS);
+    /// for others the documented ones, else guesses.
+    pub fields: Vec<(String, String)>,
+    /// Keep [reasoning](thinking_bytes) at the start of an answer.
+    pub keep_thinking: bool,
+    /// Leave the texts of large files of `{case_id, answer_text}` there, but for CSV: [`with_text`] reads each when it is
+    /// needed, so that the memory of a run does not grow with them.
+    pub leave_texts: bool,
+    /// The systems to be scored, with or without `.jsonl`; `None` for all. A file of another system that cannot be used
+    /// is skipped.
+    pub systems: Option<Vec<String>>,
 }
 
-fn load(paths: &[PathBuf], mode: Mode, large: usize) -> Result<Vec<SystemAnswers>> {
-    let load = |(system, path): (SystemName, PathBuf)| {
-        let (text, blake3) = read_text(&path)?;
-        // A pipe cannot be read again. The file may begin with a byte order mark.
-        let file = std::fs::metadata(&path).ok().filter(|file| file.is_file() && text.len() >= large);
-        let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
-        Ok(SystemAnswers { blake3, ..parse(&text, system, &path, mode, before)? })
-    };
-    all(system_files(paths)?.into_par_iter().map(load).collect::<Vec<_>>())
+impl AnswerOptions {
+    /// Reads the answers; the notes say what was skipped, guessed and removed.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with every fault of every file, including two files with the same stem and predictions without an
+    /// output; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot be read.
+    pub fn load(&self, paths: &[PathBuf]) -> Result<(Vec<SystemAnswers>, Vec<String>)> {
+        let load = |(system, path): &(SystemName, PathBuf)| {
+            let (text, blake3) = read_text(path)?;
+            // A pipe cannot be read again. The file may begin with a byte order mark.
+            let is_left = self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path);
+            let file = std::fs::metadata(path).ok().filter(|file| is_left && file.is_file());
+            let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
+            Ok(SystemAnswers { blake3, ..self.parse(&text, system.clone(), path, before)? })
+        };
+        let is_chosen = |system: &SystemName| {
+            let is_it = |name: &String| name.strip_suffix(".jsonl").unwrap_or(name) == system.as_str();
+            self.systems.as_ref().is_none_or(|names| names.iter().any(is_it))
+        };
+        let files = system_files(paths)?;
+        let (mut read, mut notes) = (Vec::new(), Vec::new());
+        for ((system, _), result) in files.iter().zip(files.par_iter().map(load).collect::<Vec<_>>()) {
+            match result {
+                Err(Error::Input(faults)) if !is_chosen(system) => {
+                    notes.extend(faults.first().map(|fault| format!("skipped, not among --systems: {fault}")));
+                }
+                result => read.push(result),
+            }
+        }
+        let systems = all(read)?;
+        let (mut guesses, mut thinking, mut answers) = (BTreeMap::<&str, Vec<&str>>::new(), 0, 0);
+        for read in systems.iter().filter(|read| is_chosen(&read.system)) {
+            guesses.entry(&read.guesses).or_default().push(read.system.as_str());
+            (thinking, answers) = (thinking + read.thinking, answers + read.answers.len());
+        }
+        guesses.remove("");
+        let guess =
+            |(fields, names): (&str, Vec<&str>)| format!("guessed --fields {fields} for {}", list(names, SHOWN));
+        notes.extend(guesses.into_iter().map(guess));
+        if thinking > 0 && !self.keeps_thinking() {
+            let what = format!("<think> blocks are removed from {thinking} of {answers} answers");
+            notes.push(format!("{what}; --keep-thinking keeps them"));
+        }
+        Ok((systems, notes))
+    }
+
+    /// Whether reasoning is kept.
+    pub fn keeps_thinking(&self) -> bool {
+        self.keep_thinking || self.mode == Mode::Compat
+    }
+
+    /// Parses the text of one file; with the number of bytes before it in the file, the texts of answers are left there.
+    fn parse(&self, text: &str, system: SystemName, path: &Path, before: Option<u64>) -> Result<SystemAnswers> {
+        let blake3 = blake3::hash(text.as_bytes()).into();
+        let rows = if is_csv(path) { csv_rows(text, path)? } else { Vec::new() };
+        let csv = || rows.iter().map(|(_, row)| format!("{}\n", json!(row))).collect::<String>();
+        let text: Cow<'_, str> = if is_csv(path) { csv().into() } else { text.into() };
+        let (json, nan_line) = without_bare_nan(&text);
+        let mut found = elements(&json, path)?;
+        found.iter_mut().zip(&rows).for_each(|(element, (line, _))| element.number = *line);
+        let reading = Reading::of(&found, &self.fields, path)?;
+        let texts: Vec<_> = found.iter().map(|element| reading.json(element)).collect();
+        let lines = found.iter().zip(&texts).map(|(element, text)| JsonLine { text, ..*element });
+        let lines: Vec<JsonLine<'_>> = lines.collect();
+        if Kind::of(&lines) == Some(Kind::Predictions) {
+            let read = predictions_of(&lines, nan_line, system, path, blake3);
+            let read = read.and_then(|read| read.into_answers(self.keeps_thinking()));
+            let read = read.map_err(|error| reading.explain(error))?;
+            return Ok(SystemAnswers { without_id: reading.without_id, guesses: reading.guesses, ..read });
+        }
+        Kind::Answers.check(&lines, path)?;
+        let (mut warnings, mut faults) = (Vec::new(), Vec::new());
+        let mut answers: Vec<Answer> = Vec::with_capacity(lines.len());
+        let mut places: HashMap<CaseId, usize> = HashMap::new();
+        let (file, field): (Arc<Path>, Arc<str>) = (path.into(), reading.text_field().into());
+        let mut with_thinking = 0;
+        for (line, element) in lines.iter().zip(&found) {
+            let mut answer = match read_answer(line, &system, self.mode, &mut warnings) {
+                Ok(answer) => answer,
+                Err(fault) => {
+                    faults.push(fault);
+                    continue;
+                }
+            };
+            let (thinking, empty) = remove_thinking(&mut answer, self.keeps_thinking());
+            warnings.extend(empty.map(|what| line.fault(what).of_case(answer.case_id.as_str())));
+            with_thinking += usize::from(thinking > 0);
+            if let Some(before) = before {
+                // Its JSON is a slice of the file's.
+                let within = (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
+                answer.leave_text((&file, &field), before + within as u64, element.text.len());
+            }
+            let Some(first) = places.get(&answer.case_id).and_then(|place| answers.get_mut(*place)) else {
+                places.insert(answer.case_id.clone(), answers.len());
+                answers.push(answer);
+                continue;
+            };
+            let what = format!("duplicate case_id, first on line {}", first.line);
+            let fault = |what: String| line.fault(what).of_case(answer.case_id.as_str());
+            match self.mode {
+                Mode::Default => faults.push(fault(what).hint("keep one of the two lines")),
+                Mode::Compat => {
+                    warnings.push(fault(format!("{what}; this one counts")));
+                    *first = answer;
+                }
+            }
+        }
+        if !faults.is_empty() {
+            return Err(reading.explain(Error::Input(faults)));
+        }
+        if answers.is_empty() {
+            warnings.push(InputFault::new(path, "no answers in the file"));
+        }
+        let (path, by_question, without_id) = (path.to_path_buf(), false, false);
+        let (guesses, thinking) = (reading.guesses, with_thinking);
+        Ok(SystemAnswers { system, path, blake3, by_question, without_id, guesses, thinking, answers, warnings })
+    }
+}
+
+/// Removes the reasoning of an answer unless it is kept; returns its length, and what is wrong with an empty answer.
+fn remove_thinking(answer: &mut Answer, keep: bool) -> (usize, Option<&'static str>) {
+    let thinking = thinking_bytes(answer.own_text());
+    if thinking > 0 && !keep {
+        answer.answer_text = answer.answer_text[thinking..].into();
+        answer.own_bytes = answer.own_bytes.map(|own| own - thinking);
+        if let Some(prediction) = &mut answer.prediction {
+            Arc::make_mut(prediction).output = Some(Arc::clone(&answer.answer_text));
+        }
+    }
+    let empty = if thinking > 0 { "the answer is empty but for its <think> block" } else { "the answer is empty" };
+    (thinking, answer.own_text().trim().is_empty().then_some(empty))
 }
 
 /// The answer with its text, which is read again if it was left in its file.
@@ -87,13 +229,18 @@ pub fn with_text(item: &Item) -> Result<Item> {
     let read =
         file.seek(SeekFrom::Start(place.offset)).and_then(|_| file.take(place.bytes as u64).read_to_end(&mut bytes));
     read.map_err(Error::io(&place.path, "read"))?;
-    let line = str::from_utf8(&bytes).ok().and_then(|json| serde_json::from_str(&without_bare_nan(json).0).ok());
-    let text = line.map(|line: AnswerLine| line.answer_text);
+    let text = str::from_utf8(&bytes).ok().and_then(|json| {
+        let json = without_bare_nan(json).0;
+        let text: String =
+            serde_json::from_str(serde_json::from_str::<Record<'_>>(&json).ok()?.get(&*place.field)?.get()).ok()?;
+        // Reasoning is removed from its start.
+        text.get(text.len().checked_sub(place.text_bytes)?..).map(Arc::<str>::from)
+    });
     let Some(text) = text.filter(|text| place.blake3 == blake3::hash(text.as_bytes()).into()) else {
         let fault = InputFault::new(&*place.path, "the file was changed while its answers were scored");
         return Err(fault.of_case(answer.case_id.as_str()).hint("give the same command again").into());
     };
-    answer.answer_text = text.into();
+    answer.answer_text = text;
     let own_text = answer.own_text_shared();
     match &mut answer.prediction {
         Some(prediction) => Arc::make_mut(prediction).output = Some(own_text),
@@ -120,66 +267,16 @@ pub(super) fn prediction_of(answer: &Answer, case: &TestCase) -> Prediction {
 /// # Errors
 /// [`Error::Input`] with every fault found.
 pub fn parse_answers(text: &str, system: SystemName, path: &Path, mode: Mode) -> Result<SystemAnswers> {
-    parse(text, system, path, mode, None)
+    AnswerOptions { mode, ..AnswerOptions::default() }.parse(text, system, path, None)
 }
 
-/// [`parse_answers`]; with the number of bytes before `text` in the file, the texts of answers are left there.
-fn parse(text: &str, system: SystemName, path: &Path, mode: Mode, before: Option<u64>) -> Result<SystemAnswers> {
-    let (json, _) = without_bare_nan(text);
-    let file: Arc<Path> = path.into();
-    let elements = elements(&json, path)?;
-    if Kind::of(&elements) == Some(Kind::Predictions) {
-        return parse_predictions(text, system, path)?.try_into();
-    }
-    Kind::Answers.check(&elements, path)?;
-    let (mut warnings, mut faults) = (Vec::new(), Vec::new());
-    let mut answers: Vec<Answer> = Vec::with_capacity(elements.len());
-    let mut places: HashMap<CaseId, usize> = HashMap::new();
-    for line in &elements {
-        let mut answer = match read_answer(line, &system, mode, &mut warnings) {
-            Ok(answer) => answer,
-            Err(fault) => {
-                faults.push(fault);
-                continue;
-            }
-        };
-        if let Some(before) = before {
-            // Its JSON is a slice of the file's.
-            let within = (line.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
-            answer.leave_text(&file, before + within as u64, line.text.len());
-        }
-        let Some(first) = places.get(&answer.case_id).and_then(|place| answers.get_mut(*place)) else {
-            places.insert(answer.case_id.clone(), answers.len());
-            answers.push(answer);
-            continue;
-        };
-        let what = format!("duplicate case_id, first on line {}", first.line);
-        let fault = |what: String| line.fault(what).of_case(answer.case_id.as_str());
-        match mode {
-            Mode::Default => faults.push(fault(what).hint("keep one of the two lines")),
-            Mode::Compat => {
-                warnings.push(fault(format!("{what}; this one counts")));
-                *first = answer;
-            }
-        }
-    }
-    if !faults.is_empty() {
-        return Err(Error::Input(faults));
-    }
-    if answers.is_empty() {
-        warnings.push(InputFault::new(path, "no answers in the file"));
-    }
-    let (path, blake3) = (path.to_path_buf(), blake3::hash(text.as_bytes()).into());
-    Ok(SystemAnswers { system, path, blake3, by_question: false, answers, warnings })
-}
-
-impl TryFrom<Predictions> for SystemAnswers {
-    type Error = Error;
-
+impl Predictions {
+    /// The outputs as answers, without their reasoning unless it is kept.
+    ///
     /// # Errors
     /// [`Error::Input`] for every prediction without an output.
-    fn try_from(predictions: Predictions) -> Result<Self> {
-        let Predictions { system, path, blake3, items, mut warnings } = predictions;
+    pub fn into_answers(self, keep_thinking: bool) -> Result<SystemAnswers> {
+        let Self { system, path, blake3, items, mut warnings } = self;
         let missing = items.iter().filter(|item| item.output.is_none()).map(|item| {
             let fault = InputFault::new(&path, "output is missing").at_line(item.line).of_case(&*item.id);
             fault.hint("write \"\" for an empty answer")
@@ -188,23 +285,26 @@ impl TryFrom<Predictions> for SystemAnswers {
         if !faults.is_empty() {
             return Err(Error::Input(faults));
         }
+        let mut with_thinking = 0;
         let answer = |item: Prediction| {
             let text = item.output.clone().unwrap_or_default();
             let (line, id) = (item.line, item.id.as_str().into());
-            Answer { line, prediction: Some(Arc::new(item)), ..Answer::new(system.clone(), id, text) }
+            let mut answer = Answer { line, prediction: Some(Arc::new(item)), ..Answer::new(system.clone(), id, text) };
+            let (thinking, empty) = remove_thinking(&mut answer, keep_thinking);
+            with_thinking += usize::from(thinking > 0);
+            let fault = |what| InputFault::new(&path, what).at_line(line).of_case(answer.case_id.as_str());
+            warnings.extend(empty.map(fault));
+            answer
         };
         let answers: Vec<Answer> = items.into_iter().map(answer).collect();
-        let empty = answers.iter().filter(|answer| answer.answer_text.trim().is_empty()).map(|answer| {
-            InputFault::new(&path, "the output is empty").at_line(answer.line).of_case(answer.case_id.as_str())
-        });
-        warnings.extend(empty);
-        Ok(Self { system, path, blake3, by_question: true, answers, warnings })
+        let (by_question, without_id, guesses, thinking) = (true, false, String::new(), with_thinking);
+        Ok(SystemAnswers { system, path, blake3, by_question, without_id, guesses, thinking, answers, warnings })
     }
 }
 
 #[derive(Deserialize)]
 struct AnswerLine {
-    case_id: String,
+    case_id: Id,
     answer_text: String,
     references_from: Option<Value>,
 }
@@ -215,7 +315,7 @@ fn read_answer(
     mode: Mode,
     warnings: &mut Vec<InputFault>,
 ) -> Result<Answer, InputFault> {
-    let AnswerLine { case_id, answer_text, references_from } = line.parse(EXAMPLE)?;
+    let AnswerLine { case_id: Id(case_id), answer_text, references_from } = line.parse(EXAMPLE)?;
     let fault = |what: String| line.fault(what).of_case(&case_id);
     if case_id.is_empty() {
         return Err(fault("case_id is empty".to_owned()));
@@ -232,12 +332,7 @@ fn read_answer(
             None
         }
     };
-    let answer =
-        Answer { line: line.number, own_bytes, ..Answer::new(system.clone(), case_id.as_str().into(), answer_text) };
-    if answer.own_text().trim().is_empty() {
-        warnings.push(fault("the answer is empty".to_owned()));
-    }
-    Ok(answer)
+    Ok(Answer { line: line.number, own_bytes, ..Answer::new(system.clone(), case_id.as_str().into(), answer_text) })
 }
 
 /// Converts the number of Unicode characters written by the system to bytes.
@@ -264,7 +359,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::dataset::parse_test_cases;
+    use crate::dataset::{parse_predictions, parse_test_cases};
 
     fn parse(text: impl AsRef<str>, mode: Mode) -> Result<SystemAnswers> {
         parse_answers(text.as_ref(), "gpt".into(), Path::new("gpt.jsonl"), mode)
@@ -298,12 +393,12 @@ mod tests {
 
     #[test]
     fn every_faulty_line_is_reported() {
-        let text = "{\"case_id\":\"1\"}\n{\"case_id\":2,\"answer_text\":\"a\"}\n{\"case_id\":\"3\",\"answer_text\":null}\n\
+        let text = "{\"case_id\":\"1\"}\n{\"case_id\":[2],\"answer_text\":\"a\"}\n{\"case_id\":\"3\",\"answer_text\":null}\n\
             {bad}\n[1]\n\"x\"\n{\"case_id\":\"4\",\"answer_text\":\"\\ud800\"}\n{\"case_id\":\"\",\"answer_text\":\"a\"}";
         let expected = [
             "gpt.jsonl:1 (case 1): answer_text is missing; found case_id; write one {\"case_id\": .., \"answer_text\": \
              ..} per line",
-            "gpt.jsonl:2 (case 2): case_id: invalid type: integer `2`, expected a string; write one",
+            "gpt.jsonl:2: case_id: expected an id, found a list; write one",
             "gpt.jsonl:3 (case 3): answer_text: invalid type: null, expected a string; write one",
             "gpt.jsonl:4: invalid JSON at column 2: key must be a string; write one",
             "gpt.jsonl:5: expected an object, found a list; write one",
@@ -401,9 +496,8 @@ mod tests {
     #[test]
     fn faults_are_those_of_the_form_that_the_file_has() {
         assert!(message(format!("{{bad}}\n{ANSWER}")).starts_with("s.jsonl:1: invalid JSON at column 2: key must be"));
-        assert!(message("{\"case_id\": \"1\"}").starts_with("s.jsonl:1 (case 1): answer_text is missing"));
         assert!(
-            message("{\"id\": \"x\", \"output\": \"o\"}").starts_with("s.jsonl:1 (case x): neither input nor query")
+            message("{\"case_id\": \"1\"}").starts_with("s.jsonl: no field for answer_text: the file has case_id;")
         );
     }
 
@@ -481,8 +575,8 @@ mod tests {
             |text: &str| format!("{{\"case_id\":\"1\",\"x\":NaN,\"answer_text\":\"{text}\",\"references_from\":2}}\n");
         let padding = "\n".repeat(LARGE_FILE);
         std::fs::write(&path, format!("\u{feff}\n{}{padding}", line("caf\\u00e9"))).unwrap();
-        let mut answers =
-            load_answers_leaving_texts(std::slice::from_ref(&path), Mode::Default).unwrap().remove(0).answers;
+        let options = AnswerOptions { leave_texts: true, ..AnswerOptions::default() };
+        let mut answers = options.load(std::slice::from_ref(&path)).unwrap().0.remove(0).answers;
         let mut answer = answers.remove(0);
         assert_eq!((&*answer.answer_text, answer.text_bytes(), answer.line), ("", 5, 2));
         answer.prediction = Some(Arc::new(Prediction { output: Some("".into()), ..Prediction::default() }));

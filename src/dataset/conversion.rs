@@ -64,7 +64,7 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
             }
         }
         if let Some(first) = first_lines.insert(question, answer.line) {
-            let what = format!("the question is answered twice, first on line {first}");
+            let what = format!("the question {} is answered twice, first on line {first}", quoted(question));
             match how.mode {
                 Mode::Default => faults.push(fault(what).hint("keep one of the two")),
                 Mode::Compat => converted.repeated.push(fault(what).hint("this one counts")),
@@ -75,6 +75,11 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
 }
 
 impl Conversion {
+    /// How the answers of this system are converted: those of a file without sources get no list of them.
+    pub(super) fn of(&self, system: &SystemAnswers) -> Self {
+        Self { block: self.block.filter(|_| !system.without_id), ..*self }
+    }
+
     /// The answer with its block of references.
     pub(super) fn append(&self, answer: &Answer) -> Result<Answer, &'static str> {
         let (Some(base), Some(prediction)) = (self.block, &answer.prediction) else { return Ok(answer.clone()) };

@@ -11,12 +11,12 @@ use crate::files::is_same_file;
 
 use super::reader::{JsonLine, no_such};
 
-/// Extensions of answer files in directories. The second counts only without any file of the first, since test cases
-/// and settings are `.json` too.
-const EXTENSIONS: [&str; 2] = ["jsonl", "json"];
+/// Extensions of answer files in directories. Each counts only without any file of those before it, since test cases and
+/// settings are `.json` too, and tables `.csv`.
+const EXTENSIONS: [&str; 3] = ["jsonl", "json", "csv"];
 
 /// The answer files in `paths` with their systems' names: files as given; of a directory its `*.jsonl`, else its
-/// `*.json`, in name order. A repeated file counts once.
+/// `*.json`, else its `*.csv`, in name order. A repeated file counts once.
 ///
 /// # Errors
 /// Every missing path, every directory without answers, and every two files with the same stem.
@@ -65,8 +65,8 @@ fn files_of(path: &Path, faults: &mut Vec<InputFault>) -> Result<Vec<PathBuf>> {
             return Ok(found);
         }
     }
-    let fault = InputFault::new(path, format!("no *.{} file in the directory", EXTENSIONS[0]));
-    faults.push(fault.hint("put one file of {case_id, answer_text} lines per system there"));
+    let fault = InputFault::new(path, format!("no *.{} file in the directory", EXTENSIONS.join(", *.")));
+    faults.push(fault.hint("put one file of {case_id, answer_text} per system there"));
     Ok(Vec::new())
 }
 

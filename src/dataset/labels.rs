@@ -12,7 +12,7 @@ use crate::error::{InputFault, Result};
 use crate::text::spreadsheets::unguarded;
 
 use super::names::list;
-use super::reader::{Id, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
+use super::reader::{Id, all, csv_rows, elements, expected, is_csv, is_nan, read_text, typed, without_bare_nan};
 
 /// The three forms of a label row, for hints.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
@@ -131,10 +131,20 @@ impl TryFrom<Value> for Number {
 }
 
 fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
-    let is_csv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
-        || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
+    let is_csv = is_csv(path) || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
     if is_csv {
-        return Ok(csv_rows(text, path)?);
+        let row = |(line, mut fields): (usize, Map<String, Value>)| {
+            for (name, value) in &mut fields {
+                match value.as_str().unwrap_or_default() {
+                    cell if cell.trim().is_empty() => *value = Value::Null,
+                    // As written to CSV by this program.
+                    cell if matches!(name.as_str(), "item" | "question") => *value = unguarded(cell).into(),
+                    _ => {}
+                }
+            }
+            Row { path, line, fields }
+        };
+        return Ok(csv_rows(text, path)?.into_iter().map(row).collect());
     }
     let (text, _) = without_bare_nan(text);
     let elements = elements(&text, path)?;
@@ -143,45 +153,6 @@ fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
         fields.values_mut().filter(|value| is_nan(value)).for_each(|value| *value = Value::Null);
         Ok(Row { path, line: line.number, fields })
     }))
-}
-
-/// Rows of CSV: the header names the fields.
-fn csv_rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>, InputFault> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
-    let mut names: Vec<String> = Vec::new();
-    let (mut rows, mut line) = (Vec::new(), 1);
-    for record in reader.records() {
-        let record = record.map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))?;
-        line = record.position().map_or(line, |position| position.line() as usize);
-        let fault = |what| InputFault::new(path, what).at_line(line);
-        if names.is_empty() {
-            names = record.iter().map(|name| name.trim().to_owned()).collect();
-            if let Some((index, name)) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
-                let what = format!("column {} is called {name:?}, as an earlier one is", index + 1);
-                return Err(fault(what).hint("give every column its own name"));
-            }
-            continue;
-        }
-        if record.len() != names.len() {
-            let what = format!("expected {} cells as in the header, found {}", names.len(), record.len());
-            return Err(fault(what).hint("put quotes around a cell that holds a comma, and close every quote"));
-        }
-        let value = |name: &str, cell: &str| match cell.trim() {
-            "" => Value::Null,
-            // As written to CSV by this program.
-            _ if matches!(name, "item" | "question") => Value::from(unguarded(cell)),
-            _ => Value::from(cell),
-        };
-        let cells = names.iter().zip(&record);
-        let fields = cells.map(|(name, cell)| (name.clone(), value(name, cell))).collect();
-        rows.push(Row { path, line, fields });
-    }
-    // An unclosed quote swallows the rest of the file.
-    if text.matches('"').count() % 2 == 1 {
-        let fault = InputFault::new(path, "a quote that is never closed").at_line(line);
-        return Err(fault.hint("close it with \", and write \"\" for a quote in a cell"));
-    }
-    Ok(rows)
 }
 
 enum Label {

@@ -59,14 +59,28 @@ pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
 /// [`Error::Input`] with every fault found.
 pub fn parse_predictions(text: &str, system: SystemName, path: &Path) -> Result<Predictions> {
     let (json, nan_line) = without_bare_nan(text);
-    let items = read_predictions(&elements(&json, path)?, path)?;
+    predictions_of(&elements(&json, path)?, nan_line, system, path, blake3::hash(text.as_bytes()).into())
+}
+
+/// The predictions among the elements of a file.
+///
+/// # Errors
+/// [`Error::Input`] with every fault found, such as a missing question.
+pub(super) fn predictions_of(
+    elements: &[JsonLine<'_>],
+    nan_line: Option<usize>,
+    system: SystemName,
+    path: &Path,
+    blake3: Fingerprint,
+) -> Result<Predictions> {
+    let items = read_predictions(elements, path)?;
     let unasked: Vec<InputFault> =
         items.iter().filter(|item| item.input.is_empty()).map(|item| no_question(item, path)).collect();
     if !unasked.is_empty() {
         return Err(Error::Input(unasked));
     }
     let warnings = nan_warning(path, nan_line).into_iter().collect();
-    Ok(Predictions { system, path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), items, warnings })
+    Ok(Predictions { system, path: path.to_path_buf(), blake3, items, warnings })
 }
 
 /// The warning about a file with a bare `NaN`, first on `line`.

@@ -231,6 +231,45 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
     Ok(found.into_iter().enumerate().map(place).collect())
 }
 
+/// The rows of CSV with their lines, as objects of texts; the header names the fields.
+///
+/// # Errors
+/// Rows of another length than the header, equal names, and quotes that are never closed.
+pub(super) fn csv_rows(text: &str, path: &Path) -> Result<Vec<(usize, Map<String, Value>)>, InputFault> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let mut names: Vec<String> = Vec::new();
+    let (mut rows, mut line) = (Vec::new(), 1);
+    for record in reader.records() {
+        let record = record.map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))?;
+        line = record.position().map_or(line, |position| position.line() as usize);
+        let fault = |what| InputFault::new(path, what).at_line(line);
+        if names.is_empty() {
+            names = record.iter().map(|name| name.trim().to_owned()).collect();
+            if let Some((index, name)) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
+                let what = format!("column {} is called {name:?}, as an earlier one is", index + 1);
+                return Err(fault(what).hint("give every column its own name"));
+            }
+            continue;
+        }
+        if record.len() != names.len() {
+            let what = format!("expected {} cells as in the header, found {}", names.len(), record.len());
+            return Err(fault(what).hint("put quotes around a cell that holds a comma, and close every quote"));
+        }
+        rows.push((line, names.iter().cloned().zip(record.iter().map(Value::from)).collect()));
+    }
+    // An unclosed quote swallows the rest of the file.
+    if text.matches('"').count() % 2 == 1 {
+        let fault = InputFault::new(path, "a quote that is never closed").at_line(line);
+        return Err(fault.hint("close it with \", and write \"\" for a quote in a cell"));
+    }
+    Ok(rows)
+}
+
+/// Whether a file is CSV by its name.
+pub(super) fn is_csv(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
+}
+
 /// The list under `data`, if the object has one.
 fn list_under_data(object: &RawValue) -> Option<Vec<&RawValue>> {
     #[derive(Deserialize)]

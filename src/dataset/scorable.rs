@@ -141,7 +141,11 @@ fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>, are_joi
 fn with_case_ids(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> Result<SystemAnswers> {
     let mut asked = system.clone();
     if system.by_question {
-        let converted = convert(system, tests, how)?;
+        let converted = convert(system, tests, &how.of(system))?;
+        if system.without_id && !converted.unasked.is_empty() {
+            let hint = "answers without an id need the question of a test case; take this one out, or give each an id";
+            return Err(Error::Input(converted.unasked.into_iter().map(|fault| fault.hint(hint)).collect()));
+        }
         asked.answers = converted.answers;
         asked.warnings.extend(converted.repeated);
         let unasked = converted.unasked.len();
@@ -203,7 +207,7 @@ fn plain_items(
                     false => answer.case_id.clone(),
                 };
                 // If the reference's block cannot be built, nothing needs it: there is no rubric.
-                let answer = how.append(answer).unwrap_or_else(|_| answer.clone());
+                let answer = how.of(system).append(answer).unwrap_or_else(|_| answer.clone());
                 let case = names.case_of(&case_id, answer.question());
                 items.push(Item { case, answer: Answer { case_id, ..answer } });
             }

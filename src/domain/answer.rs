@@ -61,14 +61,15 @@ impl Answer {
         }
     }
 
-    /// Leaves the text in the file, where the JSON object of the answer has this place.
-    pub fn leave_text(&mut self, path: &Arc<Path>, offset: u64, bytes: usize) {
+    /// Leaves the text in this field of a file, where the JSON object of the answer has this place.
+    pub fn leave_text(&mut self, (path, field): (&Arc<Path>, &Arc<str>), offset: u64, bytes: usize) {
         if let Some(prediction) = &mut self.prediction {
             Arc::make_mut(prediction).output = None;
         }
         let text = std::mem::take(&mut self.answer_text);
         let (text_bytes, blake3) = (text.len(), blake3::hash(text.as_bytes()).into());
-        self.left_in = Some(Arc::new(TextInFile { path: Arc::clone(path), offset, bytes, text_bytes, blake3 }));
+        let (path, field) = (Arc::clone(path), Arc::clone(field));
+        self.left_in = Some(Arc::new(TextInFile { path, field, offset, bytes, text_bytes, blake3 }));
     }
 
     /// Length of the text in bytes, be it in memory or in its file.
@@ -92,11 +93,13 @@ impl Answer {
 pub struct TextInFile {
     /// The file.
     pub path: Arc<Path>,
+    /// The field of the text.
+    pub field: Arc<str>,
     /// Bytes before the JSON object of the answer.
     pub offset: u64,
     /// Length of the object in bytes.
     pub bytes: usize,
-    /// Length of the text in bytes.
+    /// Length of the text in bytes, which ends the field.
     pub text_bytes: usize,
     /// Hash of the text.
     pub blake3: Digest<16>,

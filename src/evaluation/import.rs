@@ -9,8 +9,8 @@ use clap::Args;
 use super::options::ScoringOptions;
 use super::record::{IMPORTED, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
 use crate::dataset::{
-    InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile, ScorableOptions, SystemAnswers, SystemResults,
-    TestCases, load_answers, load_results, load_test_cases, pair, scorable,
+    AnswerOptions, InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile, ScorableOptions, SystemAnswers,
+    SystemResults, TestCases, load_results, load_test_cases, pair, scorable,
 };
 use crate::domain::{
     Answer, CaseId, Component, Item, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
@@ -227,6 +227,9 @@ fn paired(
                 path: path.clone(),
                 blake3,
                 by_question: false,
+                without_id: false,
+                guesses: String::new(),
+                thinking: 0,
                 answers: results.answers.iter().map(answer).collect(),
                 warnings: Vec::new(),
             }
@@ -356,7 +359,10 @@ fn answers_of(
     mode: Mode,
     warnings: &mut Vec<InputFault>,
 ) -> Result<(Vec<Item>, Vec<InputFile>)> {
-    let mut systems = load_answers(paths, mode)?;
+    // The imported scores are of whole answers.
+    let reading = AnswerOptions { mode, keep_thinking: true, ..AnswerOptions::default() };
+    let (mut systems, notes) = reading.load(paths)?;
+    warnings.extend(notes.into_iter().map(|note| InputFault::new(&paths[0], note)));
     let unscored = systems.extract_if(.., |system| !scored.iter().any(|answer| answer.system == system.system));
     warnings.extend(unscored.map(|system| {
         InputFault::new(&system.path, format!("no scores of {}: its answers are left out", system.system))

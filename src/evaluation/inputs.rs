@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use crate::dataset::{self, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support};
+use crate::dataset::{
+    self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support, SystemAnswers,
+};
 use crate::domain::{CaseId, Item, Mode, SystemName, TestCase};
 use crate::error::{Error, Result};
 
@@ -30,8 +32,10 @@ pub struct LoadedInputs {
     pub files: Vec<InputFile>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// What was joined, and by which field.
+    /// Which fields were guessed, what was removed or joined, and by which field.
     pub notes: Vec<String>,
+    /// What became of `<think>` blocks: `kept` or `removed`; `None` if no answer begins with one.
+    pub thinking: Option<&'static str>,
     /// Share of a benchmark's questions that each system answered; empty without a benchmark.
     pub coverage: Vec<Coverage>,
 }
@@ -46,11 +50,15 @@ impl LoadedInputs {
         let (input, mode) = (&settings.input, settings.scoring.mode());
         check_given(settings)?;
         let tests = input.tests.as_deref().map(|path| dataset::load_test_cases(path, mode)).transpose()?;
-        let systems = match preset {
-            Some(_) => dataset::load_answers(&input.answers, mode)?,
-            None => dataset::load_answers_leaving_texts(&input.answers, mode)?,
-        };
         let all_or = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
+        let reading = AnswerOptions {
+            mode,
+            fields: input.fields.clone(),
+            keep_thinking: input.keep_thinking,
+            leave_texts: preset.is_none(),
+            systems: all_or(&input.systems),
+        };
+        let (systems, read_notes) = reading.load(&input.answers)?;
         let Checked { systems, coverage, warnings, notes } = match preset {
             Some(preset) => preset.check(systems, all_or(&input.systems).as_deref(), input.strict)?,
             None => Checked { systems, ..Checked::default() },
@@ -69,6 +77,9 @@ impl LoadedInputs {
             block: appended.then_some(settings.scorers.index_base),
         };
         let mut made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
+        let is_scored = |read: &&SystemAnswers| made.files.iter().any(|file| file.name == read.system.as_str());
+        let has_thinking = systems.iter().filter(is_scored).any(|read| read.thinking > 0);
+        let thinking = has_thinking.then(|| if reading.keeps_thinking() { "kept" } else { "removed" });
         let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases);
         let questions = questions.map(|asked| InputFile::new("questions", &asked.path, asked.blake3));
         let support = dataset::supports(&made);
@@ -91,7 +102,8 @@ impl LoadedInputs {
             missing: made.missing,
             files: made.files.into_iter().chain(questions).collect(),
             warnings: once(warnings.into_iter().chain(made.warnings).collect()),
-            notes: notes.into_iter().chain(made.notes).collect(),
+            notes: read_notes.into_iter().chain(notes).chain(made.notes).collect(),
+            thinking,
             coverage,
         })
     }

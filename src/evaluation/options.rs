@@ -14,12 +14,14 @@ use serde_json::{Map, Value, json};
 pub use super::scorers::{ScorerName, ScorerOptions};
 use super::slice::Slice;
 use crate::analysis::OnUnscored;
+use crate::dataset::ANSWER_PARTS;
 use crate::domain::{GradeMerge, Mode, RubricParts};
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Price;
 use crate::judge::masking::masked_json;
 use crate::judge::options::{
-    BudgetOptions, CacheOptions, JudgeOptions, LimitOptions, OptionFault, defaults, one_or_more,
+    BudgetOptions, CacheOptions, JudgeOptions, LimitOptions, OptionFault, defaults, from_map, name_and_text,
+    one_or_more,
 };
 
 /// The name of the judge of the table `[judge]` and the flags.
@@ -110,6 +112,13 @@ pub struct InputOptions {
     /// Test cases with their rubrics (JSON)
     #[arg(long, alias = "test-config", value_name = "FILE")]
     pub tests: Option<PathBuf>,
+    /// Fields of the answers: answer_text=FIELD,case_id=FIELD or question=FIELD [default: as documented, else guessed]
+    #[arg(long, value_name = "NAME=FIELD,..", value_delimiter = ',', value_parser = name_and_text)]
+    #[serde(serialize_with = "crate::judge::options::as_map", deserialize_with = "from_map")]
+    pub fields: Vec<(String, String)>,
+    /// Judge answers with the <think> blocks they begin with
+    #[arg(long)]
+    pub keep_thinking: bool,
     /// Only these systems [default: all]
     #[arg(long, alias = "src-names", value_name = "A,B", value_delimiter = ',')]
     pub systems: Vec<String>,
@@ -243,12 +252,14 @@ pub struct OutputOptions {
 /// - how scores are summarized, which rescoring can change.
 ///
 /// Every other option is part of the run settings.
-const NOT_RUN_SETTINGS: [&str; 17] = [
+const NOT_RUN_SETTINGS: [&str; 18] = [
     "score.answers",
     "score.tests",
     "score.references",
     "score.aspect_rubrics",
     "score.prompts",
+    // The manifest has `score.thinking` where an answer has any.
+    "score.keep_thinking",
     "score.strict",
     "score.dry_run",
     "score.on_unscored",
@@ -270,6 +281,10 @@ impl EvaluationOptions {
     /// The first value that cannot be used.
     pub fn check(&self) -> Result<(), OptionFault> {
         self.scoring.check()?;
+        if let Some((part, _)) = self.input.fields.iter().find(|(part, _)| !ANSWER_PARTS.contains(&part.as_str())) {
+            let what = format!("expected {}, found {}", ANSWER_PARTS.join(", "), part.escape_debug());
+            return Err(OptionFault::new("score.fields", what));
+        }
         self.judge.check()?;
         self.limits.check()?;
         self.budget.check()?;
@@ -327,7 +342,7 @@ impl EvaluationOptions {
             }
         }
         settings.extend(self.role_settings());
-        settings.retain(|_, value| !value.is_null());
+        settings.retain(|key, value| !value.is_null() && (key != "score.fields" || *value != json!({})));
         settings
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::builder::{in_input_order, needs_rubric};
-use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus};
+use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, THINKING};
 use super::run_settings::judged_roles;
 use super::scorers::recorded_scorers;
 use super::{Job, Member, NoEvents, Options, Panel, Panels, StopHandle};
@@ -63,6 +63,11 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
         let what = "this run was imported: it holds scores and no replies, so there is nothing to score again";
         let hint = "compare and report read it as it is; for other scores run score on the answers";
         return Err(InputFault::new(run, what).hint(hint).into());
+    }
+    if options.compat && recorded.settings.get(THINKING).is_some_and(|what| what == "removed") {
+        let fault =
+            InputFault::new(run, "the answers were judged without their <think> blocks, which the reference keeps");
+        return Err(fault.hint("score them with --compat").into());
     }
     let mut manifest = rescored_manifest(&recorded, options);
     let is_other_mode = manifest.mode != recorded.mode;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::record::{JudgeEntry, Manifest, PromptsEntry, RoleEntry};
+use super::record::{JudgeEntry, Manifest, PromptsEntry, RoleEntry, THINKING};
 use crate::domain::{GradeMerge, Mode};
 
 /// Maximum length of a value in a message, in characters.
@@ -109,7 +109,7 @@ fn settings(manifest: &Manifest) -> BTreeMap<String, String> {
     for (name, default) in defaults {
         settings.insert(name.to_owned(), text_of(manifest.settings.get(name).unwrap_or(&default)));
     }
-    for (name, value) in manifest.settings.iter().filter(|(name, _)| name.starts_with("scorer.")) {
+    for (name, value) in manifest.settings.iter().filter(|(name, _)| name.starts_with("scorer.") || *name == THINKING) {
         match value {
             Value::Object(parts) => {
                 settings.extend(parts.iter().map(|(part, value)| (format!("{name}.{part}"), text_of(value))));

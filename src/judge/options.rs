@@ -512,11 +512,11 @@ fn json_or_text(text: &str) -> Result<Value, Infallible> {
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
 }
 
-fn as_map<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_map<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
-fn from_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
+pub(crate) fn from_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
     use serde::de::Error as _;
     let Value::Object(map) = Value::deserialize(deserializer)? else {
         return Err(D::Error::custom("expected a table of names and values"));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{CallKind, Fingerprint};
 use crate::error::{InputFault, Result};
 use crate::files::is_plain_name;
-use crate::text::nesting::is_too_deep;
+use crate::text::nesting::check_nesting;
 
 /// The manifest's file name.
 pub(crate) const MANIFEST: &str = "manifest.toml";
@@ -113,9 +113,7 @@ pub(super) struct NamedTask {
 impl Manifest {
     /// Parses a manifest; `path` is for messages.
     pub(crate) fn parse(source: &str, path: &Path) -> Result<Self> {
-        if is_too_deep(source) {
-            return Err(InputFault::new(path, "brackets are nested more than 100 levels deep").into());
-        }
+        check_nesting(source, path)?;
         let manifest: Self = toml::from_str(source).map_err(|error| {
             let line = error.span().map(|span| 1 + source[..span.start.min(source.len())].matches('\n').count());
             let mut fault = InputFault::new(path, error.message().replace('\n', " "))

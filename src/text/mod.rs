@@ -8,5 +8,6 @@ pub mod python_chars;
 pub mod sentences;
 pub mod spreadsheets;
 pub mod stems;
+pub mod thinking;
 pub mod tokens;
 pub mod words;

@@ -1,24 +1,35 @@
 //! Brackets nested so deeply that a recursive parser would exhaust the stack.
 
+use std::path::Path;
+
+use crate::error::InputFault;
+
 /// Deeper than any file that people write.
 const DEEPEST: usize = 100;
 
-/// True if brackets and braces are open more than 100 levels deep. Those within strings count like all others.
+/// Checks that brackets and braces are open at most 100 levels deep. Those within strings count like all others.
 ///
 /// ```
-/// use scholareval::text::nesting::is_too_deep;
+/// use scholareval::text::nesting::check_nesting;
 ///
-/// assert!(!is_too_deep(&"x = [{}]\n".repeat(1000)));
-/// assert!(is_too_deep(&"[{".repeat(51)));
+/// assert!(check_nesting(&"x = [{}]\n".repeat(1000), "my.toml".as_ref()).is_ok());
+/// assert!(check_nesting(&"[{".repeat(51), "my.toml".as_ref()).is_err());
 /// ```
-pub fn is_too_deep(text: &str) -> bool {
+///
+/// # Errors
+/// The fault of the file `path`.
+pub fn check_nesting(text: &str, path: &Path) -> Result<(), InputFault> {
     let mut depth = 0_usize;
-    text.bytes().any(|byte| {
+    let is_too_deep = text.bytes().any(|byte| {
         match byte {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
         depth > DEEPEST
-    })
+    });
+    match is_too_deep {
+        true => Err(InputFault::new(path, format!("brackets are nested more than {DEEPEST} levels deep"))),
+        false => Ok(()),
+    }
 }

@@ -119,7 +119,7 @@ fn a_missing_file_an_empty_directory_and_equal_stems_are_errors_that_say_what_to
     assert_eq!(
         dir.error(&["cluade.jsonl", "empty"]),
         "cluade.jsonl: no such file or directory; did you mean claude.jsonl?\n\
-         empty: no *.jsonl file in the directory; put one file of {case_id, answer_text} lines per system there"
+         empty: no *.jsonl, *.json, *.csv file in the directory; put one file of {case_id, answer_text} per system there"
     );
     assert_eq!(
         dir.error(&["claude.jsonl", "more"]),
@@ -136,8 +136,8 @@ fn faults_of_all_files_are_told_at_once() {
     dir.file("d/b.jsonl", b"\n{\"case_id\": \"1\", \"answer_text\": \"\xff\"}\n".as_slice());
     assert_eq!(
         dir.error(&["d"]),
-        "d/a.jsonl:1 (case 1): answer_text is missing; found case_id; write one {\"case_id\": .., \"answer_text\": ..} \
-         per line\n\
+        "d/a.jsonl: no field for answer_text: the file has case_id; looked for answer_text, answer, response, output, \
+         completion; name it with --fields answer_text=FIELD, or leave the file out with --systems\n\
          d/b.jsonl:2: invalid UTF-8 at byte 34 of the line; save the file as UTF-8"
     );
 }

@@ -199,7 +199,7 @@ fn control_characters_of_names_and_case_ids_do_not_reach_the_terminal() {
     let url = server.base_url();
     let check = ["check", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", &url];
     outputs.push(work.run(&check).exits_with(0).all_text());
-    work.write("answers/bad\u{1b}[2J.jsonl", "{\"case_id\": \"a\u{9b}b\"}\n");
+    work.write("answers/bad\u{1b}[2J.jsonl", "{\"a\u{9b}b\": \"x\"}\n");
     outputs.push(work.score(&server, &[]).exits_with(3).all_text());
     for output in outputs {
         assert_eq!(unseen(&output), "", "{output:?}");

@@ -6,8 +6,8 @@ use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{note, path_text, write_stdout};
 use crate::dataset::{
-    Conversion, ReferencesBlock, SystemAnswers, convert, load_ingredients, load_predictions, load_test_cases,
-    render_answer, render_test_cases,
+    Conversion, ReferencesBlock, convert, load_ingredients, load_predictions, load_test_cases, render_answer,
+    render_test_cases,
 };
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
@@ -21,8 +21,12 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let mut warnings = tests.warnings.clone();
     let (mut text, mut answers) = (String::new(), 0);
     for predictions in load_predictions(std::slice::from_ref(&args.file))? {
-        let system = SystemAnswers::try_from(predictions)?;
+        let system = predictions.into_answers(args.compat)?;
         let converted = convert(&system, &tests, &how)?;
+        if system.thinking > 0 && !args.compat {
+            let what = format!("<think> blocks are removed from {} outputs", system.thinking);
+            warnings.push(InputFault::new(&system.path, what));
+        }
         warnings.extend(system.warnings);
         warnings.extend(converted.unasked.into_iter().map(|fault| fault.hint("left out")));
         warnings.extend(converted.repeated);

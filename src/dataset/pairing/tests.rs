@@ -32,6 +32,9 @@ fn system(name: &str, ids: &[&str]) -> SystemAnswers {
         path: format!("{name}.jsonl").into(),
         blake3: [0; 32].into(),
         by_question: false,
+        without_id: false,
+        guesses: String::new(),
+        thinking: 0,
         answers,
         warnings: Vec::new(),
     }

@@ -94,12 +94,14 @@ fn agreement_pairs_a_prediction_with_every_annotation_and_keeps_it_once_in_plain
 fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
     let twice = [file("a", &[said("A", "first"), said("A", "last"), said("B", "b")])];
     let error = message(scorable(Some(&tests()), &twice, None, &with_block(false)));
-    assert_eq!(error, "a.jsonl:2 (case 2): the question is answered twice, first on line 1; keep one of the two");
+    assert_eq!(error, "a.jsonl:2 (case 2): the question \"A\" is answered twice, first on line 1; keep one of the two");
     let made = scorable(Some(&tests()), &twice, None, &with_block(true)).unwrap();
     // the reference's converter takes the last of two cases
     assert_eq!(ids(&made.rubric), [("a", "2", "b"), ("a", "3", "last")]);
     assert_eq!(ids(&made.plain), [("a", "1#1", "first"), ("a", "3", "last"), ("a", "2", "b")]);
-    assert!(made.warnings[0].starts_with("a.jsonl:2 (case 2): the question is answered twice, first on line 1; this"));
+    assert!(
+        made.warnings[0].starts_with("a.jsonl:2 (case 2): the question \"A\" is answered twice, first on line 1; this")
+    );
     // without test cases two rows of one question are two items
     let plain = scorable(None, &twice, None, &with_block(false)).unwrap();
     assert_eq!(ids(&plain.plain), [("a", "1", "first"), ("a", "2", "last"), ("a", "3", "b")]);
@@ -232,7 +234,7 @@ fn strict_makes_every_warning_an_error() {
     let strict = PairOptions { strict: true, ..PairOptions::default() };
     let options = ScorableOptions { pairing: strict, block: None };
     let files = [file("a", &[said("P", "p"), said("Q", "")])];
-    assert_eq!(message(scorable(None, &files, None, &options)), "a.jsonl:2 (case 2): the output is empty");
+    assert_eq!(message(scorable(None, &files, None, &options)), "a.jsonl:2 (case 2): the answer is empty");
     let empty = references(&[json!({"input": "P"})]);
     assert!(
         message(scorable(None, &files, Some(&empty), &options)).contains("r.jsonl: no reference in the file; give")
@@ -243,7 +245,10 @@ fn strict_makes_every_warning_an_error() {
 fn what_cannot_be_scored_is_reported() {
     let no_output = parse_answers("{\"input\": \"A\"}", "a".into(), Path::new("a.jsonl"), Mode::Default);
     let error = no_output.unwrap_err().to_string();
-    assert_eq!(error, "a.jsonl:1 (case 1): output is missing; write \"\" for an empty answer");
+    assert_eq!(
+        error,
+        "a.jsonl: no field for answer_text: the file has input; looked for output; name it with --fields answer_text=FIELD, or leave the file out with --systems"
+    );
     let unasked = file("a", &[said("Z", "z")]);
     let error = message(scorable(Some(&tests()), &[unasked], None, &ScorableOptions::default()));
     assert!(error.starts_with("a.jsonl: no question of it is in t.json; input must equal"), "{error}");

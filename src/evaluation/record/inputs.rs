@@ -94,7 +94,7 @@ impl Inputs {
         let Some(mut lines) = LineReader::of_run(dir, "inputs.jsonl", manifest)? else { return Ok(None) };
         let mut inputs = Self::default();
         let mut cases: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
-        let path: Arc<Path> = dir.join("inputs.jsonl").into();
+        let (path, field): (Arc<Path>, Arc<str>) = (dir.join("inputs.jsonl").into(), "answer_text".into());
         while let Some((position, line)) = lines.read::<InputLine<TestCase, Item>>()? {
             match line {
                 InputLine::Case(case) => {
@@ -109,7 +109,7 @@ impl Inputs {
                     answer.case_id = case.case_id.clone();
                     let output = answer.prediction.as_ref().and_then(|prediction| prediction.output.as_deref());
                     if output == Some(answer.own_text()) {
-                        answer.leave_text(&path, position.offset, position.length);
+                        answer.leave_text((&path, &field), position.offset, position.length);
                     }
                     inputs.items.push(Item { case: Arc::clone(case), answer });
                 }

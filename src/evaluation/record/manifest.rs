@@ -16,6 +16,9 @@ use crate::error::{Error, InputFault, Result};
 /// The setting of a run with imported scores.
 pub const IMPORTED: &str = "imported";
 
+/// The setting of a run with answers that begin with `<think>` blocks: `kept` or `removed`.
+pub const THINKING: &str = "score.thinking";
+
 /// The commits of the reference scripts that compat mode reproduces.
 const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 

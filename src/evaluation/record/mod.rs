@@ -21,7 +21,9 @@ mod writer;
 
 pub use calls::{RecordedReplies, for_each_call};
 pub use inputs::Inputs;
-pub use manifest::{IMPORTED, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
+pub use manifest::{
+    IMPORTED, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, THINKING, differences,
+};
 pub use run::{RecordedRun, load_run};
 pub use stamp::FileStamp;
 pub use writer::{FILES, RunDir, RunRecord};

@@ -22,8 +22,14 @@ fn refused(work: &Workspace, more: &[&str], code: i32, says: &[&str]) -> Finishe
 fn bad_answers_are_refused_with_file_line_case_and_remedy() {
     for (lines, says) in [
         ("{\"case_id\": \"c1\", \"answer_text\": \"a\"\n", &["answers/bad.jsonl:1"][..]),
-        ("{\"answer_text\": \"a\"}\n", &["answers/bad.jsonl:1: case_id is missing"]),
-        ("{\"case_id\": \"c1\"}\n", &["answers/bad.jsonl:1 (case c1): answer_text is missing"]),
+        (
+            "{\"answer_text\": \"a\"}\n",
+            &["answers/bad.jsonl: no field for case_id or question: the file has answer_text; looked for"],
+        ),
+        (
+            "{\"case_id\": \"c1\"}\n",
+            &["answers/bad.jsonl: no field for answer_text: the file has case_id; looked for answer_text, answer,"],
+        ),
         (
             "{\"case_id\": \"c1\", \"answer_text\": 7}\n",
             &["answers/bad.jsonl:1 (case c1): answer_text", "expected a string"],
@@ -44,7 +50,12 @@ fn faults_of_several_files_are_told_together() {
     let work = Workspace::new(&["alpha"], 1);
     work.write("answers/one.jsonl", "{\"case_id\": \"c1\"}\n");
     work.write("answers/two.jsonl", "\n[");
-    refused(&work, &[], 3, &["answers/one.jsonl:1 (case c1)", "answers/two.jsonl:2: invalid JSON at column 1"]);
+    refused(
+        &work,
+        &[],
+        3,
+        &["answers/one.jsonl: no field for answer_text", "answers/two.jsonl:2: invalid JSON at column 1"],
+    );
 }
 
 #[test]
@@ -77,7 +88,7 @@ fn missing_files_empty_directories_and_unknown_names_are_refused_with_what_to_ty
     let server = FakeServer::start(constant_judge());
     let url = server.base_url();
     for (answers, tests, says) in [
-        ("empty", "tests.json", "empty: no *.jsonl file in the directory"),
+        ("empty", "tests.json", "empty: no *.jsonl, *.json, *.csv file in the directory"),
         ("answer", "tests.json", "answer: no such file or directory; did you mean answers?"),
         ("answers", "test.json", "test.json: no such file or directory; did you mean tests.json?"),
     ] {

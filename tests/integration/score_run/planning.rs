@@ -198,7 +198,7 @@ fn check_reads_all_input_and_asks_one_tiny_call() {
     // bad input is found before the server is asked
     work.write("answers/beta.jsonl", "{\"case_id\": \"c1\"}\n");
     let before = server.requests().len();
-    work.run(&arguments).exits_with(3).says(&["beta.jsonl:1", "answer_text"]);
+    work.run(&arguments).exits_with(3).says(&["beta.jsonl: no field for answer_text"]);
     assert_eq!(server.requests().len(), before);
 }
 

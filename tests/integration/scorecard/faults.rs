@@ -138,7 +138,13 @@ fn predictions_without_output_and_mixed_formats_are_told_with_their_line() {
     with("{\"input\": \"Why?\", \"output\": \"So.\"}\n\n{\"case_id\": \"c1\", \"answer_text\": \"So.\"}\n");
     refused(&work, &server, &["bad.jsonl"], 3, &["bad.jsonl:3"]);
     with("{\"output\": \"So.\"}\n");
-    refused(&work, &server, &["bad.jsonl"], 3, &["bad.jsonl:1", "input"]);
+    refused(
+        &work,
+        &server,
+        &["bad.jsonl"],
+        3,
+        &["bad.jsonl: no field for case_id or question: the file has output; looked for", "input"],
+    );
     // two files of one name are one system's
     std::fs::create_dir(work.path("other")).unwrap();
     write_predictions(&work, "other/alpha.json", &[prediction("Why?", "So.", json!({}))]);

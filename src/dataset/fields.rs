@@ -1,0 +1,169 @@
+//! Names of fields in files of answers: the documented ones, those of `--fields`, or guesses where only one reading is
+//! possible.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::value::RawValue;
+
+use crate::error::{Error, InputFault};
+
+use super::names::list;
+use super::reader::JsonLine;
+
+/// The parts of an answer, as `--fields` names them.
+pub const PARTS: [&str; 3] = ["answer_text", "case_id", "question"];
+
+/// Maximum number of records that are searched for the fields of a file.
+const RECORDS: usize = 20;
+
+/// Maximum number of fields of a file to list.
+const SHOWN: usize = 8;
+
+/// Fields that only predictions have.
+const OF_PREDICTIONS: [&str; 4] = ["input", "query", "ctxs", "docs"];
+
+/// An element of a file by its fields.
+pub(super) type Record<'a> = BTreeMap<String, &'a RawValue>;
+
+/// The names that the field of a part may have, and those that mean it where only one of them occurs.
+fn names<'a>(
+    part: &str,
+    given: &'a [(String, String)],
+    is_prediction: bool,
+) -> (Vec<&'a str>, &'static [&'static str]) {
+    let (documented, guesses): (&[&str], &[&str]) = match part {
+        // The `answer` of a prediction is the gold one.
+        "answer_text" if is_prediction => (&["output"], &[]),
+        "answer_text" => (&["answer_text"], &["answer", "response", "output", "completion"]),
+        "case_id" => (&["case_id"], &["id", "question_id"]),
+        _ => (&["input", "query"], &["question", "prompt"]),
+    };
+    let own = given.iter().filter(|(name, _)| name == part).map(|(_, field)| field.as_str());
+    // A given question replaces a guessed id.
+    let is_given = given.iter().any(|(name, _)| name == part || name == "question" && part == "case_id");
+    (own.chain(documented.iter().copied()).collect(), if is_given || is_prediction { &[] } else { guesses })
+}
+
+/// How a file is read.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// Fields that have another name than their reader expects, after the expected name.
+    renamed: Vec<(&'static str, String)>,
+    /// The guesses, as `--fields` would give them; empty without any.
+    pub(super) guesses: String,
+    /// Whether these are answers without an id, which are joined to test cases by question.
+    pub(super) without_id: bool,
+}
+
+impl Reading {
+    /// How the elements of a file are read, with the fields that `--fields` gives as `(part, field)`.
+    ///
+    /// # Errors
+    /// A file without a field for a part, or with several that could hold it.
+    pub(super) fn of(elements: &[JsonLine<'_>], given: &[(String, String)], path: &Path) -> Result<Self, InputFault> {
+        let fields = fields_of(elements);
+        let has = |field: &str| fields.contains_key(field);
+        if elements.is_empty() || has("metric_config") {
+            return Ok(Self::default());
+        }
+        let is_prediction = !has("answer_text") && OF_PREDICTIONS.iter().any(|field| has(field));
+        let mut guessed = Vec::new();
+        let mut find = |part: &str| {
+            let (documented, guesses) = names(part, given, is_prediction);
+            if let Some(field) = documented.iter().find(|field| has(field)) {
+                return Ok(Some((*field).to_owned()));
+            }
+            let guesses: Vec<&str> = guesses.iter().copied().filter(|field| has(field)).collect();
+            if let [first, _, ..] = guesses[..] {
+                let fault = InputFault::new(path, format!("{} could each be the {part}", guesses.join(" and ")));
+                return Err(fault.hint(format!("name one: --fields {part}={first}")));
+            }
+            guessed.extend(guesses.iter().map(|field| format!("{part}={field}")));
+            Ok(guesses.first().map(|field| (*field).to_owned()))
+        };
+        let (text, id) = (find("answer_text")?, find("case_id")?);
+        let question = if id.is_none() || is_prediction { find("question")? } else { None };
+        let without_id = id.is_none() && !is_prediction;
+        let renamed = match (text, id, question) {
+            (Some(text), Some(id), None) if !is_prediction => vec![("answer_text", text), ("case_id", id)],
+            (Some(text), id, Some(question)) => {
+                [("output", text), ("input", question)].into_iter().chain(id.map(|id| ("id", id))).collect()
+            }
+            (text, ..) => {
+                let parts: &[&str] = match (text, is_prediction) {
+                    (None, _) => &["answer_text"],
+                    (_, true) => &["question"],
+                    (_, false) => &["case_id", "question"],
+                };
+                return Err(missing(parts, given, is_prediction, &fields, path));
+            }
+        };
+        // Readers accept two names for these.
+        let is_expected = |expected: &str, field: &str| field == expected || matches!(field, "query" | "case_id");
+        let renamed = renamed.into_iter().filter(|(expected, field)| !is_expected(expected, field)).collect();
+        Ok(Self { renamed, guesses: guessed.join(","), without_id })
+    }
+
+    /// The field with the text of an answer of `{case_id, answer_text}`.
+    pub(super) fn text_field(&self) -> &str {
+        let renamed = self.renamed.iter().find(|(expected, _)| *expected == "answer_text");
+        renamed.map_or("answer_text", |(_, field)| field)
+    }
+
+    /// The JSON of an element with the expected names.
+    pub(super) fn json<'a>(&self, line: &JsonLine<'a>) -> Cow<'a, str> {
+        let record = if self.renamed.is_empty() { None } else { serde_json::from_str::<Record<'_>>(line.text).ok() };
+        let Some(mut record) = record else { return line.text.into() };
+        let value = |(expected, field): &(&'static str, String)| Some(((*expected).to_owned(), *record.get(field)?));
+        let values: Vec<_> = self.renamed.iter().filter_map(value).collect();
+        record.retain(|name, _| self.renamed.iter().all(|(expected, field)| name != expected && name != field));
+        record.extend(values);
+        serde_json::to_string(&record).map_or(line.text.into(), Cow::Owned)
+    }
+
+    /// Adds to faults which fields their names mean.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        let Error::Input(mut faults) = error else { return error };
+        for (expected, field) in &self.renamed {
+            let text = format!("; {expected} is the field {}", field.escape_debug());
+            faults.iter_mut().for_each(|fault| fault.hint.push_str(&text));
+        }
+        Error::Input(faults)
+    }
+}
+
+/// The fields of the first records, with the length of the longest text there.
+fn fields_of(elements: &[JsonLine<'_>]) -> BTreeMap<String, usize> {
+    let records = elements.iter().filter_map(|line| serde_json::from_str::<Record<'_>>(line.text).ok());
+    let mut fields = BTreeMap::new();
+    for (field, value) in records.take(RECORDS).flatten() {
+        let bytes = if value.get().starts_with('"') { value.get().len() } else { 0 };
+        let longest = fields.entry(field).or_insert(0);
+        *longest = bytes.max(*longest);
+    }
+    fields
+}
+
+/// The fault of a file without a field for any of these parts.
+fn missing(
+    parts: &[&str],
+    given: &[(String, String)],
+    is_prediction: bool,
+    fields: &BTreeMap<String, usize>,
+    path: &Path,
+) -> InputFault {
+    let looked_for = parts.iter().map(|part| names(part, given, is_prediction));
+    let looked_for: Vec<&str> = looked_for.flat_map(|(names, guesses)| [&names, guesses].concat()).collect();
+    let found = if fields.is_empty() { "none".to_owned() } else { list(fields.keys().map(String::as_str), SHOWN) };
+    let (part, looked_for) = (parts.join(" or "), looked_for.join(", "));
+    let what = format!("no field for {part}: the file has {found}; looked for {looked_for}");
+    // The answer is the longest text that is nothing else.
+    let known = PARTS.map(|part| names(part, &[], false)).map(|(names, guesses)| [&names, guesses].concat()).concat();
+    let texts = fields.iter().filter(|(field, _)| parts == ["answer_text"] && !known.contains(&field.as_str()));
+    let field = texts.max_by_key(|(_, bytes)| **bytes).map_or("FIELD", |(field, _)| field).escape_debug();
+    let entries: Vec<String> = parts.iter().map(|part| format!("--fields {part}={field}")).collect();
+    let entries = entries.join(" or ");
+    InputFault::new(path, what).hint(format!("name it with {entries}, or leave the file out with --systems"))
+}
