@@ -1,7 +1,7 @@
 //! Headline metrics: the numbers of a run that a reader wants first. Scorecards, comparisons, tables and the page show
 //! these unless others are named.
 
-use super::quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL};
+use super::quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn};
 use super::summary::{ScorerSummary, Summary};
 use crate::domain::Unit;
 
@@ -54,13 +54,20 @@ pub fn headline(row: Option<&str>, metrics: &[(&str, &str, Unit)]) -> Vec<usize>
 }
 
 impl Summary {
-    /// The headline metrics, most important first: scorer and name.
-    pub fn headline(&self, row: Option<&str>) -> Vec<(&ScorerSummary, &str)> {
+    /// The headline metrics, most important first.
+    pub fn headline(&self, row: Option<&str>) -> Vec<(&ScorerSummary, &MetricColumn)> {
         let columns = self.scorers.iter().flat_map(|scorer| scorer.columns.iter().map(move |column| (scorer, column)));
         let columns: Vec<_> = columns.collect();
         let metrics: Vec<_> =
             columns.iter().map(|(scorer, column)| (scorer.scorer, column.name.as_str(), column.unit)).collect();
-        headline(row, &metrics).into_iter().map(|at| (columns[at].0, columns[at].1.name.as_str())).collect()
+        headline(row, &metrics).into_iter().map(|at| columns[at]).collect()
+    }
+
+    /// The name of a scorer's metric, with the scorer's if several scorers have a metric of that name.
+    pub fn metric_name(&self, scorer: &str, name: &str) -> String {
+        let has_name = |own: &&ScorerSummary| own.columns.iter().any(|column| column.name == name);
+        let is_unique = self.scorers.iter().filter(has_name).count() < 2;
+        if is_unique { name.to_owned() } else { format!("{scorer}.{name}") }
     }
 }
 

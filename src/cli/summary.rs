@@ -9,7 +9,7 @@ use crate::domain::UnscoredKind;
 use crate::error::Result;
 use crate::evaluation::record::Manifest;
 use crate::evaluation::remedy;
-use crate::report::{RunReport, Table, TableStyle};
+use crate::report::{RunReport, TableStyle};
 
 /// Prints the report; the exit code follows from the share of unscored answers.
 ///
@@ -24,7 +24,7 @@ pub(super) fn conclude(
     match format {
         OutputFormat::Json => terminal::write_form(&report.json, format)?,
         OutputFormat::Csv => terminal::write_form(&report.csv, format)?,
-        OutputFormat::Table => terminal::write_form(&Table::terminal_all(&report.tables, style), format)?,
+        OutputFormat::Table => terminal::write_form(&report.terminal(style), format)?,
     }
     // An imported run has no policy, and no limit on unscored answers.
     let tolerated = manifest.policy.map_or(1.0, |policy| policy.max_unscored);

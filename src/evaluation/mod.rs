@@ -59,6 +59,7 @@ pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, plan_sampling, run};
 pub use run_list::{ListedRun, list_runs};
 pub use run_set::{RunSet, run_directories};
+pub use run_settings::judged_roles;
 pub use slice::Slice;
 pub use stop::StopHandle;
 pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls, SampledCall};

@@ -74,6 +74,13 @@ impl RunSet {
         Ok(())
     }
 
+    /// A run whose scores are at hand.
+    pub fn single(name: &str, manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Self {
+        let (name, manifest, scored) = (name.to_owned(), manifest.clone(), scored.to_vec());
+        let run = RecordedRun { path: PathBuf::new(), name, manifest, items: Vec::new(), scored };
+        Self { runs: vec![run], differences: Vec::new() }
+    }
+
     /// The scores of these runs, with word counts and missing answers.
     ///
     /// # Errors
@@ -424,7 +431,7 @@ mod tests {
     #[test]
     fn who_judged_is_named_once_or_with_its_runs() {
         let same = judged_by(&[run("one", |_| ()), run("two", |_| ())]);
-        assert_eq!(same, ["rubric: judge m; prompts p, not comparable with published numbers"]);
+        assert_eq!(same, ["rubric: judge m; prompts p"]);
         let two = judged_by(&[run("one", |_| ()), run("two", |m| m["judge"]["lexical"] = true.into())]);
         assert_eq!(two[1], "rubric: the built-in lexical baseline, not an LLM (two)");
     }

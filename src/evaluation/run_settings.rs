@@ -54,7 +54,7 @@ pub(super) fn setting_differences(runs: &[(&str, &Manifest)]) -> Vec<SettingDiff
 }
 
 /// The judged roles, the rubric among them.
-pub(super) fn judged_roles(manifest: &Manifest) -> BTreeMap<String, RoleEntry> {
+pub fn judged_roles(manifest: &Manifest) -> BTreeMap<String, RoleEntry> {
     let mut entries = manifest.roles.clone();
     if let Some(judge) = &manifest.judge {
         entries.entry("rubric".to_owned()).or_insert_with(|| rubric_entry(manifest, judge));

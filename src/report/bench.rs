@@ -1,36 +1,19 @@
 //! The row of a benchmark: metrics of several scorers under the benchmark's names.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::json::render_json;
-use super::scorecard::{push_metrics, run_notes, scorer_notes, scorer_table};
+use super::scorecard::{self, judged, metrics_table, push_metrics};
 use super::table::{Cell, Column, Format, Table};
 use super::visible;
 use super::{CsvText, ReportContext};
-use crate::analysis::{Metric, MetricColumn, ScorerSummary, Summary, SystemSummary};
+use crate::analysis::{ASPECT_MEAN, Metric, MetricColumn, ScorerSummary, Summary, SystemSummary, row_metrics};
 use crate::domain::{Note, SystemName, Unit};
 use crate::error::Result;
 use crate::evaluation::Coverage;
 
 /// Name of the citation scorer.
 const CITATIONS: &str = "entailment";
-
-/// A column of the row: a metric under the benchmark's name for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct BenchColumn {
-    /// The benchmark's name for it.
-    pub name: &'static str,
-    /// Its unit.
-    pub unit: Unit,
-    /// The scorer.
-    pub scorer: &'static str,
-    /// The scorer's metric.
-    pub metric: &'static str,
-    /// Metrics of the scorer that must exist, else the column is blank.
-    pub needs: &'static [&'static str],
-}
 
 /// Blank columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -51,9 +34,6 @@ pub struct Bench {
     pub data: String,
     /// Number of its questions.
     pub asked: usize,
-    /// The columns.
-    #[serde(skip)]
-    pub columns: Vec<BenchColumn>,
     /// How many questions each system answered.
     #[serde(skip)]
     pub coverage: Vec<Coverage>,
@@ -73,33 +53,32 @@ impl Bench {
     }
 
     fn columns_of(&self, scorer: &str) -> Vec<&'static str> {
-        self.columns.iter().filter(|column| column.scorer == scorer).map(|column| column.name).collect()
+        let own = row_metrics(self.name).iter().filter(|(own, _)| *own == scorer);
+        own.flat_map(|(_, names)| names.iter().copied()).collect()
     }
 
-    /// The numbers of the row, in the form of a scorer's summary.
-    pub fn summary(&self, summary: &Summary) -> ScorerSummary {
-        let lexical = |column: &BenchColumn| column.scorer == "rubric" && summary.scorer("lexical_rubric").is_some();
-        let name = |column: &BenchColumn| if lexical(column) { "lexical_score" } else { column.name };
-        let metric = |column: &BenchColumn, system: &SystemName| -> Option<Metric> {
-            let covered = self.coverage.iter().find(|of| of.system == *system);
-            if column.scorer == CITATIONS && !covered.is_some_and(|of| of.has_sources) {
+    /// The summary with one scorer, the row, which has its columns. What nobody judged is blank.
+    pub fn summary(&self, summary: &Summary) -> Summary {
+        let other_rubric = if summary.scorer("lexical_rubric").is_some() { "rubric" } else { "lexical_rubric" };
+        let scorers = row_metrics(self.name).iter().filter(|(scorer, _)| *scorer != other_rubric);
+        let metrics: Vec<(&str, &str)> =
+            scorers.clone().flat_map(|(scorer, names)| names.iter().map(|name| (*scorer, *name))).collect();
+        let covered = |system: &SystemName| self.coverage.iter().find(|of| of.system == *system);
+        let metric = |(scorer, name): &(&str, &str), system: &SystemName| -> Option<Metric> {
+            if *scorer == CITATIONS && !covered(system).is_some_and(|of| of.has_sources) {
                 return None;
             }
-            let (scorer, metric) =
-                if lexical(column) { ("lexical_rubric", "lexical_score") } else { (column.scorer, column.metric) };
-            let scorer = summary.scorer(scorer)?;
-            let has = |name: &&str| scorer.metric(system, name).is_some_and(|own| own.estimate.is_some());
-            column.needs.iter().all(has).then(|| scorer.metric(system, metric).copied()).flatten()
+            let own = summary.scorer(scorer)?;
+            let is_scored = |name: &&str| own.metric(system, name).is_some_and(|own| own.estimate.is_some());
+            // The mean is that of all aspects.
+            let is_whole = *name != ASPECT_MEAN || self.columns_of(scorer).iter().all(is_scored);
+            own.metric(system, name).copied().filter(|_| is_whole)
         };
         let row = |system: &SystemName| {
-            let rows = || self.scorers(summary).filter_map(|scorer| scorer.row(system));
-            let metrics: BTreeMap<String, Metric> = self
-                .columns
-                .iter()
-                .map(|column| (name(column).to_owned(), metric(column, system).unwrap_or_default()))
-                .collect();
-            let covered = self.coverage.iter().find(|of| of.system == *system);
-            let answers = covered.map_or(0, |of| of.answered);
+            let rows = || scorers.clone().filter_map(|(scorer, _)| summary.scorer(scorer)?.row(system));
+            let metrics =
+                metrics.iter().map(|own| (own.1.to_owned(), metric(own, system).unwrap_or_default())).collect();
+            let answers = covered(system).map_or(0, |of| of.answered);
             SystemSummary {
                 system: system.clone(),
                 rank: None,
@@ -112,23 +91,21 @@ impl Bench {
                 metrics,
             }
         };
-        let column = |column: &BenchColumn| MetricColumn { name: name(column).to_owned(), unit: column.unit };
-        ScorerSummary {
+        let column = |(scorer, name): &(&str, &str)| MetricColumn {
+            name: (*name).to_owned(),
+            unit: if *scorer == "prometheus" { Unit::Grade } else { Unit::Share },
+        };
+        let row = ScorerSummary {
             scorer: self.name,
-            columns: self.columns.iter().map(column).collect(),
+            columns: metrics.iter().map(column).collect(),
             rows: summary.systems().into_iter().map(row).collect(),
             notes: Vec::new(),
-        }
+        };
+        Summary { scorers: vec![row], ..summary.clone() }
     }
 
-    /// The scorers of the columns.
-    fn scorers<'a>(&'a self, summary: &'a Summary) -> impl Iterator<Item = &'a ScorerSummary> {
-        let is_used =
-            |scorer: &&ScorerSummary| self.columns.iter().any(|column| scorer.scorer.ends_with(column.scorer));
-        summary.scorers.iter().filter(is_used)
-    }
-
-    fn notes(&self, summary: &Summary, context: &ReportContext) -> Vec<Note> {
+    /// All notes on the row, most important first.
+    pub fn notes(&self, summary: &Summary, context: &ReportContext) -> Vec<Note> {
         let mut notes: Vec<Note> = self
             .blank
             .iter()
@@ -145,9 +122,9 @@ impl Bench {
             let columns = self.columns_of(CITATIONS).join(", ");
             Note::warning(format!("Blank: {columns} of {}: its answers have no sources (ctxs or docs).", of.system))
         }));
-        notes.extend(self.scorers(summary).flat_map(|scorer| scorer_notes(scorer, summary.on_unscored)));
-        notes.extend(run_notes(summary, context));
-        notes.extend(self.legend.iter().map(|line| Note::warning(format!("{line}."))));
+        let scorers = summary.scorers.iter().filter(|own| !self.columns_of(own.scorer).is_empty());
+        let mut notes = scorecard::notes(summary, context, scorers, notes);
+        notes.extend(self.legend.iter().map(|line| Note::info(format!("{line}."))));
         notes
     }
 }
@@ -155,15 +132,16 @@ impl Bench {
 /// The row for people.
 pub fn bench_table(summary: &Summary, bench: &Bench, context: &ReportContext) -> Table {
     let title = format!(
-        "{}: {} questions of {}; means per answer, {:.0}% intervals",
+        "{}: {} questions of {}; means per answer, {:.0}% intervals, shares in %{}",
         bench.name,
         bench.asked,
         bench.data,
-        100.0 * summary.level
+        100.0 * summary.level,
+        judged(context)
     );
-    let mut table = scorer_table(&bench.summary(summary), title);
-    table.notes = bench.notes(summary, context);
-    table
+    let row = bench.summary(summary);
+    let columns: Vec<_> = row.scorers[0].columns.iter().map(|column| (&row.scorers[0], column)).collect();
+    metrics_table(&title, &row, &columns, &[])
 }
 
 /// `bench.json`: [`Bench`] and its numbers in one object, with `schema_version`, `run` and all notes.
@@ -184,7 +162,7 @@ pub fn bench_json(summary: &Summary, bench: &Bench, context: &ReportContext) -> 
         rows: Vec<SystemSummary>,
         notes: Vec<Note>,
     }
-    let ScorerSummary { columns, rows, .. } = bench.summary(summary);
+    let ScorerSummary { columns, rows, .. } = bench.summary(summary).scorers.remove(0);
     render_json(&File {
         schema_version: 1,
         run: &context.run,
@@ -198,14 +176,14 @@ pub fn bench_json(summary: &Summary, bench: &Bench, context: &ReportContext) -> 
     })
 }
 
-/// `bench.csv`: `system`, `asked`, `answered`, then for each column `<bench>.<column>`, `_low`, `_high`, `_n`,
-/// `_unscored`.
+/// `bench.csv`: `bench`, `system`, `asked`, `answered`, then for each column its mean, `_low`, `_high`, `_n`, `_unscored`.
 ///
 /// # Errors
 /// [`crate::Error::Internal`] if it cannot be written.
 pub fn bench_csv(summary: &Summary, bench: &Bench, texts: CsvText) -> Result<String> {
-    let own = bench.summary(summary);
+    let own = bench.summary(summary).scorers.remove(0);
     let columns = vec![
+        Column::new("bench", Format::Text),
         Column::new("system", Format::Text),
         Column::new("asked", Format::Count),
         Column::new("answered", Format::Count),
@@ -214,10 +192,13 @@ pub fn bench_csv(summary: &Summary, bench: &Bench, texts: CsvText) -> Result<Str
     table.rows = own
         .rows
         .iter()
-        .map(|row| vec![Cell::text(row.system.as_str()), Cell::count(bench.asked), Cell::count(row.answers)])
+        .map(|row| {
+            let names = [bench.name, row.system.as_str()].map(Cell::text);
+            names.into_iter().chain([bench.asked, row.answers].map(Cell::count)).collect()
+        })
         .collect();
     let systems: Vec<&SystemName> = own.rows.iter().map(|row| &row.system).collect();
-    push_metrics(&mut table, &own, &format!("{}.", bench.name), &systems);
+    push_metrics(&mut table, &own, str::to_owned, &systems);
     table.csv(texts)
 }
 
@@ -226,29 +207,24 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::analysis::test_support::{answer, component, simple_score};
+    use crate::analysis::test_support::{answer, component};
     use crate::analysis::{AggregateOptions, summarize};
     use crate::domain::{ComponentKind, Score, ScoredAnswer};
     use crate::report::TableStyle;
 
     fn bench() -> Bench {
-        let column = |name, unit, scorer, metric| BenchColumn { name, unit, scorer, metric, needs: &[] };
-        let mean = column("llm", Unit::Grade, "prometheus", "aspect_mean");
         Bench {
-            name: "made",
+            name: "multi",
             data: "d\u{1b}.jsonl".to_owned(),
             asked: 2,
-            columns: vec![
-                column("rubric", Unit::Share, "rubric", "score"),
-                column("coverage", Unit::Grade, "prometheus", "coverage"),
-                BenchColumn { needs: &["coverage", "relevance"], ..mean },
-                column("cite_f1", Unit::Share, "entailment", "citation_f1"),
-            ],
             coverage: [("a", 2), ("b", 1)]
                 .map(|(s, answered)| Coverage { system: s.into(), answered, has_sources: true })
                 .into(),
-            blank: vec![BenchBlank { columns: vec!["cite_f1"], reason: "no judge has the role citation".to_owned() }],
-            legend: vec!["llm: mean of the aspects".to_owned()],
+            blank: vec![BenchBlank {
+                columns: vec!["citation_f1"],
+                reason: "no judge has the role citation".to_owned(),
+            }],
+            legend: vec!["aspect_mean: mean of the aspects".to_owned()],
         }
     }
 
@@ -260,10 +236,9 @@ mod tests {
 
     fn graded_run() -> Summary {
         let scored = [
-            graded("a", "1", &[("coverage", 4.0), ("relevance", 2.0)]),
-            graded("a", "2", &[("coverage", 2.0), ("relevance", 2.0)]),
+            graded("a", "1", &[("organization", 3.0), ("coverage", 4.0), ("relevance", 2.0)]),
+            graded("a", "2", &[("organization", 2.0), ("coverage", 2.0), ("relevance", 2.0)]),
             graded("b", "1", &[("coverage", 5.0)]),
-            answer("a", "1", simple_score(Some(0.5))),
         ];
         summarize(&scored, &[], AggregateOptions::default())
     }
@@ -279,26 +254,27 @@ mod tests {
         let a = &json["rows"][0];
         assert_eq!((&a["system"], &a["answers"]), (&json!("a"), &json!(2)));
         let estimate = |row: usize, name: &str| json["rows"][row]["metrics"][name]["estimate"].clone();
-        assert_eq!(estimate(0, "rubric"), 0.5);
         assert_eq!(estimate(0, "coverage"), 3.0);
-        // ((4 + 2) / 2 + (2 + 2) / 2) / 2
-        assert_eq!(estimate(0, "llm"), 2.5);
+        // (5 / 2 + 6 / 2 + 4 / 2) / 3
+        assert_eq!(estimate(0, "aspect_mean"), 2.5);
         // b has no grade in relevance: no mean of all aspects.
-        assert_eq!((estimate(1, "coverage"), estimate(1, "llm")), (json!(5.0), Value::Null));
-        assert!(estimate(0, "cite_f1").is_null() && estimate(1, "rubric").is_null());
-        assert_eq!(json["blank"][0], json!({"columns": ["cite_f1"], "reason": "no judge has the role citation"}));
+        assert_eq!((estimate(1, "coverage"), estimate(1, "aspect_mean")), (json!(5.0), Value::Null));
+        assert!(estimate(0, "citation_f1").is_null() && estimate(1, "relevance").is_null());
+        assert_eq!(json["blank"][0], json!({"columns": ["citation_f1"], "reason": "no judge has the role citation"}));
     }
 
     #[test]
     fn an_incomplete_system_and_blank_columns_have_a_note() {
         let table = bench_table(&graded_run(), &bench(), &ReportContext::default());
         let shown = table.terminal(&TableStyle { width: 120, ..TableStyle::default() });
-        assert!(shown.starts_with("made: 2 questions of d\\u{1b}.jsonl; means"), "{shown}");
+        assert!(shown.starts_with("multi: 2 questions of d\\u{1b}.jsonl; means"), "{shown}");
         let row = shown.lines().find(|line| line.starts_with("b ")).unwrap();
-        assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["b", "1", "1", "-", "5.00*", "-", "-"]);
-        assert!(shown.contains("- b: 1 of 2 questions have no prediction.\n"), "{shown}");
-        assert!(shown.contains("- Blank: cite_f1: no judge has the role citation.\n"), "{shown}");
-        assert!(shown.contains("- llm: mean of the aspects.\n"), "{shown}");
+        assert_eq!(row.split_whitespace().collect::<Vec<_>>()[..5], ["b", "-", "5.00*", "-", "-"], "{shown}");
+        let notes: Vec<String> =
+            bench().notes(&graded_run(), &ReportContext::default()).into_iter().map(|note| note.text).collect();
+        assert_eq!(notes[0], "Blank: citation_f1: no judge has the role citation.");
+        assert_eq!(notes[1], "b: 1 of 2 questions have no prediction.");
+        assert_eq!(notes.last().unwrap(), "aspect_mean: mean of the aspects.");
     }
 
     #[test]
@@ -312,18 +288,20 @@ mod tests {
         let mut bench = bench();
         bench.coverage[1].has_sources = false;
         let json = json_of(&run, &bench);
-        assert_eq!(json["rows"][0]["metrics"]["cite_f1"]["estimate"], 0.0);
-        assert!(json["rows"][1]["metrics"]["cite_f1"]["estimate"].is_null());
-        let table = bench_table(&run, &bench, &ReportContext::default()).terminal(&TableStyle::default());
-        assert!(table.contains("- Blank: cite_f1 of b: its answers have no sources (ctxs or docs)."), "{table}");
+        assert_eq!(json["rows"][0]["metrics"]["citation_f1"]["estimate"], 0.0);
+        assert!(json["rows"][1]["metrics"]["citation_f1"]["estimate"].is_null());
+        let notes = bench.notes(&run, &ReportContext::default());
+        let blank =
+            "Blank: citation_precision, citation_recall, citation_f1 of b: its answers have no sources (ctxs or docs).";
+        assert!(notes.iter().any(|note| note.text == blank), "{notes:?}");
     }
 
     #[test]
     fn csv_has_empty_cells_for_blank_columns() {
         let csv = bench_csv(&graded_run(), &bench(), CsvText::Guarded).unwrap();
         let lines: Vec<&str> = csv.lines().collect();
-        assert!(lines[0].starts_with("system,asked,answered,made.rubric,made.rubric_low,"), "{csv}");
-        assert!(lines[1].starts_with("a,2,2,0.5,"), "{csv}");
-        assert!(lines[2].starts_with("b,2,1,,,,0,0,5,"), "{csv}");
+        assert!(lines[0].starts_with("bench,system,asked,answered,organization,organization_low,"), "{csv}");
+        assert!(lines[1].starts_with("multi,a,2,2,2.5,"), "{csv}");
+        assert!(lines[2].starts_with("multi,b,2,1,,,,0,0,5,"), "{csv}");
     }
 }

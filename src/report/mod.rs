@@ -28,7 +28,7 @@ mod visible;
 #[cfg(feature = "parquet")]
 pub use self::parquet::write_parquet_tables;
 pub use agreement::{AgreementTables, render_agreement_csv, render_agreement_table};
-pub use bench::{Bench, BenchBlank, BenchColumn, bench_csv, bench_json, bench_table};
+pub use bench::{Bench, BenchBlank, bench_csv, bench_json, bench_table};
 pub use comparison::ComparisonReport;
 pub use inspect::write_inspect_logs;
 pub use json::{render_json, terminal_safe_json};
@@ -54,10 +54,13 @@ use crate::domain::{EndpointUse, Note};
 pub struct ReportContext {
     /// The run's name, usually its directory.
     pub run: String,
-    /// The rubric's judge: a model's name, or `lexical`; empty without one.
+    /// The judges' models, or the lexical baseline; empty without a judge.
     pub judge: String,
-    /// Its prompts: `scholarqabench@95e6fc5`, or a set's fingerprint.
+    /// The rubric's prompts: `scholarqabench@95e6fc5`, or a set's fingerprint.
     pub prompts: String,
+    /// The row of a benchmark that the run is, if it is one.
+    #[serde(skip)]
+    pub row: Option<String>,
     /// The slice of the answers (`2/5`), if these are not all: a slice is not a result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice: Option<String>,

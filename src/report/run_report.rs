@@ -1,23 +1,38 @@
-//! The report of one run in every format: output of `score`, `rescore` and `import`.
+//! The report of one run in every format: output of `score`, `bench`, `rescore` and `import`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Bench, CsvText, ReportContext, Table, bench_csv, bench_json, bench_table, write_items_csv};
-use super::{scorecard, scorecard_csv, scorecard_json};
-use crate::analysis::{Summary, agreement};
+use super::comparison::verdicts;
+use super::scorecard::{notes as scorecard_notes, scorer_tables};
+use super::{Bench, CsvText, ReportContext, Table, TableStyle, bench_csv, bench_json, bench_table, write_items_csv};
+use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
+use crate::analysis::comparison::ComparisonOptions;
+use crate::analysis::{Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
-use crate::evaluation::record::{IMPORTED, Manifest, RoleEntry, RunDir};
-use crate::evaluation::summary;
+use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RoleEntry, RunDir};
+use crate::evaluation::{RunSet, judged_roles, summary};
 use crate::files::write_whole;
+
+/// The seed that `compare` has by default.
+const COMPARE_SEED: u64 = 42;
+
+/// Pairs of systems times cases, over all headline metrics, up to which a report compares the systems: about a second.
+const MOST_COMPARED: usize = 2_000;
 
 /// The scorecard of a run, or the row of a benchmark instead.
 pub struct RunReport {
     /// Means with intervals and ranks.
     pub summary: Summary,
-    /// Table for people.
+    /// Tables for people.
     pub tables: Vec<Table>,
+    /// Further tables for people, on request: one per scorer.
+    pub details: Vec<Table>,
+    /// Which systems differ significantly, as `compare` reports it; empty for one system.
+    pub verdict: Vec<String>,
+    /// Notes, most important first.
+    pub notes: Vec<Note>,
     /// JSON.
     pub json: String,
     /// CSV.
@@ -41,14 +56,26 @@ impl RunReport {
     ) -> Result<Self> {
         let summary = summary(manifest, scored);
         let context = context(manifest, run, scored, remarks);
-        let (json, csv) = (scorecard_json(&summary, &context)?, scorecard_csv(&summary, texts)?);
+        let (mut json, mut csv) = (scorecard_json(&summary, &context)?, scorecard_csv(&summary, texts)?);
         let mut files = vec![("summary.json", json.clone()), ("summary.csv", csv.clone())];
-        let Some(bench) = bench else {
-            return Ok(Self { tables: scorecard(&summary, &context), summary, json, csv, files });
-        };
-        let (json, csv) = (bench_json(&summary, bench, &context)?, bench_csv(&summary, bench, texts)?);
-        files.extend([("bench.json", json.clone()), ("bench.csv", csv.clone())]);
-        Ok(Self { tables: vec![bench_table(&summary, bench, &context)], summary, json, csv, files })
+        let (mut tables, mut notes) =
+            (scorecard(&summary, &context), scorecard_notes(&summary, &context, summary.scorers.iter(), Vec::new()));
+        if let Some(bench) = bench {
+            (json, csv) = (bench_json(&summary, bench, &context)?, bench_csv(&summary, bench, texts)?);
+            files.extend([("bench.json", json.clone()), ("bench.csv", csv.clone())]);
+            (tables, notes) = (vec![bench_table(&summary, bench, &context)], bench.notes(&summary, &context));
+        }
+        let (details, verdict) = (scorer_tables(&summary), verdict(manifest, run, scored));
+        Ok(Self { summary, tables, details, verdict, notes, json, csv, files })
+    }
+
+    /// The report for a terminal: tables, verdict, notes.
+    pub fn terminal(&self, style: &TableStyle) -> String {
+        let details = self.details.iter().filter(|_| style.all_notes);
+        let mut blocks: Vec<String> = self.tables.iter().chain(details).map(|table| table.terminal(style)).collect();
+        let verdict = self.verdict.iter().map(|line| wrapped(&visible(line), style.columns()) + "\n");
+        blocks.extend(Some(verdict.collect::<String>()).filter(|lines| !lines.is_empty()));
+        blocks.join("\n") + &style.notes(&self.notes)
     }
 
     /// Writes the files of the report into the directory of the run.
@@ -71,28 +98,45 @@ pub fn write_items(dir: &RunDir, run: &str, scored: &[Arc<ScoredAnswer>], texts:
     })
 }
 
+/// The verdict of `compare` on this run, if it is quick and about the same means.
+fn verdict(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
+    let set = RunSet::single(run, manifest, scored);
+    let mut observations = set.observe();
+    let headline = observations.headline();
+    observations.metrics = headline.into_iter().map(|at| observations.metrics[at].clone()).collect();
+    let systems = observations.systems.len();
+    if systems < 2 || observations.metrics.is_empty() {
+        return Vec::new();
+    }
+    let size = observations.metrics.len() * systems * (systems - 1) / 2 * observations.cases.len();
+    if size > MOST_COMPARED || manifest.policy.is_some_and(|policy| policy.unscored_as_zero) {
+        return vec!["Which systems differ significantly: scholareval compare.".to_owned()];
+    }
+    verdicts(&set.compare(&observations, &ComparisonOptions::seeded(COMPARE_SEED)))
+}
+
 fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks: &[&str]) -> ReportContext {
     // An imported results file does not name its prompts.
     let unnamed = if manifest.is_set(IMPORTED) { "unknown (imported)" } else { "none" };
-    let prompts = manifest.prompts.as_ref();
-    let comparable = prompts.is_none_or(|prompts| prompts.comparable_with_published);
-    let prompts = prompts.map_or(unnamed, |prompts| &prompts.label).to_owned();
-    let mut notes = role_notes(&manifest.roles);
-    notes.extend(remarks.iter().map(|line| Note::warning(format!("{line}."))));
-    if !comparable && !manifest.roles.contains_key("rubric") {
-        notes.push(Note::warning(format!("Prompts {prompts}: not comparable with published numbers.")));
+    let prompts = manifest.prompts.as_ref().map_or(unnamed, |prompts| &prompts.label).to_owned();
+    let roles = judged_roles(manifest);
+    let judges = distinct(roles.values().flat_map(|entry| &entry.judges).map(JudgeEntry::name));
+    let differs = |(role, entry): (&String, &RoleEntry)| Some((entry.differs_from_published(role)?, role.clone()));
+    let unpublished = by_line(roles.iter().filter(|_| !manifest.is_set(IMPORTED)).filter_map(differs));
+    let unpublished: Vec<String> =
+        unpublished.into_iter().map(|(line, roles)| format!("{} ({line})", roles.join(", "))).collect();
+    let mut notes: Vec<Note> = remarks.iter().map(|line| Note::warning(format!("{line}."))).collect();
+    if !unpublished.is_empty() {
+        notes.push(Note::warning(format!("Not comparable with published numbers: {}.", unpublished.join("; "))));
     }
-    // The rubric's judge, or the whole panel.
-    let judges = match manifest.roles.get("rubric") {
-        Some(entry) => entry.judges.iter().collect(),
-        None => Vec::from_iter(&manifest.judge),
-    };
-    let judges = judges.into_iter().map(|judge| judge.model.as_deref().unwrap_or(&judge.id)).collect::<Vec<_>>();
+    let judged = by_line(roles.iter().map(|(role, entry)| (entry.summary(), role.clone())));
+    notes.extend(judged.into_iter().map(|(line, roles)| Note::info(format!("{}: {line}.", roles.join(", ")))));
     let slice = manifest.settings.get("score.slice").and_then(|slice| slice.as_str());
     ReportContext {
         run: run.to_owned(),
         judge: judges.join(" and "),
         prompts,
+        row: manifest.row().map(str::to_owned),
         slice: slice.map(str::to_owned),
         notes,
         agreement: manifest.is_set("score.agreement").then(|| agreement(scored, manifest.mode)),
@@ -100,20 +144,9 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks
     }
 }
 
-/// The judges and prompts of the roles, and whether the numbers are comparable with published ones; equal roles share a
-/// note.
-fn role_notes(roles: &BTreeMap<String, RoleEntry>) -> Vec<Note> {
-    let mut lines: Vec<(Vec<&str>, &RoleEntry)> = Vec::new();
-    for (role, entry) in roles {
-        match lines.iter_mut().find(|(_, same)| same.summary() == entry.summary()) {
-            Some((names, _)) => names.push(role),
-            None => lines.push((vec![role], entry)),
-        }
-    }
-    let note = |(names, entry): (Vec<&str>, &RoleEntry)| {
-        let line = format!("{}: {}.", names.join(", "), entry.summary());
-        let comparable = entry.prompts.as_ref().is_none_or(|prompts| prompts.comparable_with_published);
-        if comparable { Note::info(line) } else { Note::warning(line) }
-    };
-    lines.into_iter().map(note).collect()
+/// The roles of each line.
+fn by_line(lines: impl Iterator<Item = (String, String)>) -> BTreeMap<String, Vec<String>> {
+    let mut roles: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    lines.for_each(|(line, role)| roles.entry(line).or_default().push(role));
+    roles
 }

@@ -1,4 +1,4 @@
-//! The scorecard of a run: a table per scorer and, for several scorers, first a table with the main means of all.
+//! The scorecard of a run: the headline metrics of its scorers; on request, a table for each scorer.
 
 use std::collections::BTreeMap;
 
@@ -11,50 +11,51 @@ use super::table::{Cell, Column, Format, Table, short_names};
 use super::visible::shortened;
 use super::{CsvText, ReportContext, visible};
 use crate::analysis::{
-    Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary, SystemSummary,
+    Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary, SystemSummary, distinct,
 };
-use crate::domain::{Mode, Note, SystemName, Unit, UnscoredKind};
+use crate::domain::{Mode, Note, SystemName, UnscoredKind};
 use crate::error::Result;
-use crate::stats::Interval;
 
 /// Items of a list in a note before the rest is counted.
 const LISTED: usize = 5;
 
-/// Columns of wide scorers in the table of all scorers; for other scorers it shows every share and grade.
-const MAIN: [(&str, &[&str]); 5] = [
-    ("rubric", &["score"]),
-    ("lexical_rubric", &["lexical_score"]),
-    ("entailment", &["citation_precision", "citation_recall", "citation_f1"]),
-    ("citation_audit", &["valid", "precision", "recall", "f1"]),
-    ("overlap", &["match", "exact_match", "token_f1", "str_em", "rouge_l"]),
-];
-
-/// The tables for people, with notes below the last one.
+/// The tables that a reader sees first: the headline metrics of all scorers, or all metrics of a single one, and the
+/// agreement of annotators if it was requested.
 pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
-    let mut tables = Vec::new();
-    if summary.scorers.len() > 1 {
-        tables.push(overview(summary));
+    if summary.scorers.is_empty() {
+        return vec![Table::new("No answer was scored", vec![Column::new("system", Format::Text)])];
     }
-    let level = 100.0 * summary.level;
-    tables.extend(summary.scorers.iter().map(|scorer| {
-        let is_rubric = scorer.scorer.ends_with("rubric") && !context.judge.is_empty();
-        let judge =
-            if is_rubric { format!(" by {}, prompts {}", context.judge, context.prompts) } else { String::new() };
-        scorer_table(scorer, format!("{}{judge}: means per answer, {level:.0}% intervals", scorer.scorer))
-    }));
-    tables.extend(context.agreement.as_ref().map(agreement_table));
-    if tables.is_empty() {
-        tables.push(Table::new("No answer was scored", vec![Column::new("system", Format::Text)]));
-    }
-    if let Some(last) = tables.last_mut() {
-        last.notes = notes(summary, context);
-    }
-    tables
+    let first = summary.headline(context.row.as_deref());
+    let is_first = |name: &str| first.iter().any(|(_, own)| own.name == name);
+    let rest = match &summary.scorers[..] {
+        [only] => only.columns.iter().filter(|column| !is_first(&column.name)).map(|column| (only, column)).collect(),
+        _ => Vec::new(),
+    };
+    let card = metrics_table(&(means(summary) + &judged(context)), summary, &first, &rest);
+    std::iter::once(card).chain(context.agreement.as_ref().map(agreement_table)).collect()
+}
+
+/// A table for each of several scorers, with all its metrics.
+pub(super) fn scorer_tables(summary: &Summary) -> Vec<Table> {
+    let table = |scorer: &ScorerSummary| {
+        let columns: Vec<_> = scorer.columns.iter().map(|column| (scorer, column)).collect();
+        metrics_table(&format!("{}: {}", scorer.scorer, means(summary).to_lowercase()), summary, &columns, &[])
+    };
+    if summary.scorers.len() > 1 { summary.scorers.iter().map(table).collect() } else { Vec::new() }
+}
+
+fn means(summary: &Summary) -> String {
+    format!("Means per answer, {:.0}% intervals, shares in %", 100.0 * summary.level)
+}
+
+/// The judge, at the end of a title.
+pub(super) fn judged(context: &ReportContext) -> String {
+    if context.judge.is_empty() { String::new() } else { format!("; judge: {}", context.judge) }
 }
 
 /// `summary.csv`: one row per system. For each metric the mean, its interval, the number of values (`_n`) and of
-/// missing values (`_unscored`); metrics of scorers other than the rubric have the scorer's name as a prefix. Then, per
-/// scorer, the numbers of answers, of missing and of unscored ones.
+/// missing values (`_unscored`). Then, per scorer (by name, except for the rubric), the numbers of answers, of missing and
+/// of unscored ones.
 ///
 /// # Errors
 /// [`crate::Error::Internal`] if it cannot be written.
@@ -73,7 +74,7 @@ pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
         if is_rubric {
             push_count(&mut table, "rank", |row| row.rank);
         }
-        push_metrics(&mut table, scorer, &prefix, &summary.systems());
+        push_metrics(&mut table, scorer, |name| summary.metric_name(scorer.scorer, name), &summary.systems());
         push_count(&mut table, "answers", |row| Some(row.answers));
         push_count(&mut table, "missing", |row| Some(row.missing));
         push_count(&mut table, "unscored", |row| Some(row.unscored));
@@ -82,10 +83,15 @@ pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
 }
 
 /// Adds a scorer's metrics to a table with a row for each of these systems.
-pub(super) fn push_metrics(table: &mut Table, scorer: &ScorerSummary, prefix: &str, systems: &[&SystemName]) {
+pub(super) fn push_metrics(
+    table: &mut Table,
+    scorer: &ScorerSummary,
+    name: impl Fn(&str) -> String,
+    systems: &[&SystemName],
+) {
     for column in &scorer.columns {
-        let key = format!("{prefix}{}", column.name);
-        table.columns.push(Column::new(&key, Format::of_mean(column.unit)).with_interval());
+        let key = name(&column.name);
+        table.columns.push(Column::metric(&key, column.unit));
         table.columns.extend(["n", "unscored"].map(|part| Column::new(&format!("{key}_{part}"), Format::Count)));
         for (cells, system) in table.rows.iter_mut().zip(systems) {
             let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
@@ -109,86 +115,57 @@ pub fn scorecard_json(summary: &Summary, context: &ReportContext) -> Result<Stri
         summary: &'a Summary,
         notes: Vec<Note>,
     }
-    render_json(&File { schema_version: 1, context, summary, notes: notes(summary, context) })
-}
-
-/// The main means of all scorers.
-fn overview(summary: &Summary) -> Table {
-    let title = "Scorecard: means; intervals are below";
-    let mut table = Table::new(title, vec![Column::new("system", Format::Text)]);
-    let columns: Vec<(&ScorerSummary, &MetricColumn)> = main_columns(summary).collect();
-    table.columns.extend(columns.iter().map(|(scorer, column)| {
-        Column::headed(&column.name, &main_heading(scorer, column), Format::of_mean(column.unit))
-    }));
-    for system in summary.systems() {
-        let cell = |(scorer, column): &(&ScorerSummary, &MetricColumn)| {
-            let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
-            flagged(&metric, scorer, None)
-        };
-        let cells = std::iter::once(Cell::text(system.as_str())).chain(columns.iter().map(cell));
-        table.rows.push(cells.collect());
-    }
-    table
-}
-
-/// The main columns of each scorer.
-fn main_columns(summary: &Summary) -> impl Iterator<Item = (&ScorerSummary, &MetricColumn)> {
-    summary.scorers.iter().flat_map(|scorer| {
-        let main = MAIN.iter().find(|(name, _)| *name == scorer.scorer);
-        let is_main = move |column: &&MetricColumn| match main {
-            Some((_, names)) => names.contains(&column.name.as_str()),
-            None => column.unit != Unit::Count,
-        };
-        scorer.columns.iter().filter(is_main).map(move |column| (scorer, column))
+    render_json(&File {
+        schema_version: 1,
+        context,
+        summary,
+        notes: notes(summary, context, summary.scorers.iter(), Vec::new()),
     })
 }
 
-/// The heading of a main column. Precision and recall of the audit are prefixed: other scorers also have them.
-fn main_heading(scorer: &ScorerSummary, column: &MetricColumn) -> String {
-    let name = heading(column);
-    match (scorer.scorer, column.name.as_str()) {
-        ("rubric", _) => format!("rubric {name}"),
-        ("citation_audit", "valid") => "valid citations %".to_owned(),
-        ("citation_audit", _) => format!("gold {name}"),
-        _ => name,
-    }
-}
-
-fn heading(column: &MetricColumn) -> String {
-    let name = column.name.replace('_', " ");
-    if column.unit == Unit::Share { format!("{name} %") } else { name }
-}
-
-/// The systems scored by one scorer.
-pub(super) fn scorer_table(scorer: &ScorerSummary, title: String) -> Table {
-    let mut columns = vec![Column::new("system", Format::Text), Column::new("answers", Format::Count)];
+/// A row for each system: `first` metrics with their intervals, numbers of answers, then the `rest`.
+pub(super) fn metrics_table(
+    title: &str,
+    summary: &Summary,
+    first: &[(&ScorerSummary, &MetricColumn)],
+    rest: &[(&ScorerSummary, &MetricColumn)],
+) -> Table {
+    let scorers = distinct(first.iter().chain(rest).map(|(scorer, _)| *scorer));
+    let most = |system: &SystemName, count: fn(&SystemSummary) -> usize| {
+        scorers.iter().filter_map(|scorer| scorer.row(system)).map(count).max().unwrap_or_default()
+    };
     type Count = fn(&SystemSummary) -> usize;
-    let counts: [(&str, Count); 2] = [("missing", |row| row.missing), ("unscored", |row| row.unscored)];
-    let counts: Vec<_> = counts.into_iter().filter(|(_, count)| scorer.rows.iter().any(|row| count(row) > 0)).collect();
+    let counts: [(&str, Count); 3] =
+        [("answers", |row| row.answers), ("missing", |row| row.missing), ("unscored", |row| row.unscored)];
+    let systems: Vec<_> = summary
+        .systems()
+        .into_iter()
+        .filter(|system| scorers.iter().any(|scorer| scorer.row(system).is_some()))
+        .collect();
+    let is_shown =
+        |(name, count): &(&str, Count)| *name == "answers" || systems.iter().any(|own| most(own, *count) > 0);
+    let counts: Vec<_> = counts.into_iter().filter(is_shown).collect();
+    let heading = |(scorer, column): &(&ScorerSummary, &MetricColumn)| {
+        Column::metric(&summary.metric_name(scorer.scorer, &column.name), column.unit)
+    };
+    let mut columns = vec![Column::new("system", Format::Text)];
+    columns.extend(first.iter().map(heading));
     columns.extend(counts.iter().map(|(name, _)| Column::new(name, Format::Count)));
-    columns.extend(
-        scorer
-            .columns
-            .iter()
-            .map(|column| Column::headed(&column.name, &heading(column), Format::of_mean(column.unit))),
-    );
+    columns.extend(rest.iter().map(heading));
     let mut table = Table::new(title, columns);
-    for row in &scorer.rows {
-        let mut cells = vec![Cell::text(row.system.as_str()), Cell::count(row.answers)];
-        cells.extend(counts.iter().map(|(_, count)| Cell::count(count(row))));
-        cells.extend(scorer.columns.iter().map(|column| {
-            let metric = row.metrics.get(&column.name).copied().unwrap_or_default();
-            flagged(&metric, scorer, metric.interval)
-        }));
+    for system in systems {
+        let mean = |(scorer, column): &(&ScorerSummary, &MetricColumn)| {
+            let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
+            let cell = Cell::estimate(metric.estimate, metric.interval);
+            if metric.n < most_answers(scorer) { cell.flagged("*") } else { cell }
+        };
+        let mut cells = vec![Cell::text(system.as_str())];
+        cells.extend(first.iter().map(mean));
+        cells.extend(counts.iter().map(|(_, count)| Cell::count(most(system, *count))));
+        cells.extend(rest.iter().map(mean));
         table.rows.push(cells);
     }
     table
-}
-
-/// The mean, with `*` if it is over fewer answers than the system has.
-fn flagged(metric: &Metric, scorer: &ScorerSummary, interval: Option<Interval>) -> Cell {
-    let cell = Cell::estimate(metric.estimate, interval);
-    if metric.n < most_answers(scorer) { cell.flagged("*") } else { cell }
 }
 
 fn most_answers(scorer: &ScorerSummary) -> usize {
@@ -209,49 +186,26 @@ fn agreement_table(agreement: &Agreement) -> Table {
     table
 }
 
-/// All notes, most important first.
-fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
-    let mut notes = run_notes(summary, context);
-    let mut own: Vec<Note> = Vec::new();
-    for scorer in &summary.scorers {
-        own.extend(scorer_notes(scorer, summary.on_unscored));
-    }
-    own.extend(missing(summary).into_iter().chain(injections(summary)).map(Note::warning));
-    own.extend(summary.panels.iter().map(panel_note));
-    // After notes on whether the numbers are usable, before those on the judge.
-    let at = notes.iter().position(|note| context.notes.contains(note)).unwrap_or(notes.len());
-    notes.splice(at..at, own);
-    notes
-}
-
-/// Agreement of a panel's judges.
-fn panel_note(panel: &PanelAgreement) -> Note {
-    let judges: Vec<String> = panel.judges.iter().map(|judge| shortened(&judge.judge, 60)).collect();
-    Note::warning(format!(
-        "{} {}: judges {}: alpha {}, kappa {} over {} of {}.",
-        panel.scorer.replace('_', " "),
-        shortened(&panel.group.name, 60),
-        judges.join(", "),
-        in_line(&panel.alpha),
-        in_line(&panel.kappa),
-        counted(panel.units, "rating"),
-        counted(panel.cases, "case")
-    ))
-}
-
-/// Notes on a run, for all scorers.
-pub(super) fn run_notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
-    let mut notes = Vec::new();
-    if let Some(slice) = &context.slice {
-        notes.push(Note::warning(format!("Slice {slice}: a part of the answers, not a result.")));
-    }
+/// All notes on these scorers, most important first; `coverage` is about what was not asked or answered.
+pub(super) fn notes<'a>(
+    summary: &Summary,
+    context: &ReportContext,
+    scorers: impl Iterator<Item = &'a ScorerSummary>,
+    coverage: Vec<Note>,
+) -> Vec<Note> {
+    let slice = context.slice.iter().map(|slice| format!("Slice {slice}: a part of the answers, not a result."));
+    let mut first: Vec<String> = slice.collect();
     if summary.scorer("lexical_rubric").is_some() {
-        notes.push(Note::warning("Scored by the built-in lexical baseline, not by an LLM."));
+        first.push("Scored by the built-in lexical baseline, not by an LLM.".to_owned());
     }
     if summary.mode == Mode::Compat {
-        notes.push(Note::warning("Compat mode: pairing, parsing and arithmetic are those of the reference script."));
+        first.push("Compat mode: pairing, parsing and arithmetic are those of the reference script.".to_owned());
     }
+    let mut notes: Vec<Note> = first.into_iter().map(Note::warning).chain(coverage).collect();
+    notes.extend(scorers.flat_map(|scorer| scorer_notes(scorer, summary.on_unscored)));
+    notes.extend(missing(summary).into_iter().chain(injections(summary)).map(Note::warning));
     notes.extend(context.notes.iter().cloned());
+    notes.extend(summary.panels.iter().map(panel_note));
     notes.push(Note::info(format!(
         "Intervals: {:.0}%, BCa bootstrap over {} with all their cases ({}), {} resamples, seed {}.",
         100.0 * summary.level,
@@ -263,8 +217,23 @@ pub(super) fn run_notes(summary: &Summary, context: &ReportContext) -> Vec<Note>
     notes
 }
 
+/// Agreement of a panel's judges.
+fn panel_note(panel: &PanelAgreement) -> Note {
+    let judges: Vec<String> = panel.judges.iter().map(|judge| shortened(&judge.judge, 60)).collect();
+    Note::info(format!(
+        "{} {}: judges {}: alpha {}, kappa {} over {} of {}.",
+        panel.scorer.replace('_', " "),
+        shortened(&panel.group.name, 60),
+        judges.join(", "),
+        in_line(&panel.alpha),
+        in_line(&panel.kappa),
+        counted(panel.units, "rating"),
+        counted(panel.cases, "case")
+    ))
+}
+
 /// Notes on one scorer's numbers.
-pub(super) fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
+fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
     let warnings = [unscored(scorer, on_unscored), without_judge(scorer), fewer_answers(scorer)];
     let mut notes: Vec<Note> = warnings.into_iter().flatten().map(Note::warning).collect();
     notes.extend(
@@ -309,7 +278,7 @@ fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     let is_flagged = |metric: &Metric| metric.estimate.is_some() && metric.n < most;
     let is_any_flagged = scorer.rows.iter().flat_map(|row| row.metrics.values()).any(is_flagged);
     let shared = shared_means(scorer).unwrap_or_default();
-    is_any_flagged.then(|| format!("{} *: a mean over fewer than {most} answers.{shared}", scorer.scorer))
+    is_any_flagged.then(|| format!("* mean over fewer than {most} answers ({}).{shared}", scorer.scorer))
 }
 
 /// The means of the first column over the shared cases, if these are not all cases.

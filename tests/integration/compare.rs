@@ -81,11 +81,11 @@ fn two_systems_are_compared_over_their_cases() {
     let with_pairs = compare(&work, &["out", "--notes"]).exits_with(0).stdout;
     assert!(with_pairs.contains("+7.0*") && with_pairs.contains("10/0/0"), "{with_pairs}");
     let table = compare(&work, &["out"]).exits_with(0);
-    let row = table.stdout.lines().find(|line| line.starts_with("alpha ")).unwrap();
+    let row = table.stdout.lines().find(|line| line.starts_with("alpha  ")).unwrap();
     assert_eq!(row.split_whitespace().take(2).collect::<Vec<_>>(), ["alpha", "82.5"], "{row}");
     assert!(!table.stdout.contains("10/0/0"), "{}", table.stdout);
     assert!(
-        table.stdout.ends_with("alpha scores higher than beta (+7.0 [7.0, 7.0], p = 0.002).\n"),
+        table.stdout.starts_with("alpha scores higher than beta (+7.0 [7.0, 7.0], p = 0.002).\n"),
         "{}",
         table.stdout
     );
@@ -216,11 +216,15 @@ fn cases_that_a_run_asked_and_nobody_answered_are_absent_of_all() {
 }
 
 #[test]
-fn several_metrics_begin_with_an_overview() {
+fn several_metrics_have_a_verdict_each_and_one_table() {
     let (work, _server) = two_systems();
     let all = compare(&work, &["out", "--metric", "all"]).exits_with(0).stdout;
-    assert!(all.starts_with("Means over the shared cases"), "{all}");
-    let row = all.lines().find(|line| line.starts_with("alpha ")).unwrap();
+    assert!(all.starts_with("score: alpha scores higher than beta (+7.0 [7.0, 7.0], p = 0.002).\n"), "{all}");
+    assert!(
+        all.contains("\nNo pair differs significantly in length, ") && all.contains("\nMeans over the shared"),
+        "{all}"
+    );
+    let row = all.lines().find(|line| line.starts_with("alpha  ")).unwrap();
     assert_eq!(row.split_whitespace().nth(1), Some("82.5a"), "{row}");
     let one = compare(&work, &["out", "--notes"]).exits_with(0).stdout;
     assert!(!one.contains("Means over") && one.contains("W/T/L") && one.contains("best (%)"), "{one}");

@@ -47,11 +47,11 @@ fn the_baseline_scores_the_released_answers_and_says_that_it_is_one() {
     let work = Workspace::with_cases(&[]);
     let done = released.score(&work, &[]).exits_with(0);
     let header = done.stdout.lines().find(|line| line.starts_with("system")).unwrap();
-    assert!(header.contains("lexical score %"), "{}", done.stdout);
+    assert!(header.contains("lexical_score"), "{}", done.stdout);
     assert!(done.stdout.contains("Scored by the built-in lexical baseline, not by an LLM."), "{}", done.stdout);
     for system in SYSTEMS {
         let row = done.stdout.lines().find(|line| line.starts_with(system)).unwrap();
-        assert_eq!(row.split_whitespace().nth(1), Some("100"), "{row}");
+        assert_eq!(row.split_whitespace().nth(4), Some("100"), "{row}");
     }
     let summary = work.json("out/summary.json");
     assert_eq!((&summary["scorers"][0]["scorer"], &summary["unscored_share"]), (&"lexical_rubric".into(), &0.0.into()));

@@ -70,6 +70,15 @@ pub struct JudgeEntry {
     pub lexical: bool,
 }
 
+impl JudgeEntry {
+    /// The name for people: the model's (of a file its stem) or `cache_id`, without what the server reported.
+    pub fn name(&self) -> &str {
+        let name = self.id.split('|').next().unwrap_or_default();
+        let stem = name.strip_suffix(".gguf").and_then(|stem| stem.rsplit(['/', '\\']).next());
+        stem.unwrap_or(name)
+    }
+}
+
 /// How unscored answers count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PolicyEntry {
@@ -161,17 +170,40 @@ impl RoleEntry {
                 _ => String::new(),
             };
             let expected = if self.expected.get(at) == Some(&true) { ", expected scores" } else { "" };
-            format!("{}{merged}{expected}", judge.id)
+            format!("{}{merged}{expected}", judge.name())
         };
         let judges: Vec<String> = self.judges.iter().enumerate().map(judge).collect();
         let panel =
             if judges.len() > 1 { format!(" ({} of the panel)", self.panel_merge.as_str()) } else { String::new() };
-        let prompts = match &self.prompts {
-            Some(prompts) if prompts.comparable_with_published => format!("; prompts {}", prompts.label),
-            Some(prompts) => format!("; prompts {}, not comparable with published numbers", prompts.label),
-            None => String::new(),
+        let prompts = self.prompts.as_ref().map(|prompts| format!("; prompts {}", prompts.label));
+        format!("judge {}{panel}{}", judges.join(" and "), prompts.unwrap_or_default())
+    }
+
+    /// What differs from the published numbers of this role: judge, prompts. `None` if nothing does, if it has no
+    /// published numbers, and for the lexical baseline, which is never comparable.
+    pub fn differs_from_published(&self, role: &str) -> Option<String> {
+        let published = match role {
+            "rubric" => "gpt-4o",
+            "aspect.organization" | "aspect.coverage" => "prometheus-bgb-8x7b-v2.0",
+            "aspect.relevance" => "prometheus-8x7b-v2.0",
+            "citation" => "attrscore-flan-t5-xl",
+            _ => return None,
         };
-        format!("judge {}{panel}{prompts}", judges.join(" and "))
+        let judges: Vec<&JudgeEntry> = self.judges.iter().filter(|judge| !judge.lexical).collect();
+        // A version of the model by its date is the model.
+        let is_version = |rest: &str| rest.is_empty() || rest.starts_with("-20");
+        let is_published = |judge: &&JudgeEntry| {
+            let model = judge.model.as_deref().and_then(|model| model.rsplit('/').next()).unwrap_or_default();
+            model.to_lowercase().strip_prefix(published).is_some_and(is_version)
+        };
+        let mut differences = Vec::new();
+        if !judges.iter().all(is_published) {
+            let names: Vec<&str> = judges.iter().map(|judge| judge.name()).collect();
+            differences.push(format!("judge {} instead of {published}", names.join(" and ")));
+        }
+        let prompts = self.prompts.as_ref().filter(|prompts| !prompts.comparable_with_published);
+        differences.extend(prompts.map(|prompts| format!("prompts {}", prompts.label)));
+        (!judges.is_empty() && !differences.is_empty()).then(|| differences.join(", "))
     }
 }
 
@@ -383,5 +415,39 @@ fn flatten(name: String, value: &Value, parts: &mut BTreeMap<String, String>) {
         }
         Value::String(text) => drop(parts.insert(name, text.clone())),
         other => drop(parts.insert(name, other.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn role(id: &str, model: &str, published_prompts: bool) -> RoleEntry {
+        let judge = json!({"id": id, "model": model, "base_url": null, "served": null, "lexical": false});
+        let prompts =
+            json!({"label": "p", "fingerprint": "ab".repeat(32), "comparable_with_published": published_prompts});
+        serde_json::from_value(json!({
+            "judges": [judge], "samples": [1], "merges": ["mean"], "expected": [false], "panel_merge": "mean",
+            "prompts": prompts,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_judge_is_called_by_its_model_and_a_file_by_its_stem() {
+        let name = |id: &str| role(id, "m", true).judges[0].name().to_owned();
+        let ids = ["gpt-4o", "org/m|root=/w", "/models/qwen-7b.gguf|path=/models/qwen-7b.gguf", "C:\\m\\a.gguf"];
+        assert_eq!(ids.map(name), ["gpt-4o", "org/m", "qwen-7b", "a"]);
+    }
+
+    #[test]
+    fn only_the_published_judge_with_the_published_prompts_is_comparable() {
+        let differs =
+            |role_name: &str, model: &str, prompts| role(model, model, prompts).differs_from_published(role_name);
+        assert_eq!(differs("rubric", "gpt-4o-2024-08-06", true), None);
+        assert_eq!(differs("rubric", "gpt-4o-mini", true).unwrap(), "judge gpt-4o-mini instead of gpt-4o");
+        assert_eq!(differs("rubric", "gpt-4o", false).unwrap(), "prompts p");
+        assert_eq!(differs("citation", "osunlp/attrscore-flan-t5-xl", true), None);
+        assert_eq!(differs("aspect.depth", "m", false), None, "no published numbers");
     }
 }

@@ -1,5 +1,5 @@
-//! A comparison as a table for a terminal, CSV, JSON, Markdown and LaTeX: the result, the verdict, and what a reader must
-//! know to use it.
+//! A comparison for a terminal, as CSV, JSON, Markdown and LaTeX: the verdict, the means, and what a reader must know to use
+//! them.
 
 mod notes;
 mod render;
@@ -11,3 +11,4 @@ mod verdict;
 pub(super) use notes::{metric_notes, run_warnings};
 pub use render::ComparisonReport;
 pub(super) use tables::{metric_name, overview, pairs_table, systems_table};
+pub(super) use verdict::verdicts;

@@ -1,8 +1,8 @@
 //! The comparison in each format: tables, verdicts, notes.
 
 use super::notes::{notes, run_warnings};
-use super::tables::{metric_name, overview, pairs_table, systems_table, tidy};
-use super::verdict::verdict;
+use super::tables::{overview, pairs_table, systems_table, tidy};
+use super::verdict::verdicts;
 use crate::analysis::comparison::Comparison;
 use crate::domain::Note;
 use crate::error::Result;
@@ -67,7 +67,7 @@ impl ComparisonReport<'_> {
         run_warnings(self.comparison)
     }
 
-    /// The means, the verdict of each metric, then the notes. Pairs, and the systems of each of several metrics, are shown
+    /// The verdict of each metric, the means, then the notes. Pairs, and the systems of each of several metrics, are shown
     /// with all notes.
     fn laid_out(
         &self,
@@ -78,18 +78,13 @@ impl ComparisonReport<'_> {
         let (comparison, several) = (self.comparison, self.comparison.metrics.len() > 1);
         let metrics: Vec<_> = comparison.metrics.iter().collect();
         let mut tables = if several { vec![overview(comparison, &metrics, false)] } else { Vec::new() };
-        let mut verdicts = String::new();
         for metric in &comparison.metrics {
             tables.extend((self.all_notes || !several).then(|| systems_table(comparison, metric)));
             tables.extend(pairs_table(comparison, metric).filter(|_| self.all_notes));
-            let verdict = verdict(comparison, metric);
-            let name = if several { format!("{}: ", metric_name(comparison, metric)) } else { String::new() };
-            verdicts += &if verdict.is_empty() { verdict } else { line(&(name + &verdict)) };
         }
-        let mut blocks: Vec<String> = tables.iter().map(table).collect();
-        blocks.extend((!verdicts.is_empty()).then_some(verdicts));
-        let list: String = note_lines(&notes(comparison), self.all_notes).iter().map(|line| item(line)).collect();
-        blocks.extend((!list.is_empty()).then_some(list));
-        blocks.join("\n")
+        let verdicts: String = verdicts(comparison).iter().map(|verdict| line(verdict)).collect();
+        let notes: String = note_lines(&notes(comparison), self.all_notes).iter().map(|note| item(note)).collect();
+        let blocks = std::iter::once(verdicts).chain(tables.iter().map(table)).chain([notes]);
+        blocks.filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     }
 }

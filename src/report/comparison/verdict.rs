@@ -1,6 +1,6 @@
 //! The verdict of a comparison, in one or two sentences.
 
-use super::tables::shown_difference;
+use super::tables::{metric_name, shown_difference};
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
 use crate::domain::Unit;
 use crate::report::layout::counted;
@@ -8,6 +8,25 @@ use crate::report::table::Format;
 
 /// Significant pairs named before the rest is counted.
 const NAMED: usize = 3;
+
+/// The verdict on each metric, one line each; metrics without a significant difference share a line.
+pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
+    if let [only] = &comparison.metrics[..] {
+        return Some(verdict(comparison, only)).filter(|line| !line.is_empty()).into_iter().collect();
+    }
+    let (mut lines, mut same) = (Vec::new(), Vec::new());
+    for metric in comparison.metrics.iter().filter(|metric| !metric.pairs.is_empty()) {
+        let name = metric_name(comparison, metric);
+        match metric.pairs.iter().any(|pair| pair.differs) || comparison.options.wanted_difference.is_some() {
+            true => lines.push(format!("{name}: {}", verdict(comparison, metric))),
+            false => same.push(name),
+        }
+    }
+    if !same.is_empty() {
+        lines.push(format!("No pair differs significantly in {}.", same.join(", ")));
+    }
+    lines
+}
 
 /// Which systems differ significantly and, if a difference is requested, how many questions it takes. Empty for one
 /// system.

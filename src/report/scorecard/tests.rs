@@ -55,7 +55,9 @@ fn graded(with_rubric: bool) -> Summary {
 }
 
 fn shown_at(summary: &Summary, context: &ReportContext, width: u16) -> String {
-    Table::terminal_all(&scorecard(summary, context), &TableStyle { width, ..TableStyle::default() })
+    let style = TableStyle { width, ..TableStyle::default() };
+    let notes = notes(summary, context, summary.scorers.iter(), Vec::new());
+    Table::terminal_all(&scorecard(summary, context), &style) + &style.notes(&notes)
 }
 
 /// Wide, with unwrapped notes.
@@ -71,10 +73,7 @@ fn words(text: &str, start: &str) -> Vec<String> {
 #[test]
 fn the_rubric_fits_80_columns_and_names_the_columns_that_do_not() {
     let table = shown_at(&eventful(options()), &context(), 80);
-    assert!(
-        table.starts_with("rubric by gpt-4o-2024-08-06, prompts set 1: means per answer, 95% intervals\n"),
-        "{table}"
-    );
+    assert!(table.starts_with("Means per answer, 95% intervals, shares in %; judge: gpt-4o-2024-08-06\n"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     assert!(table.contains("Not shown at this width (see --format csv): "), "{table}");
 }
@@ -83,8 +82,8 @@ fn the_rubric_fits_80_columns_and_names_the_columns_that_do_not() {
 fn a_wide_terminal_shows_every_column_with_its_interval() {
     let table = shown_at(&eventful(options()), &context(), 180);
     // 0.2 + 0.6 * (0.2 | 0.5): two of the four cases have a score
-    assert_eq!(words(&table, "brief")[..7], ["brief", "3", "1", "1", "41.0*", "[32.0,", "50.0]"], "{table}");
-    assert_eq!(words(&table, "careful")[..4], ["careful", "4", "0", "0"], "{table}");
+    assert_eq!(words(&table, "brief")[..7], ["brief", "41.0*", "[32.0,", "50.0]", "3", "1", "1"], "{table}");
+    assert_eq!(words(&table, "careful")[4..7], ["4", "0", "0"], "{table}");
     assert!(!table.contains("Not shown"), "{table}");
     for note in ["1 answer missing: brief/c3.", "1 answer with signs of prompt injection: brief/c2 (a ready verdict)."]
     {
@@ -101,7 +100,7 @@ fn a_lexical_table_names_the_baseline() {
     let summary = summarize(&scored.collect::<Vec<_>>(), &[], options());
     let table = render(&summary);
     assert!(table.contains("- Scored by the built-in lexical baseline, not by an LLM.\n"), "{table}");
-    assert_eq!(words(&table, "system")[2..4], ["lexical", "score"], "{table}");
+    assert_eq!(words(&table, "system")[..3], ["system", "lexical_score", "answers"], "{table}");
     let csv = scorecard_csv(&summary, CsvText::Guarded).unwrap();
     let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
     assert!(header.contains(&"lexical_score") && !header.contains(&"score") && !header.contains(&"ann_score"));
@@ -150,11 +149,10 @@ fn a_mean_over_fewer_cases_is_flagged_and_the_shared_means_are_in_the_note() {
     let mut scored = answers("alpha", &[Some(0.5), Some(1.0)]);
     scored.extend(answers("beta", &[Some(1.0)]));
     let table = render(&summarize(&scored, &[], options()));
-    assert_eq!(words(&table, "beta")[..3], ["beta", "1", "80.0*"], "{table}");
-    assert!(
-        table.contains("fewer than 2 answers. score over the 1 shared case (the ranks): beta 80.0, alpha 50.0."),
-        "{table}"
-    );
+    assert_eq!(words(&table, "beta")[..3], ["beta", "80.0*", "1"], "{table}");
+    let note =
+        "* mean over fewer than 2 answers (rubric). score over the 1 shared case (the ranks): beta 80.0, alpha 50.0.";
+    assert!(table.contains(note), "{table}");
     let mut apart = answers("alpha", &[Some(0.5)]);
     apart.push(answer("beta", "other", simple_score(Some(1.0))));
     let table = render(&summarize(&apart, &[], options()));
@@ -165,7 +163,7 @@ fn a_mean_over_fewer_cases_is_flagged_and_the_shared_means_are_in_the_note() {
 fn grades_have_two_decimals_and_what_is_missing_is_never_zero() {
     let table = render(&graded(false));
     assert!(table.contains("3.00 [2.00, 4.00]") && table.contains("a\\u{1b}"), "{table}");
-    assert_eq!(words(&table, "b "), ["b", "1", "1", "-", "-"], "{table}");
+    assert_eq!(words(&table, "b "), ["b", "-", "-", "1", "1"], "{table}");
     assert!(table.contains("left out of the means: b 1 of 1 ("), "{table}");
     assert!(table.contains("50.0*"), "{table}");
 }
@@ -173,14 +171,16 @@ fn grades_have_two_decimals_and_what_is_missing_is_never_zero() {
 #[test]
 fn the_main_numbers_of_all_scorers_are_in_one_table_first() {
     let table = render(&graded(true));
-    assert!(table.starts_with("Scorecard: means"), "{table}");
+    assert!(table.starts_with("Means per answer"), "{table}");
     let header = words(&table, "system");
-    assert_eq!(header, ["system", "rubric", "score", "%", "coverage", "match", "%"], "{table}");
+    assert_eq!(header, ["system", "score", "coverage", "match", "answers", "unscored"], "{table}");
     // the rubric's answer of b is its only one; missing values are dashes
-    assert_eq!(words(&table, "b "), ["b", "80.0", "-", "-"], "{table}");
+    assert_eq!(words(&table, "b "), ["b", "80.0", "-", "-", "1", "1"], "{table}");
     // a match of one of its two answers
-    assert_eq!(words(&table, "a\\u{1b} "), ["a\\u{1b}", "-", "3.00", "50.0*"], "{table}");
-    assert!(!render(&graded(false)).contains("Scorecard"), "one scorer's table is enough");
+    let a = ["a\\u{1b}", "-", "3.00", "[2.00,", "4.00]", "50.0*", "2", "0"];
+    assert_eq!(words(&table, "a\\u{1b} "), a, "{table}");
+    assert_eq!(scorer_tables(&graded(true)).len(), 2);
+    assert!(scorer_tables(&graded(false)).is_empty(), "one scorer's table is enough");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn csv_has_a_row_a_system_and_empty_cells_for_what_is_missing() {
         let csv = scorecard_csv(&graded(with_rubric), CsvText::Guarded).unwrap();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 3);
-        assert!(lines[0].contains("prometheus.coverage,prometheus.coverage_low,prometheus.coverage_high,"), "{csv}");
+        assert!(lines[0].contains(",coverage,coverage_low,coverage_high,"), "{csv}");
         let a = lines.iter().find(|line| line.starts_with("a\\u{1b}")).unwrap();
         assert!(a.contains(",3,2,4,2,0,0.5,,,1,0,2,0,0"), "{a}");
     }
@@ -252,6 +252,6 @@ fn panels_and_noise_are_in_json_and_notes() {
     assert!(panel["alpha"]["estimate"].is_f64() && panel["kappa"]["low"].is_f64());
     // 1 and 3: the square root of 2
     assert!((json["noise"][0]["mean_sd"].as_f64().unwrap() - 2.0_f64.sqrt()).abs() < 1e-12);
-    let table = render(&summary);
-    assert!(table.contains("coverage") && table.contains("alpha 0."), "{table}");
+    let notes = json["notes"].to_string();
+    assert!(notes.contains("prometheus coverage: judges strict, kind: alpha 0."), "{notes}");
 }

@@ -82,7 +82,7 @@ fn openai_base_url_is_used_where_a_model_is_named_and_no_key_is_needed() {
     let mut command = work.command(&["score", "answers", "--tests", "tests.json", "--out", "lexical"]);
     let output = command.env("OPENAI_BASE_URL", &host).output().unwrap();
     let done = super::workspace::Finished::of(output).exits_with(0);
-    assert!(done.stdout.contains("lexical score %") && server.chat_count() == AT_MOST, "{}", done.stdout);
+    assert!(done.stdout.contains("lexical_score") && server.chat_count() == AT_MOST, "{}", done.stdout);
 }
 
 #[test]

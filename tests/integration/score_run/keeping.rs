@@ -133,7 +133,7 @@ fn an_exported_prompt_set_can_be_edited_and_is_told_apart() {
     let label = work.json("edited/manifest.json")["prompts"]["label"].as_str().unwrap().to_owned();
     assert!(shown.contains(&label) && done.stdout.contains(&label), "{label} is not in {shown} or {}", done.stdout);
     assert_ne!(label, work.json("out/manifest.json")["prompts"]["label"]);
-    assert!(done.stdout.contains("not comparable with published numbers"));
+    assert!(done.stdout.contains("Not comparable with published numbers"));
 }
 
 #[test]

@@ -47,8 +47,8 @@ fn without_tests_or_judge_the_input_decides_and_what_is_left_out_is_told() {
     for column in ["match", "exact_match", "token_f1", "rouge_1", "rouge_2", "rouge_l"] {
         let missing = of("overlap", "beta", column);
         assert_eq!((&missing["estimate"], &missing["n"], &missing["unscored"]), (&Value::Null, &json!(0), &json!(0)));
-        assert_eq!(csv_cell(&work, "beta", &format!("overlap.{column}")), "");
-        assert_ne!(csv_cell(&work, "alpha", &format!("overlap.{column}")), "");
+        assert_eq!(csv_cell(&work, "beta", column), "");
+        assert_ne!(csv_cell(&work, "alpha", column), "");
         let items = work.read("out/items.csv");
         assert!(items.contains(&format!(",alpha,1,overlap,{column},")), "{items}");
         assert!(!items.contains(&format!(",beta,1,overlap,{column},")), "{items}");
@@ -56,14 +56,13 @@ fn without_tests_or_judge_the_input_decides_and_what_is_left_out_is_told() {
     let lines = work.lines("out/scores.jsonl");
     let overlap = lines.iter().find(|line| line["system"] == "beta" && line["scorer"] == "overlap").unwrap();
     assert_eq!(overlap["components"].as_object().unwrap().keys().collect::<Vec<_>>(), ["words"]);
+    let all = work.run(&["rescore", "out", "--notes"]).exits_with(0).stdout;
     let row = |system: &str| {
-        let of_overlap = done.stdout.split("overlap:").nth(1).unwrap();
+        let of_overlap = all.split("overlap: means").nth(1).unwrap();
         of_overlap.lines().find(|line| line.starts_with(system)).unwrap().to_owned()
     };
-    assert_eq!(
-        row("beta").split_whitespace().collect::<Vec<_>>(),
-        ["beta", "2", "3.0", "[2.0,", "4.0]", "-", "-", "-"]
-    );
+    let beta = row("beta");
+    assert_eq!(beta.split_whitespace().take(6).collect::<Vec<_>>(), ["beta", "3.0", "[2.0,", "4.0]", "-", "-"]);
     assert!(row("alpha").contains(" 50.0 "), "{}", row("alpha"));
     let again = work.run(&["rescore", "out"]).exits_with(0);
     assert_eq!(again.stdout, done.stdout, "a record that holds no call can be scored again");
@@ -111,7 +110,7 @@ fn with_tests_rubric_overlap_and_audit_stand_in_one_table() {
     close(&metric(&summary, "overlap", "alpha", "match")["estimate"], 1.0);
     assert_eq!(metric(&summary, "overlap", "alpha", "match")["n"], 1, "the second answer has no gold");
     close(&metric(&summary, "citation_audit", "alpha", "markers")["estimate"], 1.5);
-    for heading in ["rubric by fake-judge", "citation_audit: means", "overlap: means"] {
+    for heading in ["judge: fake-judge", " score ", " valid ", " rouge_l "] {
         assert!(done.stdout.contains(heading), "{}", done.stdout);
     }
     // other scorers call an item as the rubric does

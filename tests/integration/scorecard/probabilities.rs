@@ -50,7 +50,8 @@ fn a_grade_is_the_mean_over_its_alternatives_at_both_kinds_of_endpoint() {
         // 0.6 x 4 + 0.3 x 5 over 0.9; what is no grade does not count
         let (summary, done, request) = scored(raw, Some(&[(" 4", 0.6), (" 5", 0.3), (" good", 0.1)]));
         close(&estimate(&summary, "prometheus", "coverage"), (0.6 * 4.0 + 0.3 * 5.0) / 0.9);
-        assert!(done.stdout.contains("expected scores") && !done.stdout.contains("plain scores"), "{}", done.stdout);
+        let notes = summary["notes"].to_string();
+        assert!(notes.contains("expected scores") && !done.stdout.contains("plain scores"), "{notes}");
         let body = request.json();
         let expected = if raw { (json!(5), Value::Null) } else { (json!(true), json!(5)) };
         assert_eq!((body["logprobs"].clone(), body["top_logprobs"].clone()), expected, "{body}");

@@ -158,7 +158,7 @@ fn compat_reads_the_first_marker_of_the_same_replies() {
     let compat = work.json("compat/summary.json");
     close(&estimate(&compat, "prometheus", "relevance"), 5.0);
     close(&estimate(&compat, "prometheus", "coverage"), 4.0);
-    let rescored = work.run(&["rescore", "out", "--compat", "--out", "rescored"]).exits_with(0);
+    let rescored = work.run(&["rescore", "out", "--compat", "--out", "rescored", "--notes"]).exits_with(0);
     close(&estimate(&work.json("rescored/summary.json"), "prometheus", "relevance"), 5.0);
     assert!(rescored.stdout.contains("5.00"), "{}", rescored.stdout);
 }

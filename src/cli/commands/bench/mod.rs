@@ -12,6 +12,7 @@ use std::path::Path;
 
 use super::score::run_preset;
 use super::{Context, warn};
+use crate::analysis::ASPECT_MEAN;
 use crate::cli::ExitCode;
 use crate::cli::args::BenchArgs;
 use crate::cli::origin::{Origin, SettingLine};
@@ -60,7 +61,6 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
         name: row.id,
         data: path.display().to_string(),
         asked: asked.count(),
-        columns: row.all_columns(),
         coverage: Vec::new(),
         blank,
         legend: row.legends(),
@@ -108,7 +108,7 @@ fn settle(row: &Row, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBl
     let mut blank = Vec::new();
     if row.scorer == ScorerName::Prometheus && !judged.is_empty() && !without.is_empty() {
         let reason = format!("no judge has the roles aspect.{}", without.join(", aspect."));
-        blank.push(BenchBlank { columns: without.into_iter().chain(["llm"]).collect(), reason });
+        blank.push(BenchBlank { columns: without.into_iter().chain([ASPECT_MEAN]).collect(), reason });
     }
     if !judged.is_empty() {
         options.scorers.aspects = judged.into_iter().map(str::to_owned).collect();
@@ -117,8 +117,8 @@ fn settle(row: &Row, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBl
         settings.options.scorers.scorers.retain(|scorer| *scorer != ScorerName::Rubric);
         let why =
             "no LLM has the role rubric; give --model or --base-url, or --judge lexical for the built-in baseline";
-        settings.warnings.push(format!("rub stays blank: {why}"));
-        blank.push(BenchBlank { columns: vec!["rub"], reason: why.to_owned() });
+        settings.warnings.push(format!("score stays blank: {why}"));
+        blank.push(BenchBlank { columns: vec!["score"], reason: why.to_owned() });
     }
     Ok(blank)
 }

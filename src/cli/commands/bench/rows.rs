@@ -1,8 +1,6 @@
 //! The seven rows, as in ScholarQABench's README and commands.
 
-use crate::domain::Unit;
 use crate::evaluation::options::ScorerName;
-use crate::report::BenchColumn;
 use crate::scorer::entailment::Form;
 
 /// The aspects of a grade, in the order of the columns.
@@ -40,26 +38,9 @@ pub(super) struct Row {
     /// The scorer of the columns before the citations.
     pub(super) scorer: ScorerName,
     pub(super) form: Form,
-    pub(super) columns: &'static [BenchColumn],
     /// Explanation of these columns.
     pub(super) legend: &'static str,
 }
-
-const fn column(name: &'static str, unit: Unit, scorer: &'static str, metric: &'static str) -> BenchColumn {
-    BenchColumn { name, unit, scorer, metric, needs: &[] }
-}
-
-const GRADES: &[BenchColumn] = &[
-    column("organization", Unit::Grade, "prometheus", "organization"),
-    column("coverage", Unit::Grade, "prometheus", "coverage"),
-    column("relevance", Unit::Grade, "prometheus", "relevance"),
-    BenchColumn { needs: ASPECTS, ..column("llm", Unit::Grade, "prometheus", "aspect_mean") },
-];
-const CITATIONS: &[BenchColumn] = &[
-    column("cite_p", Unit::Share, "entailment", "citation_precision"),
-    column("cite_r", Unit::Share, "entailment", "citation_recall"),
-    column("cite_f1", Unit::Share, "entailment", "citation_f1"),
-];
 
 const SCIFACT: Row = Row {
     id: "scifact",
@@ -68,8 +49,7 @@ const SCIFACT: Row = Row {
     data: Data::Questions,
     scorer: ScorerName::Overlap,
     form: Form::Short,
-    columns: &[column("corr", Unit::Share, "overlap", "match")],
-    legend: "corr: accuracy, the share of outputs that contain the gold answer",
+    legend: "match (Corr in the published table): accuracy, the share of outputs that contain the gold answer",
 };
 const BIO: Row = Row {
     id: "bio",
@@ -78,9 +58,8 @@ const BIO: Row = Row {
     data: Data::Questions,
     scorer: ScorerName::Prometheus,
     form: Form::Long,
-    columns: GRADES,
     legend: "aspects: graded from 1 to 5 without a reference answer, which this row does not have (the published table has \
-             its citations only); llm: their mean",
+             its citations only); aspect_mean: their mean",
 };
 
 /// All rows, in the order of the benchmark's table.
@@ -97,8 +76,7 @@ const ROWS: [Row; 7] = [
         folders: &["single_paper_tasks", "single_paper", "qasa", ""],
         file: Some("qasa_test.jsonl"),
         form: Form::Long,
-        columns: &[column("corr", Unit::Share, "overlap", "rouge_l")],
-        legend: "corr: ROUGE-L against the gold answer, with stemming",
+        legend: "rouge_l (Corr in the published table): ROUGE-L against the gold answer, with stemming",
         ..SCIFACT
     },
     Row {
@@ -107,8 +85,7 @@ const ROWS: [Row; 7] = [
         file: Some("test_configs_snippets.json"),
         data: Data::TestCases,
         scorer: ScorerName::Rubric,
-        columns: &[column("rub", Unit::Share, "rubric", "score")],
-        legend: "rub: the rubric score, criteria and snippets",
+        legend: "score: the rubric score, criteria and snippets",
         ..BIO
     },
     Row {
@@ -116,7 +93,7 @@ const ROWS: [Row; 7] = [
         folders: &["scholar_multi", "scholarqa_multi", ""],
         file: Some("human_answers.json"),
         data: Data::ReferenceAnswers,
-        legend: "aspects: graded from 1 to 5 beside the expert's answer; llm: their mean",
+        legend: "aspects: graded from 1 to 5 beside the expert's answer; aspect_mean: their mean",
         ..BIO
     },
     BIO,
@@ -134,19 +111,14 @@ impl Row {
         vec![self.scorer, ScorerName::Entailment, ScorerName::CitationAudit]
     }
 
-    /// All columns.
-    pub(super) fn all_columns(&self) -> Vec<BenchColumn> {
-        [self.columns, CITATIONS].concat()
-    }
-
     /// Explanation of the columns.
     pub(super) fn legends(&self) -> Vec<String> {
         let form = match self.form {
-            Form::Short => "cite: whether the cited passages support question and answer as one claim",
-            Form::Long => "cite: whether the cited passages support each sentence",
+            Form::Short => "citations: whether the cited passages support question and answer as one claim",
+            Form::Long => "citations: whether the cited passages support each sentence",
         };
         let cited = format!(
-            "{form}; cite_p, cite_r: precision and recall over the first {AT_MOST} citations, cite_f1: their harmonic mean"
+            "{form}; precision and recall over the first {AT_MOST} citations, citation_f1: their harmonic mean"
         );
         vec![self.legend.to_owned(), cited]
     }
