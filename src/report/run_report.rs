@@ -65,7 +65,7 @@ impl RunReport {
             files.extend([("bench.json", json.clone()), ("bench.csv", csv.clone())]);
             (tables, notes) = (vec![bench_table(&summary, bench, &context)], bench.notes(&summary, &context));
         }
-        let (details, verdict) = (scorer_tables(&summary), verdict(manifest, run, scored));
+        let (details, verdict) = (scorer_tables(&summary), verdict(manifest, run, scored)?);
         Ok(Self { summary, tables, details, verdict, notes, json, csv, files })
     }
 
@@ -99,20 +99,20 @@ pub fn write_items(dir: &RunDir, run: &str, scored: &[Arc<ScoredAnswer>], texts:
 }
 
 /// The verdict of `compare` on this run, if it is quick and about the same means.
-fn verdict(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
+fn verdict(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Result<Vec<String>> {
     let set = RunSet::single(run, manifest, scored);
-    let mut observations = set.observe();
+    let mut observations = set.observe()?;
     let headline = observations.headline();
     observations.metrics = headline.into_iter().map(|at| observations.metrics[at].clone()).collect();
     let systems = observations.systems.len();
     if systems < 2 || observations.metrics.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let size = observations.metrics.len() * systems * (systems - 1) / 2 * observations.cases.len();
     if size > MOST_COMPARED || manifest.policy.is_some_and(|policy| policy.unscored_as_zero) {
-        return vec!["Which systems differ significantly: scholareval compare.".to_owned()];
+        return Ok(vec!["Which systems differ significantly: scholareval compare.".to_owned()]);
     }
-    verdicts(&set.compare(&observations, &ComparisonOptions::seeded(COMPARE_SEED)))
+    Ok(verdicts(&set.compare(&observations, &ComparisonOptions::seeded(COMPARE_SEED))))
 }
 
 fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks: &[&str]) -> ReportContext {
