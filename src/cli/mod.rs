@@ -12,6 +12,7 @@ mod keys;
 pub mod logging;
 pub mod origin;
 mod outputs;
+mod problems;
 pub mod progress;
 pub mod settings;
 pub mod signals;

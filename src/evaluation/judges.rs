@@ -14,7 +14,7 @@ use crate::domain::{EndpointUse, GradeMerge, Role, Severity, TestCase};
 use crate::error::{Error, Result};
 use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, ServedModel, Shared};
 use crate::judge::layers::budgeted::Price;
-use crate::judge::meters::Meters;
+use crate::judge::meters::{Activity, Meters};
 use crate::judge::options::LimitOptions;
 use crate::judge::planner::ReplySource;
 use crate::judge::prices::PriceList;
@@ -28,10 +28,9 @@ use crate::prompt::{PromptFamily, PromptSet};
 pub struct Endpoints(Vec<(String, Arc<Fleet>)>);
 
 impl Endpoints {
-    /// How many servers there are, and how many are down.
-    pub fn down(&self) -> (usize, usize) {
-        let each = self.0.iter().map(|(_, fleet)| fleet.down());
-        each.fold((0, 0), |(all, down), (more, more_down)| (all + more, down + more_down))
+    /// What they do right now.
+    pub fn activity(&self) -> Activity {
+        self.0.iter().map(|(_, fleet)| fleet.activity()).fold(Activity::default(), Activity::plus)
     }
 
     /// What each server did so far, for judges with any calls.
@@ -278,7 +277,7 @@ impl Judges {
                 judge: Arc::clone(&built.judge),
                 renderer: built.renderer.clone(),
                 source: Arc::clone(&built.source),
-                in_flight: built.fleet.clone().map(|fleet| Arc::new(move || fleet.in_flight()) as _),
+                in_flight: built.fleet.clone().map(|fleet| Arc::new(move || fleet.activity().in_flight) as _),
                 judge_id: named.judge.judge_id().into(),
                 samples: named.samples,
                 merge: named.merge,

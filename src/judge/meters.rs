@@ -1,7 +1,11 @@
 //! Counters that the layers share with the progress display and the summary.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::time::Instant;
+
+use super::locked;
 use crate::domain::Usage;
 
 /// Monotonic counters of one run; cheap to update from any thread.
@@ -25,6 +29,37 @@ pub struct Meters {
     pub completion_tokens: AtomicU64,
     /// Cost of judges with a price, in billionths of a US dollar.
     nano_usd: AtomicU64,
+    /// Attempts that failed since the last reply, and why the last one did.
+    failing: Mutex<(u64, String)>,
+}
+
+/// What the servers of a run do at this moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Calls in flight.
+    pub in_flight: usize,
+    /// When the oldest of them was sent.
+    pub oldest: Option<Instant>,
+    /// Until when no call is sent, and why.
+    pub pause: Option<(Instant, &'static str)>,
+    /// Number of servers.
+    pub servers: usize,
+    /// How many of them are down.
+    pub down: usize,
+}
+
+impl Activity {
+    /// Both together; of two pauses the longer one.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            in_flight: self.in_flight + other.in_flight,
+            oldest: self.oldest.into_iter().chain(other.oldest).min(),
+            pause: self.pause.max(other.pause),
+            servers: self.servers + other.servers,
+            down: self.down + other.down,
+        }
+    }
 }
 
 impl Meters {
@@ -48,9 +83,21 @@ impl Meters {
         Self::read(&self.nano_usd) as f64 / 1e9
     }
 
+    /// Records an attempt that failed and is repeated.
+    pub fn attempt_failed(&self, message: &str) {
+        let mut failing = locked(&self.failing);
+        *failing = (failing.0 + 1, message.to_owned());
+    }
+
+    /// Attempts that failed since the last reply, and why the last one did.
+    pub fn failing(&self) -> (u64, String) {
+        locked(&self.failing).clone()
+    }
+
     /// Counts a whole reply and its tokens.
     pub fn count_reply(&self, usage: &Usage) {
         Self::add_one(&self.replies);
+        locked(&self.failing).0 = 0;
         self.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
         self.cached_prompt_tokens.fetch_add(usage.cached_prompt_tokens, Ordering::Relaxed);
         self.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);

@@ -135,14 +135,14 @@ async fn ask(run: &mut Run, quiet: bool) -> Result<()> {
         return run.ask(&mut NoEvents, &stop).await;
     }
     let endpoints = run.endpoints.clone();
-    let waiting = move || match endpoints.down() {
-        (all, down) if all > 1 && down > 0 => Some(format!("{down} of {all} endpoints down")),
-        _ => None,
-    };
-    let mut progress = Progress::start(&run.planned, Arc::clone(&run.meters), Box::new(waiting));
+    let mut progress = Progress::start(&run.planned, Arc::clone(&run.meters), move || endpoints.activity());
     let asked = run.ask(&mut progress, &stop).await;
     progress.finish();
-    run.endpoints.stats().iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
+    let endpoints = run.endpoints.stats();
+    // What stops a run on one server is the error.
+    if asked.is_ok() || endpoints.len() > 1 {
+        endpoints.iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
+    }
     asked
 }
 
@@ -179,7 +179,7 @@ fn endpoint_line(endpoint: &EndpointUse) -> String {
     if let (Some(p50), Some(p95)) = (stats.latency_p50_ms, stats.latency_p95_ms) {
         text.push_str(&format!(", latency p50 {} ms, p95 {} ms", grouped(p50 as u64), grouped(p95 as u64)));
     }
-    if let Some(share) = stats.cached_share() {
+    if let Some(share) = stats.cached_share().filter(|share| *share > 0.0) {
         let (all, cached) = (grouped(stats.prompt_tokens), grouped(stats.cached_prompt_tokens));
         text.push_str(&format!(", {all} prompt tokens, {cached} ({:.0}%) from its prefix cache", 100.0 * share));
     }

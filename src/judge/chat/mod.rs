@@ -12,4 +12,5 @@ pub(in crate::judge) mod transport;
 
 pub use client::Chat;
 pub(in crate::judge) use reply::{MENDED_NOTE, decode, error_in, read_reply};
+pub use server_error::excerpt;
 pub(in crate::judge) use server_error::{error_text, error_words, key_refused, no_server};

@@ -249,6 +249,11 @@ pub(super) fn quote(text: &str, endpoint: &Endpoint) -> String {
     }
 }
 
+/// A short quotation of a reply on one line, whatever looks like an OpenAI key masked.
+pub fn excerpt(text: &str) -> String {
+    quote(text, &Endpoint::unknown())
+}
+
 /// Characters that reorder or hide text on a terminal without being control characters.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')

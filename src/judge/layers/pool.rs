@@ -26,6 +26,7 @@ use tokio::time::Instant;
 use crate::domain::{EndpointStats, Fingerprint, JudgeReply};
 use crate::error::{Error, Result};
 use crate::judge::layers::rate_limited::RateLimited;
+use crate::judge::meters::Activity;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 
 /// A replica with queued calls holds at most this multiple of its even share. (The factor of consistent hashing with
@@ -196,9 +197,11 @@ impl<J: Judge> Pool<J> {
 }
 
 impl<J> Pool<RateLimited<J>> {
-    /// How many calls are with the servers right now; calls that wait for a permit or a pause do not count.
-    pub fn in_flight(&self) -> usize {
-        self.replicas.iter().map(|replica| replica.judge.in_flight()).sum()
+    /// What its servers do right now. A pause counts if no server takes calls.
+    pub fn activity(&self) -> Activity {
+        let each = self.replicas.iter().map(|replica| replica.judge.activity());
+        let pause = each.clone().map(|activity| activity.pause).min().flatten();
+        Activity { pause, down: self.down().1, ..each.fold(Activity::default(), Activity::plus) }
     }
 }
 

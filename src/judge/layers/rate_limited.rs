@@ -7,6 +7,7 @@
 //! - An overloaded server gets fewer concurrent calls, and more again as it answers (additive increase, multiplicative
 //!   decrease).
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +20,7 @@ use tokio::sync::{Mutex as FifoMutex, Notify};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::error::Error;
-use crate::judge::meters::Meters;
+use crate::judge::meters::{Activity, Meters};
 use crate::judge::options::LimitOptions;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 
@@ -52,7 +53,8 @@ pub struct RateLimited<J> {
 #[derive(Debug)]
 struct State {
     window: Window,
-    in_flight: usize,
+    /// When each call in flight was sent, by its number.
+    in_flight: BTreeMap<u64, Instant>,
     /// Of tokens and of requests.
     quotas: [Option<Quota>; 2],
     pause: Pause,
@@ -64,7 +66,7 @@ impl<J> RateLimited<J> {
         let tokens = limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX));
         let state = State {
             window: Window::new(limits.concurrency.get()),
-            in_flight: 0,
+            in_flight: BTreeMap::new(),
             quotas: [tokens, limits.rpm].map(|per_minute| per_minute.map(Quota::new)),
             pause: Pause::default(),
         };
@@ -76,9 +78,15 @@ impl<J> RateLimited<J> {
         self.with(|state| state.window.limit)
     }
 
-    /// How many calls are with `inner` right now; calls that wait for their turn do not count.
-    pub fn in_flight(&self) -> usize {
-        self.with(|state| state.in_flight)
+    /// The calls that are with `inner` right now (those that wait for their turn do not count), and any pause.
+    pub fn activity(&self) -> Activity {
+        self.with(|state| Activity {
+            in_flight: state.in_flight.len(),
+            oldest: state.in_flight.values().next().copied(),
+            pause: state.pause.pending().map(|until| (until, state.pause.reason)),
+            servers: 1,
+            down: 0,
+        })
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
@@ -89,7 +97,7 @@ impl<J> RateLimited<J> {
     async fn turn(&self, tokens: u64) -> Flight<'_, J> {
         let _gate = self.gate.lock().await;
         // First, because a permit that then waits for a slot would be used in a burst later.
-        while self.with(|state| state.in_flight >= state.window.limit) {
+        while self.with(|state| state.in_flight.len() >= state.window.limit) {
             self.freed.notified().await;
         }
         for (index, cost) in [tokens, 1].into_iter().enumerate() {
@@ -101,8 +109,13 @@ impl<J> RateLimited<J> {
         while let Some(until) = self.with(|state| state.pause.pending()) {
             sleep_until(until).await;
         }
-        self.with(|state| state.in_flight += 1);
-        Flight { judge: self, sent: Instant::now() }
+        let sent = Instant::now();
+        let number = self.with(|state| {
+            let number = state.in_flight.last_key_value().map_or(0, |(last, _)| last + 1);
+            state.in_flight.insert(number, sent);
+            number
+        });
+        Flight { judge: self, number, sent }
     }
 
     /// Adapts to the outcome of a call sent at `sent`.
@@ -126,6 +139,8 @@ impl<J> RateLimited<J> {
         if is_overload && self.with(|state| state.window.overloaded(sent)) {
             tracing::debug!(limit = self.concurrency(), "the judge is overloaded: fewer calls at once");
         }
+        let reason = if status == Some(429) { "rate limited" } else { "the server is overloaded" };
+        self.with(|state| state.pause.reason = reason);
         match retry_after {
             Some(wait) if wait > LONGEST_PAUSE => {
                 let (asked, most) = (wait.as_secs(), LONGEST_PAUSE.as_secs());
@@ -156,12 +171,13 @@ impl<J: Judge> Judge for RateLimited<J> {
 /// A call in flight; its end is counted however it ends.
 struct Flight<'a, J> {
     judge: &'a RateLimited<J>,
+    number: u64,
     sent: Instant,
 }
 
 impl<J> Drop for Flight<'_, J> {
     fn drop(&mut self) {
-        self.judge.with(|state| state.in_flight -= 1);
+        self.judge.with(|state| state.in_flight.remove(&self.number));
         self.judge.freed.notify_one();
     }
 }
@@ -221,6 +237,7 @@ struct Pause {
     until: Option<Instant>,
     /// The default pause if the server gives no duration, and when it was last doubled.
     own: Option<(Duration, Instant)>,
+    reason: &'static str,
 }
 
 impl Pause {

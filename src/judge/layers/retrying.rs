@@ -62,7 +62,13 @@ impl<J: Judge> Judge for Retrying<J> {
             let mut attempt = 1;
             loop {
                 let (message, retry_after) = match self.inner.ask(request).await {
-                    Err(AskError::Transient { message, retry_after, .. }) => (message, retry_after),
+                    Err(AskError::Transient { message, status, retry_after }) => {
+                        // A rate limit is a wait, which the progress shows.
+                        if !matches!(status, Some(429 | 529)) {
+                            self.meters.attempt_failed(&message);
+                        }
+                        (message, retry_after)
+                    }
                     Err(AskError::Refused { message, kind, .. }) => {
                         return Ok(Outcome::Unscored(UnscoredReason::new(kind, message)));
                     }

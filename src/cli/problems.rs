@@ -1,0 +1,182 @@
+//! Problems of a run, reported when they begin and when they are over.
+
+use std::collections::BTreeMap;
+
+use crate::domain::{CallKind, UnscoredKind};
+use crate::evaluation::{CallRecord, remedy};
+use crate::judge::chat::excerpt;
+
+/// Failures of a kind that are reported.
+const FAILURES: u64 = 5;
+/// Calls in a row without such a failure that end it.
+const GOOD_CALLS: u32 = 20;
+/// Longest example, in columns.
+const EXAMPLE: usize = 80;
+
+/// Failures by kind. A kind that comes back is reported after twice as many failures as before.
+#[derive(Default)]
+pub(super) struct Problems {
+    by_kind: BTreeMap<Kind, Problem>,
+    /// Whether attempts fail one after the other.
+    is_failing: bool,
+}
+
+/// The failure and, where it is one of reading, the kind of call.
+type Kind = (UnscoredKind, Option<CallKind>);
+
+#[derive(Default)]
+struct Problem {
+    failures: u64,
+    reports: u32,
+    good_calls: u32,
+    is_reported: bool,
+}
+
+impl Problems {
+    /// The lines to print after this call.
+    pub(super) fn call(&mut self, record: &CallRecord) -> Vec<String> {
+        if record.reply.as_ref().is_some_and(|reply| reply.cached) {
+            return Vec::new();
+        }
+        let failed = record.verdict.as_ref().err().map(|reason| {
+            let is_read = matches!(reason.kind, UnscoredKind::Unreadable | UnscoredKind::Cut);
+            (reason.kind, is_read.then_some(record.kind))
+        });
+        let mut lines = Vec::new();
+        for (kind, problem) in &mut self.by_kind {
+            if Some(*kind) != failed && kind.1.is_none_or(|kind| kind == record.kind) {
+                problem.good_calls += 1;
+                if problem.is_reported && problem.good_calls >= GOOD_CALLS {
+                    *problem = Problem { reports: problem.reports, ..Problem::default() };
+                    lines.push(format!("note: no more {}: {GOOD_CALLS} calls in a row are fine", name(*kind)));
+                }
+            }
+        }
+        if let (Some(kind), Err(reason)) = (failed, &record.verdict)
+            && let Some(remedy) = remedy(reason.kind)
+        {
+            let problem = self.by_kind.entry(kind).or_default();
+            (problem.failures, problem.good_calls) = (problem.failures + 1, 0);
+            if !problem.is_reported && problem.failures >= FAILURES << problem.reports.min(32) {
+                (problem.is_reported, problem.reports) = (true, problem.reports + 1);
+                let example = record.reply.as_ref().map_or(&reason.message, |reply| &reply.content);
+                let example = shortened(example);
+                lines.push(format!("warning: {} {}, such as {example:?}; {remedy}", problem.failures, name(kind)));
+            }
+        }
+        lines
+    }
+
+    /// The line to print where so many attempts failed since the last reply, the last one for this reason.
+    pub(super) fn attempts(&mut self, (failures, message): &(u64, String)) -> Option<String> {
+        match (self.is_failing, *failures) {
+            (false, FAILURES..) => {
+                self.is_failing = true;
+                let why = shortened(message);
+                Some(format!("warning: {failures} attempts in a row failed ({why}); they are repeated (--retries)"))
+            }
+            (true, 0) => {
+                self.is_failing = false;
+                Some("note: the judge replies again".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    console::truncate_str(&excerpt(text), EXAMPLE, "..").into_owned()
+}
+
+/// The failures in words.
+fn name((failure, call): Kind) -> String {
+    match (failure, call) {
+        (UnscoredKind::Cut, Some(call)) => format!("{call} replies cut at their limit"),
+        (_, Some(call)) => format!("unreadable {call} replies"),
+        (UnscoredKind::ContextOverflow, None) => "prompts beyond the context of the judge".to_owned(),
+        (UnscoredKind::Refused, None) => "refused calls".to_owned(),
+        (_, None) => "calls without a reply".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{JudgeReply, Role, UnscoredReason, Verdict};
+
+    fn record(kind: CallKind, failure: Option<(UnscoredKind, &str)>) -> CallRecord {
+        CallRecord {
+            call_id: [0; 16].into(),
+            system: "s".into(),
+            case_id: "c".into(),
+            item: "p0".into(),
+            kind,
+            role: Role::Rubric,
+            judge: "judge".into(),
+            draw: 0,
+            attempt: 0,
+            fingerprint: None,
+            reply: Some(JudgeReply::of_text(failure.map_or("7", |(_, reply)| reply))),
+            verdict: failure
+                .map_or(Ok(Verdict::Points(7.0)), |(kind, _)| Err(UnscoredReason::new(kind, "no JSON object"))),
+        }
+    }
+
+    fn lines(problems: &mut Problems, count: usize, record: &CallRecord) -> Vec<String> {
+        (0..count).flat_map(|_| problems.call(record)).collect()
+    }
+
+    #[test]
+    fn five_failures_of_a_kind_are_one_line_and_twenty_good_calls_another() {
+        let mut problems = Problems::default();
+        let hostile = "I can\u{1b}[2Jnot say \u{202e}so, sk-abcdefgh12345\nand ".to_owned() + &"x".repeat(500);
+        let bad = record(CallKind::Property, Some((UnscoredKind::Unreadable, &hostile)));
+        let good = record(CallKind::Property, None);
+        assert!(lines(&mut problems, 4, &bad).is_empty());
+        let told = lines(&mut problems, 50, &bad);
+        assert_eq!(told.len(), 1, "{told:?}");
+        let start = "warning: 5 unreadable property replies, such as \"I can [2Jnot say so, *** and xxx";
+        assert!(told[0].starts_with(start) && told[0].contains("; see the replies in calls.jsonl"), "{told:?}");
+        assert!(told[0].len() < 250, "{}", told[0].len());
+        // calls of another kind say nothing about these
+        assert!(lines(&mut problems, 100, &record(CallKind::Citations, None)).is_empty());
+        assert!(lines(&mut problems, 19, &good).is_empty());
+        assert_eq!(
+            lines(&mut problems, 30, &good),
+            ["note: no more unreadable property replies: 20 calls in a row are fine"]
+        );
+        // from now on ten
+        assert!(lines(&mut problems, 9, &bad).is_empty());
+        assert!(lines(&mut problems, 1, &bad)[0].starts_with("warning: 10 unreadable property replies"));
+    }
+
+    #[test]
+    fn refusals_of_all_kinds_of_calls_are_one_problem_with_the_message_of_the_server() {
+        let mut problems = Problems::default();
+        let kinds = [CallKind::Property, CallKind::Citations, CallKind::Expertise, CallKind::Evidence];
+        let refused = |kind| {
+            let reason = UnscoredReason::new(UnscoredKind::Refused, "status 400: no");
+            CallRecord { reply: None, verdict: Err(reason), ..record(kind, None) }
+        };
+        let told: Vec<String> = kinds.iter().cycle().take(8).flat_map(|kind| problems.call(&refused(*kind))).collect();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(
+            told[0].starts_with("warning: 5 refused calls, such as \"status 400: no\"; `scholareval check`"),
+            "{told:?}"
+        );
+        assert_eq!(
+            lines(&mut problems, 20, &record(CallKind::Aspect, None)),
+            ["note: no more refused calls: 20 calls in a row are fine"]
+        );
+    }
+
+    #[test]
+    fn attempts_that_fail_in_a_row_are_reported_once_until_a_reply_comes() {
+        let mut problems = Problems::default();
+        let mut after = |failures| problems.attempts(&(failures, "status 500: out of memory".to_owned()));
+        assert_eq!([after(0), after(4)], [None, None]);
+        let line = "warning: 7 attempts in a row failed (status 500: out of memory); they are repeated (--retries)";
+        assert_eq!([after(7), after(9)], [Some(line.to_owned()), None]);
+        assert_eq!([after(0), after(1)], [Some("note: the judge replies again".to_owned()), None]);
+    }
+}
