@@ -1,6 +1,6 @@
 //! Reads labels: ratings of answers and preferences between two answers, by people or other judges.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -183,46 +183,31 @@ struct Collector {
     labels: Labels,
     /// Number and position of each label, by index of the rater, case and subject.
     seen: HashMap<(usize, CaseId, String), (f64, String)>,
-    /// Rows in which a field is null, or one of its two numbers is.
+    /// Rows without a number in a field of labels, by field.
     missing: BTreeMap<String, usize>,
-    /// Fields of ratings in the file that some row has no two numbers for, with the first fault.
-    unreadable: BTreeMap<String, InputFault>,
-    /// Fields of ratings in the file that some row has numbers for.
-    rated: BTreeSet<String>,
 }
 
 impl Collector {
     fn read(&mut self, text: &str, path: &Path) -> Result<()> {
         let rows = rows(text, path)?;
-        self.rated.clear();
-        let mut faults: Vec<InputFault> = rows.iter().filter_map(|row| self.read_row(row).err()).collect();
-        for (field, fault) in std::mem::take(&mut self.unreadable) {
-            if self.rated.contains(&field) {
-                faults.push(fault);
-            } else {
-                let text = format!("{}: {field} is left out, since no row has two numbers there.", path.display());
-                self.labels.notes.push(Note::warning(text));
-            }
-        }
         if rows.is_empty() {
-            faults.push(InputFault::new(path, "no labels in the file").hint(EXPECTED));
+            return Err(InputFault::new(path, "no labels in the file").hint(EXPECTED).into());
         }
-        let more = faults.len().saturating_sub(1);
-        match faults.into_iter().next() {
-            None => Ok(()),
-            Some(fault) if more == 0 => Err(fault.into()),
-            Some(fault) => {
-                let what = format!("{}; faults in the file: {}", fault.what, more + 1);
-                Err(InputFault { what, ..fault }.into())
-            }
+        let mut faults = rows.iter().filter_map(|row| self.read_row(row).err());
+        let Some(mut fault) = faults.next() else { return Ok(()) };
+        let more = faults.count();
+        if more > 0 {
+            fault.what += &format!("; faults in the file: {}", more + 1);
         }
+        Err(fault.into())
     }
 
     fn finish(mut self) -> Labels {
-        if !self.missing.is_empty() {
-            let rows = |(field, rows): (&String, &usize)| format!("{field} ({rows})");
-            let fields: Vec<String> = self.missing.iter().map(rows).collect();
-            let text = format!("Missing labels (null or empty) are left out; rows by field: {}.", fields.join(", "));
+        let rows = |(field, rows): (&String, &usize)| format!("{field} ({rows})");
+        let fields: Vec<String> = self.missing.iter().map(rows).collect();
+        if !fields.is_empty() {
+            let text =
+                format!("Labels without a number (null, empty) are left out; rows by field: {}.", fields.join(", "));
             self.labels.notes.push(Note::warning(text));
         }
         self.labels
@@ -300,18 +285,12 @@ impl Collector {
                 (_, Some(item)) => ((MODEL, RaterKind::Judge), item),
                 _ => continue,
             };
-            match row.two_numbers(field) {
-                Ok(values) => {
-                    if values.contains(&None) {
-                        self.count_missing(field);
-                    }
-                    if values != [None; 2] {
-                        self.rated.insert(field.clone());
-                    }
-                    rate(self, rater, item, values)?;
-                }
-                Err(fault) => drop(self.unreadable.entry(field.clone()).or_insert(fault)),
+            // Comments and the like are no ratings.
+            let values = row.two_numbers(field).unwrap_or([None; 2]);
+            if values.contains(&None) {
+                self.count_missing(field);
             }
+            rate(self, rater, item, values)?;
         }
         if row.fields.contains_key(RANKING) && !row.fields.contains_key("human_overall") {
             rate(self, human, OVERALL, ranking)?;

@@ -1,9 +1,9 @@
 //! The runs in a directory at a glance. Of each run, only the manifest and the summary are read.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::record::{Manifest, RunStatus};
 use super::run_set::runs_in;
@@ -26,7 +26,7 @@ pub struct ListedRun {
     /// The systems.
     pub systems: Vec<String>,
     /// Cases with an answer of any system.
-    pub cases: Option<usize>,
+    pub cases: Option<u64>,
     /// The first headline metric of a run with scores.
     pub metric: Option<String>,
     /// The unit of the metric.
@@ -37,37 +37,6 @@ pub struct ListedRun {
     pub score: Option<f64>,
     /// Why the run, or its summary, cannot be read.
     pub problem: Option<String>,
-}
-
-/// The part of `summary.json` that a list shows.
-#[derive(Deserialize)]
-struct SummaryHead {
-    cases: usize,
-    scorers: Vec<ScorerHead>,
-}
-
-#[derive(Deserialize)]
-struct ScorerHead {
-    scorer: String,
-    columns: Vec<ColumnHead>,
-    rows: Vec<SystemHead>,
-}
-
-#[derive(Deserialize)]
-struct ColumnHead {
-    name: String,
-    unit: Unit,
-}
-
-#[derive(Deserialize)]
-struct SystemHead {
-    system: String,
-    metrics: BTreeMap<String, MeanHead>,
-}
-
-#[derive(Deserialize)]
-struct MeanHead {
-    estimate: Option<f64>,
 }
 
 /// The runs in a directory (or the run that it is), newest first, damaged ones last.
@@ -107,7 +76,7 @@ fn listed(run: PathBuf) -> ListedRun {
         started_at: manifest.started_at.clone(),
         judge: judges.join(" and "),
         systems: manifest.systems().map(str::to_owned).collect(),
-        cases: Some(manifest.kept_cases.len()).filter(|cases| *cases > 0),
+        cases: Some(manifest.kept_cases.len() as u64).filter(|cases| *cases > 0),
         run,
         ..ListedRun::default()
     };
@@ -119,29 +88,36 @@ fn with_scores(listed: ListedRun, manifest: &Manifest) -> ListedRun {
     let path = listed.run.join("summary.json");
     let read = std::fs::read(&path).map_err(|error| error.to_string());
     let summary = read.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
-    let SummaryHead { cases, scorers } = match summary {
+    let summary: Value = match summary {
         Ok(summary) => summary,
         Err(error) => {
             let problem = format!("{}: {error}; scholareval rescore writes it again", path.display());
             return ListedRun { problem: Some(problem), ..listed };
         }
     };
-    let columns: Vec<(&ScorerHead, &ColumnHead)> =
-        scorers.iter().flat_map(|scorer| scorer.columns.iter().map(move |column| (scorer, column))).collect();
-    let metrics: Vec<(&str, &str, Unit)> =
-        columns.iter().map(|(scorer, column)| (&*scorer.scorer, &*column.name, column.unit)).collect();
-    let Some((scorer, column)) = headline(manifest.row(), &metrics).first().map(|at| columns[*at]) else {
-        return ListedRun { cases: Some(cases), ..listed };
+    let column = |scorer: &'_ Value, column: &'_ Value| {
+        Some((
+            scorer["scorer"].as_str()?.to_owned(),
+            column["name"].as_str()?.to_owned(),
+            Unit::deserialize(&column["unit"]).ok()?,
+        ))
     };
-    let mean = |row: &SystemHead| Some((row.system.clone(), row.metrics.get(&column.name)?.estimate?));
-    let best = scorer.rows.iter().filter_map(mean).max_by(|a, b| a.1.total_cmp(&b.1));
-    let (best_system, score) = best.unzip();
-    ListedRun {
-        cases: Some(cases),
-        metric: Some(column.name.clone()),
-        unit: Some(column.unit),
-        best_system,
-        score,
-        ..listed
+    let mut columns = Vec::new();
+    for scorer in list(&summary["scorers"]) {
+        let own = list(&scorer["columns"]).iter().filter_map(|own| column(scorer, own));
+        columns.extend(own.map(|own| (own, list(&scorer["rows"]))));
     }
+    let metrics: Vec<(&str, &str, Unit)> =
+        columns.iter().map(|((scorer, name, unit), _)| (&**scorer, &**name, *unit)).collect();
+    let Some(at) = headline(manifest.row(), &metrics).first().copied() else { return listed };
+    let (_, name, unit) = metrics[at];
+    let mean = |row: &Value| Some((row["system"].as_str()?.to_owned(), row["metrics"][name]["estimate"].as_f64()?));
+    let best = columns[at].1.iter().filter_map(mean).max_by(|a, b| a.1.total_cmp(&b.1));
+    let (best_system, score) = best.unzip();
+    let cases = summary["cases"].as_u64();
+    ListedRun { cases, metric: Some(name.to_owned()), unit: Some(unit), best_system, score, ..listed }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }

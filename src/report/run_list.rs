@@ -5,7 +5,7 @@ use super::table::{Cell, Column, Format};
 use crate::domain::{Note, Unit};
 use crate::evaluation::ListedRun;
 
-/// One row per run. For people, names, times and states are short, and scores have the format of their unit.
+/// One row per run. For people, names and times are short, and scores have the format of their unit.
 pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
     let text = |key: &str, heading: &str| Column::headed(key, heading, Format::Text);
     let columns = vec![
@@ -22,15 +22,19 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
     let mut table = Table::new("Runs, newest first; the score is that of the best system", columns);
     for run in runs {
         let or_missing = |text: &Option<String>| text.as_deref().map_or(Cell::Missing, Cell::text);
-        let (name, started, status, score) = match for_people {
-            true => short(run),
-            false => (run.run.display().to_string(), run.started_at.clone(), run.status, Cell::maybe(run.score)),
+        let path = run.run.display().to_string();
+        let name = run.run.file_name().map(|name| name.to_string_lossy().into_owned());
+        let score = match (run.score, run.unit) {
+            (Some(score), Some(Unit::Share)) if for_people => Cell::text(Format::Percent.show(score) + "%"),
+            (Some(score), Some(unit)) if for_people => Cell::text(Format::of_mean(unit).show(score)),
+            (score, _) => Cell::maybe(score),
         };
+        let minute = run.started_at.get(..16).map(|minute| minute.replace('T', " "));
         table.rows.push(vec![
-            Cell::text(name),
-            Cell::text(started),
+            Cell::text(name.filter(|_| for_people).unwrap_or(path)),
+            Cell::text(minute.filter(|_| for_people).unwrap_or(run.started_at.clone())),
             Cell::text(&run.judge),
-            Cell::text(status),
+            Cell::text(run.status),
             score,
             or_missing(&run.metric),
             or_missing(&run.best_system),
@@ -40,21 +44,4 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
         table.notes.extend(run.problem.as_ref().map(|problem| Note::warning(format!("{problem}."))));
     }
     table
-}
-
-/// Name, start, status and score for people.
-fn short(run: &ListedRun) -> (String, String, &'static str, Cell) {
-    let name =
-        run.run.file_name().map_or_else(|| run.run.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let started = run.started_at.get(..16).unwrap_or_default().replace('T', " ");
-    let status = match run.status {
-        "complete" => "done",
-        "damaged" => "damaged",
-        _ => "not done",
-    };
-    let score = run.score.zip(run.unit).map_or(Cell::Missing, |(score, unit)| {
-        let percent = if unit == Unit::Share { "%" } else { "" };
-        Cell::text(Format::of_mean(unit).show(score) + percent)
-    });
-    (name, started, status, score)
 }

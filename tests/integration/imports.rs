@@ -100,7 +100,7 @@ fn an_imported_run_cannot_be_scored_again_and_is_not_taken_for_a_run_of_score() 
     work.run(&import(&[])).exits_with(0);
     work.run(&["rescore", "imported"]).exits_with(3).says(&["this run was imported: it holds scores and no replies"]);
     let again = work.run(&["score", "answers", "--tests", "tests.json", "--out", "imported"]);
-    again.exits_with(3).says(&["the model differs: imported:", "the directory holds another run"]);
+    again.exits_with(3).says(&["different judge: imported:", "the directory holds another run"]);
     // the same import finds its own run again
     work.run(&import(&[])).exits_with(0);
 }

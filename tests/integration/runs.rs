@@ -37,9 +37,9 @@ fn runs_are_listed_with_their_headline_score_and_damage_is_a_line() {
     let lines: Vec<&str> = table.lines().collect();
     let score = format!("{:.1}%", 100.0 * best);
     for (line, parts) in [
-        (4, ["new", "2026-01-02 03:04", "lexical", "done", &score]),
-        (5, ["stopped", "2025-01-02 03:04", "lexical", "not done", "-"]),
-        (6, ["old", "2020-01-02 03:04", "lexical", "done", &score]),
+        (4, ["new", "2026-01-02 03:04", "lexical", "complete", &score]),
+        (5, ["stopped", "2025-01-02 03:04", "lexical", "unfinished", "-"]),
+        (6, ["old", "2020-01-02 03:04", "lexical", "complete", &score]),
         (7, ["torn", "", "", "damaged", "-"]),
     ] {
         assert!(parts.iter().all(|part| lines[line].contains(part)), "{parts:?}\n{table}");

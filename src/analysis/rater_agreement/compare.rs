@@ -6,9 +6,7 @@ use std::sync::Arc;
 use super::groups::groups;
 use super::pair::rater_pair;
 use super::powered::powered;
-use super::result::{
-    ALL_PAIRS, AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement, RaterPair, SummaryRow,
-};
+use super::result::{ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement, RaterPair, SummaryRow};
 use super::scales::reversed_note;
 use super::units::{Context, RaterView};
 use crate::analysis::ratings::Estimate;
@@ -130,12 +128,8 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
         notes.push(Note::info("Prediction-powered means hold if the labeled answers were drawn at random."));
     }
     for rater in agreement.raters.iter().filter(|rater| rater.ratings == 0 && rater.preferences == 0) {
-        let of = match (&agreement.options.metric, agreement.options.level) {
-            (Some(metric), _) => metric,
-            (None, AgreementLevel::Item) => "items",
-            (None, _) => "whole answers",
-        };
-        notes.push(Note::warning(format!("{} has no ratings of {of} and is left out.", rater.name)));
+        let of = agreement.options.metric.as_ref().map_or(String::new(), |metric| format!(" of {metric}"));
+        notes.push(Note::warning(format!("{} has no ratings{of} at this level and is left out.", rater.name)));
     }
     let is_bare = |estimate: &Estimate| estimate.estimate.is_some() && estimate.low.is_none();
     let is_few = |questions: usize, n: usize| n.min(questions) < FEWEST_FOR_INTERVAL;

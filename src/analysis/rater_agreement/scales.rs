@@ -54,14 +54,11 @@ pub(super) fn mixed_items(units: &[&Unit], rows: &[Vec<Option<f64>>]) -> Option<
 /// these ratings are used.
 pub(super) fn reversed_note(rater: &Rater, options: &AgreementOptions) -> Option<Note> {
     let items = reversed_items(rater);
-    let (first, ..) = items.first()?;
-    let of_pairs = |(item, against, with): &(Arc<str>, usize, usize)| match item == first {
-        true => format!("{item} ({against} of {} pairs)", against + with),
-        false => format!("{item} ({against} of {})", against + with),
-    };
+    let of_pairs =
+        |(item, against, with): &(Arc<str>, usize, usize)| format!("{item} ({against} of {})", against + with);
     let text = format!(
-        "{} mostly prefers the answer with the lower {}. If 1 is the best grade there, reverse these grades before use: \
-         higher must be better.",
+        "{} mostly prefers the answer with the lower number (in pairs): {}. If 1 is the best grade there, reverse these \
+         grades before use: higher must be better.",
         rater.name,
         items.iter().map(of_pairs).collect::<Vec<_>>().join(", ")
     );
@@ -69,7 +66,8 @@ pub(super) fn reversed_note(rater: &Rater, options: &AgreementOptions) -> Option
         Some(metric) => items.iter().any(|(item, ..)| **item == **metric),
         None => options.level == AgreementLevel::Item,
     };
-    Some(if is_used { Note::warning(text) } else { Note::info(text) })
+    let note = if is_used { Note::warning(text) } else { Note::info(text) };
+    (!items.is_empty()).then_some(note)
 }
 
 /// The rater's items where lower seems better, with the pairs in which the preferred answer has the lower and the

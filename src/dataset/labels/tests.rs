@@ -158,10 +158,9 @@ fn faults_name_file_line_case_and_field() {
             "h.json:1: models: invalid length 1, expected an array of length 2",
         ),
         (
-            "[{\"question\": \"q\", \"models\": [\"x\", \"y\"], \"human_a\": [3, 1]},\n\
-              {\"question\": \"r\", \"models\": [\"x\", \"y\"], \"human_a\": [\"good\", 1]}]",
+            "[{\"question\": \"q\", \"models\": [\"x\", \"y\"], \"preference_ranking_norm\": [\"good\", 1]}]",
             "h.json",
-            "h.json:2: human_a: [0]: expected a number, found \"good\"",
+            "h.json:1: preference_ranking_norm: [0]: expected a number, found \"good\"",
         ),
     ] {
         let found = faults(text, name);
@@ -180,7 +179,7 @@ fn nulls_and_empty_cells_are_missing_labels_and_counted() {
     let csv = "system,case_id,rater,value\ng,c1,r,1\ng,c2,r,\ng,c3,r,\n";
     let labels = parse(csv, "l.csv").unwrap();
     assert_eq!(labels.raters[0].ratings.len(), 1);
-    assert_eq!(labels.notes[0].text, "Missing labels (null or empty) are left out; rows by field: value (2).");
+    assert_eq!(labels.notes[0].text, "Labels without a number (null, empty) are left out; rows by field: value (2).");
     let pair = |question: &str, rest: &str| format!(r#"{{"question": "{question}", "models": ["x", "y"], {rest}}}"#);
     let rows = [
         pair("a", r#""preference_ranking_norm": [1, 0], "human_a": [2, null], "model_a": null"#),
@@ -198,12 +197,12 @@ fn nulls_and_empty_cells_are_missing_labels_and_counted() {
 }
 
 #[test]
-fn a_field_without_any_numbers_is_left_out_and_named() {
+fn a_field_without_numbers_is_left_out_and_named() {
     let row = |id: u32| {
         format!(r#"{{"case_id": {id}, "models": ["x", "y"], "human_overall": [{id}, 1], "human_comment": "fine"}}"#)
     };
     let labels = parse(&[row(1), row(2)].join("\n"), "ann.jsonl").unwrap();
     assert_eq!(labels.raters[0].ratings.len(), 4);
-    let expected = "ann.jsonl: human_comment is left out, since no row has two numbers there.";
+    let expected = "Labels without a number (null, empty) are left out; rows by field: human_comment (2).";
     assert_eq!(labels.notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>(), [expected]);
 }

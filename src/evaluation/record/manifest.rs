@@ -22,14 +22,8 @@ pub const THINKING: &str = "score.thinking";
 /// The commits of the reference scripts that compat mode reproduces.
 const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
-/// Names of inputs other than the answers of systems, and what they are.
-const OTHER_INPUTS: [(&str, &str); 5] = [
-    ("tests", "the test cases"),
-    ("references", "the references"),
-    ("questions", "the questions"),
-    ("aspects", "the aspects"),
-    ("results", "the results"),
-];
+/// Names of inputs other than the answers of systems.
+const OTHER_INPUTS: [&str; 5] = ["tests", "references", "questions", "aspects", "results"];
 
 /// The status of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -285,7 +279,7 @@ impl Manifest {
     /// The systems whose answers are inputs.
     pub fn systems(&self) -> impl Iterator<Item = &str> {
         let names = self.inputs.iter().map(|input| input.name.as_str());
-        names.filter(|name| !OTHER_INPUTS.iter().any(|(other, _)| other == name))
+        names.filter(|name| !OTHER_INPUTS.contains(name))
     }
 
     /// True if the built-in baseline judged the rubric.
@@ -346,8 +340,8 @@ pub(super) fn now() -> String {
     crate::domain::timestamp(std::time::SystemTime::now())
 }
 
-/// What differs between the run in a directory and the new one, as clauses, what matters most first: `the model differs:
-/// gpt-4o in the run, gpt-4.1 now`. Paths and times may differ; contents, settings, prompts and judges may not.
+/// What differs between the run in a directory and the new one, the model first and other settings last: lines `different
+/// model: gpt-4o in the run, gpt-4.1 now`. Paths and times may differ; contents, settings, prompts and judges may not.
 pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
     let parts = |of: &Manifest| {
         let mut parts = BTreeMap::new();
@@ -355,56 +349,37 @@ pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
         parts
     };
     let (old, new) = (parts(there), parts(here));
-    let mut names: Vec<&str> =
-        old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name)).map(String::as_str).collect();
-    const FIRST: [&str; 5] = ["judge", "prompts", "input tests", "input ", "scorers"];
-    let rank = |name: &str| FIRST.iter().position(|first| name.starts_with(first)).unwrap_or(FIRST.len());
-    names.sort_unstable_by_key(|name| (rank(name), *name));
+    let differs = |name: &str| old.get(name) != new.get(name);
+    let mut names: Vec<&str> = old.keys().chain(new.keys()).map(String::as_str).filter(|name| differs(name)).collect();
+    names.retain(|name| match *name {
+        "judge.model" => true,
+        "judge" => !differs("judge.model"),
+        "score.scorers" => !differs("scorers"),
+        // Another kind of judge has other settings.
+        name => !name.starts_with("judge.") || (old.contains_key(name) && new.contains_key(name)),
+    });
+    names.sort_unstable_by_key(|name| (*name != "judge.model", name.contains('.'), *name));
     names.dedup();
-    let models =
-        [there, here].map(|of| of.judge.as_ref().map_or("none", |judge| judge.model.as_ref().unwrap_or(&judge.id)));
-    let is_other_model = models[0] != models[1];
-    let clause = |name: &str| {
-        let [in_run, now] = [&old, &new].map(|of| of.get(name).map_or("unset", String::as_str));
-        let (what, in_run, now) = match name {
-            "judge" if is_other_model => ("the model", models[0], models[1]),
-            "judge" => ("the judge", in_run, now),
-            "judge.model" if names.contains(&"judge") => return None,
-            "judge.model" => ("the model", in_run, now),
-            // Settings that only one of two kinds of judges has.
-            name if name.starts_with("judge.") && is_other_model && [in_run, now].contains(&"unset") => return None,
-            "score.scorers" if old.get("scorers") != new.get("scorers") => return None,
-            "scorers" => ("the list of scorers", in_run, now),
-            "prompts" => {
-                let labels = [there, here].map(|of| of.prompts.as_ref().map_or("none", |prompts| &prompts.label));
-                let [in_run, now] = if labels[0] == labels[1] { [in_run, now] } else { labels };
-                return Some(format!("the prompts differ: {in_run} in the run, {now} now"));
-            }
-            _ => match name.strip_prefix("input ") {
-                Some(input) => return Some(input_difference(input, there, here)),
-                None => (name, in_run, now),
-            },
+    let shown = |of: &Manifest, parts: &BTreeMap<String, String>, name: &str| {
+        let files = of.inputs.iter().filter(|input| name.strip_prefix("input ") == Some(&input.name));
+        let files: Vec<String> = files.map(|file| format!("{} [{}..]", file.path, file.blake3.short(8))).collect();
+        match (name, &of.judge, &of.prompts) {
+            ("judge.model", Some(judge), _) => judge.model.as_ref().unwrap_or(&judge.id).clone(),
+            ("prompts", _, Some(prompts)) => format!("{} [{}..]", prompts.label, prompts.fingerprint.short(8)),
+            _ if !files.is_empty() => files.join(" and "),
+            _ => parts.get(name).map_or("none", String::as_str).to_owned(),
+        }
+    };
+    let line = |name: &str| {
+        let what = match name.strip_prefix("input ") {
+            Some("tests") => "test cases".to_owned(),
+            Some(input) if OTHER_INPUTS.contains(&input) => input.to_owned(),
+            Some(system) => format!("answers of {system}"),
+            None => name.strip_prefix("judge.").filter(|name| *name == "model").unwrap_or(name).to_owned(),
         };
-        Some(format!("{what} differs: {in_run} in the run, {now} now"))
+        format!("different {what}: {} in the run, {} now", shown(there, &old, name), shown(here, &new, name))
     };
-    names.iter().copied().filter_map(clause).collect()
-}
-
-fn input_difference(name: &str, there: &Manifest, here: &Manifest) -> String {
-    let what = match OTHER_INPUTS.iter().find(|(input, _)| *input == name) {
-        Some((_, what)) => (*what).to_owned(),
-        None => format!("the answers of {name}"),
-    };
-    let only_in = |of: &Manifest, other: &Manifest| {
-        let has = |input: &InputFile| other.inputs.iter().any(|own| own.name == name && own.blake3 == input.blake3);
-        of.inputs.iter().find(|input| input.name == name && !has(input)).map(|input| input.path.clone())
-    };
-    match (only_in(there, here), only_in(here, there)) {
-        (Some(path), Some(now)) if path == now => format!("{what} changed after the run: {path}"),
-        (Some(path), Some(now)) => format!("{what} differ: {path} in the run, {now} now"),
-        (Some(path), None) => format!("{what} are only in the run: {path}"),
-        (None, now) => format!("{what} are not in the run: {}", now.unwrap_or_default()),
-    }
+    names.into_iter().map(line).collect()
 }
 
 /// Every value that is not an object, by its path of keys.

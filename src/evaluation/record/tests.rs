@@ -106,7 +106,7 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     let run_dir = RunDir::open(dir.path()).expect("a directory");
     let error = run_dir.claim(&manifest("gpt-5"), false).unwrap_err().to_string();
     assert!(
-        error.contains(": model differs: gpt-4 in the run, gpt-5 now; the directory holds another run; name another"),
+        error.contains(": different model: gpt-4 in the run, gpt-5 now; the directory holds another run; name another"),
         "{error}"
     );
     assert!(error.contains("--overwrite"), "{error}");
@@ -125,8 +125,8 @@ fn only_differing_parts_of_structured_settings_are_listed() {
     assert_eq!(
         differences(&there, &here),
         [
-            "merge.draws differs: [\"mean\"] in the run, [\"mean\",\"median\"] now",
-            "merge.judges differs: null in the run, mean now"
+            "different merge.draws: [\"mean\"] in the run, [\"mean\",\"median\"] now",
+            "different merge.judges: null in the run, mean now"
         ]
     );
 }
@@ -150,21 +150,22 @@ fn a_refusal_names_models_prompts_and_files_in_words() {
         run.inputs = vec![input("tests", "t.json"), input("gpt", path)];
         run
     };
+    let digits = |label: &str| blake3::hash(label.as_bytes()).to_hex()[..8].to_owned();
     let old = run(Some("gpt-4o"), "a@1", "a/gpt.jsonl", 1);
     assert_eq!(
         differences(&old, &run(Some("gpt-4.1"), "b@2", "b/gpt.jsonl", 2)),
         [
-            "the model differs: gpt-4o in the run, gpt-4.1 now",
-            "the prompts differ: a@1 in the run, b@2 now",
-            "the test cases changed after the run: t.json",
-            "the answers of gpt differ: a/gpt.jsonl in the run, b/gpt.jsonl now",
+            "different model: gpt-4o in the run, gpt-4.1 now".to_owned(),
+            "different answers of gpt: a/gpt.jsonl [01010101..] in the run, b/gpt.jsonl [02020202..] now".to_owned(),
+            "different test cases: t.json [01010101..] in the run, t.json [02020202..] now".to_owned(),
+            format!("different prompts: a@1 [{}..] in the run, b@2 [{}..] now", digits("a@1"), digits("b@2")),
         ]
     );
     // Settings that the lexical baseline does not have are no news.
     let lexical = differences(&old, &run(None, "a@1", "a/gpt.jsonl", 1));
-    assert_eq!(lexical, ["the model differs: gpt-4o in the run, lexical-1 now"]);
+    assert_eq!(lexical, ["different model: gpt-4o in the run, lexical-1 now"]);
     let none = Manifest { inputs: Vec::new(), ..old.clone() };
-    assert_eq!(differences(&none, &old)[1], "the answers of gpt are not in the run: a/gpt.jsonl");
+    assert_eq!(differences(&none, &old)[1], "different test cases: none in the run, t.json [01010101..] now");
 }
 
 #[test]
@@ -174,7 +175,10 @@ fn a_system_called_tests_hides_no_change_of_the_test_cases() {
     let of = |inputs: [u8; 2]| Manifest { inputs: inputs.map(input).into(), ..manifest("m") };
     let (there, here) = (of([1, 3]), of([2, 3]));
     assert_ne!(there.identity(), here.identity());
-    assert_eq!(differences(&there, &here), ["the test cases changed after the run: p"]);
+    assert_eq!(
+        differences(&there, &here),
+        ["different test cases: p [01010101..] and p [03030303..] in the run, p [02020202..] and p [03030303..] now"]
+    );
 }
 
 #[test]

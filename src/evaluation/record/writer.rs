@@ -16,9 +16,6 @@ use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, EventSink, RunEvent};
 use crate::files::{write_bytes, write_json, write_whole};
 
-/// Maximum number of differences from the run in a directory that a refusal names.
-const DIFFERENCES_SHOWN: usize = 5;
-
 /// The files that are stamped in the manifest of a finished run.
 const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
 
@@ -75,11 +72,7 @@ impl RunDir {
         let what = match Manifest::load(&self.path)? {
             Some(there) => match differences(&there, manifest) {
                 differ if differ.is_empty() => return check_calls(&self.path, &there).map(|()| true),
-                mut differ => {
-                    let more = differ.split_off(differ.len().min(DIFFERENCES_SHOWN)).len();
-                    let more = if more > 0 { format!("; and {more} more settings") } else { String::new() };
-                    format!("{}{more}; the directory holds another run", differ.join("; "))
-                }
+                differ => format!("{}; the directory holds another run", differ.join("; ")),
             },
             None => match self.foreign_file()? {
                 None => return self.write_manifest(&manifest.clone().unfinished()).map(|()| false),

@@ -264,7 +264,7 @@ fn the_replies_of_another_model_under_the_same_alias_are_not_used() {
     let told = "warning: fake-judge is another model than at the last run";
     work.score(&new, &[])
         .exits_with(3)
-        .says(&[told, "the judge differs: fake-judge|root=/weights/old in the run, fake-judge|root"]);
+        .says(&[told, "different judge: fake-judge|root=/weights/old in the run, fake-judge|root"]);
     assert_eq!(new.chat_count(), 0);
     work.score(&new, &["--out", "new"]).exits_with(0);
     assert_eq!(new.chat_count(), AT_MOST, "nothing of the old one is used");

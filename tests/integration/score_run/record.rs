@@ -342,7 +342,7 @@ fn rescoring_removes_no_record_but_an_earlier_copy_of_the_run() {
     work.score(&server, &["--no-cache", "--rubrics", "--out", "other"]).exits_with(0);
     work.score(&server, &["--no-cache", "--out", "twin"]).exits_with(0);
     for (name, why) in
-        [("other", "score.snippets differs: false in the run, true now"), ("twin", "a record of other calls")]
+        [("other", "different score.snippets: false in the run, true now"), ("twin", "a record of other calls")]
     {
         let before = work.read(&format!("{name}/calls.jsonl"));
         work.run(&["rescore", "out", "--out", name]).exits_with(3).says(&[why, "--overwrite"]);
@@ -378,7 +378,7 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     let asked = server.chat_count();
     let differing = ["--samples", "2", "--limit", "1"];
     work.score(&server, &differing).exits_with(3).says(&[
-        "out: score.limit differs: unset in the run, 1 now; score.samples differs: 1 in the run, 2 now; the directory holds",
+        "out: different score.limit: none in the run, 1 now; different score.samples: 1 in the run, 2 now; the directory holds",
         "--overwrite",
     ]);
     assert_eq!(server.chat_count(), asked, "nothing was asked");
