@@ -108,9 +108,10 @@ impl ScifactFiles {
         let missing = if self.compat { "the reference leaves them out" } else { missing };
         let BcaOptions { level, resamples, seed } = BcaOptions::seeded(self.seed);
         let n = counted(claims.lines.len(), "claim");
-        let how = format!("{:.0}% intervals: BCa bootstrap over the claims, {resamples} resamples", 100.0 * level);
-        let note = Note::warning(format!("n = {n}; {how}, seed {seed}."));
-        let mut board = Leaderboard::new(format!("SciFact {title}{compat}"), None, vec![note]);
+        let (level, resamples) = (100.0 * level, indicatif::HumanCount(resamples.into()));
+        let how = format!("{level:.0}% intervals: BCa bootstrap over {n}, {resamples} resamples, seed {seed}.");
+        let title = format!("SciFact {title}{compat}; {level:.0}% intervals");
+        let mut board = Leaderboard::new(title, None, vec![Note::info(how)]);
         let scored = all(files.iter().map(|file| score(&claims, file)))?;
         for ((system, file), mut scored) in system_names(&self.predictions).into_iter().zip(&files).zip(scored) {
             let (unpredicted, unknown) = (claims.not_in(file), file.not_in(&claims));
@@ -183,7 +184,7 @@ impl ScifactOptions {
             SentenceCap::Three => "first 3 sentences",
             SentenceCap::ShortestRationale => "first max(3, shortest rationale) sentences",
         };
-        let title = format!("submissions; rationalized: {cap}; ranked by sentence label F1");
+        let title = format!("submissions; rationalized: {cap}; ranked by sentence_label_f1");
         let ranked_by = ["sentence_label_f1", "abstract_rationalized_f1"];
         self.files.leaderboard(&title, &ranked_by, self.load()?, "they count in recall", |claims, file| {
             let counts = score(claims, file, self.sentence_cap, self.files.mode())?;

@@ -19,7 +19,7 @@ pub fn leaderboard_table(board: &Leaderboard) -> Table {
         let columns = vec![Column::new("measure", Format::Text), Column::headed("value", &system.system, format)];
         let mut table = Table { notes: board.notes.clone(), ..Table::new(board.title.clone(), columns) };
         for metric in &system.metrics {
-            table.rows.push(vec![Cell::text(heading(&metric.name)), Cell::estimate(metric.estimate, metric.interval)]);
+            table.rows.push(vec![Cell::text(&metric.name), Cell::estimate(metric.estimate, metric.interval)]);
         }
         return table;
     }
@@ -56,7 +56,8 @@ fn system_table(board: &Leaderboard, is_shown: &dyn Fn(&str) -> bool) -> Table {
     let mut columns = vec![Column::new("system", Format::Text), Column::new("rank", Format::Count)];
     columns.extend(has_teams.then(|| Column::new("team", Format::Text)));
     let measured = board.systems.first().map(shown).unwrap_or_default();
-    columns.extend(measured.iter().map(|metric| Column::headed(&metric.name, &heading(&metric.name), format)));
+    let column = |name: &str| Column { highest_is_best: true, ..Column::new(name, format) };
+    columns.extend(measured.iter().map(|metric| column(&metric.name)));
     columns.push(Column::new("claims", Format::Count));
     let mut table = Table { notes: board.notes.clone(), ..Table::new(board.title.clone(), columns) };
     for system in &board.systems {
@@ -67,15 +68,6 @@ fn system_table(board: &Leaderboard, is_shown: &dyn Fn(&str) -> bool) -> Table {
         table.rows.push(row);
     }
     table
-}
-
-/// `sentence label F1`; FEVER's evidence measures have short names, so that all fit in a terminal.
-fn heading(name: &str) -> String {
-    name.trim_start_matches("evidence_")
-        .replace('_', " ")
-        .replace("f1", "F1")
-        .replace("fever", "FEVER")
-        .replace("nei", "NEI")
 }
 
 /// How a claim was scored, for each system.

@@ -59,7 +59,9 @@ fn several_submissions_give_a_leaderboard_and_the_oracle_leads_it() {
     assert_eq!(names.map(|name| metric(&scores, 1, name)), [1.0 / 2.0, 1.0 / 5.0, 1.0 / 4.0, 2.0 * 0.2 * 0.25 / 0.45]);
     let table = run("").stdout;
     assert!(table.find("perfect").unwrap() < table.find("mine").unwrap(), "{table}");
-    assert!(table.contains("- n = 2 claims; 95% intervals: BCa bootstrap over the claims, 10000"), "{table}");
+    assert!(table.contains("ranked by sentence_label_f1; 95% intervals\n"), "{table}");
+    let notes = run("--notes").stdout;
+    assert!(notes.contains("- 95% intervals: BCa bootstrap over 2 claims, 10,000 resamples, seed 42."), "{notes}");
     assert_eq!(run("--format csv").stdout.lines().count(), 3);
     // The default seed is 42, and the same seed gives the same intervals.
     assert_eq!(run("--format json").stdout, run("--format json --seed 42").stdout);
