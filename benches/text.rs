@@ -37,11 +37,11 @@ fn main() {
     let answer_pairs = answer_pairs(&texts);
     let (cut, cut_seconds) = repeated(|| texts.iter().map(|text| cut(text)).collect::<Vec<_>>());
     for (name, pairs) in [("sentences", &sentence_pairs), ("answers", &answer_pairs)] {
-        let (_, seconds) = repeated(|| scores(pairs, &Stems::new()));
+        let (_, seconds) = repeated(|| scores(pairs, &Stems::default()));
         println!("pairs of {name}, every stem new: {:.1} us each", seconds * 1e6 / pairs.len() as f64);
     }
     // As in a long run: the words of the language are known.
-    let stems = Stems::new();
+    let stems = Stems::default();
     let (short, short_seconds) = repeated(|| scores(&sentence_pairs, &stems));
     let (long, long_seconds) = repeated(|| scores(&answer_pairs, &stems));
     let ours = [cut_seconds, short_seconds, long_seconds];

@@ -1,4 +1,4 @@
-//! Writing files so that a reader finds all of a file or none of it.
+//! Text files, and writing files so that a reader finds all of a file or none of it.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, InputFault, Result};
 
 /// Writes a file beside its place and moves it there.
 ///
@@ -50,6 +50,19 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
         .map_err(|error| Error::Internal(format!("cannot write {} as JSON: {error}", path.display())))?;
     bytes.push(b'\n');
     write_bytes(path, &bytes)
+}
+
+/// The text of a file, byte for byte.
+///
+/// # Errors
+/// When the file cannot be read or is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).map_err(Error::io(path, "read"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count();
+        InputFault::new(path, "is not UTF-8").at_line(line).hint("save it as UTF-8").into()
+    })
 }
 
 /// True if both paths lead to one file that exists.

@@ -19,6 +19,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::DEFAULT_JUDGE;
 use crate::evaluation::roles::ASPECT_ROLE;
+use crate::files::read_text;
 use crate::text::nesting::check_nesting;
 
 /// A config file with every key, as documentation.
@@ -52,10 +53,8 @@ impl ConfigFile {
     /// # Errors
     /// [`Error::Io`] if it cannot be read; [`Error::Input`] if it is not TOML, or a judge has an invalid name.
     pub(super) fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(Error::io(path, "read config file"))?;
-        let hash = blake3::hash(&bytes).to_string();
-        let text = String::from_utf8(bytes)
-            .map_err(|_| InputFault::new(path, "not UTF-8 text").hint("save the config file as UTF-8"))?;
+        let text = read_text(path)?;
+        let hash = blake3::hash(text.as_bytes()).to_string();
         Ok(Self { hash, ..Self::parse(path, &text)? })
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::domain::Aspect;
 use crate::error::{InputFault, Result};
@@ -58,36 +58,24 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
     }))
 }
 
-/// The descriptions in the file's schema.
-#[derive(Deserialize)]
-struct Descriptions {
-    score1_description: String,
-    score2_description: String,
-    score3_description: String,
-    score4_description: String,
-    score5_description: String,
-}
-
 fn read_aspect(line: &JsonLine<'_>) -> Result<Aspect, InputFault> {
-    let aspect: Aspect = line.parse("aspect").map_err(|fault| fault.hint(EXPECTED))?;
-    let read: Descriptions = line.parse("aspect").map_err(|fault| fault.hint(EXPECTED))?;
-    if aspect.name.trim().is_empty() {
-        return Err(line.fault("aspect is empty").hint(EXPECTED));
+    let mut aspect: Aspect = line.parse("aspect").map_err(|fault| fault.hint(EXPECTED))?;
+    let fields: Map<String, Value> = line.parse("aspect")?;
+    let text = |field: &str| {
+        let what = match fields.get(field) {
+            Some(Value::String(text)) if !text.trim().is_empty() => return Ok(text.clone()),
+            Some(Value::String(_)) => "is empty",
+            Some(_) => "is not a string",
+            None => "is missing",
+        };
+        Err(line.fault(format!("{field} {what}")).hint(EXPECTED))
+    };
+    text("aspect")?;
+    text("criteria_description")?;
+    for (description, grade) in aspect.score_descriptions.iter_mut().zip(1..) {
+        *description = text(&format!("score{grade}_description"))?;
     }
-    let score_descriptions = [
-        read.score1_description,
-        read.score2_description,
-        read.score3_description,
-        read.score4_description,
-        read.score5_description,
-    ];
-    let names = ["score1", "score2", "score3", "score4", "score5", "criteria"];
-    let descriptions = score_descriptions.iter().chain([&aspect.criteria_description]);
-    if let Some((name, _)) = names.iter().zip(descriptions).find(|(_, text)| text.trim().is_empty()) {
-        let what = format!("aspect {}: {name}_description is empty", aspect.name.escape_debug());
-        return Err(line.fault(what).hint(EXPECTED));
-    }
-    Ok(Aspect { score_descriptions, ..aspect })
+    Ok(aspect)
 }
 
 #[cfg(test)]

@@ -157,30 +157,23 @@ fn only_model(list: &Value, endpoint: &Endpoint) -> Result<String> {
 /// record the endpoint. Not needed if the user names the judge (`--cache-id`).
 ///
 /// # Errors
-/// [`Error::Settings`] with each endpoint that differs, and how.
+/// [`Error::Settings`] with the report of each endpoint.
 pub fn check_same_model(endpoints: &[(&Endpoint, &ServerReport)]) -> Result<()> {
-    let Some(((first, expected), others)) = endpoints.split_first() else { return Ok(()) };
-    let text = |part: Option<&str>| part.map_or_else(|| "nothing".to_owned(), |part| format!("{part:?}"));
-    let parts = |report: &'_ ServerReport| -> Vec<(&'static str, String)> {
-        let model = [("model", Some(report.model.as_str()))];
-        model.into_iter().chain(report.identity.parts()).map(|(name, part)| (name, text(part))).collect()
+    let same = |(_, report): &(&Endpoint, &ServerReport)| {
+        endpoints.first().is_some_and(|(_, first)| report.model == first.model && report.identity == first.identity)
     };
-    let mut differences = Vec::new();
-    for (endpoint, report) in others {
-        for ((name, own), (_, other)) in parts(expected).into_iter().zip(parts(report)) {
-            if own != other {
-                let (first, endpoint) = (first.masked_url(), endpoint.masked_url());
-                differences.push(format!("{name} is {own} at {first} and {other} at {endpoint}"));
-            }
-        }
-    }
-    if differences.is_empty() {
+    if endpoints.iter().all(same) {
         return Ok(());
     }
+    let served = |(endpoint, report): &(&Endpoint, &ServerReport)| {
+        let parts = [("model", Some(report.model.as_str()))].into_iter().chain(report.identity.parts());
+        let known = parts.filter_map(|(name, value)| Some(format!("{name} {:?}", value?)));
+        format!("{} serves {}", endpoint.masked_url(), known.collect::<Vec<_>>().join(", "))
+    };
     Err(Error::Settings(format!(
         "the endpoints serve different models: {}; name only endpoints of one model in --base-url, or if they are the \
          same model, name it with --cache-id NAME",
-        differences.join("; ")
+        endpoints.iter().map(served).collect::<Vec<_>>().join("; ")
     )))
 }
 
@@ -312,11 +305,12 @@ mod tests {
     }
 
     #[test]
-    fn each_difference_is_named_with_its_endpoint() {
+    fn different_reports_are_listed_by_endpoint() {
         let message = check(&[Some("/w"), Some("/w"), Some("/x"), None]).unwrap_err().to_string();
-        assert!(message.contains(r#"root is "/w" at http://gpu1/v1 and "/x" at http://gpu3/v1"#), "{message}");
-        assert!(message.contains(r#"root is "/w" at http://gpu1/v1 and nothing at http://gpu4/v1"#), "{message}");
-        assert!(!message.contains("gpu2") && message.contains("--cache-id"), "{message}");
+        assert!(message.contains(r#"http://gpu1/v1 serves model "m", served "m", root "/w"; "#), "{message}");
+        assert!(message.contains(r#"http://gpu3/v1 serves model "m", served "m", root "/x"; "#), "{message}");
+        assert!(message.contains(r#"http://gpu4/v1 serves model "m", served "m"; "#), "{message}");
+        assert!(message.contains("--cache-id"), "{message}");
     }
 
     #[test]
@@ -324,6 +318,6 @@ mod tests {
         let endpoint = Endpoint::new("localhost").unwrap();
         let [a, b] = ["a", "b"].map(|model| ServerReport { model: model.into(), ..ServerReport::default() });
         let error = check_same_model(&[(&endpoint, &a), (&endpoint, &b)]).unwrap_err();
-        assert!(error.to_string().contains("model is"), "{error}");
+        assert!(error.to_string().contains(r#"serves model "b""#), "{error}");
     }
 }

@@ -30,15 +30,15 @@ const WINDOW: u32 = 60;
 const LATER_WINDOWS: [f64; 2] = [0.7, 0.5];
 /// The share of a snippet's weight that one window must cover for the snippet to count as present.
 const SNIPPET_PRESENT: f64 = 0.5;
-/// A snippet is looked for in a window so many times its own length.
+/// Length of the window for a snippet, as a multiple of its own.
 const SNIPPET_ROOM: u32 = 2;
 /// A difference of the shares of long words that leaves no point.
 const NO_FIT: f64 = 0.5;
-/// The question's own words count against so many words of an average question.
+/// Weight of an average question, in words.
 const PRIOR_WORDS: f64 = 10.0;
 /// The share of long words of an average question where there is no corpus.
 const TYPICAL_SHARE: f64 = 0.3;
-/// So many answers are remembered as indexed: more than are worked on at a time.
+/// Maximum number of indexed answers in memory: more than are scored at a time.
 const REMEMBERED: usize = 128;
 /// The name under which the judge appears in replies.
 const NAME: &str = "lexical";

@@ -1,5 +1,5 @@
-//! Calls to bytes: the prompt set words them, the judge's options wrap them. With `--truncate`, and never without it, texts
-//! that do not fit are cut.
+//! Renders calls to requests by the prompt set and the judge's options. Texts that do not fit are cut with `--truncate`
+//! only.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct Renderer {
     prompts: Arc<PromptSet>,
     /// What is sent with each kind of call.
     options: BTreeMap<CallKind, RequestOptions>,
-    /// Where texts that do not fit are cut: how much does.
+    /// The context that texts are cut to; `None`: they are not cut.
     capacity: Option<Capacity>,
 }
 
@@ -91,7 +91,7 @@ fn cut_text(task: &mut JudgeTask) -> &mut Arc<str> {
     }
 }
 
-/// Where words end, but for the last; text without white space may be cut after any character.
+/// Ends of the words except the last; text without white space may be cut after any character.
 fn word_ends(text: &str) -> Vec<usize> {
     let is_end = |(at, c): &(usize, char)| c.is_whitespace() && !text[..*at].ends_with(char::is_whitespace) && *at > 0;
     let ends: Vec<usize> = text.char_indices().filter(is_end).map(|(at, _)| at).collect();

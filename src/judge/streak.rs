@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, Weak};
 use super::{JudgeRequest, locked};
 use crate::domain::{CaseId, SystemName};
 
-/// A judge that fails for so many different answers, and for none else in between, fails for all.
+/// Number of different answers with equal failures, and no success in between, after which a judge is given up.
 const ANSWERS: usize = 3;
-/// From so many answers on, calls that are still in flight are not waited for.
+/// The same, where calls from before the first failure are still in flight and may succeed.
 const MANY_ANSWERS: usize = 30;
 
 /// A call in flight, as [`Streak::begin`] gives it.

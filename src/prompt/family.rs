@@ -20,11 +20,7 @@ impl PromptFamily {
 
     /// The family of a call kind.
     pub fn of(kind: CallKind) -> Self {
-        match kind {
-            CallKind::Expertise | CallKind::Property | CallKind::Evidence | CallKind::Citations => Self::Rubric,
-            CallKind::Aspect => Self::Aspect,
-            CallKind::Attribution => Self::Attribution,
-        }
+        Self::ALL.into_iter().find(|family| family.kinds().contains(&kind)).unwrap_or(Self::Rubric)
     }
 
     /// The call kinds of the family.

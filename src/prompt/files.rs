@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use super::manifest::{MANIFEST, Manifest, README};
 use super::set::PromptSet;
 use crate::error::{Error, InputFault, Result};
+use crate::files::read_text;
 
 const README_TEXT: &str = include_str!("../../rubrics/scholarqa_cs/README.md");
 const RUBRIC_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
@@ -107,16 +108,6 @@ impl PromptSet {
         }
         Ok(())
     }
-}
-
-/// A file's text, byte for byte.
-pub(crate) fn read_text(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).map_err(Error::io(path, "read"))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count();
-        InputFault::new(path, "is not UTF-8").at_line(line).hint("save it as UTF-8").into()
-    })
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::files::read_text;
 use super::manifest::{AspectEntry, AspectVariant, Imported, InsertMode, Manifest, TaskEntry};
 use super::python::{Place, normalized};
 use super::set::PromptSet;
 use super::template::escape;
 use crate::error::{Error, InputFault, Result};
+use crate::files::read_text;
 
 const RUBRIC_SCRIPT: &str = "scripts/scholarqacs_rubric.py";
 const ASPECT_SCRIPT: &str = "scripts/prometheus_eval.py";

@@ -237,13 +237,11 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
 /// The value of an escape and its length after the backslash. As in Python, an unknown one keeps its backslash; known
 /// ones that the published scripts do not use are refused, so that no text is misread.
 fn unescaped(rest: &str) -> std::result::Result<(Option<&'static str>, usize), &'static str> {
+    let known = [('\n', ""), ('\\', "\\"), ('\'', "'"), ('"', "\""), ('n', "\n"), ('t', "\t")];
+    if let Some((_, value)) = known.into_iter().find(|(escape, _)| rest.starts_with(*escape)) {
+        return Ok((Some(value), 1));
+    }
     Ok(match rest.chars().next() {
-        Some('\n') => (Some(""), 1),
-        Some('\\') => (Some("\\"), 1),
-        Some('\'') => (Some("'"), 1),
-        Some('"') => (Some("\""), 1),
-        Some('n') => (Some("\n"), 1),
-        Some('t') => (Some("\t"), 1),
         Some('a' | 'b' | 'f' | 'r' | 'v' | 'x' | 'u' | 'U' | 'N' | '0'..='7') => {
             return Err("an unsupported escape");
         }

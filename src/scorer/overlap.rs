@@ -82,7 +82,7 @@ pub(super) fn measured(names: &[(&str, ComponentKind)], values: &[Option<f64>]) 
 }
 
 /// A shared cache, since words repeat across answers.
-static STEMS: LazyLock<Stems> = LazyLock::new(Stems::new);
+static STEMS: LazyLock<Stems> = LazyLock::new(Stems::default);
 
 /// Compares an answer with its gold answers. Returns components only; the benchmark decides which of them is the score.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -41,7 +41,7 @@ pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
 /// use scholareval::text::stems::Stems;
 ///
 /// // Tokens "the cat sat" and "the cat": 2 shared of 2 and of 3; of the pairs 1 of 1 and of 2.
-/// let scores = rouge("The cat sat.", "the cats", &Stems::new());
+/// let scores = rouge("The cat sat.", "the cats", &Stems::default());
 /// assert_eq!((scores.rouge_1.precision, scores.rouge_1.recall), (1.0, 2.0 / 3.0));
 /// assert_eq!((scores.rouge_2.precision, scores.rouge_2.recall), (1.0, 0.5));
 /// ```

@@ -19,11 +19,6 @@ pub struct Stems {
 }
 
 impl Stems {
-    /// A stemmer with an empty cache.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stem of a lower-cased word; words of at most three characters or over 1,000 bytes are unchanged.
     pub fn stem(&self, word: &str) -> Arc<str> {
         if word.chars().nth(3).is_none() || word.len() > LONGEST_WORD {
@@ -49,7 +44,7 @@ mod tests {
 
     #[test]
     fn stems_are_nltks_and_short_words_stay() {
-        let stems = Stems::new();
+        let stems = Stems::default();
         for (word, stem) in
             [("relational", "relat"), ("citations", "citat"), ("dying", "die"), ("was", "was"), ("ties", "tie")]
         {
@@ -61,16 +56,16 @@ mod tests {
     #[test]
     fn long_words_are_stemmed_and_data_is_not() {
         let long = "x".repeat(100);
-        assert_eq!(&*Stems::new().stem(&format!("{long}s")), long);
+        assert_eq!(&*Stems::default().stem(&format!("{long}s")), long);
         // Quadratic work would take many minutes.
         let data = "y".repeat(1_000_000);
-        assert_eq!(&*Stems::new().stem(&data), data);
+        assert_eq!(&*Stems::default().stem(&data), data);
     }
 
     proptest! {
         #[test]
         fn no_word_makes_it_panic(word in "\\PC{0,80}") {
-            Stems::new().stem(&word);
+            Stems::default().stem(&word);
         }
     }
 }

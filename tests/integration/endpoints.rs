@@ -135,7 +135,7 @@ fn servers_of_different_models_are_refused_unless_the_user_vouches_for_them() {
     let servers = ["/w/a", "/w/b"].map(|root| FakeServer::start(Behaviour::good().serving("fake-judge", root)));
     let both = urls(&[&servers[0], &servers[1]]);
     let work = Workspace::new(&SYSTEMS, 2);
-    let parts = ["the endpoints serve different models", r#"root is "/w/a" at"#, r#""/w/b" at"#, "--cache-id"];
+    let parts = ["the endpoints serve different models", r#"root "/w/a""#, r#"root "/w/b""#, "--cache-id"];
     work.run(&scoring(&both, &[])).exits_with(3).says(&parts);
     assert_eq!(servers[0].chat_count() + servers[1].chat_count(), 0);
     work.run(&scoring(&both, &["--cache-id", "mine"])).exits_with(0);

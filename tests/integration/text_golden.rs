@@ -56,7 +56,7 @@ fn assert_rouge(ours: Prf, theirs: &Value, context: &Value) {
 #[test]
 fn every_golden_pair_has_the_references_rouge() {
     let Some(golden) = golden("rouge.json") else { return };
-    let stems = Stems::new();
+    let stems = Stems::default();
     for row in rows(&golden, "cases") {
         let (reference, hypothesis) = (text(row, "reference"), text(row, "hypothesis"));
         let counts = [reference, hypothesis].map(|text| rouge_tokens(text, &stems).len() as u64);
@@ -74,7 +74,7 @@ fn every_golden_pair_has_the_references_rouge() {
 #[test]
 fn every_golden_word_has_the_references_stem_and_token() {
     let Some(golden) = golden("rouge.json") else { return };
-    let stems = Stems::new();
+    let stems = Stems::default();
     for row in rows(&golden, "stems") {
         // Short words are not stemmed for ROUGE: `rouge` is the word itself there.
         assert_eq!(&*stems.stem(text(row, "w")), text(row, "rouge"), "{row}");
@@ -89,7 +89,7 @@ fn every_golden_word_has_the_references_stem_and_token() {
 fn of_two_golden_references_the_references_choice_counts() {
     let Some(golden) = golden("rouge.json") else { return };
     for row in rows(&golden, "two_references") {
-        let (_, ours) = rouge_best(&texts(&row["long_answers"]), text(row, "output"), &Stems::new()).unwrap();
+        let (_, ours) = rouge_best(&texts(&row["long_answers"]), text(row, "output"), &Stems::default()).unwrap();
         let theirs = &row["single_item_scores"];
         for (score, key) in [(ours.rouge_1, "rouge1"), (ours.rouge_2, "rouge2"), (ours.rouge_l, "rougeL")] {
             assert!(close(100.0 * score.f1, &theirs[key]), "{score:?} and {theirs}");

@@ -28,11 +28,11 @@ use crate::judge::chat::transport::{Fault, Transport, request_headers};
 use crate::judge::chat::{error_text, error_words, key_refused, no_server};
 use crate::judge::endpoint::Endpoint;
 
-/// Files of 200 MB take their time.
+/// Time-out of uploads and downloads, of up to 200 MB.
 const FILE_LIMIT: Duration = Duration::from_secs(30 * 60);
-/// Everything else.
+/// Time-out of other requests.
 const QUICK_LIMIT: Duration = Duration::from_secs(60);
-/// How often a request that changes nothing is sent.
+/// Maximum number of attempts of a request.
 const TRIES: u32 = 5;
 /// The first pause between two tries where the server asks for none, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));

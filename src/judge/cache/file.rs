@@ -35,7 +35,7 @@ CREATE TABLE servers (
 ) WITHOUT ROWID;
 ";
 
-/// How long another process's write may hold us up before it is an error.
+/// Maximum wait for another process's write; longer is an error.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same for the switch to WAL mode.
 const WAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -54,20 +54,20 @@ pub(super) fn failed(path: &Path, doing: &str) -> impl Fn(rusqlite::Error) -> Er
 pub(super) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Error {
     let remedy = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
-            "the file is no SQLite database (or its beginning is damaged); it was not changed: move it away or name \
+            "the file is not an SQLite database (or its beginning is damaged); it was not changed: move it away or name \
              another with --cache"
         }
         // Found while it was in use, too: not every file with this fault is as it was.
         Some(ErrorCode::DatabaseCorrupt) => {
-            "the file is damaged: move it away or name another with --cache (`scholareval cache merge` copies what is \
-             still whole)"
+            "the file is damaged: move it away or name another with --cache (`scholareval cache merge` copies the \
+             intact replies)"
         }
         Some(ErrorCode::DiskFull) => "the disk is full: free some space and run the same command again",
         Some(ErrorCode::SystemIoFailure) => "the disk failed or is full: check it and run the same command again",
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => NOT_WRITABLE,
         Some(ErrorCode::CannotOpen) => "check that the directory and the file can be read and written",
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another process holds it: wait until that one is done, or name another with --cache"
+            "another process is using it: wait until it has finished, or name another with --cache"
         }
         _ => "name another with --cache, or use --no-cache",
     };
@@ -239,7 +239,7 @@ fn check_version(path: &Path, connection: &Connection) -> Result<()> {
     let what = match header().map_err(failed(path, "read it"))? {
         (APPLICATION_ID, SCHEMA_VERSION) => match schema(connection).map_err(failed(path, "read its tables"))? {
             found if found == TABLES.split(';').map(bare).filter(|sql| !sql.is_empty()).collect() => return Ok(()),
-            _ => "does not have the tables of a cache: it is of something else, or damaged; it was not changed: name \
+            _ => "does not have the tables of a cache: it belongs to another program, or is damaged; it was not changed: name \
                   another file with --cache"
                 .to_owned(),
         },

@@ -17,10 +17,10 @@ use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, Result};
 use crate::judge::locked;
 
-/// First and longest pause between two tries to lease a call that another asks.
+/// First and longest pause between two attempts to lease a call that another process asks.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
-/// How long a lease lasts that is not renewed, which happens three times as often. Only where a killed process was on
-/// another host, or its id is in use again, does anybody wait that long.
+/// Duration of a lease; it is renewed three times as often. Others wait that long only if a killed process was on another
+/// host or its id is in use again.
 const LEASE: Duration = Duration::from_secs(60);
 
 /// Two servers that are asked within one tick of the clock still have an order.

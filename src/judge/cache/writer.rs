@@ -1,8 +1,8 @@
 //! The writer thread and the leases: commits what is waiting in one transaction, then answers.
 //!
 //! A lease is a row with an owner and an end. It keeps two processes, or two judges of one run, from asking the same
-//! call at once. The lease of a process of this host that has ended counts no more; that of any other ends by itself. The
-//! clock is the machine's: where it jumps, or a process sleeps through its lease, a call may be paid twice.
+//! call at once. The lease of a process of this host that has ended is void; any other one expires. The
+//! clock is the machine's: if it jumps, or a process sleeps through its lease, a call may be paid for twice.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ impl Drop for Lease {
     }
 }
 
-/// What came of asking for a lease.
+/// The outcome of a request for a lease.
 #[derive(Debug)]
 pub enum Leased {
     /// Ask the call; pass the lease to [`Cache::put`](super::Cache::put) or drop it.
@@ -56,7 +56,7 @@ pub enum Leased {
     Cached(JudgeReply),
 }
 
-/// Something to write.
+/// A job of the writer thread.
 #[derive(Debug)]
 pub(super) enum Job {
     /// Stores a reply, and gives the lease on its key back in the same transaction.
@@ -69,7 +69,7 @@ pub(super) enum Job {
     Stop,
 }
 
-/// What a job finds before it is committed; those that only write find nothing.
+/// What a job read before its commit; jobs that only write read nothing.
 enum Found {
     Nothing,
     Reply(StoredEntry),

@@ -18,8 +18,8 @@ pub(super) const MENDED: &str = "scholareval.mended";
 pub(in crate::judge) const MENDED_NOTE: &str =
     "a reply was no valid JSON in UTF-8; U+FFFD stands for what could not be decoded";
 
-/// The JSON of a completion's body. A whole body is paid: what is no text in it becomes U+FFFD, and a completion that is
-/// nested too deep, or has more behind it, becomes a reply that says so. `None` for what is cut, or no JSON.
+/// The JSON of a completion's body. A whole body is paid for: bytes that are no text become U+FFFD, and a completion that is
+/// nested too deeply, or is followed by more, becomes a reply that says so. `None` for a cut body and for other text.
 pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if let Ok(value) = serde_json::from_slice(body) {

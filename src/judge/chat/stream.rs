@@ -21,7 +21,7 @@ const STREAM: &[u8] = br#","stream":true,"stream_options":{"include_usage":true}
 const END_OF_STREAM: Duration = Duration::from_secs(1);
 /// The usage comes soon behind the last token.
 const USAGE: Duration = Duration::from_secs(5);
-/// Where the user says something else about streams.
+/// Present if the user sets options of streams.
 const OPTIONS: &[u8] = br#","stream_options":"#;
 
 /// The same body asking for a stream with usage; `None` if it does not say that it wants the reply whole, or has options
@@ -52,7 +52,7 @@ pub(super) struct Assembly {
     line: Vec<u8>,
     /// Data of an event of several lines, until they are JSON together.
     event: Vec<u8>,
-    /// A chunk had choices, be it none: a judge is answering.
+    /// A chunk had a list of choices, possibly empty: a judge is answering.
     has_choices: bool,
     /// What came without choices and had a message: servers that fail write such a thing in place of a chunk.
     stray: Option<Value>,
@@ -151,7 +151,7 @@ impl Assembly {
 
     fn read_chunk(&mut self, mut chunk: Map<String, Value>) {
         if self.is_whole() {
-            // An error now is none of the reply's, which is paid.
+            // An error after the whole reply does not concern it; the reply is paid for.
             chunk.remove("error");
         }
         if chunk.contains_key("choices") {

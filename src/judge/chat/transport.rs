@@ -20,9 +20,9 @@ use crate::judge::kind::JudgeKind;
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
 const POOL_IDLE: Duration = Duration::from_secs(4);
-/// So much of an error page is read.
+/// Maximum number of bytes read of an error page.
 const ERROR_BYTES: usize = 64 << 10;
-/// The limit of a reply of so many tokens: a streamed token with the probabilities of 20 others has some 2 kB.
+/// Maximum bytes of a reply per token of its limit: a streamed token with 20 probabilities has about 2 kB.
 const BYTES_PER_TOKEN: u64 = 4 << 10;
 const LEAST_REPLY_BYTES: u64 = 1 << 20;
 /// Longer bodies need a share of [`LONG_BODIES`].
@@ -31,9 +31,9 @@ const KIBIBYTES_OF_LONG_BODIES: u32 = 32 << 10;
 /// Memory for the long bodies of all servers, in KiB. A body takes all that it may need at once, so that each that has
 /// begun can be read to its end.
 static LONG_BODIES: Semaphore = Semaphore::const_new(KIBIBYTES_OF_LONG_BODIES as usize);
-/// A question about the server takes no longer.
+/// Time-out of a probe.
 pub(in crate::judge) const PROBE_LIMIT: Duration = Duration::from_secs(5);
-/// How often such a question is asked when it fails in passing, and the time between.
+/// Number of attempts of a probe that fails transiently, and the pause between them.
 const PROBES: u32 = 3;
 const PROBE_PAUSE: Duration = Duration::from_millis(250);
 
@@ -316,8 +316,8 @@ pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     headers
 }
 
-/// The fault of a response of another status than 2xx, with as much of its body as is of use. The status alone decides; a
-/// broken body only loses its words.
+/// The fault of a response of another status than 2xx, with the start of its body. The status alone decides; a
+/// broken body only loses its message.
 async fn refused(mut response: Response) -> Fault {
     let status = response.status();
     let retry_after = retry_after(response.headers(), SystemTime::now());

@@ -11,7 +11,7 @@ use crate::domain::{UnscoredKind, UnscoredReason};
 use crate::judge::meters::Meters;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// Longest backoff (the server's `Retry-After` may be longer).
+/// Longest backoff. (The server's `Retry-After` may be longer.)
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Number of attempts and backoff.
@@ -26,14 +26,6 @@ pub struct RetryPolicy {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self { max_attempts: 8, base: Duration::from_millis(500) }
-    }
-}
-
-impl RetryPolicy {
-    /// The longest wait after attempt `attempt` (1-based): `base * 2^(attempt - 1)`, at most [`LONGEST_WAIT`].
-    fn ceiling(&self, attempt: u32) -> Duration {
-        let doublings = attempt.saturating_sub(1).min(31);
-        self.base.saturating_mul(1 << doublings).min(LONGEST_WAIT)
     }
 }
 
@@ -59,7 +51,7 @@ impl<J> Retrying<J> {
 impl<J: Judge> Judge for Retrying<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            let mut attempt = 1;
+            let (mut attempt, mut ceiling) = (1, self.policy.base);
             loop {
                 let (message, retry_after) = match self.inner.ask(request).await {
                     Err(AskError::Transient { message, status, retry_after }) => {
@@ -78,8 +70,8 @@ impl<J: Judge> Judge for Retrying<J> {
                     let what = format!("{message} (after {attempt} attempts)");
                     return Ok(Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, what)));
                 }
-                let wait = self.policy.ceiling(attempt).mul_f64(jitter());
-                sleep(wait.max(retry_after.unwrap_or_default())).await;
+                sleep(ceiling.mul_f64(jitter()).max(retry_after.unwrap_or_default())).await;
+                ceiling = (ceiling * 2).min(LONGEST_WAIT);
                 Meters::add_one(&self.meters.retries);
                 attempt += 1;
             }
@@ -177,13 +169,6 @@ mod tests {
         let (result, asked, _) = ask(vec![AskError::Fatal(Error::JudgeUnavailable("key".into()))]).await;
         assert!(matches!(result, Err(AskError::Fatal(_))));
         assert_eq!(asked.len(), 1);
-    }
-
-    #[test]
-    fn ceilings_double_up_to_the_cap() {
-        let policy = RetryPolicy::default();
-        let seconds = [1, 2, 3, 8, 200].map(|attempt| policy.ceiling(attempt).as_secs_f64());
-        assert_eq!(seconds, [0.5, 1.0, 2.0, 60.0, 60.0]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::text::tokens::{token_ranges, tokens};
 const CLAIM_WORDS: usize = 5;
 /// Shorter quotations are terms.
 const EXCERPT_WORDS: usize = 5;
-/// Words of a text that are given back: enough to recognize it.
+/// Number of words of a text in the reply: enough to recognize it.
 const SHOWN_WORDS: usize = 6;
 /// What a reference list is called.
 const LIST_NAMES: [&str; 5] = ["references", "sources", "bibliography", "works cited", "reference list"];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::text::stems::Stems;
 use crate::text::tokens::tokens;
 
-/// Words of at least so many characters count as demanding.
+/// Minimum length of a long word, in characters.
 pub(super) const LONG_WORD: usize = 9;
 
 /// Articles, prepositions, conjunctions, pronouns, auxiliaries; sorted, to be searched by halving.

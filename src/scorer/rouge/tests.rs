@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn score(reference: &str, hypothesis: &str) -> RougeScores {
-    rouge(reference, hypothesis, &Stems::new())
+    rouge(reference, hypothesis, &Stems::default())
 }
 
 #[test]
@@ -27,14 +27,14 @@ fn a_text_without_tokens_scores_zero() {
 
 #[test]
 fn tokens_are_ascii_words_with_long_ones_stemmed() {
-    let tokens = rouge_tokens("Naïve relational DBs, don't!", &Stems::new());
+    let tokens = rouge_tokens("Naïve relational DBs, don't!", &Stems::default());
     let tokens: Vec<&str> = tokens.iter().map(|token| &**token).collect();
     assert_eq!(tokens, ["na", "ve", "relat", "dbs", "don", "t"]);
 }
 
 #[test]
 fn of_two_references_the_better_l_counts_and_a_tie_takes_the_second() {
-    let stems = Stems::new();
+    let stems = Stems::default();
     // L: first 3/3, second 1/3.
     assert_eq!(rouge_best(&["x y z", "x b c"], "x y z", &stems).unwrap().0, 0);
     // L is 2 of 3 for both; ROUGE-2 is 1/2 for the first and 0 for the second, which counts anyway.
@@ -64,7 +64,7 @@ proptest! {
 
     #[test]
     fn a_text_against_itself_is_one_where_it_has_tokens(text in texts()) {
-        let tokens = rouge_tokens(&text, &Stems::new()).len();
+        let tokens = rouge_tokens(&text, &Stems::default()).len();
         let scores = score(&text, &text);
         prop_assert_eq!(scores.rouge_1.f1, f64::from(u8::from(tokens > 0)));
         prop_assert_eq!(scores.rouge_2.f1, f64::from(u8::from(tokens > 1)));
