@@ -151,7 +151,12 @@ impl AskedQuestions {
                 Some(Some(place)) => {
                     is_answered[place] = true;
                     if let Some(prediction) = &mut answer.prediction {
-                        take_gold(&mut Arc::make_mut(prediction).gold, &self.items[place].gold);
+                        let (own, data) = (&mut Arc::make_mut(prediction).gold, &self.items[place].gold);
+                        // The prediction's ids of gold sources remain if the data has none.
+                        if *data != Gold::default() {
+                            let gold_ctxs = data.gold_ctxs.clone().or_else(|| own.gold_ctxs.take());
+                            *own = Gold { gold_ctxs, ..data.clone() };
+                        }
                     }
                     kept.push(answer);
                     continue;
@@ -176,14 +181,6 @@ impl AskedQuestions {
         let twice = odd(&again, format!("predictions repeat a question more often than {of} does"), twice);
         let strange = odd(&unasked, format!("predictions for questions that are not in {of}"), strange);
         twice.into_iter().chain(strange).collect()
-    }
-}
-
-/// Takes the data's gold answers; the prediction's ids of gold sources remain if the data has none.
-fn take_gold(own: &mut Gold, data: &Gold) {
-    if *data != Gold::default() {
-        let gold_ctxs = data.gold_ctxs.clone().or_else(|| own.gold_ctxs.take());
-        *own = Gold { gold_ctxs, ..data.clone() };
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::entry::{self, Entry, StoredEntry};
 use super::file::{self, damaged, failed, fault};
-use super::writer::{Job, Lease, Leased, Writer};
+use super::writer::{Job, Lease, Leased, Writer, owner_name};
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, Result};
 use crate::judge::locked;
@@ -54,13 +54,14 @@ impl Cache {
 
     /// Starts the writer thread on an open file.
     pub(super) fn start(path: &Path, connection: Connection, lease: Duration) -> Result<Self> {
-        let (jobs, receiver) = mpsc::channel();
-        let writer = Writer::new(path.to_path_buf(), connection, (jobs.clone(), receiver), lease);
+        let (sender, jobs) = mpsc::channel();
+        let (path, owner) = (path.to_path_buf(), owner_name());
+        let writer = Writer { path: path.clone(), connection, jobs, sender: sender.clone(), owner, lease };
         let thread = std::thread::Builder::new()
             .name("cache-writer".to_owned())
             .spawn(move || writer.run())
-            .map_err(|error| fault(path, format!("cannot start its writer thread: {error}; run fewer at once")))?;
-        let inner = Inner { path: path.to_path_buf(), jobs, writer: Some(thread), readers: Mutex::default() };
+            .map_err(|error| fault(&path, format!("cannot start its writer thread: {error}; run fewer at once")))?;
+        let inner = Inner { path, jobs: sender, writer: Some(thread), readers: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -77,25 +77,18 @@ enum Found {
 }
 
 pub(super) struct Writer {
-    path: PathBuf,
-    connection: Connection,
-    jobs: Receiver<Job>,
+    pub(super) path: PathBuf,
+    pub(super) connection: Connection,
+    pub(super) jobs: Receiver<Job>,
     /// For the leases it grants.
-    sender: Sender<Job>,
-    owner: String,
-    lease: Duration,
+    pub(super) sender: Sender<Job>,
+    /// See [`owner_name`].
+    pub(super) owner: String,
+    /// Duration of a lease.
+    pub(super) lease: Duration,
 }
 
 impl Writer {
-    pub(super) fn new(
-        path: PathBuf,
-        connection: Connection,
-        (sender, jobs): (Sender<Job>, Receiver<Job>),
-        lease: Duration,
-    ) -> Self {
-        Self { path, connection, jobs, sender, owner: owner_name(), lease }
-    }
-
     /// Works until [`Job::Stop`].
     pub(super) fn run(mut self) {
         let renew_every = self.lease / 3;
@@ -210,7 +203,7 @@ fn to_sql(number: u64) -> i64 {
 }
 
 /// A name for this handle on the cache: `process|host|random`.
-fn owner_name() -> String {
+pub(super) fn owner_name() -> String {
     // The standard library's hasher keys are the random numbers at hand: two handles of one process differ.
     let random = RandomState::new().build_hasher().finish();
     format!("{}|{}|{random:016x}", std::process::id(), host())

@@ -68,11 +68,6 @@ impl Chat {
         Self { kind, ..self }
     }
 
-    /// Where this judge lives.
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
     /// Sends the body of `call` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the
     /// reply. Only with [`Endpoint::stream`] its `"stream":false` becomes a request for a stream with usage; the reply is
     /// the same.

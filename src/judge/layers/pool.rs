@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::domain::{EndpointStats, Fingerprint, JudgeReply};
+use crate::domain::{EndpointStats, Fingerprint};
 use crate::error::{Error, Result};
 use crate::judge::layers::rate_limited::RateLimited;
 use crate::judge::meters::Activity;
@@ -334,7 +334,10 @@ impl Health {
         let now = Instant::now();
         self.counted.errors += u64::from(result.is_err());
         if let Ok(Outcome::Reply(reply)) = result {
-            self.count(reply);
+            self.counted.replies += 1;
+            self.counted.prompt_tokens += reply.usage.prompt_tokens;
+            self.counted.cached_prompt_tokens += reply.usage.cached_prompt_tokens;
+            self.latencies.push(u32::try_from(reply.latency_ms).unwrap_or(u32::MAX));
         }
         match result {
             Ok(_) | Err(AskError::Refused { .. }) => self.answered(),
@@ -385,13 +388,6 @@ impl Health {
         self.down = Some(Down { until, is_lost, is_probed: false });
         self.cool_down = (wait * 2).min(LONGEST_COOL_DOWN);
         self.counted.last_failure = Some(message.to_owned());
-    }
-
-    fn count(&mut self, reply: &JudgeReply) {
-        self.counted.replies += 1;
-        self.counted.prompt_tokens += reply.usage.prompt_tokens;
-        self.counted.cached_prompt_tokens += reply.usage.cached_prompt_tokens;
-        self.latencies.push(u32::try_from(reply.latency_ms).unwrap_or(u32::MAX));
     }
 }
 

@@ -16,8 +16,8 @@ type Fleet = Arc<Pool<RateLimited<Chat>>>;
 fn fleet(servers: &[&FakeServer]) -> (Retrying<Fleet>, Fleet, Arc<Meters>) {
     let meters = Arc::new(Meters::default());
     let replica = |server: &&FakeServer| {
+        let name = endpoint(server).masked_url();
         let chat = Chat::new(endpoint(server), Arc::clone(&meters)).unwrap();
-        let name = chat.endpoint().masked_url();
         // A place for every call: where none waits, none moves because the machine made one server seem slow.
         let limits = LimitOptions { concurrency: NonZeroUsize::new(120).unwrap(), ..LimitOptions::default() };
         let judge = RateLimited::new(chat, &limits, Arc::clone(&meters));
