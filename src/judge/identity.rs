@@ -217,7 +217,9 @@ pub async fn wait_for_server(
 async fn probe(transport: &Transport, endpoint: &Endpoint) -> Result<Result<(), String>> {
     match transport.get(&format!("{}/models", endpoint.base_url), PROBE_LIMIT).await {
         Err(Fault::Status { status: 401, .. }) => return Err(refused_key(endpoint)),
-        Err(Fault::Status { status: status @ (408 | 429 | 500..), .. }) => return Ok(Err(loading(status))),
+        Err(Fault::Status { status: status @ (408 | 429 | 500..), .. }) => {
+            return Ok(Err(format!("status {status}, still loading?")));
+        }
         Err(Fault::Connect(message)) => return Ok(Err(message)),
         Err(fault @ Fault::PlainHttp { .. }) => return Err(Error::JudgeUnavailable(fault.to_string())),
         Err(fault @ (Fault::TimedOut(_) | Fault::Broken(_))) => return Ok(Err(fault.to_string())),
@@ -227,13 +229,9 @@ async fn probe(transport: &Transport, endpoint: &Endpoint) -> Result<Result<(), 
         return Ok(Ok(()));
     }
     match transport.get(&endpoint.beside_v1("/health"), PROBE_LIMIT).await {
-        Err(Fault::Status { status: 503, .. }) => Ok(Err(loading(503))),
+        Err(Fault::Status { status: 503, .. }) => Ok(Err("status 503, still loading?".to_owned())),
         _ => Ok(Ok(())),
     }
-}
-
-fn loading(status: u16) -> String {
-    format!("status {status}, still loading?")
 }
 
 fn refused_key(endpoint: &Endpoint) -> Error {

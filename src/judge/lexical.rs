@@ -82,19 +82,17 @@ impl Lexical {
             }
             JudgeTask::Evidence { answer, snippets, .. } => {
                 let index = self.index(answer);
-                let present = snippets.iter().filter(|snippet| self.is_present(snippet, &index)).count();
-                format!("{{\"score\": {present}}}")
+                let is_present = |snippet: &&String| {
+                    let query = Query::new(snippet, &self.vocabulary);
+                    let width = WINDOW.max(query.word_count().saturating_mul(SNIPPET_ROOM));
+                    coverage(&query, &index, width, &[]) >= SNIPPET_PRESENT
+                };
+                format!("{{\"score\": {}}}", snippets.iter().filter(is_present).count())
             }
             JudgeTask::Citations { answer, .. } => claims::reply(answer),
             // It has no opinion on these: settings refuse it for their roles, and an empty reply is never a verdict.
             JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => String::new(),
         }
-    }
-
-    fn is_present(&self, snippet: &str, index: &Index) -> bool {
-        let query = Query::new(snippet, &self.vocabulary);
-        let width = WINDOW.max(query.word_count().saturating_mul(SNIPPET_ROOM));
-        coverage(&query, index, width, &[]) >= SNIPPET_PRESENT
     }
 
     fn expertise(&self, question: &str, answer: &Arc<str>) -> f64 {

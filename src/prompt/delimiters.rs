@@ -171,11 +171,8 @@ fn first_unused(texts: &[&str], mut draw: impl FnMut() -> String) -> String {
 
 /// Replaces line breaks by spaces.
 pub(crate) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if is_line_break(c) { ' ' } else { c }).collect()
-}
-
-fn is_line_break(c: char) -> bool {
-    matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+    let breaks = ['\n', '\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+    text.replace(breaks, " ")
 }
 
 #[cfg(test)]

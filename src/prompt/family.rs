@@ -76,11 +76,6 @@ fn published(family: PromptFamily) -> Vec<(&'static str, &'static str)> {
     PUBLISHED.into_iter().filter(|(part, _)| is_own(part)).collect()
 }
 
-/// Whether the reference's recorded requests prove the component's hash (also true for components outside the set).
-pub(crate) fn is_proven(part: &str) -> bool {
-    !matches!(part, "evidence system" | "evidence user" | "citations system" | "citations user")
-}
-
 /// Differences from the published texts, by task and part; `ours` holds (`task part`, blake3 in hex).
 pub(crate) fn differences(family: PromptFamily, ours: &[(String, String)]) -> Vec<String> {
     let known = published(family);
