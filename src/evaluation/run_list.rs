@@ -95,24 +95,18 @@ fn with_scores(listed: ListedRun, manifest: &Manifest) -> ListedRun {
             return ListedRun { problem: Some(problem), ..listed };
         }
     };
-    let column = |scorer: &'_ Value, column: &'_ Value| {
-        Some((
-            scorer["scorer"].as_str()?.to_owned(),
-            column["name"].as_str()?.to_owned(),
-            Unit::deserialize(&column["unit"]).ok()?,
-        ))
-    };
-    let mut columns = Vec::new();
-    for scorer in list(&summary["scorers"]) {
-        let own = list(&scorer["columns"]).iter().filter_map(|own| column(scorer, own));
-        columns.extend(own.map(|own| (own, list(&scorer["rows"]))));
-    }
-    let metrics: Vec<(&str, &str, Unit)> =
-        columns.iter().map(|((scorer, name, unit), _)| (&**scorer, &**name, *unit)).collect();
+    let scorers = list(&summary["scorers"]).iter();
+    let columns = scorers.flat_map(|scorer| list(&scorer["columns"]).iter().map(move |column| (scorer, column)));
+    let columns: Vec<(&Value, &Value)> = columns.collect();
+    let metrics = columns.iter().map(|(scorer, column)| {
+        let unit = Unit::deserialize(&column["unit"]).unwrap_or(Unit::Count);
+        (scorer["scorer"].as_str().unwrap_or_default(), column["name"].as_str().unwrap_or_default(), unit)
+    });
+    let metrics: Vec<(&str, &str, Unit)> = metrics.collect();
     let Some(at) = headline(manifest.row(), &metrics).first().copied() else { return listed };
     let (_, name, unit) = metrics[at];
     let mean = |row: &Value| Some((row["system"].as_str()?.to_owned(), row["metrics"][name]["estimate"].as_f64()?));
-    let best = columns[at].1.iter().filter_map(mean).max_by(|a, b| a.1.total_cmp(&b.1));
+    let best = list(&columns[at].0["rows"]).iter().filter_map(mean).max_by(|a, b| a.1.total_cmp(&b.1));
     let (best_system, score) = best.unzip();
     let cases = summary["cases"].as_u64();
     ListedRun { cases, metric: Some(name.to_owned()), unit: Some(unit), best_system, score, ..listed }

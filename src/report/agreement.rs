@@ -27,6 +27,9 @@ const COMPARISONS: &Headings = &[
     ("pairs_kappa", "kappa", COEFFICIENT),
 ];
 
+/// A space at which no line breaks: numbers and intervals stay together.
+const UNBROKEN: &str = "\u{a0}";
+
 /// The row of the ceiling for every judge.
 const PEOPLE: &str = "people with people";
 
@@ -45,7 +48,7 @@ pub enum AgreementTables {
 pub fn render_agreement_table(agreement: &RaterAgreement, by: &[AgreementTables], style: &TableStyle) -> String {
     let is_shown = |table: AgreementTables| style.all_notes || by.contains(&table);
     let lines = |lines: Vec<String>| -> String {
-        lines.iter().map(|line| wrapped(&visible(line), style.columns()) + "\n").collect()
+        lines.iter().map(|line| wrapped(&visible(line), style.columns()).replace(UNBROKEN, " ") + "\n").collect()
     };
     let mut out = summary(agreement).terminal(style);
     out += &format!("\n{}", lines(verdict(agreement).into_iter().collect()));
@@ -87,8 +90,8 @@ fn verdict(agreement: &RaterAgreement) -> Option<String> {
             Some((most, own)) if own > most.high => "better ",
             Some(_) => "about as well ",
         };
-        let most = most.map_or(String::new(), |most| format!("; people {}", show(most)));
-        own.estimate.map(|_| format!("{how_well}on {what} ({}{most})", show(own)))
+        let most = most.map_or(String::new(), |most| format!("; people {}", show(most).replace(' ', UNBROKEN)));
+        own.estimate.map(|_| format!("{how_well}on {what} ({}{most})", show(own).replace(' ', UNBROKEN)))
     };
     let share = |of: &Estimate| {
         let share = of.estimate.map_or(String::new(), |share| Format::Percent.show(share));

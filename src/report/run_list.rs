@@ -33,7 +33,7 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
         table.rows.push(vec![
             Cell::text(name.filter(|_| for_people).unwrap_or(path)),
             Cell::text(minute.filter(|_| for_people).unwrap_or(run.started_at.clone())),
-            Cell::text(&run.judge),
+            if run.judge.is_empty() { Cell::Missing } else { Cell::text(&run.judge) },
             Cell::text(run.status),
             score,
             or_missing(&run.metric),
