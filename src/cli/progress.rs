@@ -35,6 +35,8 @@ pub struct Progress {
     /// Also counts while hidden.
     bar: ProgressBar,
     counts: Arc<Counts>,
+    /// The end has its own message: no more problems are reported.
+    is_stopping: bool,
     /// Reports problems and, where no bar is drawn, writes lines, until the sender is dropped.
     watch: (Sender<()>, JoinHandle<()>),
 }
@@ -61,7 +63,7 @@ impl Progress {
             bar.enable_steady_tick(TICK);
         }
         let watch = watch(&bar, &counts);
-        Self { bar, counts, watch }
+        Self { bar, counts, is_stopping: false, watch }
     }
 
     /// Removes the display and writes the closing line.
@@ -109,12 +111,14 @@ impl EventSink for Progress {
                 if record.attempt == 0 {
                     self.bar.inc(1);
                 }
-                print(&self.bar, self.counts.with_problems(|problems| problems.call(record)));
+                let lines = self.counts.with_problems(|problems| problems.call(record));
+                print(&self.bar, lines.into_iter().filter(|_| !self.is_stopping));
             }
             RunEvent::Scored(answer) => self.counts.scored(answer),
             // The error that ends the command gives the reason. A budget, a time limit or a lost judge needs no key;
             // before the first outcome there is nothing to wait for.
             RunEvent::Stopping(reason) => {
+                self.is_stopping = true;
                 let is_signal = reason.starts_with("SIG") || reason == "Ctrl-C";
                 let how = if is_signal { "; press Ctrl-C to leave at once" } else { "" };
                 if is_signal || self.bar.position() > self.counts.before {

@@ -188,14 +188,24 @@ fn https_to_a_server_of_plain_http_is_recognized() {
 #[test]
 fn where_nothing_can_be_judged_no_table_is_printed_and_the_exit_code_says_whether_replies_came() {
     let prose = Act::Content("I find this rather good.".to_owned());
-    for (act, code, words) in [
-        (Act::status(500, "out of memory"), 4, "no call got a usable reply (the last one: status 500: out of memory"),
-        (prose, 5, "none of 24 replies can be read (the last one: no JSON object in the reply)"),
+    for (act, code, start, words) in [
+        (
+            Act::status(500, "out of memory"),
+            4,
+            "warning: 5 calls without a reply, such as \"status 500: out of memory",
+            "no call got a usable reply (the last one: status 500: out of memory",
+        ),
+        (
+            prose,
+            5,
+            "warning: 5 unreadable property replies, such as \"I find this rather good.\"",
+            "none of 24 replies can be read (the last one: no JSON object in the reply)",
+        ),
     ] {
         let work = Workspace::new(&["alpha"], 2);
         let server = FakeServer::start(Behaviour::always(act));
         let more = ["--retries", "0", "--max-unscored", "1"];
-        let done = work.score(&server, &more).exits_with(code).says(&[words]);
+        let done = work.score(&server, &more).exits_with(code).says(&[start, words]);
         assert!(done.stdout.is_empty(), "{}", done.stdout);
         assert_eq!(work.lines("out/scores.jsonl").len(), 2, "the record is complete");
     }
