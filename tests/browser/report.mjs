@@ -339,6 +339,9 @@ if (hostile) {
       await isClean(page);
     }
     assert.match(await page.locator("#case").innerText(), /<script>|onerror/);
+    // It was read as Markdown all the same.
+    const elements = (name) => page.locator(`#case .answer ${name}`).count();
+    for (const name of ["h4", "ul ul li", "td", "pre", "strong"]) assert.ok((await elements(name)) > 0, name);
     await page.context().close();
   };
 }

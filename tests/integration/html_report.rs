@@ -15,10 +15,15 @@ const HOSTILE: &str = "</script><script>window.pwned = 1</script> <img src=x one
     <a href=\"javascript:window.pwned = 3\" onclick=\"window.pwned = 4\">link</a> <!-- --!> ]]> <svg onload=window.pwned=5> \
     javascript:alert(1) {{ 7 * 7 }} {% raw %} \u{2028}\u{2029} ' \" & &lt;script&gt; [1]";
 
+/// Markdown whose links, images and HTML would run or load something.
+const MARKDOWN: &str = "# Title <img src=x onerror=window.pwned=6>\n\n- [link](javascript:window.pwned=7) **a *b** c* ***d***\n  \
+    - ![image](http://127.0.0.1:9/x.png) <javascript:window.pwned=8>\n\n| a | b |\n|---|---|\n| <svg onload=window.pwned=9> | \
+    [d](data:text/html,x) |\n\n```html\n<script>window.pwned = 10</script>\n```\n[[[[[ `` ` ** __";
+
 /// Two systems, one of them hostile in name and words, by a judge that is hostile too and asked twice.
 fn hostile_run() -> Workspace {
     let work = Workspace::new(&["plain"], 3);
-    work.answers("<b onclick=pwned()>&\"evil", ["c1", "c2", "c3"].map(|id| (id, format!("{HOSTILE} Of {id}."))));
+    work.answers("<b onclick=pwned()>&\"evil", ["c1", "c2", "c3"].map(|id| (id, format!("{HOSTILE} Of {id}.\n\n{MARKDOWN}"))));
     let server = FakeServer::start(Behaviour::good().saying(|request| match kind_of(request) {
         "citations" => json!({"claims": [{"claim_text": HOSTILE, "citations": []}]}).to_string(),
         "evidence" => json!({"score": 1, "reason": HOSTILE}).to_string(),

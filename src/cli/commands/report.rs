@@ -111,6 +111,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_page_of_very_many_answers_has_scores_only_and_says_so() {
+        assert_eq!(left_out(20_000, 20_000), None);
+        let text = left_out(20_001, 20_000).unwrap();
+        assert_eq!(text, "20,001 answers: the page has their scores only; up to 20,000 it has texts and replies, too.");
+    }
+
+    #[test]
     fn only_a_report_is_replaced_without_overwrite() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("page.html");

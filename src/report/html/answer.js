@@ -1,10 +1,14 @@
 // One answer: its text with the citations marked, its sources, and the verdicts on its claims.
 
+/** Longer texts are shown as written: no real answer is that long, and a page of so many elements stalls a browser. */
+const longestMarkdown = 100000;
+
 /** The text as Markdown or as it was written, with its citations marked; what was appended to it stands apart. */
 function answerText(entry) {
   const { text, cites } = entry;
   const own = entry.own ?? text.length;
-  const box = make("div", { class: casePage.raw ? "answer text" : "answer markdown", tabindex: "0", role: "region", dir: "auto", "aria-label": "Answer" });
+  const raw = casePage.raw || text.length > longestMarkdown;
+  const box = make("div", { class: raw ? "answer text" : "answer markdown", tabindex: "0", role: "region", "aria-label": "Answer" });
   let next = 0;
   const put = (element, from, to) => {
     for (let at = from; at < to; ) {
@@ -16,7 +20,7 @@ function answerText(entry) {
       at = stop;
     }
   };
-  const show = (element, from, to) => (casePage.raw ? put(element, from, to) : markdown(element, text, from, to, put));
+  const show = (element, from, to) => (raw ? put(element, from, to) : markdown(element, text, from, to, put));
   show(box, 0, own);
   if (own < text.length) {
     const appended = make("div", { class: "appended" }, make("span", { class: "appended-mark" }, "Appended to the answer; counted in no length"));

@@ -127,6 +127,7 @@ fn tables_are_markup_and_data_are_in_blocks() {
     assert!(markup.contains(">52.5 <small>[") && markup.contains(">42.5 <small>["), "{markup}");
     // The scorecard stands above, with the best in bold and the letters of groups, and as LaTeX and CSV.
     assert!(markup.contains("<td class=\"n best\">52.5<sup>a</sup> <small>[") && markup.contains("1,234 judge calls"));
+    assert!(markup.contains("<p class=\"call-out left-out\">t</p>"), "{markup}");
     assert!(markup.contains("\\begin{tabular}{lr}") && markup.contains("system,score,score_low,score_high,score_flag"));
     assert!(markup.contains(">+10.0"), "{markup}");
     let core = block(&page, "core");
