@@ -23,7 +23,10 @@ const MARKDOWN: &str = "# Title <img src=x onerror=window.pwned=6>\n\n- [link](j
 /// Two systems, one of them hostile in name and words, by a judge that is hostile too and asked twice.
 fn hostile_run() -> Workspace {
     let work = Workspace::new(&["plain"], 3);
-    work.answers("<b onclick=pwned()>&\"evil", ["c1", "c2", "c3"].map(|id| (id, format!("{HOSTILE} Of {id}.\n\n{MARKDOWN}"))));
+    work.answers(
+        "<b onclick=pwned()>&\"evil",
+        ["c1", "c2", "c3"].map(|id| (id, format!("{HOSTILE} Of {id}.\n\n{MARKDOWN}"))),
+    );
     let server = FakeServer::start(Behaviour::good().saying(|request| match kind_of(request) {
         "citations" => json!({"claims": [{"claim_text": HOSTILE, "citations": []}]}).to_string(),
         "evidence" => json!({"score": 1, "reason": HOSTILE}).to_string(),
