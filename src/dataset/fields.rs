@@ -167,3 +167,147 @@ fn missing(
     let entries = entries.join(" or ");
     InputFault::new(path, what).hint(format!("name it with {entries}, or leave the file out with --systems"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::{SystemAnswers, parse_answers};
+    use crate::domain::Mode;
+
+    fn read(name: &str, text: &str) -> Result<SystemAnswers, Error> {
+        parse_answers(text, "s".into(), Path::new(name), Mode::Default)
+    }
+
+    #[test]
+    fn every_shape_of_a_file_is_read_and_guesses_are_reported() {
+        let by_id = "answer_text=answer,case_id=id";
+        let shapes = [
+            ("a.jsonl", r#"{"case_id": "1", "answer_text": "A"} {"case_id": "2", "answer_text": "B"}"#, ""),
+            ("a.json", r#"[{"case_id": 1, "answer_text": "A"}, {"case_id": 2, "answer_text": "B"}]"#, ""),
+            ("a.jsonl", r#"{"id": "1", "answer": "A"} {"id": "2", "answer": "B"}"#, by_id),
+            ("a.csv", "id,answer\n1,A\n2,B\n", by_id),
+            ("a.csv", "\"answer\",model,id\r\n\"A\",m,1\r\n\"B\",\"m, n\",2\r\n", by_id),
+            ("a.json", r#"{"data": [{"id": 1, "answer": "A", "question": "P"}, {"id": 2, "answer": "B"}]}"#, by_id),
+            (
+                "a.json",
+                r#"[{"question_id": 1, "completion": "A"}, {"question_id": 2, "completion": "B"}]"#,
+                "answer_text=completion,case_id=question_id",
+            ),
+            (
+                "a.jsonl",
+                r#"{"case_id": "1", "response": "A", "query": null} {"case_id": "2", "response": "B"}"#,
+                "not read",
+            ),
+            ("a.jsonl", r#"{"case_id": "1", "output": "A"} {"case_id": "2", "output": "B"}"#, "answer_text=output"),
+            ("a.jsonl", r#"{"id": 1, "answer_text": "A", "ctxs": []} {"id": 2, "answer_text": "B"}"#, "case_id=id"),
+        ];
+        for (name, text, guesses) in shapes {
+            if guesses == "not read" {
+                assert!(read(name, text).is_err(), "{text}");
+                continue;
+            }
+            let read = read(name, text).unwrap();
+            let answers: Vec<_> = read.answers.iter().map(|a| (a.case_id.as_str(), &*a.answer_text)).collect();
+            assert_eq!((answers, read.guesses.as_str()), (vec![("1", "A"), ("2", "B")], guesses), "{text}");
+            assert!(!read.by_question && !read.without_id, "{text}");
+        }
+        let questions = [
+            (r#"{"question": "P", "answer": "A"}"#, "answer_text=answer,question=question", true),
+            (r#"{"prompt": "P", "response": "A"}"#, "answer_text=response,question=prompt", true),
+            (r#"{"prompt": "P", "answer_text": "A"}"#, "question=prompt", true),
+            // Predictions, whose answer is the gold one.
+            (r#"{"input": "P", "output": "A", "answer": "G"}"#, "", false),
+            (r#"{"query": "P", "output": "A", "ctxs": [], "answer": "G", "id": 7}"#, "", false),
+        ];
+        for (text, guesses, without_id) in questions {
+            let read = read("a.jsonl", text).unwrap();
+            let answer = &read.answers[0];
+            assert_eq!((answer.question(), &*answer.answer_text, read.guesses.as_str()), ("P", "A", guesses), "{text}");
+            assert_eq!((read.by_question, read.without_id), (true, without_id), "{text}");
+            let gold = answer.prediction.as_ref().and_then(|prediction| prediction.gold.answer.as_deref());
+            assert_eq!(gold, (!without_id).then_some("G"), "{text}");
+        }
+    }
+
+    #[test]
+    fn given_fields_go_before_documented_ones_and_guesses() {
+        let text = r#"{"case_id": "x", "answer_text": "X", "qid": 1, "text": "A", "question": "P", "answer": "G"}"#;
+        let json = |given: &[(&str, &str)]| {
+            let path = Path::new("a.jsonl");
+            let given: Vec<_> = given.iter().map(|(part, field)| ((*part).to_owned(), (*field).to_owned())).collect();
+            let line = JsonLine { path, number: 1, index: 0, text };
+            Reading::of(&[line], &given, path).map(|reading| reading.json(&line).into_owned())
+        };
+        let both = json(&[("answer_text", "text"), ("case_id", "qid")]).unwrap();
+        assert_eq!(both, r#"{"answer":"G","answer_text":"A","case_id":1,"question":"P"}"#);
+        assert_eq!(json(&[("answer_text", "txt")]).unwrap(), text, "another file may have it");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_is_one_error_with_its_fields_and_the_option_to_type() {
+        let out = "or leave the file out with --systems";
+        let faults = [
+            (
+                "a.jsonl",
+                "{\"id\": 1, \"text\": \"So.\", \"score\": 2}\n{\"id\": 2, \"text\": \"No.\", \"score\": 2}",
+                format!(
+                    "a.jsonl: no field for answer_text: the file has id, score, text; looked for answer_text, answer, \
+                     response, output, completion; name it with --fields answer_text=text, {out}"
+                ),
+            ),
+            (
+                "a.csv",
+                "system,answer\nx,So.\ny,No.\n",
+                format!(
+                    "a.csv: no field for case_id or question: the file has answer, system; looked for case_id, id, \
+                     question_id, input, query, question, prompt; name it with --fields case_id=FIELD or --fields \
+                     question=FIELD, {out}"
+                ),
+            ),
+            (
+                "a.json",
+                "[{\"input\": \"P\", \"answer\": \"G\", \"generated\": \"A\"}]",
+                format!(
+                    "a.json: no field for answer_text: the file has answer, generated, input; looked for output; name \
+                     it with --fields answer_text=generated, {out}"
+                ),
+            ),
+            (
+                "a.jsonl",
+                "{\"id\": 1, \"answer\": \"G\", \"response\": \"A\"}",
+                "a.jsonl: answer and response could each be the answer_text; name one: --fields answer_text=answer"
+                    .to_owned(),
+            ),
+            (
+                "a.json",
+                "[\"So.\", \"No.\"]",
+                format!(
+                    "a.json: no field for answer_text: the file has none; looked for answer_text, answer, response, \
+                     output, completion; name it with --fields answer_text=FIELD, {out}"
+                ),
+            ),
+            (
+                "a.csv",
+                "id,answer\n1,So, no.\n",
+                "a.csv:2: expected 2 cells as in the header, found 3; put quotes around a cell that holds a comma, and \
+                 close every quote"
+                    .to_owned(),
+            ),
+            (
+                "a.csv",
+                "id,answer\n1,\"So.\n2,No.\n",
+                "a.csv:2: a quote that is never closed; close it with \", and write \"\" for a quote in a cell".to_owned(),
+            ),
+        ];
+        for (name, text, message) in faults {
+            assert_eq!(read(name, text).unwrap_err().to_string(), message);
+        }
+        // The fields that other faults mean.
+        let error = read("a.csv", "id,answer\n1,A\n1,B\n").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "a.csv:3 (case 1): duplicate case_id, first on line 2; keep one of the two lines; answer_text is the field \
+             answer; case_id is the field id"
+        );
+    }
+}

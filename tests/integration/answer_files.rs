@@ -124,3 +124,143 @@ fn a_wrong_place_of_references_is_told() {
         "a.jsonl:1 (case c1): references_from: expected a whole number from 0 to 3 (characters of answer_text), found 4",
     ]);
 }
+
+/// The question of a case.
+fn question(id: &str) -> String {
+    format!("What is known about {id}?")
+}
+
+/// System, case and score of a run.
+fn scores_of(work: &Workspace, run: &str) -> Vec<(String, Value)> {
+    let lines = work.lines(&format!("{run}/scores.jsonl"));
+    let score = |line: &Value| (line["system"].as_str().unwrap().to_owned(), line["components"].clone());
+    lines.iter().map(score).collect()
+}
+
+#[test]
+fn a_file_scores_the_same_in_every_format_and_under_any_field_names() {
+    let work = Workspace::new(&["plain"], 2);
+    let texts: Vec<String> =
+        work.lines("answers/plain.jsonl").iter().map(|a| a["answer_text"].as_str().unwrap().to_owned()).collect();
+    let (one, two) = (&texts[0], &texts[1]);
+    work.write("csv.csv", &format!("\u{feff}id,answer\r\nc1,\"{one}\"\r\nc2,\"{two}\"\r\n"));
+    let asked = json!([{"question": question("c1"), "response": one}, {"question": question("c2"), "response": two}]);
+    work.write("asked.json", &format!("\u{feff}{asked}"));
+    work.write("own.jsonl", &format!("{}\n{}\n", json!({"q": "c1", "text": one}), json!({"q": "c2", "text": two})));
+    let files = ["score", "answers", "csv.csv", "asked.json", "own.jsonl", "--tests", "tests.json", "--out", "out"];
+    work.run(&files).exits_with(3).says(&["own.jsonl: no field for answer_text: the file has q, text;"]);
+    let done = work.run(&[&files[..], &["--fields", "answer_text=text,case_id=q"]].concat()).exits_with(3);
+    assert!(done.stderr.contains("csv.csv: no field for answer_text: the file has answer, id;"), "{}", done.stderr);
+    for (file, fields) in [("csv.csv", ""), ("asked.json", ""), ("own.jsonl", "answer_text=text,case_id=q")] {
+        let out = format!("out-{file}");
+        let given: &[&str] = if fields.is_empty() { &[] } else { &["--fields", fields] };
+        let done = work.run(&[&["score", "answers", file, "--tests", "tests.json", "--out", &out], given].concat());
+        let done = done.exits_with(0);
+        assert_eq!(done.stderr.matches("guessed --fields").count(), usize::from(fields.is_empty()), "{}", done.stderr);
+        let scores = scores_of(&work, &out);
+        assert_eq!(scores.len(), 4);
+        let (plain, other): (Vec<_>, Vec<_>) = scores.into_iter().partition(|(system, _)| system == "plain");
+        let components = |scores: Vec<(String, Value)>| scores.into_iter().map(|(_, components)| components);
+        assert!(components(plain).eq(components(other)), "{file}");
+        let settings = &work.json(&format!("{out}/manifest.json"))["settings"];
+        assert_eq!(settings.get("score.fields").is_some(), !fields.is_empty());
+    }
+}
+
+#[test]
+fn quoted_cells_keep_their_line_breaks_commas_and_quotes() {
+    let work = Workspace::with_cases(&[plain_case("7")]);
+    work.write("a.csv", "question_id,completion\n7,\"One, \"\"two\"\"\n\nthree\"\n");
+    work.run(&["score", "a.csv", "--tests", "tests.json", "--out", "out"]).exits_with(0);
+    let inputs = work.lines("out/inputs.jsonl");
+    let answer = inputs.iter().find(|line| line["type"] == "answer").unwrap();
+    assert_eq!((&answer["answer_text"], &answer["line"]), (&json!("One, \"two\"\n\nthree"), &json!(2)));
+}
+
+#[test]
+fn a_question_that_no_case_asks_or_that_is_answered_twice_is_an_error_with_its_line() {
+    let work = Workspace::with_cases(&[plain_case("c1")]);
+    let line = |question: &str| json!({"question": question, "answer": "So."}).to_string() + "\n";
+    let score = |lines: String| {
+        work.write("a.jsonl", &lines);
+        work.run(&["score", "a.jsonl", "--tests", "tests.json", "--out", "out"]).exits_with(3)
+    };
+    score(line(&question("c1")) + &line("Why?"))
+        .says(&["a.jsonl:2 (case 2): no test case asks \"Why?\"; answers without an id"]);
+    let twice = "a.jsonl:2 (case 2): the question \"What is known about c1?\" is answered twice, first on line 1";
+    score(line(&question("c1")) + &line(&question("c1"))).says(&[twice]);
+}
+
+#[test]
+fn a_file_that_is_not_among_the_systems_is_skipped_with_a_note() {
+    let work = Workspace::new(&["alpha"], 1);
+    work.write("answers/means.jsonl", "{\"system\": \"alpha\", \"mean\": 0.5}\n");
+    work.write("answers/README.md", "Answers.");
+    let score = ["score", "answers", "--tests", "tests.json", "--out", "out"];
+    work.run(&score).exits_with(3).says(&["means.jsonl: no field for answer_text: the file has mean, system;"]);
+    let chosen = [&score[..], &["--systems", "alpha"]].concat();
+    work.run(&chosen).exits_with(0).says(&["note: skipped, not among --systems: answers/means.jsonl: no field for"]);
+}
+
+#[test]
+fn reasoning_is_no_part_of_an_answer_unless_it_is_kept() {
+    let work = Workspace::new(&["alpha"], 3);
+    let score = |out: &str, more: &[&str]| {
+        work.run(&[&["score", "answers", "--tests", "tests.json", "--out", out], more].concat()).exits_with(0)
+    };
+    let texts = |out: &str| {
+        let inputs = work.lines(&format!("{out}/inputs.jsonl"));
+        let answers = inputs.iter().filter(|line| line["type"] == "answer");
+        answers.map(|line| line["answer_text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    score("plain", &[]);
+    let plain = texts("plain");
+    let thought = [
+        format!("<think>The causes of c1?</think>\n{}", plain[0]),
+        format!("The effects of c2?\n</think>\n\n{}", plain[1]),
+        "<think>The dust of c3".to_owned(),
+    ];
+    // Under another name, in a file so large that its texts stay there.
+    let line =
+        |(id, text): (usize, &String)| json!({"id": format!("c{}", id + 1), "response": text}).to_string() + "\n";
+    let lines: String = thought.iter().enumerate().map(line).collect();
+    work.write("answers/alpha.jsonl", &(lines + &"\n".repeat(300_000)));
+    score("removed", &[]).says(&[
+        "note: <think> blocks are removed from 3 of 3 answers; --keep-thinking keeps them",
+        "warning: answers/alpha.jsonl:3 (case c3): the answer is empty but for its <think> block",
+    ]);
+    assert_eq!(texts("removed"), [plain[0].as_str(), &plain[1], ""]);
+    assert_eq!(scores_of(&work, "removed")[..2], scores_of(&work, "plain")[..2]);
+    work.run(&["rescore", "removed", "--out", "again"]).exits_with(0);
+    assert_eq!(work.lines("again/scores.jsonl"), work.lines("removed/scores.jsonl"));
+    score("kept", &["--keep-thinking"]);
+    assert_eq!(texts("kept"), thought);
+    let done = score("compat", &["--compat"]);
+    assert!(texts("compat") == thought && !done.stderr.contains("<think> blocks"), "{}", done.stderr);
+    let thinking = ["plain", "removed", "kept"]
+        .map(|run| work.json(&format!("{run}/manifest.json"))["settings"]["score.thinking"].clone());
+    assert_eq!(thinking, [Value::Null, "removed".into(), "kept".into()]);
+    work.run(&["compare", "removed", "kept"])
+        .exits_with(3)
+        .says(&["score.thinking differs: removed (removed), kept (kept)"]);
+    work.run(&["rescore", "removed", "--compat"]).exits_with(3).says(&["without their <think> blocks"]);
+}
+
+#[test]
+fn reasoning_in_predictions_is_removed_as_convert_removes_it() {
+    let work = Workspace::with_cases(&[plain_case("c1")]);
+    let output = "<think>Is it [1]?</think>Rain [0].";
+    let ctxs = json!([{"title": "T", "text": "X"}, {"title": "U", "text": "Y"}]);
+    work.write("p.jsonl", &json!({"input": question("c1"), "output": output, "ctxs": ctxs}).to_string());
+    let convert = ["convert", "p.jsonl", "--tests", "tests.json", "--out", "a.jsonl"];
+    work.run(&convert).exits_with(0).says(&["<think> blocks are removed from 1 of 1 outputs"]);
+    // The reasoning's citation is not in the list.
+    assert_eq!(work.lines("a.jsonl")[0]["answer_text"], "Rain [0].\nReferences:\n[0] T X\n\n");
+    let (direct, converted) = (
+        items_of(&work.path("p.jsonl"), &work.path("tests.json"), false, false),
+        items_of(&work.path("a.jsonl"), &work.path("tests.json"), false, false),
+    );
+    assert_eq!(judged(&direct), judged(&converted));
+    work.run(&[&convert[..], &["--compat"]].concat()).exits_with(0);
+    assert!(work.lines("a.jsonl")[0]["answer_text"].as_str().unwrap().starts_with(output));
+}

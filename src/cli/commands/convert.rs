@@ -24,7 +24,8 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
         let system = predictions.into_answers(args.compat)?;
         let converted = convert(&system, &tests, &how)?;
         if system.thinking > 0 && !args.compat {
-            let what = format!("<think> blocks are removed from {} outputs", system.thinking);
+            let (count, all) = (system.thinking, system.answers.len());
+            let what = format!("<think> blocks are removed from {count} of {all} outputs");
             warnings.push(InputFault::new(&system.path, what));
         }
         warnings.extend(system.warnings);
