@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::domain::{CaseId, Fingerprint, Gold, Mode};
 use crate::error::{InputFault, Result};
 
-use super::names::{list, quoted};
+use super::names::{list, start_of};
 use super::{Predictions, SystemAnswers, TestCases};
 
 /// Maximum number of questions and predictions to list; the rest are counted.
@@ -73,7 +73,7 @@ impl AskedQuestions {
             let question = case.initial_prompt.trim();
             let place = *places.entry(question).or_insert(items.len());
             if place == items.len() {
-                let name = format!("{} {}", case.case_id, quoted(question));
+                let name = format!("{} \u{201c}{}\u{201d}", case.case_id, start_of(question));
                 items.push(Asked { question: question.to_owned(), cases: Vec::new(), name, gold: Gold::default() });
             }
             let cases = &mut items[place].cases;
@@ -189,7 +189,7 @@ fn names_of(items: &[(usize, &str)]) -> Vec<String> {
     let is_a_line_each = items.windows(2).all(|two| two[0].0 < two[1].0);
     let name = |(index, (line, question)): (usize, &(usize, &str))| {
         let (what, number) = if is_a_line_each { ("line", *line) } else { ("item", index + 1) };
-        format!("{what} {number} {}", quoted(question))
+        format!("{what} {number} \u{201c}{}\u{201d}", start_of(question))
     };
     items.iter().enumerate().map(name).collect()
 }

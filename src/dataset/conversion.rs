@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Answer, CaseId, IndexBase, Mode, Prediction, Source};
 use crate::error::{Error, InputFault, Result};
 
-use super::names::quoted;
+use super::names::start_of;
 use super::{SystemAnswers, TestCases};
 
 /// Options of a conversion.
@@ -54,7 +54,7 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
             |what: String| InputFault::new(&system.path, what).at_line(answer.line).of_case(answer.case_id.as_str());
         let question = answer.question();
         let Some(ids) = cases.get(question) else {
-            converted.unasked.push(fault(format!("no test case asks {}", quoted(question))));
+            converted.unasked.push(fault(format!("no test case asks \"{}\"", start_of(question).escape_debug())));
             continue;
         };
         match how.append(answer) {
@@ -64,7 +64,8 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
             }
         }
         if let Some(first) = first_lines.insert(question, answer.line) {
-            let what = format!("the question {} is answered twice, first on line {first}", quoted(question));
+            let shown = start_of(question);
+            let what = format!("the question \"{}\" is answered twice, first on line {first}", shown.escape_debug());
             match how.mode {
                 Mode::Default => faults.push(fault(what).hint("keep one of the two")),
                 Mode::Compat => converted.repeated.push(fault(what).hint("this one counts")),

@@ -28,11 +28,10 @@ pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>, shown: usize) -
     text
 }
 
-/// The beginning of a question, in quotes.
-pub(super) fn quoted(question: &str) -> String {
+/// The beginning of a question.
+pub(super) fn start_of(question: &str) -> String {
     let start: String = question.chars().take(QUESTION_SHOWN).collect();
-    let more = if start.len() < question.len() { "\u{2026}" } else { "" };
-    format!("\"{}{more}\"", start.escape_debug())
+    if start.len() < question.len() { start + "\u{2026}" } else { start }
 }
 
 #[cfg(test)]

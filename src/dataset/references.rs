@@ -9,7 +9,7 @@ use crate::domain::{Fingerprint, Gold, Prediction};
 use crate::error::{Error, InputFault, Result};
 
 use super::SystemAnswers;
-use super::names::{list, quoted};
+use super::names::{list, start_of};
 use super::predictions::{nan_warning, no_question, read_predictions};
 use super::reader::{elements, read_text, without_bare_nan};
 
@@ -61,7 +61,8 @@ fn golds_by_question(items: Vec<Prediction>, path: &Path) -> Result<HashMap<Stri
         };
         let gold_texts = std::mem::take(&mut gold.gold_texts);
         if *gold != (Gold { gold_texts: Vec::new(), ..item.gold.clone() }) {
-            let what = format!("different gold answers for the question {} of line {first}", quoted(question));
+            let shown = start_of(question);
+            let what = format!("different gold answers for the question \"{}\" of line {first}", shown.escape_debug());
             let fault = InputFault::new(path, what).at_line(item.line).of_case(item.id);
             faults.push(fault.hint("keep one of the two lines, or make them equal"));
         }

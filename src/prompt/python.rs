@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(literal(r#""\n\t\\\'\"\d\ ""#).unwrap(), "\n\t\\'\"\\d\\ ");
         assert_eq!(literal(r"r'\n\''").unwrap(), r"\n\'");
         assert_eq!(literal("'a\\\nb'").unwrap(), "ab");
-        assert!(literal(r"'\x41'").unwrap_err().to_string().starts_with("s.py:1: it has an escape"));
+        assert!(literal(r"'\x41'").unwrap_err().to_string().starts_with("s.py:1: it has an unsupported escape"));
     }
 
     #[test]

@@ -129,16 +129,16 @@ fn a_question_without_a_prediction_is_named_and_nothing_is_scored_unless_that_is
     );
     let arguments = ["bench", "scifact", "p", "--data", "data/single_paper_tasks", "--out", "out"];
     work.run(&arguments).exits_with(3).says(&[
-        "p/s.jsonl: 1 of 2 questions of data/single_paper_tasks/scifact_test.jsonl have no prediction: line 1 \"claim 1\"; \
+        "p/s.jsonl: 1 of 2 questions of data/single_paper_tasks/scifact_test.jsonl have no prediction: line 1 “claim 1”; \
          answer them, or score what is there with --allow-missing",
     ]);
     assert!(!work.path("out").exists(), "nothing is written before everything is there");
     let allowed = [&arguments[..], &["--allow-missing"]].concat();
     let done = work.run(&allowed).exits_with(0).says(&[
         "1 predictions repeat a question more often than",
-        "line 2 \"claim 2\"; the first counts",
+        "line 2 “claim 2”; the first counts",
         "1 predictions for questions that",
-        "line 3 \"x\"; they are not scored",
+        "line 3 “x”; they are not scored",
     ]);
     // Of the two predictions to claim 2 the first counts, and the one to nothing does not.
     assert_eq!(

@@ -37,8 +37,8 @@ fn missing_questions_are_counted_and_the_first_five_named_by_line() {
     let covered = data(&all).cover(outputs(&["q2", "q9"])).unwrap();
     assert_eq!(
         covered.missing.unwrap().to_string(),
-        "s.jsonl: 7 of 9 questions of d.jsonl have no prediction: line 1 \"q1\", line 3 \"q3\", line 4 \"q4\", line 5 \"q5\", \
-         line 6 \"q6\" and 2 more"
+        "s.jsonl: 7 of 9 questions of d.jsonl have no prediction: line 1 “q1”, line 3 “q3”, line 4 “q4”, line 5 “q5”, \
+         line 6 “q6” and 2 more"
     );
 }
 
@@ -50,7 +50,7 @@ fn questions_on_one_line_are_named_by_their_place() {
         Mode::Default,
     );
     let covered = asked.cover(outputs(&["q"])).unwrap();
-    assert!(covered.missing.unwrap().what.ends_with("have no prediction: item 1 \"p\", item 3 \"r\""));
+    assert!(covered.missing.unwrap().what.ends_with("have no prediction: item 1 “p”, item 3 “r”"));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_question_that_the_data_ask_twice_needs_two_predictions_and_the_second_gets_
     let covered = asked.cover(outputs(&["p", "q", "p"])).unwrap();
     assert_eq!(kept(&covered), [("o0", Some("1")), ("o1", Some("2")), ("o2", Some("3"))]);
     let once = asked.cover(outputs(&["p", "q"])).unwrap();
-    assert!(once.missing.unwrap().what.ends_with("1 of 3 questions of d.jsonl have no prediction: line 3 \"p\""));
+    assert!(once.missing.unwrap().what.ends_with("1 of 3 questions of d.jsonl have no prediction: line 3 “p”"));
 }
 
 #[test]
@@ -72,9 +72,9 @@ fn what_is_answered_again_or_not_asked_is_reported_and_left_out_but_in_compat() 
     assert_eq!(
         messages,
         [
-            "s.jsonl: 1 predictions repeat a question more often than d.jsonl does: line 2 \"p\"; the first counts, these \
+            "s.jsonl: 1 predictions repeat a question more often than d.jsonl does: line 2 “p”; the first counts, these \
              are not scored",
-            "s.jsonl: 1 predictions for questions that are not in d.jsonl: line 3 \"x\"; they are not scored",
+            "s.jsonl: 1 predictions for questions that are not in d.jsonl: line 3 “x”; they are not scored",
         ]
     );
     asked.mode = Mode::Compat;
@@ -110,7 +110,7 @@ fn of_two_annotations_of_a_question_the_first_needs_the_answer_and_in_compat_any
     assert_eq!(cases(Mode::Default).count(), 2);
     assert_eq!(cases(Mode::Default).cover(answers(["a", "c"])).unwrap().missing, None);
     let missing = cases(Mode::Default).cover(answers(["b", "c"])).unwrap().missing.unwrap();
-    assert!(missing.what.ends_with(": a \"p\""), "{missing}");
+    assert!(missing.what.ends_with(": a “p”"), "{missing}");
     assert_eq!(cases(Mode::Compat).cover(answers(["b", "c"])).unwrap().missing, None);
     // Predictions name the question; both annotations are one.
     assert_eq!(cases(Mode::Default).cover(outputs(&["q", "p"])).unwrap().answered, 2);
