@@ -67,7 +67,9 @@ impl Table {
             out.push_str(&format!("{} \\\\\n", numbers.join(" & ")));
             let below: Vec<String> = cells().map(|(cell, column)| latex_interval(cell, column)).collect();
             if layout.stacked && below.iter().any(|interval| !interval.is_empty()) {
-                let small = below.iter().map(|interval| format!("{{\\scriptsize {interval}}}"));
+                let small =
+                    |text: &String| if text.is_empty() { String::new() } else { format!("{{\\scriptsize {text}}}") };
+                let small = below.iter().map(small);
                 out.push_str(&format!("{} \\\\[3pt]\n", small.collect::<Vec<_>>().join(" & ")));
             }
         }

@@ -14,6 +14,7 @@ mod json;
 mod latex;
 mod layout;
 mod markup;
+mod metrics_table;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod results_file;
@@ -33,6 +34,7 @@ pub use comparison::ComparisonReport;
 pub use inspect::write_inspect_logs;
 pub use json::{render_json, terminal_safe_json};
 pub use layout::wrapped;
+pub use metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
 pub use results_file::{check_writable, write_results};
 pub use rows::{ComponentRow, component_rows, write_items_csv};
 pub use run_list::run_list;

@@ -245,15 +245,14 @@ impl Table {
         self.rows.iter_mut().for_each(|row| row.resize(self.columns.len(), Cell::Missing));
     }
 
-    /// Whether the cell shows the highest value of a column in which that is the best.
+    /// Whether the cell shows the highest value of a column in which that is the best; none does if all are equal.
     pub(super) fn is_best(&self, row: usize, at: usize) -> bool {
         let value =
             |cells: &Vec<Cell>| if let Some(Cell::Value { value, .. }) = cells.get(at) { Some(*value) } else { None };
-        let (column, values) = (&self.columns[at], || self.rows.iter().filter_map(value));
-        let (highest, own) = (values().reduce(f64::max), value(&self.rows[row]));
-        let is_highest =
-            highest.zip(own).is_some_and(|(highest, own)| column.format.show(highest) == column.format.show(own));
-        column.highest_is_best && values().count() > 1 && is_highest
+        let shown = |value: f64| self.columns[at].format.show(value);
+        let Some(own) = value(&self.rows[row]).filter(|_| self.columns[at].highest_is_best) else { return false };
+        let mut others = self.rows.iter().filter_map(value).filter(|other| shown(*other) != shown(own)).peekable();
+        others.peek().is_some() && others.all(|other| other < own)
     }
 
     /// Its notes for people, most important first: at most five warnings, or all notes.

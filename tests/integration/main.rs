@@ -48,5 +48,6 @@ mod score_run;
 mod scorecard;
 mod stats_golden;
 mod support;
+mod table;
 mod text_commands;
 mod text_golden;

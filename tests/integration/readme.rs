@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 40] = [
+const COMMANDS: [&str; 41] = [
     "",
     "score",
     "bench",
@@ -18,6 +18,7 @@ const COMMANDS: [&str; 40] = [
     "batch status",
     "batch fetch",
     "check",
+    "table",
     "compare",
     "rescore",
     "report",

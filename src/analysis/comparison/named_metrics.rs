@@ -79,3 +79,36 @@ fn f1(shared: &SharedCases<'_>, system: usize, parts: [&MetricTable; 2]) -> Opti
     let [interval] = bca_sums_intervals(&rows, statistic, shared.bca());
     Some((statistic(&all)[0], interval))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::comparison::compare_tests::{quick, table};
+
+    /// Observations of an entailment metric: two cases of `a` and of `b`.
+    fn citations(name: &str, a: [f64; 2], b: [f64; 2]) -> Observations {
+        let mut all = table(&[("a", &a), ("b", &b)]);
+        all.metrics[0].metric = MetricId::new("entailment", name.to_owned(), Unit::Share);
+        all
+    }
+
+    #[test]
+    fn citation_f1_is_that_of_the_means_and_has_no_pairs() {
+        let mut all = citations(CITATION_PRECISION, [1.0, 0.5], [0.5, 0.5]);
+        all.metrics.extend(citations(CITATION_RECALL, [0.5, 0.5], [1.0, 1.0]).metrics);
+        all.metrics.extend(citations(CITATION_F1_MACRO, [2.0 / 3.0, 0.5], [2.0 / 3.0, 2.0 / 3.0]).metrics);
+        let names = ["citation_f1", "entailment.citation_f1", "citation_recall"].map(str::to_owned);
+        let found = compare_named(&all, &names, &quick()).unwrap();
+        assert_eq!(
+            found.iter().map(|own| own.metric.name.as_str()).collect::<Vec<_>>(),
+            ["citation_f1", "citation_recall"]
+        );
+        let means: Vec<(&str, f64)> =
+            found[0].systems.iter().map(|own| (own.label.as_str(), own.mean.unwrap())).collect();
+        // a: P = 0.75, R = 0.5, F1 = 0.75 / 1.25 = 0.6. b: P = 0.5, R = 1, F1 = 1 / 1.5 = 2/3.
+        assert_eq!((means[0].0, means[1].0), ("b", "a"));
+        assert!((means[0].1 - 2.0 / 3.0).abs() < 1e-12 && (means[1].1 - 0.6).abs() < 1e-12, "{means:?}");
+        assert!(found[0].pairs.is_empty() && found[0].systems.iter().all(|own| own.letters.is_empty()));
+        assert!(compare_named(&all, &["citation_f2".to_owned()], &quick()).is_err());
+    }
+}

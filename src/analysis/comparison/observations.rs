@@ -35,7 +35,8 @@ impl MetricId {
         unit_range(self.unit)
     }
 
-    fn is_called(&self, name: &str) -> bool {
+    /// Whether it is called `name` or `scorer.name`.
+    pub fn is_called(&self, name: &str) -> bool {
         let own = name.strip_prefix(self.scorer.as_str()).and_then(|rest| rest.strip_prefix('.'));
         self.name == name || own == Some(&self.name)
     }

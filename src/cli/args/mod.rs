@@ -8,6 +8,7 @@ mod facts;
 mod help;
 mod report;
 mod score;
+mod table;
 mod texts;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use report::ReportArgs;
 pub use score::{BenchArgs, DisplayOptions, PlanArgs, ScoreArgs};
+pub use table::{TableArgs, TableFormat};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
@@ -144,6 +146,9 @@ pub enum Command {
     /// Write an HTML page of runs, down to each reply
     #[command(after_long_help = report::EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's feedback and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
     Report(ReportArgs),
+    /// Make the table of a paper: systems by metrics
+    #[command(after_long_help = table::EXAMPLES, long_about = "Make the table of a paper from recorded runs: systems by metrics, as LaTeX, Markdown, CSV or for a terminal. Runs of the same systems by different scorers become one table, and runs of other systems add rows. The numbers are those of compare.")]
+    Table(Box<TableArgs>),
     /// Compare systems: means, paired tests, intervals
     #[command(after_long_help = compare::EXAMPLES)]
     Compare(Box<CompareArgs>),

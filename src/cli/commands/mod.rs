@@ -18,6 +18,7 @@ mod rescore;
 mod runs;
 mod score;
 mod shell_completions;
+mod table;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -120,6 +121,7 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Runs(args) => runs::run(&args, &context),
         Command::Report(args) => report::run(&args),
+        Command::Table(args) => table::run(&args, &context),
         Command::Compare(args) => compare::run(&args, &context),
         Command::Config(args) => config::run(&context.settings(&args)?, &context),
         Command::Prompts(command) => prompts::run(&command),

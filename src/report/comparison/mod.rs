@@ -10,5 +10,5 @@ mod verdict;
 
 pub(super) use notes::{metric_notes, run_warnings};
 pub use render::ComparisonReport;
-pub(super) use tables::{metric_name, overview, pairs_table, systems_table};
+pub(super) use tables::{metric_name, overview, pairs_table, percent, systems_table};
 pub(super) use verdict::verdicts;

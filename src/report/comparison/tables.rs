@@ -144,7 +144,7 @@ fn unit_name(unit: Unit) -> &'static str {
 }
 
 /// `95%`, `97.5%`.
-pub(super) fn percent(level: f64) -> String {
+pub(in crate::report) fn percent(level: f64) -> String {
     format!("{}%", (1000.0 * level).round() / 10.0)
 }
 

@@ -1,7 +1,6 @@
 //! The released answers of four systems, and the forms that go elsewhere.
 
 use std::collections::HashMap;
-use std::process::Command;
 
 use super::*;
 use crate::rubric_golden::shared;
@@ -82,16 +81,7 @@ fn the_latex_form_compiles_as_it_is() {
     // Means of both metrics, then systems and pairs of each.
     assert_eq!(tables.matches("\\begin{tabular}").count(), 5);
     assert_eq!(tables.matches("\\begin{").count(), tables.matches("\\end{").count());
-    let document = format!(
-        "\\documentclass{{article}}\n\\usepackage{{booktabs}}\n\\begin{{document}}\n{tables}\\end{{document}}\n"
-    );
-    work.write("paper.tex", &document);
-    let arguments = ["-halt-on-error", "-interaction=nonstopmode", "paper.tex"];
-    let output = Command::new("pdflatex").args(arguments).current_dir(work.path(".")).output();
-    match output {
-        Ok(output) => assert!(output.status.success(), "{}\n{tables}", String::from_utf8_lossy(&output.stdout)),
-        Err(error) => eprintln!("skipped: no pdflatex ({error}); escaping was checked"),
-    }
+    work.latex_log("", &tables);
 }
 
 #[test]
@@ -104,16 +94,7 @@ fn all_metrics_of_four_systems_fit_the_page() {
     assert_eq!(tables.matches("\\begin{tabular}{lrrrrrr}").count(), 1, "{tables}");
     assert_eq!(tables.matches("\\begin{tabular}").count(), 13, "{tables}");
     assert!(tables.contains("\\label{tab:comparison}") && tables.contains("\\label{tab:comparison-2}"));
-    let document = format!(
-        "\\documentclass{{article}}\n\\usepackage{{booktabs}}\n\\begin{{document}}\n{tables}\\end{{document}}\n"
-    );
-    work.write("paper.tex", &document);
-    let arguments = ["-halt-on-error", "-interaction=nonstopmode", "paper.tex"];
-    if let Err(error) = Command::new("pdflatex").args(arguments).current_dir(work.path(".")).output() {
-        eprintln!("skipped: no pdflatex ({error})");
-        return;
-    }
-    let log = work.read("paper.log");
+    let Some(log) = work.latex_log("", &tables) else { return };
     let points = |line: &str| line.strip_prefix("Overfull \\hbox (")?.split_once("pt ")?.0.parse::<f64>().ok();
     let widest = log.lines().filter_map(points).fold(0.0, f64::max);
     assert!(widest <= 20.0, "{widest} pt beyond the text\n{tables}");

@@ -101,6 +101,23 @@ impl Workspace {
         self.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
+    /// The log of a document of class `article` with these options and tables, which must compile; `None` without
+    /// pdflatex.
+    pub(crate) fn latex_log(&self, options: &str, tables: &str) -> Option<String> {
+        let (class, body) =
+            (format!("\\documentclass[{options}]{{article}}"), format!("\\begin{{document}}\n{tables}"));
+        self.write("paper.tex", &format!("{class}\n\\usepackage{{booktabs}}\n{body}\\end{{document}}\n"));
+        let arguments = ["-halt-on-error", "-interaction=nonstopmode", "paper.tex"];
+        match std::process::Command::new("pdflatex").args(arguments).current_dir(self.path(".")).output() {
+            Ok(done) => assert!(done.status.success(), "{}\n{tables}", String::from_utf8_lossy(&done.stdout)),
+            Err(error) => {
+                eprintln!("skipped: no pdflatex ({error})");
+                return None;
+            }
+        }
+        Some(String::from_utf8_lossy(&std::fs::read(self.path("paper.log")).unwrap()).into_owned())
+    }
+
     /// Rewrites the scores of the run `out`, and takes the stamps out of its manifest, which would refuse them.
     #[track_caller]
     pub(crate) fn edit_scores(&self, edit: impl FnOnce(&str) -> String) {

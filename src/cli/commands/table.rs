@@ -1,0 +1,45 @@
+//! `scholareval table`: systems by metrics, for a paper.
+
+use super::Context;
+use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, compare_named};
+use crate::cli::ExitCode;
+use crate::cli::args::{TableArgs, TableFormat};
+use crate::cli::terminal::{self, write_stdout};
+use crate::error::{InputFault, Result};
+use crate::evaluation::RunSet;
+use crate::report::{ComparisonReport, metrics_table};
+
+/// Seed of the intervals, as in `compare`.
+const SEED: u64 = 42;
+
+/// Runs the command.
+///
+/// # Errors
+/// When a run cannot be read, a name is unknown, or a system has two values of a metric.
+pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let mut runs = RunSet::open(&super::runs_of(&args.runs, args.quiet)?, true)?;
+    let observations = runs.observe()?;
+    if observations.metrics.is_empty() {
+        let fault = InputFault::new(&args.runs[0], "no scores to show").hint("score some answers first");
+        return Err(fault.into());
+    }
+    let options = ComparisonOptions::seeded(SEED);
+    let metrics = compare_named(&observations, &args.options.metric_names(), &options)?;
+    runs.check_metrics(&metrics, &observations.systems, args.options.anyway)?;
+    let without_metrics = Observations { metrics: Vec::new(), ..observations };
+    let comparison = Comparison { metrics, ..runs.compare(&without_metrics, &options) };
+    let table = metrics_table(&comparison, &args.options, args.format == TableFormat::Csv)?;
+    let text = match args.format {
+        TableFormat::Terminal => table.terminal(&context.style()),
+        TableFormat::Latex => table.latex("tab:results"),
+        TableFormat::Markdown => table.markdown(),
+        TableFormat::Csv => table.csv(context.global.csv_text())?,
+    };
+    // The table for a terminal has its warnings below.
+    if !args.quiet && args.format != TableFormat::Terminal {
+        let report = ComparisonReport { comparison: &comparison, all_notes: false };
+        report.run_warnings().iter().for_each(|warning| terminal::note(&format!("warning: {}", warning.text)));
+    }
+    write_stdout(text.as_bytes())?;
+    Ok(ExitCode::Ok)
+}

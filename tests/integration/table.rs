@@ -1,0 +1,135 @@
+//! `table` from end to end: the table of a paper, of one run and of several.
+
+use serde_json::Value;
+
+use crate::support::fake_server::{Behaviour, FakeServer};
+use crate::support::judging::{answer_of, constant_reply, kind_of};
+use crate::support::workspace::Workspace;
+
+const ANSWERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/answers");
+const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/test_cases.json");
+const PREDICTIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/predictions");
+const GOLDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/golds.jsonl");
+
+/// The runs `lex` and `pred` of the sample data.
+fn sample_runs() -> Workspace {
+    let work = Workspace::with_cases(&[]);
+    work.run(&["score", ANSWERS, "--tests", CASES, "--judge", "lexical", "--out", "lex"]).exits_with(0);
+    work.run(&["score", PREDICTIONS, "--references", GOLDS, "--out", "pred"]).exits_with(0);
+    work
+}
+
+/// The run `out` of these systems.
+fn judged(systems: &[&str], cases: usize) -> (Workspace, FakeServer) {
+    let work = Workspace::new(systems, cases);
+    let server = FakeServer::start(Behaviour::good().saying(|request| match kind_of(request) {
+        "property" if answer_of(request).contains("alpha") => r#"{"score": 10}"#.to_owned(),
+        kind => constant_reply(kind),
+    }));
+    work.score(&server, &[]).exits_with(0);
+    (work, server)
+}
+
+#[test]
+fn the_sample_data_in_every_format() {
+    let work = sample_runs();
+    let table = |more: &[&str]| {
+        let metrics = ["table", "lex", "pred", "--metrics", "lexical_score,lexical_ann_score,rouge_l"];
+        work.run(&[&metrics, more].concat()).exits_with(0).stdout
+    };
+    let for_people = |format: &str| {
+        let names = "careful=Careful & co,rouge_l=ROUGE-L,lexical_score=Score";
+        let group = "Rubric=lexical_score,lexical_ann_score";
+        table(&["--names", names, "--group", group, "--letters", "--format", format])
+    };
+    insta::assert_snapshot!("sample_table_terminal", for_people("terminal"));
+    insta::assert_snapshot!("sample_table_latex", for_people("latex"));
+    insta::assert_snapshot!("sample_table_markdown", for_people("markdown"));
+    insta::assert_snapshot!("sample_table_csv", table(&["--format", "csv"]));
+}
+
+#[test]
+fn values_intervals_and_letters_are_those_of_compare() {
+    let (work, _server) = judged(&["alpha", "beta"], 10);
+    let json = work.run(&["compare", "out", "--metric", "score,ann_score", "--format", "json"]).exits_with(0).stdout;
+    let compared: Value = serde_json::from_str(&json).unwrap();
+    let csv = work.run(&["table", "out", "--metrics", "score,ann_score", "--letters", "--format", "csv"]);
+    let csv = csv.exits_with(0).stdout;
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    for metric in compared["metrics"].as_array().unwrap() {
+        let name = metric["metric"]["name"].as_str().unwrap();
+        for system in metric["systems"].as_array().unwrap() {
+            let row = rows.iter().find(|row| row.get(0) == system["label"].as_str()).unwrap();
+            let cell = |suffix: &str| {
+                let key = format!("{name}{suffix}");
+                row[header.iter().position(|own| own == key).unwrap()].to_owned()
+            };
+            let number = |suffix: &str| cell(suffix).parse::<f64>().unwrap();
+            assert_eq!(Some(number("")), system["mean"].as_f64(), "{csv}");
+            assert_eq!(Some(number("_low")), system["interval"]["low"].as_f64(), "{csv}");
+            assert_eq!(Some(number("_high")), system["interval"]["high"].as_f64(), "{csv}");
+            assert_eq!(Some(cell("_flag").as_str()), system["letters"].as_str(), "{csv}");
+            assert_eq!(cell("_n"), "10");
+        }
+    }
+}
+
+#[test]
+fn hostile_names_stay_text_and_the_latex_fits_one_and_two_columns() {
+    let (work, _server) = judged(&["alpha", "[b]&_%$#{x}~^\\{}", "naïve *"], 3);
+    let names = r"alpha=\input{x}|<b>*[l](u)_";
+    let markdown = work.run(&["table", "out", "--names", names, "--format", "markdown"]).exits_with(0).stdout;
+    assert!(markdown.contains(r"| \\input{x}\|&lt;b&gt;\*\[l\](u)\_ | **"), "{markdown}");
+    let many = "score,ann_score,length,expertise,citations";
+    for more in
+        [&["--metrics", "score"][..], &["--metrics", many, "--letters"], &["--metrics", many, "--interval", "pm"]]
+    {
+        let latex = work.run(&[&["table", "out", "--names", names, "--format", "latex"], more].concat());
+        let latex = latex.exits_with(0).stdout;
+        assert!(latex.contains("{[}b{]}\\&\\_\\%\\$\\#\\{x\\}\\textasciitilde{}\\textasciicircum{}"), "{latex}");
+        assert!(latex.contains("\n\\textbackslash{}input\\{x\\}\\textbar{}\\textless{}b"), "{latex}");
+        for class in ["", "twocolumn", "11pt"] {
+            let Some(log) = work.latex_log(class, &latex) else { return };
+            assert!(!log.contains("Overfull"), "{class}: {log}\n{latex}");
+        }
+    }
+}
+
+#[test]
+fn systems_of_several_runs_share_rows_by_their_names_in_print() {
+    let work = sample_runs();
+    let names = "careful=GPT,sourced=GPT,brief=B";
+    let metrics = ["--metrics", "rouge_l", "--group", "Rubric=lexical_score"];
+    let options = ["--names", names, "--order", "given", "--decimals", "2", "--interval", "none"];
+    let shown = work.run(&[&["table", "lex", "pred"], &metrics[..], &options].concat()).exits_with(0).stdout;
+    let rows: Vec<Vec<&str>> = shown.lines().skip(2).take(6).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["system", "rouge", "l", "Rubric:", "lexical", "score"], "{shown}");
+    assert_eq!(rows[2], ["GPT", "27.29", "77.65"], "{shown}");
+    assert_eq!([rows[3][0], rows[4][0]], ["B", "vague"], "{shown}");
+    let refused = |names: &str, what: &str| {
+        work.run(&["table", "lex", "--names", names]).exits_with(3).says(&[what]);
+    };
+    refused("careful=GPT,brief=GPT", "GPT is the name of careful and brief");
+    refused("carefull=GPT", "did you mean careful?");
+    work.run(&["table", "lex", "--order", "scores"]).exits_with(3).says(&["no column or order is called scores"]);
+}
+
+#[test]
+fn two_values_of_a_system_are_an_error_that_names_both_runs_or_columns_of_each() {
+    let (work, server) = judged(&["alpha", "beta"], 3);
+    work.score(&server, &["--out", "again"]).exits_with(0);
+    work.run(&["table", "out", "again"])
+        .exits_with(3)
+        .says(&["alpha has a value of score in several runs, out and again"]);
+    work.score(&server, &["--out", "warm", "--temperature", "0.5"]).exits_with(0);
+    work.run(&["table", "out", "warm"]).exits_with(3).says(&["judge of rubric differs: 0.0 (out), 0.5 (warm)"]);
+    let latex = work.run(&["table", "out", "warm", "--anyway", "--names", "warm=T 0.5", "--format", "latex"]);
+    let latex = latex.exits_with(0).stdout;
+    assert!(
+        latex.contains("\\multicolumn{1}{c}{out} & \\multicolumn{1}{c}{T 0.5} \\\\\n\\cmidrule(lr){2-2}"),
+        "{latex}"
+    );
+    assert!(latex.contains("Not comparable: temperature of the judge"), "{latex}");
+}
