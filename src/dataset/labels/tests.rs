@@ -127,7 +127,7 @@ fn faults_name_file_line_case_and_field() {
         (
             "system,case_id,rater\ng,c,r\n",
             "l.csv",
-            "l.csv:2 (case c): value is missing; found case_id, rater, system; expected scores",
+            "l.csv:2 (case c): value is missing; found system, case_id, rater; expected scores",
         ),
         (
             "system,case_id,rater,value\ng,c,r,NaN\n",
