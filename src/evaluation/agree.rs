@@ -39,7 +39,7 @@ pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -
     if let [] | [_] = &raters[..] {
         let found = raters.first().map_or("none".to_owned(), |rater| rater.name.escape_debug().to_string());
         return Err(Error::Settings(format!(
-            "agreement needs two raters, found only {found}; add labels of people (--labels FILE) or a second run (--runs A B)"
+            "agreement needs two raters, found only {found}; add labels of people (--labels FILE) or a second run"
         )));
     }
     let answers = runs.iter().flat_map(|run| &run.scored);

@@ -192,7 +192,7 @@ fn two_runs_are_two_judges() {
 #[test]
 fn too_few_raters_and_broken_labels_say_what_to_do() {
     let work = scored();
-    work.run(&["agree"]).exits_with(2).says(&["--labels A B (two files of labels suffice), --runs A B"]);
+    work.run(&["agree"]).exits_with(2).says(&["RUN --labels FILE, two runs, or --labels A B"]);
     work.run(&["agree", "--runs", "r1"]).exits_with(3).says(&["agreement needs two raters, found only r1; add labels"]);
     work.write("one.csv", "system,case_id,rater,value\ngood,c-rain,ann,5\n");
     work.run(&["agree", "--labels", "one.csv"]).exits_with(3).says(&["found only ann"]);

@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
+use tempfile::TempDir;
+
+use crate::support::fake_server::{Behaviour, FakeServer};
 
 /// Every command that has a help of its own.
 const COMMANDS: [&str; 41] = [
@@ -124,61 +127,56 @@ fn every_option_named_in_a_document_is_in_some_commands_help() {
     }
 }
 
-#[test]
-fn every_command_line_of_the_readme_has_only_options_of_its_command() {
-    let readme = read("README.md");
-    let lines: Vec<&str> =
-        readme.lines().filter_map(|line| ours(line.strip_prefix("    ")?).strip_prefix("scholareval ")).collect();
-    assert!(lines.len() >= 12, "{lines:?}");
-    for line in lines {
-        let command = COMMANDS
-            .iter()
-            .filter(|command| !command.is_empty() && line.starts_with(**command))
-            .max_by_key(|command| command.len())
-            .unwrap_or_else(|| panic!("no such command: {line}"));
-        let unknown: Vec<_> = options(line).difference(&options(&help(command))).cloned().collect();
-        assert!(unknown.is_empty(), "{unknown:?} is not in the help of {command}: {line}");
+/// The indented commands of a document, in their order.
+fn commands(document: &str) -> Vec<String> {
+    let indented = document.lines().filter_map(|line| line.strip_prefix("    ")).map(str::to_owned);
+    indented
+        .filter(|line| ["scholareval ", "cargo run --release -- "].iter().any(|name| line.starts_with(name)))
+        .collect()
+}
+
+/// What a command prints to standard output, run by a shell in `dir` with a server that any model name leads to.
+fn run_in_shell(dir: &Path, line: &str, server: &FakeServer) -> String {
+    let line = line.replace("cargo run --release -- ", "scholareval ");
+    let folder = Path::new(env!("CARGO_BIN_EXE_scholareval")).parent().unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let output = Command::new("sh")
+        .env_clear()
+        .envs([("PATH", path), ("OPENAI_BASE_URL", server.base_url()), ("OPENAI_API_KEY", "sk-guide-0123".to_owned())])
+        .current_dir(dir)
+        .args(["-c", &line])
+        .output()
+        .unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !messages.contains("error:"), "{line}: {messages}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A clone as the documents expect it: the sample data, the examples, and a checkout of the benchmark's scripts.
+fn clone_for_documents() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, place) in
+        [("data", "data"), ("examples", "examples"), ("tests/fixtures/prompts/checkout", "ScholarQABench")]
+    {
+        std::os::unix::fs::symlink(root().join(name), dir.path().join(place)).unwrap();
     }
+    dir
 }
 
 #[test]
-fn the_readmes_first_output_is_what_its_command_prints() {
-    let readme = read("README.md");
-    assert!(
-        readme.contains("    cargo run --release -- score data/answers --tests data/test_cases.json\n    cargo test\n")
-    );
-    let (_, rest) = readme.split_once("```text\n").unwrap();
-    let (shown, _) = rest.split_once("\n```\n").unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let data = root().join("data");
-    let (answers, tests) = (data.join("answers"), data.join("test_cases.json"));
-    let arguments = ["score", answers.to_str().unwrap(), "--tests", tests.to_str().unwrap()];
-    let output = program(dir.path(), &arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(shown, String::from_utf8(output.stdout).unwrap().trim_end());
-}
-
-#[test]
-fn the_readmes_commands_on_the_sample_data_run_without_a_key_or_a_server() {
-    let dir = tempfile::tempdir().unwrap();
-    let documents = read("README.md") + &read("data/README.md");
-    let shown = documents.lines().filter_map(|line| line.strip_prefix("    "));
-    let of_samples = shown.filter(|line| line.contains(" data/"));
-    let of_samples: Vec<&str> = of_samples.map(|line| ours(line).trim_start_matches("scholareval ")).collect();
-    assert!(of_samples.len() >= 7, "{of_samples:?}");
-    for line in of_samples {
-        let in_clone = |word: &str| match word.starts_with("data/") {
-            true => root().join(word).display().to_string(),
-            false => word.to_owned(),
-        };
-        let arguments: Vec<String> = line.split_whitespace().map(in_clone).collect();
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let output = program(dir.path(), &arguments).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && !said.contains("error"), "{line}: {said}");
-        let printed = String::from_utf8(output.stdout).unwrap();
-        let both = |one: &str, other: &str| printed.contains(one) && printed.contains(other);
-        assert!(both("careful", "vague") || both("sourced", "loose"), "{line}: {printed}");
+fn the_commands_of_readme_and_guide_run_and_the_first_ones_print_what_is_shown() {
+    for name in ["README.md", "docs/guide.md", "data/README.md"] {
+        let document = read(name);
+        let (dir, server) = (clone_for_documents(), FakeServer::start(Behaviour::good()));
+        let mut shown = document.split("```text\n").skip(1).map(|rest| rest.split_once("\n```").unwrap().0);
+        let lines = commands(&document);
+        assert!(lines.len() >= 3, "{name}: {lines:?}");
+        for line in lines {
+            let printed = run_in_shell(dir.path(), &line, &server);
+            if let Some(shown) = shown.next() {
+                assert_eq!(shown, printed.trim_end(), "{name}: {line}");
+            }
+        }
     }
 }
 
@@ -186,13 +184,12 @@ fn the_readmes_commands_on_the_sample_data_run_without_a_key_or_a_server() {
 fn the_exit_codes_are_those_of_the_help() {
     let help = help("");
     let (_, table) = help.split_once("Exit codes:\n").unwrap();
-    let (readme, formats) = (read("README.md"), read("docs/formats.md"));
+    let formats = read("docs/formats.md");
     let rows: Vec<&str> = table.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     assert_eq!(rows.len(), 8);
     for row in rows {
         let (code, meaning) = row.split_once("  ").unwrap();
-        assert!(readme.contains(&format!("| {code} | {meaning}")), "README.md: {row}");
-        assert!(formats.contains(&format!("| {code} | ")), "docs/formats.md: {row}");
+        assert!(formats.contains(&format!("| {code} | {meaning}")), "docs/formats.md: {row}");
     }
 }
 

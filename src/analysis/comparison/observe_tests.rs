@@ -124,7 +124,7 @@ fn aspects_have_a_mean_where_all_are_there_and_the_bounds_of_their_scale() {
 #[test]
 fn citation_f1_is_the_answers_own_and_counts_are_not_better_when_higher() {
     let entailment = of_scorer(
-        "citation_entailment",
+        "entailment",
         vec![
             ("citation_recall", ComponentKind::Share, Some(0.5)),
             ("citation_precision", ComponentKind::Share, Some(1.0)),

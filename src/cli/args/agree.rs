@@ -12,13 +12,13 @@ use crate::report::AgreementTables;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   A run and the labels of people, whole answers:
-    scholareval agree --runs runs/mine --labels labels.csv
+    scholareval agree runs/mine --labels labels.csv
   Criterion by criterion, as JSON:
-    scholareval agree --runs runs/mine --labels labels.csv --level item --format json
+    scholareval agree runs/mine --labels labels.csv --level item --format json
   One aspect, with ratings up to half a grade apart counted as ties:
-    scholareval agree --runs runs/mine --labels grades.csv --metric coverage --tie-threshold 0.5
+    scholareval agree runs/mine --labels grades.csv --metric coverage --tie-threshold 0.5
   Two judges, without people:
-    scholareval agree --runs runs/gpt runs/llama
+    scholareval agree runs/gpt runs/llama
   Annotators with each other, and with a model whose scores are in the same files:
     scholareval agree --labels ann1.json ann2.json
 
@@ -35,8 +35,11 @@ systems: questions).";
 #[derive(Debug, Clone, Args)]
 pub struct AgreeArgs {
     /// Run directories, or directories that hold several; each run is one rater
-    #[arg(long, value_name = "RUN", num_args = 1..)]
+    #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
+    /// The same as RUN
+    #[arg(long = "runs", value_name = "RUN", num_args = 1.., hide = true)]
+    pub more_runs: Vec<PathBuf>,
     /// Files of labels (CSV, JSON lines or a JSON list): scores, preferences, or pairs with both
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub labels: Vec<PathBuf>,
