@@ -2,6 +2,8 @@
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
+/// White space within a line.
+const BLANKS: [char; 3] = [' ', '\t', '\r'];
 
 /// Length in bytes of the reasoning at the start of a text, with the white space behind it; 0 if there is none.
 ///
@@ -28,14 +30,21 @@ fn after_block(text: &str) -> Option<&str> {
     if let Some(block) = text.trim_start().strip_prefix(OPEN) {
         return Some(block.split_once(CLOSE).map_or("", |(_, rest)| rest));
     }
-    let is_blank = |part: Option<&str>| part.is_none_or(|part| part.trim().is_empty());
-    let parts = text.match_indices(CLOSE).map(|(at, _)| (&text[..at], &text[at + CLOSE.len()..]));
-    let mut ends = parts.filter(|(before, rest)| {
-        (is_blank(before.rsplit('\n').next()) || is_blank(rest.split('\n').next()))
-            && before.matches("```").count().is_multiple_of(2)
-            && !before.contains(OPEN)
-    });
-    ends.next().map(|(_, rest)| rest)
+    let (mut fences, mut from) = (0, 0);
+    for (at, _) in text.match_indices(CLOSE) {
+        let (between, rest) = (&text[from..at], &text[at + CLOSE.len()..]);
+        if between.contains(OPEN) {
+            return None;
+        }
+        fences += between.matches("```").count();
+        let begins_line = matches!(text[..at].trim_end_matches(BLANKS).chars().next_back(), None | Some('\n'));
+        let ends_line = matches!(rest.trim_start_matches(BLANKS).chars().next(), None | Some('\n'));
+        if (begins_line || ends_line) && fences % 2 == 0 {
+            return Some(rest);
+        }
+        from = at + CLOSE.len();
+    }
+    None
 }
 
 #[cfg(test)]
@@ -64,6 +73,13 @@ mod tests {
             ("So:\n```\n{reasoning}</think>\n```\n", "So:\n```\n{reasoning}</think>\n```\n"),
         ] {
             assert_eq!(&text[thinking_bytes(text)..], answer, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn many_tags_take_linear_time() {
+        for text in ["```\n".to_owned() + &"\n</think>".repeat(200_000), "x</think>y".repeat(200_000)] {
+            assert_eq!(thinking_bytes(&text), 0);
         }
     }
 }
