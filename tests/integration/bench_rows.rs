@@ -340,7 +340,7 @@ fn the_released_expert_answers_are_a_complete_system_of_their_own_row() {
     let done = work.run(&arguments).exits_with(0).says(&["for 108 of 108 answers, by input"]);
     let row = &work.json("out/bench.json")["rows"][0];
     assert_eq!((&row["answers"], &row["missing"]), (&json!(108), &json!(0)));
-    assert!(done.stdout.contains("Blank: organization, coverage, relevance, llm: no judge"), "{}", done.stdout);
+    assert!(done.stdout.contains("Blank: organization, coverage, relevance, aspect_mean: no judge"), "{}", done.stdout);
 }
 
 #[test]

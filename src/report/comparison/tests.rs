@@ -262,7 +262,7 @@ fn the_verdict_names_the_pairs_that_differ() {
 #[test]
 fn several_metrics_begin_with_an_overview() {
     let text = terminal(&two());
-    let row = text.lines().find(|line| line.starts_with("careful")).unwrap();
+    let row = text.lines().find(|line| line.starts_with("careful  ")).unwrap();
     assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["careful", "48.5a", "0.48a"], "{text}");
     let markdown = report(&two()).markdown();
     assert!(markdown.contains("| system | score | aspect\\_mean |"), "{markdown}");
