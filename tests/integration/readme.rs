@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 use tempfile::TempDir;
 
-use crate::support::fake_server::{Behaviour, FakeServer};
+use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
+use crate::support::judging::section;
 
 /// Every command that has a help of its own.
 const COMMANDS: [&str; 41] = [
@@ -152,6 +153,13 @@ fn run_in_shell(dir: &Path, line: &str, server: &FakeServer) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// A judge that also grades aspects and decides whether sources support claims.
+fn judge_of_everything() -> Behaviour {
+    let has = |name: &'static str| move |request: &Recorded| !section(request, name).is_empty();
+    let grade = Act::Content("Feedback: clear. [RESULT] 4".to_owned());
+    Behaviour::good().when(has("claim"), Act::Content("Attributable".to_owned())).when(has("rubric"), grade)
+}
+
 /// A clone as the documents expect it: the sample data, the examples, and a checkout of the benchmark's scripts.
 fn clone_for_documents() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -167,7 +175,7 @@ fn clone_for_documents() -> TempDir {
 fn the_commands_of_readme_and_guide_run_and_the_first_ones_print_what_is_shown() {
     for name in ["README.md", "docs/guide.md", "data/README.md"] {
         let document = read(name);
-        let (dir, server) = (clone_for_documents(), FakeServer::start(Behaviour::good()));
+        let (dir, server) = (clone_for_documents(), FakeServer::start(judge_of_everything()));
         let mut shown = document.split("```text\n").skip(1).map(|rest| rest.split_once("\n```").unwrap().0);
         let lines = commands(&document);
         assert!(lines.len() >= 3, "{name}: {lines:?}");

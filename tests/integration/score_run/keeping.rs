@@ -124,7 +124,7 @@ fn an_exported_prompt_set_can_be_edited_and_is_told_apart() {
     // somebody's words are not written over
     work.run(&["prompts", "export", "mine"]).exits_with(3).says(&["property.txt"]);
     assert_eq!(work.read("mine/property.txt"), edited);
-    work.score(&server, &["--prompts", "mine"]).exits_with(3).says(&["prompts: there "]);
+    work.score(&server, &["--prompts", "mine"]).exits_with(3).says(&["out: different prompts: scholareval@"]);
     let done = work.score(&server, &["--prompts", "mine", "--out", "edited"]).exits_with(0);
     // only the two criteria are asked in other words
     assert_eq!(server.chat_count(), AT_MOST + 2);

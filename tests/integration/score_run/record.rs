@@ -383,7 +383,7 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     ]);
     assert_eq!(server.chat_count(), asked, "nothing was asked");
     work.write("answers/alpha.jsonl", "{\"case_id\": \"c1\", \"answer_text\": \"other\"}\n");
-    work.score(&server, &[]).exits_with(3).says(&["input alpha: there "]);
+    work.score(&server, &[]).exits_with(3).says(&["out: different answers of alpha: "]);
     work.score(&server, &["--overwrite"]).exits_with(0);
     assert_eq!(work.lines("out/scores.jsonl").len(), 1);
     assert_eq!(server.chat_count(), asked + AT_MOST, "the new answer only");

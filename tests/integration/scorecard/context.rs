@@ -54,7 +54,7 @@ fn a_prompt_that_cannot_fit_is_not_sent_and_unscored_with_the_numbers() {
         "{}",
         done.stdout
     );
-    let csv = super::csv_cell(&work, "alpha", "prometheus.relevance_unscored");
+    let csv = super::csv_cell(&work, "alpha", "relevance_unscored");
     assert_eq!(csv, "1");
 }
 
