@@ -81,7 +81,7 @@ fn score_and_compare_give_one_interval_where_questions_repeat() {
     let scored = work
         .run(&["score", "alpha.json", "beta.json", "--config", "eval.toml", "--out", "out"])
         .exits_with(0)
-        .says(&[", 160 of 160 scores, ", "next: scholareval compare out; scholareval report out --out report.html"]);
+        .says(&["160 calls in ", "next: scholareval compare out; scholareval report out --out report.html"]);
     let notes = work.json("out/summary.json")["notes"].to_string();
     assert!(notes.contains("over 8 questions with all their cases (20)"), "{notes}");
     // 20 answers of each system are 40, whoever scores them.
