@@ -231,11 +231,14 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
     Ok(found.into_iter().enumerate().map(place).collect())
 }
 
+/// A row of a CSV file: its line and its cells by column.
+type CsvRow = (usize, Map<String, Value>);
+
 /// The rows of CSV with their lines, as objects of texts; the header names the fields.
 ///
 /// # Errors
 /// Rows of another length than the header, equal names, and quotes that are never closed.
-pub(super) fn csv_rows(text: &str, path: &Path) -> Result<Vec<(usize, Map<String, Value>)>, InputFault> {
+pub(super) fn csv_rows(text: &str, path: &Path) -> Result<Vec<CsvRow>, InputFault> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut names: Vec<String> = Vec::new();
     let (mut rows, mut line) = (Vec::new(), 1);
