@@ -68,6 +68,7 @@ fn documents() -> Vec<(String, String)> {
     let mut names = vec!["README.md".to_owned(), "CHANGELOG.md".to_owned(), "data/README.md".to_owned()];
     let docs = fs::read_dir(root().join("docs")).unwrap();
     names.extend(docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().to_string_lossy())));
+    names.retain(|name| name.ends_with(".md"));
     names.sort();
     assert!(names.len() >= 6, "{names:?}");
     names.into_iter().map(|name| (name.clone(), read(&name))).collect()
