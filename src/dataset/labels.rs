@@ -38,7 +38,8 @@ pub struct Labels {
 /// Reads files of labels (`docs/formats.md`).
 ///
 /// # Errors
-/// [`Error::Input`] with the first fault of every file; [`Error::Io`] if a file cannot be read.
+/// [`Error::Input`](crate::error::Error::Input) with the first fault of every file;
+/// [`Error::Io`](crate::error::Error::Io) if a file cannot be read.
 pub fn load_labels(paths: &[PathBuf]) -> Result<Labels> {
     let mut collector = Collector::default();
     all(paths.iter().map(|path| collector.read(&read_text(path)?.0, path)))?;
@@ -57,7 +58,7 @@ pub fn load_labels(paths: &[PathBuf]) -> Result<Labels> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Input`] with the first fault, and how many rows have one.
+/// [`Error::Input`](crate::error::Error::Input) with the first fault, and how many rows have one.
 pub fn parse_labels(text: &str, path: &Path) -> Result<Labels> {
     let mut collector = Collector::default();
     collector.read(text, path)?;

@@ -116,7 +116,7 @@ pub struct InputOptions {
     #[arg(long, value_name = "NAME=FIELD,..", value_delimiter = ',', value_parser = name_and_text)]
     #[serde(serialize_with = "crate::judge::options::as_map", deserialize_with = "from_map")]
     pub fields: Vec<(String, String)>,
-    /// Judge answers with the <think> blocks they begin with
+    /// Judge answers with the reasoning they begin with (think tags)
     #[arg(long)]
     pub keep_thinking: bool,
     /// Only these systems [default: all]

@@ -373,7 +373,7 @@ pub struct BudgetOptions {
     /// Stop before more tokens, of prompts and replies, are used by this command [default: no limit]
     #[arg(long, value_name = "N")]
     pub budget_tokens: Option<NonZeroU64>,
-    /// Price of the model in USD per million prompt and reply tokens, such as 2.5,10 [default: that of [prices], else of
+    /// Price of the model in USD per million prompt and reply tokens, such as 2.5,10 [default: that of the config file, else of
     /// the price list]
     #[arg(long, value_name = "IN,OUT")]
     pub price: Option<String>,
