@@ -133,11 +133,14 @@ mod tests {
         let bad = record(CallKind::Property, Some((UnscoredKind::Unreadable, &hostile)));
         let good = record(CallKind::Property, None);
         assert!(lines(&mut problems, 4, &bad).is_empty());
-        let told = lines(&mut problems, 50, &bad);
-        assert_eq!(told.len(), 1, "{told:?}");
+        let reported = lines(&mut problems, 50, &bad);
+        assert_eq!(reported.len(), 1, "{reported:?}");
         let start = "warning: 5 unreadable property replies, such as \"I can [2Jnot say so, *** and xxx";
-        assert!(told[0].starts_with(start) && told[0].contains("; see the replies in calls.jsonl"), "{told:?}");
-        assert!(told[0].len() < 250, "{}", told[0].len());
+        assert!(
+            reported[0].starts_with(start) && reported[0].contains("; see the replies in calls.jsonl"),
+            "{reported:?}"
+        );
+        assert!(reported[0].len() < 250, "{}", reported[0].len());
         // calls of another kind say nothing about these
         assert!(lines(&mut problems, 100, &record(CallKind::Citations, None)).is_empty());
         assert!(lines(&mut problems, 19, &good).is_empty());
@@ -158,11 +161,12 @@ mod tests {
             let reason = UnscoredReason::new(UnscoredKind::Refused, "status 400: no");
             CallRecord { reply: None, verdict: Err(reason), ..record(kind, None) }
         };
-        let told: Vec<String> = kinds.iter().cycle().take(8).flat_map(|kind| problems.call(&refused(*kind))).collect();
-        assert_eq!(told.len(), 1, "{told:?}");
+        let reported: Vec<String> =
+            kinds.iter().cycle().take(8).flat_map(|kind| problems.call(&refused(*kind))).collect();
+        assert_eq!(reported.len(), 1, "{reported:?}");
         assert!(
-            told[0].starts_with("warning: 5 refused calls, such as \"status 400: no\"; `scholareval check`"),
-            "{told:?}"
+            reported[0].starts_with("warning: 5 refused calls, such as \"status 400: no\"; `scholareval check`"),
+            "{reported:?}"
         );
         assert_eq!(
             lines(&mut problems, 20, &record(CallKind::Aspect, None)),

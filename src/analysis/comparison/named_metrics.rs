@@ -65,7 +65,7 @@ fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<Metric
     Some(comparison)
 }
 
-/// The F1 of a system with its interval, from sums over each question; `None` if a shared case lacks a part.
+/// The F1 of a system with its interval, from sums over each question; `None` if a shared case has no value of a part.
 fn f1(shared: &SharedCases<'_>, system: usize, parts: [&MetricTable; 2]) -> Option<(f64, Option<Interval>)> {
     let mut by_question: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
     for (case, question) in shared.cases.iter().zip(&shared.questions) {
