@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::dataset::{parse_jsonl, read_bytes};
 use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
 
 /// Identifier of a claim or an abstract: a number in the released files. A text is never equal to a number.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(untagged, expecting = "expected an id, a whole number or a string")]
 pub enum Id {
     /// A whole number.

@@ -4,19 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rayon::prelude::*;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::claims::{ClaimFile, no_faults, system_names};
 use super::fever::{FeverScores, Gold, InstanceScore, Prediction, explain, score_instance};
 use super::fever_files::{Join, Predicted, join};
-use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored, Standing};
+use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
 use crate::dataset::all;
-use crate::domain::{Mode, Note};
+use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
-
-/// The leaderboard of the shared task (preliminary results of 2018, <https://fever.ai/2018/task.html>).
-const PUBLISHED: &str = include_str!("../../data/fever_2018_leaderboard.csv");
 
 /// Measures in the order of the published table.
 const MEASURES: [&str; 5] = ["evidence_f1", "label_accuracy", "fever_score", "evidence_precision", "evidence_recall"];
@@ -38,12 +34,6 @@ pub struct FeverOptions {
     /// How predictions find their gold in FILE: by order or by id
     #[arg(long, value_name = "HOW", value_enum, default_value_t, hide_possible_values = true)]
     pub join: Join,
-    /// CSV of file,user,team for the leaderboard
-    #[arg(long, value_name = "FILE")]
-    pub teams: Option<PathBuf>,
-    /// Add the published leaderboard of the shared task of 2018
-    #[arg(long)]
-    pub beside_published: bool,
     /// Give the numbers of the reference script
     #[arg(long)]
     pub compat: bool,
@@ -58,15 +48,6 @@ fn parse_max_evidence(text: &str) -> Result<MaxEvidence, String> {
         "all" => Ok(MaxEvidence(None)),
         _ => text.parse().map(|most| MaxEvidence(Some(most))).map_err(|_| "expected a number or all".to_owned()),
     }
-}
-
-/// A row of `--teams`.
-#[derive(Deserialize)]
-struct Team {
-    file: String,
-    user: String,
-    #[serde(default)]
-    team: String,
 }
 
 impl FeverOptions {
@@ -85,13 +66,11 @@ impl FeverOptions {
         Ok(gold)
     }
 
-    /// Scores every file. Ranked by strict score, ties by label accuracy, then by evidence F1; with published rows,
-    /// which have four decimals, by four decimals.
+    /// Scores every file. Ranked by strict score, ties by label accuracy, then by evidence F1.
     ///
     /// # Errors
     /// Every fault of the files; in compat also if the reference divides by zero.
     pub fn leaderboard(&self) -> Result<Leaderboard> {
-        let owners = self.owners()?;
         let gold = self.load_gold()?;
         let counted = match self.max_evidence.0 {
             Some(most) => format!("first {most} predicted sentences"),
@@ -101,17 +80,10 @@ impl FeverOptions {
         let title = format!("FEVER, {counted}{compat}");
         let mut board = Leaderboard::new(title, Some(4), Vec::new());
         let scored = all(self.predictions.iter().map(|path| self.score(path, gold.as_ref())))?;
-        for ((system, team), scored) in owners.into_iter().zip(scored) {
-            board.add(system, team, scored);
+        for (system, scored) in system_names(&self.predictions).into_iter().zip(scored) {
+            board.add(system, scored);
         }
-        if self.beside_published {
-            board.systems.extend(published_systems()?);
-            board.notes.push(Note::warning(
-                "The published rows are preliminary results of the shared task of 2018 on its blind test set: compare \
-                 only what was scored on that set.",
-            ));
-        }
-        board.rank(&RANKED_BY, self.beside_published.then_some(4));
+        board.rank(&RANKED_BY);
         Ok(board)
     }
 
@@ -139,7 +111,11 @@ impl FeverOptions {
             "unknown": joined.unknown,
         });
         let values = [scores.f1, scores.label_accuracy, scores.strict_score, scores.precision, scores.recall];
-        Ok(Scored { metrics: measurements(values.map(Some)), details, notes: joined.notes })
+        let measured = MEASURES.into_iter().zip(values);
+        let metrics = measured
+            .map(|(name, value)| Measurement { name: name.to_owned(), estimate: Some(value), interval: None })
+            .collect();
+        Ok(Scored { metrics, details, notes: joined.notes })
     }
 
     /// Explains the score of the prediction with this id, for each file that has it.
@@ -163,52 +139,4 @@ impl FeverOptions {
         }
         Ok(explained)
     }
-
-    /// User and team of each file: from `--teams`, else the file's name and no team.
-    fn owners(&self) -> Result<Vec<(String, String)>> {
-        let teams = self.teams.as_deref().map(load_teams).transpose()?.unwrap_or_default();
-        let is_of = |team: &Team, path: &Path| {
-            team.file == path.display().to_string() || path.file_name().is_some_and(|name| name == team.file.as_str())
-        };
-        let unused = teams.iter().find(|team| !self.predictions.iter().any(|path| is_of(team, path)));
-        if let (Some(team), Some(path)) = (unused, &self.teams) {
-            let given: Vec<String> = self.predictions.iter().map(|path| path.display().to_string()).collect();
-            let fault = InputFault::new(path, format!("no file of predictions has the name {}", team.file));
-            return Err(fault.hint(format!("given: {}", given.join(", "))).into());
-        }
-        let owner = |(path, name): (&PathBuf, String)| match teams.iter().find(|team| is_of(team, path)) {
-            Some(team) => (team.user.clone(), team.team.clone()),
-            None => (name, String::new()),
-        };
-        Ok(self.predictions.iter().zip(system_names(&self.predictions)).map(owner).collect())
-    }
-}
-
-/// Values in the order of [`MEASURES`].
-fn measurements(values: [Option<f64>; 5]) -> Vec<Measurement> {
-    let measured = MEASURES.into_iter().zip(values);
-    measured.map(|(name, estimate)| Measurement { name: name.to_owned(), estimate, interval: None }).collect()
-}
-
-/// The rows of the published leaderboard.
-fn published_systems() -> Result<Vec<Standing>> {
-    let broken = |error: csv::Error| Error::Internal(format!("data/fever_2018_leaderboard.csv: {error}"));
-    let rows =
-        csv::Reader::from_reader(PUBLISHED.as_bytes()).into_deserialize::<(usize, String, String, f64, f64, f64)>();
-    rows.map(|row| {
-        let (_, system, team, f1, accuracy, strict) = row.map_err(broken)?;
-        let metrics = measurements([Some(f1), Some(accuracy), Some(strict), None, None]);
-        Ok(Standing { rank: 0, system, team, published: true, metrics, details: json!({}) })
-    })
-    .collect()
-}
-
-/// Rows of `file,user,team` below a header with these names; the team is optional.
-fn load_teams(path: &Path) -> Result<Vec<Team>> {
-    let text = std::fs::read(path).map_err(Error::io(path, "read"))?;
-    let rows = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_slice()).into_deserialize();
-    let fault = |error: csv::Error| {
-        InputFault::new(path, error.to_string()).hint("write CSV with the header file,user,team").into()
-    };
-    rows.map(|row| row.map_err(fault)).collect()
 }

@@ -29,11 +29,6 @@ pub struct Standing {
     pub rank: usize,
     /// Its name.
     pub system: String,
-    /// Its authors; empty if unknown.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub team: String,
-    /// Whether it is a row of a published leaderboard.
-    pub published: bool,
     /// Its measures, the same ones for every system.
     #[serde(serialize_with = "by_name")]
     pub metrics: Vec<Measurement>,
@@ -68,21 +63,17 @@ impl Leaderboard {
     }
 
     /// Adds a system without a rank.
-    pub(super) fn add(&mut self, system: String, team: String, scored: Scored) {
+    pub(super) fn add(&mut self, system: String, scored: Scored) {
         let notes = scored.notes.into_iter();
         self.notes.extend(notes.map(|note| Note { text: format!("{system}: {}", note.text), ..note }));
         let (metrics, details) = (scored.metrics, scored.details);
-        self.systems.push(Standing { rank: 0, system, team, published: false, metrics, details });
+        self.systems.push(Standing { rank: 0, system, metrics, details });
     }
 
-    /// Sorts by these measures, descending, the first measure first; ties keep their order. With `decimals`, values are
-    /// rounded first.
-    pub(super) fn rank(&mut self, measures: &[&str], decimals: Option<i32>) {
+    /// Sorts by these measures, descending, the first measure first; ties keep their order.
+    pub(super) fn rank(&mut self, measures: &[&str]) {
         let keys = |system: &Standing| -> Vec<f64> {
-            let scale = decimals.map(|decimals| 10_f64.powi(decimals));
-            let rounded = |value: f64| scale.map_or(value, |scale| (value * scale).round());
-            let value = |name: &&str| system.estimate(name).map_or(f64::NEG_INFINITY, rounded);
-            measures.iter().map(value).collect()
+            measures.iter().map(|name| system.estimate(name).unwrap_or(f64::NEG_INFINITY)).collect()
         };
         self.systems.sort_by(|a, b| keys(b).partial_cmp(&keys(a)).unwrap_or(std::cmp::Ordering::Equal));
         for at in 0..self.systems.len() {
@@ -140,18 +131,16 @@ mod tests {
     #[test]
     fn ties_share_a_rank_and_the_next_measure_decides_first() {
         let mut board = Leaderboard::new(String::new(), None, Vec::new());
-        let systems = [("last", 0.1, 0.9), ("tied", 0.500_01, 0.2), ("best", 0.5, 0.3), ("also", 0.5, 0.2)];
+        let systems = [("last", 0.1, 0.9), ("tied", 0.5, 0.2), ("best", 0.5, 0.3), ("also", 0.5, 0.2)];
         for (system, first, second) in systems {
             let metrics = [("a", first), ("b", second)]
                 .map(|(name, value)| Measurement { name: name.to_owned(), estimate: Some(value), interval: None })
                 .to_vec();
             let scored = Scored { metrics, details: json!({}), notes: Vec::new() };
-            board.add(system.to_owned(), String::new(), scored);
+            board.add(system.to_owned(), scored);
         }
-        board.rank(&["a", "b"], Some(4));
+        board.rank(&["a", "b"]);
         let ranks: Vec<_> = board.systems.iter().map(|system| (system.system.as_str(), system.rank)).collect();
         assert_eq!(ranks, [("best", 1), ("tied", 2), ("also", 2), ("last", 4)]);
-        board.rank(&["a", "b"], None);
-        assert_eq!(board.systems[0].system, "tied");
     }
 }

@@ -114,7 +114,7 @@ pub struct Claim {
 }
 
 /// One abstract of a submission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PredictedAbstract {
     /// The predicted label.
     pub label: Label,

@@ -121,9 +121,9 @@ impl ScifactFiles {
             let missing = format!("without a prediction: {missing}");
             let unknown = (unknown, "prediction", "for claims that are not in the gold file: they count nowhere");
             scored.notes.splice(0..0, count_notes([(unpredicted, "claim", &missing), unknown]));
-            board.add(system, String::new(), scored);
+            board.add(system, scored);
         }
-        board.rank(ranked_by, None);
+        board.rank(ranked_by);
         Ok(board)
     }
 

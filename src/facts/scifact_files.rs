@@ -1,16 +1,14 @@
-//! Reads, checks, merges and writes SciFact files: claims, corpus and submissions.
+//! Reads and checks SciFact files: claims, corpus and submissions.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::json;
 
 use super::claims::{
-    BlindClaim, ByAbstract, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, count_notes, counted, no_faults,
+    BlindClaim, ByAbstract, Checked, ClaimFile, FromLine, Id, LineFault, count_notes, counted, no_faults,
 };
 use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
-use super::scifact_modules::{Labels, Rationales};
 use crate::dataset::read_jsonl;
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
@@ -93,11 +91,6 @@ impl FromLine for Prediction {
     }
 }
 
-/// The lines of a submission as JSONL, in order.
-pub fn render_predictions(lines: &[ClaimLine<Prediction>]) -> String {
-    lines.iter().map(|line| format!("{}\n", json!({"id": line.id, "evidence": line.value.evidence}))).collect()
-}
-
 /// Number of sentences of each abstract, and whether it is structured.
 #[derive(Debug, Clone, Default)]
 pub struct Corpus {
@@ -159,60 +152,6 @@ impl Corpus {
     pub(super) fn faults_of_predictions(&self, predictions: &ClaimFile<Prediction>) -> Vec<InputFault> {
         self.faults(predictions, |line| line.evidence.iter().map(|(id, predicted)| (*id, predicted.sentences.clone())))
     }
-}
-
-/// Merges selected sentences and predicted labels into a submission; abstracts labeled `NOT_ENOUGH_INFO` are left out
-/// and counted. Claims keep the order of the rationale file.
-///
-/// # Errors
-/// Every claim and abstract that is in one file only.
-pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> Result<Vec<ClaimLine<Prediction>>> {
-    let by_claim = labels.by_claim();
-    let (mut merged, mut faults) = (Vec::new(), rationales.unknown(labels));
-    faults.extend(labels.unknown(rationales));
-    for line in &rationales.lines {
-        let Some(labelled) = by_claim.get(&line.id) else { continue };
-        let (selected, labelled_as) = (&line.value.0, &labelled.value.0);
-        let mut prediction = Prediction::default();
-        for (doc_id, sentences) in selected {
-            match labelled_as.get(doc_id) {
-                None => {
-                    let hint = format!("label it in {}, NOT_ENOUGH_INFO to leave it out", labels.path.display());
-                    faults.push(rationales.fault(line, format!("abstract {doc_id} has no label")).hint(hint));
-                }
-                Some(Label::NotEnoughInfo) => prediction.undecided += 1,
-                Some(label) => {
-                    let sentences = sentences.clone();
-                    prediction.evidence.insert(*doc_id, PredictedAbstract { label: *label, sentences });
-                }
-            }
-        }
-        for doc_id in labelled_as.keys().filter(|doc_id| !selected.contains_key(doc_id)) {
-            let hint = format!("list them in {}, [] for none", rationales.path.display());
-            faults.push(labels.fault(labelled, format!("abstract {doc_id} has no list of sentences")).hint(hint));
-        }
-        merged.push(ClaimLine { id: line.id.clone(), line: line.line, value: prediction });
-    }
-    no_faults(faults)?;
-    Ok(merged)
-}
-
-/// The submission that scores 1: the label of each gold abstract and the sentences of all its rationales, shortest
-/// first, so that a whole rationale is within the first 3 if one is that short.
-pub fn oracle(claims: &ClaimFile<Claim>) -> Vec<ClaimLine<Prediction>> {
-    let perfect = |gold: &Evidence| {
-        let mut rationales: Vec<&Vec<u32>> = gold.rationales.iter().collect();
-        rationales.sort_by_key(|rationale| rationale.len());
-        let mut seen = HashSet::new();
-        let sentences = rationales.into_iter().flatten().copied().filter(|sentence| seen.insert(*sentence)).collect();
-        PredictedAbstract { label: gold.label, sentences }
-    };
-    let of_claim = |claim: &ClaimLine<Claim>| {
-        let decided = claim.value.evidence.iter().filter(|(_, gold)| gold.label != Label::NotEnoughInfo);
-        let evidence = decided.map(|(doc_id, gold)| (*doc_id, perfect(gold))).collect();
-        ClaimLine { id: claim.id.clone(), line: claim.line, value: Prediction { evidence, undecided: 0 } }
-    };
-    claims.lines.iter().map(of_claim).collect()
 }
 
 /// Notes on abstracts of a submission that are allowed but cost points.

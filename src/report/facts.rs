@@ -24,37 +24,21 @@ pub fn leaderboard_table(board: &Leaderboard) -> Table {
         return table;
     }
     let is_shown = |name: &str| names.len() <= SIDE_BY_SIDE || name.ends_with("f1");
-    let mut table = system_table(board, &is_shown);
-    if board.systems.iter().any(|system| system.published) {
-        for (row, _) in table.rows.iter_mut().zip(&board.systems).filter(|(_, system)| !system.published) {
-            row[1] = row[1].clone().flagged("*");
-        }
-        table.notes.insert(0, crate::domain::Note::warning("* your systems."));
-    }
-    table
+    system_table(board, &is_shown)
 }
 
-/// The leaderboard with every measure and, if there are published rows, which they are.
+/// The leaderboard with every measure.
 pub fn leaderboard_csv(board: &Leaderboard) -> Table {
-    let mut table = system_table(board, &|_| true);
-    if board.systems.iter().any(|system| system.published) {
-        table.columns.push(Column::new("published", Format::Text));
-        for (row, system) in table.rows.iter_mut().zip(&board.systems) {
-            row.push(Cell::text(system.published.to_string()));
-        }
-    }
-    table
+    system_table(board, &|_| true)
 }
 
 fn system_table(board: &Leaderboard, is_shown: &dyn Fn(&str) -> bool) -> Table {
     let format = board.decimals.map_or(Format::Percent, Format::Number);
-    let has_teams = board.systems.iter().any(|system| !system.team.is_empty());
     let shown = |system: &Standing| {
         let metrics = system.metrics.iter().filter(|metric| is_shown(&metric.name));
         metrics.cloned().collect::<Vec<_>>()
     };
     let mut columns = vec![Column::new("system", Format::Text), Column::new("rank", Format::Count)];
-    columns.extend(has_teams.then(|| Column::new("team", Format::Text)));
     let measured = board.systems.first().map(shown).unwrap_or_default();
     let column = |name: &str| Column { highest_is_best: true, ..Column::new(name, format) };
     columns.extend(measured.iter().map(|metric| column(&metric.name)));
@@ -62,7 +46,6 @@ fn system_table(board: &Leaderboard, is_shown: &dyn Fn(&str) -> bool) -> Table {
     let mut table = Table { notes: board.notes.clone(), ..Table::new(board.title.clone(), columns) };
     for system in &board.systems {
         let mut row = vec![Cell::text(&system.system), Cell::count(system.rank)];
-        row.extend(has_teams.then(|| Cell::text(&system.team)));
         row.extend(shown(system).iter().map(|metric| Cell::estimate(metric.estimate, metric.interval)));
         row.push(Cell::maybe(system.details.get("claims").and_then(serde_json::Value::as_f64)));
         table.rows.push(row);

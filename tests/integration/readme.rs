@@ -11,7 +11,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 41] = [
+const COMMANDS: [&str; 39] = [
     "",
     "score",
     "bench",
@@ -39,8 +39,6 @@ const COMMANDS: [&str; 41] = [
     "scifact retrieval",
     "scifact rationales",
     "scifact labels",
-    "scifact merge",
-    "scifact oracle",
     "scifact check",
     "fever score",
     "fever check",

@@ -46,9 +46,11 @@ fn metric(scores: &Value, system: usize, name: &str) -> f64 {
 }
 
 #[test]
-fn several_submissions_give_a_leaderboard_and_the_oracle_leads_it() {
+fn several_submissions_give_a_leaderboard_and_the_perfect_one_leads_it() {
     let work = workspace();
-    assert_eq!(scifact(&work, "oracle --gold gold.jsonl --out perfect.jsonl").code, Some(0));
+    let support = |sentences: &[u32]| json!({"sentences": sentences, "label": "SUPPORT"});
+    let perfect = json!({"id": 52, "evidence": {"11": support(&[11, 0, 1]), "15": support(&[4])}});
+    lines(&work, "perfect.jsonl", &[json!({"id": 60, "evidence": {}}), perfect]);
     let run = |more: &str| {
         scifact(&work, &format!("score --gold gold.jsonl --corpus corpus.jsonl mine.jsonl perfect.jsonl {more}"))
     };
@@ -149,7 +151,7 @@ fn a_submission_is_checked_against_blind_claims() {
 }
 
 #[test]
-fn module_files_are_scored_and_merged_into_a_submission() {
+fn module_files_are_scored() {
     let work = workspace();
     lines(
         &work,
@@ -177,11 +179,4 @@ fn module_files_are_scored_and_merged_into_a_submission() {
     assert_eq!(run("")["systems"][0]["confusion"]["true_by_predicted"], json!([[0, 0, 0], [0, 1, 0], [0, 0, 1]]));
     let filtered = run("--filter structured --corpus corpus.jsonl");
     assert_eq!(filtered["systems"][0]["confusion"]["true_by_predicted"], json!([[0, 0, 0], [0, 0, 0], [0, 0, 1]]));
-
-    assert_eq!(scifact(&work, "merge --rationales selected.jsonl --labels labels.jsonl --out sub.jsonl").code, Some(0));
-    let expected = [
-        json!({"id": 52, "evidence": {"11": {"label": "SUPPORT", "sentences": [1, 11]}}}),
-        json!({"id": 60, "evidence": {}}),
-    ];
-    assert_eq!(work.lines("sub.jsonl"), expected);
 }

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 
 use scholareval::Result;
 use scholareval::domain::Mode;
-use scholareval::facts::claims::{ClaimFile, ClaimLine};
-use scholareval::facts::scifact::{Claim, MEASURES, PredictedAbstract, Prediction, SentenceCap, measures, score, sums};
-use scholareval::facts::scifact_files::{oracle, render_predictions};
+use scholareval::facts::claims::{ClaimFile, ClaimLine, Id};
+use scholareval::facts::scifact::{Claim, Evidence, MEASURES, SentenceCap, measures, score, sums};
 use scholareval::facts::scifact_modules::{
     LabelCounts, label_measures, rationale_measures, retrieval_measures, score_labels, score_rationales,
     score_retrieval, scores_by_label,
 };
 use scholareval::stats::Prf;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 const CAPS: [(&str, SentenceCap); 2] =
     [("verisci", SentenceCap::Three), ("leaderboard", SentenceCap::ShortestRationale)];
@@ -49,14 +48,13 @@ fn gold_bytes(row: &Value, shared: &Path) -> Vec<u8> {
 /// The golden file's own oracle: rationales one after the other as they stand.
 fn concatenated(claims: &ClaimFile<Claim>) -> Vec<u8> {
     let of = |claim: &ClaimLine<Claim>| {
+        let predicted = |gold: &Evidence| json!({"label": gold.label.as_str(), "sentences": gold.rationales.concat()});
         let gold = claim.value.evidence.iter();
-        let evidence = gold.map(|(doc_id, gold)| {
-            (*doc_id, PredictedAbstract { label: gold.label, sentences: gold.rationales.concat() })
-        });
-        let value = Prediction { evidence: evidence.collect(), undecided: 0 };
-        ClaimLine { id: claim.id.clone(), line: claim.line, value }
+        let evidence: Map<String, Value> = gold.map(|(doc_id, gold)| (doc_id.to_string(), predicted(gold))).collect();
+        let Id::Number(id) = claim.id else { panic!("{:?}", claim.id) };
+        json!({"id": id, "evidence": evidence})
     };
-    render_predictions(&claims.lines.iter().map(of).collect::<Vec<_>>()).into_bytes()
+    jsonl(&claims.lines.iter().map(of).collect())
 }
 
 fn parse<T: scholareval::facts::claims::FromLine>(bytes: &[u8], mode: Mode) -> Result<ClaimFile<T>> {
@@ -225,36 +223,5 @@ fn default_gives_what_the_module_scripts_print_but_on_their_faults() {
             _ => numbers(row["stdout"].as_str().unwrap()),
         };
         assert_numbers(&run_script(row, Mode::Default).unwrap(), &expected, script, &what);
-    }
-}
-
-#[test]
-fn the_oracle_of_the_real_claims_scores_1() {
-    let Some(shared) = shared() else { return };
-    for (name, without) in [("claims_dev.jsonl", 0), ("claims_train.jsonl", 1)] {
-        let bytes = std::fs::read(shared.join("data/scifact").join(name)).unwrap();
-        let claims = parse(&bytes, Mode::Default).unwrap();
-        let predictions = parse(render_predictions(&oracle(&claims)).as_bytes(), Mode::Default).unwrap();
-        let values =
-            |cap| measures(&sums(&score(&claims, &predictions, cap, Mode::Default).unwrap())).map(Prf::values).concat();
-        assert_eq!(values(SentenceCap::ShortestRationale), [1.0; 12], "{name}");
-        // One abstract of the training claims has no rationale of at most 3 sentences: it can never be rationalized.
-        let reachable = values(SentenceCap::Three).iter().filter(|value| **value == 1.0).count();
-        assert_eq!(reachable, if without == 0 { 12 } else { 9 }, "{name}");
-    }
-}
-
-#[test]
-fn the_oracle_of_many_claims_scores_1_in_both_modes() {
-    let gold = |i: u32| {
-        let line = json!({"id": i, "claim": "c", "evidence": {"7": [{"sentences": [i % 5], "label": "SUPPORT"}]}});
-        (line.to_string() + "\n").into_bytes()
-    };
-    let lines: Vec<u8> = (0..20_000).flat_map(gold).collect();
-    let claims = parse(&lines, Mode::Default).unwrap();
-    let predictions = ClaimFile { path: PathBuf::from("oracle"), lines: oracle(&claims) };
-    for mode in [Mode::Default, Mode::Compat] {
-        let measures = measures(&sums(&score(&claims, &predictions, SentenceCap::Three, mode).unwrap()));
-        assert_eq!(measures.map(Prf::values).concat(), [1.0; 12]);
     }
 }

@@ -49,27 +49,6 @@ pub enum ScifactCommand {
         #[command(flatten)]
         display: DisplayOptions,
     },
-    /// Join a rationale file and a label file into a submission
-    Merge {
-        /// Selected sentences, {claim_id, evidence} a line
-        #[arg(long, value_name = "FILE")]
-        rationales: PathBuf,
-        /// Predicted labels, {claim_id, labels} a line
-        #[arg(long, value_name = "FILE")]
-        labels: PathBuf,
-        /// Submission to write; - is standard output
-        #[arg(long, short, value_name = "FILE")]
-        out: PathBuf,
-    },
-    /// Write the submission that scores 1
-    Oracle {
-        /// Claims with their evidence
-        #[arg(long, value_name = "FILE")]
-        gold: PathBuf,
-        /// Submission to write; - is standard output
-        #[arg(long, short, value_name = "FILE")]
-        out: PathBuf,
-    },
     /// Check a submission before it is sent (a blind claims file is enough)
     Check {
         /// The submission
@@ -93,7 +72,7 @@ pub enum FeverCommand {
         #[command(flatten)]
         options: FeverOptions,
         /// Show instead why the prediction with this id scored as it did
-        #[arg(long, value_name = "ID", conflicts_with = "beside_published")]
+        #[arg(long, value_name = "ID")]
         explain: Option<String>,
         /// How it is shown.
         #[command(flatten)]

@@ -1,15 +1,11 @@
 //! `scholareval scifact ..` and `scholareval fever ..`.
 
-use std::path::Path;
-
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{DisplayOptions, FeverCommand, OutputFormat, ScifactCommand};
-use crate::cli::terminal::{note, write_form, write_stdout, write_text};
-use crate::domain::Mode;
+use crate::cli::terminal::{note, write_form, write_text};
 use crate::error::{Error, Result};
-use crate::facts::claims::{Checked, ClaimFile, ClaimLine, counted};
-use crate::facts::scifact::{Claim, Prediction};
+use crate::facts::claims::Checked;
 use crate::facts::{Explanation, Leaderboard, fever_files, scifact_files};
 use crate::report::{facts, render_json, visible};
 
@@ -26,23 +22,6 @@ pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result
         ScifactCommand::Retrieval { files, display } => show(files.retrieval()?, display, context),
         ScifactCommand::Rationales { files, display } => show(files.rationales()?, display, context),
         ScifactCommand::Labels { options, display } => show(options.leaderboard()?, display, context),
-        ScifactCommand::Merge { rationales, labels, out } => {
-            let rationales = ClaimFile::load(rationales, Mode::Default)?;
-            let merged = scifact_files::merge(&rationales, &ClaimFile::load(labels, Mode::Default)?)?;
-            let undecided = merged.iter().map(|line| line.value.undecided).sum();
-            let left_out = counted(undecided, "abstract");
-            write_submission(out, &merged)?;
-            note(&format!(
-                "merged {}; left out {left_out} with the label NOT_ENOUGH_INFO",
-                counted(merged.len(), "claim")
-            ));
-            Ok(ExitCode::Ok)
-        }
-        ScifactCommand::Oracle { gold, out } => {
-            let claims = ClaimFile::<Claim>::load(gold, Mode::Default)?;
-            write_submission(out, &scifact_files::oracle(&claims))?;
-            Ok(ExitCode::Ok)
-        }
         ScifactCommand::Check { predictions, claims, corpus } => {
             show_check(&scifact_files::check_submission(predictions, claims.as_deref(), corpus.as_deref())?)
         }
@@ -97,12 +76,4 @@ fn show_explanation(explained: &[Explanation], format: OutputFormat) -> Result<E
     };
     write_form(&text, format)?;
     Ok(ExitCode::Ok)
-}
-
-fn write_submission(out: &Path, lines: &[ClaimLine<Prediction>]) -> Result<()> {
-    let text = scifact_files::render_predictions(lines);
-    if out == Path::new("-") {
-        return write_stdout(text.as_bytes());
-    }
-    std::fs::write(out, text).map_err(Error::io(out, "create"))
 }

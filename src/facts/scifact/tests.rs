@@ -3,7 +3,6 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::super::claims::Id;
-use super::super::scifact_files::{merge, oracle, render_predictions};
 use super::super::scifact_modules::{Labels, Rationales, score_labels, score_rationales};
 use super::*;
 
@@ -113,35 +112,6 @@ fn an_explanation_names_the_matched_rationale_and_the_missing_partner() {
 }
 
 #[test]
-fn module_files_are_merged_and_what_is_in_one_only_is_reported() {
-    let evidence = [(7, vec![3, 1]), (8, vec![]), (9, vec![0])];
-    let of = [(9, Label::Contradict), (8, Label::NotEnoughInfo), (7, Label::Support)];
-    let mut rationales = file(vec![(1, Rationales(evidence.into()))]);
-    let mut labels = file(vec![(1, Labels(of.into()))]);
-    let expected =
-        Prediction { undecided: 1, ..prediction(&[(7, Label::Support, &[3, 1]), (9, Label::Contradict, &[0])]) };
-    let merged = merge(&rationales, &labels).unwrap();
-    assert_eq!(merged[0].value, expected);
-    let text =
-        r#"{"id":1,"evidence":{"7":{"label":"SUPPORT","sentences":[3,1]},"9":{"label":"CONTRADICT","sentences":[0]}}}"#;
-    assert_eq!(render_predictions(&merged), format!("{text}\n"));
-
-    rationales.lines[0].value.0.remove(&7);
-    labels.lines[0].value.0.remove(&9);
-    rationales.lines.push(ClaimLine { id: Id::Number(2), line: 2, value: Rationales(BTreeMap::new()) });
-    labels.lines.push(ClaimLine { id: Id::Number(3), line: 2, value: Labels(BTreeMap::new()) });
-    let faults = merge(&rationales, &labels).unwrap_err().to_string();
-    let faults: Vec<&str> = faults.lines().map(|fault| fault.split(';').next().unwrap()).collect();
-    let expected = [
-        "f:2 (case 2): f has no claim 2",
-        "f:2 (case 3): f has no claim 3",
-        "f:1 (case 1): abstract 9 has no label",
-        "f:1 (case 1): abstract 7 has no list of sentences",
-    ];
-    assert_eq!(faults, expected);
-}
-
-#[test]
 fn a_claim_whose_abstracts_differ_has_no_gold_input_accuracy_in_compat() {
     let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0]]), (8, Label::Contradict, &[&[0]])]))]);
     let lines = file(vec![(1, Labels([7, 8, 9].map(|doc_id| (doc_id, Label::Support)).into()))]);
@@ -244,17 +214,6 @@ proptest! {
         claims.lines.reverse();
         predictions.lines.reverse();
         prop_assert_eq!(before, all(&claims, &predictions));
-    }
-
-    #[test]
-    fn the_oracle_has_no_fault((claims, _) in files()) {
-        let oracle = ClaimFile { path: PathBuf::from("o"), lines: oracle(&claims) };
-        let scored = score(&claims, &oracle, SentenceCap::Three, Mode::Default).unwrap();
-        let [_, rationalized, _, label] = measures(&sums(&scored));
-        let any = claims.lines.iter().any(|claim| !claim.value.evidence.is_empty());
-        let full = f64::from(u8::from(any));
-        // Rationales of at most 3 sentences; recall of sentences is below 1 only where one is in two rationales.
-        prop_assert_eq!((rationalized.f1, label.precision), (full, full));
     }
 
     #[test]

@@ -42,49 +42,18 @@ fn a_blind_file_is_scored_against_its_gold() {
 }
 
 #[test]
-fn several_files_are_a_leaderboard_with_teams() {
+fn several_files_are_a_leaderboard() {
     let workspace = workspace();
     workspace.write(
         "worse.jsonl",
         &PREDICTIONS.replace("\"predicted_label\": \"REFUTES\"", "\"predicted_label\": \"SUPPORTS\""),
     );
-    workspace.write("teams.csv", "file,user,team\npredictions.jsonl,ann,\"A, B\"\n");
-    let arguments = [
-        "fever",
-        "score",
-        "--gold",
-        "gold.jsonl",
-        "worse.jsonl",
-        "predictions.jsonl",
-        "--teams",
-        "teams.csv",
-        "--format",
-        "csv",
-    ];
+    let arguments = ["fever", "score", "--gold", "gold.jsonl", "worse.jsonl", "predictions.jsonl", "--format", "csv"];
     let done = workspace.run(&arguments).exits_with(0);
     let lines: Vec<&str> = done.stdout.lines().collect();
-    assert!(lines[0].starts_with("system,rank,team,evidence_f1,label_accuracy,fever_score,evidence_precision"));
-    assert!(lines[1].starts_with("ann,1,\"A, B\",0.625,1,0.5,0.83"), "{}", lines[1]);
-    assert!(lines[2].starts_with("worse,2,,0.625,0,0,0.83"), "{}", lines[2]);
-    workspace.write("teams.csv", "file,user,team\nother.jsonl,ann,A\n");
-    workspace
-        .run(&arguments)
-        .exits_with(3)
-        .says(&["teams.csv: no file of predictions has the name other.jsonl; given: worse.jsonl, predictions.jsonl"]);
-}
-
-#[test]
-fn beside_the_published_rows_a_system_has_the_rank_it_would_have_had() {
-    let workspace = workspace();
-    let arguments =
-        ["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--beside-published", "--format", "json"];
-    let board = json(&workspace.run(&arguments).exits_with(0));
-    let rows = board["systems"].as_array().unwrap();
-    assert_eq!(rows.len(), 25);
-    // 0.5 is between papelo (0.5736) and chidey (0.4994).
-    assert_eq!((rows[4]["rank"].as_u64(), rows[4]["system"].as_str()), (Some(5), Some("predictions")));
-    assert_eq!((rows[5]["system"].as_str(), rows[5]["published"].as_bool()), (Some("chidey"), Some(true)));
-    assert_eq!((rows[0]["team"].as_str(), estimate(&rows[0], "fever_score")), (Some("UNC-NLP"), Some(0.6421)));
+    assert!(lines[0].starts_with("system,rank,evidence_f1,label_accuracy,fever_score,evidence_precision"));
+    assert!(lines[1].starts_with("predictions,1,0.625,1,0.5,0.83"), "{}", lines[1]);
+    assert!(lines[2].starts_with("worse,2,0.625,0,0,0.83"), "{}", lines[2]);
 }
 
 #[test]
