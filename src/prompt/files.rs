@@ -14,7 +14,7 @@ const README_TEXT: &str = include_str!("../../rubrics/scholarqa_cs/README.md");
 const RUBRIC_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
 const ASPECT_MANIFEST: &str = include_str!("../../rubrics/aspects/manifest.toml");
 const ATTRIBUTION_MANIFEST: &str = include_str!("../../rubrics/attribution/manifest.toml");
-const BUILTIN_FILES: [(&str, &str); 16] = [
+const BUILTIN_FILES: [(&str, &str); 13] = [
     ("system.txt", include_str!("../../rubrics/scholarqa_cs/system.txt")),
     ("answer.txt", include_str!("../../rubrics/scholarqa_cs/answer.txt")),
     ("expertise.txt", include_str!("../../rubrics/scholarqa_cs/expertise.txt")),
@@ -25,9 +25,6 @@ const BUILTIN_FILES: [(&str, &str); 16] = [
     ("aspect.answer.txt", include_str!("../../rubrics/aspects/aspect.answer.txt")),
     ("aspect.reference.txt", include_str!("../../rubrics/aspects/aspect.reference.txt")),
     ("aspect.rubric.txt", include_str!("../../rubrics/aspects/aspect.rubric.txt")),
-    ("aspect.plain.answer.txt", include_str!("../../rubrics/aspects/aspect.plain.answer.txt")),
-    ("aspect.plain.reference.txt", include_str!("../../rubrics/aspects/aspect.plain.reference.txt")),
-    ("aspect.plain.rubric.txt", include_str!("../../rubrics/aspects/aspect.plain.rubric.txt")),
     ("attribution.system.txt", include_str!("../../rubrics/attribution/attribution.system.txt")),
     ("attribution.document.txt", include_str!("../../rubrics/attribution/attribution.document.txt")),
     ("attribution.claim.txt", include_str!("../../rubrics/attribution/attribution.claim.txt")),
@@ -161,7 +158,7 @@ mod tests {
         assert_eq!(is_builtin, [true, true, false]);
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.txt"), "{{document}}{{claim}}").unwrap();
-        let manifest = "name = \"mine\"\nversion = 1\nmode = \"verbatim\"\n[attribution]\nuser = [\"a.txt\"]\n";
+        let manifest = "mode = \"verbatim\"\n[attribution]\nuser = [\"a.txt\"]\n";
         fs::write(dir.path().join("manifest.toml"), manifest).unwrap();
         let set = PromptSet::load(dir.path()).unwrap();
         let modes: Vec<InsertMode> = set.families().iter().map(|family| family.mode).collect();
@@ -209,9 +206,9 @@ mod tests {
 
     #[test]
     fn what_an_aspect_or_a_claim_needs_is_named_with_its_variant() {
-        let (_dir, set) = edited("aspect.plain.reference.txt", |text| text.replace("{{reference_answer}}", "none"));
+        let (_dir, set) = edited("aspect.reference.txt", |text| text.replace("{{reference_answer}}", "none"));
         let message = set.unwrap_err().to_string();
-        let expected = "{{reference_answer}} is missing in the aspect (without_headers.with_reference) task";
+        let expected = "{{reference_answer}} is missing in the aspect (with_reference) task";
         assert!(message.contains(expected), "{message}");
         let (_dir, set) = edited("aspect.answer.txt", |text| text + "{{reference_answer}}");
         let message = set.unwrap_err().to_string();
@@ -226,17 +223,6 @@ mod tests {
         assert!(set.unwrap_err().to_string().contains("{{claim}} is missing in the attribution task"));
         let (_dir, set) = edited("attribution.claim.txt", |text| text + "{{response}}");
         assert!(set.unwrap_err().to_string().contains("{{response}} has no value in the attribution task"));
-    }
-
-    #[test]
-    fn a_set_without_a_variant_without_headers_says_so() {
-        let without_variant = |text: String| {
-            let (start, end) = (text.find("[aspect.without_headers]").unwrap(), text.find("[attribution]").unwrap());
-            [&text[..start], &text[end..]].concat()
-        };
-        let (_dir, set) = edited("manifest.toml", without_variant);
-        let message = set.unwrap().without_headers().unwrap_err().to_string();
-        assert!(message.contains("has no [aspect.without_headers]"), "{message}");
     }
 
     #[test]

@@ -1,15 +1,14 @@
 //! Imports a prompt set from the user's checkout of ScholarQABench.
 //!
 //! Sources are the string literals of three scripts: those of class `RubricCorpusQaGenericMetric`, located by method
-//! and argument; the `str.format` texts at the top of `prometheus_eval.py` (with a reference answer, the same without
-//! section headers, without a reference answer) with its system message; and the text of
-//! `citation_correctness_eval.py`. The conversation format around them belongs to the judge.
+//! and argument; the `str.format` texts at the top of `prometheus_eval.py` (with and without a reference answer) with its system message; and the
+//! text of `citation_correctness_eval.py`. The conversation format around them belongs to the judge.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::manifest::{AspectEntry, AspectVariant, Imported, InsertMode, Manifest, TaskEntry};
+use super::manifest::{AspectEntry, Imported, InsertMode, Manifest, TaskEntry};
 use super::python::{Place, normalized};
 use super::set::PromptSet;
 use super::template::escape;
@@ -33,7 +32,11 @@ impl PromptSet {
     /// # Errors
     /// No rubric script, or an unexpected one: with file, line and what was expected.
     pub fn import(checkout: &Path) -> Result<Self> {
-        let path = find_script(checkout)?;
+        let path = checkout.join(RUBRIC_SCRIPT);
+        if !path.is_file() {
+            let fault = InputFault::new(checkout, format!("has no {RUBRIC_SCRIPT}"));
+            return Err(fault.hint("name the top directory of a checkout of ScholarQABench").into());
+        }
         let mut files = Files::new();
         let mut manifest = import_rubric(&path, &mut files)?;
         let script = |name| Some(checkout.join(name)).filter(|path| path.is_file());
@@ -78,18 +81,12 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
     let property = task("property", "_score_property")?;
     let evidence = task("evidence", "_score_evidence")?;
     let citations = task("citations", "_score_citations_excerpts_inner")?;
-    check_numbering(class.definition("def", "_score_evidence")?)?;
     let score_output = class.definition("def", "score_output")?;
     let criterion = score_output.call("_score_property").and_then(Place::first_literal);
     let criterion = criterion.ok_or_else(|| score_output.fault("score_output gives no literal to _score_property"))?;
     let criterion = keep(files, "expertise.criterion.txt", criterion.plain("the criterion of expertise")?);
-    let config = script.definition("class", "CorpusQaRubricConfig");
-    let model = config.and_then(|config| config.value_of("model_name")?.plain("model_name"));
     Ok(Manifest {
-        name: "scholarqabench".to_owned(),
-        version: 1,
         mode: InsertMode::Verbatim,
-        model: model.ok(),
         imported: None,
         expertise: Some(TaskEntry { criterion: Some(criterion), ..property.clone() }),
         property: Some(property),
@@ -100,14 +97,6 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
     })
 }
 
-/// Snippets are joined as `1. text` lines; any other numbering would render wrongly.
-fn check_numbering(method: Place<'_>) -> Result<()> {
-    let value = method.value_of("snippets")?;
-    let is_expected = value.plain("snippets").is_ok_and(|separator| separator == "\n")
-        && value.call("join").is_some_and(|line| line.is_numbering());
-    if is_expected { Ok(()) } else { Err(value.fault("snippets are not numbered as `1. text`, one a line")) }
-}
-
 fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
     let source = normalized(&read_text(path)?);
     let script = Place::script(path, &source);
@@ -115,7 +104,6 @@ fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
         Ok::<_, Error>(vec![keep(files, file, script.value_of(name)?.template(name, true)?)])
     };
     let with_reference = template("prompt_template", "aspect.reference.user.txt")?;
-    let plain = template("prompt_template_wo_header", "aspect.plain.user.txt")?;
     let without_reference = template("prompt_template_no_reference", "aspect.user.txt")?;
     let setter = "set_system_message";
     let system = script.call(setter).ok_or_else(|| script.fault(format!("the script does not call {setter}")))?;
@@ -123,10 +111,9 @@ fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
     Ok(AspectEntry {
         system: Some(keep(files, "aspect.system.txt", system)),
         with_reference,
-        without_reference: without_reference.clone(),
+        without_reference,
         max_tokens: script.value_of("max_new_tokens").ok().and_then(|value| value.number()),
         json_mode: false,
-        without_headers: Some(AspectVariant { with_reference: plain, without_reference }),
     })
 }
 
@@ -138,27 +125,6 @@ fn import_attribution(path: &Path, files: &mut Files) -> Result<TaskEntry> {
         user: vec![keep(files, "attribution.user.txt", text)],
         max_tokens: script.value_of("max_new_tokens").ok().and_then(|value| value.number()),
         ..TaskEntry::default()
-    })
-}
-
-/// The published script, else another one that defines the class.
-fn find_script(checkout: &Path) -> Result<PathBuf> {
-    let usual = checkout.join(RUBRIC_SCRIPT);
-    if usual.is_file() {
-        return Ok(usual);
-    }
-    let entries = fs::read_dir(checkout.join("scripts")).into_iter().flatten();
-    let mut candidates: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    candidates.sort();
-    let class = format!("class {CLASS}");
-    let defines_it = |path: &PathBuf| {
-        path.extension().is_some_and(|extension| extension == "py")
-            && read_text(path).is_ok_and(|source| source.contains(&class))
-    };
-    candidates.into_iter().find(defines_it).ok_or_else(|| {
-        InputFault::new(checkout, format!("has neither {RUBRIC_SCRIPT} nor another script with `{class}`"))
-            .hint("name the top directory of a checkout of ScholarQABench")
-            .into()
     })
 }
 

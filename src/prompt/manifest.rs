@@ -29,11 +29,7 @@ pub enum InsertMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
-    pub(crate) name: String,
-    pub(crate) version: u32,
     pub(crate) mode: InsertMode,
-    /// The model that the published wording was used with.
-    pub(crate) model: Option<String>,
     /// Origin of an imported set.
     pub(crate) imported: Option<Imported>,
     /// The four tasks of the rubric: all or none.
@@ -87,21 +83,9 @@ pub(crate) struct AspectEntry {
     /// Whether to request JSON mode.
     #[serde(default)]
     pub(crate) json_mode: bool,
-    /// The variant without section headers, if the set has one.
-    pub(crate) without_headers: Option<AspectVariant>,
 }
 
-/// The user files of a variant.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AspectVariant {
-    /// Files of the user message with a reference answer.
-    pub(crate) with_reference: Vec<String>,
-    /// Those without one.
-    pub(crate) without_reference: Vec<String>,
-}
-
-/// The files and parameters of one task: a call kind, or one variant of an aspect.
+/// The files and parameters of one task: a call kind, or an aspect with or without a reference answer.
 #[derive(Debug, Clone)]
 pub(super) struct NamedTask {
     pub(super) kind: CallKind,
@@ -144,8 +128,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// The tasks of a call kind; none if its table is missing. Order of an aspect's: with and without a reference
-    /// answer, then the same without headers.
+    /// The tasks of a call kind; none if its table is missing. An aspect has two: with and without a reference answer.
     pub(super) fn tasks(&self, kind: CallKind) -> Vec<NamedTask> {
         let entry = match kind {
             CallKind::Expertise => &self.expertise,
@@ -153,7 +136,7 @@ impl Manifest {
             CallKind::Evidence => &self.evidence,
             CallKind::Citations => &self.citations,
             CallKind::Attribution => &self.attribution,
-            CallKind::Aspect => return self.aspect.iter().flat_map(AspectEntry::variants).collect(),
+            CallKind::Aspect => return self.aspect.iter().flat_map(AspectEntry::tasks).collect(),
         };
         entry.iter().map(|entry| NamedTask { kind, part: "user", entry: entry.clone() }).collect()
     }
@@ -166,7 +149,7 @@ impl Manifest {
 }
 
 impl AspectEntry {
-    fn variants(&self) -> Vec<NamedTask> {
+    fn tasks(&self) -> [NamedTask; 2] {
         let task = |part, user: &[String]| NamedTask {
             kind: CallKind::Aspect,
             part,
@@ -178,13 +161,7 @@ impl AspectEntry {
                 json_mode: self.json_mode,
             },
         };
-        let mut variants =
-            vec![task("with_reference", &self.with_reference), task("without_reference", &self.without_reference)];
-        if let Some(plain) = &self.without_headers {
-            variants.push(task("without_headers.with_reference", &plain.with_reference));
-            variants.push(task("without_headers.without_reference", &plain.without_reference));
-        }
-        variants
+        [task("with_reference", &self.with_reference), task("without_reference", &self.without_reference)]
     }
 }
 
@@ -197,13 +174,9 @@ impl NamedTask {
 
     fn check(&self, path: &Path) -> Result<()> {
         let (kind, part) = (self.kind, self.part);
-        let (table, key) = match part.split_once('.') {
-            Some((table, key)) => (format!("[{kind}.{table}]"), key),
-            None => (format!("[{kind}]"), part),
-        };
-        let fault = |what: String, hint: &str| Err(InputFault::new(path, format!("{table} {what}")).hint(hint).into());
+        let fault = |what: String, hint: &str| Err(InputFault::new(path, format!("[{kind}] {what}")).hint(hint).into());
         if self.entry.user.is_empty() {
-            let hint = format!("name at least one file, as in {key} = [\"answer.txt\"]");
+            let hint = format!("name at least one file, as in {part} = [\"answer.txt\"]");
             return fault(format!("has no {part} file"), &hint);
         }
         if self.entry.criterion.is_some() && kind != CallKind::Expertise {
@@ -251,20 +224,17 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_of_an_aspect_without_files_is_an_error() {
+    fn an_aspect_without_files_is_an_error() {
         let aspects = include_str!("../../rubrics/aspects/manifest.toml");
-        let message = fault_of(&aspects.replace("[\"aspect.plain.answer.txt\", \"aspect.plain.rubric.txt\"]", "[]"));
-        assert!(
-            message.contains("[aspect.without_headers] has no without_headers.without_reference file"),
-            "{message}"
-        );
+        let message = fault_of(&aspects.replace("[\"aspect.answer.txt\", \"aspect.rubric.txt\"]", "[]"));
+        assert!(message.contains("[aspect] has no without_reference file"), "{message}");
         assert!(message.contains("as in without_reference = ["), "{message}");
     }
 
     #[test]
     fn an_unknown_mode_is_an_error_naming_file_and_line() {
         let message = fault_of(&BUILTIN.replace("\"fenced\"", "\"open\""));
-        assert!(message.starts_with("set/manifest.toml:4: unknown variant `open`"), "{message}");
+        assert!(message.starts_with("set/manifest.toml:2: unknown variant `open`"), "{message}");
     }
 
     #[test]

@@ -132,12 +132,6 @@ impl<'a> Place<'a> {
         Ok(out)
     }
 
-    /// Whether the f-string here is `{number+1}. {text}`, the script's numbering of snippets.
-    pub(super) fn is_numbering(&self) -> bool {
-        matches!(self.literal(false, "").as_deref(), Ok([Piece::Expression(number), Piece::Text(dot), Piece::Expression(_)])
-            if number.ends_with("+1") && dot == ". ")
-    }
-
     /// The adjacent literals here, joined. With `format`, plain literals are read like f-strings: doubled braces are
     /// one.
     fn literal(&self, format: bool, name: &str) -> Result<Vec<Piece>> {

@@ -31,7 +31,6 @@ impl Messages {
 /// family's [label](Family::label) names its wording.
 #[derive(Debug)]
 pub struct PromptSet {
-    model: Option<String>,
     pub(super) manifest_source: String,
     pub(super) files: BTreeMap<String, String>,
     /// In the order of [`PromptFamily::ALL`].
@@ -47,22 +46,7 @@ impl PromptSet {
             Ok::<_, Error>(own.unwrap_or_else(|| Self::shared_builtin().family_of(id).clone()))
         };
         let families = PromptFamily::ALL.into_iter().map(family).collect::<Result<_>>()?;
-        Ok(Self { model: manifest.model, manifest_source, files, families })
-    }
-
-    /// The same set with aspects sent without section headers (`without_header` of the published script).
-    ///
-    /// # Errors
-    /// [`Error::Settings`] if the set has no such variant.
-    pub fn without_headers(mut self) -> Result<Self> {
-        let aspect = &mut self.families[PromptFamily::Aspect as usize];
-        if aspect.tasks.len() < 4 {
-            let what = "the prompt set has no [aspect.without_headers]; add this table to its manifest, or leave the \
-                        headers in";
-            return Err(Error::Settings(what.to_owned()));
-        }
-        aspect.without_headers = true;
-        Ok(self)
+        Ok(Self { manifest_source, files, families })
     }
 
     /// The messages for one task.
@@ -86,11 +70,6 @@ impl PromptSet {
         &self.families
     }
 
-    /// The model that the rubric's published wording was used with, if known.
-    pub fn published_model(&self) -> Option<&str> {
-        self.model.as_deref()
-    }
-
     /// The reply limit in tokens of this call kind; `None` is no limit.
     pub fn max_tokens(&self, kind: CallKind) -> Option<u64> {
         self.family(kind).task(kind).named.entry.max_tokens
@@ -110,9 +89,8 @@ pub struct Family {
     /// How texts are inserted into the templates.
     pub mode: InsertMode,
     imported: Option<Imported>,
-    /// One per rubric kind; for aspects with and without reference, then the same without headers.
+    /// One per rubric kind; for aspects with and without a reference answer.
     tasks: Vec<TaskTemplates>,
-    without_headers: bool,
 }
 
 impl Family {
@@ -126,17 +104,14 @@ impl Family {
         let named = id.kinds().iter().flat_map(|kind| manifest.tasks(*kind));
         let compile = |task| TaskTemplates::compile(task, manifest.mode, files, dir);
         let tasks = named.map(compile).collect::<Result<Vec<_>>>()?;
-        let family =
-            Self { id, mode: manifest.mode, imported: manifest.imported.clone(), tasks, without_headers: false };
+        let family = Self { id, mode: manifest.mode, imported: manifest.imported.clone(), tasks };
         Ok(Some(family).filter(|family| !family.tasks.is_empty()))
     }
 
     /// The templates for a task of this family.
     fn templates_of(&self, task: &JudgeTask) -> &TaskTemplates {
         match task {
-            JudgeTask::Aspect { reference, .. } => {
-                &self.tasks[usize::from(reference.is_none()) + if self.without_headers { 2 } else { 0 }]
-            }
+            JudgeTask::Aspect { reference, .. } => &self.tasks[usize::from(reference.is_none())],
             _ => self.task(task.kind()),
         }
     }
@@ -161,8 +136,7 @@ impl Family {
         texts
     }
 
-    /// blake3 over the mode and, for each task in order, its system, user and criterion texts; and whether section
-    /// headers are omitted.
+    /// blake3 over the mode and, for each task in order, its system, user and criterion texts.
     ///
     /// Equal for families with equal messages: file names, the manifest's comments and, in fenced sets, line breaks at
     /// the end of a file do not count.
@@ -181,9 +155,6 @@ impl Family {
                 field(part);
                 field(text);
             }
-        }
-        if self.without_headers {
-            field("without headers");
         }
         hasher.finalize().into()
     }

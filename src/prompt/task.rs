@@ -189,7 +189,7 @@ impl TaskTemplates {
             CallKind::Attribution => vec!["document", "claim"],
             CallKind::Aspect => {
                 let mut variables = vec!["instruction", "response", "score_rubric"];
-                variables.extend(self.named.part.ends_with("with_reference").then_some("reference_answer"));
+                variables.extend((self.named.part == "with_reference").then_some("reference_answer"));
                 // Between delimiters the rubric is one section, since its lines mean nothing separately.
                 variables.extend(RUBRIC_PARTS.into_iter().filter(|_| self.mode == InsertMode::Verbatim));
                 variables

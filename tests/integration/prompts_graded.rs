@@ -73,9 +73,6 @@ fn every_prompt_for_an_aspect_is_as_it_was_read_and_approved() {
     let prompts = PromptSet::builtin();
     insta::assert_snapshot!("aspects_with_reference", page(&prompts, Some("Their eyes are tubes.")));
     insta::assert_snapshot!("aspects_without_reference", page(&prompts, None));
-    let plain = prompts.without_headers().unwrap();
-    insta::assert_snapshot!("aspects_with_reference_without_headers", page(&plain, Some("Their eyes are tubes.")));
-    insta::assert_snapshot!("aspects_without_reference_without_headers", page(&plain, None));
 }
 
 #[test]
@@ -141,15 +138,6 @@ fn without_an_instruction_the_question_stands_alone_behind_the_fence() {
         reference: None,
     };
     assert!(PromptSet::builtin().render(&task).user.contains("\">\nWhy?\n</instruction"));
-}
-
-#[test]
-fn leaving_out_headers_is_another_wording_under_another_label() {
-    let (with, without) = (PromptSet::builtin(), PromptSet::builtin().without_headers().unwrap());
-    let family = |set: &PromptSet, id| set.family_of(id).label();
-    assert!(family(&without, PromptFamily::Aspect).starts_with("scholareval@"));
-    assert_ne!(family(&with, PromptFamily::Aspect), family(&without, PromptFamily::Aspect));
-    assert_eq!(family(&with, PromptFamily::Rubric), family(&without, PromptFamily::Rubric));
 }
 
 #[test]
@@ -226,14 +214,6 @@ fn an_imported_set_puts_texts_of_aspects_and_claims_in_byte_for_byte() {
     assert_eq!(claim.user, format!("Does the pebble hold the egg?\n\nEgg: {hostile} \n Pebble: Title: t\nd {{x}}"));
     let limits = [CallKind::Aspect, CallKind::Attribution].map(|kind| prompts.max_tokens(kind));
     assert_eq!(limits, [Some(64), Some(7)]);
-    let plain = prompts.without_headers().unwrap().render(&aspect_task(&short_aspect(), "A", Some("R")));
-    assert_eq!(
-        plain.user,
-        format!(
-            "Weigh the nest.\nAnswer from the literature. {QUESTION}\nA\nR\n<Is it downy?>\n1 none\n2 bad\n3 fair\n\
-             4 good\n5 best"
-        )
-    );
 }
 
 #[test]
@@ -285,14 +265,14 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
     let remedy = "; use an unchanged checkout of ScholarQABench";
     let (aspects, claims) = ("prometheus_eval.py", "citation_correctness_eval.py");
     assert_eq!(
-        fault(aspects, "prompt_template_wo_header =", "headless ="),
-        format!("scripts/{aspects}:1: the script does not set prompt_template_wo_header{remedy}")
+        fault(aspects, "prompt_template_no_reference =", "headless ="),
+        format!("scripts/{aspects}:1: the script does not set prompt_template_no_reference{remedy}")
     );
     let message = fault(aspects, "#Nest:\\n{response}", "#Nest:\\n{answer}");
     assert_eq!(message, format!("scripts/{aspects}:5: prompt_template has the unknown {{answer}}{remedy}"));
     assert_eq!(
         fault(aspects, "set_system_message(\"You are a fair owl.\")", "set_system_message(OWL)"),
-        format!("scripts/{aspects}:43: the argument of set_system_message is not a string literal{remedy}")
+        format!("scripts/{aspects}:29: the argument of set_system_message is not a string literal{remedy}")
     );
     let message = fault(claims, "{claim} \\n", "{claim \\n");
     assert!(message.starts_with(&format!("scripts/{claims}:3: input_prompt has the unknown {{claim")), "{message}");
@@ -325,15 +305,14 @@ fn human_answers(shared: &Path) -> Value {
 
 #[test]
 fn the_published_wording_of_aspects_gives_every_prompt_hash_of_the_reference() {
-    let Some((with_headers, shared)) = published() else { return };
-    let checkout = std::env::var_os("SCHOLARQABENCH_CHECKOUT").unwrap();
-    let without_headers = PromptSet::import(Path::new(&checkout)).unwrap().without_headers().unwrap();
+    let Some((prompts, shared)) = published() else { return };
     let answers = human_answers(&shared);
     let aspects = load_aspects(&shared.join("data/rubrics/prometheus_rubrics_v8.json")).unwrap();
     let rows = json(&shared.join("golden/requests.json"));
     let rows = rows["prometheus"].as_array().unwrap();
     let at = |index: &Value| &answers[usize::try_from(index.as_u64().unwrap()).unwrap()];
-    for row in rows {
+    let with_headers: Vec<&Value> = rows.iter().filter(|row| row["without_header"] == false).collect();
+    for row in &with_headers {
         let item = at(&row["index"]);
         // what is appended for passages belongs to the scorer; none of these answers has any
         assert!(item.get("final_passages").is_none());
@@ -345,17 +324,14 @@ fn the_published_wording_of_aspects_gives_every_prompt_hash_of_the_reference() {
             answer: text(&item["output"]).into(),
             reference: (!no_reference).then(|| text(&at(&row["reference_index"])["output"]).into()),
         };
-        let set = if row["without_header"].as_bool().unwrap() { &without_headers } else { &with_headers };
-        let prompt = llama_2(&set.render(&task));
+        let prompt = llama_2(&prompts.render(&task));
         assert_eq!(prompt.chars().count() as u64, row["prompt_chars"].as_u64().unwrap(), "{row}");
         assert_eq!(sha256(&prompt), text(&row["prompt_sha256"]), "{row}");
     }
-    assert!(rows.len() >= 54, "{} requests", rows.len());
-    for set in [&with_headers, &without_headers] {
-        let family = set.family(CallKind::Aspect);
-        assert_eq!((family.label().as_str(), family.comparability_note()), ("scholarqabench@95e6fc5", None));
-        assert_eq!(set.max_tokens(CallKind::Aspect), Some(512));
-    }
+    assert!(with_headers.len() >= 36, "{} requests", with_headers.len());
+    let family = prompts.family(CallKind::Aspect);
+    assert_eq!((family.label().as_str(), family.comparability_note()), ("scholarqabench@95e6fc5", None));
+    assert_eq!(prompts.max_tokens(CallKind::Aspect), Some(512));
 }
 
 #[test]

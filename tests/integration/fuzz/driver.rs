@@ -43,14 +43,19 @@ fn number(variable: &str) -> Option<u64> {
 
 /// The files of a target by name.
 fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
-    let dir = format!("{}/tests/fixtures/fuzz/{name}", env!("CARGO_MANIFEST_DIR"));
-    let files = std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{dir}: {error}")).map(|entry| {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+    let mut dirs = vec![format!("{fixtures}/fuzz/{name}")];
+    if name == "prompts" {
+        dirs.push(format!("{fixtures}/prompts/checkout/scripts"));
+    }
+    let entries = dirs.iter().flat_map(|dir| std::fs::read_dir(dir).unwrap_or_else(|error| panic!("{dir}: {error}")));
+    let files = entries.map(|entry| {
         let entry = entry.unwrap();
         (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap())
     });
     let mut files: Vec<_> = files.collect();
     files.sort();
-    assert!(!files.is_empty(), "{dir} is empty");
+    assert!(!files.is_empty(), "no files of {name}");
     files
 }
 

@@ -186,7 +186,7 @@ fn open_prompts(work: &Workspace) {
     text("aspect", &aspect);
     text("referred", &format!("{{{{reference_answer}}}}\n{aspect}"));
     text("attribution", "{{document}}\n{{claim}}\nAttributable, Extrapolatory or Contradictory");
-    let mut manifest = "name = \"open\"\nversion = 1\nmode = \"verbatim\"\n".to_owned();
+    let mut manifest = "mode = \"verbatim\"\n".to_owned();
     for task in ["expertise", "property", "evidence", "citations", "attribution"] {
         manifest += &format!("[{task}]\nuser = [\"{task}.txt\"]\n");
     }
