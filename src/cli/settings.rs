@@ -17,9 +17,8 @@ use super::keys::{KeyUse, NamedServers, OPENAI_BASE_URL_ENV, is_trusted, is_vari
 use super::origin::{Environment, Origin, SettingLine};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeTable, as_map};
-use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
+use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL, is_secret_name, mask_url, masked_json};
 use crate::judge::kind::JudgeKind;
-use crate::judge::masking::{is_secret_name, masked_json, masked_url};
 use crate::judge::options::{JudgeOptions, OptionFault, defaults};
 use crate::text::nearest::nearest;
 
@@ -442,11 +441,11 @@ fn masked(key: &str, value: &Value, judge: &JudgeOptions) -> Value {
     match (key, value) {
         ("base_url", Value::Array(urls)) if urls.is_empty() => json!(OPENAI_BASE_URL),
         ("base_url", Value::Array(urls)) => {
-            let urls = urls.iter().filter_map(Value::as_str).map(masked_url);
+            let urls = urls.iter().filter_map(Value::as_str).map(mask_url);
             json!(urls.collect::<Vec<_>>().join(","))
         }
         ("kind", Value::Null) => json!(judge.kind()),
-        ("headers" | "query" | "extra_body", value) => masked_json(value),
+        ("headers" | "extra_body", value) => masked_json(value),
         (_, Value::Array(items)) if items.is_empty() => Value::Null,
         (_, value) => value.clone(),
     }

@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 
 use super::choice::{Choice, aspects_of};
-use super::cost::SAMPLE;
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges, NamedJudge};
 use super::legibility::remedy;
@@ -227,12 +226,12 @@ impl Prepared {
     /// When the cache cannot be read.
     pub async fn estimate(&self, gate_rate: f64) -> Result<PlanEstimate> {
         let (jobs, _) = self.jobs(Some(&self.out_dir()), &Arc::default())?;
-        Ok(self.cost(&super::plan_sampling(&jobs, &mut NoEvents, SAMPLE).await?, gate_rate))
+        Ok(self.cost(&super::plan(&jobs, &mut NoEvents).await?, gate_rate))
     }
 
-    /// The cost of planned calls, by estimated tokens unless the plan has a sample.
+    /// The cost of planned calls.
     pub fn cost(&self, planned: &PlanOutcome, gate_rate: f64) -> PlanEstimate {
-        PlanEstimate::of(planned, &self.judges.terms(), gate_rate)
+        PlanEstimate::of(planned, &self.judges.terms(), self.judges.prices_of.clone(), gate_rate)
     }
 
     /// Writes the calls that can be made now as request files of a batch below `dir`; no manifest if there are none.

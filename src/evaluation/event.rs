@@ -26,10 +26,6 @@ pub struct Plan {
     pub at_most: u64,
     /// Calls whose reply is in the cache.
     pub cached: u64,
-    /// Estimated prompt tokens of `askable_now`.
-    pub prompt_tokens_now: u64,
-    /// Estimated prompt tokens of `at_most`.
-    pub prompt_tokens_at_most: u64,
 }
 
 /// One call and its outcome: a line of `calls.jsonl`.

@@ -19,7 +19,6 @@ use crate::judge::options::LimitOptions;
 use crate::judge::planner::ReplySource;
 use crate::judge::prices::PriceList;
 use crate::judge::servers::Fleet;
-use crate::judge::token_counter::Vocabulary;
 use crate::judge::{Judge, Notify};
 use crate::prompt::{PromptFamily, PromptSet};
 
@@ -97,6 +96,8 @@ pub struct Judges {
     roles: Vec<(Role, Vec<String>)>,
     /// How the verdicts of a panel are merged.
     panel_merge: GradeMerge,
+    /// The day of the price list, if a price is from there.
+    pub(super) prices_of: Option<String>,
     pub(super) spending: Spending,
 }
 
@@ -118,7 +119,7 @@ impl Judges {
         let judges_of = |role: &Role| (role.clone(), options.judges_of(role));
         let roles: Vec<_> = roles.iter().map(judges_of).filter(|(_, judges)| !judges.is_empty()).collect();
         let list = PriceList::load(options.budget.prices.as_deref())?;
-        let mut by_name: BTreeMap<String, NamedJudge> = BTreeMap::new();
+        let (mut by_name, mut uses_list) = (BTreeMap::<String, NamedJudge>::new(), false);
         for name in roles.iter().flat_map(|(_, judges)| judges) {
             if by_name.contains_key(name) {
                 continue;
@@ -138,18 +139,18 @@ impl Judges {
                 let what = "the lexical judge reads no prompts; --prompts has no effect without a model";
                 notify(Severity::Warning, what);
             }
-            let listed = |server: &ServedModel| {
-                let model = &server.request.model;
-                let own = options.prices.get(model).copied();
-                own.or_else(|| list.find(model, server.servers.endpoints().next()?))
-            };
-            let price = options.budget.price().filter(|_| name == DEFAULT_JUDGE);
-            let price = price.or_else(|| listed(judge.server()?));
+            let given = options.budget.price().filter(|_| name == DEFAULT_JUDGE);
+            let given = given.or_else(|| options.prices.get(&judge.server()?.request.model).copied());
+            let listed = |server: &ServedModel| list.find(&server.request.model, server.servers.endpoints().next()?);
+            let listed = judge.server().filter(|_| given.is_none()).and_then(listed);
+            uses_list |= listed.is_some();
+            let price = given.or(listed);
             by_name.insert(name.clone(), NamedJudge { judge, price, limits, samples, merge, expected });
         }
         let models = by_name.values().filter_map(|named| Some((named.judge.server()?, named.price)));
         let spending = Spending::of(options, models.map(|(server, price)| (server.request.model.as_str(), price)))?;
-        let judges = Self { by_name, roles, panel_merge: options.roles.merge, spending };
+        let prices_of = uses_list.then_some(list.date);
+        let judges = Self { by_name, roles, panel_merge: options.roles.merge, prices_of, spending };
         judges.refuse_twins()?;
         if options.scoring.compat {
             judges.refuse_what_the_reference_cannot_merge()?;
@@ -235,13 +236,11 @@ impl Judges {
         self.roles.iter().filter(|role| !is_plain_rubric(role)).map(entry).collect()
     }
 
-    /// Price and vocabulary of each model, by judge identity.
+    /// Each model with its price, by judge identity.
     pub(super) fn terms(&self) -> BTreeMap<String, JudgeTerms> {
         let servers = self.by_name.values().filter_map(|named| Some((named.judge.server()?, named.price)));
         let terms = servers.map(|(server, price)| {
-            let model = server.request.model.clone();
-            let vocabulary = Vocabulary::of_model(&model);
-            (server.request.judge_id.clone(), JudgeTerms { model, price, vocabulary })
+            (server.request.judge_id.clone(), JudgeTerms { model: server.request.model.clone(), price })
         });
         terms.collect()
     }

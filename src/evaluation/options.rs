@@ -16,9 +16,9 @@ use super::slice::Slice;
 use crate::analysis::OnUnscored;
 use crate::dataset::ANSWER_PARTS;
 use crate::domain::{GradeMerge, Mode, RubricParts};
+use crate::judge::endpoint::masked_json;
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Price;
-use crate::judge::masking::masked_json;
 use crate::judge::options::{
     BudgetOptions, CacheOptions, JudgeOptions, LimitOptions, OptionFault, defaults, from_map, name_and_text,
     one_or_more,
@@ -252,7 +252,7 @@ pub struct OutputOptions {
 /// - how scores are summarized, which rescoring can change.
 ///
 /// Every other option is part of the run settings.
-const NOT_RUN_SETTINGS: [&str; 18] = [
+const NOT_RUN_SETTINGS: [&str; 17] = [
     "score.answers",
     "score.tests",
     "score.references",
@@ -270,7 +270,6 @@ const NOT_RUN_SETTINGS: [&str; 18] = [
     "judge.wait_server",
     "judge.headers",
     "judge.header_env",
-    "judge.query",
     "judge.max_tokens_field",
 ];
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeNames, ScorerName};
 use crate::domain::{GradeMerge, Role};
 use crate::judge::kind::JudgeKind;
-use crate::judge::options::{JudgeOptions, LimitOptions, OptionFault, Streaming};
+use crate::judge::options::{JudgeOptions, LimitOptions, OptionFault};
 use crate::text::nearest::nearest;
 
 /// The role of all aspects without one of their own, and the prefix of those roles.
@@ -161,15 +161,11 @@ impl EvaluationOptions {
         let mut warnings: Vec<String> = unused
             .map(|name| format!("[judges.{name}] has no role and is not used; name it under [roles], or drop it"))
             .collect();
-        for JudgeRef { name, judge, limits, samples, .. } in used.iter().filter_map(|name| self.judge_named(name)) {
+        for JudgeRef { name, judge, samples, .. } in used.iter().filter_map(|name| self.judge_named(name)) {
             let whose = if name == DEFAULT_JUDGE { String::new() } else { format!("[judges.{name}]: ") };
             if let (Some(why), true) = (judge.repeats(), samples > 1) {
                 let remedy = "set a temperature of 0.7 or so with an LLM, or 1 sample";
                 warnings.push(format!("{whose}{samples} samples {why} repeat one reply; {remedy}"));
-            }
-            if limits.first_byte_timeout.is_some() && limits.stream == Streaming::Off {
-                let what = "--first-byte-timeout limits the whole reply while --stream is off";
-                warnings.push(format!("{whose}{what}: servers send nothing before it is whole"));
             }
         }
         let blank = |scorer: ScorerName, role: &str| {

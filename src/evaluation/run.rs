@@ -71,16 +71,7 @@ pub struct RunOutcome {
 /// # Errors
 /// When the reply source cannot be read or the sink fails.
 pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome> {
-    plan_into(jobs, sink, Tally::default(), None).await
-}
-
-/// Like [`plan`]; also keeps up to `per_group` calls of every [`PlanGroup`] with their bodies, in a sample that is the
-/// same for the same calls.
-///
-/// # Errors
-/// As [`plan`].
-pub async fn plan_sampling(jobs: &[Job], sink: &mut dyn EventSink, per_group: usize) -> Result<PlanOutcome> {
-    plan_into(jobs, sink, Tally::sampling(per_group), None).await
+    plan_into(jobs, sink, None).await
 }
 
 /// Like [`plan`]; also passes every call that can be made now to `collect`: once per fingerprint, answer by answer in
@@ -90,13 +81,12 @@ pub async fn plan_sampling(jobs: &[Job], sink: &mut dyn EventSink, per_group: us
 /// # Errors
 /// As [`plan`], and when `collect` fails.
 pub async fn plan_collecting(jobs: &[Job], sink: &mut dyn EventSink, collect: &mut Collect<'_>) -> Result<PlanOutcome> {
-    plan_into(jobs, sink, Tally::default(), Some(collect)).await
+    plan_into(jobs, sink, Some(collect)).await
 }
 
 async fn plan_into(
     jobs: &[Job],
     sink: &mut dyn EventSink,
-    tally: Tally,
     mut collect: Option<&mut Collect<'_>>,
 ) -> Result<PlanOutcome> {
     let mut outcome = PlanOutcome { pending: vec![Vec::new(); jobs.len()], ..PlanOutcome::default() };
@@ -105,7 +95,7 @@ async fn plan_into(
     outcome.plan.answers = answers.len() as u64;
     outcome.plan.answer_scores = items().count() as u64;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let (tally, keeps) = (Arc::new(tally), collect.is_some());
+    let (tally, keeps) = (Arc::new(Tally::default()), collect.is_some());
     let places = jobs.iter().enumerate().flat_map(|(at, job)| (0..job.items.len()).map(move |item| (at, item)));
     let begun = places.map(|(at, index)| {
         let (job, tally) = (jobs[at].clone(), Arc::clone(&tally));

@@ -1,7 +1,7 @@
 //! Counts and collects the calls of a run; identical calls count once.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -61,9 +61,6 @@ pub struct PlanGroup {
     pub judge: Arc<str>,
     /// Calls by the number of gates before them, each opened by a deferred reply: those askable now, behind one, ..
     pub by_gates: Vec<PlannedCalls>,
-    /// A sample of the calls, if one was requested: those with the smallest fingerprints, which is sampling without
-    /// replacement, independent of their order.
-    pub sample: BTreeMap<Fingerprint, SampledCall>,
 }
 
 impl PlanGroup {
@@ -87,22 +84,9 @@ impl PlanGroup {
     }
 }
 
-/// One call of a sample.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SampledCall {
-    /// The JSON body that would be sent.
-    pub body: Bytes,
-    /// Estimated tokens of its prompt.
-    pub prompt_tokens: u64,
-}
-
 /// The calls of a plan that are not cached.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    counts: Mutex<Counts>,
-    /// Calls per group that are kept with their bodies.
-    sample_size: usize,
-}
+pub(super) struct Tally(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -116,21 +100,16 @@ impl Counts {
     fn group(&mut self, role: &Role, kind: CallKind, judge: &Arc<str>) -> usize {
         let is_it = |group: &PlanGroup| group.role == *role && group.kind == kind && group.judge == *judge;
         self.groups.iter().position(is_it).unwrap_or_else(|| {
-            let (role, judge, by_gates, sample) = (role.clone(), Arc::clone(judge), Vec::new(), BTreeMap::new());
-            self.groups.push(PlanGroup { role, kind, judge, by_gates, sample });
+            let (role, judge) = (role.clone(), Arc::clone(judge));
+            self.groups.push(PlanGroup { role, kind, judge, by_gates: Vec::new() });
             self.groups.len() - 1
         })
     }
 }
 
 impl Tally {
-    /// Keeps this many calls of each group with their bodies.
-    pub(super) fn sampling(sample_size: usize) -> Self {
-        Self { sample_size, ..Self::default() }
-    }
-
     fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a call that is not cached. One that is behind a gate here and askable elsewhere is askable.
@@ -147,17 +126,7 @@ impl Tally {
         };
         match counts.by_key.entry(rendered.fingerprint) {
             Entry::Occupied(mut known) => known.get_mut().1 = gates.min(known.get().1),
-            Entry::Vacant(place) => {
-                place.insert((group, gates, call));
-                if self.sample_size > 0 {
-                    let sample = &mut counts.groups[group].sample;
-                    sample
-                        .insert(rendered.fingerprint, SampledCall { body: rendered.body.bytes.clone(), prompt_tokens });
-                    if sample.len() > self.sample_size {
-                        sample.pop_last();
-                    }
-                }
-            }
+            Entry::Vacant(place) => drop(place.insert((group, gates, call))),
         }
     }
 
@@ -169,11 +138,8 @@ impl Tally {
             groups[*group].add(*gates, *call);
         }
         for group in &groups {
-            let (now, at_most) = (group.now(), group.at_most());
-            plan.askable_now += now.calls;
-            plan.prompt_tokens_now += now.prompt_tokens;
-            plan.at_most += at_most.calls;
-            plan.prompt_tokens_at_most += at_most.prompt_tokens;
+            plan.askable_now += group.now().calls;
+            plan.at_most += group.at_most().calls;
         }
         groups.sort_by_cached_key(|group| {
             (group.role.name().into_owned(), group.kind.as_str(), Arc::clone(&group.judge))
@@ -250,7 +216,6 @@ mod tests {
         tally.groups(&mut plan);
         // now: keys 1 and 2; at most: also key 3 and the call without a key
         assert_eq!((plan.askable_now, plan.at_most), (2, 4));
-        assert_eq!((plan.prompt_tokens_now, plan.prompt_tokens_at_most), (17, 22));
     }
 
     #[test]
@@ -265,17 +230,5 @@ mod tests {
         // without a limit a reply counts as long as its prompt
         assert_eq!(group.by_gates, [calls(100, 10), calls(40, 10), calls(40, 40)]);
         assert_eq!((group.now().calls, group.at_most()), (1, PlannedCalls { calls: 3, ..calls(180, 60) }));
-    }
-
-    #[test]
-    fn the_sample_does_not_depend_on_the_order() {
-        let drawn = |keys: &mut dyn Iterator<Item = u8>, size: usize| -> Vec<u64> {
-            let tally = Tally::sampling(size);
-            keys.for_each(|key| tally.count(&request(Some(key), key.into(), None), &"j".into(), 0));
-            tally.groups(&mut Plan::default())[0].sample.values().map(|call| call.prompt_tokens).collect()
-        };
-        assert_eq!(drawn(&mut (0..100), 3), [0, 1, 2]);
-        assert_eq!(drawn(&mut (0..100).rev(), 3), [0, 1, 2]);
-        assert_eq!(drawn(&mut (0..2), 3), [0, 1], "fewer than wanted are all");
     }
 }

@@ -15,9 +15,8 @@ use super::identity::judge_id;
 use super::kind::JudgeKind;
 use super::layers::budgeted::{Budgeted, Ledger, Price};
 use super::layers::cached::Cached;
-use super::layers::collapsing::Collapsing;
 use super::layers::context_limited::ContextLimited;
-use super::layers::retrying::{RetryPolicy, Retrying};
+use super::layers::retrying::Retrying;
 use super::lexical::Lexical;
 use super::meters::Meters;
 use super::options::{CacheOptions, JudgeOptions, LimitOptions};
@@ -276,24 +275,20 @@ impl ServedModel {
                 "--truncate: the server of {model} does not report the length of its context; leave --truncate out"
             )));
         }
-        let policy = RetryPolicy { max_attempts: self.limits.retries.saturating_add(1), ..RetryPolicy::default() };
         let fleet = Arc::new(self.servers.fleet(self.request.endpoint, &self.limits, &shared.meters)?);
         let asking = Budgeted::new(
-            ContextLimited::new(Retrying::new(Arc::clone(&fleet), policy, meters()), capacity),
+            ContextLimited::new(Retrying::new(Arc::clone(&fleet), self.limits.retries, meters()), capacity),
             shared.ledger.clone(),
             price,
             meters(),
         );
         let cache = self.cache.clone().map(|cache| Arc::new(cache) as Arc<dyn ReplySource>);
         let source: Vec<_> = recorded.iter().cloned().chain(cache).collect();
-        let collapsing: Arc<dyn Judge> = match &self.cache {
-            Some(cache) => {
-                let cached = Cached::new(asking, cache.clone(), self.request.judge_id.as_str(), meters());
-                Arc::new(Collapsing::new(cached))
-            }
-            None => Arc::new(Collapsing::new(asking)),
+        let cached: Arc<dyn Judge> = match &self.cache {
+            Some(cache) => Arc::new(Cached::new(asking, cache.clone(), self.request.judge_id.as_str(), meters())),
+            None => Arc::new(asking),
         };
-        let (judge, source) = (Arc::new(Recalling::new(Arc::new(recorded), collapsing)), Arc::new(source));
+        let (judge, source) = (Arc::new(Recalling::new(Arc::new(recorded), cached)), Arc::new(source));
         let room = capacity.filter(|_| shared.truncate);
         let renderer = Arc::new(Renderer::new(Arc::clone(&self.prompts), &self.request, room));
         Ok(BuiltJudge { judge, source, renderer: Some(renderer), fleet: Some(fleet) })

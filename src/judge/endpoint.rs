@@ -22,7 +22,7 @@ pub const DEFAULT_API_KEY_ENV: &str = "OPENAI_API_KEY";
 /// Replaces secrets in all output.
 const MASK: &str = "***";
 /// Shorter values are not masked in foreign text: masking `1` everywhere would hide more than it protects.
-const SHORTEST_SECRET: usize = 6;
+const SHORTEST_SECRET: usize = 4;
 /// Parts of names whose values are secrets.
 const SECRET_PARTS: [&str; 11] =
     ["key", "token", "secret", "password", "passwd", "pwd", "auth", "cookie", "credential", "signature", "bearer"];
@@ -35,10 +35,6 @@ const SECRET_NAMES: [&str; 4] = ["sig", "code", "pat", "pass"];
 pub struct Timeouts {
     /// Until the connection is established.
     pub connect: Duration,
-    /// From sending a request to the first byte of the response, connecting included; `None` for no separate limit.
-    /// Servers that do not stream send nothing before the whole reply is ready, so it is useful only with
-    /// [`Endpoint::stream`].
-    pub first_byte: Option<Duration>,
     /// From sending a request to the last byte of its reply.
     pub total: Duration,
     /// Connections may fail for this long before the run stops, if none ever succeeded.
@@ -51,7 +47,6 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            first_byte: None,
             total: Duration::from_secs(600),
             no_server: Duration::from_secs(5),
             server_gone: Duration::from_secs(60),
@@ -247,6 +242,22 @@ pub fn mask_url(text: &str) -> String {
     }
 }
 
+/// A copy in which strings under key-like names are masked, at any depth. Numbers stay: `max_tokens` is no secret.
+pub fn masked_json(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(name, inner)| {
+                    let hide = is_secret_name(name) && inner.is_string();
+                    (name.clone(), if hide { Value::from(MASK) } else { masked_json(inner) })
+                })
+                .collect(),
+        ),
+        Value::Array(items) => Value::Array(items.iter().map(masked_json).collect()),
+        other => other.clone(),
+    }
+}
+
 fn masked(mut url: Url) -> String {
     // The user name is often the key itself (https://KEY@host).
     if url.password().is_some() || !url.username().is_empty() {
@@ -301,7 +312,7 @@ fn mask_openai_keys(text: &str) -> String {
         let end = from_key.find(|c: char| !is_key_part(c)).unwrap_or(from_key.len());
         let (word, tail) = from_key.split_at(end);
         clean.push_str(before);
-        clean.push_str(if is_word_start && word.len() >= SHORTEST_SECRET { MASK } else { word });
+        clean.push_str(if is_word_start && word.len() > "sk-SK".len() { MASK } else { word });
         rest = tail;
     }
     clean.push_str(rest);
@@ -385,6 +396,8 @@ fn guess_scheme(bare: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -458,10 +471,9 @@ mod tests {
         endpoint.api_key = Some("topsecretkey".into());
         endpoint.headers.push(("Authorization".into(), "Basic bWU6aHVudGVyMg==".into()));
         endpoint.secret_headers.push(("X-Team".into(), "teamsecret".into()));
-        let mut reply =
-            serde_json::json!({"a": [{"b": "topsecretkey, hunter2, bWU6aHVudGVyMg==, teamsecret"}], "n": 1});
+        let mut reply = json!({"a": [{"b": "topsecretkey, hunter2, bWU6aHVudGVyMg==, teamsecret"}], "n": 1});
         endpoint.mask_reply(&mut reply);
-        assert_eq!(reply, serde_json::json!({"a": [{"b": "***, ***, ***, ***"}], "n": 1}));
+        assert_eq!(reply, json!({"a": [{"b": "***, ***, ***, ***"}], "n": 1}));
         assert_eq!(endpoint.mask_body(Bytes::from_static(b"\xff topsecretkey")), "\u{fffd} ***");
         assert_eq!(endpoint.mask_body(Bytes::from_static(b"\xff")), &b"\xff"[..]);
     }
@@ -489,5 +501,38 @@ mod tests {
         assert_eq!(endpoint.beside_v1("/props"), "http://localhost/x/props");
         assert!(endpoint.is_loopback() && !endpoint.is_openai());
         assert!(Endpoint::new(OPENAI_BASE_URL).unwrap().is_openai());
+    }
+
+    #[test]
+    fn a_password_in_a_url_is_masked() {
+        assert_eq!(mask_url("https://me:hunter2@host:8000/v1"), "https://***@host:8000/v1");
+        for broken in ["me:hunter2@host/v1", "https://me:hun/te?r2@host/v1"] {
+            assert_eq!(mask_url(broken), "***");
+        }
+    }
+
+    #[test]
+    fn key_like_query_values_are_masked_and_others_stay() {
+        assert_eq!(
+            mask_url("https://h/v1?api-version=2024-06&api-key=abc&sig=xyz#access_token=q"),
+            "https://h/v1?api-version=2024-06&api-key=***&sig=***"
+        );
+        assert_eq!(mask_url("http://localhost:8000/v1"), "http://localhost:8000/v1");
+    }
+
+    #[test]
+    fn headers_that_carry_keys_are_known_by_name() {
+        for name in ["Authorization", "api-key", "X-API-KEY", "Cookie", "Proxy-Authorization", "x-auth-token"] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["x-team", "OpenAI-Organization", "api-version", "accept"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn secrets_within_json_are_masked_at_any_depth_and_numbers_stay() {
+        let shown = masked_json(&json!({"max_tokens": 5, "a": [{"api_key": "abc", "top_k": 3}]}));
+        assert_eq!(shown, json!({"max_tokens": 5, "a": [{"api_key": "***", "top_k": 3}]}));
     }
 }

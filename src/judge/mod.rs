@@ -1,9 +1,9 @@
 //! Judges: who answers a scorer's questions, and the layers around them.
 //!
 //! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. [`JudgeBuilder`] makes one of options. Judges wrap judges:
-//! `Collapsing(Cached(Budgeted(ContextLimited(Retrying(Pool[RateLimited(IdentityChecked(Chat))])))))`. A cache hit costs no
-//! permit and no token, identical calls in flight collapse into one, what is too long is not sent, every retry buys its own
-//! permits and may go to another replica.
+//! `Cached(Budgeted(ContextLimited(Retrying(Pool[RateLimited(IdentityChecked(Chat))]))))`. A cache hit costs no permit and no
+//! token, identical calls wait for the first one's reply, what is too long is not sent, every retry buys its own permits and
+//! may go to another replica.
 
 pub mod batch;
 pub mod body;
@@ -17,7 +17,6 @@ pub mod identity;
 pub mod kind;
 pub mod layers;
 pub mod lexical;
-pub mod masking;
 pub mod meters;
 pub mod options;
 pub mod planner;
@@ -25,7 +24,6 @@ pub mod prices;
 pub mod render;
 pub mod servers;
 pub(crate) mod streak;
-pub mod token_counter;
 pub mod tokens;
 
 use std::future::Future;

@@ -131,10 +131,6 @@ pub struct JudgeOptions {
     #[arg(long, value_name = "K=VARIABLE", value_parser = name_and_text)]
     #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
     pub header_env: Vec<(String, String)>,
-    /// Query parameter added to every request; may be repeated
-    #[arg(long = "query", value_name = "K=V", value_parser = name_and_text)]
-    #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
-    pub query: Vec<(String, String)>,
     /// Name of the judge in the cache, instead of the model and what the server reports
     #[arg(long, value_name = "NAME")]
     pub cache_id: Option<String>,
@@ -219,8 +215,7 @@ impl JudgeOptions {
         }
         self.check_request_fields()?;
         self.headers.iter().try_for_each(check_header)?;
-        self.header_env.iter().try_for_each(check_header_variable)?;
-        self.query.iter().try_for_each(check_query_parameter)
+        self.header_env.iter().try_for_each(check_header_variable)
     }
 
     fn check_kind(&self) -> Result<(), OptionFault> {
@@ -293,9 +288,6 @@ pub struct LimitOptions {
     /// Time-out of one request, such as 90s
     #[arg(long, value_name = "TIME", env = "SCHOLAREVAL_TIMEOUT", default_value = "10m")]
     pub timeout: TimeSpan,
-    /// Time-out until the first byte of a streamed reply [default: that of the request]
-    #[arg(long, value_name = "TIME")]
-    pub first_byte_timeout: Option<TimeSpan>,
     /// Stream replies, so that a server stops generating on a time-out; auto: for vLLM and llama.cpp
     #[arg(long, value_name = "WHEN", value_enum, env = "SCHOLAREVAL_STREAM", default_value_t)]
     pub stream: Streaming,
@@ -313,10 +305,11 @@ impl LimitOptions {
     /// # Errors
     /// The first invalid value.
     pub fn check(&self) -> Result<(), OptionFault> {
-        let times = [("limits.timeout", Some(self.timeout)), ("limits.first_byte_timeout", self.first_byte_timeout)];
-        match times.into_iter().find(|(_, time)| time.is_some_and(|time| time.is_zero())) {
-            Some((key, _)) => Err(OptionFault::new(key, "0s leaves no time for a reply; write one such as 90s or 10m")),
-            None => Ok(()),
+        match self.timeout.is_zero() {
+            true => {
+                Err(OptionFault::new("limits.timeout", "0s leaves no time for a reply; write one such as 90s or 10m"))
+            }
+            false => Ok(()),
         }
     }
 }
@@ -499,14 +492,6 @@ pub(crate) fn check_header_variable((name, _): &(String, String)) -> Result<(), 
     check_header(&(name.clone(), String::new())).map_err(fault)
 }
 
-fn check_query_parameter((name, value): &(String, String)) -> Result<(), OptionFault> {
-    if name.is_empty() || name.chars().chain(value.chars()).any(char::is_control) {
-        let what = "no name before an =, or a control character; write it as api-version=2024-10-21";
-        return Err(OptionFault::new("judge.query", what));
-    }
-    Ok(())
-}
-
 /// Invalid JSON stays a text, which [`JudgeOptions::check`] rejects without repeating it.
 fn json_or_text(text: &str) -> Result<Value, Infallible> {
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
@@ -590,13 +575,11 @@ mod tests {
     #[test]
     fn refusals_of_secret_values_do_not_repeat_them() {
         let header = |text: &str| JudgeOptions { headers: vec![name_and_value(text, ':')], ..server() };
-        let query = JudgeOptions { query: vec![name_and_value("hunter2", '=')], ..server() };
         let body = |text: &str| JudgeOptions { extra_body: json_or_text(text).ok(), ..server() };
         let url = |text: &str| JudgeOptions { base_url: vec![text.to_owned()], ..JudgeOptions::default() };
         for (options, expected) in [
             (header("hunter2"), "no name of a header before a colon"),
             (header("Content-Length:hunter2"), "the header Content-Length belongs to the transport"),
-            (query, "no name before an ="),
             (body("{\"hunter2"), "not a JSON object"),
             (body("[1]"), "not a JSON object"),
             (body("{\"model\": \"hunter2\"}"), "the field model belongs to the program; use --model"),

@@ -10,7 +10,7 @@ use super::Notify;
 use super::cache::Cache;
 use super::capacity::Capacity;
 use super::chat::Chat;
-use super::endpoint::{Endpoint, Timeouts};
+use super::endpoint::Endpoint;
 use super::identity::{ServerIdentity, ServerReport, check_same_model, judge_id, report_of, wait_for_server};
 use super::kind::JudgeKind;
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
@@ -267,9 +267,7 @@ fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint
         endpoint.api_key_env = judge.api_key_variable().to_owned();
         endpoint.headers.clone_from(&judge.headers);
         endpoint.secret_headers.clone_from(&judge.secret_headers);
-        endpoint.query.extend_from_slice(&judge.query);
-        let first_byte = limits.first_byte_timeout.map(|time| *time);
-        endpoint.timeouts = Timeouts { total: *limits.timeout, first_byte, ..endpoint.timeouts };
+        endpoint.timeouts.total = *limits.timeout;
         Ok(endpoint)
     };
     judge.addresses().iter().map(endpoint).collect()

@@ -1,7 +1,7 @@
 //! Estimates of token counts.
 //!
-//! No tokenizer is loaded: the number is for a tokens-per-minute limit, for budgets, and for plans where nothing
-//! counts (see [`super::token_counter`]); the reply states what was really used. The rule:
+//! No tokenizer is loaded: the number is for a tokens-per-minute limit, for budgets and for plans; the reply states what
+//! was really used. The rule:
 //!
 //! | of the text | tokens |
 //! |---|---|

@@ -160,16 +160,10 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
 }
 
 #[test]
-fn vllm_run_batch_gets_chat_only_and_other_judges_are_refused_by_name() {
+fn calls_over_another_route_say_so() {
     let work = Workspace::new(&["alpha"], 1);
     let server = FakeServer::start(Behaviour::good());
-    export(&work, &server, &["--out", "chat", "--vllm"]).exits_with(0);
     work.write("raw.toml", "[judge]\nkind = \"completions\"\n");
-    export(&work, &server, &["--out", "raw", "--vllm", "--config", "raw.toml"]).exits_with(2).says(&[
-        "vllm run-batch supports only chat",
-        "fake-judge",
-        "/completions",
-    ]);
     export(&work, &server, &["--out", "raw", "--config", "raw.toml"]).exits_with(0);
     assert!(requests(&work, "raw").iter().all(|request| request["url"] == "/v1/completions"));
 }
@@ -290,8 +284,6 @@ fn a_batch_goes_through_the_service_once_whatever_is_interrupted() {
     assert_eq!(held(&service.lock().unwrap()), (2, 2));
     // what was handed in is not written over
     export(&work, &server, &["--out", "b", "--overwrite"]).exits_with(2).says(&["submitted to a service"]);
-    let done = work.run(&["batch", "status", "b"]).exits_with(0);
-    assert!(done.stdout.contains("in_progress, 0 of 5 done"), "{}", done.stdout);
     let done = work.run(&["batch", "fetch", "b"]).exits_with(0);
     assert!(done.stdout.contains("completed, 4 of 5 done, 1 failed"), "{}", done.stdout);
     let done = work.run(&["batch", "import", "b"]).exits_with(0);
@@ -333,7 +325,7 @@ fn a_service_that_refuses_or_is_none_is_told_without_the_key() {
     let plain = FakeServer::start(Behaviour::good());
     let url = plain.base_url();
     work.run(&["batch", "submit", "b", "--base-url", &url]).exits_with(4).says(&["404", "vllm run-batch"]);
-    work.run(&["batch", "status", "nowhere"]).exits_with(3).says(&[
+    work.run(&["batch", "fetch", "nowhere"]).exits_with(3).says(&[
         "nowhere: is not a batch: it has no batch.json",
         "name the directory that scholareval batch export --out DIR wrote",
     ]);

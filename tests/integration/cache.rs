@@ -9,13 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::executor::block_on;
-use futures::future::join_all;
 use scholareval::Error;
 use scholareval::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
 use scholareval::judge::cache::{Cache, CallLabel, Entry, Leased};
 use scholareval::judge::layers::cached::Cached;
-use scholareval::judge::layers::collapsing::Collapsing;
 use scholareval::judge::meters::Meters;
 use scholareval::judge::{AskFuture, Body, Judge, JudgeRequest, Outcome, Rendered};
 
@@ -86,16 +83,10 @@ fn report(word: &str, number: u64) {
 fn child_that_writes_until_it_is_killed() {
     let Some(path) = child_cache() else { return };
     let cache = Cache::open(&path).unwrap();
-    let write = |number| {
-        let put = cache.put(entry(number), None);
-        async move {
-            put.await.unwrap();
-            number
-        }
-    };
-    block_on(futures::stream::iter(0..1_000_000).map(write).buffer_unordered(16).for_each(|number| async move {
+    for number in 0..1_000_000 {
+        cache.put(&entry(number), None).unwrap();
         report("stored", number);
-    }));
+    }
 }
 
 #[test]
@@ -143,7 +134,7 @@ fn request(number: u64) -> JudgeRequest {
 fn ask_all(path: &Path) -> u64 {
     let slow = Arc::new(Slow(AtomicU64::new(0)));
     let cache = Cache::open(path).unwrap();
-    let judge = Collapsing::new(Cached::new(Arc::clone(&slow), cache, "gpt", Arc::new(Meters::default())));
+    let judge = Cached::new(Arc::clone(&slow), cache, "gpt", Arc::new(Meters::default()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let requests: Vec<_> = (0..SHARED_CALLS).flat_map(|number| [request(number), request(number)]).collect();
     let outcomes: Vec<_> =
@@ -185,11 +176,11 @@ fn the_lease_of_a_killed_process_is_free_at_once() {
     let mut child = child("child_that_leases_and_sleeps", &path);
     assert_eq!(numbers(&mut child, "leased").next(), Some(1));
     let cache = Cache::open(&path).unwrap();
-    assert!(block_on(cache.try_lease(&key(1))).unwrap().is_none(), "its owner lives");
+    assert!(cache.try_lease(&key(1)).unwrap().is_none(), "its owner lives");
     child.kill().unwrap();
     child.wait().unwrap();
     // Its lease has most of a minute left.
-    assert!(matches!(block_on(cache.try_lease(&key(1))).unwrap(), Some(Leased::Granted(_))));
+    assert!(matches!(cache.try_lease(&key(1)).unwrap(), Some(Leased::Granted(_))));
 }
 
 #[test]
@@ -197,7 +188,7 @@ fn the_lease_of_a_killed_process_is_free_at_once() {
 fn child_that_leases_and_sleeps() {
     let Some(path) = child_cache() else { return };
     let cache = Cache::open(&path).unwrap();
-    let leased = block_on(cache.try_lease(&key(1))).unwrap();
+    let leased = cache.try_lease(&key(1)).unwrap();
     report("leased", u64::from(matches!(leased, Some(Leased::Granted(_)))));
     std::thread::sleep(Duration::from_secs(60));
 }
@@ -209,11 +200,11 @@ fn who_waits_for_a_lease_gets_the_reply_when_it_comes() {
     let (one, two) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
-        let Some(Leased::Granted(lease)) = one.try_lease(&key(7)).await.unwrap() else { panic!("not granted") };
+        let Some(Leased::Granted(lease)) = one.try_lease(&key(7)).unwrap() else { panic!("not granted") };
         let key = key(7);
         let mut waiting = Box::pin(two.lease(&key));
         assert!(tokio::time::timeout(Duration::from_millis(50), &mut waiting).await.is_err());
-        one.put(entry(7), Some(lease)).await.unwrap();
+        one.put(&entry(7), Some(lease)).unwrap();
         let Leased::Cached(reply) = waiting.await.unwrap() else { panic!("no reply") };
         assert_eq!(reply.content, content(7));
     });
@@ -230,9 +221,7 @@ fn handles_and_threads_on_one_file_all_see_everything() {
             scope.spawn(move || {
                 let cache = Cache::open(path).unwrap();
                 let numbers = thread * 100..(thread + 1) * 100;
-                block_on(join_all(numbers.clone().map(|number| cache.put(entry(number), None))))
-                    .into_iter()
-                    .for_each(|done| done.unwrap());
+                numbers.clone().for_each(|number| cache.put(&entry(number), None).unwrap());
                 for number in numbers {
                     assert_eq!(cache.get(&key(number)).unwrap().unwrap().content, content(number));
                 }
@@ -261,7 +250,6 @@ fn right_or_refused(path: &Path, count: u64) -> bool {
                 }
             }
             let _ = cache.stats();
-            let _ = cache.export(|_| Ok(()));
             true
         }
     }
@@ -272,7 +260,7 @@ fn closed_cache() -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cache.sqlite");
     let cache = Cache::open(&path).unwrap();
-    block_on(join_all((0..60).map(|number| cache.put(entry(number), None)))).into_iter().for_each(|done| done.unwrap());
+    (0..60).for_each(|number| cache.put(&entry(number), None).unwrap());
     drop(cache);
     std::fs::read(&path).unwrap()
 }
@@ -323,7 +311,7 @@ fn a_log_cut_anywhere_loses_only_what_was_in_it() {
     drop(Cache::open(&path).unwrap());
     let cache = Cache::open(&path).unwrap();
     for number in 0..30 {
-        block_on(cache.put(entry(number), None)).unwrap();
+        cache.put(&entry(number), None).unwrap();
     }
     let main = std::fs::read(&path).unwrap();
     let log = std::fs::read(dir.path().join("cache.sqlite-wal")).unwrap();
@@ -393,7 +381,7 @@ fn files_of_something_else_are_refused_and_left_as_they_are() {
 fn a_path_with_odd_characters_is_just_a_path() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a b?c#d%41&mode=ro/käse.sqlite");
-    block_on(Cache::open(&path).unwrap().put(entry(5), None)).unwrap();
+    Cache::open(&path).unwrap().put(&entry(5), None).unwrap();
     assert_eq!(Cache::open(&path).unwrap().get(&key(5)).unwrap().unwrap().content, content(5));
     assert!(path.exists());
 }

@@ -17,7 +17,7 @@ use scholareval::judge::chat::Chat;
 use scholareval::judge::endpoint::Endpoint;
 use scholareval::judge::identity::{ask_server, judge_id, wait_for_server};
 use scholareval::judge::layers::rate_limited::RateLimited;
-use scholareval::judge::layers::retrying::{RetryPolicy, Retrying};
+use scholareval::judge::layers::retrying::Retrying;
 use scholareval::judge::meters::Meters;
 use scholareval::judge::options::LimitOptions;
 use scholareval::judge::{AskError, Judge, JudgeRequest, Outcome};
@@ -82,10 +82,11 @@ fn stack(server: &FakeServer, concurrency: usize) -> (Retrying<RateLimited<Chat>
 fn stack_at(endpoint: Endpoint, concurrency: usize) -> (Retrying<RateLimited<Chat>>, Arc<Meters>) {
     let meters = Arc::new(Meters::default());
     let limits = LimitOptions { concurrency: NonZeroUsize::new(concurrency).unwrap(), ..LimitOptions::default() };
-    let policy = RetryPolicy { max_attempts: 4, base: Duration::from_millis(2) };
     let chat = Chat::new(endpoint, Arc::clone(&meters)).unwrap();
     let limited = RateLimited::new(chat, &limits, Arc::clone(&meters));
-    (Retrying::new(limited, policy, Arc::clone(&meters)), meters)
+    let mut judge = Retrying::new(limited, 3, Arc::clone(&meters));
+    judge.first_wait = Duration::from_millis(2);
+    (judge, meters)
 }
 
 #[tokio::test]
@@ -426,8 +427,8 @@ async fn a_server_that_never_answers_stops_the_run() {
     endpoint.timeouts.no_server = Duration::ZERO;
     let meters = Arc::new(Meters::default());
     let chat = Chat::new(endpoint, Arc::clone(&meters)).unwrap();
-    let policy = RetryPolicy { base: Duration::from_millis(1), ..RetryPolicy::default() };
-    let judge = Retrying::new(chat, policy, Arc::clone(&meters));
+    let mut judge = Retrying::new(chat, 7, Arc::clone(&meters));
+    judge.first_wait = Duration::from_millis(1);
     let message = stopped(judge.ask(&request("x")).await);
     assert!(message.contains("--wait-server 20m"), "{message}");
     assert_eq!(Meters::read(&meters.retries), 2, "the third failed connection is enough");

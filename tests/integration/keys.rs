@@ -183,7 +183,6 @@ fn what_a_server_echoes_of_a_secret_is_stored_and_shown_by_nobody() {
         let arguments = [&["--base-url", url, "-vv"], more].concat();
         let mut output = score(&work, &proxy, &arguments, &[]).exits_with(0).all_text();
         output += &work.run(&["report", "out", "--out", "page.html"]).exits_with(0).all_text();
-        output += &work.run(&["cache", "export"]).exits_with(0).all_text();
         assert!(work.read("out/calls.jsonl").contains("***"), "the echo was there");
         let files = work.files().into_iter().map(|(path, bytes)| (path.display().to_string(), bytes));
         for (name, bytes) in files.chain([("the output".to_owned(), output.into_bytes())]) {
@@ -279,7 +278,7 @@ fn what_a_batch_service_echoes_of_the_key_is_stored_and_shown_by_nobody() {
     }));
     let work = exported(&service);
     let mut output = String::new();
-    for command in ["submit", "status", "fetch"] {
+    for command in ["submit", "fetch"] {
         let arguments = ["batch", command, "b", "--api-key-env", "TEAM_KEY"];
         output += &run(&work, &service, &arguments, &[]).exits_with(0).all_text();
     }

@@ -29,7 +29,6 @@ mod library;
 mod llama_cpp;
 mod panels;
 mod plan;
-mod plan_tokens;
 mod prompts;
 mod prompts_graded;
 mod prompts_injection;

@@ -68,7 +68,9 @@ fn the_table_shows_calls_tokens_and_money() {
     let more = ["--config", "prices.toml", "--gate-rate", "0.5"];
     let text = plan(&work, &server, &more).exits_with(0).stdout;
     // 8 now, 8 + 0.5 * 4 expected, 12 at most
-    for part in ["plan: 8 calls now, up to 12 in total; ~", "rubric evidence", "cost: now $0.", "(--gate-rate 0.5)"] {
+    for part in
+        ["plan: 8 calls now, up to 12 without repeats; ~", "rubric evidence", "cost: now $0.", "(--gate-rate 0.5)"]
+    {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
     let without = plan(&work, &server, &[]).exits_with(0).stdout;
@@ -84,6 +86,27 @@ fn the_table_shows_calls_tokens_and_money() {
     assert!(line.contains(" prompt tokens (up to ~") && line.contains("; $0."), "{line}");
     plan(&work, &server, &["--price", "cheap"]).exits_with(2).says(&["--price", "such as 2.5,10"]);
     plan(&work, &server, &["--prices", "none.json"]).exits_with(3).says(&["none.json"]);
+}
+
+#[test]
+fn a_plan_needs_no_server_where_the_judge_is_known() {
+    let work = Workspace::new(&["alpha"], 2);
+    // nobody listens on the discard port of this machine
+    let judge = ["--base-url", "http://127.0.0.1:9/v1", "--model", "some-model", "--cache-id", "mine"];
+    let done = work.run(&[&["plan", "answers", "--tests", "tests.json"][..], &judge].concat()).exits_with(0);
+    assert!(done.stdout.starts_with("plan: 8 calls now"), "{}", done.stdout);
+}
+
+#[test]
+fn the_day_of_the_price_list_stands_beside_money_from_it() {
+    let work = Workspace::new(&["alpha"], 2);
+    let offline = ["plan", "answers", "--tests", "tests.json", "--model", "gpt-4o"];
+    let list = include_str!("../../data/prices.json");
+    let day = list.split("\"date\": \"").nth(1).unwrap().split('"').next().unwrap();
+    let listed = work.run(&offline).exits_with(0).stdout;
+    assert_eq!(listed.matches(&format!("(prices of {day})")).count(), 1, "{listed}");
+    let given = work.run(&[&offline[..], &["--price", "1,10"]].concat()).exits_with(0).stdout;
+    assert!(given.contains("; $0.") && !given.contains("prices of"), "{given}");
 }
 
 #[test]

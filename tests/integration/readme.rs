@@ -11,7 +11,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 36] = [
     "",
     "score",
     "bench",
@@ -19,7 +19,6 @@ const COMMANDS: [&str; 39] = [
     "batch export",
     "batch import",
     "batch submit",
-    "batch status",
     "batch fetch",
     "check",
     "table",
@@ -32,8 +31,6 @@ const COMMANDS: [&str; 39] = [
     "prompts import",
     "prompts show",
     "cache stats",
-    "cache prune",
-    "cache export",
     "cache merge",
     "scifact score",
     "scifact retrieval",

@@ -159,7 +159,7 @@ impl Finished {
     #[track_caller]
     fn says_plan(&self, now: usize, at_most: usize) {
         let text = self.stderr.replace(',', "");
-        let line = format!("plan: {now} calls now up to {at_most} in total;");
+        let line = format!("plan: {now} calls now up to {at_most} without repeats;");
         assert!(text.contains(&line), "{line} is not in {text}");
     }
 }

@@ -223,7 +223,6 @@ fn control_characters_of_the_server_do_not_reach_the_terminal() {
     let check = ["check", "answers", "--tests", "tests.json", "--base-url", &url];
     outputs.push(work.run(&check).exits_with(0));
     outputs.push(work.run(&["cache", "stats"]).exits_with(0));
-    outputs.push(work.run(&["cache", "export"]).exits_with(0));
     // the run tolerated what is unscored, and so does scoring it again
     outputs.push(work.run(&["rescore", "out", "--format", "json"]).exits_with(0));
     // another model under that name: the change is told

@@ -15,7 +15,7 @@ pub enum BatchCommand {
     #[command(after_long_help = "\
 Examples:
   scholareval batch export answers/ --tests tests.json --model gpt-4.1 --out batches/one
-  scholareval batch export answers/ --tests tests.json --model my-judge --vllm --max-bytes 100000000 --out batches/one
+  scholareval batch export answers/ --tests tests.json --model my-judge --max-bytes 100000000 --out batches/one
 
 Then submit it, or run the files by hand; import the results; export again: new questions depend on them.")]
     Export(Box<BatchExportArgs>),
@@ -30,12 +30,7 @@ Examples:
 Examples:
   scholareval batch submit batches/one")]
     Submit(BatchServiceArgs),
-    /// Show the progress of the service
-    #[command(after_long_help = "\
-Examples:
-  scholareval batch status batches/one")]
-    Status(BatchServiceArgs),
-    /// Download the finished results
+    /// Show the progress of the service, and download finished results
     #[command(after_long_help = "\
 Examples:
   scholareval batch fetch batches/one
@@ -52,9 +47,6 @@ pub struct BatchExportArgs {
     /// Maximum bytes per file
     #[arg(long, value_name = "N", default_value = "200000000")]
     pub max_bytes: NonZeroU64,
-    /// Refuse calls that `vllm run-batch` does not support
-    #[arg(long)]
-    pub vllm: bool,
     /// What is scored, and by whom; --out is the batch's directory.
     #[command(flatten)]
     pub score: ScoreArgs,
@@ -74,7 +66,7 @@ pub struct BatchImportArgs {
     pub cache: CacheFileArgs,
 }
 
-/// Arguments of `batch submit`, `status` and `fetch`. They may hold secrets: no `Debug` on purpose.
+/// Arguments of `batch submit` and `batch fetch`. They may hold secrets: no `Debug` on purpose.
 #[derive(Clone, Args)]
 pub struct BatchServiceArgs {
     /// Directory that batch export wrote

@@ -29,7 +29,6 @@ pub use table::{TableArgs, TableFormat};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
-use crate::domain::{CallKind, TimeSpan};
 use crate::evaluation::RescoreOptions;
 use crate::report::CsvText;
 
@@ -260,17 +259,6 @@ pub enum CacheCommand {
         #[arg(long, value_name = "FORM", value_enum)]
         format: Option<OutputFormat>,
     },
-    /// Delete entries that meet every condition given
-    Prune(PruneArgs),
-    /// Write every entry as a line of JSON
-    Export {
-        /// Which cache.
-        #[command(flatten)]
-        file: CacheFileArgs,
-        /// File to write; - is standard output
-        #[arg(long, short, value_name = "FILE", default_value = "-")]
-        out: PathBuf,
-    },
     /// Copy the entries of caches into one; existing entries stay
     Merge {
         /// Caches to read
@@ -280,31 +268,6 @@ pub enum CacheCommand {
         #[arg(long, value_name = "FILE")]
         into: PathBuf,
     },
-}
-
-/// Arguments of `cache prune`. At least one condition, or `--all`.
-#[derive(Debug, Clone, Args)]
-#[command(group(clap::ArgGroup::new("which").required(true).multiple(true)))]
-pub struct PruneArgs {
-    /// Which cache.
-    #[command(flatten)]
-    pub file: CacheFileArgs,
-    /// Only entries older than this, such as 30d
-    #[arg(long, value_name = "TIME", group = "which")]
-    pub older_than: Option<TimeSpan>,
-    /// Only replies of this judge (its identity as `cache stats` shows it)
-    #[arg(long, value_name = "ID", group = "which")]
-    pub judge: Option<String>,
-    /// Only replies to this kind of question: expertise, property, evidence or citations
-    #[arg(long, value_name = "KIND", group = "which", value_parser = CallKind::ALL.map(CallKind::as_str))]
-    #[arg(hide_possible_values = true)]
-    pub kind: Option<String>,
-    /// Only entries that are damaged
-    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind"])]
-    pub damaged: bool,
-    /// Every entry
-    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind", "damaged"])]
-    pub all: bool,
 }
 
 #[cfg(test)]
@@ -342,15 +305,8 @@ mod tests {
     }
 
     #[test]
-    fn headers_and_queries_may_be_repeated() {
-        let args = score_args("scholareval score A --header a:1 --header b:2 --query x=1 --query y=2");
-        assert_eq!((args.options.judge.headers.len(), args.options.judge.query.len()), (2, 2));
-    }
-
-    #[test]
-    fn pruning_needs_a_condition() {
-        assert!(parse("scholareval cache prune").is_err());
-        assert!(parse("scholareval cache prune --older-than 30d --kind property").is_ok());
-        assert!(parse("scholareval cache prune --all --kind property").is_err());
+    fn headers_may_be_repeated() {
+        let args = score_args("scholareval score A --header a:1 --header b:2");
+        assert_eq!(args.options.judge.headers.len(), 2);
     }
 }

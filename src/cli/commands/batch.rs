@@ -1,4 +1,4 @@
-//! `scholareval batch export|import|submit|status|fetch`.
+//! `scholareval batch export|import|submit|fetch`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,7 @@ pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<ExitCo
         BatchCommand::Export(args) => runtime()?.block_on(export(&args, &context.settings(&args.score)?)),
         BatchCommand::Import(args) => import(&args),
         BatchCommand::Submit(args) => runtime()?.block_on(submit(&args, context)),
-        BatchCommand::Status(args) => runtime()?.block_on(follow(&args, context, false)),
-        BatchCommand::Fetch(args) => runtime()?.block_on(follow(&args, context, true)),
+        BatchCommand::Fetch(args) => runtime()?.block_on(fetch(&args, context)),
     }
 }
 
@@ -48,7 +47,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
         return Err(Error::Usage(what.into()));
     }
     BatchManifest::make_room(dir, settings.options.output.overwrite)?;
-    let limits = BatchLimits { requests: args.max_requests.get(), bytes: args.max_bytes.get(), chat_only: args.vllm };
+    let limits = BatchLimits { requests: args.max_requests.get(), bytes: args.max_bytes.get() };
     let (planned, manifest) = evaluation(settings).prepare().await?.export_batch(dir.clone(), limits).await?;
     let Some(manifest) = manifest else {
         let text = match (planned.plan.at_most, planned.plan.cached) {
@@ -182,10 +181,10 @@ async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCo
 }
 
 /// Shows the service's progress on each file, and downloads finished results. Exits with 7 while some are pending.
-async fn follow(args: &BatchServiceArgs, context: &Context<'_>, downloads: bool) -> Result<ExitCode> {
+async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCode> {
     let (mut manifest, services) = open(args, context)?;
     for (part, service) in services.iter().enumerate() {
-        service.follow(&mut manifest, part, downloads).await?;
+        service.fetch(&mut manifest, part).await?;
         let mut text = part_text(&manifest.parts[part]);
         for name in &manifest.parts[part].results {
             text.push_str(&format!("  {}\n", path_text(&args.dir.join(name))));
@@ -193,14 +192,12 @@ async fn follow(args: &BatchServiceArgs, context: &Context<'_>, downloads: bool)
         terminal::write_stdout(text.as_bytes())?;
     }
     let to_come = manifest.parts.iter().filter(|part| !part.is_over()).count();
-    if downloads && to_come > 0 {
+    if to_come > 0 {
         return Err(Error::Stopped(format!(
             "{to_come} files are not done yet; finished results were fetched, run the same command again for the rest"
         )));
     }
-    if downloads {
-        terminal::note(&format!("next: scholareval batch import {}", path_text(&args.dir)));
-    }
+    terminal::note(&format!("next: scholareval batch import {}", path_text(&args.dir)));
     Ok(ExitCode::Ok)
 }
 

@@ -1,17 +1,14 @@
-//! `scholareval cache stats|prune|export|merge`.
+//! `scholareval cache stats|merge`.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::cli::ExitCode;
-use crate::cli::args::{CacheCommand, OutputFormat, PruneArgs};
+use crate::cli::args::{CacheCommand, OutputFormat};
 use crate::cli::origin::escape_controls;
-use crate::cli::terminal::{grouped, note, path_text, write_stdout};
+use crate::cli::terminal::{grouped, path_text, write_stdout};
 use crate::error::{Error, Result};
-use crate::judge::cache::{self, Cache, CacheStats, Inserted, MergeReport, StoredEntry};
-use crate::report::{render_json, terminal_safe_json};
+use crate::judge::cache::{self, Cache, CacheStats, Inserted, MergeReport};
+use crate::report::render_json;
 
 pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
     match command {
@@ -26,12 +23,6 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
             };
             write_stdout(text.as_bytes())?;
         }
-        CacheCommand::Prune(args) => {
-            let path = existing(&args.file.cache)?;
-            let removed = Cache::open(path)?.prune(|stored| is_unwanted(stored, args))?;
-            write_stdout(format!("deleted {removed} replies from {}\n", path_text(path)).as_bytes())?;
-        }
-        CacheCommand::Export { file, out } => export(existing(&file.cache)?, out)?,
         CacheCommand::Merge { sources, into } => {
             sources.iter().try_for_each(|source| existing(source).map(drop))?;
             let report = cache::merge(sources, into)?;
@@ -72,33 +63,6 @@ fn stats_text(stats: &CacheStats) -> String {
         }
     }
     text
-}
-
-/// True if the entry meets every condition.
-fn is_unwanted(stored: &StoredEntry, args: &PruneArgs) -> bool {
-    let StoredEntry::Whole(entry) = stored else { return args.damaged };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    !args.damaged
-        && args.older_than.is_none_or(|age| entry.created_at.saturating_add(age.as_secs()) < now)
-        && args.judge.as_ref().is_none_or(|judge| entry.label.judge == *judge)
-        && args.kind.as_ref().is_none_or(|kind| entry.label.kind == *kind)
-}
-
-fn export(path: &Path, out: &Path) -> Result<()> {
-    let cache = Cache::open(path)?;
-    let (entries, damaged) = if out == Path::new("-") {
-        cache.export(|line| write_stdout(terminal_safe_json(&String::from_utf8_lossy(line)).as_bytes()))?
-    } else {
-        let mut file = BufWriter::new(File::create(out).map_err(Error::io(out, "create"))?);
-        let exported = cache.export(|line| file.write_all(line).map_err(Error::io(out, "write")))?;
-        file.flush().map_err(Error::io(out, "write"))?;
-        exported
-    };
-    if damaged > 0 {
-        note(&format!("warning: {damaged} damaged replies were left out"));
-    }
-    note(&format!("exported {entries} replies"));
-    Ok(())
 }
 
 /// How many replies a cache got.

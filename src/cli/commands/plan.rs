@@ -5,10 +5,10 @@ use crate::cli::args::{OutputFormat, PlanArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
-use crate::cli::terminal::{cost_range, grouped};
+use crate::cli::terminal::cost_range;
 use crate::error::{Error, Result};
 use crate::evaluation::options::check_share;
-use crate::evaluation::{Cost, JudgePlan, PlanEstimate, PlanLine};
+use crate::evaluation::{Cost, PlanEstimate, PlanLine};
 use crate::judge::layers::budgeted::Price;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::{TableStyle, render_json};
@@ -44,16 +44,18 @@ fn text(estimate: &PlanEstimate, style: &TableStyle) -> String {
     }
     let (table, rate) = (table(estimate).terminal(style), estimate.gate_rate);
     text.push_str(&format!(
-        "\n{table}\nexpected: {:.0}% of the questions that depend on a reply are asked (--gate-rate {rate}); tokens and USD \
-         are of the expected calls, replies up to their limits; unreadable replies are asked for again \
-         (--parse-retries), which is not counted\n",
+        "\n{table}\nexpected: {:.0}% of the questions that depend on a reply are asked (--gate-rate {rate}); tokens \
+         (estimated, ±12%) and USD are of the expected calls, replies up to their limits; repeats after unreadable replies \
+         (--parse-retries) are not counted\n",
         100.0 * rate,
     ));
     if let (Some(now), Some(expected), Some(at_most)) = (now.usd, expected.usd, at_most.usd) {
         let [now, expected, at_most] = [now, expected, at_most].map(cost_range);
         text.push_str(&format!("cost: now {now}, expected {expected}, at most {at_most}\n"));
     }
-    estimate.judges.iter().filter(|judge| judge.of > 0).for_each(|judge| text.push_str(&judge_lines(judge)));
+    for model in &estimate.unpriced {
+        text.push_str(&format!("no price for {}: {}\n", escape_controls(model), Price::how_to_set(model)));
+    }
     text
 }
 
@@ -89,43 +91,4 @@ fn row(line: &PlanLine) -> Vec<Cell> {
         Cell::maybe(usd.map(|usd| usd.low)),
         Cell::maybe(usd.map(|usd| usd.high)),
     ]
-}
-
-/// How the prompt tokens of one judge were counted, and their error.
-fn judge_lines(judge: &JudgePlan) -> String {
-    let (some, of, name) = (grouped(judge.counted), grouped(judge.of), escape_controls(&judge.judge));
-    let how = match judge.by {
-        Some(by) if judge.counted >= judge.of => format!("counted by {by} on all {of} calls"),
-        Some(by) => format!("counted by {by} on {some} of {of} calls"),
-        None => "estimated".to_owned(),
-    };
-    let mut lines = format!("prompt tokens of {name}: {how}, ±{:.1}%\n", 100.0 * judge.error);
-    if !judge.has_price {
-        let (model, what) = (escape_controls(&judge.model), Price::how_to_set(&judge.model));
-        lines.push_str(&format!("no price for {model}: {what}\n"));
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_token_line_shows_the_counter_the_share_and_the_error() {
-        let line = |by, counted, error| {
-            let (judge, model) = ("j".into(), "m".into());
-            let (of, has_price) = (4206, true);
-            judge_lines(&JudgePlan { judge, model, by, counted, of, error, has_price })
-        };
-        assert_eq!(
-            line(Some("o200k_base"), 4206, 0.01),
-            "prompt tokens of j: counted by o200k_base on all 4,206 calls, ±1.0%\n"
-        );
-        assert_eq!(
-            line(Some("o200k_base"), 64, 0.0151),
-            "prompt tokens of j: counted by o200k_base on 64 of 4,206 calls, ±1.5%\n"
-        );
-        assert_eq!(line(None, 0, 0.12), "prompt tokens of j: estimated, ±12.0%\n");
-    }
 }

@@ -154,15 +154,22 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
     }
     let [calls, most] = [now, at_most].map(|cost| grouped(cost.calls as u64));
     let [tokens, most_tokens] = [now, at_most].map(|cost| about(cost.prompt_tokens));
-    let mut line =
-        format!("plan: {calls} calls now, up to {most} in total; ~{tokens} prompt tokens (up to ~{most_tokens})");
+    let mut line = format!(
+        "plan: {calls} calls now, up to {most} without repeats; ~{tokens} prompt tokens (up to ~{most_tokens})"
+    );
     if let (Some(now), Some(most)) = (now.usd, at_most.usd) {
-        line.push_str(&format!("; {}", cost_range(Interval { low: now.low, high: most.high })));
+        let range = Interval { low: now.low, high: most.high };
+        line.push_str(&format!("; {}{}", cost_range(range), of_day(estimate.prices_of.as_deref())));
     }
     if estimate.cached > 0 {
         line.push_str(&format!("; {cached} cached"));
     }
     line
+}
+
+/// The day of the price list behind an amount of money, if it is from there.
+pub(super) fn of_day(prices_of: Option<&str>) -> String {
+    prices_of.map_or_else(String::new, |day| format!(" (prices of {day})"))
 }
 
 /// Statistics of an endpoint, at the end of a run.
@@ -224,17 +231,18 @@ mod tests {
                 expected: cost(calls, usd),
                 at_most: cost(2.0 * calls, usd.map(|usd| 2.0 * usd)),
             };
-            let (judges, lines) = (Vec::new(), Vec::new());
-            PlanEstimate { answers: 2, answer_scores: 2, cached, gate_rate: 0.7, judges, lines, total }
+            let (unpriced, lines, prices_of) = (Vec::new(), Vec::new(), usd.map(|_| "2026-01-31".to_owned()));
+            PlanEstimate { answers: 2, answer_scores: 2, cached, gate_rate: 0.7, unpriced, prices_of, lines, total }
         };
         assert_eq!(
             plan_line(&estimate(10.0, 3, None)),
-            "plan: 10 calls now, up to 20 in total; ~12,000 prompt tokens (up to ~25,000); 3 cached"
+            "plan: 10 calls now, up to 20 without repeats; ~12,000 prompt tokens (up to ~25,000); 3 cached"
         );
         // what is 0 is left out; from the least for the calls now to the most for all: 7 to 2 * 2 * 7
         assert_eq!(
             plan_line(&estimate(1188.0, 0, Some(7.0))),
-            "plan: 1,188 calls now, up to 2,376 in total; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00"
+            "plan: 1,188 calls now, up to 2,376 without repeats; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00 \
+             (prices of 2026-01-31)"
         );
         assert_eq!(plan_line(&estimate(0.0, 3, None)), "plan: nothing to ask; all 3 replies are cached");
     }

@@ -149,14 +149,14 @@ impl BatchService {
     }
 
     /// Asks how far the service is with one file. If the batch has ended (also one that expired or was cancelled: what was
-    /// answered until then is paid) and `downloads`, its results are downloaded; what is there already is not.
+    /// answered until then is paid), its results are downloaded; what is there already is not.
     ///
     /// # Errors
     /// For services that cannot be reached and files that cannot be written.
-    pub async fn follow(&self, manifest: &mut BatchManifest, part: usize, downloads: bool) -> Result<()> {
+    pub async fn fetch(&self, manifest: &mut BatchManifest, part: usize) -> Result<()> {
         let Some(batch) = self.retrieve(&mut manifest.parts[part]).await? else { return Ok(()) };
         manifest.save()?;
-        if !downloads || !manifest.parts[part].is_over() {
+        if !manifest.parts[part].is_over() {
             return Ok(());
         }
         let stem = manifest.parts[part].file.trim_end_matches(".jsonl").to_owned();

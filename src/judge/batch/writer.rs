@@ -12,15 +12,13 @@ use crate::judge::kind::JudgeKind;
 /// Longest part of a judge's identity in a file name.
 const NAME_CHARS: usize = 48;
 
-/// How much one request file may hold, and what.
+/// How much one request file may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Requests, at least 1; 50,000 at OpenAI.
     pub requests: u64,
     /// Bytes; 200 MB at OpenAI.
     pub bytes: u64,
-    /// A call over another route than chat is an error: `vllm run-batch` takes no other.
-    pub chat_only: bool,
 }
 
 /// Writes the request files of a batch into a directory, which is created for the first call. Nothing counts before
@@ -54,22 +52,12 @@ impl BatchWriter {
     /// Writes one call; the request to `route` has this body, byte for byte.
     ///
     /// # Errors
-    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file or uses
-    /// another route than the batch may have.
+    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file.
     pub fn add(&mut self, call: &BatchCall, route: JudgeKind, body: &[u8], prompt_tokens: u64) -> Result<()> {
         let judge = &call.label.judge;
-        if self.limits.chat_only && route != JudgeKind::Chat {
-            return Err(Error::Usage(format!(
-                "--vllm: vllm run-batch supports only chat, and {} is asked {} through {}; set kind = \"chat\" for that \
-                 judge, or run its file with contrib/ray_batch.py",
-                judge.escape_debug(),
-                call.label.kind,
-                route.path()
-            )));
-        }
         let line = request_line(call, route, body);
         let size = line.len() as u64;
-        let BatchLimits { requests, bytes, .. } = self.limits;
+        let BatchLimits { requests, bytes } = self.limits;
         if size > bytes {
             let id = call.custom_id.short(12);
             return Err(Error::Usage(format!(
@@ -181,7 +169,7 @@ mod tests {
     use crate::domain::Fingerprint;
     use crate::judge::cache::CallLabel;
 
-    const LIMITS: BatchLimits = BatchLimits { requests: 50_000, bytes: 200_000_000, chat_only: false };
+    const LIMITS: BatchLimits = BatchLimits { requests: 50_000, bytes: 200_000_000 };
 
     fn call(key: u8, judge: &str) -> BatchCall {
         BatchCall {

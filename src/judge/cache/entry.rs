@@ -7,7 +7,7 @@ use crate::domain::{Fingerprint, JudgeReply};
 use crate::judge::JudgeRequest;
 
 const SELECT_ONE: &str = "SELECT digest, entry FROM replies WHERE key = ?1";
-const SELECT_ALL: &str = "SELECT digest, entry, rowid FROM replies ORDER BY rowid";
+const SELECT_ALL: &str = "SELECT digest, entry FROM replies ORDER BY rowid";
 const INSERT_NEW: &str = "INSERT INTO replies (key, digest, entry) VALUES (?1, ?2, ?3) ON CONFLICT (key) DO NOTHING";
 
 /// What a stored reply answers; for people who look into the cache, not part of its key.
@@ -86,8 +86,7 @@ pub(super) fn now_ms() -> u64 {
 }
 
 /// A row of `replies`.
-#[derive(Debug)]
-pub enum StoredEntry {
+pub(super) enum StoredEntry {
     /// As it was written.
     Whole(Box<Entry>),
     /// Its digest does not fit, or a column has another type.
@@ -115,16 +114,15 @@ pub(super) fn find(connection: &Connection, key: &Fingerprint) -> rusqlite::Resu
     }))
 }
 
-/// Calls `visit` with the rowid and content of every row, in the order they were stored, up to its first error, which is
-/// the inner one.
+/// Calls `visit` with every row, in the order they were stored, up to its first error, which is the inner one.
 pub(super) fn for_each<E>(
     connection: &Connection,
-    mut visit: impl FnMut(i64, StoredEntry) -> Result<(), E>,
+    mut visit: impl FnMut(StoredEntry) -> Result<(), E>,
 ) -> rusqlite::Result<Result<(), E>> {
     let mut select = connection.prepare(SELECT_ALL)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        if let Err(error) = visit(row.get(2)?, StoredEntry::read(row)?) {
+        if let Err(error) = visit(StoredEntry::read(row)?) {
             return Ok(Err(error));
         }
     }

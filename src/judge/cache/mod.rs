@@ -1,11 +1,11 @@
 //! The persistent reply cache: one SQLite file, safe between threads and processes, open to `sqlite3`.
 //!
 //! - **Key**: the [`Fingerprint`] of everything that decides a reply. Every whole reply is stored raw, readable or not.
-//! - **Writing**: one thread commits in groups; [`Cache::put`] resolves when its reply is *committed*. A committed reply
-//!   survives `kill -9`. With `synchronous = NORMAL` a power cut may cost the last groups, never the file.
+//! - **Writing**: one connection; [`Cache::put`] returns when its reply is *committed*. A committed reply survives
+//!   `kill -9`. With `synchronous = NORMAL` a power cut may cost the last replies, never the file.
 //! - **Reading**: a small pool of connections; a hit is around 10 microseconds, less than handing it to another thread.
-//! - **Leases**: before asking, a process leases the key; the writer thread renews the lease while it asks. Others wait
-//!   for the reply, for the release, or for the end of the lease.
+//! - **Leases**: before asking, a call leases the key, and a thread renews the lease while it asks. Equal calls, of this
+//!   process or another, wait for the reply, for the release, or for the end of the lease.
 //! - **Safety**: a file that is not a cache, or is damaged, is an error that names it and is never written. Every row
 //!   carries a digest, so that damage inside a reply is an error and not a wrong reply.
 //!
@@ -23,7 +23,7 @@
 //!     kind: "property".into(), judge: "gpt-x".into(), role: "rubric".into(), draw: 0, attempt: 0,
 //! };
 //! let entry = Entry::new(key, label, JudgeReply::of_text(r#"{"score": 7}"#));
-//! futures::executor::block_on(cache.put(entry, None))?;
+//! cache.put(&entry, None)?;
 //! assert_eq!(cache.get(&key)?.map(|reply| reply.content).as_deref(), Some(r#"{"score": 7}"#));
 //! # drop(cache);
 //! # let _ = std::fs::remove_dir_all(&dir);
@@ -33,18 +33,17 @@
 
 mod entry;
 mod file;
+mod owner;
 mod store;
 mod upkeep;
-mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub use entry::{CallLabel, Entry, StoredEntry};
+pub use entry::{CallLabel, Entry};
 pub use file::{APPLICATION_ID, SCHEMA_VERSION};
-pub use store::Cache;
+pub use store::{Cache, Lease, Leased};
 pub use upkeep::{CacheStats, Inserted, MergeReport, merge};
-pub use writer::{Lease, Leased};
 
 #[cfg(doc)]
 use crate::domain::Fingerprint;

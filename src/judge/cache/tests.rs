@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use futures::executor::block_on;
-use futures::future::join_all;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -49,7 +47,7 @@ fn is_granted(leased: crate::Result<Option<Leased>>) -> bool {
 }
 
 fn lease(cache: &Cache, number: u32) -> Lease {
-    match block_on(cache.try_lease(&key(number))).unwrap() {
+    match cache.try_lease(&key(number)).unwrap() {
         Some(Leased::Granted(lease)) => lease,
         other => panic!("{other:?}"),
     }
@@ -65,7 +63,7 @@ fn a_reply_comes_back_as_it_was_stored_and_marked_cached() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
     let stored = entry(1, "{\"score\": 7}\0 end");
-    block_on(cache.put(stored.clone(), None)).unwrap();
+    cache.put(&stored, None).unwrap();
     assert_eq!(cache.get(&key(1)).unwrap(), Some(stored.reply.clone()));
     assert!(stored.reply.cached);
     assert_eq!(cache.get(&key(2)).unwrap(), None);
@@ -77,21 +75,10 @@ fn a_reply_comes_back_as_it_was_stored_and_marked_cached() {
 fn the_first_reply_of_a_key_stays() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
-    block_on(cache.put(entry(1, "first"), None)).unwrap();
-    block_on(cache.put(entry(1, "second"), None)).unwrap();
+    cache.put(&entry(1, "first"), None).unwrap();
+    cache.put(&entry(1, "second"), None).unwrap();
     assert_eq!(content(&cache, 1).as_deref(), Some("first"));
     assert_eq!(cache.stats().unwrap().entries, 1);
-}
-
-#[test]
-fn a_dropped_put_is_committed_all_the_same() {
-    let (_dir, path) = dir();
-    let cache = Cache::open(&path).unwrap();
-    for n in 0..200 {
-        drop(cache.put(entry(n, "paid"), None));
-    }
-    drop(cache);
-    assert_eq!(Cache::open(&path).unwrap().stats().unwrap().entries, 200);
 }
 
 #[test]
@@ -112,7 +99,7 @@ fn a_newer_schema_is_refused_and_says_so() {
 fn an_emptied_file_beside_a_full_log_is_refused() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
-    block_on(cache.put(entry(1, "x"), None)).unwrap();
+    cache.put(&entry(1, "x"), None).unwrap();
     let copy = path.with_file_name("copy.sqlite");
     std::fs::write(&copy, b"").unwrap();
     std::fs::copy(file::beside(&path, "-wal"), file::beside(&copy, "-wal")).unwrap();
@@ -125,19 +112,17 @@ fn an_emptied_file_beside_a_full_log_is_refused() {
 fn a_reply_changed_behind_our_back_is_an_error_and_not_a_reply() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
-    block_on(cache.put(entry(1, "{\"score\": 3}"), None)).unwrap();
-    block_on(cache.put(entry(2, "whole"), None)).unwrap();
+    cache.put(&entry(1, "{\"score\": 3}"), None).unwrap();
+    cache.put(&entry(2, "whole"), None).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     let changed =
         other.execute("UPDATE replies SET entry = replace(entry, 'score', 'scare') WHERE rowid = 1", []).unwrap();
     assert_eq!(changed, 1);
     let text = message(cache.get(&key(1)).unwrap_err());
     assert!(text.contains("damaged") && text.contains("cache merge"), "{text}");
-    assert!(block_on(cache.try_lease(&key(1))).is_err());
+    assert!(cache.try_lease(&key(1)).is_err());
     assert_eq!(cache.get(&key(2)).unwrap().unwrap().content, "whole");
     assert_eq!((cache.stats().unwrap().entries, cache.stats().unwrap().damaged), (1, 1));
-    assert_eq!(cache.prune(|stored| matches!(stored, StoredEntry::Damaged)).unwrap(), 1);
-    assert_eq!(cache.get(&key(1)).unwrap(), None);
 }
 
 #[test]
@@ -145,7 +130,7 @@ fn a_full_disk_is_an_error_with_a_remedy_and_the_cache_stays_whole() {
     let (_dir, path) = dir();
     let cache = small(&path);
     let long = "y".repeat(3000);
-    let done: Vec<_> = block_on(join_all((0..100).map(|n| cache.put(entry(n, &long), None))));
+    let done: Vec<_> = (0..100).map(|n| cache.put(&entry(n, &long), None)).collect();
     let refused = done.iter().filter(|done| done.is_err()).count();
     assert!((80..100).contains(&refused), "{refused}");
     let text = message(done.into_iter().find_map(Result::err).unwrap());
@@ -154,7 +139,7 @@ fn a_full_disk_is_an_error_with_a_remedy_and_the_cache_stays_whole() {
     let cache = Cache::open(&path).unwrap();
     let kept = (0..100).filter(|&n| content(&cache, n).as_deref() == Some(&long)).count();
     assert_eq!(kept, 100 - refused);
-    block_on(cache.put(entry(1000, "room again"), None)).unwrap();
+    cache.put(&entry(1000, "room again"), None).unwrap();
 }
 
 #[test]
@@ -162,10 +147,8 @@ fn a_lease_whose_reply_could_not_be_stored_is_given_back() {
     let (_dir, path) = dir();
     let (cache, other) = (small(&path), Cache::open(&path).unwrap());
     let lease = lease(&cache, 1);
-    assert!(block_on(cache.put(entry(1, &"z".repeat(100_000)), Some(lease))).is_err());
-    // A lease on another key waits behind the release in the writer's queue.
-    drop(block_on(cache.try_lease(&key(2))).unwrap());
-    assert!(is_granted(block_on(other.try_lease(&key(1)))));
+    assert!(cache.put(&entry(1, &"z".repeat(100_000)), Some(lease)).is_err());
+    assert!(is_granted(other.try_lease(&key(1))));
 }
 
 #[test]
@@ -173,10 +156,10 @@ fn of_two_handles_one_gets_the_lease_and_the_other_the_reply() {
     let (_dir, path) = dir();
     let (one, two) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
     let lease = lease(&one, 1);
-    assert!(block_on(two.try_lease(&key(1))).unwrap().is_none());
-    assert!(block_on(one.try_lease(&key(1))).unwrap().is_none(), "an identical call of this handle waits, too");
-    block_on(one.put(entry(1, "x"), Some(lease))).unwrap();
-    let found = block_on(two.try_lease(&key(1))).unwrap();
+    assert!(two.try_lease(&key(1)).unwrap().is_none());
+    assert!(one.try_lease(&key(1)).unwrap().is_none(), "an identical call of this handle waits, too");
+    one.put(&entry(1, "x"), Some(lease)).unwrap();
+    let found = two.try_lease(&key(1)).unwrap();
     assert!(matches!(found, Some(Leased::Cached(reply)) if reply.content == "x"));
     let rows: i64 = rusqlite::Connection::open(&path)
         .unwrap()
@@ -192,12 +175,10 @@ fn a_dropped_lease_and_a_closed_cache_give_leases_back() {
     let first = lease(&one, 1);
     let _kept = lease(&one, 2);
     drop(first);
-    // A lease on another key waits behind the release in the writer's queue.
-    drop(lease(&one, 3));
-    assert!(is_granted(block_on(two.try_lease(&key(1)))));
-    assert!(block_on(two.try_lease(&key(2))).unwrap().is_none());
+    assert!(is_granted(two.try_lease(&key(1))));
+    assert!(two.try_lease(&key(2)).unwrap().is_none());
     drop(one);
-    assert!(is_granted(block_on(two.try_lease(&key(2)))));
+    assert!(is_granted(two.try_lease(&key(2))));
 }
 
 #[test]
@@ -224,7 +205,7 @@ fn a_lease_is_renewed_while_its_process_lives_and_ends_by_itself_elsewhere() {
     let other = key(2);
     let values = rusqlite::params![other.as_bytes(), "1|another host|00", end];
     behind.execute("INSERT INTO leases VALUES (?1, ?2, ?3)", values).unwrap();
-    assert!(block_on(one.try_lease(&key(2))).unwrap().is_none());
+    assert!(one.try_lease(&key(2)).unwrap().is_none());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     assert!(matches!(runtime.block_on(one.lease(&key(2))).unwrap(), Leased::Granted(_)));
 }
@@ -236,7 +217,7 @@ fn stats_count_by_kind_and_judge() {
     let mut other = entry(2, "y");
     other.label = CallLabel { kind: "evidence".into(), judge: "llama".into(), ..label() };
     for entry in [entry(1, "x"), other, entry(3, "z")] {
-        block_on(cache.put(entry, None)).unwrap();
+        cache.put(&entry, None).unwrap();
     }
     let stats = cache.stats().unwrap();
     // Three entries of 100 prompt (40 cached) and 7 reply tokens.
@@ -247,33 +228,12 @@ fn stats_count_by_kind_and_judge() {
     assert!(stats.bytes > 0);
 }
 
-#[test]
-fn pruning_removes_what_is_unwanted_and_shrinks_the_file() {
-    let (_dir, path) = dir();
-    let cache = Cache::open(&path).unwrap();
-    let long = "w".repeat(20_000);
-    block_on(join_all((0..100).map(|n| cache.put(entry(n, &long), None)))).into_iter().for_each(|done| done.unwrap());
-    let before = cache.stats().unwrap().bytes;
-    let is_even = |stored: &StoredEntry| match stored {
-        StoredEntry::Whole(entry) => (0..100).step_by(2).any(|n| entry.key == key(n)),
-        StoredEntry::Damaged => true,
-    };
-    assert_eq!(cache.prune(is_even).unwrap(), 50);
-    assert_eq!((content(&cache, 0), content(&cache, 1)), (None, Some(long)));
-    let after = cache.stats().unwrap();
-    assert!(after.bytes < before && after.entries == 50, "{before} {after:?}");
-    assert_eq!(cache.prune(is_even).unwrap(), 0);
-}
-
-/// The lines of an export.
-fn exported(cache: &Cache) -> String {
-    let mut lines = Vec::new();
-    let keep = |line: &[u8]| {
-        lines.extend_from_slice(line);
-        Ok(())
-    };
-    cache.export(keep).unwrap();
-    String::from_utf8(lines).unwrap()
+/// The stored entries, in their order, as `sqlite3` shows them.
+fn stored(path: &Path) -> Vec<serde_json::Value> {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let mut select = connection.prepare("SELECT entry FROM replies ORDER BY rowid").unwrap();
+    let rows = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    rows.map(|row| serde_json::from_str(&row.unwrap()).unwrap()).collect()
 }
 
 fn merged(sources: &[&Path], into: &Path) -> crate::Result<MergeReport> {
@@ -287,7 +247,7 @@ fn merging_keeps_what_is_there_and_counts_conflicts() {
     for (path, entries) in [(&a, [(1, "one"), (2, "two")]), (&b, [(2, "TWO"), (3, "three")])] {
         let cache = Cache::open(path).unwrap();
         for (number, content) in entries {
-            block_on(cache.put(entry(number, content), None)).unwrap();
+            cache.put(&entry(number, content), None).unwrap();
         }
     }
     let before = std::fs::read(&a).unwrap();
@@ -314,7 +274,7 @@ fn merging_reads_a_cache_that_is_in_use_its_log_included() {
     let dir = tempfile::tempdir().unwrap();
     let (a, c) = (dir.path().join("a"), dir.path().join("c"));
     let open = Cache::open(&a).unwrap();
-    block_on(open.put(entry(1, "only in the log"), None)).unwrap();
+    open.put(&entry(1, "only in the log"), None).unwrap();
     assert_eq!(merged(&[&a], &c).unwrap().inserted.added, 1);
 }
 
@@ -331,17 +291,15 @@ fn merging_refuses_foreign_missing_and_same_files_before_it_writes() {
 }
 
 #[test]
-fn a_damaged_entry_is_left_out_of_a_merge_and_an_export() {
+fn a_damaged_entry_is_left_out_of_a_merge() {
     let dir = tempfile::tempdir().unwrap();
     let (a, c) = (dir.path().join("a"), dir.path().join("c"));
     let cache = Cache::open(&a).unwrap();
-    block_on(join_all([cache.put(entry(1, "x"), None), cache.put(entry(2, "y"), None)]))
-        .into_iter()
-        .for_each(|done| done.unwrap());
+    cache.put(&entry(1, "x"), None).unwrap();
+    cache.put(&entry(2, "y"), None).unwrap();
     rusqlite::Connection::open(&a).unwrap().execute("UPDATE replies SET digest = 5 WHERE rowid = 1", []).unwrap();
     let report = merged(&[&a], &c).unwrap();
     assert_eq!((report.inserted.added, report.damaged), (1, 1));
-    assert_eq!(cache.export(|_| Ok(())).unwrap(), (1, 1));
 }
 
 fn with_logprobs(number: u32) -> Entry {
@@ -352,16 +310,16 @@ fn with_logprobs(number: u32) -> Entry {
 }
 
 #[test]
-fn probabilities_are_kept_exported_and_merged_and_their_damage_is_found() {
+fn probabilities_are_kept_and_merged_and_their_damage_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let (a, c) = (dir.path().join("a"), dir.path().join("c"));
     let cache = Cache::open(&a).unwrap();
-    block_on(join_all([cache.put(with_logprobs(1), None), cache.put(entry(2, "plain"), None)]));
+    cache.put(&with_logprobs(1), None).unwrap();
+    cache.put(&entry(2, "plain"), None).unwrap();
     assert_eq!(cache.get(&key(1)).unwrap(), Some(with_logprobs(1).reply), "to the last bit");
-    let lines = exported(&cache);
-    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let exported = serde_json::json!([{"token": "7", "logprob": -0.1, "top": [["7", -0.1], ["8", -1.0 / 3.0]]}]);
-    assert_eq!((&lines[0]["reply"]["logprobs"], lines[1]["reply"].get("logprobs")), (&exported, None));
+    let lines = stored(&a);
+    let expected = serde_json::json!([{"token": "7", "logprob": -0.1, "top": [["7", -0.1], ["8", -1.0 / 3.0]]}]);
+    assert_eq!((&lines[0]["reply"]["logprobs"], lines[1]["reply"].get("logprobs")), (&expected, None));
     assert_eq!(merged(&[&a], &c).unwrap().inserted.added, 2);
     assert_eq!(Cache::open(&c).unwrap().get(&key(1)).unwrap(), Some(with_logprobs(1).reply));
     let behind = rusqlite::Connection::open(&a).unwrap();
@@ -392,7 +350,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_exported_is_what_was_stored(
+    fn what_is_stored_is_what_was_put(
         contents in proptest::collection::vec(any::<String>(), 1..20),
         reason in any::<Option<String>>(),
         model in any::<Option<String>>(),
@@ -400,21 +358,21 @@ proptest! {
         draw in any::<u32>(),
     ) {
         let dir = tempfile::tempdir().unwrap();
-        let a = Cache::open(&dir.path().join("a")).unwrap();
-        let mut stored = Vec::new();
+        let path = dir.path().join("a");
+        let a = Cache::open(&path).unwrap();
+        let mut entries = Vec::new();
         for (number, content) in (0..).zip(contents) {
             let mut entry = entry(number, &content);
             entry.reply.finish_reason.clone_from(&reason);
             entry.reply.model.clone_from(&model);
             entry.reply.usage.prompt_tokens = u64::MAX;
             entry.label = CallLabel { judge: judge.clone(), draw, ..label() };
-            block_on(a.put(entry.clone(), None)).unwrap();
-            stored.push(entry);
+            a.put(&entry, None).unwrap();
+            entries.push(entry);
         }
-        let lines = exported(&a);
-        let exported: Vec<Entry> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        prop_assert_eq!(&exported, &stored);
-        for entry in stored {
+        let read = stored(&path).into_iter().map(|entry| serde_json::from_value::<Entry>(entry).unwrap());
+        prop_assert_eq!(&read.collect::<Vec<_>>(), &entries);
+        for entry in entries {
             prop_assert_eq!(a.get(&entry.key).unwrap(), Some(entry.reply));
         }
     }

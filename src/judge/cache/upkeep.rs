@@ -1,13 +1,13 @@
-//! What the commands about a cache do: count, prune, export, merge.
+//! What the commands about a cache do: count and merge.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use serde::Serialize;
 
 use super::entry::{self, Entry, StoredEntry};
-use super::file::{self, beside, failed, fault};
+use super::file::{self, beside};
 use super::store::{Cache, SELECT_SERVERS};
 use crate::error::{Error, Result};
 use crate::files::is_same_file;
@@ -84,61 +84,15 @@ impl Cache {
         let files = [path.clone(), beside(&path, "-wal")];
         let bytes = files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
         let mut stats = CacheStats { path, bytes, ..CacheStats::default() };
-        self.for_each(|_, stored| {
+        let count = |stored| -> rusqlite::Result<()> {
             match stored {
                 StoredEntry::Whole(entry) => stats.add(*entry),
                 StoredEntry::Damaged => stats.damaged += 1,
             }
             Ok(())
-        })?;
+        };
+        self.read("read its entries", |connection| entry::for_each(connection, count)?)?;
         Ok(stats)
-    }
-
-    /// Removes the entries for which `is_unwanted`, and gives their space back to the disk (which needs room for a copy
-    /// of what stays). Returns how many there were.
-    ///
-    /// # Errors
-    /// [`Error::Cache`] where the file cannot be written. What was removed before the space could be given back stays
-    /// removed.
-    pub fn prune(&self, is_unwanted: impl Fn(&StoredEntry) -> bool) -> Result<u64> {
-        let path = self.path();
-        let mut unwanted: Vec<i64> = Vec::new();
-        self.for_each(|rowid, stored| {
-            unwanted.extend(is_unwanted(&stored).then_some(rowid));
-            Ok(())
-        })?;
-        let removed = unwanted.len() as u64;
-        if removed == 0 {
-            return Ok(0);
-        }
-        let mut connection = file::open_or_create(path)?;
-        remove(&mut connection, &unwanted).map_err(failed(path, "remove entries"))?;
-        connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").map_err(|error| {
-            let what = format!("removed {removed} entries, but could not free their disk space: {error}");
-            fault(path, format!("{what}; run it again when no other process uses the cache and the disk has room"))
-        })?;
-        Ok(removed)
-    }
-
-    /// Gives `write` every entry as a line of JSON, in the order they were stored. Returns the numbers of entries that
-    /// were written and of damaged ones, which are left out.
-    ///
-    /// # Errors
-    /// [`Error::Cache`] for a damaged file, and those of `write`.
-    pub fn export(&self, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<(u64, u64)> {
-        let (mut entries, mut damaged) = (0, 0);
-        self.for_each(|_, stored| {
-            let StoredEntry::Whole(entry) = stored else {
-                damaged += 1;
-                return Ok(());
-            };
-            entries += 1;
-            let mut line = serde_json::to_vec(&entry)
-                .map_err(|error| Error::Internal(format!("cannot write an entry as JSON: {error}")))?;
-            line.push(b'\n');
-            write(&line)
-        })?;
-        Ok((entries, damaged))
     }
 
     /// Stores entries in one transaction, all or none, and counts them; what was there stays.
@@ -146,17 +100,9 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`] where the file cannot be written.
     pub fn insert_all(&self, entries: &[Entry], inserted: &mut Inserted) -> Result<()> {
-        let mut connection = file::open_or_create(self.path())?;
-        let mut insert = || {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            entries.iter().try_for_each(|entry| inserted.insert(entry, &transaction))?;
-            transaction.commit()
-        };
-        insert().map_err(failed(self.path(), "store entries"))
-    }
-
-    fn for_each(&self, visit: impl FnMut(i64, StoredEntry) -> Result<()>) -> Result<()> {
-        self.read("read its entries", |connection| entry::for_each(connection, visit))?
+        self.write("store entries", |connection| {
+            entries.iter().try_for_each(|entry| inserted.insert(entry, connection))
+        })
     }
 }
 
@@ -190,25 +136,24 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
         }
         opened.push((source, file::open_source(source)?));
     }
-    let mut target = file::open_or_create(into)?;
+    let target = Cache::open(into)?;
     let mut report = MergeReport::default();
     for (path, source) in opened {
-        if let Some(error) = copy(&source, &mut target, &mut report).map_err(failed(into, "store entries"))? {
+        if let Some(error) = target.write("store entries", |target| copy(&source, target, &mut report))? {
             report.incomplete.push((path.clone(), file::explain(path, "read its entries", &error).to_string()));
         }
     }
     Ok(report)
 }
 
-/// Copies what can be read of a source in one transaction; gives the source's error, if it has one.
+/// Copies what can be read of a source; gives the source's error, if it has one.
 fn copy(
     source: &Connection,
-    target: &mut Connection,
+    target: &Connection,
     report: &mut MergeReport,
 ) -> rusqlite::Result<Option<rusqlite::Error>> {
-    let transaction = target.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let read = entry::for_each(source, |_, entry| match entry {
-        StoredEntry::Whole(entry) => report.inserted.insert(&entry, &transaction),
+    let read = entry::for_each(source, |entry| match entry {
+        StoredEntry::Whole(entry) => report.inserted.insert(&entry, target),
         StoredEntry::Damaged => {
             report.damaged += 1;
             Ok(())
@@ -222,20 +167,11 @@ fn copy(
         Err(error) => Err(error),
     };
     let (servers, error) = servers.map_or_else(|error| (Vec::new(), Some(error)), |servers| (servers, None));
-    servers.into_iter().try_for_each(|server| transaction.execute(TAKE_SERVER, server).map(drop))?;
-    transaction.commit()?;
+    servers.into_iter().try_for_each(|server| target.execute(TAKE_SERVER, server).map(drop))?;
     Ok(error)
 }
 
 /// Name, identity and time of every server.
 fn servers_of(source: &Connection) -> rusqlite::Result<Vec<(String, String, f64)>> {
     source.prepare(SELECT_SERVERS)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
-}
-
-fn remove(connection: &mut Connection, rowids: &[i64]) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for rowid in rowids {
-        transaction.prepare_cached("DELETE FROM replies WHERE rowid = ?1")?.execute([rowid])?;
-    }
-    transaction.commit()
 }

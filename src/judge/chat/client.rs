@@ -142,7 +142,7 @@ impl Chat {
                 AskError::Refused { message, status: 200, kind: UnscoredKind::Refused }
             }
             // As with a server's own 408, the call may still be worked on.
-            Fault::TimedOut(_) | Fault::NoFirstByte(_) => self.timed_out(fault.to_string()),
+            Fault::TimedOut(_) => self.timed_out(fault.to_string()),
             Fault::Broken(_) | Fault::NotJson(_) | Fault::Status { .. } => AskError::transient(fault.to_string()),
         }
     }

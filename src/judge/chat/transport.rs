@@ -54,9 +54,6 @@ pub(in crate::judge) enum Fault {
     /// Nothing, or not everything, came in time.
     #[error("no whole reply within {} s", .0.as_secs())]
     TimedOut(Duration),
-    /// Not even the first byte came in time.
-    #[error("no first byte within {} s", .0.as_secs_f64())]
-    NoFirstByte(Duration),
     /// The connection broke, or the body was cut.
     #[error("the connection broke: {0}")]
     Broken(String),
@@ -146,26 +143,24 @@ impl Transport {
         self.http.clone()
     }
 
-    /// Posts the body of a call and reads the whole response: its body, and how long the server asks to wait. Where the
-    /// first byte has a limit, it holds for the head of the response and for the first chunk of its body, since a server
-    /// that streams sends the head before it begins to judge. The tokens of the reply limit its bytes.
+    /// Posts the body of a call and reads the whole response: its body, and how long the server asks to wait. The tokens of
+    /// the reply limit its bytes.
     pub(super) async fn call(
         &self,
         kind: JudgeKind,
         body: Bytes,
         max_tokens: Option<u64>,
     ) -> Result<(Body, Option<Duration>), Fault> {
-        let timeouts = &self.endpoint.timeouts;
+        let limit = self.endpoint.timeouts.total;
         let request = self.http.post(format!("{}{}", self.endpoint.base_url, kind.path()));
         // Compressed bodies are not decoded.
         let request = request.header(ACCEPT_ENCODING, "identity");
         let request = request.header(CONTENT_TYPE, "application/json").query(&self.endpoint.query).body(body);
-        let first_by = timeouts.first_byte.map(|limit| Instant::now() + limit);
-        let response = self.in_time(first_by, timeouts.total, request.send()).await?;
+        let response = request.send().await.map_err(|error| self.fault(error, limit))?;
         let wait = retry_after(response.headers(), SystemTime::now());
         let longest = max_tokens.map(|tokens| tokens.saturating_mul(BYTES_PER_TOKEN).max(LEAST_REPLY_BYTES));
         let longest = longest.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
-        Ok((self.read(response, first_by, timeouts.total, longest).await?, wait))
+        Ok((self.read(response, limit, longest).await?, wait))
     }
 
     /// A JSON document beside the judge's route (`/models`, `/props`). Transient failures are asked again: an identity
@@ -186,7 +181,7 @@ impl Transport {
     pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> Result<Bytes, Fault> {
         let request = self.http.get(url).query(&self.endpoint.query).timeout(limit);
         let response = request.send().await.map_err(|error| self.fault(error, limit))?;
-        Ok(self.read(response, None, limit, usize::MAX).await?.bytes)
+        Ok(self.read(response, limit, usize::MAX).await?.bytes)
     }
 
     /// The response to a request that others built, its body not yet read; another status than 2xx is a fault.
@@ -196,32 +191,9 @@ impl Transport {
         if response.status().is_success() { Ok(response) } else { Err(refused(response).await) }
     }
 
-    /// What the client gives, if it comes before `first_by`.
-    async fn in_time<T>(
-        &self,
-        first_by: Option<Instant>,
-        limit: Duration,
-        work: impl Future<Output = reqwest::Result<T>>,
-    ) -> Result<T, Fault> {
-        let done = match first_by {
-            None => work.await,
-            // Dropped, the request is taken back: the connection closes.
-            Some(by) => timeout_at(by, work)
-                .await
-                .map_err(|_| Fault::NoFirstByte(self.endpoint.timeouts.first_byte.unwrap_or_default()))?,
-        };
-        done.map_err(|error| self.fault(error, limit))
-    }
-
     /// Reads a response of at most `longest` bytes to its end. One that comes in pieces becomes the body that the server
     /// would have sent whole.
-    async fn read(
-        &self,
-        mut response: Response,
-        first_by: Option<Instant>,
-        limit: Duration,
-        longest: usize,
-    ) -> Result<Body, Fault> {
+    async fn read(&self, mut response: Response, limit: Duration, longest: usize) -> Result<Body, Fault> {
         if !response.status().is_success() {
             return Err(refused(response).await);
         }
@@ -229,14 +201,14 @@ impl Transport {
             response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
         let mut stream = is_event_stream(response.headers()).then(Assembly::default);
         let longest = self.endpoint.max_reply_bytes.min(longest);
-        let (mut first_by, mut left, mut share) = (first_by, longest, None);
+        let (mut left, mut share) = (longest, None);
         let mut body = BytesMut::new();
         // What follows a whole reply is its usage and the end of the body, which makes the connection good for the next
         // call. A server that keeps the stream open, or breaks it now, must not cost the reply.
         let mut until: Option<Instant> = None;
         loop {
             let chunk = match until {
-                None => self.in_time(first_by.take(), limit, response.chunk()).await?,
+                None => response.chunk().await.map_err(|error| self.fault(error, limit))?,
                 Some(until) => timeout_at(until, response.chunk()).await.ok().and_then(Result::ok).flatten(),
             };
             let Some(chunk) = chunk else { break };

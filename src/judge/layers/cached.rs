@@ -48,7 +48,7 @@ impl<J: Judge> Cached<J> {
         let outcome = self.inner.ask(request).await?;
         let Outcome::Reply(reply) = outcome else { return Ok(outcome) };
         let entry = Entry::new(*key, CallLabel::of(request, &self.judge), reply.clone());
-        self.cache.put(entry, Some(lease)).await.map_err(AskError::Fatal)?;
+        self.cache.put(&entry, Some(lease)).map_err(AskError::Fatal)?;
         Ok(if reply.cached { self.hit(reply) } else { Outcome::Reply(reply) })
     }
 }
@@ -156,7 +156,7 @@ mod tests {
             () = never.inner.0.notified() => {}
         }
         let other = Cache::open(never.cache.path()).unwrap();
-        assert!(other.try_lease(&Fingerprint::from([1; 32])).await.unwrap().is_none());
+        assert!(other.try_lease(&Fingerprint::from([1; 32])).unwrap().is_none());
         drop(asking);
         assert!(matches!(other.lease(&Fingerprint::from([1; 32])).await.unwrap(), Leased::Granted(_)));
     }

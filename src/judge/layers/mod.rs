@@ -2,7 +2,6 @@
 
 pub mod budgeted;
 pub mod cached;
-pub mod collapsing;
 pub mod context_limited;
 pub mod identity_checked;
 pub mod pool;

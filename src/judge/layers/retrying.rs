@@ -14,21 +14,6 @@ use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 /// Longest backoff. (The server's `Retry-After` may be longer.)
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Number of attempts and backoff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryPolicy {
-    /// Total attempts, the first included; at least 1.
-    pub max_attempts: u32,
-    /// The longest wait before the second attempt; doubles with each further one.
-    pub base: Duration,
-}
-
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        Self { max_attempts: 8, base: Duration::from_millis(500) }
-    }
-}
-
 /// Retries `inner` while it fails transiently; every attempt passes the inner layers anew and takes its own permits.
 ///
 /// The wait is uniform from 0 to the ceiling ("full jitter"), so that calls that failed together do not return
@@ -37,21 +22,23 @@ impl Default for RetryPolicy {
 #[derive(Debug)]
 pub struct Retrying<J> {
     inner: J,
-    policy: RetryPolicy,
+    retries: u32,
+    /// The longest wait before the second attempt; doubles with each further one.
+    pub first_wait: Duration,
     meters: Arc<Meters>,
 }
 
 impl<J> Retrying<J> {
-    /// `inner`, retried by `policy`; retries are counted in `meters`.
-    pub fn new(inner: J, policy: RetryPolicy, meters: Arc<Meters>) -> Self {
-        Self { inner, policy, meters }
+    /// `inner`, asked at most `retries` times more; retries are counted in `meters`.
+    pub fn new(inner: J, retries: u32, meters: Arc<Meters>) -> Self {
+        Self { inner, retries, first_wait: Duration::from_millis(500), meters }
     }
 }
 
 impl<J: Judge> Judge for Retrying<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            let (mut attempt, mut ceiling) = (1, self.policy.base);
+            let (mut retries, mut ceiling) = (0, self.first_wait);
             loop {
                 let (message, retry_after) = match self.inner.ask(request).await {
                     Err(AskError::Transient { message, status, retry_after }) => {
@@ -66,14 +53,14 @@ impl<J: Judge> Judge for Retrying<J> {
                     }
                     settled => return settled,
                 };
-                if attempt >= self.policy.max_attempts {
-                    let what = format!("{message} (after {attempt} attempts)");
+                if retries >= self.retries {
+                    let what = format!("{message} (after {} attempts)", retries + 1);
                     return Ok(Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, what)));
                 }
                 sleep(ceiling.mul_f64(jitter()).max(retry_after.unwrap_or_default())).await;
                 ceiling = (ceiling * 2).min(LONGEST_WAIT);
                 Meters::add_one(&self.meters.retries);
-                attempt += 1;
+                retries += 1;
             }
         })
     }
@@ -123,7 +110,7 @@ mod tests {
     async fn ask(script: Vec<AskError>) -> (Result<Outcome, AskError>, Vec<Instant>, u64) {
         let meters = Arc::new(Meters::default());
         let inner = Arc::new(Scripted { script: Mutex::new(script.into()), asked: Mutex::default() });
-        let judge = Retrying::new(Arc::clone(&inner), RetryPolicy::default(), Arc::clone(&meters));
+        let judge = Retrying::new(Arc::clone(&inner), 7, Arc::clone(&meters));
         let result = judge.ask(&request()).await;
         let asked = inner.asked.lock().unwrap().clone();
         (result, asked, Meters::read(&meters.retries))

@@ -1,4 +1,4 @@
-//! Replies token by token, and the limit for the first byte.
+//! Replies token by token.
 
 use serde_json::json;
 
@@ -51,15 +51,11 @@ fn whether_replies_are_streamed_changes_no_key() {
 fn a_stream_that_does_not_begin_is_dropped_and_asked_again() {
     let work = Workspace::new(&SYSTEMS, 1);
     let server = FakeServer::start(Behaviour::good().nth(0, Act::Silent));
-    let more = ["--stream", "on", "--first-byte-timeout", "8s", "--concurrency", "1"];
+    let more = ["--stream", "on", "--timeout", "8s", "--concurrency", "1"];
     work.score(&server, &more).exits_with(0);
     let told = work.json("out/summary.json")["endpoints"][0].clone();
     assert_eq!((&told["errors"], &told["calls"]), (&json!(1), &json!(server.chat_count())));
-    let off = ["--stream", "off", "--first-byte-timeout", "60s", "--out", "off"];
-    work.score(&server, &off)
-        .exits_with(0)
-        .says(&["--first-byte-timeout limits the whole reply while --stream is off"]);
     let url = server.base_url();
-    work.run(&scoring(&url, &["--first-byte-timeout", "0s"])).exits_with(2).says(&["--first-byte-timeout: 0s leaves"]);
+    work.run(&scoring(&url, &["--timeout", "0s"])).exits_with(2).says(&["--timeout: 0s leaves"]);
     work.run(&scoring(&url, &["--stream", "often"])).exits_with(2).says(&["[possible values: auto, on, off]"]);
 }

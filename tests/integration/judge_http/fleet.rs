@@ -24,8 +24,9 @@ fn fleet(servers: &[&FakeServer]) -> (Retrying<Fleet>, Fleet, Arc<Meters>) {
         Replica { name, concurrency: 120, judge, unreachable: None }
     };
     let pool = Arc::new(Pool::new(servers.iter().map(replica).collect()).unwrap());
-    let policy = RetryPolicy { max_attempts: 6, base: Duration::from_millis(2) };
-    (Retrying::new(Arc::clone(&pool), policy, Arc::clone(&meters)), pool, meters)
+    let mut judge = Retrying::new(Arc::clone(&pool), 5, Arc::clone(&meters));
+    judge.first_wait = Duration::from_millis(2);
+    (judge, pool, meters)
 }
 
 /// Calls about `answers` answers, three about each.

@@ -98,66 +98,13 @@ async fn a_stream_that_breaks_behind_the_whole_text_is_a_reply() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_given_up_at_the_first_byte() {
-    let server = FakeServer::start(Behaviour::always(Act::Silent));
-    let mut endpoint = endpoint(&server);
-    endpoint.timeouts.first_byte = Some(Duration::from_millis(100));
-    let result = Chat::new(endpoint, Arc::default()).unwrap().ask(&request("x")).await;
-    let Err(AskError::Transient { message, status: Some(408), .. }) = result else { panic!("{result:?}") };
-    assert!(message.contains("no first byte within 0.1 s"), "{message}");
-}
-
-#[tokio::test]
-async fn a_slow_reply_is_no_late_first_byte() {
+async fn a_slow_reply_ends_at_the_time_out() {
     let server = FakeServer::start(Behaviour::always(Act::Endless));
     let mut endpoint = endpoint(&server);
-    endpoint.timeouts.first_byte = Some(Duration::from_secs(60));
     endpoint.timeouts.total = Duration::from_millis(200);
     let result = Chat::new(endpoint, Arc::default()).unwrap().ask(&request("x")).await;
     let Err(AskError::Transient { message, .. }) = result else { panic!("{result:?}") };
     assert!(message.contains("no whole reply within"), "{message}");
-}
-
-/// A stream of two events: its head at once, each event after a wait.
-async fn slow_stream(wait_first: Duration, wait_second: Duration) -> (Endpoint, tokio::task::JoinHandle<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let endpoint = Endpoint::new(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
-    let server = tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let _ = stream.read(&mut vec![0; 1 << 16]).await;
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-        stream.write_all(head.as_bytes()).await.unwrap();
-        let delta = json!({"choices": [{"index": 0, "delta": {"content": "{\"score\": 7}"}}]});
-        for (wait, event) in [(wait_first, delta.to_string()), (wait_second, "[DONE]".to_owned())] {
-            tokio::time::sleep(wait).await;
-            let event = format!("data: {event}\n\n");
-            // A client that has given up is gone.
-            let _ = stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).await;
-        }
-        let _ = stream.write_all(b"0\r\n\r\n").await;
-    });
-    (endpoint, server)
-}
-
-#[tokio::test]
-async fn a_head_at_once_is_no_first_byte_of_a_reply() {
-    let (mut endpoint, server) = slow_stream(Duration::from_secs(600), Duration::ZERO).await;
-    endpoint.timeouts.first_byte = Some(Duration::from_millis(100));
-    let result = streaming(endpoint).ask(&request("x")).await;
-    let Err(AskError::Transient { message, status: Some(408), .. }) = result else { panic!("{result:?}") };
-    assert!(message.contains("no first byte within 0.1 s"), "{message}");
-    server.abort();
-}
-
-#[tokio::test]
-async fn what_comes_late_after_the_first_byte_is_waited_for() {
-    let (mut endpoint, server) = slow_stream(Duration::ZERO, Duration::from_millis(6500)).await;
-    // longer than a machine does nothing else
-    endpoint.timeouts.first_byte = Some(Duration::from_secs(6));
-    let result = streaming(endpoint).ask(&request("x")).await;
-    let Ok(Outcome::Reply(reply)) = result else { panic!("{result:?}") };
-    assert_eq!(reply.content, "{\"score\": 7}", "the first chunk is part of the reply");
-    server.await.unwrap();
 }
 
 /// Generates tokens until nobody takes them.

@@ -43,10 +43,9 @@ fn options_for_servers_that_differ_are_seen_in_every_request() {
         "X-Team: biology",
         "--header",
         "X-Run:7",
-        "--query",
-        "api-version=2024-10-21",
     ];
-    work.score(&server, &more).exits_with(0);
+    let url = server.base_url() + "?api-version=2024-10-21";
+    work.run(&scoring(&url, &more)).exits_with(0);
     assert_eq!(server.chat_count(), AT_MOST);
     for chat in server.chats() {
         let body = chat.json();

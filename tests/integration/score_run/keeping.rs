@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::judging::constant_judge;
 use super::workspace::{AT_MOST, NOW, Running, Workspace, wait_until};
-use super::{Act, FakeServer, Gate, Recorded};
+use super::{FakeServer, Gate};
 
 fn stats(work: &Workspace, cache: &str) -> Value {
     let done = work.run(&["cache", "stats", "--cache", cache, "--format", "json"]).exits_with(0);
@@ -29,44 +29,6 @@ fn the_cache_of_a_run_is_counted_by_kind_and_judge() {
     assert_eq!(stats["prompt_tokens"], paid);
     let table = work.run(&["cache", "stats"]).exits_with(0).stdout;
     assert!(table.contains("replies:  12") && table.contains("fake-judge"), "{table}");
-}
-
-#[test]
-fn an_export_has_a_line_for_every_reply_and_no_text_that_was_asked_about() {
-    let work = Workspace::new(&["alpha"], 1);
-    let server = FakeServer::start(constant_judge());
-    work.score(&server, &["--cache", "c.sqlite"]).exits_with(0);
-    work.run(&["cache", "export", "--cache", "c.sqlite", "--out", "replies.jsonl"]).exits_with(0).says(&["exported 6"]);
-    let lines = work.lines("replies.jsonl");
-    assert_eq!(lines.len(), AT_MOST);
-    let raw: Vec<Value> =
-        work.lines("out/calls.jsonl").into_iter().map(|call| call["reply"]["content"].clone()).collect();
-    let all = work.read("replies.jsonl");
-    for reply in raw {
-        assert!(all.contains(reply.to_string().trim_matches('"')), "{reply} is not in {all}");
-    }
-    let printed = work.run(&["cache", "export", "--cache", "c.sqlite"]).exits_with(0).stdout;
-    assert_eq!(printed, all);
-}
-
-#[test]
-fn what_is_pruned_is_asked_again_and_nothing_else() {
-    let work = Workspace::new(&["alpha"], 2);
-    let unreadable = |request: &Recorded| request.user_message().contains("effects of c2");
-    let server = FakeServer::start(constant_judge().when(unreadable, Act::Content("no".to_owned())));
-    // the record of the run has the replies, too, and would be used
-    let tolerant = ["--max-unscored", "1", "--overwrite"];
-    work.score(&server, &tolerant).exits_with(0);
-    let asked = server.chat_count();
-    let prune = |more: &[&str]| work.run(&[&["cache", "prune"], more].concat()).exits_with(0).stdout;
-    assert!(prune(&["--older-than", "1d"]).starts_with("deleted 0 replies"));
-    assert!(prune(&["--kind", "expertise"]).starts_with("deleted 2 replies"));
-    assert!(prune(&["--judge", "another", "--kind", "property"]).starts_with("deleted 0 replies"));
-    work.score(&server, &tolerant).exits_with(0);
-    assert_eq!(server.chat_count(), asked + 2);
-    assert!(prune(&["--all"]).starts_with(&format!("deleted {asked} replies")));
-    work.score(&server, &tolerant).exits_with(0);
-    assert_eq!(server.chat_count(), asked + 2 + asked);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn planned(text: &str) -> (usize, usize, usize) {
         tail[..tail.find(after).unwrap()].replace(',', "").parse().unwrap()
     };
     let cached = if line.contains(" cached") { between("); ", " cached") } else { 0 };
-    (between("plan: ", " calls now"), between("up to ", " in total"), cached)
+    (between("plan: ", " calls now"), between("up to ", " without repeats"), cached)
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn the_plan_is_printed_before_the_first_call() {
     let work = Workspace::new(&["alpha"], 1);
     let server = FakeServer::start(Behaviour::always(Act::error(401, "invalid_api_key", "no")));
     let done = work.score(&server, &[]).exits_with(4);
-    let (plan, error) = (done.stderr.find("plan: 4 calls now, up to 6 in total"), done.stderr.find("error: "));
+    let (plan, error) = (done.stderr.find("plan: 4 calls now, up to 6 without repeats"), done.stderr.find("error: "));
     assert!(plan.unwrap() < error.unwrap(), "{}", done.stderr);
 }
 

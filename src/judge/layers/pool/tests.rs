@@ -11,7 +11,7 @@ use crate::domain::{JudgeCall, JudgeReply, JudgeTask, Role, UnscoredKind, Usage}
 use crate::judge::layers::rate_limited::RateLimited;
 use crate::judge::{Body, Rendered};
 
-use crate::judge::layers::retrying::{RetryPolicy, Retrying};
+use crate::judge::layers::retrying::Retrying;
 use crate::judge::meters::Meters;
 use crate::judge::options::LimitOptions;
 
@@ -201,7 +201,7 @@ async fn the_next_attempt_of_a_failed_call_goes_to_another_replica_and_other_cal
     let case = case_at(&pool, 0);
     judges[0].does(broken);
     let meters = Arc::new(Meters::default());
-    let judge = Retrying::new(pool, RetryPolicy::default(), Arc::clone(&meters));
+    let judge = Retrying::new(pool, 7, Arc::clone(&meters));
     assert_eq!(judge.ask(&call(&case, 0)).await.unwrap(), judge.ask(&call(&case, 1)).await.unwrap());
     // two calls, each first at its own replica and then at the other
     assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (2, 2));
