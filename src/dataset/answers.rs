@@ -16,10 +16,10 @@ use crate::error::{Error, InputFault, Result};
 use crate::text::thinking::thinking_bytes;
 
 use super::fields::{Reading, Record};
-use super::files::{Kind, system_files};
+use super::files::{Kind, SystemFile, system_files};
 use super::names::list;
-use super::predictions::{Predictions, predictions_of};
-use super::reader::{Id, JsonLine, all, csv_rows, elements, expected, is_csv, read_text, without_bare_nan};
+use super::predictions::{nan_warning, read_predictions, with_questions};
+use super::reader::{Id, JsonLine, all, csv_as_jsonl, elements, expected, is_csv, read_text, without_bare_nan};
 
 /// From this size on, in bytes, the texts of answers are left in their file.
 const LARGE_FILE: usize = 256 << 10;
@@ -78,9 +78,25 @@ pub struct AnswerOptions {
     /// Leave the texts of large files of `{case_id, answer_text}` there, but for CSV: [`with_text`] reads each when it is
     /// needed, so that the memory of a run does not grow with them.
     pub leave_texts: bool,
-    /// The systems to be scored, with or without `.jsonl`; `None` for all. A file of another system that cannot be used
-    /// is skipped.
-    pub systems: Option<Vec<String>>,
+    /// Read only these systems, in this order (with or without `.jsonl`); all if empty.
+    pub systems: Vec<String>,
+}
+
+impl SystemAnswers {
+    /// A system without answers.
+    pub fn new(system: SystemName, path: &Path, blake3: Fingerprint) -> Self {
+        Self {
+            system,
+            path: path.to_path_buf(),
+            blake3,
+            by_question: false,
+            without_id: false,
+            guesses: String::new(),
+            thinking: 0,
+            answers: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
 }
 
 impl AnswerOptions {
@@ -88,9 +104,10 @@ impl AnswerOptions {
     ///
     /// # Errors
     /// [`Error::Input`] with every fault of every file, including two files with the same stem and predictions without an
-    /// output; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot be read.
+    /// output; [`Error::Settings`] for unknown systems; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot
+    /// be read.
     pub fn load(&self, paths: &[PathBuf]) -> Result<(Vec<SystemAnswers>, Vec<String>)> {
-        let load = |(system, path): &(SystemName, PathBuf)| {
+        let load = |(system, path): &SystemFile| {
             let (text, blake3) = read_text(path)?;
             // A pipe cannot be read again. The file may begin with a byte order mark.
             let is_left = self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path);
@@ -98,31 +115,18 @@ impl AnswerOptions {
             let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
             Ok(SystemAnswers { blake3, ..self.parse(&text, system.clone(), path, before)? })
         };
-        let is_chosen = |system: &SystemName| {
-            let is_it = |name: &String| name.strip_suffix(".jsonl").unwrap_or(name) == system.as_str();
-            self.systems.as_ref().is_none_or(|names| names.iter().any(is_it))
-        };
-        let files = system_files(paths)?;
-        let (mut read, mut notes) = (Vec::new(), Vec::new());
-        for ((system, _), result) in files.iter().zip(files.par_iter().map(load).collect::<Vec<_>>()) {
-            match result {
-                Err(Error::Input(faults)) if !is_chosen(system) => {
-                    notes.extend(faults.first().map(|fault| format!("skipped, not among --systems: {fault}")));
-                }
-                result => read.push(result),
-            }
-        }
-        let systems = all(read)?;
-        let (mut guesses, mut thinking, mut answers) = (BTreeMap::<&str, Vec<&str>>::new(), 0, 0);
-        for read in systems.iter().filter(|read| is_chosen(&read.system)) {
+        let (files, mut notes) = system_files(paths, &self.systems)?;
+        let systems = all(files.par_iter().map(load).collect::<Vec<_>>())?;
+        let mut guesses = BTreeMap::<&str, Vec<&str>>::new();
+        for read in systems.iter().filter(|read| !read.guesses.is_empty()) {
             guesses.entry(&read.guesses).or_default().push(read.system.as_str());
-            (thinking, answers) = (thinking + read.thinking, answers + read.answers.len());
         }
-        guesses.remove("");
         let guess =
             |(fields, names): (&str, Vec<&str>)| format!("guessed --fields {fields} for {}", list(names, SHOWN));
         notes.extend(guesses.into_iter().map(guess));
+        let thinking: usize = systems.iter().map(|read| read.thinking).sum();
         if thinking > 0 && !self.keeps_thinking() {
+            let answers: usize = systems.iter().map(|read| read.answers.len()).sum();
             let what = format!("<think> blocks are removed from {thinking} of {answers} answers");
             notes.push(format!("{what}; --keep-thinking keeps them"));
         }
@@ -136,31 +140,30 @@ impl AnswerOptions {
 
     /// Parses the text of one file; with the number of bytes before it in the file, the texts of answers are left there.
     fn parse(&self, text: &str, system: SystemName, path: &Path, before: Option<u64>) -> Result<SystemAnswers> {
-        let blake3 = blake3::hash(text.as_bytes()).into();
-        let rows = if is_csv(path) { csv_rows(text, path)? } else { Vec::new() };
-        let csv = || rows.iter().map(|(_, row)| format!("{}\n", json!(row))).collect::<String>();
-        let text: Cow<'_, str> = if is_csv(path) { csv().into() } else { text.into() };
+        let mut read = SystemAnswers::new(system, path, blake3::hash(text.as_bytes()).into());
+        let text: Cow<'_, str> = if is_csv(path) { csv_as_jsonl(text, path)?.into() } else { text.into() };
         let (json, nan_line) = without_bare_nan(&text);
-        let mut found = elements(&json, path)?;
-        found.iter_mut().zip(&rows).for_each(|(element, (line, _))| element.number = *line);
-        let reading = Reading::of(&found, &self.fields, path)?;
-        let texts: Vec<_> = found.iter().map(|element| reading.json(element)).collect();
-        let lines = found.iter().zip(&texts).map(|(element, text)| JsonLine { text, ..*element });
+        let elements = elements(&json, path)?;
+        let reading = Reading::of(&elements, &self.fields, path)?;
+        let texts: Vec<_> = elements.iter().map(|element| reading.json(element)).collect();
+        let lines = elements.iter().zip(&texts).map(|(element, text)| JsonLine { text, ..*element });
         let lines: Vec<JsonLine<'_>> = lines.collect();
-        if Kind::of(&lines) == Some(Kind::Predictions) {
-            let read = predictions_of(&lines, nan_line, system, path, blake3);
-            let read = read.and_then(|read| read.into_answers(self.keeps_thinking()));
-            let read = read.map_err(|error| reading.explain(error))?;
-            return Ok(SystemAnswers { without_id: reading.without_id, guesses: reading.guesses, ..read });
-        }
-        Kind::Answers.check(&lines, path)?;
-        let (mut warnings, mut faults) = (Vec::new(), Vec::new());
-        let mut answers: Vec<Answer> = Vec::with_capacity(lines.len());
+        read.by_question = Kind::of(&lines) == Some(Kind::Predictions);
+        read.without_id = reading.without_id;
+        let mut ignored = Vec::new();
+        let answers: Box<dyn Iterator<Item = Result<Answer, InputFault>>> = if read.by_question {
+            read.warnings.extend(nan_warning(path, nan_line));
+            let predicted = predicted_answers(&lines, &read.system, path).map_err(|error| reading.explain(error))?;
+            Box::new(predicted.into_iter().map(Ok))
+        } else {
+            Kind::Answers.check(&lines, path)?;
+            Box::new(lines.iter().map(|line| read_answer(line, &read.system, self.mode, &mut ignored)))
+        };
+        let mut faults = Vec::new();
         let mut places: HashMap<CaseId, usize> = HashMap::new();
         let (file, field): (Arc<Path>, Arc<str>) = (path.into(), reading.text_field().into());
-        let mut with_thinking = 0;
-        for (line, element) in lines.iter().zip(&found) {
-            let mut answer = match read_answer(line, &system, self.mode, &mut warnings) {
+        for (answer, element) in answers.zip(&elements) {
+            let mut answer = match answer {
                 Ok(answer) => answer,
                 Err(fault) => {
                     faults.push(fault);
@@ -168,24 +171,26 @@ impl AnswerOptions {
                 }
             };
             let (thinking, empty) = remove_thinking(&mut answer, self.keeps_thinking());
-            warnings.extend(empty.map(|what| line.fault(what).of_case(answer.case_id.as_str())));
-            with_thinking += usize::from(thinking > 0);
-            if let Some(before) = before {
+            read.thinking += usize::from(thinking > 0);
+            let (line, case_id) = (answer.line, answer.case_id.clone());
+            let fault = |what: String| InputFault::new(path, what).at_line(line).of_case(case_id.as_str());
+            read.warnings.extend(empty.map(|what| fault(what.to_owned())));
+            if let Some(before) = before.filter(|_| !read.by_question) {
                 // Its JSON is a slice of the file's.
                 let within = (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
                 answer.leave_text((&file, &field), before + within as u64, element.text.len());
             }
-            let Some(first) = places.get(&answer.case_id).and_then(|place| answers.get_mut(*place)) else {
-                places.insert(answer.case_id.clone(), answers.len());
-                answers.push(answer);
+            let place = places.get(&case_id).filter(|_| !read.by_question);
+            let Some(first) = place.and_then(|place| read.answers.get_mut(*place)) else {
+                places.insert(case_id.clone(), read.answers.len());
+                read.answers.push(answer);
                 continue;
             };
             let what = format!("duplicate case_id, first on line {}", first.line);
-            let fault = |what: String| line.fault(what).of_case(answer.case_id.as_str());
             match self.mode {
                 Mode::Default => faults.push(fault(what).hint("keep one of the two lines")),
                 Mode::Compat => {
-                    warnings.push(fault(format!("{what}; this one counts")));
+                    read.warnings.push(fault(format!("{what}; this one counts")));
                     *first = answer;
                 }
             }
@@ -193,13 +198,28 @@ impl AnswerOptions {
         if !faults.is_empty() {
             return Err(reading.explain(Error::Input(faults)));
         }
-        if answers.is_empty() {
-            warnings.push(InputFault::new(path, "no answers in the file"));
+        read.warnings.extend(ignored);
+        if read.answers.is_empty() {
+            read.warnings.push(InputFault::new(path, "no answers in the file"));
         }
-        let (path, by_question, without_id) = (path.to_path_buf(), false, false);
-        let (guesses, thinking) = (reading.guesses, with_thinking);
-        Ok(SystemAnswers { system, path, blake3, by_question, without_id, guesses, thinking, answers, warnings })
+        Ok(SystemAnswers { guesses: reading.guesses, ..read })
     }
+}
+
+/// The predictions as answers.
+///
+/// # Errors
+/// Every prediction without a question or an output.
+fn predicted_answers(lines: &[JsonLine<'_>], system: &SystemName, path: &Path) -> Result<Vec<Answer>> {
+    let items = with_questions(read_predictions(lines, path)?, path)?;
+    all(items.into_iter().map(|item| {
+        let Some(text) = item.output.clone() else {
+            let fault = InputFault::new(path, "output is missing").at_line(item.line).of_case(&*item.id);
+            return Err(fault.hint("write \"\" for an empty answer").into());
+        };
+        let answer = Answer::new(system.clone(), item.id.as_str().into(), text);
+        Ok(Answer { line: item.line, prediction: Some(Arc::new(item)), ..answer })
+    }))
 }
 
 /// Removes the reasoning of an answer unless it is kept; returns its length, and what is wrong with an empty answer.
@@ -268,38 +288,6 @@ pub(super) fn prediction_of(answer: &Answer, case: &TestCase) -> Prediction {
 /// [`Error::Input`] with every fault found.
 pub fn parse_answers(text: &str, system: SystemName, path: &Path, mode: Mode) -> Result<SystemAnswers> {
     AnswerOptions { mode, ..AnswerOptions::default() }.parse(text, system, path, None)
-}
-
-impl Predictions {
-    /// The outputs as answers, without their reasoning unless it is kept.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for every prediction without an output.
-    pub fn into_answers(self, keep_thinking: bool) -> Result<SystemAnswers> {
-        let Self { system, path, blake3, items, mut warnings } = self;
-        let missing = items.iter().filter(|item| item.output.is_none()).map(|item| {
-            let fault = InputFault::new(&path, "output is missing").at_line(item.line).of_case(&*item.id);
-            fault.hint("write \"\" for an empty answer")
-        });
-        let faults: Vec<InputFault> = missing.collect();
-        if !faults.is_empty() {
-            return Err(Error::Input(faults));
-        }
-        let mut with_thinking = 0;
-        let answer = |item: Prediction| {
-            let text = item.output.clone().unwrap_or_default();
-            let (line, id) = (item.line, item.id.as_str().into());
-            let mut answer = Answer { line, prediction: Some(Arc::new(item)), ..Answer::new(system.clone(), id, text) };
-            let (thinking, empty) = remove_thinking(&mut answer, keep_thinking);
-            with_thinking += usize::from(thinking > 0);
-            let fault = |what| InputFault::new(&path, what).at_line(line).of_case(answer.case_id.as_str());
-            warnings.extend(empty.map(fault));
-            answer
-        };
-        let answers: Vec<Answer> = items.into_iter().map(answer).collect();
-        let (by_question, without_id, guesses, thinking) = (true, false, String::new(), with_thinking);
-        Ok(SystemAnswers { system, path, blake3, by_question, without_id, guesses, thinking, answers, warnings })
-    }
 }
 
 #[derive(Deserialize)]
@@ -510,7 +498,7 @@ mod tests {
                 "{}",
                 message(&text)
             );
-            let error = parse_predictions(&text, "s".into(), Path::new("f")).unwrap_err().to_string();
+            let error = parse_predictions(&text, Path::new("f")).unwrap_err().to_string();
             assert!(error.starts_with("f: looks like a file of test cases {") && error.lines().count() == 1, "{error}");
         }
         let tests = |text: &str| parse_test_cases(text, Path::new("f"), Mode::Default).unwrap_err().to_string();
@@ -520,7 +508,7 @@ mod tests {
                 "f: looks like a file of answers {case_id, answer_text}; give it as ANSWERS, and a file of test cases as \
                  --tests FILE"
             );
-            let error = parse_predictions(&text, "s".into(), Path::new("f")).unwrap_err().to_string();
+            let error = parse_predictions(&text, Path::new("f")).unwrap_err().to_string();
             assert!(error.starts_with("f: looks like a file of answers {case_id, answer_text}; expected {input"));
         }
         for text in [PREDICTION.to_owned(), format!("{{\"data\": [{PREDICTION}]}}")] {
@@ -554,17 +542,37 @@ mod tests {
     fn a_directory_without_jsonl_stands_for_its_json_and_two_files_of_one_stem_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-        let names = |systems: Vec<SystemAnswers>| systems.iter().map(|s| s.system.to_string()).collect::<Vec<_>>();
-        let load = |paths: &[PathBuf]| load_answers(paths, Mode::Default);
+        let names = |systems: &[SystemAnswers]| systems.iter().map(|s| s.system.to_string()).collect::<Vec<_>>();
+        let load = |paths: &[PathBuf]| AnswerOptions::default().load(paths);
         write("b.json", &format!("[{PREDICTION}]"));
         write("a.json", PREDICTION);
         let here = [dir.path().to_path_buf()];
-        assert_eq!(names(load(&here).unwrap()), ["a", "b"]);
+        let (systems, notes) = load(&here).unwrap();
+        assert_eq!((names(&systems), notes), (vec!["a".to_owned(), "b".to_owned()], vec![]));
         write("c.jsonl", ANSWER);
-        assert_eq!(names(load(&here).unwrap()), ["c"]);
+        let (systems, notes) = load(&here).unwrap();
+        let note = format!("skipped in {}, which has *.jsonl: a.json, b.json", dir.path().display());
+        assert_eq!((names(&systems), notes), (vec!["c".to_owned()], vec![note]));
         write("c.json", PREDICTION);
         let error = load(&[dir.path().join("c.jsonl"), dir.path().join("c.json")]).unwrap_err().to_string();
         assert!(error.contains("a second file of the system \"c\""), "{error}");
+    }
+
+    #[test]
+    fn chosen_systems_are_read_in_their_order_and_an_unknown_one_is_an_error_with_a_suggestion() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["claude.jsonl", "gpt.jsonl", "rest.jsonl"] {
+            std::fs::write(dir.path().join(name), if name == "rest.jsonl" { "broken" } else { ANSWER }).unwrap();
+        }
+        let load = |names: &[&str]| {
+            let systems = names.iter().map(|name| (*name).to_owned()).collect();
+            AnswerOptions { systems, ..AnswerOptions::default() }.load(&[dir.path().to_path_buf()])
+        };
+        let (systems, notes) = load(&["gpt.jsonl", "claude", "gpt"]).unwrap();
+        assert_eq!(systems.iter().map(|read| read.system.as_str()).collect::<Vec<_>>(), ["gpt", "claude"]);
+        assert_eq!(notes, ["skipped, not among --systems: rest"]);
+        let error = load(&["gpt", "cluade"]).unwrap_err().to_string();
+        assert_eq!(error, "unknown system \"cluade\"; did you mean claude?");
     }
 
     #[test]

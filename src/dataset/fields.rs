@@ -296,7 +296,16 @@ mod tests {
             (
                 "a.csv",
                 "id,answer\n1,\"So.\n2,No.\n",
-                "a.csv:2: a quote that is never closed; close it with \", and write \"\" for a quote in a cell".to_owned(),
+                "a.csv:2: odd number of quotes in the row; close each quoted cell, and double the quotes in it: \"a 5\"\" \
+                 pipe\""
+                    .to_owned(),
+            ),
+            (
+                "a.csv",
+                "id,answer\n1,\"a\n\"\"b\"\"\"\n2,a 5\" pipe\n3,No.\n",
+                "a.csv:4: odd number of quotes in the row; close each quoted cell, and double the quotes in it: \"a 5\"\" \
+                 pipe\""
+                    .to_owned(),
             ),
         ];
         for (name, text, message) in faults {

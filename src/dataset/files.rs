@@ -9,46 +9,84 @@ use crate::domain::SystemName;
 use crate::error::{Error, InputFault, Result};
 use crate::files::is_same_file;
 
-use super::reader::{JsonLine, no_such};
+use super::names::{list, suggest};
+use super::reader::{JsonLine, all, no_such};
 
-/// Extensions of answer files in directories. Each counts only without any file of those before it, since test cases and
-/// settings are `.json` too, and tables `.csv`.
+/// Extensions of answer files in directories. Of several, the first that occurs counts: test cases and settings are
+/// `.json` too, and tables `.csv`.
 const EXTENSIONS: [&str; 3] = ["jsonl", "json", "csv"];
 
-/// The answer files in `paths` with their systems' names: files as given; of a directory its `*.jsonl`, else its
-/// `*.json`, else its `*.csv`, in name order. A repeated file counts once.
+/// Maximum number of skipped files to list in a note.
+const SHOWN: usize = 5;
+
+/// A system and its file.
+pub(super) type SystemFile = (SystemName, PathBuf);
+
+/// The answer files in `paths`: files as given; of a directory its `*.jsonl`, else its `*.json`, else its `*.csv`, in
+/// name order. A repeated file counts once. With `names` only these systems (with or without
+/// `.jsonl`), in this order. The
+/// notes name the files that are skipped.
 ///
 /// # Errors
-/// Every missing path, every directory without answers, and every two files with the same stem.
-pub(super) fn system_files(paths: &[PathBuf]) -> Result<Vec<(SystemName, PathBuf)>> {
+/// Every missing path, every directory without answers, every two files with the same stem, and unknown names.
+pub(super) fn system_files(paths: &[PathBuf], names: &[String]) -> Result<(Vec<SystemFile>, Vec<String>)> {
     if paths.is_empty() {
         return Err(Error::Usage("no answers given; name JSONL files or directories of them".to_owned()));
     }
+    let mut notes = Vec::new();
+    let found = all(paths.iter().map(|path| files_of(path, &mut notes)))?;
+    let mut files: Vec<SystemFile> = Vec::new();
     let mut faults = Vec::new();
-    let mut files: Vec<(SystemName, PathBuf)> = Vec::new();
-    for path in paths {
-        for file in files_of(path, &mut faults)? {
-            let system = SystemName::from(file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
-            match files.iter().find(|(name, _)| *name == system) {
-                None => files.push((system, file)),
-                Some((_, earlier)) if is_same_file(earlier, &file) => {}
-                Some((name, earlier)) => {
-                    let name = name.as_str().escape_debug();
-                    let what = format!("a second file of the system \"{name}\", beside {}", earlier.display());
-                    let fault = InputFault::new(&file, what);
-                    faults.push(fault.hint("rename one of the two: a system is named by its file"));
-                }
+    for file in found.concat() {
+        let system = SystemName::from(file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+        match files.iter().find(|(name, _)| *name == system) {
+            None => files.push((system, file)),
+            Some((_, earlier)) if is_same_file(earlier, &file) => {}
+            Some((name, earlier)) => {
+                let name = name.as_str().escape_debug();
+                let what = format!("a second file of the system \"{name}\", beside {}", earlier.display());
+                let fault = InputFault::new(&file, what);
+                faults.push(fault.hint("rename one of the two: a system is named by its file"));
             }
         }
     }
-    if faults.is_empty() { Ok(files) } else { Err(Error::Input(faults)) }
+    if !faults.is_empty() {
+        return Err(Error::Input(faults));
+    }
+    if names.is_empty() {
+        return Ok((files, notes));
+    }
+    let chosen = chosen(&files, names)?;
+    let skipped = files.iter().filter(|file| !chosen.contains(file)).map(|(system, _)| system.as_str());
+    let skipped: Vec<&str> = skipped.collect();
+    if !skipped.is_empty() {
+        notes.push(format!("skipped, not among --systems: {}", list(skipped, SHOWN)));
+    }
+    Ok((chosen, notes))
 }
 
-/// The file, or the directory's files with the first extension that occurs.
-fn files_of(path: &Path, faults: &mut Vec<InputFault>) -> Result<Vec<PathBuf>> {
+fn chosen(files: &[SystemFile], names: &[String]) -> Result<Vec<SystemFile>> {
+    let mut chosen = Vec::new();
+    let mut unknown = Vec::new();
+    for name in names {
+        // Match a stem that itself ends in `.jsonl` first.
+        let by_name = |name: &str| files.iter().find(|(system, _)| system.as_str() == name);
+        match by_name(name).or_else(|| by_name(name.strip_suffix(".jsonl")?)) {
+            Some(file) if chosen.contains(file) => {}
+            Some(file) => chosen.push(file.clone()),
+            None => {
+                let hint = suggest(name, files.iter().map(|(system, _)| system.as_str()));
+                unknown.push(format!("unknown system \"{}\"; {hint}", name.escape_debug()));
+            }
+        }
+    }
+    if unknown.is_empty() { Ok(chosen) } else { Err(Error::Settings(unknown.join("\n"))) }
+}
+
+/// The file, or the directory's files with the first extension that occurs. A note names those with the others.
+fn files_of(path: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     if !path.exists() {
-        faults.push(no_such(path));
-        return Ok(Vec::new());
+        return Err(no_such(path).into());
     }
     if !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
@@ -58,16 +96,18 @@ fn files_of(path: &Path, faults: &mut Vec<InputFault>) -> Result<Vec<PathBuf>> {
     let names = entries.iter().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
     let mut files: Vec<PathBuf> = names.map(std::fs::DirEntry::path).filter(|file| file.is_file()).collect();
     files.sort();
-    for extension in EXTENSIONS {
-        let found: Vec<PathBuf> =
-            files.iter().filter(|file| file.extension().is_some_and(|own| own == extension)).cloned().collect();
-        if !found.is_empty() {
-            return Ok(found);
-        }
+    let has = |file: &PathBuf, extension: &str| file.extension().is_some_and(|own| own == extension);
+    let Some(kind) = EXTENSIONS.into_iter().find(|kind| files.iter().any(|file| has(file, kind))) else {
+        let fault = InputFault::new(path, format!("no *.{} file in the directory", EXTENSIONS.join(", *.")));
+        return Err(fault.hint("put one file of {case_id, answer_text} per system there").into());
+    };
+    files.retain(|file| EXTENSIONS.iter().any(|kind| has(file, kind)));
+    let (files, others): (Vec<PathBuf>, Vec<PathBuf>) = files.into_iter().partition(|file| has(file, kind));
+    if !others.is_empty() {
+        let others: Vec<_> = others.iter().filter_map(|file| file.file_name()?.to_str()).collect();
+        notes.push(format!("skipped in {}, which has *.{kind}: {}", path.display(), list(others, SHOWN)));
     }
-    let fault = InputFault::new(path, format!("no *.{} file in the directory", EXTENSIONS.join(", *.")));
-    faults.push(fault.hint("put one file of {case_id, answer_text} per system there"));
-    Ok(Vec::new())
+    Ok(files)
 }
 
 /// Content of a file, by the keys of its elements, so that a wrong file is one fault and not one per line.

@@ -12,7 +12,7 @@ use crate::error::{InputFault, Result};
 use crate::text::spreadsheets::unguarded;
 
 use super::names::list;
-use super::reader::{Id, all, csv_rows, elements, expected, is_csv, is_nan, read_text, typed, without_bare_nan};
+use super::reader::{Id, all, csv_as_jsonl, elements, expected, is_csv, is_nan, read_text, typed, without_bare_nan};
 
 /// The three forms of a label row, for hints.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
@@ -133,25 +133,19 @@ impl TryFrom<Value> for Number {
 
 fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
     let is_csv = is_csv(path) || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
-    if is_csv {
-        let row = |(line, mut fields): (usize, Map<String, Value>)| {
-            for (name, value) in &mut fields {
-                match value.as_str().unwrap_or_default() {
-                    cell if cell.trim().is_empty() => *value = Value::Null,
-                    // As written to CSV by this program.
-                    cell if matches!(name.as_str(), "item" | "question") => *value = unguarded(cell).into(),
-                    _ => {}
-                }
-            }
-            Row { path, line, fields }
-        };
-        return Ok(csv_rows(text, path)?.into_iter().map(row).collect());
-    }
-    let (text, _) = without_bare_nan(text);
-    let elements = elements(&text, path)?;
+    let json = if is_csv { csv_as_jsonl(text, path)?.into() } else { without_bare_nan(text).0 };
+    let elements = elements(&json, path)?;
     all(elements.iter().map(|line| {
         let mut fields: Map<String, Value> = line.parse("object").map_err(|fault| fault.hint(EXPECTED))?;
-        fields.values_mut().filter(|value| is_nan(value)).for_each(|value| *value = Value::Null);
+        for (name, value) in &mut fields {
+            let cell = value.as_str().filter(|_| is_csv);
+            if is_nan(value) || cell.is_some_and(|cell| cell.trim().is_empty()) {
+                *value = Value::Null;
+            } else if let Some(cell) = cell.filter(|_| matches!(name.as_str(), "item" | "question")) {
+                // As written to CSV by this program.
+                *value = unguarded(cell).into();
+            }
+        }
         Ok(Row { path, line: line.number, fields })
     }))
 }

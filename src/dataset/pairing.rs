@@ -24,8 +24,6 @@ pub struct PairOptions {
     pub agreement: bool,
     /// Of several test cases with one question, keep the first that the system answered.
     pub compat: bool,
-    /// Only these systems, in this order (with or without `.jsonl`); `None` for all.
-    pub systems: Option<Vec<String>>,
     /// Only these test cases; `None` for all.
     pub cases: Option<Vec<String>>,
     /// Maximum number of questions, the first ones.
@@ -50,16 +48,15 @@ pub struct Pairing {
 /// Joins answers to test cases.
 ///
 /// # Errors
-/// [`Error::Settings`] for unknown systems or cases, with suggestions; [`Error::Input`] if no answer of any system has
+/// [`Error::Settings`] for unknown cases, with suggestions; [`Error::Input`] if no answer of any system has
 /// a test case, and, if strict, for every warning.
 pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions) -> Result<Pairing> {
-    let systems = chosen_systems(systems, options.systems.as_deref())?;
     let questions = questions(tests, options)?;
     // Position in the file, by id.
     let known: HashMap<&CaseId, usize> = tests.cases.iter().enumerate().map(|(i, case)| (&case.case_id, i)).collect();
     let mut warnings: Vec<InputFault> = tests.warnings.clone();
     let (mut items, mut missing) = (Vec::new(), Vec::new());
-    for system in &systems {
+    for system in systems {
         warnings.extend(system.warnings.iter().cloned());
         strays(system, &known, &tests.path, &mut warnings);
         let answers: HashMap<&CaseId, &Answer> = system.answers.iter().map(|a| (&a.case_id, a)).collect();
@@ -87,7 +84,7 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
         missing.extend(unanswered.into_iter().map(|case_id| (system.system.clone(), case_id)));
     }
     if items.is_empty() {
-        return Err(nothing_paired(tests, &systems).into());
+        return Err(nothing_paired(tests, systems).into());
     }
     if options.strict && !warnings.is_empty() {
         return Err(Error::Input(warnings));
@@ -98,31 +95,6 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
         missing,
         warnings: warnings.iter().map(ToString::to_string).collect(),
     })
-}
-
-pub(super) fn chosen_systems<'a>(
-    systems: &'a [SystemAnswers],
-    names: Option<&[String]>,
-) -> Result<Vec<&'a SystemAnswers>> {
-    let Some(names) = names else { return Ok(systems.iter().collect()) };
-    let mut chosen: Vec<&SystemAnswers> = Vec::new();
-    let mut unknown = Vec::new();
-    for name in names {
-        // Match a stem that itself ends in `.jsonl` first.
-        let by_name = |name: &str| systems.iter().find(|system| system.system.as_str() == name);
-        match by_name(name).or_else(|| by_name(name.strip_suffix(".jsonl")?)) {
-            Some(system) if chosen.iter().any(|earlier| earlier.system == system.system) => {}
-            Some(system) => chosen.push(system),
-            None => {
-                let hint = suggest(name, systems.iter().map(|system| system.system.as_str()));
-                unknown.push(format!("unknown system \"{}\"; {hint}", name.escape_debug()));
-            }
-        }
-    }
-    if chosen.is_empty() && unknown.is_empty() {
-        unknown.push("no system is named; name some or leave the choice out".to_owned());
-    }
-    if unknown.is_empty() { Ok(chosen) } else { Err(Error::Settings(unknown.join("\n"))) }
 }
 
 /// The selected test cases, grouped by question: of each group the first that is answered counts.
@@ -183,7 +155,7 @@ fn strays(system: &SystemAnswers, known: &HashMap<&CaseId, usize>, tests: &Path,
     }
 }
 
-fn nothing_paired(tests: &TestCases, systems: &[&SystemAnswers]) -> InputFault {
+fn nothing_paired(tests: &TestCases, systems: &[SystemAnswers]) -> InputFault {
     let example =
         |id: Option<&CaseId>| id.map_or("none".to_owned(), |id| format!("\"{}\"", id.as_str().escape_debug()));
     let asked = example(tests.cases.first().map(|case| &case.case_id));

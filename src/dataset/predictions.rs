@@ -4,45 +4,35 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::domain::{Fingerprint, Gold, Prediction, Source, SystemName};
-use crate::error::{Error, InputFault, Result};
+use crate::domain::{Fingerprint, Gold, Prediction, Source};
+use crate::error::{InputFault, Result};
 
-use super::files::{Kind, system_files};
+use super::files::Kind;
 use super::reader::{Id, JsonLine, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
 
 const EXAMPLE: &str = "{\"input\": .., \"output\": .., \"ctxs\": [{\"title\": .., \"text\": ..}]}";
 
-/// The predictions of one file, in file order.
+/// The questions of a data file in the form of predictions, in file order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
-    /// The system: the stem of its file's name.
-    pub system: SystemName,
     /// Its file.
     pub path: PathBuf,
     /// blake3 of the file's bytes.
     pub blake3: Fingerprint,
-    /// Its predictions; never empty.
+    /// Its predictions, each with a question; never empty.
     pub items: Vec<Prediction>,
-    /// Warnings (a bare `NaN`).
-    pub warnings: Vec<InputFault>,
 }
 
-/// Reads prediction files (`docs/formats.md`), one per system; a directory means its `*.jsonl`, or its `*.json` if it
-/// has none.
+/// Reads a file of predictions (`docs/formats.md`).
 ///
 /// # Errors
-/// [`Error::Input`] with every fault of every file; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot
-/// be read.
-pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
-    let load = |(system, path): (SystemName, PathBuf)| {
-        let (text, blake3) = read_text(&path)?;
-        Ok(Predictions { blake3, ..parse_predictions(&text, system, &path)? })
-    };
-    all(system_files(paths)?.into_par_iter().map(load).collect::<Vec<_>>())
+/// [`Error::Input`](crate::Error::Input) with every fault; [`Error::Io`](crate::Error::Io) if the file cannot be read.
+pub fn load_predictions(path: &Path) -> Result<Predictions> {
+    let (text, blake3) = read_text(path)?;
+    Ok(Predictions { blake3, ..parse_predictions(&text, path)? })
 }
 
 /// Parses one file; `path` is for messages. See [`load_predictions`].
@@ -50,37 +40,26 @@ pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
 /// ```
 /// use scholareval::dataset::parse_predictions;
 /// let text = r#"{"data": [{"input": "Why?", "output": "So [0].", "ctxs": [{"title": "T", "text": "X"}]}]}"#;
-/// let predictions = parse_predictions(text, "mine".into(), "mine.json".as_ref())?;
+/// let predictions = parse_predictions(text, "mine.json".as_ref())?;
 /// assert_eq!((predictions.items[0].id.as_str(), predictions.items[0].sources.len()), ("1", 1));
 /// # Ok::<(), scholareval::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found.
-pub fn parse_predictions(text: &str, system: SystemName, path: &Path) -> Result<Predictions> {
-    let (json, nan_line) = without_bare_nan(text);
-    predictions_of(&elements(&json, path)?, nan_line, system, path, blake3::hash(text.as_bytes()).into())
+/// [`Error::Input`](crate::Error::Input) with every fault found, such as a missing question.
+pub fn parse_predictions(text: &str, path: &Path) -> Result<Predictions> {
+    let (json, _) = without_bare_nan(text);
+    let items = with_questions(read_predictions(&elements(&json, path)?, path)?, path)?;
+    Ok(Predictions { path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), items })
 }
 
-/// The predictions among the elements of a file.
+/// Checks that every prediction has a question.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found, such as a missing question.
-pub(super) fn predictions_of(
-    elements: &[JsonLine<'_>],
-    nan_line: Option<usize>,
-    system: SystemName,
-    path: &Path,
-    blake3: Fingerprint,
-) -> Result<Predictions> {
-    let items = read_predictions(elements, path)?;
-    let unasked: Vec<InputFault> =
-        items.iter().filter(|item| item.input.is_empty()).map(|item| no_question(item, path)).collect();
-    if !unasked.is_empty() {
-        return Err(Error::Input(unasked));
-    }
-    let warnings = nan_warning(path, nan_line).into_iter().collect();
-    Ok(Predictions { system, path: path.to_path_buf(), blake3, items, warnings })
+/// Every prediction without one.
+pub(super) fn with_questions(items: Vec<Prediction>, path: &Path) -> Result<Vec<Prediction>> {
+    let asked = |item: Prediction| if item.input.is_empty() { Err(no_question(&item, path).into()) } else { Ok(item) };
+    all(items.into_iter().map(asked))
 }
 
 /// The warning about a file with a bare `NaN`, first on `line`.
@@ -330,11 +309,12 @@ impl Passages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Source;
+    use crate::domain::{Mode, Source};
+    use crate::error::Error;
     use serde_json::json;
 
     fn parse(text: &str) -> Result<Predictions> {
-        parse_predictions(text, "s".into(), Path::new("s.json"))
+        parse_predictions(text, Path::new("s.json"))
     }
 
     fn faults(text: &str) -> Vec<String> {
@@ -399,9 +379,10 @@ mod tests {
 
     #[test]
     fn a_bare_nan_is_missing_text_with_a_warning() {
-        let read =
-            parse("[\n{\"input\": \"q\", \"output\": \"o\", \"ctxs\": [{\"title\": \"T\", \"text\": NaN}]}]").unwrap();
-        assert!(read.items[0].sources[0].text_is_nan && read.items[0].sources[0].text.is_none());
+        let text = "[\n{\"input\": \"q\", \"output\": \"o\", \"ctxs\": [{\"title\": \"T\", \"text\": NaN}]}]";
+        let source = &parse(text).unwrap().items[0].sources[0];
+        assert!(source.text_is_nan && source.text.is_none());
+        let read = crate::dataset::parse_answers(text, "s".into(), Path::new("s.json"), Mode::Default).unwrap();
         assert_eq!(
             read.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
             ["s.json:2: a bare NaN is read as missing text; write a text or null"]

@@ -231,21 +231,23 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
     Ok(found.into_iter().enumerate().map(place).collect())
 }
 
-/// A row of a CSV file: its line and its cells by column.
-type CsvRow = (usize, Map<String, Value>);
-
-/// The rows of CSV with their lines, as objects of texts; the header names the fields.
+/// The rows of CSV as lines of JSON objects with texts, each on the line where its row begins; the header names the
+/// fields.
 ///
 /// # Errors
-/// Rows of another length than the header, equal names, and quotes that are never closed.
-pub(super) fn csv_rows(text: &str, path: &Path) -> Result<Vec<CsvRow>, InputFault> {
+/// Rows of another length than the header, equal names, and quotes that are not closed or not doubled.
+pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut names: Vec<String> = Vec::new();
-    let (mut rows, mut line) = (Vec::new(), 1);
-    for record in reader.records() {
-        let record = record.map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))?;
-        line = record.position().map_or(line, |position| position.line() as usize);
+    let (mut record, mut jsonl, mut written) = (csv::StringRecord::new(), String::new(), 1);
+    while reader.read_record(&mut record).map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))? {
+        let (start, line) = record.position().map_or((0, 1), |start| (start.byte() as usize, start.line() as usize));
         let fault = |what| InputFault::new(path, what).at_line(line);
+        let row = text.get(start..reader.position().byte() as usize).unwrap_or_default();
+        if row.matches('"').count() % 2 == 1 {
+            let fault = fault("odd number of quotes in the row".to_owned());
+            return Err(fault.hint("close each quoted cell, and double the quotes in it: \"a 5\"\" pipe\""));
+        }
         if names.is_empty() {
             names = record.iter().map(|name| name.trim().to_owned()).collect();
             if let Some((index, name)) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
@@ -258,14 +260,12 @@ pub(super) fn csv_rows(text: &str, path: &Path) -> Result<Vec<CsvRow>, InputFaul
             let what = format!("expected {} cells as in the header, found {}", names.len(), record.len());
             return Err(fault(what).hint("put quotes around a cell that holds a comma, and close every quote"));
         }
-        rows.push((line, names.iter().cloned().zip(record.iter().map(Value::from)).collect()));
+        let fields: Map<String, Value> = names.iter().cloned().zip(record.iter().map(Value::from)).collect();
+        jsonl.push_str(&"\n".repeat(line - written));
+        jsonl.push_str(&Value::Object(fields).to_string());
+        written = line;
     }
-    // An unclosed quote swallows the rest of the file.
-    if text.matches('"').count() % 2 == 1 {
-        let fault = InputFault::new(path, "a quote that is never closed").at_line(line);
-        return Err(fault.hint("close it with \", and write \"\" for a quote in a cell"));
-    }
-    Ok(rows)
+    Ok(jsonl)
 }
 
 /// Whether a file is CSV by its name.

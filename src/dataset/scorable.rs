@@ -15,7 +15,7 @@ use crate::error::{Error, InputFault, Result};
 use super::answers::prediction_of;
 use super::conversion::{Conversion, convert};
 use super::names::list;
-use super::pairing::{check_cases, chosen_systems, pair};
+use super::pairing::{check_cases, pair};
 use super::reader::all;
 use super::{PairOptions, References, SystemAnswers, TestCases};
 
@@ -78,7 +78,7 @@ pub struct Scorable {
 /// their question. References add gold answers (by equal question, replacing the prediction's) and reference answers.
 ///
 /// # Errors
-/// [`Error::Settings`] for unknown systems or cases; [`Error::Input`] if a question of the test cases is answered
+/// [`Error::Settings`] for unknown cases; [`Error::Input`] if a question of the test cases is answered
 /// twice, if reference answers cannot be joined, if nothing can be scored or no prediction's question is in the test
 /// cases; if strict, for every warning.
 pub fn scorable(
@@ -88,8 +88,7 @@ pub fn scorable(
     options: &ScorableOptions,
 ) -> Result<Scorable> {
     let mut made = Scorable::default();
-    let chosen = chosen_systems(systems, options.pairing.systems.as_deref())?;
-    let systems = all(chosen.into_iter().map(|system| {
+    let systems = all(systems.iter().map(|system| {
         let mut system = system.clone();
         give_questions(&mut system, tests, references.is_some());
         if let Some(references) = references {

@@ -10,7 +10,7 @@ use crate::domain::{Fingerprint, Mode, Rubric, TestCase};
 use crate::error::{Error, InputFault, Result};
 
 use super::files::Kind;
-use super::reader::{elements, read_text};
+use super::reader::{Id, elements, read_text};
 use super::rubric_faults::rubric_faults;
 
 const EXAMPLE: &str = "{\"case_id\": .., \"initial_prompt\": .., \"metric_config\": {\"config\": {..}}}";
@@ -57,11 +57,12 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
                 continue;
             }
         };
-        let fault = |what: String| line.fault(what).of_case(&case.case_id);
-        if case.case_id.is_empty() {
+        let Id(case_id) = &case.case_id;
+        let fault = |what: String| line.fault(what).of_case(case_id);
+        if case_id.is_empty() {
             faults.push(fault("case_id is empty".to_owned()));
         }
-        if let Some(first) = first_lines.insert(case.case_id.clone(), line.number) {
+        if let Some(first) = first_lines.insert(case_id.clone(), line.number) {
             let what = format!("duplicate case_id, first on line {first}");
             faults.push(fault(what).hint("give each test case its own id"));
         }
@@ -82,7 +83,7 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
 /// A test case in the file's schema.
 #[derive(Deserialize)]
 struct CaseLine {
-    case_id: String,
+    case_id: Id,
     initial_prompt: String,
     #[serde(default)]
     annotator: String,
@@ -102,7 +103,7 @@ impl From<CaseLine> for TestCase {
         if rubric.question.is_empty() {
             rubric.question = line.initial_prompt.as_str().into();
         }
-        let CaseLine { case_id, initial_prompt, annotator, agreement, .. } = line;
+        let CaseLine { case_id: Id(case_id), initial_prompt, annotator, agreement, .. } = line;
         Self { case_id: case_id.into(), initial_prompt, annotator, agreement, rubric }
     }
 }
@@ -193,6 +194,13 @@ mod tests {
         assert_eq!((read.cases[0].rubric.criteria[0].weight, read.cases[0].rubric.low_length), (0.3, 300));
         case["metric_config"]["config"]["low_length"] = json!(300.5);
         assert!(faults(&json!([case]).to_string())[0].contains("config.low_length: expected a whole number"));
+    }
+
+    #[test]
+    fn an_id_may_be_a_number() {
+        let mut numbered = case("1");
+        numbered["case_id"] = json!(17);
+        assert_eq!(load(&json!([numbered]).to_string()).unwrap().cases[0].case_id.as_str(), "17");
     }
 
     #[test]

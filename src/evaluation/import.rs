@@ -219,19 +219,11 @@ fn paired(
     strict: bool,
 ) -> Result<(Pairing, bool)> {
     let of_file = |file: &ResultsFile| {
-        let (path, blake3) = (file.path.clone(), file.blake3);
-        let system = move |results: &SystemResults| {
+        let system = |results: &SystemResults| {
             let answer = |answer: &RecordedAnswer| Answer::new(results.system.clone(), answer.case_id.clone(), "");
             SystemAnswers {
-                system: results.system.clone(),
-                path: path.clone(),
-                blake3,
-                by_question: false,
-                without_id: false,
-                guesses: String::new(),
-                thinking: 0,
                 answers: results.answers.iter().map(answer).collect(),
-                warnings: Vec::new(),
+                ..SystemAnswers::new(results.system.clone(), &file.path, file.blake3)
             }
         };
         file.systems.iter().map(system).collect::<Vec<_>>()

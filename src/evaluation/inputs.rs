@@ -50,17 +50,16 @@ impl LoadedInputs {
         let (input, mode) = (&settings.input, settings.scoring.mode());
         check_given(settings)?;
         let tests = input.tests.as_deref().map(|path| dataset::load_test_cases(path, mode)).transpose()?;
-        let all_or = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
         let reading = AnswerOptions {
             mode,
             fields: input.fields.clone(),
             keep_thinking: input.keep_thinking,
             leave_texts: preset.is_none(),
-            systems: all_or(&input.systems),
+            systems: input.systems.clone(),
         };
         let (systems, read_notes) = reading.load(&input.answers)?;
         let Checked { systems, coverage, warnings, notes } = match preset {
-            Some(preset) => preset.check(systems, all_or(&input.systems).as_deref(), input.strict)?,
+            Some(preset) => preset.check(systems, input.strict)?,
             None => Checked { systems, ..Checked::default() },
         };
         let references = settings.scorers.references.as_deref().map(dataset::load_references).transpose()?;
@@ -69,8 +68,7 @@ impl LoadedInputs {
             pairing: PairOptions {
                 agreement: settings.scoring.agreement,
                 compat: mode == Mode::Compat,
-                systems: all_or(&input.systems),
-                cases: all_or(&input.cases),
+                cases: (!input.cases.is_empty()).then(|| input.cases.clone()),
                 limit: input.limit.map(NonZeroUsize::get),
                 strict: input.strict,
             },

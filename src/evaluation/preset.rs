@@ -35,26 +35,15 @@ pub(super) struct Checked {
 }
 
 impl Preset {
-    /// Keeps the answers of each system to the questions. Systems not in `chosen` (names with or without `.jsonl`) are
-    /// passed through unchecked.
+    /// Keeps the answers of each system to the questions.
     ///
     /// # Errors
     /// [`Error::Input`] for every system with missing answers, unless allowed; for one without any; if `strict`, for
     /// predictions that answer no question, or one twice.
-    pub(super) fn check(
-        &self,
-        systems: Vec<SystemAnswers>,
-        chosen: Option<&[String]>,
-        strict: bool,
-    ) -> Result<Checked> {
+    pub(super) fn check(&self, systems: Vec<SystemAnswers>, strict: bool) -> Result<Checked> {
         let mut checked = Checked::default();
         let mut faults: Vec<InputFault> = Vec::new();
         for system in systems {
-            let is_named = |name: &String| name.strip_suffix(".jsonl").unwrap_or(name) == system.system.as_str();
-            if !chosen.is_none_or(|names| names.iter().any(is_named)) {
-                checked.systems.push(system);
-                continue;
-            }
             let name = system.system.clone();
             let covered = match self.asked.cover(system) {
                 Ok(covered) => covered,

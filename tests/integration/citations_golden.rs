@@ -105,11 +105,10 @@ fn converted(case: &Value) -> Option<Prediction> {
         false => {
             let at = case["ref"].as_str()?.rsplit_once('[')?.1.trim_end_matches(']').parse::<usize>().unwrap();
             let path = shared()?.join("data/scholarqa_multi/human_answers.json");
-            let all = scholareval::dataset::load_predictions(&[path]).unwrap();
-            return all[0].items.get(at).cloned();
+            return scholareval::dataset::load_predictions(&path).unwrap().items.get(at).cloned();
         }
     };
-    let read = scholareval::dataset::parse_predictions(&element, "s".into(), Path::new("s.json")).unwrap();
+    let read = scholareval::dataset::parse_predictions(&element, Path::new("s.json")).unwrap();
     read.items.into_iter().next()
 }
 

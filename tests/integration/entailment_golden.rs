@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scholareval::analysis::{AggregateOptions, CITATION_F1, CITATION_F1_MACRO, summarize};
-use scholareval::dataset::{Predictions, load_predictions, parse_predictions};
+use scholareval::dataset::{load_predictions, parse_predictions};
 use scholareval::domain::{
     Answer, Attribution, CaseId, Mode, Prediction, Score, ScoredAnswer, TestCase, UnscoredKind, Verdict,
 };
@@ -35,13 +35,12 @@ fn golden() -> Option<Golden> {
         eprintln!("skipped: no golden numbers in {}", dir.display());
         return None;
     };
-    let human = load_predictions(&[dir.join("data/scholarqa_multi/human_answers.json")]).unwrap().remove(0).items;
+    let human = load_predictions(&dir.join("data/scholarqa_multi/human_answers.json")).unwrap().items;
     Some(Golden { file: serde_json::from_str(&text).unwrap(), human })
 }
 
 fn parsed(items: &Value) -> Vec<Prediction> {
-    let Predictions { items, .. } = parse_predictions(&items.to_string(), "x".into(), "x.json".as_ref()).unwrap();
-    items
+    parse_predictions(&items.to_string(), "x.json".as_ref()).unwrap().items
 }
 
 impl Golden {

@@ -25,6 +25,9 @@ pub struct ConvertArgs {
     /// Number of the first source
     #[arg(long, value_enum, default_value = "0", value_name = "N")]
     pub index_base: IndexBase,
+    /// Keep <think> blocks at the start of outputs (--compat keeps them too)
+    #[arg(long)]
+    pub keep_thinking: bool,
     /// Convert as the reference script does: sources renumbered, the last of two equal cases kept
     #[arg(long)]
     pub compat: bool,

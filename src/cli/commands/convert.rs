@@ -6,7 +6,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{note, path_text, write_stdout};
 use crate::dataset::{
-    Conversion, ReferencesBlock, convert, load_ingredients, load_predictions, load_test_cases, render_answer,
+    AnswerOptions, Conversion, ReferencesBlock, convert, load_ingredients, load_test_cases, render_answer,
     render_test_cases,
 };
 use crate::domain::Mode;
@@ -18,16 +18,16 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let appended = args.references_block == ReferencesBlock::Append;
     let how = Conversion { block: appended.then_some(args.index_base), mode };
     let tests = load_test_cases(&args.tests, mode)?;
+    let reading = AnswerOptions { mode, keep_thinking: args.keep_thinking, ..AnswerOptions::default() };
+    let (systems, notes) = reading.load(std::slice::from_ref(&args.file))?;
     let mut warnings = tests.warnings.clone();
     let (mut text, mut answers) = (String::new(), 0);
-    for predictions in load_predictions(std::slice::from_ref(&args.file))? {
-        let system = predictions.into_answers(args.compat)?;
-        let converted = convert(&system, &tests, &how)?;
-        if system.thinking > 0 && !args.compat {
-            let (count, all) = (system.thinking, system.answers.len());
-            let what = format!("<think> blocks are removed from {count} of {all} outputs");
-            warnings.push(InputFault::new(&system.path, what));
+    for system in systems {
+        if !system.by_question {
+            let fault = InputFault::new(&system.path, "holds answers with a case_id already");
+            return Err(fault.hint("score it as it is").into());
         }
+        let converted = convert(&system, &tests, &how)?;
         warnings.extend(system.warnings);
         warnings.extend(converted.unasked.into_iter().map(|fault| fault.hint("left out")));
         warnings.extend(converted.repeated);
@@ -40,6 +40,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     }
     std::fs::write(&args.out, text).map_err(Error::io(&args.out, "write"))?;
     if !args.quiet {
+        notes.iter().for_each(|text| note(&format!("note: {}", escape_controls(text))));
         for warning in &warnings {
             note(&format!("warning: {}", escape_controls(&warning.to_string())));
         }

@@ -8,7 +8,7 @@ use crate::dataset::{parse_answers, parse_predictions, parse_test_cases};
 fn data(questions: &[(&str, &str)]) -> AskedQuestions {
     let line = |(input, answer): &(&str, &str)| format!("{{\"input\": \"{input}\", \"answer\": \"{answer}\"}}\n");
     let text: String = questions.iter().map(line).collect();
-    let data = parse_predictions(&text, "data".into(), Path::new("d.jsonl")).unwrap();
+    let data = parse_predictions(&text, Path::new("d.jsonl")).unwrap();
     AskedQuestions::of_predictions(data, Mode::Default)
 }
 
@@ -45,10 +45,7 @@ fn missing_questions_are_counted_and_the_first_five_named_by_line() {
 #[test]
 fn questions_on_one_line_are_named_by_their_place() {
     let text = "[{\"input\": \"p\"}, {\"input\": \"q\"}, {\"input\": \"r\"}]";
-    let asked = AskedQuestions::of_predictions(
-        parse_predictions(text, "data".into(), Path::new("d.json")).unwrap(),
-        Mode::Default,
-    );
+    let asked = AskedQuestions::of_predictions(parse_predictions(text, Path::new("d.json")).unwrap(), Mode::Default);
     let covered = asked.cover(outputs(&["q"])).unwrap();
     assert!(covered.missing.unwrap().what.ends_with("have no prediction: item 1 “p”, item 3 “r”"));
 }

@@ -160,14 +160,15 @@ fn without_test_cases_equal_questions_of_systems_share_the_first_systems_id() {
 }
 
 #[test]
-fn cases_systems_and_limit_choose_without_test_cases_too() {
+fn cases_and_limit_choose_without_test_cases_too() {
     let files = [file("a", &[said("P", "p"), said("Q", "q"), said("P", "again")]), file("b", &[said("Q", "q")])];
-    let with = |pairing: PairOptions| scorable(None, &files, None, &ScorableOptions { pairing, block: None });
+    let of = |files: &[SystemAnswers], pairing| scorable(None, files, None, &ScorableOptions { pairing, block: None });
+    let with = |pairing: PairOptions| of(&files, pairing);
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
     let made = with(PairOptions { limit: Some(1), ..PairOptions::default() }).unwrap();
     assert_eq!(ids(&made.plain), [("a", "1", "p"), ("a", "3", "again")]);
-    let made = with(PairOptions { cases: names(&["2"]), systems: names(&["b"]), ..PairOptions::default() });
-    // asked for alone, b has its own id
+    let made = of(&files[1..], PairOptions { cases: names(&["2"]), ..PairOptions::default() });
+    // alone, b has its own id
     assert_eq!(message(made), "unknown case \"2\" among the predictions; did you mean 1?");
     let made = with(PairOptions { cases: names(&["2"]), ..PairOptions::default() }).unwrap();
     assert_eq!(ids(&made.plain), [("a", "2", "q"), ("b", "2", "q")]);

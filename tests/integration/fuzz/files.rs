@@ -59,7 +59,7 @@ fn answers() {
                 assert_eq!(again.answers[0].answer_text, answer.answer_text);
             }
         }
-        said(parse_predictions(&text, "s".into(), file()));
+        said(parse_predictions(&text, file()));
         for range in punkt::sentences(&text).into_iter().chain(sentences::simple_sentences(&text)) {
             assert!(text.get(range.clone()).is_some(), "{range:?}");
         }

@@ -64,9 +64,7 @@ pub(super) fn load(row: &Row, path: &Path, mode: Mode) -> Result<AskedQuestions>
     if row.data == Data::TestCases {
         return Ok(AskedQuestions::of_test_cases(&dataset::load_test_cases(path, mode)?, mode));
     }
-    let mut read = dataset::load_predictions(&[path.to_path_buf()])?;
-    let data = read.pop().ok_or_else(|| InputFault::new(path, "no questions in the file"))?;
-    Ok(AskedQuestions::of_predictions(data, mode))
+    Ok(AskedQuestions::of_predictions(dataset::load_predictions(path)?, mode))
 }
 
 #[cfg(test)]
