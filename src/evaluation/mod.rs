@@ -58,7 +58,7 @@ pub use preset::{Coverage, Preset};
 pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, run};
 pub use run_list::{ListedRun, list_runs};
-pub use run_set::{RunSet, run_directories};
+pub use run_set::{RunSet, judged_by, run_directories};
 pub use run_settings::judged_roles;
 pub use slice::Slice;
 pub use stop::StopHandle;

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Slice;
-use super::record::{Manifest, RecordedRun, RunStatus, load_run};
+use super::record::{IMPORTED, Manifest, RecordedRun, RunStatus, load_run};
 use super::run_settings::{judged_roles, setting_differences};
 use crate::analysis::comparison::{
-    ComparedRun, Comparison, ComparisonOptions, MetricComparison, Observations, ObservedSystem, RunAnswers, compare,
-    observe,
+    ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations, ObservedSystem, RunAnswers,
+    compare, observe,
 };
 use crate::dataset::with_text;
 use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
@@ -111,10 +111,11 @@ impl RunSet {
             unscored_as_zero: run.manifest.policy.is_some_and(|policy| policy.unscored_as_zero)
                 && run.scored.iter().any(|answer| !answer.score.is_complete()),
         };
+        let manifests: Vec<_> = self.runs.iter().map(|run| (run.name.as_str(), &run.manifest)).collect();
         Comparison {
             runs: self.runs.iter().map(compared).collect(),
             differences: self.differences.clone(),
-            judged_by: judged_by(&self.runs),
+            judged_by: judged_by(&manifests),
             ..compare(observations, options)
         }
     }
@@ -237,25 +238,26 @@ fn mixed_roles(runs: &[RecordedRun]) -> Vec<InputFault> {
     by_role.iter().filter_map(fault).collect()
 }
 
-/// Judges and prompts of each role; a line that does not apply to all runs ends with the names of its runs.
-fn judged_by(runs: &[RecordedRun]) -> Vec<String> {
-    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
-    for run in runs {
-        for (role, entry) in judged_roles(&run.manifest) {
-            let line = match entry.judges.iter().all(|judge| judge.lexical) {
-                true => format!("{role}: the built-in lexical baseline, not an LLM"),
-                false => format!("{role}: {}", entry.summary()),
+/// The judges of each role in these runs, given by name and manifest.
+pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
+    let mut all: Vec<JudgedRole> = Vec::new();
+    for (name, manifest) in runs {
+        for (role, entry) in judged_roles(manifest) {
+            let judge = match entry.judges.iter().all(|judge| judge.lexical) {
+                true => "the built-in lexical baseline, not an LLM".to_owned(),
+                false => entry.summary(),
             };
-            match lines.iter_mut().find(|(known, _)| *known == line) {
-                Some((_, run_names)) => run_names.push(&run.name),
-                None => lines.push((line, vec![&run.name])),
+            let differs_from_published = entry.differs_from_published(&role).filter(|_| !manifest.is_set(IMPORTED));
+            match all.iter_mut().find(|known| known.role == role && known.judge == judge) {
+                Some(known) => known.runs.push((*name).to_owned()),
+                None => all.push(JudgedRole { role, judge, differs_from_published, runs: vec![(*name).to_owned()] }),
             }
         }
     }
-    let line = |(line, run_names): (String, Vec<&str>)| {
-        if run_names.len() == runs.len() { line } else { format!("{line} ({})", run_names.join(", ")) }
-    };
-    lines.into_iter().map(line).collect()
+    let roles: Vec<String> = all.iter().map(|own| own.role.clone()).collect();
+    let is_only = |role: &String| roles.iter().filter(|other| *other == role).count() == 1;
+    all.iter_mut().filter(|own| is_only(&own.role)).for_each(|own| own.runs.clear());
+    all
 }
 
 /// Why only some answers of a run have scores; `None` for a complete run.
@@ -425,10 +427,16 @@ mod tests {
 
     #[test]
     fn who_judged_is_named_once_or_with_its_runs() {
-        let same = judged_by(&[run("one", |_| ()), run("two", |_| ())]);
-        assert_eq!(same, ["rubric: judge m; prompts p"]);
-        let two = judged_by(&[run("one", |_| ()), run("two", |m| m["judge"]["lexical"] = true.into())]);
-        assert_eq!(two[1], "rubric: the built-in lexical baseline, not an LLM (two)");
+        let [one, two] = [run("one", |_| ()), run("two", |_| ())].map(|run| run.manifest);
+        let same = judged_by(&[("one", &one), ("two", &two)]);
+        assert_eq!((same.len(), same[0].role.as_str(), same[0].judge.as_str()), (1, "rubric", "m; prompts p"));
+        assert!(same[0].runs.is_empty());
+        let lexical = run("two", |m| m["judge"]["lexical"] = true.into()).manifest;
+        let differ = judged_by(&[("one", &one), ("two", &lexical)]);
+        assert_eq!(
+            (differ[1].judge.as_str(), &differ[1].runs[..]),
+            ("the built-in lexical baseline, not an LLM", &["two".to_owned()][..])
+        );
     }
 
     #[test]

@@ -1,79 +1,35 @@
-//! A [`Table`] as a LaTeX float that fits a column or a page.
+//! A [`Table`] as a LaTeX float.
 
 use super::table::{Cell, Column, Format, Table};
 use super::visible;
 
-/// A way to set a table. The first one that is wide enough is taken.
-struct Layout {
-    /// The environment: `table` in a column, `table*` across the page.
-    float: &'static str,
-    /// Room for the table in em of `\small`, for usual document classes at 10 to 12 points.
-    room: f64,
-    font: &'static str,
-    /// Size of the font, in that of `\small`.
-    scale: f64,
-    /// `\tabcolsep` in points.
-    separation: u8,
-    /// Whether intervals stand below the numbers instead of beside them.
-    stacked: bool,
-}
-
-const COLUMN: Layout = Layout { float: "table", room: 21.5, font: "small", scale: 1.0, separation: 6, stacked: false };
-const PAGE: Layout = Layout { float: "table*", room: 35.0, ..COLUMN };
-const LAYOUTS: [Layout; 8] = [
-    COLUMN,
-    Layout { separation: 3, ..COLUMN },
-    PAGE,
-    Layout { separation: 3, ..PAGE },
-    Layout { font: "footnotesize", scale: 0.92, separation: 3, ..PAGE },
-    Layout { separation: 3, stacked: true, ..PAGE },
-    Layout { font: "footnotesize", scale: 0.92, separation: 3, stacked: true, ..PAGE },
-    Layout { font: "scriptsize", scale: 0.8, separation: 2, stacked: true, ..PAGE },
-];
-
-/// Size of intervals below numbers, in that of the numbers.
-const STACKED: f64 = 0.85;
+/// Characters in the widest row up to which a table stands in a column; a wider one crosses the page.
+const COLUMN_WIDTH: usize = 50;
 
 impl Table {
-    /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. `label` is for `\ref`.
-    pub fn latex(&self, label: &str) -> String {
-        let fitting = LAYOUTS.iter().find(|layout| self.width(layout) <= layout.room);
-        let layout = fitting.unwrap_or(&LAYOUTS[LAYOUTS.len() - 1]);
-        let advice = if fitting.is_none() { "% wider than a page: show fewer columns or no intervals\n" } else { "" };
-        let (float, font, separation) = (layout.float, layout.font, layout.separation);
-        let mut caption = latex_text(&self.title);
-        if !caption.is_empty() {
-            caption.push('.');
-        }
-        for note in self.shown_notes(false) {
-            caption.push(' ');
-            caption.push_str(&latex_text(&note.text));
-        }
+    /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. A table that is wider
+    /// than its column or page is scaled down to it.
+    pub fn latex(&self) -> String {
+        let float = if self.width() > COLUMN_WIDTH { "table*" } else { "table" };
+        let mut caption = format!("{}.", self.title);
+        self.warnings().for_each(|note| caption += &format!(" {}", note.text));
         let align: String = self.columns.iter().map(|c| if c.format == Format::Text { 'l' } else { 'r' }).collect();
         let headings: Vec<String> = self.columns.iter().map(|column| latex_text(&column.heading)).collect();
         let mut out = format!(
-            "% needs \\usepackage{{booktabs}}\n{advice}\\begin{{{float}}}[t]\n\\centering\n\\caption{{{}}}\n\
-             \\label{{{}}}\n\\{font}\n\\setlength{{\\tabcolsep}}{{{separation}pt}}\n\\begin{{tabular}}{{{align}}}\n\
-             \\toprule\n{}{} \\\\\n\\midrule\n",
-            caption.trim(),
-            latex_text(label),
+            "% needs \\usepackage{{booktabs,graphicx}}\n\\begin{{{float}}}[t]\n\\centering\n\\caption{{{}}}\n\
+             \\label{{tab:results}}\n\\small\n\
+             \\resizebox{{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}}{{!}}{{%\n\
+             \\begin{{tabular}}{{{align}}}\n\\toprule\n{}{} \\\\\n\\midrule\n",
+            latex_text(&caption),
             self.groups(),
             headings.join(" & ")
         );
         for (at, row) in self.rows.iter().enumerate() {
-            let cells = || row.iter().zip(&self.columns);
-            let number = |(place, (cell, column))| latex_cell(cell, column, self.is_best(at, place), layout.stacked);
-            let numbers: Vec<String> = cells().enumerate().map(number).collect();
-            out.push_str(&format!("{} \\\\\n", numbers.join(" & ")));
-            let below: Vec<String> = cells().map(|(cell, column)| latex_interval(cell, column)).collect();
-            if layout.stacked && below.iter().any(|interval| !interval.is_empty()) {
-                let small =
-                    |text: &String| if text.is_empty() { String::new() } else { format!("{{\\scriptsize {text}}}") };
-                let small = below.iter().map(small);
-                out.push_str(&format!("{} \\\\[3pt]\n", small.collect::<Vec<_>>().join(" & ")));
-            }
+            let cells = row.iter().zip(&self.columns).enumerate();
+            let cells = cells.map(|(place, (cell, column))| latex_cell(cell, column, self.is_best(at, place)));
+            out.push_str(&format!("{} \\\\\n", cells.collect::<Vec<_>>().join(" & ")));
         }
-        out + &format!("\\bottomrule\n\\end{{tabular}}\n\\end{{{float}}}\n")
+        out + &format!("\\bottomrule\n\\end{{tabular}}}}\n\\end{{{float}}}\n")
     }
 
     /// The row of group headings with the rules below; empty without groups.
@@ -95,43 +51,28 @@ impl Table {
         format!("{} \\\\\n{rules}\n", cells.join(" & "))
     }
 
-    /// Estimated width in em of `\small`.
-    fn width(&self, layout: &Layout) -> f64 {
+    /// Characters in the widest row, with two between columns.
+    fn width(&self) -> usize {
+        let characters = |text: &String| text.chars().count();
         let of_column = |(at, column): (usize, &Column)| {
-            let cells = self.rows.iter().filter_map(|row| row.get(at));
-            cells.map(|cell| cell_width(cell, column, layout.stacked)).fold(text_width(&column.heading), f64::max)
+            self.column_texts(at).iter().chain([&column.heading]).map(characters).max().unwrap_or(0) + 2
         };
-        let columns: Vec<f64> = self.columns.iter().enumerate().map(of_column).collect();
-        // A group's heading can be wider than its columns.
-        let mut own = columns.iter();
-        let groups = self.columns.chunk_by(|a, b| a.group == b.group);
-        let total: f64 =
-            groups.map(|group| own.by_ref().take(group.len()).sum::<f64>().max(text_width(&group[0].group))).sum();
-        layout.scale * total + self.columns.len() as f64 * 2.0 * f64::from(layout.separation) / 9.0
+        self.columns.iter().enumerate().map(of_column).sum()
     }
 }
 
-/// A cell; with `stacked`, without its interval.
-fn latex_cell(cell: &Cell, column: &Column, is_best: bool, stacked: bool) -> String {
+fn latex_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
     match cell {
         Cell::Text(text) => latex_text(text),
         Cell::Missing => "--".to_owned(),
-        Cell::Value { value, flag, .. } => {
+        Cell::Value { value, interval, flag } => {
             let number = latex_number(&column.format.show(*value));
             let number = if is_best { format!("\\textbf{{{number}}}") } else { number };
             let flag = latex_text(flag);
             let flag = if flag.is_empty() { flag } else { format!("$^{{\\textrm{{{flag}}}}}$") };
-            let interval = if stacked { String::new() } else { latex_interval(cell, column) };
-            number + &flag + if interval.is_empty() { "" } else { "~" } + &interval
+            let interval = interval.map(|interval| format!("~{}", latex_number(&column.show_interval(interval))));
+            number + &flag + &interval.unwrap_or_default()
         }
-    }
-}
-
-/// The interval of a cell; empty without one.
-fn latex_interval(cell: &Cell, column: &Column) -> String {
-    match cell {
-        Cell::Value { interval: Some(interval), .. } => latex_number(&column.show_interval(*interval)),
-        _ => String::new(),
     }
 }
 
@@ -146,36 +87,6 @@ fn latex_number(shown: &str) -> String {
             c => latex_text(&c.to_string()),
         })
         .collect()
-}
-
-fn cell_width(cell: &Cell, column: &Column, stacked: bool) -> f64 {
-    match cell {
-        Cell::Text(text) => text_width(text),
-        Cell::Missing => 1.0,
-        Cell::Value { value, interval, flag } => {
-            // Bold is wider.
-            let number = text_width(&column.format.show(*value)) * if column.highest_is_best { 1.15 } else { 1.0 };
-            let number = number + 0.75 * text_width(flag);
-            let interval =
-                interval.map_or(0.0, |interval| text_width(" ") + text_width(&column.show_interval(interval)));
-            if stacked { number.max(STACKED * interval) } else { number + interval }
-        }
-    }
-}
-
-/// Width of text in em, from above.
-fn text_width(text: &str) -> f64 {
-    let of = |c: char| match c {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '!' | '|' | '\'' | '`' | '[' | ']' => 0.3,
-        ' ' | 'f' | 't' | 'r' | 's' | 'I' | '(' | ')' => 0.41,
-        'm' | 'w' | '%' | '&' | '@' | '+' | '-' | '±' | '<' | '>' | '=' | '~' | '#' => 0.86,
-        'M' | 'W' => 1.05,
-        c if c.is_ascii_uppercase() || ('\u{c0}'..='\u{ff}').contains(&c) => 0.8,
-        c if c.is_ascii() => 0.57,
-        // Shown by its number.
-        _ => 4.5,
-    };
-    visible(text).chars().map(of).sum()
 }
 
 /// Escapes text for pdflatex: commands are spelled out, and letters beyond Western European ones, for which the default
@@ -225,19 +136,16 @@ mod tests {
 
     #[test]
     fn a_float_has_booktabs_rules_and_its_notes_in_the_caption() {
-        let shown = table(1).latex("tab:means");
-        assert!(shown.starts_with("% needs \\usepackage{booktabs}\n\\begin{table}[t]\n"), "{shown}");
-        assert!(shown.contains("\\caption{Means. 50\\% of it.}\n\\label{tab:means}"), "{shown}");
+        let shown = table(1).latex();
+        assert!(shown.starts_with("% needs \\usepackage{booktabs,graphicx}\n\\begin{table}[t]\n"), "{shown}");
+        assert!(shown.contains("\\caption{Means. 50\\% of it.}\n\\label{tab:results}"), "{shown}");
         assert!(shown.contains("a\\textbar{}b\\_c & \\textbf{37.5}$^{\\textrm{ab}}$~[25.0, 50.0] \\\\\n"), "{shown}");
         assert_eq!(latex_text("a--b 模"), "a-{}-b \\texttt{U+6A21}");
     }
 
     #[test]
-    fn a_wide_table_crosses_the_page_then_stacks_its_intervals_then_says_that_it_is_too_wide() {
-        assert!(table(3).latex("t").contains("\\begin{table*}[t]"));
-        let stacked = table(5).latex("t");
-        assert!(stacked.contains(" & {\\scriptsize [25.0, 50.0]} \\\\[3pt]\n"), "{stacked}");
-        assert!(!stacked.contains("wider than a page") && table(20).latex("t").contains("% wider than a page"));
+    fn a_wide_table_crosses_the_page() {
+        assert!(table(2).latex().contains("\\begin{table}[t]") && table(3).latex().contains("\\begin{table*}[t]"));
     }
 
     #[test]
@@ -245,7 +153,7 @@ mod tests {
         let mut table = table(2);
         table.columns[2].half_widths = true;
         (1..3).for_each(|at| table.columns[at].group = "R&D".to_owned());
-        let shown = table.latex("t");
+        let shown = table.latex();
         assert!(shown.contains(" & \\multicolumn{2}{c}{R\\&D} \\\\\n\\cmidrule(lr){2-3}\nsystem & score"), "{shown}");
         assert!(shown.contains("~[25.0, 50.0] & \\textbf{37.5}$^{\\textrm{ab}}$~$\\pm$ 12.5 \\\\"), "{shown}");
     }

@@ -3,14 +3,16 @@
 use super::visible::shortened;
 pub(super) use crate::facts::claims::counted;
 
-/// At most `limit` of the items, each at most 120 characters, then the number of the others.
-pub(super) fn listed(items: impl ExactSizeIterator<Item = String>, limit: usize) -> String {
-    let more = items.len().saturating_sub(limit);
-    let mut list: Vec<String> = items.take(limit).map(|item| shortened(&item, 120)).collect();
-    if more > 0 {
-        list.push(format!("and {more} more"));
-    }
-    list.join(", ")
+/// Items of a list in a note before the rest is counted.
+const LISTED: usize = 5;
+
+/// The first of the items, each at most 120 characters, then the number of the others; `None` without items.
+pub(super) fn listed(items: impl Iterator<Item = String>) -> Option<String> {
+    let mut list: Vec<String> = items.map(|item| shortened(&item, 120)).collect();
+    let more = list.len().saturating_sub(LISTED);
+    list.truncate(LISTED);
+    list.extend((more > 0).then(|| format!("and {more} more")));
+    (!list.is_empty()).then(|| list.join("; "))
 }
 
 /// Wraps `text` to `width` characters, without a final line break. Continuation lines keep the indent of the first; a
@@ -59,7 +61,9 @@ mod tests {
 
     #[test]
     fn long_lists_are_cut_and_counted() {
-        assert_eq!(listed(["a", "b", "c"].map(String::from).into_iter(), 2), "a, b, and 1 more");
+        let items = |count: usize| (1..=count).map(|item| item.to_string());
+        assert_eq!(listed(items(7)).unwrap(), "1; 2; 3; 4; 5; and 2 more");
+        assert_eq!(listed(items(0)), None);
         assert_eq!(counted(1, "case") + " " + &counted(0, "case"), "1 case 0 cases");
     }
 }

@@ -64,8 +64,7 @@ impl Table {
             });
             out.push_str(&line(cells.collect()));
         }
-        let notes: String =
-            self.shown_notes(false).iter().map(|note| format!("- {}\n", markdown_text(&note.text))).collect();
+        let notes: String = self.warnings().map(|note| format!("- {}\n", markdown_text(&note.text))).collect();
         if notes.is_empty() { out } else { format!("{out}\n{notes}") }
     }
 }
@@ -90,7 +89,7 @@ fn csv_cells(cell: &Cell, key: &str, texts: CsvText, (intervals, flags): (bool, 
 }
 
 /// Escapes text for Markdown and HTML: it makes no cell, link, image, mention or tag.
-pub(super) fn markdown_text(text: &str) -> String {
+fn markdown_text(text: &str) -> String {
     visible(text).chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
         match c {
             '&' => out.push_str("&amp;"),

@@ -1,14 +1,16 @@
-//! The table of a paper: systems by metrics, over one or several runs.
+//! Systems by metrics, over one or several runs: the table of a paper, the overview of a comparison, the scorecard of the
+//! page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Args, ValueEnum};
 
-use super::comparison::{metric_name, percent, run_warnings};
+use super::comparison::{judge_lines, metric_name, percent, run_warnings, unit_name, unpublished};
 use super::layout::counted;
 use super::table::{Cell, Column, Format, Table};
-use crate::analysis::comparison::{Comparison, MetricComparison, SystemMean, unknown_name};
-use crate::domain::{Note, Unit};
+use crate::analysis::comparison::{Comparison, JudgedRole, MetricComparison, ObservedSystem, SystemMean, unknown_name};
+use crate::analysis::distinct;
+use crate::domain::Note;
 use crate::error::{Error, Result};
 
 /// Columns, rows and numbers of the table.
@@ -20,8 +22,8 @@ pub struct MetricsTableOptions {
     /// Metrics under a common heading, such as "Rubric=score,ann_score"; can be repeated
     #[arg(long, value_name = "HEADING=METRICS", value_parser = parse_group)]
     pub group: Vec<(String, Vec<String>)>,
-    /// Names in print, of systems, metrics and runs, such as gpt="GPT-4o"; systems of one name share a row
-    #[arg(long, value_name = "NAME=TEXT", value_delimiter = ',', value_parser = parse_name)]
+    /// A name in print of a system or metric, such as gpt="GPT-4o"; can be repeated. Systems of one name share a row
+    #[arg(long, value_name = "NAME=TEXT", value_parser = parse_name)]
     pub names: Vec<(String, String)>,
     /// Order of the systems: by a metric (best first), name, or given (as in --names, then as in the runs) [default: by
     /// the first metric]
@@ -36,7 +38,7 @@ pub struct MetricsTableOptions {
     /// Letters: in a column, systems that share one do not differ significantly (as in compare)
     #[arg(long)]
     pub letters: bool,
-    /// Show runs whose judge, prompts, tests or settings differ, in columns of their own, and flag it
+    /// Show runs whose judge, prompts, tests or settings differ, and flag it
     #[arg(long)]
     pub anyway: bool,
 }
@@ -59,10 +61,16 @@ impl MetricsTableOptions {
         self.metrics.iter().chain(self.group.iter().flat_map(|(_, metrics)| metrics)).cloned().collect()
     }
 
-    /// The printed name of what has one of these names.
+    /// The name in print of what has one of these names.
     fn renamed(&self, names: &[&str]) -> Option<&str> {
         let text = |name: &&str| self.names.iter().find(|(own, _)| own == name).map(|(_, text)| text.as_str());
         names.iter().find_map(text)
+    }
+
+    /// The heading of the group that the metric is in; empty without one.
+    fn group_of(&self, metric: &MetricComparison) -> &str {
+        let is_in = |names: &[String]| names.iter().any(|name| metric.metric.is_called(name));
+        self.group.iter().find(|(_, names)| is_in(names)).map_or("", |(heading, _)| heading)
     }
 }
 
@@ -77,56 +85,59 @@ fn parse_group(text: &str) -> std::result::Result<(String, Vec<String>), String>
     Ok((heading, metrics.split(',').map(|name| name.trim().to_owned()).collect()))
 }
 
-/// The metrics of this comparison as a table with a row per printed name of a system. Means are over the shared cases.
-/// `for_csv`: with intervals and the number of cases (`KEY_n`) in any case.
+/// These metrics of the comparison as columns, a row per system: means over the shared cases. Metrics of a group stand
+/// together, at the place of the first.
 ///
 /// # Errors
-/// [`Error::Settings`] for an unknown name, and for two values of a system in one column.
-pub fn metrics_table(comparison: &Comparison, options: &MetricsTableOptions, for_csv: bool) -> Result<Table> {
-    let sheet = Sheet { comparison, options };
-    sheet.check_names()?;
-    let places = sheet.places()?;
-    let rows = sheet.rows(&places)?;
+/// [`Error::Settings`] for an unknown name, and for two systems with a value of one metric and the same name.
+pub(super) fn metrics_table(
+    comparison: &Comparison,
+    metrics: &[&MetricComparison],
+    options: &MetricsTableOptions,
+) -> Result<Table> {
+    let names = names_in_print(comparison, metrics, options)?;
+    let groups = distinct(metrics.iter().map(|metric| options.group_of(metric)));
+    let mut shown = metrics.to_vec();
+    shown.sort_by_key(|metric| groups.iter().position(|group| *group == options.group_of(metric)));
     let mut columns = vec![Column::headed("system", options.renamed(&["system"]).unwrap_or("system"), Format::Text)];
-    for place in &places {
-        columns.push(sheet.column(place));
-        let key = format!("{}_n", columns[columns.len() - 1].key);
-        columns.extend(for_csv.then(|| Column::new(&key, Format::Count)));
-    }
-    let mut table = Table::new(sheet.title(), columns);
-    for name in rows {
-        let mut row = vec![Cell::text(&name)];
-        for place in &places {
-            let own = place.systems(comparison).find(|own| sheet.name_of(own) == name && own.mean.is_some());
-            let interval =
-                own.and_then(|own| own.interval).filter(|_| for_csv || options.interval != IntervalStyle::None);
+    columns.extend(shown.iter().map(|metric| column(comparison, metric, options)));
+    let mut table = Table::new(title(comparison, metrics, options), columns);
+    for name in ordered(comparison, metrics, &names, options)? {
+        let cell = |metric: &&MetricComparison| {
+            let own = with_values(metric).find(|own| names[own.system] == name);
+            let interval = own.and_then(|own| own.interval).filter(|_| options.interval != IntervalStyle::None);
             let letters = own.filter(|_| options.letters).map_or("", |own| own.letters.as_str());
-            row.push(Cell::estimate(own.and_then(|own| own.mean), interval).flagged(letters));
-            row.extend(for_csv.then(|| own.map_or(Cell::Missing, |_| Cell::count(place.metric.cases.len()))));
-        }
-        table.rows.push(row);
+            Cell::estimate(own.and_then(|own| own.mean), interval).flagged(letters)
+        };
+        table.rows.push(std::iter::once(Cell::text(name)).chain(shown.iter().map(cell)).collect());
     }
-    table.notes = sheet.notes();
+    table.notes = notes(comparison, metrics, options);
     Ok(table)
 }
 
-/// A column: a metric, of one run if systems have values in several.
-struct Place<'a> {
-    metric: &'a MetricComparison,
-    run: Option<usize>,
-    group: String,
+/// The table of these metrics for a paper: its notes also have what differs between the runs, and the judges.
+///
+/// # Errors
+/// As [`metrics_table`].
+pub fn paper_table(
+    comparison: &Comparison,
+    metrics: &[&MetricComparison],
+    options: &MetricsTableOptions,
+) -> Result<Table> {
+    let mut table = metrics_table(comparison, metrics, options)?;
+    let is_shown = |judged: &&JudgedRole| metrics.iter().any(|metric| has_role(&metric.metric.scorer, &judged.role));
+    let judged: Vec<&JudgedRole> = comparison.judged_by.iter().filter(is_shown).collect();
+    let judges = judge_lines(&judged).into_iter().chain(unpublished(&judged)).map(Note::warning);
+    table.notes = run_warnings(comparison).into_iter().chain(judges).chain(table.notes).collect();
+    Ok(table)
 }
 
-impl<'a> Place<'a> {
-    /// The systems with a value, best first.
-    fn systems(&self, comparison: &Comparison) -> impl Iterator<Item = &'a SystemMean> {
-        let is_of_run = |own: &&SystemMean| self.run.is_none_or(|run| comparison.systems[own.system].run == run);
-        with_values(self.metric).filter(is_of_run)
-    }
-
-    /// Whether its means are over fewer cases than the metric has.
-    fn has_fewer_cases(&self) -> bool {
-        self.metric.cases.len() < self.metric.cases_in_all
+/// Whether judges of this role give the scorer's values.
+fn has_role(scorer: &str, role: &str) -> bool {
+    match scorer {
+        "prometheus" => role.starts_with("aspect."),
+        "entailment" => role == "citation",
+        _ => scorer.ends_with("rubric") && role == "rubric",
     }
 }
 
@@ -134,187 +145,113 @@ fn with_values(metric: &MetricComparison) -> impl Iterator<Item = &SystemMean> {
     metric.systems.iter().filter(|own| own.own_cases > 0)
 }
 
-struct Sheet<'a> {
+/// The name in print of each system. Systems of one name in several runs share a row, unless a metric has values of two
+/// of them.
+fn names_in_print<'a>(
     comparison: &'a Comparison,
+    metrics: &[&MetricComparison],
     options: &'a MetricsTableOptions,
-}
-
-impl<'a> Sheet<'a> {
-    fn check_names(&self) -> Result<()> {
-        let (systems, runs) = (&self.comparison.systems, &self.comparison.runs);
-        let metrics: Vec<String> =
-            self.comparison.metrics.iter().map(|own| metric_name(self.comparison, own)).collect();
-        let systems = systems.iter().flat_map(|own| [own.label.as_str(), own.system.as_str()]);
-        let known = systems.chain(metrics.iter().map(String::as_str)).chain(runs.iter().map(|run| run.name.as_str()));
-        let known: Vec<&str> = known.chain(["system"]).collect::<BTreeSet<_>>().into_iter().collect();
-        match self.options.names.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            Some((name, _)) => Err(unknown_name("system, metric or run", name, &known, None)),
-            None => Ok(()),
-        }
-    }
-
-    /// The printed name of a system.
-    fn name_of(&self, own: &SystemMean) -> &'a str {
-        let system = &self.comparison.systems[own.system];
-        self.options.renamed(&[&system.label, system.system.as_str()]).unwrap_or(system.system.as_str())
-    }
-
-    /// The columns. Those of a group stand together, at the place of its first.
-    fn places(&self) -> Result<Vec<Place<'a>>> {
-        let mut places: Vec<Place<'a>> = Vec::new();
-        for metric in &self.comparison.metrics {
-            let is_member = |names: &[String]| names.iter().any(|name| metric.metric.is_called(name));
-            let group =
-                self.options.group.iter().find(|(_, names)| is_member(names)).map(|(heading, _)| heading.as_str());
-            for run in self.runs_of(metric)? {
-                let of_run = run.map(|run| self.comparison.runs[run].name.as_str());
-                let of_run = of_run.map(|name| self.options.renamed(&[name]).unwrap_or(name));
-                let group = group.into_iter().chain(of_run).collect::<Vec<_>>().join(", ");
-                places.push(Place { metric, run, group });
-            }
-        }
-        let groups: Vec<String> = places.iter().map(|place| place.group.clone()).collect();
-        places.sort_by_key(|place| groups.iter().position(|group| *group == place.group));
-        Ok(places)
-    }
-
-    /// The runs that need a column of their own of this metric; one without a run if none does.
-    fn runs_of(&self, metric: &MetricComparison) -> Result<Vec<Option<usize>>> {
-        let mut seen: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        with_values(metric).for_each(|own| seen.entry(self.name_of(own)).or_default().push(own.system));
-        let system = |at: usize| &self.comparison.systems[at];
-        for (name, systems) in &seen {
-            let runs: BTreeSet<usize> = systems.iter().map(|at| system(*at).run).collect();
-            if runs.len() < systems.len() {
-                let labels: Vec<&str> = systems.iter().map(|at| system(*at).label.as_str()).collect();
-                return Err(Error::Settings(format!("--names: {name} is the name of {}", labels.join(" and "))));
-            }
-            if runs.len() > 1 && !self.options.anyway {
-                let runs: Vec<&str> = runs.iter().map(|run| self.comparison.runs[*run].name.as_str()).collect();
-                return Err(Error::Settings(format!(
-                    "{name} has a value of {} in several runs, {}: name one of them, or add --anyway for a column of each",
-                    metric.metric.name,
-                    runs.join(" and ")
-                )));
-            }
-        }
-        let runs: BTreeSet<usize> = with_values(metric).map(|own| system(own.system).run).collect();
-        let has_several = seen.values().any(|systems| systems.len() > 1);
-        Ok(if has_several { runs.into_iter().map(Some).collect() } else { vec![None] })
-    }
-
-    /// The printed names of the systems, in order.
-    fn rows(&self, places: &[Place<'a>]) -> Result<Vec<String>> {
-        let names =
-            |place: &Place<'a>| -> Vec<&str> { place.systems(self.comparison).map(|own| self.name_of(own)).collect() };
-        let mut rows: Vec<&str> = places.iter().flat_map(names).collect();
-        let known: BTreeSet<&str> = rows.iter().copied().collect();
-        match self.options.order.as_deref() {
-            None => {}
-            Some("name") => rows = known.iter().copied().collect(),
-            Some("given") => {
-                let systems = self.comparison.systems.iter();
-                let systems = systems
-                    .map(|own| self.options.renamed(&[&own.label, own.system.as_str()]).unwrap_or(own.system.as_str()));
-                rows = self.options.names.iter().map(|(_, text)| text.as_str()).chain(systems).collect();
-            }
-            Some(name) => {
-                let Some(place) = places.iter().find(|place| place.metric.metric.is_called(name)) else {
-                    let known = places.iter().map(|place| place.metric.metric.name.as_str()).chain(["name", "given"]);
-                    return Err(unknown_name("column or order", name, &known.collect::<Vec<_>>(), None));
-                };
-                rows = [names(place), rows].concat();
-            }
-        }
-        let mut seen = BTreeSet::new();
-        rows.retain(|name| known.contains(name) && seen.insert(*name));
-        Ok(rows.into_iter().map(str::to_owned).collect())
-    }
-
-    fn column(&self, place: &Place<'_>) -> Column {
-        let (id, name) = (&place.metric.metric, metric_name(self.comparison, place.metric));
-        let run = place.run.map(|run| format!("{}.", self.comparison.runs[run].name)).unwrap_or_default();
-        let heading = self.options.renamed(&[&name, &id.name]).map_or_else(|| name.replace('_', " "), str::to_owned);
-        let format = match self.options.decimals {
-            Some(decimals) => Format::of_mean_to(id.unit, usize::from(decimals)),
-            None => Format::of_mean(id.unit),
-        };
-        Column {
-            heading: heading + if place.has_fewer_cases() { "*" } else { "" },
-            format,
-            half_widths: self.options.interval == IntervalStyle::Pm,
-            group: place.group.clone(),
-            ..Column::metric(&(run + &name), id.unit)
-        }
-    }
-
-    /// Units, number of questions and kind of interval.
-    fn title(&self) -> String {
-        let metrics = &self.comparison.metrics;
-        let units = [(Unit::Share, "%"), (Unit::Grade, "grades from 1 to 5"), (Unit::Count, "counts per answer")];
-        let units = units.iter().filter(|(unit, _)| metrics.iter().any(|metric| metric.metric.unit == *unit));
-        let units: Vec<&str> = units.map(|(_, name)| *name).collect();
-        let (least, most) =
-            (metrics.iter().map(|own| own.questions).min(), metrics.iter().map(|own| own.questions).max());
-        let (least, most) = (least.unwrap_or_default(), counted(most.unwrap_or_default(), "question"));
-        let questions = if most.starts_with(&format!("{least} ")) { most } else { format!("{least} to {most}") };
-        let level = percent(self.comparison.options.level);
-        let interval = match self.options.interval {
-            IntervalStyle::Brackets => format!(", with {level} BCa bootstrap intervals"),
-            IntervalStyle::Pm => format!(", with half the width of {level} BCa bootstrap intervals"),
-            IntervalStyle::None => String::new(),
-        };
-        format!("Means ({}) over {questions}{interval}", units.join(", "))
-    }
-
-    /// What a reader must know: differences of the runs, judges, letters, cases.
-    fn notes(&self) -> Vec<Note> {
-        let (comparison, metrics) = (self.comparison, &self.comparison.metrics);
-        let name = |metric: &MetricComparison| metric_name(comparison, metric);
-        let mut notes: Vec<String> = judges(comparison);
-        if self.options.letters {
-            let alpha = comparison.options.alpha;
-            notes.push(format!("In a column, systems that share a letter do not differ significantly (paired permutation test, p Holm below {alpha})."));
-            let without = metrics.iter().filter(|metric| metric.groups.is_empty() && with_values(metric).count() > 1);
-            let without: Vec<String> = without.map(name).collect();
-            notes.extend(
-                (!without.is_empty())
-                    .then(|| format!("Without letters: {}, no mean over answers.", without.join(", "))),
-            );
-        }
-        let fewer = metrics.iter().filter(|metric| metric.cases.len() < metric.cases_in_all);
-        let fewer = fewer.map(|metric| format!("{} {} of {}", name(metric), metric.cases.len(), metric.cases_in_all));
-        let fewer: Vec<String> = fewer.collect();
-        notes.extend(
-            (!fewer.is_empty())
-                .then(|| format!("* Over the cases with a value of every system: {}.", fewer.join(", "))),
-        );
-        run_warnings(comparison).into_iter().chain(notes.into_iter().map(Note::warning)).collect()
-    }
-}
-
-/// A sentence on each judge of these metrics, with the roles.
-fn judges(comparison: &Comparison) -> Vec<String> {
-    let mut judges: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (role, judge) in comparison.judged_by.iter().filter_map(|line| line.split_once(": ")) {
-        let (scorer, role) = match role.split_once('.') {
-            Some((_, aspect)) => ("prometheus", aspect),
-            None if role == "citation" => ("entailment", role),
-            None => ("rubric", role),
-        };
-        // Runs that share a metric have one judge, unless they differ: then the names of the runs say whose.
-        let is_run = |text: &str| comparison.runs.iter().any(|run| text.starts_with(&run.name));
-        let names = judge.rsplit_once(" (").filter(|(_, names)| comparison.differences.is_empty() && is_run(names));
-        let judge = names.map_or(judge, |(judge, _)| judge);
-        if comparison.metrics.iter().any(|metric| metric.metric.scorer.ends_with(scorer)) {
-            match judges.iter_mut().find(|(known, _)| *known == judge) {
-                Some((_, roles)) => roles.push(role),
-                None => judges.push((judge, vec![role])),
-            }
-        }
-    }
-    let line = |(judge, roles): (&str, Vec<&str>)| {
-        format!("Judge of {}: {}.", roles.join(", "), judge.strip_prefix("judge ").unwrap_or(judge))
+) -> Result<Vec<&'a str>> {
+    let systems = &comparison.systems;
+    let plain = |own: &'a ObservedSystem| {
+        let is_it = |other: &&SystemMean| systems[other.system].system == own.system;
+        let is_alone = metrics.iter().all(|metric| with_values(metric).filter(is_it).count() < 2);
+        if is_alone { own.system.as_str() } else { own.label.as_str() }
     };
-    judges.into_iter().map(line).collect()
+    let metric_names: Vec<String> = metrics.iter().map(|metric| metric_name(comparison, metric)).collect();
+    let known = systems.iter().flat_map(|own| [own.label.as_str(), plain(own)]);
+    let known = distinct(known.chain(metric_names.iter().map(String::as_str)).chain(["system"]));
+    if let Some((name, _)) = options.names.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        return Err(unknown_name("system or metric", name, &known, None));
+    }
+    let in_print = |own: &'a ObservedSystem| options.renamed(&[&own.label, plain(own)]).unwrap_or(plain(own));
+    let names: Vec<&str> = systems.iter().map(in_print).collect();
+    for metric in metrics {
+        let mut seen = BTreeMap::new();
+        for own in with_values(metric) {
+            let name = names[own.system];
+            if let Some(other) = seen.insert(name, &own.label) {
+                return Err(Error::Settings(format!("--names: {name} is the name of {other} and {}", own.label)));
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// The names of the rows, in order.
+fn ordered<'a>(
+    comparison: &Comparison,
+    metrics: &[&MetricComparison],
+    names: &[&'a str],
+    options: &'a MetricsTableOptions,
+) -> Result<Vec<&'a str>> {
+    let of_metric = |metric: &MetricComparison| with_values(metric).map(|own| names[own.system]).collect::<Vec<_>>();
+    let all: Vec<&str> = metrics.iter().flat_map(|metric| of_metric(metric)).collect();
+    let first: Vec<&str> = match options.order.as_deref() {
+        None => Vec::new(),
+        Some("name") => all.iter().copied().collect::<BTreeSet<_>>().into_iter().collect(),
+        Some("given") => options.names.iter().map(|(_, text)| text.as_str()).chain(names.iter().copied()).collect(),
+        Some(order) => match metrics.iter().find(|metric| metric.metric.is_called(order)) {
+            Some(metric) => of_metric(metric),
+            None => {
+                let known: Vec<String> = metrics.iter().map(|metric| metric_name(comparison, metric)).collect();
+                let known: Vec<&str> = known.iter().map(String::as_str).chain(["name", "given"]).collect();
+                return Err(unknown_name("column or order", order, &known, None));
+            }
+        },
+    };
+    let first = first.into_iter().filter(|name| all.contains(name)).collect::<Vec<_>>();
+    Ok(distinct(first.into_iter().chain(all)))
+}
+
+fn column(comparison: &Comparison, metric: &MetricComparison, options: &MetricsTableOptions) -> Column {
+    let (id, name) = (&metric.metric, metric_name(comparison, metric));
+    let heading = options.renamed(&[&name, &id.name]).map_or_else(|| name.replace('_', " "), str::to_owned);
+    let format = match options.decimals {
+        Some(decimals) => Format::of_mean_to(id.unit, usize::from(decimals)),
+        None => Format::of_mean(id.unit),
+    };
+    Column {
+        heading: heading + if has_fewer_cases(metric) { "*" } else { "" },
+        format,
+        half_widths: options.interval == IntervalStyle::Pm,
+        group: options.group_of(metric).to_owned(),
+        ..Column::metric(&name, id.unit)
+    }
+}
+
+fn has_fewer_cases(metric: &MetricComparison) -> bool {
+    metric.cases.len() < metric.cases_in_all
+}
+
+/// Units, number of questions and kind of interval.
+fn title(comparison: &Comparison, metrics: &[&MetricComparison], options: &MetricsTableOptions) -> String {
+    let units = distinct(metrics.iter().map(|metric| unit_name(metric.metric.unit)));
+    let questions: BTreeSet<usize> = metrics.iter().map(|metric| metric.questions).collect();
+    let (least, most) = (questions.first().copied().unwrap_or(0), questions.last().copied().unwrap_or(0));
+    let least = if least < most { format!("{least} to ") } else { String::new() };
+    let level = percent(comparison.options.level);
+    let interval = match options.interval {
+        IntervalStyle::Brackets => format!(", with {level} BCa bootstrap intervals"),
+        IntervalStyle::Pm => format!(", with half the width of {level} BCa bootstrap intervals"),
+        IntervalStyle::None => String::new(),
+    };
+    format!("Means ({}) over {least}{}{interval}", units.join(", "), counted(most, "question"))
+}
+
+/// What letters and `*` mean.
+fn notes(comparison: &Comparison, metrics: &[&MetricComparison], options: &MetricsTableOptions) -> Vec<Note> {
+    let letters = format!(
+        "In a column, systems that share a letter do not differ significantly (paired permutation test, p Holm below {}); \
+         a column without letters was not tested.",
+        comparison.options.alpha
+    );
+    let fewer = metrics
+        .iter()
+        .filter(|metric| has_fewer_cases(metric))
+        .map(|metric| format!("{} {} of {}", metric_name(comparison, metric), metric.cases.len(), metric.cases_in_all));
+    let fewer: Vec<String> = fewer.collect();
+    let cases = format!("* Over the cases with a value of every system: {}.", fewer.join(", "));
+    let notes = [(options.letters, letters), (!fewer.is_empty(), cases)];
+    notes.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| Note::warning(text)).collect()
 }

@@ -1,9 +1,8 @@
 //! The report of one run in every format: output of `score`, `bench`, `rescore` and `import`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::comparison::verdicts;
+use super::comparison::{judge_lines, unpublished, verdicts};
 use super::scorecard::{notes as scorecard_notes, scorer_tables};
 use super::{Bench, CsvText, ReportContext, Table, TableStyle, bench_csv, bench_json, bench_table, write_items_csv};
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
@@ -11,8 +10,8 @@ use crate::analysis::comparison::ComparisonOptions;
 use crate::analysis::{Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
-use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RoleEntry, RunDir};
-use crate::evaluation::{RunSet, judged_roles, summary};
+use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RunDir};
+use crate::evaluation::{RunSet, judged_by, judged_roles, summary};
 use crate::files::write_whole;
 
 /// The seed that `compare` has by default.
@@ -119,18 +118,13 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks
     // An imported results file does not name its prompts.
     let unnamed = if manifest.is_set(IMPORTED) { "unknown (imported)" } else { "none" };
     let prompts = manifest.prompts.as_ref().map_or(unnamed, |prompts| &prompts.label).to_owned();
-    let roles = judged_roles(manifest);
-    let judges = distinct(roles.values().flat_map(|entry| &entry.judges).map(JudgeEntry::name));
-    let differs = |(role, entry): (&String, &RoleEntry)| Some((entry.differs_from_published(role)?, role.clone()));
-    let unpublished = by_line(roles.iter().filter(|_| !manifest.is_set(IMPORTED)).filter_map(differs));
-    let unpublished: Vec<String> =
-        unpublished.into_iter().map(|(line, roles)| format!("{} ({line})", roles.join(", "))).collect();
+    let judges = judged_roles(manifest);
+    let judges = distinct(judges.values().flat_map(|entry| &entry.judges).map(JudgeEntry::name));
+    let judged = judged_by(&[(run, manifest)]);
+    let judged: Vec<_> = judged.iter().collect();
     let mut notes: Vec<Note> = remarks.iter().map(|line| Note::warning(format!("{line}."))).collect();
-    if !unpublished.is_empty() {
-        notes.push(Note::warning(format!("Not comparable with published numbers: {}.", unpublished.join("; "))));
-    }
-    let judged = by_line(roles.iter().map(|(role, entry)| (entry.summary(), role.clone())));
-    notes.extend(judged.into_iter().map(|(line, roles)| Note::info(format!("{}: {line}.", roles.join(", ")))));
+    notes.extend(unpublished(&judged).map(Note::warning));
+    notes.extend(judge_lines(&judged).into_iter().map(Note::info));
     let slice = manifest.settings.get("score.slice").and_then(|slice| slice.as_str());
     ReportContext {
         run: run.to_owned(),
@@ -142,11 +136,4 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks
         agreement: manifest.is_set("score.agreement").then(|| agreement(scored, manifest.mode)),
         endpoints: manifest.endpoints.clone(),
     }
-}
-
-/// The roles of each line.
-fn by_line(lines: impl Iterator<Item = (String, String)>) -> BTreeMap<String, Vec<String>> {
-    let mut roles: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    lines.for_each(|(line, role)| roles.entry(line).or_default().push(role));
-    roles
 }

@@ -16,9 +16,6 @@ use crate::analysis::{
 use crate::domain::{Mode, Note, SystemName, UnscoredKind};
 use crate::error::Result;
 
-/// Items of a list in a note before the rest is counted.
-const LISTED: usize = 5;
-
 /// The tables that a reader sees first: the headline metrics of all scorers, or all metrics of a single one, and the
 /// agreement of annotators if it was requested.
 pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
@@ -250,12 +247,9 @@ fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
         OnUnscored::Zero => "counted as the lowest value",
     };
     let rows: Vec<&SystemSummary> = scorer.rows.iter().filter(|row| row.unscored > row.without_judge).collect();
-    if rows.is_empty() {
-        return None;
-    }
     let names = short_names(rows.iter().map(|row| row.system.as_str()));
     let system = |(row, name): (&&SystemSummary, String)| format!("{name} {} of {}", row.unscored, row.answers);
-    let systems = listed(rows.iter().zip(names).map(system), LISTED);
+    let systems = listed(rows.iter().zip(names).map(system))?;
     let reasons = rows.iter().flat_map(|row| &row.unscored_reasons);
     let reasons: BTreeMap<UnscoredKind, String> =
         reasons.map(|reason| (reason.kind, shortened(&reason.example, 60))).collect();
@@ -299,22 +293,20 @@ fn shared_means(scorer: &ScorerSummary) -> Option<String> {
     let means = means.filter_map(|(row, name)| Some(format!("{name} {}", format.show(of(row)?.estimate))));
     let ranks = if scorer.rows.iter().any(|row| row.rank.is_some()) { " (the ranks)" } else { "" };
     let cases = counted(shared.n, "shared case");
-    let means = listed(means.collect::<Vec<_>>().into_iter(), LISTED);
-    Some(format!(" {} over the {cases}{ranks}: {means}.", visible(&column.name)))
+    listed(means).map(|means| format!(" {} over the {cases}{ranks}: {means}.", visible(&column.name)))
 }
 
 fn missing(summary: &Summary) -> Option<String> {
     let names = summary.missing.iter().map(|missing| format!("{}/{}", missing.system, missing.case_id));
     let count = counted(summary.missing.len(), "answer");
-    (!summary.missing.is_empty()).then(|| format!("{count} missing: {}.", listed(names, LISTED)))
+    listed(names).map(|names| format!("{count} missing: {names}."))
 }
 
 fn injections(summary: &Summary) -> Option<String> {
     let entries = summary.injections.iter();
     let entries = entries.map(|entry| format!("{}/{} ({})", entry.system, entry.case_id, entry.signs.join(", ")));
     let count = counted(summary.injections.len(), "answer");
-    (!summary.injections.is_empty())
-        .then(|| format!("{count} with signs of prompt injection: {}.", listed(entries, LISTED)))
+    listed(entries).map(|entries| format!("{count} with signs of prompt injection: {entries}."))
 }
 
 #[cfg(test)]

@@ -255,9 +255,9 @@ impl Table {
         others.peek().is_some() && others.all(|other| other < own)
     }
 
-    /// Its notes for people, most important first: at most five warnings, or all notes.
-    pub(super) fn shown_notes(&self, all: bool) -> Vec<&Note> {
-        shown_notes(&self.notes, all)
+    /// The warnings among its notes.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = &Note> {
+        self.notes.iter().filter(|note| note.severity == Severity::Warning)
     }
 }
 
@@ -323,8 +323,8 @@ mod tests {
         let mut table = Table::default();
         table.notes.push(Note::info("detail."));
         table.notes.extend((0..7).map(|n| Note::warning(format!("w{n}."))));
-        assert_eq!(table.shown_notes(false).len(), 5);
-        assert_eq!(table.shown_notes(true).last().map(|note| note.text.as_str()), Some("detail."));
+        assert_eq!(shown_notes(&table.notes, false).len(), 5);
+        assert_eq!(shown_notes(&table.notes, true).last().map(|note| note.text.as_str()), Some("detail."));
         assert_eq!(note_lines(&table.notes, false)[4..], ["w4.", "2 more notes: --notes"]);
     }
 }

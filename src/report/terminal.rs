@@ -73,7 +73,7 @@ impl Table {
     }
 
     /// The cells of a column, numbers aligned at the decimal point.
-    fn column_texts(&self, at: usize) -> Vec<String> {
+    pub(super) fn column_texts(&self, at: usize) -> Vec<String> {
         let format = self.columns[at].format;
         let cells = self.rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Missing));
         if format == Format::Text {

@@ -108,12 +108,12 @@ fn eight_systems_with_names_of_any_length_have_room_in_a_browser() {
 }
 
 #[test]
-fn a_page_can_be_made_without_answers_and_replies_and_never_replaces_another_file() {
+fn a_page_can_be_made_without_answers_and_never_replaces_another_file() {
     let work = hostile_run();
     work.run(&["report", "out"]).exits_with(0);
     let whole = work.read("report.html");
     // An earlier report is replaced unasked.
-    work.run(&["report", "out", "--no-answers", "--no-replies"]).exits_with(0);
+    work.run(&["report", "out", "--no-answers"]).exits_with(0);
     let small = work.read("report.html");
     assert!(whole.contains("Of c1.") && !small.contains("Of c1."));
     assert!(small.len() < whole.len());
@@ -121,6 +121,5 @@ fn a_page_can_be_made_without_answers_and_replies_and_never_replaces_another_fil
     work.run(&["report", "out", "--out", "notes.html"]).exits_with(3).says(&["is no report", "--overwrite"]);
     work.run(&["report", "out", "--out", "out/scores.jsonl"]).exits_with(2).says(&["this is the input"]);
     assert_eq!(work.read("notes.html"), "mine");
-    work.run(&["report", "out", "--metric", "beauty"]).exits_with(2).says(&["--metric beauty", "score"]);
     work.run(&["report", "nowhere"]).exits_with(3).says(&["manifest.json"]);
 }

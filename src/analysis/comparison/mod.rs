@@ -22,7 +22,8 @@ pub use named_metrics::compare_named;
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
 pub use observe::{RunAnswers, observe};
 pub use result::{
-    ComparedRun, Comparison, ComparisonOptions, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean,
+    ComparedRun, Comparison, ComparisonOptions, JudgeNoise, JudgedRole, LengthEffect, MetricComparison, PairComparison,
+    SystemMean,
 };
 
 #[cfg(test)]

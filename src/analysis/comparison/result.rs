@@ -65,8 +65,21 @@ pub struct Comparison {
     pub metrics: Vec<MetricComparison>,
     /// Run settings that affect scores and differ between the compared runs.
     pub differences: Vec<String>,
-    /// The judges and prompts.
-    pub judged_by: Vec<String>,
+    /// The judges of each role.
+    pub judged_by: Vec<JudgedRole>,
+}
+
+/// A role with its judge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JudgedRole {
+    /// `rubric`, `aspect.coverage`, `citation`.
+    pub role: String,
+    /// Judge and prompts: `gpt-4o; prompts scholareval@1a2b3c4d`.
+    pub judge: String,
+    /// How they differ from those of the published numbers; `None` if they do not, or if there are none.
+    pub differs_from_published: Option<String>,
+    /// The runs with this judge, if the role has several.
+    pub runs: Vec<String>,
 }
 
 /// A compared run.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use super::DisplayOptions;
 use crate::analysis::comparison::{ComparisonOptions, GateOptions};
 
 /// How the command is used, at the end of its help.
@@ -32,26 +33,8 @@ Examples:
     scholareval compare runs/1
   Two runs of one judge on other systems, every metric, against one of them:
     scholareval compare runs/1 runs/2 --metric all --baseline gpt
-  A table for a paper:
-    scholareval compare runs/1 --metric score,ann_score --format latex > comparison.tex
   A gate for CI:
     scholareval compare runs/1 --fail-under new:score=0.5 --require \"new>=old\"";
-
-/// Format of the comparison on standard output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
-    /// For a terminal.
-    #[default]
-    Table,
-    /// One tidy table with a row for each system and each pair.
-    Csv,
-    /// Everything.
-    Json,
-    /// GitHub's.
-    Markdown,
-    /// Floats with booktabs rules.
-    Latex,
-}
 
 /// Which runs are compared, and how.
 #[derive(Debug, Clone, Args)]
@@ -65,12 +48,9 @@ pub struct CompareArgs {
     /// Compare runs whose judge, prompts, tests or settings differ, and flag it
     #[arg(long)]
     pub anyway: bool,
-    /// table, csv, json, markdown or latex
-    #[arg(long, value_enum, default_value_t, hide_possible_values = true, value_name = "FORM")]
-    pub format: CompareFormat,
-    /// No warnings on standard error; errors and unmet gates only
-    #[arg(long, short)]
-    pub quiet: bool,
+    /// How the comparison is shown.
+    #[command(flatten)]
+    pub display: DisplayOptions,
     /// What must hold for exit code 0.
     #[command(flatten)]
     pub gates: GateOptions,

@@ -9,8 +9,8 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   One page with everything, to open in a browser:
     scholareval report runs/2026-11-20 --out report.html
-  Two runs side by side, aspects first, without answers and replies (small enough for a mail):
-    scholareval report run1 run2 --out report.html --metric coverage --no-answers --no-replies
+  Two runs side by side, scores only (small enough for a mail):
+    scholareval report run1 run2 --out report.html --no-answers
   Links lead to a case: report.html#case=ID&systems=a,b";
 
 /// The runs and the page.
@@ -22,21 +22,12 @@ pub struct ReportArgs {
     /// The page to write
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub out: PathBuf,
-    /// Metric to show first: score, ann_score, coverage, .. [default: the headline metric]
-    #[arg(long, value_name = "NAME")]
-    pub metric: Option<String>,
-    /// Omit the answers and their sources
+    /// Scores only: omit answers, sources and judges' replies
     #[arg(long)]
     pub no_answers: bool,
-    /// Omit the judges' raw replies
-    #[arg(long)]
-    pub no_replies: bool,
     /// Compare runs that differ in judge, prompts, tests or parser, and flag it on the page
     #[arg(long)]
     pub anyway: bool,
-    /// Seed of the resampling behind the comparison; the scorecard keeps that of its run
-    #[arg(long, value_name = "N", default_value_t = 42)]
-    pub seed: u64,
     /// Replace a file that is no report
     #[arg(long)]
     pub overwrite: bool,

@@ -10,12 +10,15 @@ use crate::report::MetricsTableOptions;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   A table for a paper, of a run by an LLM and one of the overlap with gold answers:
-    scholareval table runs/1 runs/overlap --metrics score,rouge_l --names gpt=\"GPT-4o\",rouge_l=\"ROUGE-L\" \\
-      --format latex > table.tex
+    scholareval table runs/1 runs/overlap --metrics score,rouge_l \\
+      --names gpt=\"GPT-4o\" --names rouge_l=\"ROUGE-L\" --format latex
   With groups of columns and significance letters, as Markdown:
-    scholareval table runs/1 --group \"Rubric=score,ann_score\" --group \"Parts=expertise,excerpts\" --letters \\
-      --interval none --format markdown
-  LaTeX needs \\usepackage{booktabs}. Means are over the cases with a value of every system, as in compare.";
+    scholareval table runs/1 --group \"Rubric=score,ann_score\" \\
+      --group \"Parts=expertise,excerpts\" --letters --format markdown
+
+LaTeX needs \\usepackage{booktabs,graphicx}. Means are over the cases with a value of
+every system, as in compare. Systems of one name in several runs share a row, unless
+both have a value of a metric: then their rows are RUN/SYSTEM.";
 
 /// Format of the table on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -27,7 +30,7 @@ pub enum TableFormat {
     Latex,
     /// GitHub's.
     Markdown,
-    /// Mean, interval and number of cases of each metric in full precision.
+    /// Mean and interval of each metric in full precision.
     Csv,
 }
 

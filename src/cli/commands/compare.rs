@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, Gate, MetricId, Observations, unmet_gates};
 use crate::cli::ExitCode;
-use crate::cli::args::{CompareArgs, CompareFormat};
+use crate::cli::args::{CompareArgs, OutputFormat};
 use crate::cli::terminal::{self, write_stdout};
 use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::RunSet;
-use crate::report::ComparisonReport;
+use crate::report::{comparison_csv, comparison_text, render_json, run_warnings};
 
 /// Runs the command.
 ///
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
 pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let runs = RunSet::open(&super::runs_of(&args.runs, args.quiet)?, args.anyway)?;
+    let runs = RunSet::open(&super::runs_of(&args.runs, args.display.quiet)?, args.anyway)?;
     let mut observations = runs.observe()?;
     if observations.metrics.is_empty() {
         let fault = InputFault::new(&args.runs[0], "no scores that can be compared").hint("score some answers first");
@@ -31,17 +31,14 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         observations.metrics.iter().try_for_each(|table| check_wanted_difference(wanted, &table.metric))?;
     }
     let comparison = runs.compare(&observations, &options);
-    let report = ComparisonReport { comparison: &comparison, all_notes: context.global.notes };
-    let text = match args.format {
-        CompareFormat::Table => report.terminal(&context.style()),
-        CompareFormat::Csv => report.csv(context.global.csv_text())?,
-        CompareFormat::Json => report.json()?,
-        CompareFormat::Markdown => report.markdown(),
-        CompareFormat::Latex => report.latex(),
+    let text = match args.display.format {
+        OutputFormat::Table => comparison_text(&comparison, &context.style())?,
+        OutputFormat::Csv => comparison_csv(&comparison, context.global.csv_text())?,
+        OutputFormat::Json => render_json(&comparison)?,
     };
     // The table has its warnings below.
-    if !args.quiet && args.format != CompareFormat::Table {
-        report.run_warnings().iter().for_each(|warning| terminal::note(&format!("warning: {}", warning.text)));
+    if !args.display.quiet && args.display.format != OutputFormat::Table {
+        run_warnings(&comparison).iter().for_each(|warning| terminal::note(&format!("warning: {}", warning.text)));
     }
     write_stdout(text.as_bytes())?;
     let unmet = unmet_gates(&gates, &comparison, args.gates.tolerate_missing);

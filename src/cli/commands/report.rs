@@ -18,39 +18,38 @@ use crate::report::html::{self, HtmlReport};
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
 const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
 
+/// Seed of the comparison, as in `compare`.
+const SEED: u64 = 42;
+
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let set = RunSet::open(&super::runs_of(&args.runs, args.quiet)?, args.anyway)?;
-    let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
-    let has_texts = answers <= MOST_ANSWERS_WITH_TEXTS;
     check_output(&args.out, args.overwrite, &set.runs)?;
+    let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
+    let with_answers = !args.no_answers && answers <= MOST_ANSWERS_WITH_TEXTS;
     let observations = set.observe()?;
-    let comparison = set.compare(&observations, &ComparisonOptions::seeded(args.seed));
+    let comparison = set.compare(&observations, &ComparisonOptions::seeded(SEED));
     let (mut calls, mut call_count) = (Vec::new(), 0);
     for run in &set.runs {
-        let (own, count) = calls_of(run, has_texts && !args.no_replies)?;
+        let (own, count) = calls_of(run, with_answers)?;
         calls.push(own);
         call_count += count;
     }
-    let mut left_out: Vec<String> = left_out(answers, MOST_ANSWERS_WITH_TEXTS).into_iter().collect();
-    let without_inputs = set.runs.iter().filter(|run| run.items.is_empty() && !args.no_answers);
+    let mut left_out: Vec<String> = left_out(answers, args.no_answers).into_iter().collect();
+    let without_inputs = set.runs.iter().filter(|run| run.items.is_empty() && with_answers);
     left_out.extend(
         without_inputs.map(|run| format!("{} was made with --no-inputs: the page has no answers of it.", run.name)),
     );
-    for text in left_out.iter().filter(|_| !args.quiet) {
+    for text in left_out.iter().filter(|_| !args.quiet && !args.no_answers) {
         note(&format!("note: {text}"));
     }
-    left_out.extend(args.no_answers.then(|| "Made with --no-answers: the page has no answers and sources.".to_owned()));
-    left_out
-        .extend(args.no_replies.then(|| "Made with --no-replies: the page has no raw replies of judges.".to_owned()));
     let report = HtmlReport {
         comparison: &comparison,
         observations: &observations,
         runs: &set.runs,
         calls,
         call_count,
-        with_answers: !args.no_answers && has_texts,
+        with_answers,
         left_out,
-        metric: args.metric.as_deref(),
     };
     let page = html::page(&report)?;
     write_bytes(&args.out, &page)?;
@@ -60,12 +59,16 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-/// What a page of that many answers leaves out.
-fn left_out(answers: u64, most: u64) -> Option<String> {
-    let (shown, most_shown) = (grouped(answers), grouped(most));
-    let text =
-        format!("{shown} answers: the page has their scores only; up to {most_shown} it has texts and replies, too.");
-    (answers > most).then_some(text)
+/// Why the page has no texts, if it has none.
+fn left_out(answers: u64, no_answers: bool) -> Option<String> {
+    let (shown, most) = (grouped(answers), grouped(MOST_ANSWERS_WITH_TEXTS));
+    match (no_answers, answers > MOST_ANSWERS_WITH_TEXTS) {
+        (true, _) => Some("Made with --no-answers: the page has scores only, without answers and replies.".to_owned()),
+        (false, true) => Some(format!(
+            "{shown} answers: the page has their scores only; up to {most} it has texts and replies, too."
+        )),
+        (false, false) => None,
+    }
 }
 
 /// The judges' calls, if they are kept, and their number; none if a run does not record them.
@@ -112,8 +115,8 @@ mod tests {
 
     #[test]
     fn a_page_of_very_many_answers_has_scores_only_and_says_so() {
-        assert_eq!(left_out(20_000, 20_000), None);
-        let text = left_out(20_001, 20_000).unwrap();
+        assert_eq!(left_out(20_000, false), None);
+        let text = left_out(20_001, false).unwrap();
         assert_eq!(text, "20,001 answers: the page has their scores only; up to 20,000 it has texts and replies, too.");
     }
 

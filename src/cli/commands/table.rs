@@ -7,7 +7,7 @@ use crate::cli::args::{TableArgs, TableFormat};
 use crate::cli::terminal::{self, write_stdout};
 use crate::error::{InputFault, Result};
 use crate::evaluation::RunSet;
-use crate::report::{ComparisonReport, metrics_table};
+use crate::report::paper_table;
 
 /// Seed of the intervals, as in `compare`.
 const SEED: u64 = 42;
@@ -15,7 +15,7 @@ const SEED: u64 = 42;
 /// Runs the command.
 ///
 /// # Errors
-/// When a run cannot be read, a name is unknown, or a system has two values of a metric.
+/// When a run cannot be read, runs are not comparable, or a name is unknown.
 pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<ExitCode> {
     let mut runs = RunSet::open(&super::runs_of(&args.runs, args.quiet)?, true)?;
     let observations = runs.observe()?;
@@ -28,17 +28,15 @@ pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<ExitCode> {
     runs.check_metrics(&metrics, &observations.systems, args.options.anyway)?;
     let without_metrics = Observations { metrics: Vec::new(), ..observations };
     let comparison = Comparison { metrics, ..runs.compare(&without_metrics, &options) };
-    let table = metrics_table(&comparison, &args.options, args.format == TableFormat::Csv)?;
+    let table = paper_table(&comparison, &comparison.metrics.iter().collect::<Vec<_>>(), &args.options)?;
     let text = match args.format {
         TableFormat::Terminal => table.terminal(&context.style()),
-        TableFormat::Latex => table.latex("tab:results"),
+        TableFormat::Latex => table.latex(),
         TableFormat::Markdown => table.markdown(),
         TableFormat::Csv => table.csv(context.global.csv_text())?,
     };
-    // The table for a terminal has its warnings below.
-    if !args.quiet && args.format != TableFormat::Terminal {
-        let report = ComparisonReport { comparison: &comparison, all_notes: false };
-        report.run_warnings().iter().for_each(|warning| terminal::note(&format!("warning: {}", warning.text)));
+    if !args.quiet && args.format == TableFormat::Csv {
+        table.notes.iter().for_each(|note| terminal::note(&format!("note: {}", note.text)));
     }
     write_stdout(text.as_bytes())?;
     Ok(ExitCode::Ok)

@@ -155,7 +155,7 @@ pub struct Manifest {
 }
 
 impl RoleEntry {
-    /// Judge and prompts: `judge gpt-4o; prompts scholareval@1a2b3c4d`.
+    /// Judge and prompts: `gpt-4o; prompts scholareval@1a2b3c4d`.
     pub fn summary(&self) -> String {
         let judge = |(at, judge): (usize, &JudgeEntry)| {
             let samples = self.samples.get(at).copied().unwrap_or(1);
@@ -170,7 +170,7 @@ impl RoleEntry {
         let panel =
             if judges.len() > 1 { format!(" ({} of the panel)", self.panel_merge.as_str()) } else { String::new() };
         let prompts = self.prompts.as_ref().map(|prompts| format!("; prompts {}", prompts.label));
-        format!("judge {}{panel}{}", judges.join(" and "), prompts.unwrap_or_default())
+        format!("{}{panel}{}", judges.join(" and "), prompts.unwrap_or_default())
     }
 
     /// What differs from the published numbers of this role: judge, prompts. `None` if nothing does, if it has no

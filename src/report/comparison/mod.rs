@@ -1,5 +1,4 @@
-//! A comparison for a terminal, as CSV, JSON, Markdown and LaTeX: the verdict, the means, and what a reader must know to use
-//! them.
+//! A comparison for a terminal and as CSV: the verdict, the means, and what a reader must know to use them.
 
 mod notes;
 mod render;
@@ -8,7 +7,8 @@ mod tables;
 mod tests;
 mod verdict;
 
-pub(super) use notes::{metric_notes, run_warnings};
-pub use render::ComparisonReport;
-pub(super) use tables::{metric_name, overview, pairs_table, percent, systems_table};
+pub use notes::run_warnings;
+pub(super) use notes::{judge_lines, metric_notes, unpublished};
+pub use render::{comparison_csv, comparison_text};
+pub(super) use tables::{metric_name, pairs_table, percent, systems_table, unit_name};
 pub(super) use verdict::verdicts;

@@ -1,17 +1,16 @@
 //! Notes of a comparison: warnings that a reader needs to use its numbers, and details on request.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::tables::{metric_name, percent, shown_difference};
 use super::verdict::{labels, points};
-use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
+use crate::analysis::comparison::{Comparison, JudgedRole, MetricComparison, PairComparison, SystemMean};
 use crate::domain::Note;
-use crate::report::layout::counted;
+use crate::report::layout::{counted, listed};
 use crate::report::table::Format;
 
-/// Listed entries of one kind before the rest is counted.
-const LISTED: usize = 6;
-
 /// Warnings on the runs, for all metrics.
-pub(in crate::report) fn run_warnings(comparison: &Comparison) -> Vec<Note> {
+pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
     let differences = comparison.differences.iter().map(|difference| format!("Not comparable: {difference}."));
     let unfinished = comparison.runs.iter().filter_map(|run| run.unfinished.as_ref());
     let unfinished = unfinished.map(|unfinished| format!("Unfinished: {unfinished}."));
@@ -33,7 +32,8 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<Note> {
         let named = |note: Note| if several { Note { text: format!("{name}: {}", note.text), ..note } } else { note };
         notes.extend(metric_notes(metric).into_iter().map(named));
     }
-    notes.extend(comparison.judged_by.iter().map(|judged| Note::info(format!("Judged: {judged}."))));
+    let judged: Vec<&JudgedRole> = comparison.judged_by.iter().collect();
+    notes.extend(unpublished(&judged).into_iter().chain(judge_lines(&judged)).map(Note::info));
     notes.extend(method(comparison));
     notes
 }
@@ -44,13 +44,31 @@ pub(in crate::report) fn metric_notes(metric: &MetricComparison) -> Vec<Note> {
     all.into_iter().flatten().chain(metric.notes.iter().cloned()).collect()
 }
 
-/// The first of these, then the number of the others; `None` if there are none.
-fn listed(parts: impl Iterator<Item = String>) -> Option<String> {
-    let mut parts: Vec<String> = parts.collect();
-    let more = parts.len().saturating_sub(LISTED);
-    parts.truncate(LISTED);
-    parts.extend((more > 0).then(|| format!("and {more} more")));
-    (!parts.is_empty()).then(|| parts.join("; "))
+/// A sentence on each judge, with its roles.
+pub(in crate::report) fn judge_lines(judged: &[&JudgedRole]) -> Vec<String> {
+    let line = |own: &JudgedRole| match own.runs.is_empty() {
+        true => own.judge.clone(),
+        false => format!("{} ({})", own.judge, own.runs.join(", ")),
+    };
+    let by_judge = by_text(judged.iter().map(|own| (line(own), own.role.as_str())));
+    by_judge.into_iter().map(|(judge, roles)| format!("Judge of {roles}: {judge}.")).collect()
+}
+
+/// A sentence on judges and prompts that are not those of the published numbers, if there are any.
+pub(in crate::report) fn unpublished(judged: &[&JudgedRole]) -> Option<String> {
+    let differ = judged.iter().filter_map(|own| Some((own.differs_from_published.clone()?, own.role.as_str())));
+    let differ = by_text(differ).into_iter().map(|(what, roles)| format!("{roles} ({what})"));
+    let differ = differ.collect::<Vec<_>>().join("; ");
+    (!differ.is_empty()).then(|| format!("Not comparable with published numbers: {differ}."))
+}
+
+/// Each text with its roles.
+fn by_text<'a>(texts: impl Iterator<Item = (String, &'a str)>) -> Vec<(String, String)> {
+    let mut by_text: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (text, role) in texts {
+        by_text.entry(text).or_default().insert(role.strip_prefix("aspect.").unwrap_or(role));
+    }
+    by_text.into_iter().map(|(text, roles)| (text, Vec::from_iter(roles).join(", "))).collect()
 }
 
 fn pair_name(metric: &MetricComparison, pair: &PairComparison) -> String {
@@ -86,15 +104,12 @@ fn length_changes(metric: &MetricComparison) -> Option<Note> {
 fn missing(metric: &MetricComparison) -> Option<Note> {
     let system = |system: &SystemMean| {
         let format = Format::of_mean(metric.metric.unit);
-        let bounds = system.bounds.map(|bounds| format!(", mean within {} with them", format.show_interval(bounds)));
-        format!(
-            "{} {} unscored{}, {} of {} without an answer or value",
-            system.label,
-            system.unscored,
-            bounds.unwrap_or_default(),
-            system.missing,
-            counted(metric.cases_in_all, "case")
-        )
+        let bounds =
+            system.bounds.map(|bounds| format!(" (mean of its answers within {})", format.show_interval(bounds)));
+        let missing = format!("{} of {}", system.missing, counted(metric.cases_in_all, "case"));
+        let missing = (system.missing > 0).then(|| format!(", {missing} without an answer or value"));
+        let parts = [bounds, missing].into_iter().flatten().collect::<String>();
+        format!("{} {} unscored{parts}", system.label, system.unscored)
     };
     let incomplete = metric.systems.iter().filter(|system| system.unscored > 0 || system.missing > 0);
     listed(incomplete.map(system)).map(|systems| Note::info(format!("Missing: {systems}.")))

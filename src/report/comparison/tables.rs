@@ -6,27 +6,6 @@ use crate::report::layout::counted;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::Interval;
 
-/// The means of these metrics: one row per system in the order of the first metric, one column per metric.
-pub(in crate::report) fn overview(comparison: &Comparison, metrics: &[&MetricComparison], intervals: bool) -> Table {
-    let mut title = "Means over the shared cases, shares in %".to_owned();
-    if metrics.iter().any(|metric| !metric.groups.is_empty()) {
-        title += "; in a metric, systems that share a letter do not differ significantly";
-    }
-    let column = |metric: &&MetricComparison| Column::metric(&metric_name(comparison, metric), metric.metric.unit);
-    let columns = std::iter::once(Column::new("system", Format::Text)).chain(metrics.iter().map(column));
-    let mut table = Table::new(title, columns.collect());
-    for system in metrics.first().into_iter().flat_map(|first| &first.systems) {
-        let cell = |metric: &&MetricComparison| {
-            let own = metric.systems.iter().find(|own| own.system == system.system);
-            own.map_or(Cell::Missing, |own| {
-                Cell::estimate(own.mean, own.interval.filter(|_| intervals)).flagged(&own.letters)
-            })
-        };
-        table.rows.push(std::iter::once(Cell::text(&system.label)).chain(metrics.iter().map(cell)).collect());
-    }
-    table
-}
-
 /// The metric's name, with its scorer's if two scorers have a metric of that name.
 pub(in crate::report) fn metric_name(comparison: &Comparison, metric: &MetricComparison) -> String {
     let id = &metric.metric;
@@ -135,11 +114,11 @@ fn best(metric: &MetricComparison, rank: usize) -> Option<f64> {
 }
 
 /// The unit of a metric, in words.
-fn unit_name(unit: Unit) -> &'static str {
+pub(in crate::report) fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Share => "%",
         Unit::Grade => "grades from 1 to 5",
-        Unit::Count => "mean per answer",
+        Unit::Count => "count per answer",
     }
 }
 

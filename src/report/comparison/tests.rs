@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::ComparisonReport;
+use super::{comparison_csv, comparison_text};
 use crate::analysis::comparison::{
-    ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgeNoise, LengthEffect, MetricComparison, MetricId,
-    ObservedSystem, PairComparison, SystemMean,
+    ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgeNoise, JudgedRole, LengthEffect, MetricComparison,
+    MetricId, ObservedSystem, PairComparison, SystemMean,
 };
 use crate::domain::{CaseId, Note, Unit};
-use crate::report::{CsvText, TableStyle};
+use crate::report::{CsvText, TableStyle, render_json};
 use crate::stats::{Interval, VarianceComponents};
 
 /// A name with markup of several formats.
@@ -125,7 +125,12 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
         options: ComparisonOptions::seeded(42),
         metrics,
         differences: vec!["judge of rubric differs: gpt-4o (run1), x|y_\u{1b} (run2)".to_owned()],
-        judged_by: vec!["rubric: judge gpt-4o; prompts scholareval@1a2b3c4d".to_owned()],
+        judged_by: vec![JudgedRole {
+            role: "rubric".to_owned(),
+            judge: "gpt-4o; prompts scholareval@1a2b3c4d".to_owned(),
+            differs_from_published: Some("prompts scholareval@1a2b3c4d".to_owned()),
+            runs: Vec::new(),
+        }],
     }
 }
 
@@ -137,12 +142,12 @@ fn two() -> Comparison {
     comparison(vec![metric("score", Unit::Share), metric("aspect_mean", Unit::Grade)])
 }
 
-fn report(comparison: &Comparison) -> ComparisonReport<'_> {
-    ComparisonReport { comparison, all_notes: false }
+fn terminal(comparison: &Comparison) -> String {
+    comparison_text(comparison, &TableStyle::default()).unwrap()
 }
 
-fn terminal(comparison: &Comparison) -> String {
-    report(comparison).terminal(&TableStyle::default())
+fn with_all_notes(comparison: &Comparison) -> String {
+    comparison_text(comparison, &TableStyle { all_notes: true, ..TableStyle::default() }).unwrap()
 }
 
 fn has_no_unseen(text: &str) -> bool {
@@ -160,24 +165,12 @@ fn a_terminal_shows_tables_verdict_and_warnings() {
 
 #[test]
 fn all_notes_are_shown_on_request() {
-    let comparison = one();
-    let text = ComparisonReport { all_notes: true, ..report(&comparison) }.terminal(&TableStyle::default());
-    insta::assert_snapshot!(text.split_once("Differences in score").unwrap().1);
-}
-
-#[test]
-fn a_comparison_as_markdown() {
-    insta::assert_snapshot!(report(&one()).markdown());
-}
-
-#[test]
-fn a_comparison_as_latex() {
-    insta::assert_snapshot!(report(&two()).latex());
+    insta::assert_snapshot!(with_all_notes(&one()).split_once("Differences in score").unwrap().1);
 }
 
 #[test]
 fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
-    let csv = report(&one()).csv(CsvText::Guarded).unwrap();
+    let csv = comparison_csv(&one(), CsvText::Guarded).unwrap();
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let header = reader.headers().unwrap().clone();
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
@@ -194,33 +187,21 @@ fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
 
 #[test]
 fn json_is_the_comparison() {
-    let json = report(&one()).json().unwrap();
+    let json = render_json(&one()).unwrap();
     assert!(has_no_unseen(&json));
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["metrics"][0]["systems"][2]["label"], HOSTILE);
     assert_eq!(value["metrics"][0]["pairs"][0]["bounds"], serde_json::json!({"low": -0.05, "high": 0.1}));
     assert_eq!((&value["schema_version"], &value["options"]["seed"]), (&1.into(), &42.into()));
-    assert!(value["judged_by"][0].as_str().unwrap().starts_with("rubric: judge gpt-4o"));
+    assert_eq!(value["judged_by"][0]["role"], "rubric");
     assert!(value["differences"][0].as_str().unwrap().starts_with("judge of rubric differs"));
 }
 
 #[test]
 fn hostile_names_stay_text_in_every_format() {
-    let comparison = one();
-    let report = ComparisonReport { all_notes: true, ..report(&comparison) };
-    let (csv, markdown, latex) = (report.csv(CsvText::Guarded).unwrap(), report.markdown(), report.latex());
-    for text in [&terminal(&comparison), &csv, &markdown, &latex] {
-        assert!(has_no_unseen(text), "{text}");
-    }
-    for line in markdown.lines().filter(|line| line.starts_with('|')) {
-        let bars = line.replace("\\|", "").matches('|').count();
-        assert_eq!(bars, 8, "{bars} bars: {line}");
-    }
-    assert!(!markdown.contains("<script>") && !markdown.contains("](http:"), "{markdown}");
-    let code: String = latex.lines().filter(|line| !line.starts_with('%')).map(|line| format!("{line}\n")).collect();
-    assert!(!code.contains("\\input{") && !code.contains("<script>"), "{code}");
-    for row in code.lines().filter(|line| line.ends_with("\\\\") && line.starts_with("a\\textbar")) {
-        assert_eq!(row.replace("\\&", "").matches('&').count(), 6, "{row}");
+    let csv = comparison_csv(&one(), CsvText::Guarded).unwrap();
+    for text in [terminal(&one()), with_all_notes(&two()), csv] {
+        assert!(has_no_unseen(&text), "{text}");
     }
 }
 
@@ -264,7 +245,5 @@ fn several_metrics_begin_with_an_overview() {
     let text = terminal(&two());
     let row = text.lines().find(|line| line.starts_with("careful  ")).unwrap();
     assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["careful", "48.5a", "0.48a"], "{text}");
-    let markdown = report(&two()).markdown();
-    assert!(markdown.contains("| system | score | aspect\\_mean |"), "{markdown}");
     assert!(text.contains("\naspect_mean: careful scores higher than brief"), "{text}");
 }

@@ -36,6 +36,4 @@ pub struct HtmlReport<'a> {
     pub with_answers: bool,
     /// What the page does not have, in sentences; shown first.
     pub left_out: Vec<String>,
-    /// The metric to show first, by name or `scorer.name`; `None`: the first headline metric.
-    pub metric: Option<&'a str>,
 }

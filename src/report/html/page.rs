@@ -14,7 +14,10 @@ use crate::analysis::comparison::{Comparison, MetricComparison, SystemMean};
 use crate::domain::Unit;
 use crate::error::{Error, Result};
 use crate::evaluation::record::{Manifest, RunStatus};
-use crate::report::comparison::{metric_name, metric_notes, overview, pairs_table, run_warnings, systems_table};
+use crate::report::comparison::{
+    judge_lines, metric_name, metric_notes, pairs_table, run_warnings, systems_table, unpublished,
+};
+use crate::report::metrics_table::{MetricsTableOptions, metrics_table, paper_table};
 use crate::report::table::{Cell, Column, Format, Table, short_names};
 use crate::report::{CsvText, visible};
 use crate::stats::Interval;
@@ -42,9 +45,9 @@ const SCRIPT: &str = concat!(
 /// The page as UTF-8.
 ///
 /// # Errors
-/// [`Error::Usage`] if the requested metric does not exist; [`Error::Internal`] for a fault in the template.
+/// [`Error::Internal`] for a fault in the template.
 pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
-    let first = first_metric(report)?;
+    let first = report.observations.headline().first().copied().unwrap_or_default();
     let mut page = markup(report, first)?;
     let data = |id: &str, json: &str| format!("<script type=\"application/json\" id=\"{id}\">{json}</script>\n");
     page.push_str(&data("core", &embedded(&core(report, first))?));
@@ -55,22 +58,6 @@ pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     page.push_str(SCRIPT);
     page.push_str("</script>\n</body>\n</html>\n");
     Ok(page.into_bytes())
-}
-
-/// The index of the metric to show first.
-fn first_metric(report: &HtmlReport<'_>) -> Result<usize> {
-    let metrics = &report.comparison.metrics;
-    let Some(wanted) = report.metric else {
-        return Ok(report.observations.headline().first().copied().unwrap_or_default());
-    };
-    let is_wanted = |metric: &MetricComparison| {
-        let id = &metric.metric;
-        id.name == wanted || format!("{}.{}", id.scorer, id.name) == wanted
-    };
-    metrics.iter().position(is_wanted).ok_or_else(|| {
-        let known: Vec<String> = metrics.iter().map(|metric| metric_name(report.comparison, metric)).collect();
-        Error::Usage(format!("--metric {wanted}: no metric of these runs; one of {}", known.join(", ")))
-    })
 }
 
 /// The headline metrics; of a single one the page shows the metrics of its scorer beside it.
@@ -117,7 +104,7 @@ fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) 
 
 /// A table for the template.
 fn table_view(table: &Table) -> Json {
-    let column = |column: &Column| json!({"heading": column.heading, "is_number": column.format != Format::Text});
+    let column = |column: &Column| json!({"key": column.key, "heading": column.heading, "is_number": column.format != Format::Text});
     let cell = |row: usize, at: usize, cell: &Cell, column: &Column| match cell {
         Cell::Text(text) => json!({"text": text}),
         Cell::Missing => json!({"text": "\u{2013}"}),
@@ -134,6 +121,7 @@ fn table_view(table: &Table) -> Json {
     };
     json!({
         "title": table.title,
+        "notes": table.notes.iter().map(|note| &note.text).collect::<Vec<_>>(),
         "columns": table.columns.iter().map(column).collect::<Json>(),
         "rows": table.rows.iter().enumerate().map(row).collect::<Json>(),
     })
@@ -158,10 +146,13 @@ fn facts(manifest: &Manifest) -> Vec<(String, String)> {
 
 fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
     let comparison = report.comparison;
-    let options = &comparison.options;
     let metrics = comparison.metrics.iter().enumerate();
     let metrics: Vec<_> = metrics.map(|(at, metric)| metric_view(comparison, metric, at == first)).collect();
-    let card = overview(comparison, &scorecard_metrics(report), true);
+    let shown = scorecard_metrics(report);
+    let options = MetricsTableOptions { letters: true, ..MetricsTableOptions::default() };
+    let card = metrics_table(comparison, &shown, &options)?;
+    let for_paper = paper_table(comparison, &shown, &options)?;
+    let judged: Vec<_> = comparison.judged_by.iter().collect();
     let dates = report.runs.iter().filter_map(|run| run.manifest.started_at.get(..10));
     let dates: BTreeSet<String> = dates.map(str::to_owned).collect();
     let runs: Vec<_> = report.runs.iter().map(|run| (&run.name, facts(&run.manifest))).collect();
@@ -176,13 +167,13 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
         dates => Vec::from_iter(dates),
         calls => Format::Count.show(report.call_count as f64),
         scorecard => Value::from(Serde(table_view(&card))),
-        copies => [("LaTeX", card.latex("tab:scorecard")), ("CSV", card.csv(CsvText::Guarded)?)],
+        copies => [("LaTeX", for_paper.latex()), ("CSV", card.csv(CsvText::Guarded)?)],
         warnings => run_warnings(comparison).into_iter().map(|note| note.text).collect::<Vec<_>>(),
         metrics => Value::from(Serde(metrics)),
-        judged_by => comparison.judged_by.clone(),
+        judged_by => judge_lines(&judged).into_iter().chain(unpublished(&judged)).collect::<Vec<_>>(),
         runs => Value::from(Serde(runs)),
-        resamples => Format::Count.show(f64::from(options.resamples)),
-        seed => options.seed,
+        resamples => Format::Count.show(f64::from(comparison.options.resamples)),
+        seed => comparison.options.seed,
     };
     let labels: Vec<&str> = comparison.systems.iter().map(|system| system.label.as_str()).collect();
     let short = short_names(labels.iter().copied());

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::analysis::comparison::{
-    ComparedCase, ComparedRun, ComparisonOptions, MetricId, MetricTable, Observation, ObservedSystem, compare,
+    ComparedCase, ComparedRun, ComparisonOptions, JudgedRole, MetricId, MetricTable, Observation, ObservedSystem,
+    compare,
 };
 use crate::domain::{
     Answer, CaseId, Component, ComponentKind, Item, Mode, Score, ScoredAnswer, SystemName, TestCase, Unit,
@@ -65,7 +66,12 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
         answer: Answer::new(own.system.clone(), own.case.case_id.clone(), text),
     };
     let items: Vec<Item> = scored.iter().map(item).collect();
-    comparison.judged_by = vec![text.to_owned()];
+    comparison.judged_by = vec![JudgedRole {
+        role: text.to_owned(),
+        judge: text.to_owned(),
+        differs_from_published: Some(text.to_owned()),
+        runs: Vec::new(),
+    }];
     let manifest = Manifest { scorers: vec![text.to_owned()], ..Manifest::begin(Mode::Default) };
     let run = RecordedRun { path: "r".into(), name: text.to_owned(), manifest, items, scored: scored.to_vec() };
     let report = HtmlReport {
@@ -76,7 +82,6 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
         call_count: 1234,
         left_out: vec![text.to_owned()],
         with_answers: true,
-        metric: None,
     };
     String::from_utf8(html::page(&report).unwrap()).unwrap()
 }
@@ -144,25 +149,6 @@ fn a_pair_has_the_flags_of_compare_and_the_title_explains_them() {
     let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
     assert!(markup.contains(">+10.0<sup>*</sup>") && markup.contains(">0.008<"), "{markup}");
     assert!(markup.contains("* significant (p Holm below 0.05)"));
-}
-
-#[test]
-fn an_unknown_metric_is_rejected_with_the_known_ones() {
-    let observed = observed(["a", "b"], 3);
-    let comparison =
-        compare(&observed, &ComparisonOptions { resamples: 50, flips: 50, ..ComparisonOptions::seeded(1) });
-    let report = HtmlReport {
-        comparison: &comparison,
-        observations: &observed,
-        runs: &[],
-        calls: Vec::new(),
-        call_count: 0,
-        left_out: Vec::new(),
-        with_answers: true,
-        metric: Some("coverage"),
-    };
-    let error = html::page(&report).unwrap_err().to_string();
-    assert!(error.contains("--metric coverage") && error.contains("score"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The released answers of four systems, and the forms that go elsewhere.
+//! The released answers of four systems.
 
 use std::collections::HashMap;
 
@@ -65,37 +65,4 @@ fn means_differences_and_wins_are_those_of_the_scores() {
     assert!(table.contains("not by an LLM"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
     assert_eq!(compare(&work, &["out"]).stdout, table, "the same seed gives the same numbers");
-}
-
-#[test]
-fn the_latex_form_compiles_as_it_is() {
-    let work = Workspace::new(&["alpha", "[b]&_%$#{x}~^\\{}", "naïve *"], 3);
-    let server = FakeServer::start(partial_judge());
-    work.score(&server, &[]).exits_with(0);
-    let tables =
-        compare(&work, &["out", "--metric", "score,ann_score", "--format", "latex", "--notes"]).exits_with(0).stdout;
-    assert!(
-        tables.contains("{[}b{]}\\&\\_\\%\\$\\#\\{x\\}\\textasciitilde{}\\textasciicircum{}\\textbackslash{}\\{\\}"),
-        "{tables}"
-    );
-    // Means of both metrics, then systems and pairs of each.
-    assert_eq!(tables.matches("\\begin{tabular}").count(), 5);
-    assert_eq!(tables.matches("\\begin{").count(), tables.matches("\\end{").count());
-    work.latex_log("", &tables);
-}
-
-#[test]
-fn all_metrics_of_four_systems_fit_the_page() {
-    let work = Workspace::new(&["alpha", "beta", "gamma-large", "delta-2024"], 4);
-    let server = FakeServer::start(partial_judge());
-    work.score(&server, &[]).exits_with(0);
-    let tables = compare(&work, &["out", "--metric", "all", "--format", "latex", "--notes"]).exits_with(0).stdout;
-    // score, ann_score, length, expertise, citations, excerpts; and systems and pairs of each.
-    assert_eq!(tables.matches("\\begin{tabular}{lrrrrrr}").count(), 1, "{tables}");
-    assert_eq!(tables.matches("\\begin{tabular}").count(), 13, "{tables}");
-    assert!(tables.contains("\\label{tab:comparison}") && tables.contains("\\label{tab:comparison-2}"));
-    let Some(log) = work.latex_log("", &tables) else { return };
-    let points = |line: &str| line.strip_prefix("Overfull \\hbox (")?.split_once("pt ")?.0.parse::<f64>().ok();
-    let widest = log.lines().filter_map(points).fold(0.0, f64::max);
-    assert!(widest <= 20.0, "{widest} pt beyond the text\n{tables}");
 }

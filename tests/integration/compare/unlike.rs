@@ -24,7 +24,7 @@ fn runs_that_differ_are_refused_with_each_difference_its_values_and_runs() {
 #[test]
 fn runs_compared_anyway_are_marked_in_every_form() {
     let (work, _server) = two_temperatures();
-    for format in ["table", "csv", "json", "markdown", "latex"] {
+    for format in ["table", "csv", "json"] {
         let done = compare(&work, &["first", "second", "--anyway", "--format", format]).exits_with(0);
         let text = unwrapped(&done.stdout);
         assert!(text.contains("temperature of the judge of rubric differs"), "{format}: {text}");
@@ -33,9 +33,6 @@ fn runs_compared_anyway_are_marked_in_every_form() {
         let is_on_stderr = done.stderr.contains("warning: Not comparable: temperature of the judge of rubric differs");
         assert_eq!(is_on_stderr, format != "table", "{}", done.stderr);
     }
-    let latex = compare(&work, &["first", "second", "--anyway", "--format", "latex"]).stdout;
-    let caption = latex.lines().find(|line| line.starts_with("\\caption")).unwrap();
-    assert!(caption.contains("Not comparable: temperature"), "{caption}");
     let error = compare(&work, &["first", "second", "--anyway", "--baseline", "alpha"]).exits_with(3);
     assert!(error.stderr.contains("write one of first/alpha, second/alpha"), "{}", error.stderr);
 }
@@ -106,8 +103,8 @@ fn a_run_that_did_not_finish_is_compared_and_marked() {
         done.stdout
     );
     assert!(!done.stdout.contains("Not comparable"), "{}", done.stdout);
-    let latex = compare(&work, &["out", "--format", "latex"]).exits_with(0).stdout;
-    assert!(latex.contains(" Unfinished: out was stopped early") && !latex.contains("Not comparable"), "{latex}");
+    let latex = work.run(&["table", "out", "--format", "latex"]).exits_with(0).stdout;
+    assert!(latex.contains(" Unfinished: out was stopped early") && !latex.contains("Not comparable:"), "{latex}");
     // Beta's third answer was not scored: with it at the lowest 2 * 0.755 / 3 = 0.5033.
     let gate = ["out", "--fail-under", "beta:score=0.6"];
     compare(&work, &gate).exits_with(6).says(&["1 unscored, 0 without an answer: it could be 0.5033"]);

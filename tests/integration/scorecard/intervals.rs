@@ -103,7 +103,7 @@ fn score_and_compare_give_one_interval_where_questions_repeat() {
         }
     }
     // Roles with one judge and one set of prompts share a line.
-    let together = "aspect.coverage, aspect.organization, aspect.relevance: judge fake-judge";
+    let together = "Judge of coverage, organization, relevance: fake-judge";
     assert!(notes.contains(together), "{notes}");
     // A system's citation F1 is made of two means: questions are drawn for it, too.
     let f1 = summed_up(&metric(&summary, "entailment", "alpha", "citation_f1"));

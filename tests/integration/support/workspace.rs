@@ -106,7 +106,7 @@ impl Workspace {
     pub(crate) fn latex_log(&self, options: &str, tables: &str) -> Option<String> {
         let (class, body) =
             (format!("\\documentclass[{options}]{{article}}"), format!("\\begin{{document}}\n{tables}"));
-        self.write("paper.tex", &format!("{class}\n\\usepackage{{booktabs}}\n{body}\\end{{document}}\n"));
+        self.write("paper.tex", &format!("{class}\n\\usepackage{{booktabs,graphicx}}\n{body}\\end{{document}}\n"));
         let arguments = ["-halt-on-error", "-interaction=nonstopmode", "paper.tex"];
         match std::process::Command::new("pdflatex").args(arguments).current_dir(self.path(".")).output() {
             Ok(done) => assert!(done.status.success(), "{}\n{tables}", String::from_utf8_lossy(&done.stdout)),
