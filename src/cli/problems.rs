@@ -13,7 +13,7 @@ const GOOD_CALLS: u32 = 20;
 /// Longest example, in columns.
 const EXAMPLE: usize = 80;
 
-/// Failures by kind. A kind that comes back is reported after twice as many failures as before.
+/// Failures by kind. Each kind is reported once when it begins, and once when it is over.
 #[derive(Default)]
 pub(super) struct Problems {
     by_kind: BTreeMap<Kind, Problem>,
@@ -27,9 +27,8 @@ type Kind = (UnscoredKind, Option<CallKind>);
 #[derive(Default)]
 struct Problem {
     failures: u64,
-    reports: u32,
     good_calls: u32,
-    is_reported: bool,
+    is_over: bool,
 }
 
 impl Problems {
@@ -46,8 +45,8 @@ impl Problems {
         for (kind, problem) in &mut self.by_kind {
             if Some(*kind) != failed && kind.1.is_none_or(|kind| kind == record.kind) {
                 problem.good_calls += 1;
-                if problem.is_reported && problem.good_calls >= GOOD_CALLS {
-                    *problem = Problem { reports: problem.reports, ..Problem::default() };
+                if problem.failures >= FAILURES && problem.good_calls >= GOOD_CALLS && !problem.is_over {
+                    problem.is_over = true;
                     lines.push(format!("note: no more {}: {GOOD_CALLS} calls in a row are fine", name(*kind)));
                 }
             }
@@ -57,11 +56,10 @@ impl Problems {
         {
             let problem = self.by_kind.entry(kind).or_default();
             (problem.failures, problem.good_calls) = (problem.failures + 1, 0);
-            if !problem.is_reported && problem.failures >= FAILURES << problem.reports.min(32) {
-                (problem.is_reported, problem.reports) = (true, problem.reports + 1);
+            if problem.failures == FAILURES {
                 let example = record.reply.as_ref().map_or(&reason.message, |reply| &reply.content);
                 let example = shortened(example);
-                lines.push(format!("warning: {} {}, such as {example:?}; {remedy}", problem.failures, name(kind)));
+                lines.push(format!("warning: {FAILURES} {}, such as {example:?}; {remedy}", name(kind)));
             }
         }
         lines
@@ -148,9 +146,8 @@ mod tests {
             lines(&mut problems, 30, &good),
             ["note: no more unreadable property replies: 20 calls in a row are fine"]
         );
-        // from now on ten
-        assert!(lines(&mut problems, 9, &bad).is_empty());
-        assert!(lines(&mut problems, 1, &bad)[0].starts_with("warning: 10 unreadable property replies"));
+        // what comes back is in the numbers of the closing line
+        assert!(lines(&mut problems, 100, &bad).is_empty() && lines(&mut problems, 30, &good).is_empty());
     }
 
     #[test]

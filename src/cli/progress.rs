@@ -1,9 +1,7 @@
 //! Progress on standard error: a bar on a terminal, elsewhere a line every half minute, and a closing line.
 
-use std::fmt::Write as _;
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -11,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use tokio::time::Instant;
 
 use super::problems::Problems;
-use super::terminal::{self, about, dollars, grouped};
+use super::terminal::{self, about, dollars, grouped, of_day};
 use crate::domain::ScoredAnswer;
 use crate::error::Result;
 use crate::evaluation::{CallRecord, EventSink, PlanOutcome, RunEvent};
@@ -42,16 +40,21 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts with what the plan took from cached replies.
+    /// Starts with what the plan took from cached replies. `prices_of` is the day of the price list, if it is used.
     pub fn start(
         planned: &PlanOutcome,
+        prices_of: Option<String>,
         meters: Arc<Meters>,
         activity: impl Fn() -> Activity + Send + Sync + 'static,
     ) -> Self {
-        let counts = Arc::new(Counts::new(planned, meters, Box::new(activity)));
         let plan = &planned.plan;
+        let before = plan.cached - planned.pending_cached;
+        let seen = Mutex::new(Seen { cached: before, ..Seen::default() });
+        let activity = Box::new(activity);
+        let counts = Arc::new(Counts { meters, activity, prices_of, start: Instant::now(), before, seen });
+        planned.scored.iter().for_each(|answer| counts.seen().scored(answer));
         let bar = ProgressBar::with_draw_target(Some(plan.at_most + plan.cached), ProgressDrawTarget::stderr());
-        bar.set_position(counts.before);
+        bar.set_position(before);
         if !bar.is_hidden() {
             let shown = Arc::clone(&counts);
             let style =
@@ -72,10 +75,10 @@ impl Progress {
         drop(stop);
         // The thread only sleeps and writes; a panic in it needs no handling.
         let _ = thread.join();
-        let (calls, elapsed) = (self.bar.position(), self.counts.start.elapsed());
+        let calls = self.bar.position();
         self.bar.finish_and_clear();
         if calls > 0 {
-            terminal::note(&format!("{} calls in {}{}", grouped(calls), span(elapsed), self.counts.details()));
+            terminal::note(&self.counts.closing_line(calls));
         }
     }
 }
@@ -87,7 +90,7 @@ fn watch(bar: &ProgressBar, counts: &Arc<Counts>) -> (Sender<()>, JoinHandle<()>
         let mut ticks = 0;
         while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
             ticks += 1;
-            let problem = counts.with_problems(|problems| problems.attempts(&counts.meters.failing()));
+            let problem = counts.seen().problems.attempts(&counts.meters.failing());
             print(&bar, problem);
             if bar.is_hidden() && ticks % TICKS_OF_LINE == 0 {
                 bar.update(|state| terminal::note(&counts.line(state)));
@@ -106,15 +109,14 @@ impl EventSink for Progress {
     fn on_event(&mut self, event: &RunEvent) -> Result<()> {
         match event {
             RunEvent::Call(record) => {
-                self.counts.call(record);
+                let lines = self.counts.seen().call(record);
                 // Repeats after unreadable replies are not in the plan.
                 if record.attempt == 0 {
                     self.bar.inc(1);
                 }
-                let lines = self.counts.with_problems(|problems| problems.call(record));
                 print(&self.bar, lines.into_iter().filter(|_| !self.is_stopping));
             }
-            RunEvent::Scored(answer) => self.counts.scored(answer),
+            RunEvent::Scored(answer) => self.counts.seen().scored(answer),
             // The error that ends the command gives the reason. A budget, a time limit or a lost judge needs no key;
             // before the first outcome there is nothing to wait for.
             RunEvent::Stopping(reason) => {
@@ -130,63 +132,54 @@ impl EventSink for Progress {
     }
 }
 
-/// Counters of a run. An event costs a few relaxed additions; no text of an answer or a reply is kept.
+/// A run as the display and its thread see it.
 struct Counts {
     meters: Arc<Meters>,
     activity: Box<dyn Fn() -> Activity + Send + Sync>,
-    problems: Mutex<Problems>,
+    prices_of: Option<String>,
     start: Instant,
     /// Calls whose replies the plan found.
     before: u64,
-    /// Scores to compute.
-    scores: u64,
-    scored: AtomicU64,
-    unscored: AtomicU64,
-    cached: AtomicU64,
-    asked_again: AtomicU64,
-    failed: AtomicU64,
+    seen: Mutex<Seen>,
+}
+
+/// What the events of a run were; no text of an answer or a reply is kept.
+#[derive(Default)]
+struct Seen {
+    scored: u64,
+    unscored: u64,
+    cached: u64,
+    repeats: u64,
+    /// Calls whose last attempt has no verdict.
+    failed: u64,
+    problems: Problems,
+}
+
+impl Seen {
+    /// Counts a call; gives the lines to print.
+    fn call(&mut self, record: &CallRecord) -> Vec<String> {
+        let is_cached = record.reply.as_ref().is_some_and(|reply| reply.cached);
+        match record.attempt {
+            0 => self.cached += u64::from(is_cached),
+            // The attempt before it had no verdict.
+            _ => {
+                self.repeats += u64::from(!is_cached);
+                self.failed = self.failed.saturating_sub(1);
+            }
+        }
+        self.failed += u64::from(record.verdict.is_err());
+        self.problems.call(record)
+    }
+
+    fn scored(&mut self, answer: &ScoredAnswer) {
+        self.scored += 1;
+        self.unscored += u64::from(!answer.score.is_complete());
+    }
 }
 
 impl Counts {
-    fn new(planned: &PlanOutcome, meters: Arc<Meters>, activity: Box<dyn Fn() -> Activity + Send + Sync>) -> Self {
-        let before = planned.plan.cached - planned.pending_cached;
-        let counts = Self {
-            meters,
-            activity,
-            problems: Mutex::default(),
-            start: Instant::now(),
-            before,
-            scores: planned.plan.answer_scores,
-            scored: AtomicU64::default(),
-            unscored: AtomicU64::default(),
-            cached: before.into(),
-            asked_again: AtomicU64::default(),
-            failed: AtomicU64::default(),
-        };
-        planned.scored.iter().for_each(|answer| counts.scored(answer));
-        counts
-    }
-
-    fn with_problems<T>(&self, act: impl FnOnce(&mut Problems) -> T) -> T {
-        act(&mut self.problems.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn call(&self, record: &CallRecord) {
-        match (record.attempt, record.reply.as_ref().is_some_and(|reply| reply.cached)) {
-            (0, true) => Meters::add_one(&self.cached),
-            (0, false) | (_, true) => {}
-            (_, false) => Meters::add_one(&self.asked_again),
-        }
-        if record.verdict.is_err() {
-            Meters::add_one(&self.failed);
-        }
-    }
-
-    fn scored(&self, answer: &ScoredAnswer) {
-        Meters::add_one(&self.scored);
-        if !answer.score.is_complete() {
-            Meters::add_one(&self.unscored);
-        }
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tokens(&self) -> u64 {
@@ -208,36 +201,27 @@ impl Counts {
             down,
             usd: self.meters.usd(),
             tokens: self.tokens(),
-            unscored: Meters::read(&self.unscored),
+            unscored: self.seen().unscored,
         }
         .line()
     }
 
-    /// What a closing line adds; counters that are 0 are left out.
-    fn details(&self) -> String {
-        let (mut text, usd, tokens) = (String::new(), self.meters.usd(), grouped(self.tokens()));
-        match (usd > 0.0, self.tokens() > 0) {
-            (true, _) => text.push_str(&format!(", {} ({tokens} tokens)", dollars(usd))),
-            (false, true) => text.push_str(&format!(", {tokens} tokens")),
-            (false, false) => {}
-        }
-        let scored = Meters::read(&self.scored);
-        if scored < self.scores {
-            let _ = write!(text, ", {} of {} scores", grouped(scored), grouped(self.scores));
-        }
-        for (count, what) in [
-            (Meters::read(&self.unscored), "unscored"),
-            (Meters::read(&self.cached), "cached"),
-            (Meters::read(&self.asked_again), "asked again"),
-            (Meters::read(&self.failed), "failed or unreadable"),
-            (Meters::read(&self.meters.throttled), "times rate-limited"),
-            (Meters::read(&self.meters.retries), "retried"),
-        ] {
-            if count > 0 {
-                let _ = write!(text, ", {} {what}", grouped(count));
-            }
-        }
-        text
+    /// The calls of the plan and those beyond it, what they cost, and what they gave; counters that are 0 are left out.
+    fn closing_line(&self, calls: u64) -> String {
+        let (seen, usd) = (self.seen(), self.meters.usd());
+        let some = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
+        let of_calls = [some(seen.cached, "cached"), some(seen.failed, "without a verdict")];
+        let of_calls: Vec<String> = of_calls.into_iter().flatten().collect();
+        let of_calls = if of_calls.is_empty() { String::new() } else { format!(" ({})", of_calls.join(", ")) };
+        let parts = [
+            Some(format!("{} calls{of_calls} in {}", grouped(calls), span(self.start.elapsed()))),
+            some(seen.repeats, "repeats after unreadable replies"),
+            some(Meters::read(&self.meters.retries), "retries of failed requests"),
+            some(self.tokens(), "tokens"),
+            (usd > 0.0).then(|| dollars(usd) + &of_day(self.prices_of.as_deref())),
+            some(seen.unscored, &format!("of {} scores unscored", grouped(seen.scored))),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -269,7 +253,10 @@ impl Moment {
         let has_left = self.asked > 0 && self.elapsed >= EARLIEST_ESTIMATE && !left.is_zero();
         let money = if self.usd > 0.0 { dollars(self.usd) } else { format!("{} tokens", about(self.tokens as f64)) };
         let oldest = if self.oldest > LONG { format!(" (oldest {})", span(self.oldest)) } else { String::new() };
-        let pause = self.pause.map(|(rest, why)| format!("{why}, resuming in {}", span(rest + ALMOST_SECOND)));
+        let pause = self.pause.map(|(rest, why)| match rest > ALMOST_SECOND {
+            true => format!("{why}, resuming in {}", span(rest + ALMOST_SECOND)),
+            false => why.to_owned(),
+        });
         let parts = [
             has_left.then(|| format!("{} left", span(left))),
             pause,
@@ -296,6 +283,8 @@ fn span(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+
     use super::*;
     use crate::domain::{CallKind, JudgeReply, Role, UnscoredKind, UnscoredReason, Verdict};
     use crate::evaluation::Plan;
@@ -334,15 +323,22 @@ mod tests {
         let plan = Plan { answer_scores: 4, at_most: 1_100, cached: 5, ..Plan::default() };
         let planned = PlanOutcome { plan, pending_cached: 2, ..PlanOutcome::default() };
         let activity = || Activity { servers: 3, down: 1, ..Activity::default() };
-        let mut progress = Progress::start(&planned, Arc::new(Meters::default()), activity);
+        let mut progress = Progress::start(&planned, None, Arc::new(Meters::default()), activity);
         for (attempt, cached, is_read) in [(0, true, true), (0, false, false), (1, false, true), (1, true, true)] {
             progress.on_event(&record(attempt, cached, is_read)).unwrap();
         }
         // 5 - 2 calls were done before, 2 first attempts followed; one of the 2 was cached
         assert!(line_of(&progress).starts_with("5/1,105 calls, "));
         assert!(line_of(&progress).contains(", 1 of 3 endpoints down"));
-        let details = progress.counts.details();
-        assert_eq!(details, ", 0 of 4 scores, 4 cached, 1 asked again, 1 failed or unreadable");
+        // the call that could not be read has a verdict by its repeats
+        assert_eq!(progress.counts.closing_line(5), "5 calls (4 cached) in 0 s, 1 repeats after unreadable replies");
+        progress.on_event(&record(0, false, false)).unwrap();
+        progress.on_event(&record(1, false, false)).unwrap();
+        progress.counts.meters.add_usd(0.42);
+        assert_eq!(
+            progress.counts.closing_line(6),
+            "6 calls (4 cached, 1 without a verdict) in 0 s, 2 repeats after unreadable replies, $0.42"
+        );
         progress.finish();
     }
 
@@ -396,12 +392,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_pause_counts_down_and_an_old_call_shows_its_age() {
-        let judge = Arc::new(RateLimited::new(Slow(AtomicU64::default()), &LimitOptions::default(), Arc::default()));
+        let judge = Arc::new(RateLimited::new(Slow(AtomicU64::default()), &LimitOptions::default()));
         let plan = Plan { at_most: 4, ..Plan::default() };
         let watched = Arc::clone(&judge);
-        let progress = Progress::start(&PlanOutcome { plan, ..PlanOutcome::default() }, Arc::default(), move || {
-            watched.activity()
-        });
+        let planned = PlanOutcome { plan, ..PlanOutcome::default() };
+        let progress = Progress::start(&planned, None, Arc::default(), move || watched.activity());
         let task = crate::domain::JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
         let call = crate::domain::JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         let request = JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered: None };

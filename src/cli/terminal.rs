@@ -93,6 +93,11 @@ pub fn cost_range(range: Interval) -> String {
     format!("{} to {}", dollars(range.low), dollars(range.high))
 }
 
+/// The day of the price list behind an amount of money, if it is from there.
+pub fn of_day(prices_of: Option<&str>) -> String {
+    prices_of.map_or_else(String::new, |day| format!(" (prices of {day})"))
+}
+
 /// `1 system`, `1,200 systems`.
 pub fn counted(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

@@ -11,20 +11,12 @@ use crate::domain::Usage;
 /// Monotonic counters of one run; cheap to update from any thread.
 #[derive(Debug, Default)]
 pub struct Meters {
-    /// HTTP requests sent, retries included.
-    pub requests: AtomicU64,
     /// Requests that were repeats after a transient failure.
     pub retries: AtomicU64,
-    /// Responses with "too many requests" (429) or "overloaded" (503, 529).
-    pub throttled: AtomicU64,
     /// Replies taken from the cache.
     pub cache_hits: AtomicU64,
-    /// Whole replies that arrived.
-    pub replies: AtomicU64,
     /// Prompt tokens paid, as counted by the server.
     pub prompt_tokens: AtomicU64,
-    /// Prompt tokens that the server took from its own prefix cache.
-    pub cached_prompt_tokens: AtomicU64,
     /// Reply tokens paid.
     pub completion_tokens: AtomicU64,
     /// Cost of judges with a price, in billionths of a US dollar.
@@ -96,10 +88,8 @@ impl Meters {
 
     /// Counts a whole reply and its tokens.
     pub fn count_reply(&self, usage: &Usage) {
-        Self::add_one(&self.replies);
         locked(&self.failing).0 = 0;
         self.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
-        self.cached_prompt_tokens.fetch_add(usage.cached_prompt_tokens, Ordering::Relaxed);
         self.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
     }
 }
@@ -114,7 +104,6 @@ mod tests {
         let usage = Usage { prompt_tokens: 10, cached_prompt_tokens: 4, completion_tokens: 3 };
         meters.count_reply(&usage);
         meters.count_reply(&usage);
-        let read = [&meters.replies, &meters.prompt_tokens, &meters.cached_prompt_tokens, &meters.completion_tokens];
-        assert_eq!(read.map(Meters::read), [2, 20, 8, 6]);
+        assert_eq!([&meters.prompt_tokens, &meters.completion_tokens].map(Meters::read), [20, 6]);
     }
 }

@@ -133,7 +133,7 @@ impl Servers {
                 identity: self.served.clone(),
                 is_known: server.report.is_ok(),
             });
-            let judge = RateLimited::new(IdentityChecked::new(chat, expected), limits, Arc::clone(meters));
+            let judge = RateLimited::new(IdentityChecked::new(chat, expected), limits);
             let unreachable =
                 server.report.as_ref().err().filter(|_| self.offline().is_none()).map(ToString::to_string);
             let (name, concurrency) = (server.endpoint.masked_url(), limits.concurrency.get());

@@ -12,7 +12,7 @@ use crate::cli::progress::Progress;
 use crate::cli::settings::Settings;
 use crate::cli::signals::stop_on_signal;
 use crate::cli::summary::conclude;
-use crate::cli::terminal::{self, about, cost_range, grouped};
+use crate::cli::terminal::{self, about, cost_range, grouped, of_day};
 use crate::domain::{EndpointUse, Severity, SystemName};
 use crate::error::Result;
 use crate::evaluation::options::ScorerName;
@@ -95,10 +95,11 @@ async fn score(
     }
     let path = prepared.out_dir();
     let mut run = prepared.start(&path).await?;
+    let estimate = run.cost();
     if !quiet && !is_lexical {
-        terminal::note(&plan_line(&run.cost()));
+        terminal::note(&plan_line(&estimate));
     }
-    let asked = ask(&mut run, quiet).await;
+    let asked = ask(&mut run, estimate.prices_of, quiet).await;
     let (name, dir, texts) = (run.name(), run.record().dir(), context.global.csv_text());
     let written = write_items(dir, &name, run.scores(), texts);
     asked?;
@@ -124,7 +125,7 @@ async fn score(
 }
 
 /// Makes the calls that are not cached, with progress, until all are done or a signal stops the run.
-async fn ask(run: &mut Run, quiet: bool) -> Result<()> {
+async fn ask(run: &mut Run, prices_of: Option<String>, quiet: bool) -> Result<()> {
     let stop = StopHandle::new();
     if run.planned.is_done() {
         return run.ask(&mut NoEvents, &stop).await;
@@ -135,7 +136,8 @@ async fn ask(run: &mut Run, quiet: bool) -> Result<()> {
         return run.ask(&mut NoEvents, &stop).await;
     }
     let endpoints = run.endpoints.clone();
-    let mut progress = Progress::start(&run.planned, Arc::clone(&run.meters), move || endpoints.activity());
+    let (meters, activity) = (Arc::clone(&run.meters), move || endpoints.activity());
+    let mut progress = Progress::start(&run.planned, prices_of, meters, activity);
     let asked = run.ask(&mut progress, &stop).await;
     progress.finish();
     let endpoints = run.endpoints.stats();
@@ -165,11 +167,6 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
         line.push_str(&format!("; {cached} cached"));
     }
     line
-}
-
-/// The day of the price list behind an amount of money, if it is from there.
-pub(super) fn of_day(prices_of: Option<&str>) -> String {
-    prices_of.map_or_else(String::new, |day| format!(" (prices of {day})"))
 }
 
 /// Statistics of an endpoint, at the end of a run.

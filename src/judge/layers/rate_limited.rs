@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use governor::RateLimiter;
@@ -20,22 +20,14 @@ use tokio::sync::{Mutex as FifoMutex, Notify};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::error::Error;
-use crate::judge::meters::{Activity, Meters};
+use crate::judge::meters::Activity;
 use crate::judge::options::LimitOptions;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 
 /// A longer pause ends the run instead: it can be resumed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
-/// The first pause after a 429 or 529 without a duration; doubles while they continue.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest of those pauses.
-const LONGEST_OWN_PAUSE: Duration = Duration::from_secs(60);
-/// The factor of the window after an overload.
-const CUT: f64 = 0.6;
-/// Minimum time between two cuts. (Calls sent before the last cut never cause another.)
-const DEBOUNCE: Duration = Duration::from_secs(1);
-/// The window grows by this fraction of the configured number.
-const STEPS: usize = 16;
+/// The first and the longest pause after a 429 or 529 without a duration; it doubles while they continue.
+const OWN_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// Slack below a quota: servers measure a minute by their own clock, and calls differ in latency.
 const SLACK: f64 = 1.005;
 
@@ -43,47 +35,65 @@ const SLACK: f64 = 1.005;
 #[derive(Debug)]
 pub struct RateLimited<J> {
     inner: J,
-    meters: Arc<Meters>,
+    tokens: Option<Quota>,
+    requests: Option<Quota>,
     gate: FifoMutex<()>,
     state: Mutex<State>,
     /// A call ended, or more may be in flight.
     freed: Notify,
 }
 
+/// The limit of concurrent calls is between 1 and `given`: an overload halves it, and each window of replies adds a
+/// sixteenth of the given number (additive increase, multiplicative decrease; Chiu and Jain 1989).
 #[derive(Debug)]
 struct State {
-    window: Window,
+    given: usize,
+    limit: usize,
+    /// Replies since the limit changed.
+    replies: usize,
     /// When each call in flight was sent, by its number.
     in_flight: BTreeMap<u64, Instant>,
-    /// Of tokens and of requests.
-    quotas: [Option<Quota>; 2],
-    pause: Pause,
+    /// The last overload. Calls sent before report the same one.
+    overload: Option<Instant>,
+    /// The last pause without a duration of the server's, since the last reply.
+    own_pause: Duration,
+    /// Until when no call is sent, and why.
+    pause: Option<(Instant, &'static str)>,
+    /// Until when the call at the gate waits for a quota, and for which.
+    quota: Option<(Instant, &'static str)>,
 }
 
 impl<J> RateLimited<J> {
-    /// `inner` within `limits`; requests and throttled responses are counted in `meters`.
-    pub fn new(inner: J, limits: &LimitOptions, meters: Arc<Meters>) -> Self {
-        let tokens = limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX));
+    /// `inner` within `limits`.
+    pub fn new(inner: J, limits: &LimitOptions) -> Self {
+        let given = limits.concurrency.get();
         let state = State {
-            window: Window::new(limits.concurrency.get()),
+            given,
+            limit: given,
+            replies: 0,
             in_flight: BTreeMap::new(),
-            quotas: [tokens, limits.rpm].map(|per_minute| per_minute.map(Quota::new)),
-            pause: Pause::default(),
+            overload: None,
+            own_pause: Duration::ZERO,
+            pause: None,
+            quota: None,
         };
-        Self { inner, meters, gate: FifoMutex::new(()), state: Mutex::new(state), freed: Notify::new() }
+        let tokens = limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)).map(Quota::new);
+        let (requests, gate) = (limits.rpm.map(Quota::new), FifoMutex::new(()));
+        Self { inner, tokens, requests, gate, state: Mutex::new(state), freed: Notify::new() }
     }
 
     /// The current limit of concurrent calls: the configured one, or less for an overloaded server.
     pub fn concurrency(&self) -> usize {
-        self.with(|state| state.window.limit)
+        self.with(|state| state.limit)
     }
 
-    /// The calls that are with `inner` right now (those that wait for their turn do not count), and any pause.
+    /// The calls that are with `inner` right now (those that wait for their turn do not count), and what the others wait
+    /// for.
     pub fn activity(&self) -> Activity {
         self.with(|state| Activity {
             in_flight: state.in_flight.len(),
             oldest: state.in_flight.values().next().copied(),
-            pause: state.pause.pending().map(|until| (until, state.pause.reason)),
+            pause: state.pause.max(state.quota).filter(|(until, _)| *until > Instant::now()),
             servers: 1,
             down: 0,
         })
@@ -97,16 +107,20 @@ impl<J> RateLimited<J> {
     async fn turn(&self, tokens: u64) -> Flight<'_, J> {
         let _gate = self.gate.lock().await;
         // First, because a permit that then waits for a slot would be used in a burst later.
-        while self.with(|state| state.in_flight.len() >= state.window.limit) {
+        while self.with(|state| state.in_flight.len() >= state.limit) {
             self.freed.notified().await;
         }
-        for (index, cost) in [tokens, 1].into_iter().enumerate() {
-            if let Some(quota) = self.with(|state| state.quotas[index].clone()) {
-                quota.take(cost).await;
+        for (quota, cost, why) in
+            [(&self.tokens, tokens, "waiting for --tpm"), (&self.requests, 1, "waiting for --rpm")]
+        {
+            let mut left = cost;
+            while let Some(wait) = quota.as_ref().and_then(|quota| quota.take(&mut left)) {
+                self.with(|state| state.quota = Some((Instant::now() + wait, why)));
+                sleep(wait).await;
             }
         }
         // Last: a pause may start while waiting for the quotas, and be extended while waiting for its end.
-        while let Some(until) = self.with(|state| state.pause.pending()) {
+        while let Some((until, _)) = self.with(|state| state.pause.filter(|(until, _)| *until > Instant::now())) {
             sleep_until(until).await;
         }
         let sent = Instant::now();
@@ -120,40 +134,69 @@ impl<J> RateLimited<J> {
 
     /// Adapts to the outcome of a call sent at `sent`.
     fn settle(&self, sent: Instant, result: Result<Outcome, AskError>) -> Result<Outcome, AskError> {
-        let Err(AskError::Transient { message, status, retry_after }) = result else {
-            let is_answer = !matches!(result, Err(AskError::Fatal(_)));
-            if is_answer && self.with(|state| state.window.answered(sent)) {
-                self.freed.notify_one();
+        match &result {
+            Ok(_) | Err(AskError::Refused { .. }) => {
+                if self.with(|state| state.answered(sent, result.is_ok())) {
+                    self.freed.notify_one();
+                }
             }
-            if result.is_ok() {
-                // It answers again: the default pause begins anew.
-                self.with(|state| state.pause.own = None);
-            }
-            return result;
-        };
-        if matches!(status, Some(429 | 503 | 529)) {
-            Meters::add_one(&self.meters.throttled);
-        }
-        // 408 and 504 are time-outs: the server is probably still working on the call.
-        let is_overload = matches!(status, Some(408 | 429 | 503 | 504 | 529));
-        if is_overload && self.with(|state| state.window.overloaded(sent)) {
-            tracing::debug!(limit = self.concurrency(), "the judge is overloaded: fewer calls at once");
-        }
-        let reason = if status == Some(429) { "rate limited" } else { "the server is overloaded" };
-        self.with(|state| state.pause.reason = reason);
-        match retry_after {
-            Some(wait) if wait > LONGEST_PAUSE => {
+            Err(AskError::Transient { message, retry_after: Some(wait), .. }) if *wait > LONGEST_PAUSE => {
                 let (asked, most) = (wait.as_secs(), LONGEST_PAUSE.as_secs());
                 return Err(AskError::Fatal(Error::JudgeUnavailable(format!(
                     "the judge asks to wait {asked} s ({message}), longer than the {most} s a run waits; \
                      run the same command again later, it continues where it stopped"
                 ))));
             }
-            Some(wait) => self.with(|state| state.pause.extend(wait)),
-            None if matches!(status, Some(429 | 529)) => self.with(|state| state.pause.extend_own(sent)),
-            None => {}
+            Err(AskError::Transient { status, retry_after, .. }) => {
+                self.with(|state| state.failed(sent, *status, *retry_after));
+            }
+            Err(AskError::Fatal(_)) => {}
         }
-        Err(AskError::Transient { message, status, retry_after })
+        result
+    }
+}
+
+impl State {
+    fn is_news(&self, sent: Instant) -> bool {
+        self.overload.is_none_or(|overload| sent >= overload)
+    }
+
+    /// A call sent at `sent` was answered; true if more calls may be in flight now.
+    fn answered(&mut self, sent: Instant, is_reply: bool) -> bool {
+        if is_reply {
+            self.own_pause = Duration::ZERO;
+        }
+        if self.limit >= self.given || !self.is_news(sent) {
+            return false;
+        }
+        self.replies += 1;
+        let grows = self.replies >= self.limit;
+        if grows {
+            self.replies = 0;
+            self.limit = (self.limit + self.given.div_ceil(16)).min(self.given);
+        }
+        grows
+    }
+
+    /// A call sent at `sent` failed for now.
+    fn failed(&mut self, sent: Instant, status: Option<u16>, retry_after: Option<Duration>) {
+        let (now, is_news) = (Instant::now(), self.is_news(sent));
+        let is_throttled = matches!(status, Some(429 | 529));
+        // 408 and 504 are time-outs: the server is probably still working on the call.
+        if is_news && (is_throttled || matches!(status, Some(408 | 503 | 504))) {
+            (self.overload, self.replies, self.limit) = (Some(now), 0, (self.limit / 2).max(1));
+            tracing::debug!(limit = self.limit, "the judge is overloaded: fewer calls at once");
+        }
+        let wait = match retry_after {
+            Some(wait) => wait,
+            None if is_news && is_throttled => {
+                self.own_pause = (self.own_pause * 2).clamp(OWN_PAUSE.0, OWN_PAUSE.1);
+                self.own_pause
+            }
+            None => return,
+        };
+        let reason = if status == Some(429) { "rate limited" } else { "the server is overloaded" };
+        self.pause = self.pause.max(Some((now + wait, reason)));
     }
 }
 
@@ -161,7 +204,6 @@ impl<J: Judge> Judge for RateLimited<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
             let flight = self.turn(cost(request)).await;
-            Meters::add_one(&self.meters.requests);
             let result = self.inner.ask(request).await;
             self.settle(flight.sent, result)
         })
@@ -182,97 +224,15 @@ impl<J> Drop for Flight<'_, J> {
     }
 }
 
-/// The limit of concurrent calls: between 1 and `given`. Additive increase, multiplicative decrease (Chiu and Jain 1989,
-/// as in TCP): an overload cuts it by 40%, and each window of replies adds a sixteenth of the given number.
-#[derive(Debug)]
-struct Window {
-    given: usize,
-    limit: usize,
-    /// Time of the last cut.
-    cut: Option<Instant>,
-    /// Replies since the last change, of calls sent after the last cut.
-    replies: usize,
-}
-
-impl Window {
-    fn new(given: usize) -> Self {
-        let given = given.max(1);
-        Self { given, limit: given, cut: None, replies: 0 }
-    }
-
-    /// A call sent at `sent` met an overloaded server; true if the window was cut.
-    ///
-    /// All calls that were in flight together report the same overload: those sent before the last cut say nothing
-    /// about the smaller window, and there is at most one cut per second.
-    fn overloaded(&mut self, sent: Instant) -> bool {
-        let now = Instant::now();
-        if self.cut.is_some_and(|cut| sent < cut || now < cut + DEBOUNCE) {
-            return false;
-        }
-        self.cut = Some(now);
-        self.replies = 0;
-        // Truncated, so that it shrinks down to 1.
-        self.limit = ((self.limit as f64 * CUT) as usize).max(1);
-        true
-    }
-
-    /// A call sent at `sent` was answered; true if the window grew.
-    fn answered(&mut self, sent: Instant) -> bool {
-        if self.limit >= self.given || self.cut.is_some_and(|cut| sent < cut) {
-            return false;
-        }
-        self.replies += 1;
-        if self.replies < self.limit {
-            return false;
-        }
-        self.replies = 0;
-        self.limit = (self.limit + self.given.div_ceil(STEPS)).min(self.given);
-        true
-    }
-}
-
-/// A pause shared by all waiting calls.
-#[derive(Debug, Default)]
-struct Pause {
-    until: Option<Instant>,
-    /// The default pause if the server gives no duration, and when it was last doubled.
-    own: Option<(Duration, Instant)>,
-    reason: &'static str,
-}
-
-impl Pause {
-    /// Holds all calls for `wait` from now.
-    fn extend(&mut self, wait: Duration) {
-        self.until = self.until.max(Some(Instant::now() + wait));
-    }
-
-    /// Doubles the default pause, once for all calls that were in flight together: one sent before the last doubling is
-    /// no sign that the longer pause was too short.
-    fn extend_own(&mut self, sent: Instant) {
-        let wait = match self.own {
-            None => FIRST_PAUSE,
-            Some((_, lengthened)) if sent < lengthened => return,
-            Some((before, _)) => (before * 2).min(LONGEST_OWN_PAUSE),
-        };
-        self.own = Some((wait, Instant::now()));
-        self.extend(wait);
-    }
-
-    /// The end of the pause; `None` if calls may be sent.
-    fn pending(&self) -> Option<Instant> {
-        self.until.filter(|until| *until > Instant::now())
-    }
-}
-
 /// A quota per minute: at most one second's worth at once, and never more than the quota within any minute.
 ///
 /// A burst of `b` and a steady rate of `r` let `b - 1 + r` through within 60 s, so a quota of `q` gives the rate
 /// `q - (b - 1)`, and a little less ([`SLACK`]). Of 60 a minute that is one every 1.005 s, of 6000 (bursts of 100) 97.9%
 /// of the quota.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Quota {
     burst: NonZeroU32,
-    limiter: Arc<RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Duration>>>,
+    limiter: RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Duration>>,
 }
 
 impl Quota {
@@ -284,24 +244,23 @@ impl Quota {
         // `None` means a period of zero, which no `u32` per minute gives.
         let steady = governor::Quota::with_period(period).unwrap_or(governor::Quota::per_minute(per_minute));
         let clock = TokioClock { start: Instant::now() };
-        Self { burst, limiter: Arc::new(RateLimiter::direct_with_clock(steady.allow_burst(burst), clock)) }
+        Self { burst, limiter: RateLimiter::direct_with_clock(steady.allow_burst(burst), clock) }
     }
 
-    /// Takes `cost`, waiting if needed; in parts, because governor rejects more than the burst.
-    async fn take(&self, cost: u64) {
-        let mut left = cost;
-        while left > 0 {
-            let part = u32::try_from(left).ok().and_then(NonZeroU32::new);
+    /// Takes what it can of `left`, in parts, because governor rejects more than the burst. The wait for the next part;
+    /// `None` if nothing is left.
+    fn take(&self, left: &mut u64) -> Option<Duration> {
+        while *left > 0 {
+            let part = u32::try_from(*left).ok().and_then(NonZeroU32::new);
             let part = part.map_or(self.burst, |left| left.min(self.burst));
             // The outer error is for a part above the burst, which cannot happen here.
             if let Ok(Err(not_until)) = self.limiter.check_n(part) {
                 // Tokio's timer has a resolution of a millisecond: never less, so that the loop cannot spin.
-                let wait = not_until.wait_time_from(self.limiter.clock().now());
-                sleep(wait.max(Duration::from_millis(1))).await;
-                continue;
+                return Some(not_until.wait_time_from(self.limiter.clock().now()).max(Duration::from_millis(1)));
             }
-            left -= u64::from(part.get());
+            *left -= u64::from(part.get());
         }
+        None
     }
 }
 

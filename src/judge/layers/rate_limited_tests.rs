@@ -1,4 +1,5 @@
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::join_all;
@@ -77,25 +78,18 @@ fn limits(concurrency: usize, rpm: u32, tpm: u64) -> LimitOptions {
     LimitOptions { concurrency, rpm: NonZeroU32::new(rpm), tpm: NonZeroU64::new(tpm), ..LimitOptions::default() }
 }
 
-/// Makes `calls` concurrent calls; returns the meters.
-async fn ask_all(
-    inner: &Arc<Timed>,
-    limits: LimitOptions,
-    calls: usize,
-) -> (Arc<Meters>, Vec<Result<Outcome, AskError>>) {
-    let meters = Arc::new(Meters::default());
-    let judge = RateLimited::new(Arc::clone(inner), &limits, Arc::clone(&meters));
+/// Makes `calls` concurrent calls.
+async fn ask_all(inner: &Arc<Timed>, limits: LimitOptions, calls: usize) -> Vec<Result<Outcome, AskError>> {
+    let judge = RateLimited::new(Arc::clone(inner), &limits);
     let request = request(0, Some(0));
-    let results = join_all((0..calls).map(|_| judge.ask(&request))).await;
-    (meters, results)
+    join_all((0..calls).map(|_| judge.ask(&request))).await
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_more_calls_than_slots_are_in_flight() {
     let inner = Timed::good(Duration::from_secs(1));
-    let (meters, _) = ask_all(&inner, limits(3, 0, 0), 10).await;
+    ask_all(&inner, limits(3, 0, 0), 10).await;
     assert_eq!(inner.most.load(Ordering::SeqCst), 3);
-    assert_eq!(Meters::read(&meters.requests), 10);
     // 10 calls on 3 slots of 1 s: four rounds
     assert_eq!(inner.arrivals().iter().filter(|at| **at == 3000).count(), 1);
 }
@@ -117,7 +111,10 @@ async fn no_minute_holds_more_than_the_quota() {
         let start = Instant::now();
         let mut left = Vec::new();
         for _ in 0..2 * quota + 1 {
-            pace.take(1).await;
+            let mut cost = 1;
+            while let Some(wait) = pace.take(&mut cost) {
+                sleep(wait).await;
+            }
             left.push(start.elapsed());
         }
         // The call `quota` positions later is sent more than a minute later.
@@ -131,7 +128,7 @@ async fn no_minute_holds_more_than_the_quota() {
 #[tokio::test(start_paused = true)]
 async fn a_call_above_the_burst_of_tokens_is_paid_in_parts() {
     let inner = Timed::good(Duration::ZERO);
-    let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 600), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 600));
     // 70 + 50 tokens, and without a limit the reply counts as long as the prompt: 60 + 60
     let requests = [request(70, Some(50)), request(60, None), request(100, Some(20))];
     join_all(requests.iter().map(|request| judge.ask(request))).await;
@@ -146,7 +143,7 @@ async fn a_call_above_the_burst_of_tokens_is_paid_in_parts() {
 #[tokio::test(start_paused = true)]
 async fn calls_leave_in_the_order_they_came() {
     let inner = Timed::good(Duration::from_millis(10));
-    let judge = RateLimited::new(Arc::clone(&inner), &limits(1, 6000, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(1, 6000, 0));
     let done = Mutex::new(Vec::new());
     let request = request(0, Some(0));
     let (judge, request, order) = (&judge, &request, &done);
@@ -161,17 +158,16 @@ async fn calls_leave_in_the_order_they_came() {
 #[tokio::test(start_paused = true)]
 async fn one_retry_after_holds_all_waiting_calls() {
     let inner = Timed::new(Duration::from_millis(5), |i| if i == 0 { busy(429, Some(30)) } else { ok() });
-    let (meters, results) = ask_all(&inner, limits(1, 0, 0), 6).await;
+    let results = ask_all(&inner, limits(1, 0, 0), 6).await;
     let arrivals = inner.arrivals();
     assert!(arrivals[1..].iter().all(|at| *at >= 30_000), "{arrivals:?}");
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 5);
-    assert_eq!(Meters::read(&meters.throttled), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_429_without_retry_after_pauses_longer_each_time_and_once_for_a_flight() {
     let inner = Timed::new(Duration::from_millis(5), |i| if i < 6 { busy(429, None) } else { ok() });
-    let judge = RateLimited::new(Arc::clone(&inner), &limits(4, 0, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(4, 0, 0));
     let request = request(0, Some(0));
     join_all((0..4).map(|_| judge.ask(&request))).await;
     for _ in 0..3 {
@@ -188,7 +184,7 @@ async fn a_429_without_retry_after_pauses_longer_each_time_and_once_for_a_flight
 #[tokio::test(start_paused = true)]
 async fn a_pause_of_hours_ends_the_run_instead() {
     let inner = Timed::new(Duration::ZERO, |_| busy(429, Some(86_400)));
-    let (_, results) = ask_all(&inner, limits(1, 0, 0), 1).await;
+    let results = ask_all(&inner, limits(1, 0, 0), 1).await;
     let Err(AskError::Fatal(error)) = &results[0] else { panic!("{results:?}") };
     assert!(error.to_string().contains("86400 s"), "{error}");
 }
@@ -196,15 +192,14 @@ async fn a_pause_of_hours_ends_the_run_instead() {
 #[tokio::test(start_paused = true)]
 async fn other_failures_do_not_pause_calls() {
     let inner = Timed::new(Duration::ZERO, |i| if i == 0 { busy(500, None) } else { ok() });
-    let (meters, _) = ask_all(&inner, limits(1, 0, 0), 3).await;
+    ask_all(&inner, limits(1, 0, 0), 3).await;
     assert_eq!(inner.arrivals(), [0, 0, 0]);
-    assert_eq!(Meters::read(&meters.throttled), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_releases_its_turn() {
     let inner = Timed::good(Duration::from_secs(1));
-    let judge = RateLimited::new(Arc::clone(&inner), &limits(1, 0, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(1, 0, 0));
     let request = request(0, Some(0));
     let dropped = tokio::time::timeout(Duration::from_millis(10), judge.ask(&request)).await;
     assert!(dropped.is_err());
@@ -214,22 +209,22 @@ async fn a_dropped_call_releases_its_turn() {
 #[tokio::test(start_paused = true)]
 async fn an_overloaded_server_gets_fewer_calls_at_once_and_more_again_later() {
     let inner = Timed::new(Duration::from_millis(100), |i| if i < 10 { busy(503, None) } else { ok() });
-    let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 0));
     let request = request(0, Some(0));
     join_all((0..10).map(|_| judge.ask(&request))).await;
-    assert_eq!((inner.most.swap(0, Ordering::SeqCst), judge.concurrency()), (10, 6));
-    join_all((0..6).map(|_| judge.ask(&request))).await;
-    // six replies are a window, and a step of 10 is 1
-    assert_eq!((inner.most.swap(0, Ordering::SeqCst), judge.concurrency()), (6, 7));
+    assert_eq!((inner.most.swap(0, Ordering::SeqCst), judge.concurrency()), (10, 5));
+    join_all((0..5).map(|_| judge.ask(&request))).await;
+    // five replies are a window, and a step of 10 is 1
+    assert_eq!((inner.most.swap(0, Ordering::SeqCst), judge.concurrency()), (5, 6));
     join_all((0..200).map(|_| judge.ask(&request))).await;
     assert_eq!((inner.most.load(Ordering::SeqCst), judge.concurrency()), (10, 10), "never above the given number");
 }
 
 #[tokio::test(start_paused = true)]
 async fn time_outs_are_overload_and_other_failures_are_not() {
-    for (status, left) in [(408, 6), (504, 6), (500, 10), (502, 10)] {
+    for (status, left) in [(408, 5), (504, 5), (500, 10), (502, 10)] {
         let inner = Timed::new(Duration::ZERO, move |_| busy(status, None));
-        let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 0), Arc::new(Meters::default()));
+        let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 0));
         assert!(judge.ask(&request(0, Some(0))).await.is_err());
         assert_eq!(judge.concurrency(), left, "{status}");
     }
@@ -241,7 +236,7 @@ async fn time_outs_are_overload_and_other_failures_are_not() {
 async fn twenty_thousand_waiting_calls_are_woken_for_their_own_turn_only() {
     const CALLS: usize = 20_000;
     let inner = Timed::new(Duration::from_millis(10), |i| if i == 0 { busy(429, Some(600)) } else { ok() });
-    let judge = RateLimited::new(Arc::clone(&inner), &limits(8, 0, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(8, 0, 0));
     let request = request(0, Some(0));
     let polls = AtomicUsize::new(0);
     let counted = |_| {
@@ -265,54 +260,17 @@ async fn twenty_thousand_waiting_calls_are_woken_for_their_own_turn_only() {
     assert!(all <= 4 * CALLS + 1000, "{all}");
 }
 
-async fn seconds(seconds: u64) {
-    tokio::time::advance(Duration::from_secs(seconds)).await;
-}
-
 #[tokio::test(start_paused = true)]
-async fn an_overload_cuts_the_window_once_for_all_calls_in_flight() {
-    let mut window = Window::new(100);
-    let sent = Instant::now();
-    seconds(5).await;
-    let cuts = (0..100).filter(|_| window.overloaded(sent)).count();
-    assert_eq!((cuts, window.limit), (1, 60));
-    seconds(5).await;
-    assert!(!window.overloaded(sent), "it had left before the cut");
-    assert!(window.overloaded(Instant::now()));
-    assert_eq!(window.limit, 36);
-}
-
-#[tokio::test(start_paused = true)]
-async fn cuts_are_a_second_apart_and_end_at_one_call() {
-    let mut window = Window::new(8);
-    let mut limits = Vec::new();
-    for _ in 0..6 {
-        assert!(window.overloaded(Instant::now()));
-        tokio::time::advance(Duration::from_millis(900)).await;
-        assert!(!window.overloaded(Instant::now()), "too soon");
-        tokio::time::advance(Duration::from_millis(100)).await;
-        limits.push(window.limit);
+async fn a_wait_for_the_users_own_limit_is_shown_with_its_option() {
+    for (limits, option) in [(limits(8, 6, 0), "waiting for --rpm"), (limits(8, 0, 60), "waiting for --tpm")] {
+        let judge = RateLimited::new(Timed::good(Duration::ZERO), &limits);
+        let request = request(1, Some(1));
+        judge.ask(&request).await.unwrap();
+        let mut waiting = judge.ask(&request);
+        assert!(tokio::time::timeout(Duration::from_millis(10), &mut waiting).await.is_err());
+        assert_eq!(judge.activity().pause.map(|(_, why)| why), Some(option));
+        waiting.await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(judge.activity().pause, None);
     }
-    // 8 x 0.6 = 4.8, 4 x 0.6 = 2.4, 2 x 0.6 = 1.2, and never 0
-    assert_eq!(limits, [4, 2, 1, 1, 1, 1]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_window_grows_by_a_step_for_each_window_of_replies_up_to_the_given_number() {
-    let mut window = Window::new(32);
-    let early = Instant::now();
-    seconds(1).await;
-    window.overloaded(Instant::now());
-    assert_eq!(window.limit, 19);
-    assert!((0..100).all(|_| !window.answered(early)), "replies to calls from before the cut say nothing");
-    let sent = Instant::now();
-    let mut grown_after = Vec::new();
-    for reply in 1..=500 {
-        if window.answered(sent) {
-            grown_after.push((reply, window.limit));
-        }
-    }
-    // 32 / 16 = 2 more after 19 replies, then after 21 more, 23, ..
-    assert_eq!(grown_after[..3], [(19, 21), (40, 23), (63, 25)]);
-    assert_eq!(grown_after.last().unwrap().1, 32);
 }

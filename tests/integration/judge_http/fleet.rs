@@ -20,7 +20,7 @@ fn fleet(servers: &[&FakeServer]) -> (Retrying<Fleet>, Fleet, Arc<Meters>) {
         let chat = Chat::new(endpoint(server), Arc::clone(&meters)).unwrap();
         // A place for every call: where none waits, none moves because the machine made one server seem slow.
         let limits = LimitOptions { concurrency: NonZeroUsize::new(120).unwrap(), ..LimitOptions::default() };
-        let judge = RateLimited::new(chat, &limits, Arc::clone(&meters));
+        let judge = RateLimited::new(chat, &limits);
         Replica { name, concurrency: 120, judge, unreachable: None }
     };
     let pool = Arc::new(Pool::new(servers.iter().map(replica).collect()).unwrap());

@@ -300,7 +300,7 @@ fn limited() -> (Vec<Arc<Scripted>>, LimitedPool, String) {
     *judges[0].latency.lock().unwrap() = Duration::from_millis(400);
     *judges[1].latency.lock().unwrap() = Duration::from_millis(100);
     let limits = LimitOptions { concurrency: NonZeroUsize::new(2).unwrap(), ..LimitOptions::default() };
-    let limit = |judge: &Arc<Scripted>| Arc::new(RateLimited::new(Arc::clone(judge), &limits, Arc::default()));
+    let limit = |judge: &Arc<Scripted>| Arc::new(RateLimited::new(Arc::clone(judge), &limits));
     let pool = pool_of(&[("a", limit(&judges[0])), ("b", limit(&judges[1]))], 2);
     let case = case_at(&pool, 0);
     (judges, pool, case)
