@@ -27,7 +27,7 @@ pub(super) fn conclude(
         OutputFormat::Table => terminal::write_form(&report.terminal(style), format)?,
     }
     // An imported run has no policy, and no limit on unscored answers.
-    let tolerated = manifest.policy.map_or(1.0, |policy| policy.max_unscored);
+    let tolerated = manifest.policy.max_unscored;
     let unscored = report.summary.unscored_share;
     if unscored <= tolerated {
         return Ok(ExitCode::Ok);

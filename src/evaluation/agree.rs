@@ -201,7 +201,7 @@ fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
     if run.manifest.status != RunStatus::Complete {
         notes.push(Note::warning(format!("{name}: the run did not finish; missing answers are left out.")));
     }
-    if run.manifest.judge.as_ref().is_some_and(|judge| judge.lexical) {
+    if run.manifest.is_lexical() {
         notes.push(Note::warning(format!("{name}: scored by the built-in lexical baseline, not by an LLM.")));
     }
     let whole = judge.ratings.iter().filter(|rating| rating.item.is_none());

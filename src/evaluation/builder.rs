@@ -1,29 +1,26 @@
 //! The public entry point: build an evaluation from options, prepare, plan and run it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use serde_json::json;
-
 use super::choice::{Choice, aspects_of};
 use super::inputs::LoadedInputs;
-use super::judges::{Endpoints, Judges, NamedJudge};
+use super::judges::{Endpoints, Judges};
 use super::legibility::remedy;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
 use super::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, THINKING};
 use super::scorers::ScorerSetup;
 use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
-use crate::analysis::{AggregateOptions, OnUnscored, Summary, summarize};
+use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::dataset::InputFile;
-use crate::domain::{CallKind, CaseId, Item, LEXICAL, Role, ScoredAnswer, Severity, SystemName, UnscoredReason};
+use crate::domain::{CaseId, Item, LEXICAL, Role, ScoredAnswer, Severity, SystemName, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::meters::Meters;
 use crate::judge::{Judge, JudgeBuilder, Notify};
-use crate::prompt::PromptFamily;
 use crate::scorer::Scorer;
 
 /// An evaluation: answers, test cases, a judge, and any other option.
@@ -487,14 +484,10 @@ pub(super) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
 
 /// Means with intervals and ranks of the scores of a run, by its own mode, policy and seed.
 pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
-    let as_zero = manifest.policy.is_some_and(|policy| policy.unscored_as_zero);
-    let options = AggregateOptions {
-        mode: manifest.mode,
-        on_unscored: if as_zero { OnUnscored::Zero } else { OnUnscored::Exclude },
-        seed: manifest.seed,
-    };
+    let on_unscored = manifest.policy.on_unscored;
+    let options = AggregateOptions { mode: manifest.mode, on_unscored, seed: manifest.seed };
     // Without a judge the rubric was not scored, so nothing is missing of it.
-    let missing = manifest.missing.iter().filter(|_| manifest.judge.is_some());
+    let missing = manifest.missing.iter().filter(|_| manifest.roles.contains_key("rubric"));
     let missing: Vec<(SystemName, CaseId)> =
         missing.map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect();
     summarize(scored, &missing, options)
@@ -507,13 +500,7 @@ fn manifest(
     scorers: &[Arc<dyn Scorer>],
     judges: &Judges,
 ) -> Result<Manifest> {
-    let rubric = judges.rubric();
     let mut settings = options.run_settings();
-    if let Some(server) = rubric.and_then(|named| named.judge.server()) {
-        let limits = server.request.max_tokens.iter().filter(|(kind, _)| CallKind::RUBRIC.contains(kind));
-        let limits: BTreeMap<&str, u64> = limits.map(|(kind, limit)| (kind.as_str(), *limit)).collect();
-        settings.insert("judge.max_tokens".to_owned(), json!(limits));
-    }
     let of_scorer = |scorer: &Arc<dyn Scorer>| (format!("scorer.{}", scorer.name()), scorer.settings());
     settings.extend(scorers.iter().map(of_scorer).filter(|(_, settings)| !settings.is_null()));
     let mut files = inputs.files.clone();
@@ -531,8 +518,6 @@ fn manifest(
         label: options.output.label.clone(),
         settings,
         inputs: files,
-        prompts: rubric.and_then(|named| named.prompts(PromptFamily::Rubric)),
-        judge: rubric.map(NamedJudge::entry),
         scorers: scorers.iter().map(|scorer| name(scorer).to_owned()).collect(),
         roles: judges.entries(),
         seed: options.scoring.seed,
@@ -540,10 +525,10 @@ fn manifest(
         missing: missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         warnings: inputs.warnings.clone(),
-        policy: Some(PolicyEntry {
-            unscored_as_zero: options.scoring.on_unscored == OnUnscored::Zero,
+        policy: PolicyEntry {
+            on_unscored: options.scoring.on_unscored,
             max_unscored: options.scoring.max_unscored,
-        }),
+        },
         ..Manifest::begin(options.scoring.mode())
     })
 }

@@ -1,13 +1,13 @@
 //! Imports the reference script's results file as a run. Scores are taken unchanged, and checked against the rubrics.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 
 use super::options::ScoringOptions;
-use super::record::{IMPORTED, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
+use super::record::{IMPORTED, Inputs, JudgeEntry, Manifest, RoleEntry, RunDir, RunRecord, RunStatus};
 use crate::dataset::{
     AnswerOptions, InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile, ScorableOptions, SystemAnswers,
     SystemResults, TestCases, load_results, load_test_cases, pair, scorable,
@@ -111,17 +111,13 @@ pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
         ("score.compat", mode == Mode::Compat),
         (IMPORTED, true),
     ];
+    let judge = options.judge.clone().unwrap_or_else(|| hash_of(&files));
+    let judge = JudgeEntry { id: format!("imported:{judge}"), lexical, samples: 1, ..JudgeEntry::default() };
     let manifest = Manifest {
         label: options.run_label.clone(),
         settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
         inputs,
-        judge: Some(JudgeEntry {
-            id: format!("imported:{}", options.judge.clone().unwrap_or_else(|| hash_of(&files))),
-            model: None,
-            base_url: None,
-            served: None,
-            lexical,
-        }),
+        roles: BTreeMap::from([("rubric".to_owned(), RoleEntry { judges: vec![judge], ..RoleEntry::default() })]),
         scorers: vec!["rubric".to_owned()],
         seed: ScoringOptions::default().seed,
         answers: scored.len() as u64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::options::{DEFAULT_JUDGE, EvaluationOptions};
+use super::options::{DEFAULT_JUDGE, EvaluationOptions, judge_settings};
 use super::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
 use super::roles::JudgeRef;
 use super::spending::Spending;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, ServedModel, Shared};
 use crate::judge::layers::budgeted::Price;
 use crate::judge::meters::{Activity, Meters};
-use crate::judge::options::LimitOptions;
+use crate::judge::options::{JudgeOptions, LimitOptions};
 use crate::judge::planner::ReplySource;
 use crate::judge::prices::PriceList;
 use crate::judge::servers::Fleet;
@@ -52,8 +52,7 @@ pub struct NamedJudge {
     limits: LimitOptions,
     samples: u32,
     merge: GradeMerge,
-    /// True if its scores are expected scores.
-    expected: bool,
+    options: JudgeOptions,
 }
 
 impl NamedJudge {
@@ -65,16 +64,25 @@ impl NamedJudge {
         if servers > 1 { all.saturating_add(all / 4) } else { all }
     }
 
-    /// Its manifest entry.
-    pub(super) fn entry(&self) -> JudgeEntry {
+    /// Its manifest entry, with the reply limits of these calls.
+    fn entry(&self, family: PromptFamily) -> JudgeEntry {
         let server = self.judge.server();
         let served = server.map(|server| &server.servers.served);
+        let mut settings = judge_settings(&self.options);
+        if let Some(server) = server {
+            let limits = server.request.max_tokens.iter().filter(|(kind, _)| family.kinds().contains(kind));
+            let limits: BTreeMap<&str, u64> = limits.map(|(kind, limit)| (kind.as_str(), *limit)).collect();
+            settings.insert("max_tokens".to_owned(), json!(limits));
+        }
         JudgeEntry {
             id: self.judge.judge_id().to_owned(),
             model: server.map(|server| server.request.model.clone()),
             base_url: server.map(|server| server.servers.urls()),
             served: served.map(|it| json!({"id": it.served, "root": it.root, "model_path": it.model_path})),
             lexical: self.judge.is_lexical(),
+            samples: self.samples,
+            merge: self.merge,
+            settings,
         }
     }
 
@@ -124,12 +132,11 @@ impl Judges {
             if by_name.contains_key(name) {
                 continue;
             }
-            let JudgeRef { judge, limits, samples, merge, .. } = options
+            let JudgeRef { judge: judge_options, limits, samples, merge, .. } = options
                 .judge_named(name)
                 .ok_or_else(|| Error::Settings(format!("[roles]: no judge is called {name:?}")))?;
-            let (limits, expected) = (limits.clone(), judge.logprobs.is_some());
             let builder = JudgeBuilder {
-                options: judge.clone(),
+                options: judge_options.clone(),
                 limits: limits.clone(),
                 cache: options.cache.clone(),
                 own: own.filter(|_| name == DEFAULT_JUDGE).cloned(),
@@ -145,7 +152,8 @@ impl Judges {
             let listed = judge.server().filter(|_| given.is_none()).and_then(listed);
             uses_list |= listed.is_some();
             let price = given.or(listed);
-            by_name.insert(name.clone(), NamedJudge { judge, price, limits, samples, merge, expected });
+            let (options, limits) = (judge_options.clone(), limits.clone());
+            by_name.insert(name.clone(), NamedJudge { judge, price, limits, samples, merge, options });
         }
         let models = by_name.values().filter_map(|named| Some((named.judge.server()?, named.price)));
         let spending = Spending::of(options, models.map(|(server, price)| (server.request.model.as_str(), price)))?;
@@ -159,7 +167,7 @@ impl Judges {
     }
 
     /// The judges of a role, in the order of the panel.
-    fn of<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = (&'a str, &'a NamedJudge)> {
+    fn of<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = (&'a str, &'a NamedJudge)> + Clone {
         names.iter().filter_map(|name| Some((name.as_str(), self.by_name.get(name)?)))
     }
 
@@ -217,23 +225,18 @@ impl Judges {
         names.filter_map(|name| self.by_name.get(name)?.judge.server()?.cannot_be_asked()).next()
     }
 
-    /// The manifest entries of the roles other than a rubric that `[judge]` judges alone.
+    /// The manifest entries of the roles.
     pub(super) fn entries(&self) -> BTreeMap<String, RoleEntry> {
         let entry = |(role, names): &(Role, Vec<String>)| {
-            let members: Vec<&NamedJudge> = self.of(names).map(|(_, named)| named).collect();
+            let (family, members) = (family_of(role), self.of(names).map(|(_, named)| named));
             let entry = RoleEntry {
-                judges: members.iter().map(|named| named.entry()).collect(),
-                samples: members.iter().map(|named| named.samples).collect(),
-                merges: members.iter().map(|named| named.merge).collect(),
-                expected: members.iter().map(|named| named.expected).collect(),
-                panel_merge: self.panel_merge,
-                prompts: members.first().and_then(|named| named.prompts(family_of(role))),
+                prompts: members.clone().next().and_then(|named| named.prompts(family)),
+                judges: members.map(|named| named.entry(family)).collect(),
+                merge: self.panel_merge,
             };
             (role.name().into_owned(), entry)
         };
-        // The settings of `[judge]` do not apply to another judge: its samples must be recorded here.
-        let is_plain_rubric = |(role, names): &&(Role, Vec<String>)| *role == Role::Rubric && names == &[DEFAULT_JUDGE];
-        self.roles.iter().filter(|role| !is_plain_rubric(role)).map(entry).collect()
+        self.roles.iter().map(entry).collect()
     }
 
     /// Each model with its price, by judge identity.
@@ -280,7 +283,7 @@ impl Judges {
                 judge_id: named.judge.judge_id().into(),
                 samples: named.samples,
                 merge: named.merge,
-                expected: named.expected,
+                expected: named.options.logprobs.is_some(),
             })
         };
         let panel = |(role, names): &(Role, Vec<String>)| {

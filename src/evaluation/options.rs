@@ -252,7 +252,7 @@ pub struct OutputOptions {
 /// - how scores are summarized, which rescoring can change.
 ///
 /// Every other option is part of the run settings.
-const NOT_RUN_SETTINGS: [&str; 17] = [
+const NOT_RUN_SETTINGS: &[&str] = &[
     "score.answers",
     "score.tests",
     "score.references",
@@ -265,6 +265,11 @@ const NOT_RUN_SETTINGS: [&str; 17] = [
     "score.on_unscored",
     "score.max_unscored",
     "score.seed",
+    // The manifest has these, or what they lead to, for each judge.
+    "score.samples",
+    "score.merge",
+    "judge.model",
+    "judge.cache_id",
     "judge.base_url",
     "judge.api_key_env",
     "judge.wait_server",
@@ -313,8 +318,8 @@ impl EvaluationOptions {
         self.check_roles()
     }
 
-    /// The settings that affect scores, by config-file key, without secrets or anything specific to the machine. They
-    /// determine the default run directory; a run record with other settings is rejected.
+    /// The settings that affect scores, by config-file key, except those of judges, and without anything specific to the
+    /// machine. They determine the default run directory; a run record with other settings is rejected.
     pub fn run_settings(&self) -> BTreeMap<String, Value> {
         let groups = [as_map(&self.input), as_map(&self.scoring), as_map(&self.scorers)];
         let mut settings: BTreeMap<String, Value> = groups
@@ -329,32 +334,20 @@ impl EvaluationOptions {
         for name in ["score.systems", "score.cases", "score.aspects", "score.scorers"] {
             settings.entry(name.to_owned()).and_modify(|names| *names = sorted_names(names));
         }
-        for name in self.used_judges() {
-            let Some(named) = self.judge_named(&name) else { continue };
-            let mut judge = judge_settings(named.judge);
-            if name == DEFAULT_JUDGE {
-                settings.extend(judge.into_iter().map(|(key, value)| (format!("{DEFAULT_JUDGE}.{key}"), value)));
-            } else {
-                judge.insert("samples".to_owned(), json!(named.samples));
-                judge.insert("merge".to_owned(), json!(named.merge));
-                settings.insert(format!("judges.{name}"), Value::Object(judge));
-            }
-        }
-        settings.extend(self.role_settings());
         settings.retain(|key, value| !value.is_null() && (key != "score.fields" || *value != json!({})));
         settings
     }
 }
 
-/// The settings that affect the replies of a judge. Strings in request fields that look like API keys are masked: they
-/// authenticate and do not affect replies.
-fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
+/// The settings that affect the replies of a judge, besides its identity. Strings in request fields that look like API
+/// keys are masked: they authenticate and do not affect replies.
+pub(super) fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
     let mut settings = as_map(judge);
     settings.insert("kind".to_owned(), json!(judge.kind()));
     let is_lexical = judge.kind() == JudgeKind::Lexical;
-    settings.retain(|key, value| {
+    settings.retain(|key, _| {
         let affects_replies = !NOT_RUN_SETTINGS.contains(&format!("judge.{key}").as_str());
-        key == "kind" || !is_lexical && affects_replies && !value.is_null()
+        key == "kind" || !is_lexical && affects_replies
     });
     settings.entry("extra_body").and_modify(|fields| *fields = with_sorted_keys(&masked_json(fields)));
     settings

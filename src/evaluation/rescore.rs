@@ -8,7 +8,6 @@ use clap::Args;
 
 use super::builder::{in_input_order, needs_rubric};
 use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, THINKING};
-use super::run_settings::judged_roles;
 use super::scorers::recorded_scorers;
 use super::{Job, Member, NoEvents, Options, Panel, Panels, StopHandle};
 use crate::analysis::OnUnscored;
@@ -94,15 +93,14 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
 
 fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest {
     let mode = if options.compat { Mode::Compat } else { recorded.mode };
-    let was = recorded.policy.unwrap_or(PolicyEntry { unscored_as_zero: false, max_unscored: 0.01 });
     let mut manifest = Manifest {
         mode,
         reference: Manifest::begin(mode).reference,
         seed: options.seed.unwrap_or(recorded.seed),
-        policy: Some(PolicyEntry {
-            unscored_as_zero: options.on_unscored.map_or(was.unscored_as_zero, |policy| policy == OnUnscored::Zero),
-            max_unscored: options.max_unscored.unwrap_or(was.max_unscored),
-        }),
+        policy: PolicyEntry {
+            on_unscored: options.on_unscored.unwrap_or(recorded.policy.on_unscored),
+            max_unscored: options.max_unscored.unwrap_or(recorded.policy.max_unscored),
+        },
         ..recorded.clone()
     };
     manifest.settings.insert("score.compat".to_owned(), (mode == Mode::Compat).into());
@@ -169,16 +167,16 @@ async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<
 /// The judges of the run, replaying the recorded replies.
 fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
     let mut panels = Panels::new();
-    for (name, entry) in judged_roles(manifest) {
-        let Some(role) = Role::from_name(&name) else { continue };
-        let members = entry.judges.iter().enumerate().map(|(at, judge)| Member {
+    for (name, entry) in &manifest.roles {
+        let Some(role) = Role::from_name(name) else { continue };
+        let members = entry.judges.iter().map(|judge| Member {
             source: Arc::clone(replies) as Arc<dyn ReplySource>,
-            samples: entry.samples.get(at).copied().unwrap_or(1),
-            merge: entry.merges.get(at).copied().unwrap_or_default(),
-            expected: entry.expected.get(at).copied().unwrap_or(false),
+            samples: judge.samples,
+            merge: judge.merge,
+            expected: judge.is_expected(),
             ..Member::new(Arc::clone(replies) as Arc<dyn Judge>, judge.id.as_str())
         });
-        panels.insert(role, Panel { members: members.collect(), merge: entry.panel_merge });
+        panels.insert(role, Panel { members: members.collect(), merge: entry.merge });
     }
     panels
 }

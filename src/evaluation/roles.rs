@@ -1,8 +1,6 @@
 //! Judges by role: `[roles]` gives the rubric, each aspect and the citations one judge, or a panel of several.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use super::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeNames, ScorerName};
 use crate::domain::{GradeMerge, Role};
@@ -187,25 +185,16 @@ impl EvaluationOptions {
         }
         warnings
     }
-
-    /// The roles whose scorers may run, as run settings; the rubric only if another judge than `[judge]` has it.
-    pub(super) fn role_settings(&self) -> BTreeMap<String, Value> {
-        let by_default = |role: &Role, names: &[String]| *role == Role::Rubric && names == [DEFAULT_JUDGE];
-        let own = self
-            .named_roles()
-            .filter(|(_, role, names)| self.scorers.may_run(scorer_of(role)) && !by_default(role, names));
-        let value = |names: &Vec<String>| match names.len() {
-            1 => json!(names),
-            _ => json!({"judges": names, "merge": self.roles.merge}),
-        };
-        own.map(|(key, _, names)| (format!("roles.{key}"), value(names))).collect()
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
     use super::*;
-    use crate::evaluation::options::{JudgeTable, RoleTable};
+    use crate::evaluation::options::{JudgeTable, RoleTable, judge_settings};
 
     fn server() -> JudgeOptions {
         JudgeOptions { base_url: vec!["localhost:1".to_owned()], ..JudgeOptions::default() }
@@ -246,8 +235,6 @@ mod tests {
         assert_eq!(options.judges_of(&aspect("relevance")), ["judge", "prometheus"]);
         assert_eq!(options.judges_of(&Role::Citation), ["attrscore"]);
         assert_eq!(options.judges_of(&Role::Rubric), ["judge"]);
-        let panel = json!({"judges": ["judge", "prometheus"], "merge": "median"});
-        assert_eq!(options.run_settings()["roles.aspect.relevance"], panel);
     }
 
     #[test]
@@ -305,7 +292,8 @@ mod tests {
             let mut options = with_roles(&[("aspect", &["prometheus"]), ("citation", &["attrscore"])]);
             options.judge = server();
             change(&mut options);
-            options.run_settings()
+            let of_judges = [&options.judge, &options.judges["prometheus"].judge].map(judge_settings);
+            (options.run_settings(), of_judges)
         };
         let same: [fn(&mut EvaluationOptions); 6] = [
             |options| options.limits.retries = 1,
@@ -318,7 +306,7 @@ mod tests {
         for change in same {
             assert_eq!(base(|_| ()), base(change));
         }
-        let other: [fn(&mut EvaluationOptions); 8] = [
+        let other: [fn(&mut EvaluationOptions); 7] = [
             |options| options.scoring.compat = true,
             |options| options.scoring.rubrics = Some(true),
             |options| options.input.systems = vec!["a".to_owned()],
@@ -326,7 +314,6 @@ mod tests {
             |options| options.judge.no_temperature = true,
             |options| options.scorers.top_n = 3,
             |options| options.judges.get_mut("prometheus").unwrap().judge.top_p = Some(0.9),
-            |options| options.roles.judges = BTreeMap::new(),
         ];
         for change in other {
             assert_ne!(base(|_| ()), base(change));

@@ -1,13 +1,13 @@
 //! Recorded runs side by side, for `compare` and `report`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Slice;
-use super::record::{IMPORTED, Manifest, RecordedRun, RunStatus, load_run};
-use super::run_settings::{judged_roles, setting_differences};
+use super::record::{IMPORTED, Manifest, RecordedRun, RunStatus, load_run, setting_differences};
+use crate::analysis::OnUnscored;
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations, ObservedSystem, RunAnswers,
     compare, observe,
@@ -32,7 +32,6 @@ impl RunSet {
     ///
     /// # Errors
     /// - As [`run_directories`], or a file of a run cannot be read.
-    /// - The built-in lexical judge has a role in one run that an LLM has in another.
     /// - Without `anyway`: run settings that affect scores differ (each with its values and runs).
     pub fn open(paths: &[PathBuf], anyway: bool) -> Result<Self> {
         let (directories, _) = run_directories(paths)?;
@@ -47,10 +46,6 @@ impl RunSet {
     }
 
     fn of(runs: Vec<RecordedRun>, anyway: bool) -> Result<Self> {
-        let mixed = mixed_roles(&runs);
-        if !mixed.is_empty() {
-            return Err(Error::Input(mixed));
-        }
         let all: Vec<usize> = (0..runs.len()).collect();
         let differences = differences(&runs, &[all], anyway)?;
         Ok(Self { differences, runs })
@@ -108,7 +103,7 @@ impl RunSet {
         let compared = |run: &RecordedRun| ComparedRun {
             name: run.name.clone(),
             unfinished: unfinished(run),
-            unscored_as_zero: run.manifest.policy.is_some_and(|policy| policy.unscored_as_zero)
+            unscored_as_zero: run.manifest.policy.on_unscored == OnUnscored::Zero
                 && run.scored.iter().any(|answer| !answer.score.is_complete()),
         };
         let manifests: Vec<_> = self.runs.iter().map(|run| (run.name.as_str(), &run.manifest)).collect();
@@ -203,7 +198,7 @@ fn differences(runs: &[RecordedRun], groups: &[Vec<usize>], anyway: bool) -> Res
     let (mut texts, mut faults, mut is_judge) = (Vec::new(), Vec::new(), false);
     for group in groups {
         let manifests: Vec<_> = group.iter().map(|run| (runs[*run].name.as_str(), &runs[*run].manifest)).collect();
-        for difference in setting_differences(&manifests).into_iter() {
+        for difference in setting_differences(&manifests, false) {
             if !texts.contains(&difference.text) {
                 faults.push(InputFault::new(&runs[group[difference.run]].path, difference.text.as_str()));
                 texts.push(difference.text);
@@ -219,38 +214,24 @@ fn differences(runs: &[RecordedRun], groups: &[Vec<usize>], anyway: bool) -> Res
     Err(Error::Input(faults))
 }
 
-/// Roles judged by the lexical baseline in one run and by an LLM in another.
-fn mixed_roles(runs: &[RecordedRun]) -> Vec<InputFault> {
-    let mut by_role: BTreeMap<String, [Option<&RecordedRun>; 2]> = BTreeMap::new();
-    for run in runs {
-        for (role, entry) in judged_roles(&run.manifest) {
-            let is_lexical = entry.judges.iter().any(|judge| judge.lexical);
-            by_role.entry(role).or_default()[usize::from(is_lexical)].get_or_insert(run);
-        }
-    }
-    let fault = |(role, [judged, lexical]): (&String, &[Option<&RecordedRun>; 2])| {
-        let what = format!(
-            "{role} was scored by the built-in lexical judge, in {} by an LLM: such scores are never comparable",
-            (*judged)?.name
-        );
-        Some(InputFault::new(&(*lexical)?.path, what).hint("score both by the same judge"))
-    };
-    by_role.iter().filter_map(fault).collect()
-}
-
 /// The judges of each role in these runs, given by name and manifest.
 pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
     let mut all: Vec<JudgedRole> = Vec::new();
     for (name, manifest) in runs {
-        for (role, entry) in judged_roles(manifest) {
+        for (role, entry) in &manifest.roles {
             let judge = match entry.judges.iter().all(|judge| judge.lexical) {
                 true => "the built-in lexical baseline, not an LLM".to_owned(),
                 false => entry.summary(),
             };
-            let differs_from_published = entry.differs_from_published(&role).filter(|_| !manifest.is_set(IMPORTED));
-            match all.iter_mut().find(|known| known.role == role && known.judge == judge) {
+            let differs_from_published = entry.differs_from_published(role).filter(|_| !manifest.is_set(IMPORTED));
+            match all.iter_mut().find(|known| known.role == *role && known.judge == judge) {
                 Some(known) => known.runs.push((*name).to_owned()),
-                None => all.push(JudgedRole { role, judge, differs_from_published, runs: vec![(*name).to_owned()] }),
+                None => all.push(JudgedRole {
+                    role: role.clone(),
+                    judge,
+                    differs_from_published,
+                    runs: vec![(*name).to_owned()],
+                }),
             }
         }
     }
@@ -334,13 +315,18 @@ mod tests {
     /// A run with the usual manifest, modified.
     fn run(name: &str, change: impl Fn(&mut Value)) -> RecordedRun {
         let hash = "ab".repeat(32);
-        let judge = json!({"id": "m", "model": "m", "base_url": null, "served": null, "lexical": false});
+        let judge = json!({
+            "id": "m", "model": "m", "base_url": null, "served": null, "lexical": false, "samples": 1, "merge": "mean",
+            "settings": {"temperature": 0.0},
+        });
+        let prompts = json!({"label": "p", "fingerprint": hash, "comparable_with_published": false});
         let mut manifest = json!({
-            "schema_version": 1, "scholareval_version": "0.1.0", "status": "complete", "started_at": "", "finished_at": null,
-            "mode": "default", "reference": null, "settings": {"judge.temperature": 0.0, "score.samples": 1},
+            "schema_version": 2, "scholareval_version": "0.1.0", "status": "complete", "started_at": "", "finished_at": null,
+            "mode": "default", "reference": null, "settings": {"score.compat": false, "score.snippets": true},
             "inputs": [{"name": "tests", "path": "t.json", "blake3": hash}, {"name": "a", "path": "a", "blake3": hash}],
-            "prompts": {"label": "p", "fingerprint": hash, "comparable_with_published": false}, "judge": judge,
-            "scorers": ["rubric"], "seed": 1, "answers": 0, "missing": [], "kept_cases": ["c1", "c2"], "warnings": [],
+            "roles": {"rubric": {"judges": [judge], "merge": "mean", "prompts": prompts}}, "scorers": ["rubric"],
+            "policy": {"on_unscored": "exclude", "max_unscored": 0.01},
+            "seed": 1, "answers": 0, "missing": [], "kept_cases": ["c1", "c2"], "warnings": [],
         });
         change(&mut manifest);
         let manifest = serde_json::from_value(manifest).expect("a manifest");
@@ -360,7 +346,7 @@ mod tests {
             manifest["settings"]["score.cases"] = json!(["c1", "c2"]);
             manifest["kept_cases"] = json!(["c2", "c1"]);
             (manifest["seed"], manifest["label"]) = (7.into(), "mine".into());
-            manifest["judge"]["base_url"] = "http://elsewhere".into();
+            manifest["roles"]["rubric"]["judges"][0]["base_url"] = "http://elsewhere".into();
             manifest["scholareval_version"] = "0.2.0".into();
         });
         assert_eq!(other, Vec::<String>::new());
@@ -368,57 +354,47 @@ mod tests {
 
     #[test]
     fn settings_that_affect_scores_are_named_with_both_values() {
-        assert_eq!(differences(|m| m["judge"]["id"] = "n".into()), ["judge of rubric differs: m (one), n (two)"]);
-        let prompts = differences(|m| m["prompts"]["fingerprint"] = "cd".repeat(32).into());
-        assert_eq!(prompts, ["prompts of rubric differs: p [abababab..] (one), p [cdcdcdcd..] (two)"]);
+        fn rubric(manifest: &mut Value) -> &mut Value {
+            &mut manifest["roles"]["rubric"]
+        }
+        let judge = differences(|m| rubric(m)["judges"][0]["id"] = "n".into());
+        assert_eq!(judge, ["different judge of rubric: m (one), n (two)"]);
+        let temperature = differences(|m| rubric(m)["judges"][0]["settings"]["temperature"] = 0.5.into());
+        assert_eq!(temperature, ["different temperature of the judge of rubric: 0.0 (one), 0.5 (two)"]);
+        let samples = differences(|m| rubric(m)["judges"][0]["samples"] = 3.into());
+        assert_eq!(samples, ["different samples of the judge of rubric: 1 (one), 3 (two)"]);
+        let prompts = differences(|m| rubric(m)["prompts"]["fingerprint"] = "cd".repeat(32).into());
+        assert_eq!(prompts, ["different prompts of rubric: p [abababab..] (one), p [cdcdcdcd..] (two)"]);
         let tests = differences(|m| m["inputs"][0]["blake3"] = "cd".repeat(32).into());
-        assert_eq!(tests, ["input tests differs: abababababab.. (one), cdcdcdcdcdcd.. (two)"]);
-        assert_eq!(
-            differences(|m| m["mode"] = "compat".into()),
-            ["mode (parser and arithmetic) differs: default (one), compat (two)"]
-        );
-        let samples = differences(|m| m["settings"]["score.samples"] = 3.into());
-        assert!(samples.contains(&"samples of rubric differs: [1] (one), [3] (two)".to_owned()), "{samples:?}");
-        assert_eq!(
-            differences(|m| m["settings"]["score.snippets"] = false.into())[0],
-            "score.snippets differs: true (one), false (two)"
-        );
-        assert!(differences(|m| m["kept_cases"] = json!(["c1"]))[0].starts_with("cases differs: 2 ["));
-    }
-
-    #[test]
-    fn a_judge_by_another_name_in_the_config_is_the_same_judge() {
-        let role = json!({
-            "judges": [{"id": "m", "model": "m", "base_url": null, "served": null, "lexical": false}],
-            "samples": [1], "merges": ["mean"], "expected": [false], "panel_merge": "mean",
-            "prompts": {"label": "p", "fingerprint": "ab".repeat(32), "comparable_with_published": false},
+        assert_eq!(tests, ["different test cases: t.json [abababab..] (one), t.json [cdcdcdcd..] (two)"]);
+        let tests = differences(|m| m["inputs"] = json!([]));
+        assert_eq!(tests, ["different test cases: t.json [abababab..] (one), none (two)"]);
+        let compat = differences(|m| m["settings"]["score.compat"] = true.into());
+        assert_eq!(compat, ["different score.compat: false (one), true (two)"]);
+        let snippets = differences(|m| m["settings"]["score.snippets"] = false.into());
+        assert_eq!(snippets, ["different score.snippets: true (one), false (two)"]);
+        assert!(differences(|m| m["kept_cases"] = json!(["c1"]))[0].starts_with("different cases: 2 ["));
+        let panel = differences(|m| {
+            let mut other = rubric(m)["judges"][0].clone();
+            other["id"] = "n".into();
+            rubric(m)["judges"].as_array_mut().expect("a list").push(other);
         });
-        let named = |temperature: f64| {
-            let role = role.clone();
-            move |manifest: &mut Value| {
-                manifest["roles"] = json!({"rubric": role});
-                manifest["settings"] = json!({
-                    "roles.rubric": ["mine"], "judges.mine": {"temperature": temperature, "samples": 1},
-                });
-            }
-        };
-        assert_eq!(differences(named(0.0)), Vec::<String>::new());
-        assert_eq!(differences(named(0.5)), ["temperature of the judge of rubric differs: 0.0 (one), 0.5 (two)"]);
+        assert_eq!(panel, ["different judge of rubric: m (one), m + n (two)"]);
     }
 
     #[test]
     fn a_role_that_one_run_does_not_have_is_no_difference() {
-        let role = json!({
-            "judges": [{"id": "g", "model": "g", "base_url": null, "served": null, "lexical": false}],
-            "samples": [1], "merges": ["mean"], "expected": [false], "panel_merge": "mean", "prompts": null,
-        });
-        assert_eq!(differences(|m| m["roles"] = json!({"aspect.coverage": role})), Vec::<String>::new());
+        let other = differences(|m| m["roles"]["aspect.coverage"] = m["roles"]["rubric"].clone());
+        assert_eq!(other, Vec::<String>::new());
     }
 
     #[test]
     fn without_anyway_every_difference_is_a_fault_and_the_first_says_what_to_do() {
-        let runs =
-            vec![run("one", |_| ()), run("two", |m| (m["judge"]["id"], m["mode"]) = ("n".into(), "compat".into()))];
+        let two = run("two", |m| {
+            m["roles"]["rubric"]["judges"][0]["id"] = "n".into();
+            m["settings"]["score.compat"] = true.into();
+        });
+        let runs = vec![run("one", |_| ()), two];
         let error = RunSet::of(runs, false).expect_err("not comparable").to_string();
         let lines: Vec<&str> = error.lines().collect();
         assert_eq!(lines.len(), 2, "{error}");
@@ -431,7 +407,7 @@ mod tests {
         let same = judged_by(&[("one", &one), ("two", &two)]);
         assert_eq!((same.len(), same[0].role.as_str(), same[0].judge.as_str()), (1, "rubric", "m; prompts p"));
         assert!(same[0].runs.is_empty());
-        let lexical = run("two", |m| m["judge"]["lexical"] = true.into()).manifest;
+        let lexical = run("two", |m| m["roles"]["rubric"]["judges"][0]["lexical"] = true.into()).manifest;
         let differ = judged_by(&[("one", &one), ("two", &lexical)]);
         assert_eq!(
             (differ[1].judge.as_str(), &differ[1].runs[..]),

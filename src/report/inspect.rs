@@ -74,6 +74,7 @@ fn render_inspect_log(
 
 fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value {
     let manifest = &run.manifest;
+    let rubric = manifest.roles.get("rubric").and_then(|entry| entry.prompts.as_ref());
     let run_id = manifest.identity().short(16);
     let task_id = format!("{run_id}{}", short_hash(system));
     let of_system = || samples.iter().flat_map(|(.., scored)| scored.iter().copied());
@@ -111,7 +112,7 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
                 "run": run.name,
                 "mode": manifest.mode,
                 "lexical": manifest.is_lexical(),
-                "prompts": manifest.prompts.as_ref().map(|prompts| &prompts.label),
+                "prompts": rubric.map(|prompts| &prompts.label),
                 "settings": manifest.settings,
             },
             "scorers": scorers,
@@ -136,9 +137,6 @@ fn judges(manifest: &Manifest) -> Value {
             let name = if at == 0 { role.clone() } else { format!("{role}.{}", at + 1) };
             judges.insert(name, entry(judge));
         }
-    }
-    if let Some(judge) = &manifest.judge {
-        judges.entry("rubric").or_insert_with(|| entry(judge));
     }
     judges.into()
 }

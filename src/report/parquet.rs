@@ -126,10 +126,11 @@ fn write_table(
 
 /// The metadata of a table.
 fn about(run: &RecordedRun) -> [(&'static str, String); 4] {
+    let judge = run.manifest.roles.get("rubric").and_then(|entry| entry.judges.first()).map_or("", |judge| &judge.id);
     [
         ("scholareval.schema_version", SCHEMA_VERSION.to_string()),
         ("scholareval.run", run.name.clone()),
-        ("scholareval.judge", run.manifest.judge_id().to_owned()),
+        ("scholareval.judge", judge.to_owned()),
         ("scholareval.started_at", run.manifest.started_at.clone()),
     ]
 }

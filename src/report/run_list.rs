@@ -13,33 +13,33 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
         text("started_at", "started"),
         text("judge", "judge"),
         text("status", "status"),
-        Column::new("score", if for_people { Format::Text } else { Format::Number(3) }),
         text("metric", "metric"),
-        text("best_system", "best system"),
+        Column::new("lowest", Format::Number(3)),
+        Column::new("highest", Format::Number(3)),
         Column::new("systems", Format::Count),
         Column::new("cases", Format::Count),
     ];
-    let mut table = Table::new("Runs, newest first; the score is that of the best system", columns);
+    let mut table = Table::new("Runs, newest first, with the lowest and highest mean of a system", columns);
     for run in runs {
-        let or_missing = |text: &Option<String>| text.as_deref().map_or(Cell::Missing, Cell::text);
         let path = run.run.display().to_string();
         let name = run.run.file_name().map(|name| name.to_string_lossy().into_owned());
-        let score = match (run.score, run.unit) {
-            (Some(score), Some(Unit::Share)) if for_people => Cell::text(Format::Percent.show(score) + "%"),
-            (Some(score), Some(unit)) if for_people => Cell::text(Format::of_mean(unit).show(score)),
-            (score, _) => Cell::maybe(score),
-        };
         let minute = run.started_at.get(..16).map(|minute| minute.replace('T', " "));
+        let headline = run.headline.as_ref();
+        let mean = |value: Option<f64>| match (value, headline.map(|headline| headline.unit)) {
+            (Some(mean), Some(Unit::Share)) if for_people => Cell::text(Format::Percent.show(mean) + "%"),
+            (mean, _) => Cell::maybe(mean),
+        };
+        let or_missing = |text: &str| if text.is_empty() { Cell::Missing } else { Cell::text(text) };
         table.rows.push(vec![
             Cell::text(name.filter(|_| for_people).unwrap_or(path)),
             Cell::text(minute.filter(|_| for_people).unwrap_or(run.started_at.clone())),
-            if run.judge.is_empty() { Cell::Missing } else { Cell::text(&run.judge) },
+            or_missing(&run.judge),
             Cell::text(run.status),
-            score,
-            or_missing(&run.metric),
-            or_missing(&run.best_system),
+            or_missing(headline.map_or("", |headline| &headline.metric)),
+            mean(headline.map(|headline| headline.lowest)),
+            mean(headline.map(|headline| headline.highest)),
             Cell::count(run.systems.len()),
-            Cell::maybe(run.cases.map(|cases| cases as f64)),
+            Cell::count(run.cases),
         ]);
         table.notes.extend(run.problem.as_ref().map(|problem| Note::warning(format!("{problem}."))));
     }

@@ -7,11 +7,11 @@ use super::scorecard::{notes as scorecard_notes, scorer_tables};
 use super::{Bench, CsvText, ReportContext, Table, TableStyle, bench_csv, bench_json, bench_table, write_items_csv};
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
 use crate::analysis::comparison::ComparisonOptions;
-use crate::analysis::{Summary, agreement, distinct};
+use crate::analysis::{OnUnscored, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RunDir};
-use crate::evaluation::{RunSet, judged_by, judged_roles, summary};
+use crate::evaluation::{RunSet, judged_by, summary};
 use crate::files::write_whole;
 
 /// The seed that `compare` has by default.
@@ -108,7 +108,7 @@ fn verdict(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Resu
         return Ok(Vec::new());
     }
     let size = observations.metrics.len() * systems * (systems - 1) / 2 * observations.cases.len();
-    if size > MOST_COMPARED || manifest.policy.is_some_and(|policy| policy.unscored_as_zero) {
+    if size > MOST_COMPARED || manifest.policy.on_unscored == OnUnscored::Zero {
         return Ok(vec!["Which systems differ significantly: scholareval compare.".to_owned()]);
     }
     Ok(verdicts(&set.compare(&observations, &ComparisonOptions::seeded(COMPARE_SEED))))
@@ -117,9 +117,9 @@ fn verdict(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Resu
 fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks: &[&str]) -> ReportContext {
     // An imported results file does not name its prompts.
     let unnamed = if manifest.is_set(IMPORTED) { "unknown (imported)" } else { "none" };
-    let prompts = manifest.prompts.as_ref().map_or(unnamed, |prompts| &prompts.label).to_owned();
-    let judges = judged_roles(manifest);
-    let judges = distinct(judges.values().flat_map(|entry| &entry.judges).map(JudgeEntry::name));
+    let prompts = manifest.roles.get("rubric").and_then(|entry| entry.prompts.as_ref());
+    let prompts = prompts.map_or(unnamed, |prompts| &prompts.label).to_owned();
+    let judges = distinct(manifest.roles.values().flat_map(|entry| &entry.judges).map(JudgeEntry::name));
     let judged = judged_by(&[(run, manifest)]);
     let judged: Vec<_> = judged.iter().collect();
     let mut notes: Vec<Note> = remarks.iter().map(|line| Note::warning(format!("{line}."))).collect();

@@ -242,7 +242,7 @@ fn reasoning_is_no_part_of_an_answer_unless_it_is_kept() {
     assert_eq!(thinking, [Value::Null, "removed".into(), "kept".into()]);
     work.run(&["compare", "removed", "kept"])
         .exits_with(3)
-        .says(&["score.thinking differs: removed (removed), kept (kept)"]);
+        .says(&["different score.thinking: removed (removed), kept (kept)"]);
     work.run(&["rescore", "removed", "--compat"]).exits_with(3).says(&["without their <think> blocks"]);
 }
 

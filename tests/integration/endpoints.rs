@@ -70,7 +70,7 @@ fn each_answer_is_judged_at_one_of_two_servers_with_the_scores_and_keys_of_one()
             server.chat_count()
         )));
     }
-    let judge = work.json("out/manifest.json")["judge"].clone();
+    let judge = work.json("out/manifest.json")["roles"]["rubric"]["judges"][0].clone();
     assert_eq!((&judge["id"], &judge["base_url"]), (&json!("fake-judge"), &json!(both)));
 
     // the same run again, the addresses the other way round, one of them alone: all is paid

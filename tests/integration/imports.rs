@@ -79,9 +79,9 @@ fn the_manifest_says_that_nobody_here_judged_and_whose_arithmetic_it_is() {
     let manifest = work.json("imported/manifest.json");
     let hash = blake3::hash(work.read("results.json").as_bytes()).to_hex().to_string();
     assert_eq!(manifest["inputs"][1], json!({"name": "results", "path": "results.json", "blake3": hash}));
-    let judge = manifest["judge"]["id"].as_str().unwrap();
+    let judge = manifest["roles"]["rubric"]["judges"][0]["id"].as_str().unwrap();
     assert!(judge.starts_with("imported:") && judge.len() == "imported:".len() + 16, "{judge}");
-    assert_eq!((&manifest["mode"], &manifest["prompts"]), (&json!("compat"), &Value::Null));
+    assert_eq!((&manifest["mode"], &manifest["roles"]["rubric"]["prompts"]), (&json!("compat"), &Value::Null));
     assert_eq!((&manifest["status"], &manifest["answers"]), (&json!("complete"), &json!(2)));
     assert_eq!(manifest["settings"]["imported"], true);
     // the questions are known without the answers
@@ -90,7 +90,7 @@ fn the_manifest_says_that_nobody_here_judged_and_whose_arithmetic_it_is() {
     assert!(known == 2 && cases.iter().all(|line| line["type"] != "answer"), "{cases:?}");
     work.run(&import(&["--judge", "gpt-4o", "--mode", "default", "--overwrite"])).exits_with(0);
     let manifest = work.json("imported/manifest.json");
-    assert_eq!((&manifest["judge"]["id"], &manifest["mode"]), (&json!("imported:gpt-4o"), &json!("default")));
+    assert_eq!((&manifest["roles"]["rubric"]["judges"][0]["id"], &manifest["mode"]), (&json!("imported:gpt-4o"), &json!("default")));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn an_imported_run_cannot_be_scored_again_and_is_not_taken_for_a_run_of_score() 
     work.run(&import(&[])).exits_with(0);
     work.run(&["rescore", "imported"]).exits_with(3).says(&["this run was imported: it holds scores and no replies"]);
     let again = work.run(&["score", "answers", "--tests", "tests.json", "--out", "imported"]);
-    again.exits_with(3).says(&["different judge: imported:", "the directory holds another run"]);
+    again.exits_with(3).says(&["different judge of rubric: imported:", "the directory holds another run"]);
     // the same import finds its own run again
     work.run(&import(&[])).exits_with(0);
 }

@@ -78,7 +78,7 @@ async fn an_evaluation_is_planned_run_and_summed_up_and_a_second_one_asks_nothin
     let run = evaluation().run(work.path("run")).await.unwrap();
     assert_eq!((run.scores().len(), run.dir()), (4, work.path("run").as_path()));
     assert_eq!(work.lines("run/scores.jsonl").len(), 4);
-    assert_eq!(run.manifest().judge_id(), "counting");
+    assert_eq!(run.manifest().roles["rubric"].judges[0].id, "counting");
     assert_eq!(run.summary().unscored_share, 0.0);
     let calls = asked.load(Ordering::Relaxed);
     assert!(calls as u64 >= plan.askable_now);

@@ -123,9 +123,9 @@ fn systems_with_values_of_one_metric_in_several_runs_have_rows_by_run() {
     let rows: Vec<&str> = shown.lines().skip(4).map_while(|line| line.split_whitespace().next()).collect();
     assert_eq!(rows, ["B2", "again/alpha", "out/alpha", "out/beta"], "{shown}");
     work.score(&server, &["--out", "warm", "--temperature", "0.5"]).exits_with(0);
-    work.run(&["table", "out", "warm"]).exits_with(3).says(&["judge of rubric differs: 0.0 (out), 0.5 (warm)"]);
+    work.run(&["table", "out", "warm"]).exits_with(3).says(&["judge of rubric: 0.0 (out), 0.5 (warm)"]);
     let latex = work.run(&["table", "out", "warm", "--anyway", "--format", "latex"]).exits_with(0).stdout;
-    assert!(latex.contains("Not comparable: temperature of the judge"), "{latex}");
+    assert!(latex.contains("Not comparable: different temperature of the judge"), "{latex}");
     // The judge is not that of the published numbers.
     let judge = "Judge of rubric: fake-judge; prompts ";
     let differs = "Not comparable with published numbers: rubric (judge fake-judge instead of gpt-4o, prompts ";

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{ComparisonOptions, MetricTable, Observation, Observations};
+use super::{ComparisonOptions, MetricId, MetricTable, Observation, Observations};
 use crate::analysis::questions::Questions;
-use crate::stats::{BcaOptions, PowerTarget, mean};
+use crate::stats::{BcaOptions, Interval, PowerTarget, mean};
 
 /// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
@@ -28,6 +28,18 @@ pub(super) struct SharedCases<'a> {
     pub(super) questions: Vec<usize>,
     /// Values of the participants over the shared cases.
     pub(super) values: Vec<Vec<f64>>,
+}
+
+impl Observations {
+    /// The first headline metric, with the lowest and the highest mean of a system over the shared cases.
+    pub fn headline_range(&self) -> Option<(&MetricId, Interval)> {
+        let table = &self.metrics[*self.headline().first()?];
+        let options = ComparisonOptions::seeded(0);
+        let means: Vec<f64> =
+            SharedCases::of(self, table, &options).values.iter().filter_map(|values| mean(values)).collect();
+        let low = means.iter().copied().reduce(f64::min)?;
+        Some((&table.metric, Interval { low, high: means.into_iter().fold(low, f64::max) }))
+    }
 }
 
 impl<'a> SharedCases<'a> {

@@ -5,12 +5,13 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::SCHEMA_VERSION;
 use super::stamp::FileStamp;
+use crate::analysis::OnUnscored;
 use crate::dataset::InputFile;
-use crate::domain::{EndpointUse, Fingerprint, GradeMerge, Mode};
+use crate::domain::{EndpointUse, Fingerprint, GradeMerge, Mode, Unit};
 use crate::error::{Error, InputFault, Result};
 
 /// The setting of a run with imported scores.
@@ -23,7 +24,7 @@ pub const THINKING: &str = "score.thinking";
 const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
 /// Names of inputs other than the answers of systems.
-const OTHER_INPUTS: [&str; 5] = ["tests", "references", "questions", "aspects", "results"];
+pub(super) const OTHER_INPUTS: [&str; 5] = ["tests", "references", "questions", "aspects", "results"];
 
 /// The status of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,8 +50,8 @@ pub struct PromptsEntry {
     pub comparable_with_published: bool,
 }
 
-/// The judge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A judge of a role.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JudgeEntry {
     /// The identity in cache keys.
     pub id: String,
@@ -62,6 +63,12 @@ pub struct JudgeEntry {
     pub served: Option<Value>,
     /// True for the built-in baseline, which is not an LLM.
     pub lexical: bool,
+    /// Samples per call.
+    pub samples: u32,
+    /// How its samples are merged.
+    pub merge: GradeMerge,
+    /// What else affects its replies: temperature, reply limits, ..
+    pub settings: Map<String, Value>,
 }
 
 impl JudgeEntry {
@@ -71,30 +78,35 @@ impl JudgeEntry {
         let stem = name.strip_suffix(".gguf").and_then(|stem| stem.rsplit(['/', '\\']).next());
         stem.unwrap_or(name)
     }
+
+    /// Whether its scores are expected scores.
+    pub fn is_expected(&self) -> bool {
+        self.settings.get("logprobs").is_some_and(|count| !count.is_null())
+    }
 }
 
 /// How unscored answers count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PolicyEntry {
-    /// Whether missing values count as the lowest possible, or are left out.
-    pub unscored_as_zero: bool,
+    /// In means.
+    pub on_unscored: OnUnscored,
     /// Tolerated share of unscored answers, 0..=1.
     pub max_unscored: f64,
 }
 
+impl Default for PolicyEntry {
+    fn default() -> Self {
+        Self { on_unscored: OnUnscored::default(), max_unscored: 1.0 }
+    }
+}
+
 /// Judges and prompts of a role.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleEntry {
     /// One judge, or the panel.
     pub judges: Vec<JudgeEntry>,
-    /// Samples per call and judge.
-    pub samples: Vec<u32>,
-    /// How the samples of each judge are merged.
-    pub merges: Vec<GradeMerge>,
-    /// Judges whose scores are expected scores.
-    pub expected: Vec<bool>,
     /// How the verdicts of a panel are merged.
-    pub panel_merge: GradeMerge,
+    pub merge: GradeMerge,
     /// The prompts; `None` if the role uses none.
     pub prompts: Option<PromptsEntry>,
 }
@@ -122,14 +134,9 @@ pub struct Manifest {
     pub settings: BTreeMap<String, Value>,
     /// Input files with hashes.
     pub inputs: Vec<InputFile>,
-    /// The prompt set; `None` for the lexical baseline, which uses none.
-    pub prompts: Option<PromptsEntry>,
-    /// The rubric's judge; `None` if the rubric was not scored.
-    pub judge: Option<JudgeEntry>,
     /// The scorers, in order.
     pub scorers: Vec<String>,
-    /// The judges of the other roles.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// The judges of each role that was scored: `rubric`, `aspect.NAME`, `citation`.
     pub roles: BTreeMap<String, RoleEntry>,
     /// Seed of the resampling.
     pub seed: u64,
@@ -142,7 +149,7 @@ pub struct Manifest {
     /// Warnings about the input.
     pub warnings: Vec<String>,
     /// How unscored answers count. Used when the run is rescored; not part of its identity.
-    pub policy: Option<PolicyEntry>,
+    pub policy: PolicyEntry,
     /// What the endpoints did in the last session that made calls; not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointUse>,
@@ -152,23 +159,44 @@ pub struct Manifest {
     /// Lines of `scores.jsonl`; 0 while the run is unfinished.
     #[serde(default)]
     pub scores: usize,
+    /// The score of a complete run in a list of runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<Headline>,
+}
+
+/// The first headline metric, with the lowest and the highest mean of a system, as `compare` has them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Headline {
+    /// The metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// The lowest mean of a system over the shared cases.
+    pub lowest: f64,
+    /// The highest.
+    pub highest: f64,
+}
+
+/// The fields of a manifest of any format.
+#[derive(Deserialize)]
+struct Version {
+    schema_version: u32,
+    scholareval_version: String,
 }
 
 impl RoleEntry {
     /// Judge and prompts: `gpt-4o; prompts scholareval@1a2b3c4d`.
     pub fn summary(&self) -> String {
-        let judge = |(at, judge): (usize, &JudgeEntry)| {
-            let samples = self.samples.get(at).copied().unwrap_or(1);
-            let merged = match self.merges.get(at) {
-                Some(merge) if samples > 1 => format!(", {} of {samples} samples", merge.as_str().replace('_', " ")),
-                _ => String::new(),
+        let judge = |judge: &JudgeEntry| {
+            let merged = match judge.samples {
+                0 | 1 => String::new(),
+                samples => format!(", {} of {samples} samples", judge.merge.as_str().replace('_', " ")),
             };
-            let expected = if self.expected.get(at) == Some(&true) { ", expected scores" } else { "" };
+            let expected = if judge.is_expected() { ", expected scores" } else { "" };
             format!("{}{merged}{expected}", judge.name())
         };
-        let judges: Vec<String> = self.judges.iter().enumerate().map(judge).collect();
-        let panel =
-            if judges.len() > 1 { format!(" ({} of the panel)", self.panel_merge.as_str()) } else { String::new() };
+        let judges: Vec<String> = self.judges.iter().map(judge).collect();
+        let panel = if judges.len() > 1 { format!(" ({} of the panel)", self.merge.as_str()) } else { String::new() };
         let prompts = self.prompts.as_ref().map(|prompts| format!("; prompts {}", prompts.label));
         format!("{}{panel}{}", judges.join(" and "), prompts.unwrap_or_default())
     }
@@ -216,7 +244,8 @@ impl Manifest {
 
     /// The manifest of the run while it is unfinished.
     pub(super) fn unfinished(self) -> Self {
-        Self { status: RunStatus::Running, finished_at: None, files: BTreeMap::new(), scores: 0, ..self }
+        let (status, files) = (RunStatus::Running, BTreeMap::new());
+        Self { status, finished_at: None, files, scores: 0, headline: None, ..self }
     }
 
     /// The command that repairs a damaged file of the run in `dir`.
@@ -234,7 +263,7 @@ impl Manifest {
     /// Reads `manifest.json` of a run directory; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read, is not a manifest, or has a newer format.
+    /// When it cannot be read, is not a manifest, or has another format.
     pub fn load(run_dir: &Path) -> Result<Option<Self>> {
         let path = run_dir.join("manifest.json");
         let text = match std::fs::read_to_string(&path) {
@@ -246,16 +275,18 @@ impl Manifest {
             }
             Err(error) => return Err(Error::io(&path, "read")(error)),
         };
-        let manifest: Self = serde_json::from_str(&text).map_err(|error| {
+        let is_no_manifest = |error: serde_json::Error| {
             InputFault::new(&path, format!("no manifest of a run: {error}")).hint("name a run directory")
-        })?;
-        if manifest.schema_version > SCHEMA_VERSION {
-            let (format, writer) = (manifest.schema_version, &manifest.scholareval_version);
+        };
+        let Version { schema_version, scholareval_version } = serde_json::from_str(&text).map_err(is_no_manifest)?;
+        if schema_version != SCHEMA_VERSION {
             let what = format!(
-                "written by scholareval {writer} in format {format}; this program reads up to {SCHEMA_VERSION}"
+                "written by scholareval {scholareval_version} in format {schema_version}; this program reads format \
+                 {SCHEMA_VERSION}"
             );
-            return Err(InputFault::new(&path, what).hint("use that version or a newer one").into());
+            return Err(InputFault::new(&path, what).hint("use that version, or run score again").into());
         }
+        let manifest = serde_json::from_str(&text).map_err(is_no_manifest)?;
         Ok(Some(manifest))
     }
 
@@ -284,12 +315,7 @@ impl Manifest {
 
     /// True if the built-in baseline judged the rubric.
     pub fn is_lexical(&self) -> bool {
-        self.judge.as_ref().is_some_and(|judge| judge.lexical)
-    }
-
-    /// The identity of the rubric's judge; empty without one.
-    pub fn judge_id(&self) -> &str {
-        self.judge.as_ref().map_or("", |judge| &judge.id)
+        self.roles.get("rubric").is_some_and(|entry| entry.judges.iter().any(|judge| judge.lexical))
     }
 
     /// The row of a benchmark that the run is, if it is one.
@@ -301,38 +327,6 @@ impl Manifest {
     pub fn is_set(&self, name: &str) -> bool {
         self.settings.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
-
-    /// A hash of everything that identifies a run: settings, inputs, prompts, judges. Paths, times, resampling seeds
-    /// and versions are not part of it.
-    pub fn identity(&self) -> Fingerprint {
-        blake3::hash(json!(self.identity_parts(64)).to_string().as_bytes()).into()
-    }
-
-    /// The parts of [`Manifest::identity`] by name, with this many digits of each hash.
-    fn identity_parts(&self, digits: usize) -> BTreeMap<String, Value> {
-        let prompts = |of: &Option<PromptsEntry>| json!(of.as_ref().map(|prompts| prompts.fingerprint.short(digits)));
-        let mut parts = self.settings.clone();
-        parts.insert("format".to_owned(), SCHEMA_VERSION.into());
-        parts.insert("judge".to_owned(), json!(self.judge.as_ref().map(|judge| &judge.id)));
-        parts.insert("scorers".to_owned(), json!(self.scorers));
-        parts.insert("prompts".to_owned(), prompts(&self.prompts));
-        for (role, entry) in &self.roles {
-            let judges: Vec<&str> = entry.judges.iter().map(|judge| judge.id.as_str()).collect();
-            let value = json!({
-                "judges": judges, "samples": entry.samples, "merge": entry.merges, "expected": entry.expected,
-                "panel merge": entry.panel_merge, "prompts": prompts(&entry.prompts),
-            });
-            parts.insert(format!("role {role}"), value);
-        }
-        for input in &self.inputs {
-            // A system may be called `tests`: then the name has both hashes.
-            let hashes = parts.entry(format!("input {}", input.name)).or_insert_with(|| json!([]));
-            if let Value::Array(hashes) = hashes {
-                hashes.push(input.blake3.short(digits).into());
-            }
-        }
-        parts
-    }
 }
 
 /// RFC 3339, UTC.
@@ -340,72 +334,16 @@ pub(super) fn now() -> String {
     crate::domain::timestamp(std::time::SystemTime::now())
 }
 
-/// What differs between the run in a directory and the new one, the model first and other settings last: lines `different
-/// model: gpt-4o in the run, gpt-4.1 now`. Paths and times may differ; contents, settings, prompts and judges may not.
-pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
-    let parts = |of: &Manifest| {
-        let mut parts = BTreeMap::new();
-        of.identity_parts(12).into_iter().for_each(|(name, value)| flatten(name, &value, &mut parts));
-        parts
-    };
-    let (old, new) = (parts(there), parts(here));
-    let differs = |name: &str| old.get(name) != new.get(name);
-    let mut names: Vec<&str> = old.keys().chain(new.keys()).map(String::as_str).filter(|name| differs(name)).collect();
-    names.retain(|name| match *name {
-        "judge.model" => true,
-        "judge" => !differs("judge.model"),
-        "score.scorers" => !differs("scorers"),
-        // Another kind of judge has other settings.
-        name => !name.starts_with("judge.") || (old.contains_key(name) && new.contains_key(name)),
-    });
-    names.sort_unstable_by_key(|name| (*name != "judge.model", name.contains('.'), *name));
-    names.dedup();
-    let shown = |of: &Manifest, parts: &BTreeMap<String, String>, name: &str| {
-        let files = of.inputs.iter().filter(|input| name.strip_prefix("input ") == Some(&input.name));
-        let files: Vec<String> = files.map(|file| format!("{} [{}..]", file.path, file.blake3.short(8))).collect();
-        match (name, &of.judge, &of.prompts) {
-            ("judge.model", Some(judge), _) => judge.model.as_ref().unwrap_or(&judge.id).clone(),
-            ("prompts", _, Some(prompts)) => format!("{} [{}..]", prompts.label, prompts.fingerprint.short(8)),
-            _ if !files.is_empty() => files.join(" and "),
-            _ => parts.get(name).map_or("none", String::as_str).to_owned(),
-        }
-    };
-    let line = |name: &str| {
-        let what = match name.strip_prefix("input ") {
-            Some("tests") => "test cases".to_owned(),
-            Some(input) if OTHER_INPUTS.contains(&input) => input.to_owned(),
-            Some(system) => format!("answers of {system}"),
-            None => name.strip_prefix("judge.").filter(|name| *name == "model").unwrap_or(name).to_owned(),
-        };
-        format!("different {what}: {} in the run, {} now", shown(there, &old, name), shown(here, &new, name))
-    };
-    names.into_iter().map(line).collect()
-}
-
-/// Every value that is not an object, by its path of keys.
-fn flatten(name: String, value: &Value, parts: &mut BTreeMap<String, String>) {
-    match value {
-        Value::Object(fields) => {
-            fields.iter().for_each(|(key, value)| flatten(format!("{name}.{key}"), value, parts));
-        }
-        Value::String(text) => drop(parts.insert(name, text.clone())),
-        other => drop(parts.insert(name, other.to_string())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn role(id: &str, model: &str, published_prompts: bool) -> RoleEntry {
-        let judge = json!({"id": id, "model": model, "base_url": null, "served": null, "lexical": false});
+        let judge = JudgeEntry { id: id.to_owned(), model: Some(model.to_owned()), ..JudgeEntry::default() };
+        let fingerprint = [0xab; 32].into();
         let prompts =
-            json!({"label": "p", "fingerprint": "ab".repeat(32), "comparable_with_published": published_prompts});
-        serde_json::from_value(json!({
-            "judges": [judge], "samples": [1], "merges": ["mean"], "expected": [false], "panel_merge": "mean",
-            "prompts": prompts,
-        }))
-        .unwrap()
+            PromptsEntry { label: "p".to_owned(), fingerprint, comparable_with_published: published_prompts };
+        RoleEntry { judges: vec![judge], prompts: Some(prompts), ..RoleEntry::default() }
     }
 
     #[test]

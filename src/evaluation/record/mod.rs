@@ -14,6 +14,7 @@ mod inputs;
 mod lines;
 mod manifest;
 mod run;
+mod settings;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -22,11 +23,12 @@ mod writer;
 pub use calls::{RecordedReplies, for_each_call};
 pub use inputs::Inputs;
 pub use manifest::{
-    IMPORTED, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, THINKING, differences,
+    Headline, IMPORTED, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, THINKING,
 };
 pub use run::{RecordedRun, load_run};
+pub use settings::{SettingDifference, setting_differences};
 pub use stamp::FileStamp;
 pub use writer::{FILES, RunDir, RunRecord};
 
 /// Version of all formats of a run directory.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;

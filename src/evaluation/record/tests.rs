@@ -15,10 +15,21 @@ use crate::evaluation::{CallRecord, EventSink, RunEvent, call_id};
 use crate::judge::planner::ReplySource;
 use crate::judge::{Body, Judge, JudgeRequest, Outcome, Rendered};
 
+fn judged_by(id: &str) -> RoleEntry {
+    let judge = JudgeEntry { id: id.into(), samples: 1, ..JudgeEntry::default() };
+    RoleEntry { judges: vec![judge], ..RoleEntry::default() }
+}
+
+/// What differs between the run in a directory and a new one.
+fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
+    let differences = setting_differences(&[("in the run", there), ("now", here)], true);
+    differences.into_iter().map(|difference| difference.text).collect()
+}
+
 pub(super) fn manifest(setting: &str) -> Manifest {
     Manifest {
         settings: BTreeMap::from([("model".to_owned(), setting.into())]),
-        judge: Some(JudgeEntry { id: "toy".into(), model: None, base_url: None, served: None, lexical: false }),
+        roles: BTreeMap::from([("rubric".to_owned(), judged_by("toy"))]),
         scorers: vec!["rubric".into()],
         answers: 1,
         ..Manifest::begin(Mode::Default)
@@ -106,7 +117,7 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     let run_dir = RunDir::open(dir.path()).expect("a directory");
     let error = run_dir.claim(&manifest("gpt-5"), false).unwrap_err().to_string();
     assert!(
-        error.contains(": different model: gpt-4 in the run, gpt-5 now; the directory holds another run; name another"),
+        error.contains(": different model: gpt-4 (in the run), gpt-5 (now); the directory holds another run; name another"),
         "{error}"
     );
     assert!(error.contains("--overwrite"), "{error}");
@@ -125,8 +136,8 @@ fn only_differing_parts_of_structured_settings_are_listed() {
     assert_eq!(
         differences(&there, &here),
         [
-            "different merge.draws: [\"mean\"] in the run, [\"mean\",\"median\"] now",
-            "different merge.judges: null in the run, mean now"
+            "different merge.draws: [\"mean\"] (in the run), [\"mean\",\"median\"] (now)",
+            "different merge.judges: unset (in the run), mean (now)"
         ]
     );
 }
@@ -134,38 +145,45 @@ fn only_differing_parts_of_structured_settings_are_listed() {
 #[test]
 fn a_refusal_names_models_prompts_and_files_in_words() {
     let run = |model: Option<&str>, label: &str, path: &str, hash: u8| {
-        let id = model.map_or("lexical-1".to_owned(), |model| format!("{model}|served=x"));
         let input = |name: &str, path: &str| crate::dataset::InputFile {
             name: name.into(),
             path: path.into(),
             blake3: [hash; 32].into(),
         };
-        let mut run = manifest("m");
-        let model = model.map(str::to_owned);
-        let setting = |name: &str, value: &str| (format!("judge.{name}"), serde_json::Value::from(value));
-        run.settings.extend(model.iter().flat_map(|model| [setting("model", model), setting("temperature", "0")]));
-        run.judge = Some(JudgeEntry { id, lexical: model.is_none(), model, base_url: None, served: None });
+        let mut role = judged_by(model.unwrap_or("lexical-1"));
+        let settings = model.map(|_| ("temperature".to_owned(), 0.into()));
+        role.judges[0].settings = settings.into_iter().collect();
         let fingerprint = blake3::hash(label.as_bytes()).into();
-        run.prompts = Some(PromptsEntry { label: label.into(), fingerprint, comparable_with_published: false });
-        run.inputs = vec![input("tests", "t.json"), input("gpt", path)];
-        run
+        role.prompts = Some(PromptsEntry { label: label.into(), fingerprint, comparable_with_published: false });
+        Manifest {
+            roles: BTreeMap::from([("rubric".to_owned(), role)]),
+            inputs: vec![input("tests", "t.json"), input("gpt", path)],
+            ..manifest("m")
+        }
     };
     let digits = |label: &str| blake3::hash(label.as_bytes()).to_hex()[..8].to_owned();
     let old = run(Some("gpt-4o"), "a@1", "a/gpt.jsonl", 1);
     assert_eq!(
         differences(&old, &run(Some("gpt-4.1"), "b@2", "b/gpt.jsonl", 2)),
         [
-            "different model: gpt-4o in the run, gpt-4.1 now".to_owned(),
-            "different answers of gpt: a/gpt.jsonl [01010101..] in the run, b/gpt.jsonl [02020202..] now".to_owned(),
-            "different test cases: t.json [01010101..] in the run, t.json [02020202..] now".to_owned(),
-            format!("different prompts: a@1 [{}..] in the run, b@2 [{}..] now", digits("a@1"), digits("b@2")),
+            "different judge of rubric: gpt-4o (in the run), gpt-4.1 (now)".to_owned(),
+            "different answers of gpt: a/gpt.jsonl [01010101..] (in the run), b/gpt.jsonl [02020202..] (now)".to_owned(),
+            format!("different prompts of rubric: a@1 [{}..] (in the run), b@2 [{}..] (now)", digits("a@1"), digits("b@2")),
+            "different test cases: t.json [01010101..] (in the run), t.json [02020202..] (now)".to_owned(),
         ]
     );
     // Settings that the lexical baseline does not have are no news.
     let lexical = differences(&old, &run(None, "a@1", "a/gpt.jsonl", 1));
-    assert_eq!(lexical, ["different model: gpt-4o in the run, lexical-1 now"]);
+    assert_eq!(lexical, ["different judge of rubric: gpt-4o (in the run), lexical-1 (now)"]);
     let none = Manifest { inputs: Vec::new(), ..old.clone() };
-    assert_eq!(differences(&none, &old)[1], "different test cases: none in the run, t.json [01010101..] now");
+    let inputs = differences(&none, &old);
+    assert_eq!(
+        inputs,
+        [
+            "different answers of gpt: none (in the run), a/gpt.jsonl [01010101..] (now)",
+            "different test cases: none (in the run), t.json [01010101..] (now)"
+        ]
+    );
 }
 
 #[test]
@@ -177,7 +195,7 @@ fn a_system_called_tests_hides_no_change_of_the_test_cases() {
     assert_ne!(there.identity(), here.identity());
     assert_eq!(
         differences(&there, &here),
-        ["different test cases: p [01010101..] and p [03030303..] in the run, p [02020202..] and p [03030303..] now"]
+        ["different test cases: p [01010101..] and p [03030303..] (in the run), p [02020202..] and p [03030303..] (now)"]
     );
 }
 

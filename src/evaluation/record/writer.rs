@@ -4,13 +4,16 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::calls::CallHead;
 use super::lines::{LineReader, check_calls};
-use super::manifest::{Manifest, RunStatus, differences, now};
+use super::manifest::{Headline, Manifest, RunStatus, now};
+use super::settings::setting_differences;
 use super::stamp::FileStamp;
+use crate::analysis::comparison::{Observations, RunAnswers, observe};
 use crate::domain::{CallId, EndpointUse, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, EventSink, RunEvent};
@@ -70,10 +73,14 @@ impl RunDir {
             return self.write_manifest(&manifest.clone().unfinished()).map(|()| false);
         }
         let what = match Manifest::load(&self.path)? {
-            Some(there) => match differences(&there, manifest) {
-                differ if differ.is_empty() => return check_calls(&self.path, &there).map(|()| true),
-                differ => format!("{}; the directory holds another run", differ.join("; ")),
-            },
+            Some(there) => {
+                let differences = setting_differences(&[("in the run", &there), ("now", manifest)], true);
+                if differences.is_empty() {
+                    return check_calls(&self.path, &there).map(|()| true);
+                }
+                let texts: Vec<String> = differences.into_iter().map(|difference| difference.text).collect();
+                format!("{}; the directory holds another run", texts.join("; "))
+            }
             None => match self.foreign_file()? {
                 None => return self.write_manifest(&manifest.clone().unfinished()).map(|()| false),
                 Some(name) => format!("holds {name:?} but no manifest.json: it is not a run"),
@@ -96,16 +103,11 @@ impl RunDir {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn finish(
-        &self,
-        manifest: &mut Manifest,
-        status: RunStatus,
-        scored: &[impl AsRef<ScoredAnswer>],
-    ) -> Result<()> {
+    pub fn finish(&self, manifest: &mut Manifest, status: RunStatus, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
         let path = self.path.join("scores.jsonl");
         write_whole(&path, |out| {
             let mut answers = scored.iter();
-            answers.try_for_each(|answer| write_line(out, answer.as_ref())).map_err(Error::io(&path, "write"))
+            answers.try_for_each(|answer| write_line(out, &**answer)).map_err(Error::io(&path, "write"))
         })?;
         manifest.files.clear();
         for name in STAMPED {
@@ -114,6 +116,7 @@ impl RunDir {
         }
         sync_directory(&self.path);
         (manifest.status, manifest.scores, manifest.finished_at) = (status, scored.len(), Some(now()));
+        manifest.headline = if status == RunStatus::Complete { headline(manifest, scored) } else { None };
         self.write_manifest(manifest)
     }
 
@@ -130,6 +133,14 @@ impl RunDir {
     pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<()> {
         write_bytes(&self.path.join(name), bytes)
     }
+}
+
+/// The score of a run in a list of runs.
+fn headline(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Option<Headline> {
+    let answers = RunAnswers { name: "", scored, words: HashMap::new(), unanswered: None };
+    let observations = Observations { row: manifest.row().map(str::to_owned), ..observe(&[answers]) };
+    let (metric, means) = observations.headline_range()?;
+    Some(Headline { metric: metric.name.clone(), unit: metric.unit, lowest: means.low, highest: means.high })
 }
 
 /// Creates a directory with mode 0700, and its parents as the umask says.
@@ -205,7 +216,7 @@ impl RunRecord {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn finish(&mut self, status: RunStatus, scored: &[impl AsRef<ScoredAnswer>]) -> Result<()> {
+    pub fn finish(&mut self, status: RunStatus, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
         self.calls.flush()?;
         self.scores.flush()?;
         if self.superseded {

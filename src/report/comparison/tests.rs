@@ -124,7 +124,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
         systems: ["careful", "brief", HOSTILE].into_iter().enumerate().map(of).collect(),
         options: ComparisonOptions::seeded(42),
         metrics,
-        differences: vec!["judge of rubric differs: gpt-4o (run1), x|y_\u{1b} (run2)".to_owned()],
+        differences: vec!["different judge of rubric: gpt-4o (run1), x|y_\u{1b} (run2)".to_owned()],
         judged_by: vec![JudgedRole {
             role: "rubric".to_owned(),
             judge: "gpt-4o; prompts scholareval@1a2b3c4d".to_owned(),
@@ -194,7 +194,7 @@ fn json_is_the_comparison() {
     assert_eq!(value["metrics"][0]["pairs"][0]["bounds"], serde_json::json!({"low": -0.05, "high": 0.1}));
     assert_eq!((&value["schema_version"], &value["options"]["seed"]), (&1.into(), &42.into()));
     assert_eq!(value["judged_by"][0]["role"], "rubric");
-    assert!(value["differences"][0].as_str().unwrap().starts_with("judge of rubric differs"));
+    assert!(value["differences"][0].as_str().unwrap().starts_with("different judge of rubric"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn two_temperatures() -> (Workspace, FakeServer) {
 fn runs_that_differ_are_refused_with_each_difference_its_values_and_runs() {
     let (work, _server) = two_temperatures();
     let done = compare(&work, &["first", "second"]).exits_with(3).says(&[
-        "second: temperature of the judge of rubric differs: 0.0 (first), 0.5 (second)",
+        "second: different temperature of the judge of rubric: 0.0 (first), 0.5 (second)",
         "--anyway compares them and flags the difference",
     ]);
     assert_eq!(done.stdout, "");
@@ -27,10 +27,10 @@ fn runs_compared_anyway_are_marked_in_every_form() {
     for format in ["table", "csv", "json"] {
         let done = compare(&work, &["first", "second", "--anyway", "--format", format]).exits_with(0);
         let text = unwrapped(&done.stdout);
-        assert!(text.contains("temperature of the judge of rubric differs"), "{format}: {text}");
+        assert!(text.contains("different temperature of the judge of rubric: "), "{format}: {text}");
         assert!(text.contains("first/alpha"), "{format}: {text}");
         // The table has it below already.
-        let is_on_stderr = done.stderr.contains("warning: Not comparable: temperature of the judge of rubric differs");
+        let is_on_stderr = done.stderr.contains("warning: Not comparable: different temperature of the judge of rubric");
         assert_eq!(is_on_stderr, format != "table", "{}", done.stderr);
     }
     let error = compare(&work, &["first", "second", "--anyway", "--baseline", "alpha"]).exits_with(3);
@@ -46,7 +46,7 @@ fn another_judge_of_the_same_answers_is_a_matter_of_agreement() {
     }
     compare(&work, &["first", "second"])
         .exits_with(3)
-        .says(&["judge of rubric differs: one (first), two (second)", "scholareval agree"]);
+        .says(&["different judge of rubric: one (first), two (second)", "scholareval agree"]);
 }
 
 #[test]
@@ -56,25 +56,30 @@ fn other_tests_and_other_cases_are_no_equals() {
     work.score(&server, &["--out", "all"]).exits_with(0);
     work.score(&server, &["--out", "few", "--limit", "3"]).exits_with(0);
     let done = compare(&work, &["all", "few"]).exits_with(3);
-    assert!(done.stderr.contains("cases differs: 4 [") && done.stderr.contains("3 ["), "{}", done.stderr);
+    assert!(done.stderr.contains("different cases: 4 [") && done.stderr.contains("3 ["), "{}", done.stderr);
     // The shared cases are what is compared.
     let told = as_json(&compare(&work, &["all", "few", "--anyway", "--format", "json"]).exits_with(0));
     assert_eq!(told["metrics"][0]["cases"].as_array().unwrap().len(), 3);
     let tests = work.read("tests.json").replace("should name the effects of c1", "may name the effects of c1");
     work.write("tests.json", &tests);
     work.score(&server, &["--out", "other"]).exits_with(0);
-    compare(&work, &["all", "other"]).exits_with(3).says(&["input tests differs: "]);
+    compare(&work, &["all", "other"]).exits_with(3).says(&["different test cases: "]);
 }
 
 #[test]
-fn a_lexical_run_never_stands_beside_a_judged_one() {
+fn a_lexical_score_is_another_metric_than_a_judged_one() {
     let work = Workspace::new(&["alpha", "beta"], 2);
     let server = FakeServer::start(constant_judge());
     work.score(&server, &["--out", "judged"]).exits_with(0);
     work.run(&["score", "answers", "--tests", "tests.json", "--judge", "lexical", "--out", "lexical"]).exits_with(0);
-    for more in [&[][..], &["--anyway"]] {
-        let done = compare(&work, &[&["judged", "lexical"], more].concat()).exits_with(3);
-        assert!(done.stderr.contains("scored by the built-in lexical judge, in judged by an LLM"), "{}", done.stderr);
+    compare(&work, &["judged", "lexical"]).exits_with(3).says(&["different judge of rubric: fake-judge (judged), lexical"]);
+    let told = as_json(&compare(&work, &["judged", "lexical", "--anyway", "--format", "json"]).exits_with(0));
+    for metric in told["metrics"].as_array().unwrap() {
+        let is_lexical = metric["metric"]["scorer"] == "lexical_rubric";
+        for system in metric["systems"].as_array().unwrap() {
+            let run = told["systems"][system["system"].as_u64().unwrap() as usize]["run"].as_u64().unwrap();
+            assert!(system["mean"].is_null() || (run == 1) == is_lexical, "{metric}");
+        }
     }
     // A lexical score is not called score.
     compare(&work, &["lexical", "--fail-under", "score=0.1"]).exits_with(3).says(&["did you mean lexical_score?"]);

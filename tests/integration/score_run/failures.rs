@@ -154,7 +154,7 @@ fn imported_wording_goes_as_it_is_and_is_told_under_the_table() {
     let server = FakeServer::start(Behaviour::good());
     let done = work.run(&["prompts", "import", checkout, "--out", "theirs"]).exits_with(0);
     let done = (done.stdout, work.score(&server, &["--prompts", "theirs"]).exits_with(0));
-    let entry = work.json("out/manifest.json")["prompts"].clone();
+    let entry = work.json("out/manifest.json")["roles"]["rubric"]["prompts"].clone();
     let label = entry["label"].as_str().unwrap();
     // the fixture has the shape of the published script, not its words
     assert_eq!(entry["comparable_with_published"], false);

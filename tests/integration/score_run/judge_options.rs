@@ -91,7 +91,7 @@ fn without_a_model_the_only_one_of_the_server_is_asked() {
     let url = server.base_url();
     work.run(&["score", "answers", "--tests", "tests.json", "--base-url", &url, "--out", "out"]).exits_with(0);
     assert!(server.chats().iter().all(|chat| chat.json()["model"] == "the-only-one"));
-    let judge = work.json("out/manifest.json")["judge"].clone();
+    let judge = work.json("out/manifest.json")["roles"]["rubric"]["judges"][0].clone();
     assert_eq!(judge["id"], "the-only-one|root=/weights");
     assert_eq!(judge["served"], json!({"id": "the-only-one", "root": "/weights", "model_path": null}));
 }
@@ -274,7 +274,7 @@ fn the_replies_of_another_model_under_the_same_alias_are_not_used() {
     let told = "warning: fake-judge is another model than at the last run";
     work.score(&new, &[])
         .exits_with(3)
-        .says(&[told, "different judge: fake-judge|root=/weights/old in the run, fake-judge|root"]);
+        .says(&[told, "different judge of rubric: fake-judge|root=/weights/old (in the run), fake-judge|root"]);
     assert_eq!(new.chat_count(), 0);
     work.score(&new, &["--out", "new"]).exits_with(0);
     assert_eq!(new.chat_count(), AT_MOST, "nothing of the old one is used");
@@ -285,8 +285,8 @@ fn the_replies_of_another_model_under_the_same_alias_are_not_used() {
     // a model file, as llama.cpp tells it
     let new = new.replaced_by(constant_judge().model_path("/models/a.gguf"));
     work.score(&new, &["--out", "llama"]).exits_with(0).says(&[told]);
-    assert_eq!(work.json("out/manifest.json")["judge"]["id"], "fake-judge|root=/weights/old");
-    assert_eq!(work.json("llama/manifest.json")["judge"]["id"], "fake-judge|path=/models/a.gguf");
+    assert_eq!(work.json("out/manifest.json")["roles"]["rubric"]["judges"][0]["id"], "fake-judge|root=/weights/old");
+    assert_eq!(work.json("llama/manifest.json")["roles"]["rubric"]["judges"][0]["id"], "fake-judge|path=/models/a.gguf");
 }
 
 #[test]

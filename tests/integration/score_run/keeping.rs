@@ -86,15 +86,15 @@ fn an_exported_prompt_set_can_be_edited_and_is_told_apart() {
     // somebody's words are not written over
     work.run(&["prompts", "export", "mine"]).exits_with(3).says(&["property.txt"]);
     assert_eq!(work.read("mine/property.txt"), edited);
-    work.score(&server, &["--prompts", "mine"]).exits_with(3).says(&["out: different prompts: scholareval@"]);
+    work.score(&server, &["--prompts", "mine"]).exits_with(3).says(&["out: different prompts of rubric: scholareval@"]);
     let done = work.score(&server, &["--prompts", "mine", "--out", "edited"]).exits_with(0);
     // only the two criteria are asked in other words
     assert_eq!(server.chat_count(), AT_MOST + 2);
     let strict = server.chats().iter().filter(|chat| chat.user_message().contains("Be strict about it.")).count();
     assert_eq!(strict, 2);
-    let label = work.json("edited/manifest.json")["prompts"]["label"].as_str().unwrap().to_owned();
+    let label = work.json("edited/manifest.json")["roles"]["rubric"]["prompts"]["label"].as_str().unwrap().to_owned();
     assert!(shown.contains(&label) && done.stdout.contains(&label), "{label} is not in {shown} or {}", done.stdout);
-    assert_ne!(label, work.json("out/manifest.json")["prompts"]["label"]);
+    assert_ne!(label, work.json("out/manifest.json")["roles"]["rubric"]["prompts"]["label"]);
     assert!(done.stdout.contains("Not comparable with published numbers"));
 }
 

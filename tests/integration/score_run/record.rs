@@ -62,13 +62,17 @@ fn every_file_of_the_record_has_the_documented_fields() {
     let manifest = work.json("out/manifest.json");
     has_exactly(
         &manifest,
-        "schema_version scholareval_version status label started_at finished_at mode reference settings inputs prompts judge \
-         scorers seed answers kept_cases missing warnings policy endpoints files scores",
+        "schema_version scholareval_version status label started_at finished_at mode reference settings inputs scorers \
+         roles seed answers kept_cases missing warnings policy endpoints files scores headline",
     );
-    assert_eq!((&manifest["schema_version"], &manifest["status"]), (&json!(1), &json!("complete")));
+    assert_eq!((&manifest["schema_version"], &manifest["status"]), (&json!(2), &json!("complete")));
     assert_eq!((&manifest["answers"], &manifest["kept_cases"]), (&json!(4), &json!(["c1", "c2"])));
-    has_exactly(&manifest["judge"], "id model base_url served lexical");
-    has_exactly(&manifest["prompts"], "label fingerprint comparable_with_published");
+    let rubric = &manifest["roles"]["rubric"];
+    has_exactly(rubric, "judges merge prompts");
+    has_exactly(&rubric["judges"][0], "id model base_url served lexical samples merge settings");
+    has_exactly(&rubric["prompts"], "label fingerprint comparable_with_published");
+    has_exactly(&manifest["headline"], "metric unit lowest highest");
+    is_close(&manifest["headline"]["highest"], CONSTANT_SCORE);
     let tests_hash = blake3::hash(work.read("tests.json").as_bytes()).to_hex().to_string();
     let scores = std::fs::read(work.path("out/scores.jsonl")).unwrap();
     let stamp = json!({"bytes": scores.len(), "blake3": blake3::hash(&scores).to_hex().to_string()});
@@ -342,7 +346,7 @@ fn rescoring_removes_no_record_but_an_earlier_copy_of_the_run() {
     work.score(&server, &["--no-cache", "--rubrics", "--out", "other"]).exits_with(0);
     work.score(&server, &["--no-cache", "--out", "twin"]).exits_with(0);
     for (name, why) in
-        [("other", "different score.snippets: false in the run, true now"), ("twin", "a record of other calls")]
+        [("other", "different score.snippets: false (in the run), true (now)"), ("twin", "a record of other calls")]
     {
         let before = work.read(&format!("{name}/calls.jsonl"));
         work.run(&["rescore", "out", "--out", name]).exits_with(3).says(&[why, "--overwrite"]);
@@ -378,7 +382,9 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     let asked = server.chat_count();
     let differing = ["--samples", "2", "--limit", "1"];
     work.score(&server, &differing).exits_with(3).says(&[
-        "out: different score.limit: none in the run, 1 now; different score.samples: 1 in the run, 2 now; the directory holds",
+        "out: different cases: 2 [",
+        "; different samples of the judge of rubric: 1 (in the run), 2 (now); different score.limit: none (in the run), 1 (now); \
+         the directory holds another run",
         "--overwrite",
     ]);
     assert_eq!(server.chat_count(), asked, "nothing was asked");
