@@ -525,10 +525,7 @@ fn manifest(
         missing: missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         warnings: inputs.warnings.clone(),
-        policy: PolicyEntry {
-            on_unscored: options.scoring.on_unscored,
-            max_unscored: options.scoring.max_unscored,
-        },
+        policy: PolicyEntry { on_unscored: options.scoring.on_unscored, max_unscored: options.scoring.max_unscored },
         ..Manifest::begin(options.scoring.mode())
     })
 }

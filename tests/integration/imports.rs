@@ -90,7 +90,10 @@ fn the_manifest_says_that_nobody_here_judged_and_whose_arithmetic_it_is() {
     assert!(known == 2 && cases.iter().all(|line| line["type"] != "answer"), "{cases:?}");
     work.run(&import(&["--judge", "gpt-4o", "--mode", "default", "--overwrite"])).exits_with(0);
     let manifest = work.json("imported/manifest.json");
-    assert_eq!((&manifest["roles"]["rubric"]["judges"][0]["id"], &manifest["mode"]), (&json!("imported:gpt-4o"), &json!("default")));
+    assert_eq!(
+        (&manifest["roles"]["rubric"]["judges"][0]["id"], &manifest["mode"]),
+        (&json!("imported:gpt-4o"), &json!("default"))
+    );
 }
 
 #[test]

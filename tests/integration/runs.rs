@@ -54,10 +54,7 @@ fn runs_are_listed_with_their_headline_score_and_damage_is_a_line() {
     let done = work.run(&["runs", "runs", "--format", "json"]).exits_with(0).says(&["runs/torn/manifest.json: no"]);
     let runs: Value = serde_json::from_str(&done.stdout).unwrap();
     let fields = ["run", "systems", "cases", "metric", "unit"].map(|field| runs[0][field].clone());
-    assert_eq!(
-        fields,
-        [json!("runs/new"), json!(["alpha", "beta"]), json!(2), json!("lexical_score"), json!("share")]
-    );
+    assert_eq!(fields, [json!("runs/new"), json!(["alpha", "beta"]), json!(2), json!("lexical_score"), json!("share")]);
     assert_eq!((runs[0]["lowest"].as_f64(), runs[0]["highest"].as_f64()), (Some(lowest), Some(highest)));
     assert_eq!((&runs[1]["metric"], &runs[3]["status"]), (&Value::Null, &"damaged".into()));
     let csv = work.run(&["runs", "--format", "csv", "-q"]).exits_with(0);

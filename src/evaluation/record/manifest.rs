@@ -341,8 +341,7 @@ mod tests {
     fn role(id: &str, model: &str, published_prompts: bool) -> RoleEntry {
         let judge = JudgeEntry { id: id.to_owned(), model: Some(model.to_owned()), ..JudgeEntry::default() };
         let fingerprint = [0xab; 32].into();
-        let prompts =
-            PromptsEntry { label: "p".to_owned(), fingerprint, comparable_with_published: published_prompts };
+        let prompts = PromptsEntry { label: "p".to_owned(), fingerprint, comparable_with_published: published_prompts };
         RoleEntry { judges: vec![judge], prompts: Some(prompts), ..RoleEntry::default() }
     }
 

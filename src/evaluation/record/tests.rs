@@ -117,7 +117,9 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     let run_dir = RunDir::open(dir.path()).expect("a directory");
     let error = run_dir.claim(&manifest("gpt-5"), false).unwrap_err().to_string();
     assert!(
-        error.contains(": different model: gpt-4 (in the run), gpt-5 (now); the directory holds another run; name another"),
+        error.contains(
+            ": different model: gpt-4 (in the run), gpt-5 (now); the directory holds another run; name another"
+        ),
         "{error}"
     );
     assert!(error.contains("--overwrite"), "{error}");
@@ -167,8 +169,13 @@ fn a_refusal_names_models_prompts_and_files_in_words() {
         differences(&old, &run(Some("gpt-4.1"), "b@2", "b/gpt.jsonl", 2)),
         [
             "different judge of rubric: gpt-4o (in the run), gpt-4.1 (now)".to_owned(),
-            "different answers of gpt: a/gpt.jsonl [01010101..] (in the run), b/gpt.jsonl [02020202..] (now)".to_owned(),
-            format!("different prompts of rubric: a@1 [{}..] (in the run), b@2 [{}..] (now)", digits("a@1"), digits("b@2")),
+            "different answers of gpt: a/gpt.jsonl [01010101..] (in the run), b/gpt.jsonl [02020202..] (now)"
+                .to_owned(),
+            format!(
+                "different prompts of rubric: a@1 [{}..] (in the run), b@2 [{}..] (now)",
+                digits("a@1"),
+                digits("b@2")
+            ),
             "different test cases: t.json [01010101..] (in the run), t.json [02020202..] (now)".to_owned(),
         ]
     );
@@ -195,7 +202,9 @@ fn a_system_called_tests_hides_no_change_of_the_test_cases() {
     assert_ne!(there.identity(), here.identity());
     assert_eq!(
         differences(&there, &here),
-        ["different test cases: p [01010101..] and p [03030303..] (in the run), p [02020202..] and p [03030303..] (now)"]
+        [
+            "different test cases: p [01010101..] and p [03030303..] (in the run), p [02020202..] and p [03030303..] (now)"
+        ]
     );
 }
 

@@ -30,7 +30,8 @@ fn runs_compared_anyway_are_marked_in_every_form() {
         assert!(text.contains("different temperature of the judge of rubric: "), "{format}: {text}");
         assert!(text.contains("first/alpha"), "{format}: {text}");
         // The table has it below already.
-        let is_on_stderr = done.stderr.contains("warning: Not comparable: different temperature of the judge of rubric");
+        let is_on_stderr =
+            done.stderr.contains("warning: Not comparable: different temperature of the judge of rubric");
         assert_eq!(is_on_stderr, format != "table", "{}", done.stderr);
     }
     let error = compare(&work, &["first", "second", "--anyway", "--baseline", "alpha"]).exits_with(3);
@@ -72,7 +73,9 @@ fn a_lexical_score_is_another_metric_than_a_judged_one() {
     let server = FakeServer::start(constant_judge());
     work.score(&server, &["--out", "judged"]).exits_with(0);
     work.run(&["score", "answers", "--tests", "tests.json", "--judge", "lexical", "--out", "lexical"]).exits_with(0);
-    compare(&work, &["judged", "lexical"]).exits_with(3).says(&["different judge of rubric: fake-judge (judged), lexical"]);
+    compare(&work, &["judged", "lexical"])
+        .exits_with(3)
+        .says(&["different judge of rubric: fake-judge (judged), lexical"]);
     let told = as_json(&compare(&work, &["judged", "lexical", "--anyway", "--format", "json"]).exits_with(0));
     for metric in told["metrics"].as_array().unwrap() {
         let is_lexical = metric["metric"]["scorer"] == "lexical_rubric";

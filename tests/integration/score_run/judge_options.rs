@@ -286,7 +286,10 @@ fn the_replies_of_another_model_under_the_same_alias_are_not_used() {
     let new = new.replaced_by(constant_judge().model_path("/models/a.gguf"));
     work.score(&new, &["--out", "llama"]).exits_with(0).says(&[told]);
     assert_eq!(work.json("out/manifest.json")["roles"]["rubric"]["judges"][0]["id"], "fake-judge|root=/weights/old");
-    assert_eq!(work.json("llama/manifest.json")["roles"]["rubric"]["judges"][0]["id"], "fake-judge|path=/models/a.gguf");
+    assert_eq!(
+        work.json("llama/manifest.json")["roles"]["rubric"]["judges"][0]["id"],
+        "fake-judge|path=/models/a.gguf"
+    );
 }
 
 #[test]
