@@ -180,7 +180,7 @@ pub(super) fn expected(what: &str, found: &Value) -> String {
 }
 
 /// An id, written as a string or a number.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct Id(pub(super) String);
 

@@ -3,22 +3,19 @@
 //! `rubric_eval.py` of ScholarQABench writes it with Python's `json.dump`, so it may contain a bare `NaN`; `score
 //! --output` writes the same form with null for unscored values.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::domain::{CaseId, Fingerprint, SystemName};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 
-use super::reader::{JsonLine, expected, is_nan, read_text, typed, without_bare_nan};
+use super::reader::{Id, JsonLine, all, expected, is_nan, read_text, typed, without_bare_nan};
 
 /// The name of a source in the file: that of an answer file.
 const SOURCE_EXTENSION: &str = ".jsonl";
-
-/// Prefix of the baseline's two sums.
-const LEXICAL_PREFIX: &str = "lexical_";
 
 const HINT: &str = "expected the results file of rubric_eval.py or of score --output: {\"gpt.jsonl\": [{\"scores\": {..}, \
                     \"case_id\": \"..\"}, ..]}";
@@ -49,8 +46,6 @@ pub struct SystemResults {
 pub struct RecordedAnswer {
     /// The test case.
     pub case_id: CaseId,
-    /// The rubric's author, if given.
-    pub annotator: Option<String>,
     /// The question, if given.
     pub question: Option<String>,
     /// Whether the built-in baseline judged (`lexical_score` in place of `score`).
@@ -60,13 +55,13 @@ pub struct RecordedAnswer {
     /// The same over the annotated components.
     pub ann_score: Option<f64>,
     /// Every other number by name.
-    pub components: Vec<(String, Option<f64>)>,
+    pub components: BTreeMap<String, Option<f64>>,
 }
 
 /// Reads a results file.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found, each with its source and case; [`Error::Io`] if the file cannot be read.
+/// [`Error::Input`](crate::Error::Input) with every fault found, each with its source and case; [`Error::Io`](crate::Error::Io) if the file cannot be read.
 pub fn load_results(path: &Path) -> Result<ResultsFile> {
     let (text, blake3) = read_text(path)?;
     Ok(ResultsFile { path: path.to_path_buf(), blake3, systems: parse_results(&text, path)? })
@@ -75,113 +70,88 @@ pub fn load_results(path: &Path) -> Result<ResultsFile> {
 /// Parses a results file; `path` is for messages.
 ///
 /// # Errors
-/// [`Error::Input`] with every faulty answer.
+/// [`Error::Input`](crate::Error::Input) with every faulty answer.
 ///
 /// ```
 /// let text = r#"{"gpt.jsonl": [{"scores": {"score": 0.5, "ann_score": NaN, "length": 1}, "case_id": "c1"}]}"#;
 /// let systems = scholareval::dataset::parse_results(text, std::path::Path::new("results.json"))?;
 /// assert_eq!(systems[0].system.as_str(), "gpt");
-/// assert_eq!(systems[0].answers[0].components, [("length".to_owned(), Some(1.0))]);
+/// assert_eq!(systems[0].answers[0].components["length"], Some(1.0));
 /// # Ok::<(), scholareval::Error>(())
 /// ```
 pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
     let (text, _) = without_bare_nan(text);
     let whole = JsonLine { path, number: 1, index: 0, text: &text };
-    let Value::Object(sources) = serde_json::from_str(&text).map_err(|error| whole.invalid_json(&error, HINT))? else {
-        return Err(InputFault::new(path, "the file holds no object").hint(HINT).into());
-    };
-    let mut faults = Vec::new();
-    let mut systems: Vec<SystemResults> = Vec::with_capacity(sources.len());
-    for (source, answers) in sources {
+    let sources: Map<String, Value> = whole.parse("").map_err(|fault| fault.hint(HINT))?;
+    let mut names = HashSet::new();
+    let systems = all(sources.into_iter().map(|(source, answers)| {
+        let fault = |what: &str| InputFault::new(path, format!("{source:?}: {what}"));
         let name = source.strip_suffix(SOURCE_EXTENSION).unwrap_or(&source);
-        let Value::Array(answers) = answers else {
-            let what = format!("{}: {}", quoted(&source), expected("a list of answers", &answers));
-            faults.push(InputFault::new(path, what).hint(HINT));
-            continue;
-        };
-        if name.is_empty() || systems.iter().any(|other| other.system.as_str() == name) {
-            let what = format!("{}: no name of a system, or that of another source", quoted(&source));
-            faults.push(InputFault::new(path, what).hint("name each source by its answer file"));
-            continue;
+        if name.is_empty() || !names.insert(name.to_owned()) {
+            let fault = fault("no name of a system, or that of another source");
+            return Err(fault.hint("name each source by its answer file").into());
         }
-        let system = SystemName::from(name);
-        systems.push(SystemResults { system, answers: read_answers(answers, &source, path, &mut faults) });
-    }
-    if faults.is_empty() && systems.iter().all(|system| system.answers.is_empty()) {
-        faults.push(InputFault::new(path, "no answers in the file").hint(HINT));
-    }
-    if faults.is_empty() { Ok(systems) } else { Err(Error::Input(faults)) }
-}
-
-fn read_answers(answers: Vec<Value>, source: &str, path: &Path, faults: &mut Vec<InputFault>) -> Vec<RecordedAnswer> {
-    let mut places: HashMap<CaseId, usize> = HashMap::new();
-    let mut read = Vec::with_capacity(answers.len());
-    for (index, answer) in answers.into_iter().enumerate() {
-        let place = index + 1;
-        let case_id = answer.get("case_id").and_then(Value::as_str).map(str::to_owned);
-        let fault = |what: String| {
-            let fault = InputFault::new(path, format!("{}, answer {place}: {what}", quoted(source)));
-            case_id.iter().fold(fault, |fault, case_id| fault.of_case(case_id))
-        };
-        match read_answer(answer) {
-            Ok(recorded) => {
-                if let Some(first) = places.insert(recorded.case_id.clone(), place) {
-                    let what = format!("duplicate case_id, first in answer {first}");
-                    faults.push(fault(what).hint("keep one of the two"));
-                }
-                read.push(recorded);
+        let lines: Vec<AnswerLine> = typed(answers).map_err(|what| fault(&what).hint(HINT))?;
+        let mut ids = HashSet::new();
+        let answers = all(lines.into_iter().map(|line| {
+            let Id(case_id) = line.case_id.clone();
+            let fault = |what: String| fault(&what).of_case(&case_id);
+            if case_id.is_empty() || !ids.insert(case_id.clone()) {
+                let fault = fault("an empty case_id, or that of an earlier answer".to_owned());
+                return Err(fault.hint("keep one answer to each case").into());
             }
-            Err(what) => faults.push(fault(what).hint(HINT)),
-        }
+            let missing = |name| fault(format!("{name:?} is missing among the scores")).hint(HINT);
+            line.recorded().map_err(|name| missing(name).into())
+        }))?;
+        Ok(SystemResults { system: name.into(), answers })
+    }))?;
+    if systems.iter().all(|system| system.answers.is_empty()) {
+        return Err(InputFault::new(path, "no answers in the file").hint(HINT).into());
     }
-    read
+    Ok(systems)
 }
 
 /// An answer in the file's schema.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with case_id and scores")]
 struct AnswerLine {
-    case_id: String,
-    annotator: Option<String>,
+    case_id: Id,
     question: Option<String>,
-    scores: Map<String, Value>,
-}
-
-fn read_answer(answer: Value) -> Result<RecordedAnswer, String> {
-    if !answer.is_object() {
-        return Err(expected("an object with case_id and scores", &answer));
-    }
-    let AnswerLine { case_id, annotator, question, scores } = typed(answer)?;
-    if case_id.is_empty() {
-        return Err("case_id is empty".to_owned());
-    }
-    let mut components = Vec::with_capacity(scores.len());
-    for (name, value) in scores {
-        let number = number(&value).map_err(|what| format!("{}: {what}", quoted(&name)))?;
-        components.push((name, number));
-    }
-    let has = |name: &str| components.iter().any(|(known, _)| known == name);
-    let lexical = has("lexical_score") && !has("score");
-    let mut sum = |name: &str| {
-        let name = if lexical { format!("{LEXICAL_PREFIX}{name}") } else { name.to_owned() };
-        let at = components.iter().position(|(known, _)| *known == name);
-        let at = at.ok_or_else(|| format!("{} is missing among the scores", quoted(&name)))?;
-        Ok::<_, String>(components.remove(at).1)
-    };
-    let (score, ann_score) = (sum("score")?, sum("ann_score")?);
-    Ok(RecordedAnswer { case_id: case_id.into(), annotator, question, lexical, score, ann_score, components })
+    scores: BTreeMap<String, Number>,
 }
 
 /// A number, NaN or a null.
-fn number(value: &Value) -> Result<Option<f64>, String> {
-    match value {
-        Value::Null => Ok(None),
-        value if is_nan(value) => Ok(Some(f64::NAN)),
-        value => value.as_f64().map(Some).ok_or_else(|| expected("a number or null", value)),
+#[derive(Deserialize)]
+#[serde(try_from = "Value")]
+struct Number(Option<f64>);
+
+impl TryFrom<Value> for Number {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Null => Ok(Self(None)),
+            value if is_nan(&value) => Ok(Self(Some(f64::NAN))),
+            value => {
+                value.as_f64().map(|number| Self(Some(number))).ok_or_else(|| expected("a number or null", &value))
+            }
+        }
     }
 }
 
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.escape_debug())
+impl AnswerLine {
+    /// # Errors
+    /// The name of a sum that is missing.
+    fn recorded(self) -> Result<RecordedAnswer, &'static str> {
+        let Self { case_id: Id(case_id), question, scores } = self;
+        let mut components: BTreeMap<String, Option<f64>> =
+            scores.into_iter().map(|(name, Number(value))| (name, value)).collect();
+        let lexical = components.contains_key("lexical_score") && !components.contains_key("score");
+        let names = if lexical { ["lexical_score", "lexical_ann_score"] } else { ["score", "ann_score"] };
+        let [score, ann_score] = names.map(|name| components.remove(name).ok_or(name));
+        let (score, ann_score) = (score?, ann_score?);
+        Ok(RecordedAnswer { case_id: case_id.into(), question, lexical, score, ann_score, components })
+    }
 }
 
 #[cfg(test)]
@@ -205,8 +175,8 @@ mod tests {
         let answer = &systems[0].answers[0];
         assert!(answer.score.is_some_and(f64::is_nan) && !answer.lexical);
         assert_eq!(answer.ann_score, Some(0.5));
-        assert_eq!(answer.components, [("length".to_owned(), Some(1.0)), ("p".to_owned(), None)]);
-        assert_eq!((answer.annotator.as_deref(), answer.question.as_deref()), (Some("A"), Some("why?")));
+        assert_eq!(answer.components, BTreeMap::from([("length".to_owned(), Some(1.0)), ("p".to_owned(), None)]));
+        assert_eq!(answer.question.as_deref(), Some("why?"));
     }
 
     #[test]
@@ -218,18 +188,18 @@ mod tests {
     }
 
     #[test]
-    fn every_faulty_answer_is_reported_with_source_and_case() {
+    fn every_faulty_source_is_reported_with_the_answer_and_the_case() {
         let message = faults(
-            r#"{"a": [{"scores": {"score": true, "ann_score": "x"}, "case_id": "c1"}, {"scores": {}, "case_id": "c2"},
-                {"case_id": "c3"}, {"scores": {}}, 7], "b": {}}"#,
+            r#"{"a": [{"scores": {"score": 1, "ann_score": true}, "case_id": "c1"}], "b": [{"scores": {}, "case_id": "c2"}],
+                "c": [{"case_id": "c3"}], "d": [7], "e": {}, "": []}"#,
         );
         for part in [
-            "r.json (case c1): \"a\", answer 1: \"score\": expected a number or null, found true",
-            "(case c2): \"a\", answer 2: \"score\" is missing among the scores",
-            "(case c3): \"a\", answer 3: scores is missing",
-            "answer 4: case_id is missing",
-            "answer 5: expected an object with case_id and scores, found 7",
-            "\"b\": expected a list of answers, found an object",
+            "r.json: \"a\": [0].scores.ann_score: expected a number or null, found true; expected the results file of",
+            "r.json (case c2): \"b\": \"score\" is missing among the scores; expected",
+            "r.json: \"c\": [0].scores is missing; expected",
+            "r.json: \"d\": [0]: invalid type: integer `7`, expected an object with case_id and scores; expected",
+            "r.json: \"e\": invalid type: map, expected a sequence; expected",
+            "r.json: \"\": no name of a system, or that of another source; name each source by its answer file",
         ] {
             assert!(message.contains(part), "{part}\n{message}");
         }
@@ -239,7 +209,10 @@ mod tests {
     fn a_case_that_stands_twice_and_a_system_that_stands_twice_are_errors() {
         let answer = r#"{"scores": {"score": 1, "ann_score": 1}, "case_id": "c"}"#;
         let message = faults(&format!(r#"{{"a": [{answer}, {answer}]}}"#));
-        assert!(message.contains("(case c): \"a\", answer 2: duplicate case_id, first in answer 1"), "{message}");
+        assert!(
+            message.contains("(case c): \"a\": an empty case_id, or that of an earlier answer; keep one"),
+            "{message}"
+        );
         let message = faults(&format!(r#"{{"a": [{answer}], "a.jsonl": [{answer}]}}"#));
         assert!(message.contains("\"a.jsonl\": no name of a system, or that of another source"), "{message}");
     }
@@ -248,6 +221,6 @@ mod tests {
     fn broken_json_is_reported_with_its_line_and_an_empty_file_with_what_was_expected() {
         assert!(faults("{\"a\":\n [}").starts_with("r.json:2: invalid JSON at column"));
         assert!(faults("{}").contains("no answers in the file"));
-        assert!(faults("[]").contains("holds no object"));
+        assert!(faults("[]").contains("expected an object, found a list; expected the results file of"));
     }
 }

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::Mode;
-
 /// The lowest grade; grades run to [`MAX_GRADE`].
 pub const MIN_GRADE: f64 = 1.0;
 /// The best grade.
@@ -85,28 +83,6 @@ impl GradeMerge {
     }
 }
 
-/// Mean grades of a system by aspect.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AspectMeans {
-    /// Mean grade of each aspect, 1..=5; `None` for an aspect without grades.
-    pub means: Vec<Option<f64>>,
-    /// Mean of these means.
-    pub average: Option<f64>,
-}
-
-/// Mean grade of each aspect over a system's answers, and the mean of those means, as Prometheus scores are reported.
-/// Answers without a grade are ignored.
-///
-/// An aspect without grades is left out of the average; in [`Mode::Compat`] there is no average then, since the
-/// reference gives NaN. Source: `extract_score` of ScholarQABench's `prometheus_eval.py`.
-pub fn aspect_means(grades: &[Vec<Option<f64>>], mode: Mode) -> AspectMeans {
-    let means: Vec<Option<f64>> =
-        grades.iter().map(|grades| mean(&grades.iter().copied().flatten().collect::<Vec<_>>())).collect();
-    let present: Vec<f64> = means.iter().copied().flatten().collect();
-    let undefined = mode == Mode::Compat && present.len() < means.len();
-    AspectMeans { average: if undefined { None } else { mean(&present) }, means }
-}
-
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
@@ -123,16 +99,6 @@ mod tests {
         assert_eq!(GradeMerge::MostCommon.of(&draws), Some(4.0));
         // 2 2 4 4: (2 + 4) / 2
         assert_eq!(GradeMerge::Median.of(&draws), Some(3.0));
-    }
-
-    #[test]
-    fn an_aspect_without_a_grade_is_left_out_and_in_compat_makes_the_average_undefined() {
-        let grades = [vec![Some(3.0), None, Some(4.0)], vec![None], vec![Some(2.0)]];
-        let means = vec![Some(3.5), None, Some(2.0)];
-        // (3.5 + 2) / 2
-        assert_eq!(aspect_means(&grades, Mode::Default), AspectMeans { means: means.clone(), average: Some(2.75) });
-        assert_eq!(aspect_means(&grades, Mode::Compat), AspectMeans { means, average: None });
-        assert_eq!(aspect_means(&[], Mode::Default).average, None);
     }
 
     proptest! {

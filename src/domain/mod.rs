@@ -25,7 +25,7 @@ mod time_span;
 mod verdict;
 
 pub use answer::{Answer, Gold, IndexBase, Item, Prediction, Source, TextInFile};
-pub use aspect::{Aspect, AspectMeans, GradeMerge, MAX_GRADE, MIN_GRADE, aspect_means};
+pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
@@ -33,7 +33,7 @@ pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};
 pub use judge_reply::{JudgeReply, TokenLogprob, Usage};
 pub use note::{Note, Severity};
 pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
-pub use reading_graded::{ReferenceScore, merge_as_reference, reference_mean_of_draws, reference_score};
+pub use reading_graded::{ReferenceScore, merge_as_reference, reference_score};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
 pub use score::{Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit};

@@ -5,7 +5,7 @@
 
 use super::judge_reply::{after_thinking, quoted};
 use super::python_json::MAX_INT_DIGITS;
-use super::{Attribution, GradeMerge, JudgeReply, Mode, Reading, Unreadable, UnscoredKind, Verdict};
+use super::{Attribution, JudgeReply, Mode, Reading, Unreadable, UnscoredKind, Verdict};
 use crate::text::python_chars::{decimal_digit, is_python_whitespace};
 
 /// Marker before a grade.
@@ -155,13 +155,6 @@ pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
     let count = |text: &String| texts.iter().filter(|other| *other == text).count();
     // `max_by_key` returns the last of equals, so the order is reversed.
     texts.iter().rev().max_by_key(|text| count(text)).and_then(|text| grade_of(text))
-}
-
-/// Mean of Python's `int()` of the stored scores, including 10 and 55; `None` if none parses. This is the reference's
-/// merge by mean before it raises an exception.
-pub fn reference_mean_of_draws(replies: &[&str]) -> Option<f64> {
-    let numbers: Vec<f64> = replies.iter().filter_map(|reply| python_int(&reference_score(reply).text)).collect();
-    GradeMerge::Mean.of(&numbers)
 }
 
 /// Parses a label.

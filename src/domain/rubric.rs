@@ -26,10 +26,8 @@ pub struct Rubric {
     /// The question put to the judge (default: the question of the case).
     pub question: Arc<str>,
     /// Answers of at most this many words get the full length score (default 300).
-    #[serde(deserialize_with = "whole_number")]
     pub low_length: i64,
     /// Answers of at least this many words get none (default 600).
-    #[serde(deserialize_with = "whole_number")]
     pub high_length: i64,
     /// Weight of component `length` (default 0.05).
     #[serde(deserialize_with = "number")]
@@ -112,12 +110,4 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         Spelled::Number(number) => Ok(number),
         Spelled::Text(text) => text.trim().parse().map_err(|_| D::Error::custom("expected a number, found a string")),
     }
-}
-
-/// A [`number`] without a fraction.
-fn whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    // Beyond 2^53 a float does not distinguish whole numbers.
-    let whole =
-        |number: f64| (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64);
-    whole(number(deserializer)?).ok_or_else(|| D::Error::custom("expected a whole number"))
 }

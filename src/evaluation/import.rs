@@ -187,7 +187,7 @@ fn is_lexical(files: &[ResultsFile]) -> Result<bool> {
 /// Our mode if the file holds what the reference script never writes: a null, or the baseline's scores.
 fn mode_of(files: &[ResultsFile]) -> Mode {
     let has_null = |answer: &RecordedAnswer| {
-        let mut values = answer.components.iter().map(|(_, value)| *value).chain([answer.score, answer.ann_score]);
+        let mut values = answer.components.values().copied().chain([answer.score, answer.ann_score]);
         values.any(|value| value.is_none())
     };
     let ours = files.iter().flat_map(answers).any(|(_, answer)| answer.lexical || has_null(answer));
@@ -252,10 +252,10 @@ fn left_out(pairing: &Pairing, tests: &TestCases) -> Option<InputFault> {
 fn parts_of<'a>(answers: impl Iterator<Item = (&'a RecordedAnswer, &'a TestCase)>) -> RubricParts {
     let mut parts = RubricParts { rubrics: false, snippets: false };
     for (answer, case) in answers {
-        let names: HashSet<&str> = answer.components.iter().map(|(name, _)| name.as_str()).collect();
+        let has = |name: &str| answer.components.contains_key(name);
         for criterion in &case.rubric.criteria {
-            parts.rubrics |= names.contains(criterion.name.as_str());
-            parts.snippets |= names.contains(format!("{}_evidence", criterion.name).as_str());
+            parts.rubrics |= has(&criterion.name);
+            parts.snippets |= has(&format!("{}_evidence", criterion.name));
         }
     }
     if parts.rubrics || parts.snippets { parts } else { RubricParts::BOTH }
@@ -279,18 +279,16 @@ impl Recorded<'_> {
             warnings.push(self.fault("its question is not that of the test case").hint(HINT));
         }
         let mut faults = Vec::new();
-        let recorded: HashMap<&str, Option<f64>> =
-            answer.components.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         for component in &mut score.components {
-            match recorded.get(&*component.name) {
+            match answer.components.get(&component.name) {
                 Some(value) => warnings.extend(set_value(component, *value).map(|what| self.fault(&what))),
                 None => {
                     faults.push(format!("component \"{}\" of its rubric is missing", component.name.escape_debug()))
                 }
             }
         }
-        let unknown = answer.components.iter().filter(|(name, _)| score.component(name).is_none());
-        faults.extend(unknown.map(|(name, _)| format!("\"{}\" is no component of its rubric", name.escape_debug())));
+        let unknown = answer.components.keys().filter(|name| score.component(name).is_none());
+        faults.extend(unknown.map(|name| format!("\"{}\" is no component of its rubric", name.escape_debug())));
         if !faults.is_empty() {
             return Err(faults.iter().map(|what| self.fault(what).hint(HINT)).collect());
         }

@@ -172,7 +172,7 @@ fn what_does_not_fit_the_test_cases_is_named_with_file_system_and_case() {
     work.write("results.json", &twice.to_string());
     work.run(&import(&[]))
         .exits_with(3)
-        .says(&["(case c1): \"a.jsonl\", answer 2: duplicate case_id, first in answer 1"]);
+        .says(&["(case c1): \"a.jsonl\": an empty case_id, or that of an earlier answer"]);
     let strange = json!({"a.jsonl": [entry("c1", &constant_scores()), entry("zz", &constant_scores())]});
     work.write("results.json", &strange.to_string());
     let done = work.run(&import(&[])).exits_with(0);

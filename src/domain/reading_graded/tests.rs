@@ -123,8 +123,6 @@ fn the_reference_merges_by_text() {
     // 4 and 4\t are different texts, each once: the first seen, which is a grade.
     let draws = ["x [RESULT] 4", "x [RESULT] 4\t", "x [RESULT] 5.0"];
     assert_eq!(merge_as_reference(&draws), Some(4.0));
-    // int("4"), int("4\t"); "5.0" is none
-    assert_eq!(reference_mean_of_draws(&draws), Some(4.0));
 }
 
 proptest! {
