@@ -1,7 +1,7 @@
 //! `scholareval export`: a run in the formats of other programs.
 
 use crate::cli::ExitCode;
-use crate::cli::args::{ExportArgs, ExportCommand, ParquetArgs};
+use crate::cli::args::{ExportArgs, ExportCommand};
 use crate::cli::terminal::{note, path_text, write_stdout};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{RecordedRun, RunStatus, load_run};
@@ -13,7 +13,7 @@ use crate::report::write_inspect_logs;
 /// When the directory is not a run, or a file cannot be written.
 pub(super) fn run(command: &ExportCommand) -> Result<ExitCode> {
     let (args, what) = match command {
-        ExportCommand::Parquet(args) => (&args.export, parquet(args)?),
+        ExportCommand::Parquet(args) => (args, parquet(args)?),
         ExportCommand::Inspect(args) => (args, inspect(args)?),
     };
     let out = path_text(&args.out);
@@ -31,17 +31,17 @@ fn inspect(args: &ExportArgs) -> Result<String> {
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_args: &ParquetArgs) -> Result<String> {
+fn parquet(_args: &ExportArgs) -> Result<String> {
     let what = "export parquet: this program was built without it; build it with `cargo install --path . --features parquet` (the cargo feature `parquet`)";
     Err(Error::Settings(what.to_owned()))
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(args: &ParquetArgs) -> Result<String> {
+fn parquet(args: &ExportArgs) -> Result<String> {
     use crate::cli::terminal::grouped;
 
-    let run = open(&args.export)?;
-    let [scores, calls] = crate::report::write_parquet_tables(&run, &args.export.out, args.overwrite)?;
+    let run = open(args)?;
+    let [scores, calls] = crate::report::write_parquet_tables(&run, &args.out)?;
     Ok(format!("{} rows of scores and {} calls", grouped(scores), grouped(calls)))
 }
 
