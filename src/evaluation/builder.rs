@@ -217,18 +217,9 @@ impl Prepared {
         super::plan(&jobs, &mut NoEvents).await
     }
 
-    /// Estimates calls, tokens, time and cost; `gate_rate` is the assumed share of gates that open, 0..=1.
-    ///
-    /// # Errors
-    /// When the cache cannot be read.
-    pub async fn estimate(&self, gate_rate: f64) -> Result<PlanEstimate> {
-        let (jobs, _) = self.jobs(Some(&self.out_dir()), &Arc::default())?;
-        Ok(self.cost(&super::plan(&jobs, &mut NoEvents).await?, gate_rate))
-    }
-
     /// The cost of planned calls.
-    pub fn cost(&self, planned: &PlanOutcome, gate_rate: f64) -> PlanEstimate {
-        PlanEstimate::of(planned, &self.judges.terms(), self.judges.prices_of.clone(), gate_rate)
+    pub fn cost(&self, planned: &PlanOutcome) -> PlanEstimate {
+        PlanEstimate::of(planned, &self.judges.terms(), self.judges.prices_of.clone())
     }
 
     /// Writes the calls that can be made now as request files of a batch below `dir`; no manifest if there are none.
@@ -329,7 +320,7 @@ impl Run {
 
     /// The cost of its planned calls.
     pub fn cost(&self) -> PlanEstimate {
-        self.prepared.cost(&self.planned, 1.0)
+        self.prepared.cost(&self.planned)
     }
 
     /// The manifest.

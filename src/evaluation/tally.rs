@@ -59,28 +59,18 @@ pub struct PlanGroup {
     pub kind: CallKind,
     /// Identity of the judge.
     pub judge: Arc<str>,
-    /// Calls by the number of gates before them, each opened by a deferred reply: those askable now, behind one, ..
-    pub by_gates: Vec<PlannedCalls>,
+    /// Askable now.
+    pub now: PlannedCalls,
+    /// With every gate open; repeats after unreadable replies are not counted.
+    pub at_most: PlannedCalls,
 }
 
 impl PlanGroup {
     fn add(&mut self, gates: usize, calls: PlannedCalls) {
-        if self.by_gates.len() <= gates {
-            self.by_gates.resize(gates + 1, PlannedCalls::default());
+        self.at_most.add(calls);
+        if gates == 0 {
+            self.now.add(calls);
         }
-        self.by_gates[gates].add(calls);
-    }
-
-    /// Askable now.
-    pub fn now(&self) -> PlannedCalls {
-        self.by_gates.first().copied().unwrap_or_default()
-    }
-
-    /// With every gate open; repeats after unreadable replies are not counted.
-    pub fn at_most(&self) -> PlannedCalls {
-        let mut sum = PlannedCalls::default();
-        self.by_gates.iter().for_each(|calls| sum.add(*calls));
-        sum
     }
 }
 
@@ -100,8 +90,8 @@ impl Counts {
     fn group(&mut self, role: &Role, kind: CallKind, judge: &Arc<str>) -> usize {
         let is_it = |group: &PlanGroup| group.role == *role && group.kind == kind && group.judge == *judge;
         self.groups.iter().position(is_it).unwrap_or_else(|| {
-            let (role, judge) = (role.clone(), Arc::clone(judge));
-            self.groups.push(PlanGroup { role, kind, judge, by_gates: Vec::new() });
+            let (role, judge, none) = (role.clone(), Arc::clone(judge), PlannedCalls::default());
+            self.groups.push(PlanGroup { role, kind, judge, now: none, at_most: none });
             self.groups.len() - 1
         })
     }
@@ -138,8 +128,8 @@ impl Tally {
             groups[*group].add(*gates, *call);
         }
         for group in &groups {
-            plan.askable_now += group.now().calls;
-            plan.at_most += group.at_most().calls;
+            plan.askable_now += group.now.calls;
+            plan.at_most += group.at_most.calls;
         }
         groups.sort_by_cached_key(|group| {
             (group.role.name().into_owned(), group.kind.as_str(), Arc::clone(&group.judge))
@@ -219,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_summed_by_the_gates_before_them() {
+    fn calls_behind_gates_count_at_most() {
         let tally = Tally::default();
         let judge: Arc<str> = "j".into();
         tally.count(&request(Some(1), 100, Some(10)), &judge, 0);
@@ -228,7 +218,6 @@ mod tests {
         let group = tally.groups(&mut Plan::default()).remove(0);
         let calls = |prompt_tokens, reply_limit| PlannedCalls { calls: 1, prompt_tokens, reply_limit };
         // without a limit a reply counts as long as its prompt
-        assert_eq!(group.by_gates, [calls(100, 10), calls(40, 10), calls(40, 40)]);
-        assert_eq!((group.now().calls, group.at_most()), (1, PlannedCalls { calls: 3, ..calls(180, 60) }));
+        assert_eq!((group.now, group.at_most), (calls(100, 10), PlannedCalls { calls: 3, ..calls(180, 60) }));
     }
 }

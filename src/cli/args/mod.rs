@@ -24,7 +24,7 @@ pub use exports::{ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use report::ReportArgs;
-pub use score::{BenchArgs, DisplayOptions, PlanArgs, ScoreArgs};
+pub use score::{BenchArgs, DisplayOptions, ScoreArgs};
 pub use table::{TableArgs, TableFormat};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
@@ -134,7 +134,7 @@ pub enum Command {
     /// Check input, settings and judge with one tiny call
     Check(Box<ScoreArgs>),
     /// Estimate calls, tokens, time and cost of score
-    Plan(Box<PlanArgs>),
+    Plan(Box<ScoreArgs>),
     /// Make the calls of score through a batch service
     #[command(subcommand)]
     Batch(BatchCommand),

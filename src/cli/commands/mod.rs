@@ -117,7 +117,7 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Score(args) => score::run(&context.settings(&args)?, &context),
         Command::Bench(args) => bench::run(&args, &context),
         Command::Check(args) => check::run(&context.settings(&args)?, &context),
-        Command::Plan(args) => plan::run(&args, &context.settings(&args.score)?, &context),
+        Command::Plan(args) => plan::run(&context.settings(&args)?, &context),
         Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Runs(args) => runs::run(&args, &context),

@@ -83,7 +83,7 @@ async fn score(
                 let calls = grouped(planned.plan.at_most);
                 format!("plan: {calls} calls at most to the built-in lexical judge; nothing is paid\n")
             }
-            false => plan_line(&prepared.cost(&planned, 1.0)) + "\n",
+            false => plan_line(&prepared.cost(&planned)) + "\n",
         };
         terminal::write_stdout(line.as_bytes())?;
         return Ok(ExitCode::Ok);
@@ -151,11 +151,11 @@ async fn ask(run: &mut Run, prices_of: Option<String>, quiet: bool) -> Result<()
 /// The plan, printed before the first paid call.
 pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
     let (PlanLine { now, at_most, .. }, cached) = (&estimate.total, grouped(estimate.cached));
-    if at_most.calls == 0.0 {
+    if at_most.calls == 0 {
         return format!("plan: nothing to ask; all {cached} replies are cached");
     }
-    let [calls, most] = [now, at_most].map(|cost| grouped(cost.calls as u64));
-    let [tokens, most_tokens] = [now, at_most].map(|cost| about(cost.prompt_tokens));
+    let [calls, most] = [now, at_most].map(|cost| grouped(cost.calls));
+    let [tokens, most_tokens] = [now, at_most].map(|cost| about(cost.prompt_tokens as f64));
     let mut line = format!(
         "plan: {calls} calls now, up to {most} without repeats; ~{tokens} prompt tokens (up to ~{most_tokens})"
     );
@@ -213,11 +213,11 @@ mod tests {
 
     #[test]
     fn the_plan_says_what_is_asked_and_what_is_cached() {
-        let estimate = |calls, cached, usd: Option<f64>| {
-            let cost = |calls: f64, usd: Option<f64>| Cost {
+        let estimate = |calls: u64, cached, usd: Option<f64>| {
+            let cost = |calls: u64, usd: Option<f64>| Cost {
                 calls,
-                prompt_tokens: 1234.5 * calls,
-                reply_tokens: Interval { low: calls, high: 100.0 * calls },
+                prompt_tokens: 1234 * calls,
+                reply_tokens: 100 * calls,
                 usd: usd.map(|usd| Interval { low: usd, high: 2.0 * usd }),
             };
             let total = PlanLine {
@@ -225,23 +225,22 @@ mod tests {
                 kind: "",
                 judge: String::new(),
                 now: cost(calls, usd),
-                expected: cost(calls, usd),
-                at_most: cost(2.0 * calls, usd.map(|usd| 2.0 * usd)),
+                at_most: cost(2 * calls, usd.map(|usd| 2.0 * usd)),
             };
             let (unpriced, lines, prices_of) = (Vec::new(), Vec::new(), usd.map(|_| "2026-01-31".to_owned()));
-            PlanEstimate { answers: 2, answer_scores: 2, cached, gate_rate: 0.7, unpriced, prices_of, lines, total }
+            PlanEstimate { answers: 2, answer_scores: 2, cached, unpriced, prices_of, lines, total }
         };
         assert_eq!(
-            plan_line(&estimate(10.0, 3, None)),
+            plan_line(&estimate(10, 3, None)),
             "plan: 10 calls now, up to 20 without repeats; ~12,000 prompt tokens (up to ~25,000); 3 cached"
         );
         // what is 0 is left out; from the least for the calls now to the most for all: 7 to 2 * 2 * 7
         assert_eq!(
-            plan_line(&estimate(1188.0, 0, Some(7.0))),
+            plan_line(&estimate(1188, 0, Some(7.0))),
             "plan: 1,188 calls now, up to 2,376 without repeats; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00 \
              (prices of 2026-01-31)"
         );
-        assert_eq!(plan_line(&estimate(0.0, 3, None)), "plan: nothing to ask; all 3 replies are cached");
+        assert_eq!(plan_line(&estimate(0, 3, None)), "plan: nothing to ask; all 3 replies are cached");
     }
 
     #[test]
