@@ -17,6 +17,16 @@ use super::reader::{Id, all, csv_as_jsonl, elements, expected, is_csv, is_nan, r
 /// The three forms of a label row, for hints.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
                         rater, preference), or pairs (question, models, preference_ranking_norm, ..)";
+/// Other names for the fields of scores and preferences, which files often have.
+const OTHER_NAMES: [(&str, &[&str]); 7] = [
+    ("case_id", &["id", "question_id", "question", "prompt"]),
+    ("system", &["model", "system_name", "model_name"]),
+    ("rater", &["annotator", "annotator_id", "rater_id", "user", "worker"]),
+    ("value", &["score", "rating", "grade", "label"]),
+    ("preference", &["winner", "choice", "preferred"]),
+    ("system_a", &["model_a", "a"]),
+    ("system_b", &["model_b", "b"]),
+];
 /// Rater of the `model_..` fields; a rater with this name is a judge.
 const MODEL: &str = "model";
 /// The item name for the whole answer.
@@ -89,9 +99,19 @@ impl Row<'_> {
     fn required<T: DeserializeOwned>(&self, field: &str) -> Result<T, InputFault> {
         let value = self.fields.get(field).filter(|value| !value.is_null()).ok_or_else(|| {
             let found = list(self.fields.keys().map(String::as_str), 12);
-            self.fault(format!("{field} is missing; found {found}")).hint(EXPECTED)
+            self.fault(format!("no {field}: the file has {found}")).hint(self.renaming().unwrap_or(EXPECTED.to_owned()))
         })?;
         typed(value.clone()).map_err(|what| self.fault(format!("{field}: {what}")).hint(EXPECTED))
+    }
+
+    /// The advice to rename fields with other names.
+    fn renaming(&self) -> Option<String> {
+        let rename = |(field, others): &(&str, &[&str])| {
+            let other = others.iter().find(|other| self.has(other) && !self.fields.contains_key(*field))?;
+            Some(format!("{other} to {field}"))
+        };
+        let all: Vec<String> = OTHER_NAMES.iter().filter_map(rename).collect();
+        (!all.is_empty()).then(|| format!("rename {}", all.join(", ")))
     }
 
     /// A name; may be written as a number.

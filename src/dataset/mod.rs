@@ -29,7 +29,7 @@ pub use conversion::{Conversion, Converted, ReferencesBlock, convert, references
 pub use fields::PARTS as ANSWER_PARTS;
 pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use labels::{Labels, load_labels, parse_labels};
-pub(crate) use names::suggest;
+pub(crate) use names::{list, suggest};
 pub use pairing::{PairOptions, Pairing, pair};
 pub use predictions::{Predictions, load_predictions, parse_predictions};
 pub use reader::{JsonLine, parse_jsonl, read_jsonl};

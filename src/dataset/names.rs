@@ -19,7 +19,7 @@ pub(crate) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str
 }
 
 /// `a, b, c and 4 more`.
-pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>, shown: usize) -> String {
+pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>, shown: usize) -> String {
     let names: Vec<String> = names.into_iter().map(|name| name.escape_debug().to_string()).collect();
     let mut text = names.iter().take(shown).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > shown {

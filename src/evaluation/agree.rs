@@ -8,10 +8,9 @@ use super::record::{RecordedRun, RunStatus, load_run};
 use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement, run_metrics, run_rater,
 };
-use crate::dataset::{Labels, load_labels};
+use crate::dataset::{Labels, list, load_labels, suggest};
 use crate::domain::{CaseId, Note, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
-use crate::text::nearest::nearest;
 
 /// Measures the agreement of the judges of `runs` (directories) and the raters in the files of `labels`.
 ///
@@ -29,7 +28,7 @@ pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -
     if let Some(metric) = metric.filter(|_| runs.is_empty()) {
         require_item(metric, &labels)?;
     }
-    let mut notes = missing_answers(&runs, &raters, &labels);
+    let mut notes = missing_answers(&runs, &raters, &labels)?;
     notes.extend(runs.iter().zip(&raters).flat_map(|(run, rater)| run_notes(run, rater)));
     notes.extend(labels.notes.iter().cloned());
     if labels.repeated > 0 {
@@ -46,7 +45,7 @@ pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -
     let questions: HashMap<CaseId, Arc<str>> =
         answers.map(|answer| (answer.case.case_id.clone(), answer.case.initial_prompt.as_str().into())).collect();
     let mut agreement = rater_agreement(&Labelled { raters, questions }, options);
-    require_shared(&agreement, &labels, &notes)?;
+    require_shared(&agreement, &labels)?;
     agreement.notes.splice(..0, notes);
     agreement.notes.sort_by_key(|note| std::cmp::Reverse(note.severity));
     Ok(agreement)
@@ -106,14 +105,9 @@ fn full_name(typed: &str, known: &[String]) -> Result<String, (String, String)> 
 
 /// The nearest known name, also by its part after the scorer; or the known names.
 fn suggestion(typed: &str, known: &[String]) -> String {
-    let last = |name: &'_ String| name.rsplit_once('.').map_or(name.as_str(), |(_, last)| last).to_owned();
-    let lasts: Vec<String> = known.iter().map(last).collect();
-    let near = nearest(typed, known.iter().chain(&lasts).map(String::as_str));
-    let near = near.and_then(|near| known.iter().zip(&lasts).find(|(name, last)| *name == near || *last == near));
-    match near {
-        Some((name, _)) => format!("did you mean {name}?"),
-        None => format!("known: {}", listed(known.iter().map(String::as_str), 12)),
-    }
+    let last = |name: &'_ String| name.rsplit_once('.').map(|(_, last)| last.to_owned());
+    let lasts: Vec<String> = known.iter().filter_map(last).collect();
+    suggest(typed, known.iter().chain(&lasts).map(String::as_str))
 }
 
 fn require_item(metric: &str, labels: &Labels) -> Result<()> {
@@ -130,66 +124,68 @@ fn items(labels: &Labels) -> BTreeSet<&str> {
 }
 
 /// Raters without shared items have no agreement, which differs from disagreement: a fault of the input.
-fn require_shared(agreement: &RaterAgreement, labels: &Labels, notes: &[Note]) -> Result<()> {
+fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
     let most = agreement.pairs.iter().map(|pair| pair.overall.n).max().unwrap_or(0);
     if most > 1 || agreement.pairs.iter().any(|pair| pair.overall.comparisons.is_some()) {
         return Ok(());
     }
-    let unit = match agreement.options.level {
-        AgreementLevel::Item => "item",
-        AgreementLevel::Answer => "answer",
-        AgreementLevel::System => "system",
+    let is_item = agreement.options.level == AgreementLevel::Item;
+    let unit = if is_item { "item" } else { "answer" };
+    let what = match most {
+        1 => format!("no two raters share more than one {unit}; agreement needs two {unit}s that both rated"),
+        _ => format!("no two raters rated the same {unit}"),
     };
-    let is_whole = agreement.options.level != AgreementLevel::Item && agreement.options.metric.is_none();
     let items = items(labels);
     let mut rated = labels.raters.iter().flat_map(|rater| &rater.ratings);
-    let mut text = if most == 1 {
-        format!("no two raters share more than one {unit}; agreement needs two {unit}s that both rated")
-    } else {
-        format!("no two raters rated the same {unit}")
-    };
-    text += &match items.first() {
-        Some(first) if is_whole && rated.all(|rating| rating.item.is_some()) => {
-            let items = listed(items.iter().copied(), 3);
-            format!("; all labels are of items ({items}); add --level item, or --metric {:?}", first)
+    let hint = match items.first() {
+        Some(first) if !is_item && agreement.options.metric.is_none() && rated.all(|rating| rating.item.is_some()) => {
+            let items = list(items.iter().copied(), 3);
+            format!("all labels are of items ({items}); add --level item, or --metric {first:?}")
         }
-        _ => "; check that system and case_id are written as in the run, or choose another --level or --metric"
-            .to_owned(),
+        _ => "check that system and case_id are written as in the run, or choose another --level or --metric".to_owned(),
     };
-    for note in notes.iter().filter(|note| note.text.contains("labels are of answers")) {
-        text += &format!("; {}", note.text.trim_end_matches('.'));
-    }
-    Err(Error::Settings(text))
+    Err(Error::Settings(format!("{what}; {hint}")))
 }
 
-/// The labels of answers that a run does not have, with the unknown systems and cases.
-fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> Vec<Note> {
+/// A note about the labels of answers that a run does not have, with the unknown systems and cases.
+///
+/// # Errors
+/// When no run has any answer with a label.
+fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> Result<Vec<Note>> {
+    let mut labeled: Vec<(&SystemName, &CaseId)> = Vec::new();
+    for rater in &labels.raters {
+        let pairs = rater.preferences.iter().map(|made| &made.pair);
+        labeled.extend(pairs.flat_map(|pair| [(&pair.first, &pair.case_id), (&pair.second, &pair.case_id)]));
+        labeled.extend(rater.ratings.iter().map(|rating| (&rating.system, &rating.case_id)));
+    }
     let mut notes = Vec::new();
+    let mut faults = Vec::new();
     for (run, judge) in runs.iter().zip(judges) {
         let answers = answers(run);
-        let mut missing: Vec<(&SystemName, &CaseId)> = Vec::new();
-        for rater in &labels.raters {
-            let pairs = rater.preferences.iter().map(|made| &made.pair);
-            let compared = pairs.flat_map(|pair| [(&pair.first, &pair.case_id), (&pair.second, &pair.case_id)]);
-            let rated = rater.ratings.iter().map(|rating| (&rating.system, &rating.case_id));
-            missing.extend(rated.chain(compared).filter(|answer| !answers.contains(answer)));
-        }
+        let missing: Vec<_> = labeled.iter().filter(|answer| !answers.contains(answer)).collect();
         if missing.is_empty() {
             continue;
         }
-        let mut text = format!("{} labels are of answers that are not in {}", missing.len(), judge.name);
-        let is_known = |system: &SystemName| answers.iter().any(|(known, _)| *known == system);
-        let systems: BTreeSet<&str> =
-            missing.iter().filter(|(system, _)| !is_known(system)).map(|(system, _)| system.as_str()).collect();
-        let cases: BTreeSet<&CaseId> = answers.iter().map(|(_, case)| *case).collect();
-        let cases: BTreeSet<&str> =
-            missing.iter().filter(|(_, case)| !cases.contains(case)).map(|(_, case)| case.as_str()).collect();
-        for (what, names) in [("system", systems), ("case", cases)].iter().filter(|(_, names)| !names.is_empty()) {
-            text += &format!("; no such {what}: {}", listed(names.iter().copied(), 3));
+        let systems: BTreeSet<&str> = answers.iter().map(|(system, _)| system.as_str()).collect();
+        let cases: BTreeSet<&str> = answers.iter().map(|(_, case)| case.as_str()).collect();
+        let mut unknown = String::new();
+        for (what, known, named) in [
+            ("system", systems, missing.iter().map(|(system, _)| system.as_str()).collect::<BTreeSet<_>>()),
+            ("case", cases, missing.iter().map(|(_, case)| case.as_str()).collect()),
+        ] {
+            let names: Vec<&str> = named.difference(&known).copied().collect();
+            if !names.is_empty() {
+                unknown += &format!("; no such {what}: {} (the run has {})", list(names, 3), list(known, 5));
+            }
         }
-        notes.push(Note::warning(text + "."));
+        if missing.len() == labeled.len() {
+            let what = format!("no label is of an answer in this run{unknown}");
+            faults.push(InputFault::new(&run.path, what).hint("write system and case_id as in the run"));
+        }
+        let (missing, all, name) = (missing.len(), labeled.len(), &judge.name);
+        notes.push(Note::warning(format!("{missing} of {all} labels are of answers that are not in {name}{unknown}.")));
     }
-    notes
+    if labeled.is_empty() || faults.is_empty() || faults.len() < runs.len() { Ok(notes) } else { Err(Error::Input(faults)) }
 }
 
 fn answers(run: &RecordedRun) -> BTreeSet<(&SystemName, &CaseId)> {
@@ -212,17 +208,6 @@ fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
         notes.push(Note::warning(format!("{name}: {unscored} of {all} answers have no value and are left out.")));
     }
     notes
-}
-
-/// The first few names, and how many more there are.
-fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, shown: usize) -> String {
-    let more = names.len().saturating_sub(shown);
-    let cut = |name: &str| name.chars().take(60).collect::<String>().escape_debug().to_string();
-    let mut list = names.take(shown).map(cut).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        list += &format!(" and {more} more");
-    }
-    list
 }
 
 #[cfg(test)]
@@ -259,7 +244,7 @@ mod tests {
         let known = names(&["rubric.score", "ann_score", "length", "coverage"]);
         let hint = |typed: &str| full_name(typed, &known).unwrap_err().1;
         assert_eq!(hint("lenght"), "did you mean length?");
-        assert_eq!(hint("scroe"), "did you mean rubric.score?");
-        assert_eq!(hint("readability"), "known: rubric.score, ann_score, length, coverage");
+        assert_eq!(hint("scroe"), "did you mean score?");
+        assert_eq!(hint("readability"), "known: rubric.score, ann_score, length, coverage, score");
     }
 }

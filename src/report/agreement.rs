@@ -62,49 +62,43 @@ pub fn render_agreement_table(agreement: &RaterAgreement, by: &[AgreementTables]
     out + "\n" + &lines(notes.iter().map(|note| format!("- {note}")).collect())
 }
 
-/// How well the judge that is closest to people agrees with them, and how well people agree with each other.
+/// Whether the judge that is closest to people agrees with them beyond chance; without judges, people with each other.
 fn verdict(agreement: &RaterAgreement) -> Option<String> {
     let main = |row: &SummaryRow| row.half_credit.estimate.or(row.kendall_tau_b.estimate);
     let (people, others): (Vec<&SummaryRow>, Vec<&SummaryRow>) =
         agreement.summary.iter().filter(|row| main(row).is_some()).partition(|row| row.who == PEOPLE);
     let people = people.first().copied();
     let best = others.iter().copied().reduce(|best, row| if main(row) > main(best) { row } else { best });
-    let judge = best.and_then(|row| row.who.strip_suffix(" with people")).map(|name| match others.len() {
-        1 => format!("{name} agrees with people"),
-        several => format!("{name}, the closest to people of {several} judges, agrees with them"),
-    });
-    let (start, end) = match (judge, people) {
-        (Some(judge), Some(_)) => (format!("Compared with people among themselves, {judge}"), ""),
-        (Some(judge), None) => (judge, "; labels by a second person would show the most that a judge can reach"),
-        (None, Some(_)) => ("People agree with each other".to_owned(), ": the most that a judge can reach"),
-        (None, None) => ("The judges agree with each other".to_owned(), "; only labels by people show who is right"),
-    };
     let row = best.or(people)?;
-    let ceiling = people.filter(|people| people.who != row.who);
-    let units = if agreement.options.level == AgreementLevel::System { "systems" } else { "answers" };
-    let clause = |what: &str, of: &dyn Fn(&SummaryRow) -> &Estimate, show: &dyn Fn(&Estimate) -> String| {
-        let (own, most) = (of(row), ceiling.map(of).filter(|most| most.estimate.is_some()));
-        let how_well = match most.and_then(Estimate::interval).zip(own.estimate) {
-            None => "",
-            Some((most, own)) if own < most.low => "less well ",
-            Some((most, own)) if own > most.high => "better ",
-            Some(_) => "about as well ",
-        };
-        let most = most.map_or(String::new(), |most| format!("; people {}", show(most).replace(' ', UNBROKEN)));
-        own.estimate.map(|_| format!("{how_well}on {what} ({}{most})", show(own).replace(' ', UNBROKEN)))
+    let is_share = row.half_credit.estimate.is_some();
+    let show = |row: &SummaryRow| match row.half_credit.estimate {
+        Some(share) => {
+            let interval = row.half_credit.interval().map(|interval| Format::Percent.show_interval(interval));
+            format!("{}% {}", Format::Percent.show(share), interval.unwrap_or_default()).trim_end().to_owned()
+        }
+        None => format!("tau-b {}", in_line(&row.kendall_tau_b)),
     };
-    let share = |of: &Estimate| {
-        let share = of.estimate.map_or(String::new(), |share| Format::Percent.show(share));
-        let interval = of.interval().map(|interval| format!(" {}", Format::Percent.show_interval(interval)));
-        format!("{share}%{}", interval.unwrap_or_default())
+    let (what, chance, at_chance) =
+        if is_share { ("which of two answers is better", 0.5, "50%") } else { ("ratings", 0.0, "0") };
+    let interval = if is_share { row.half_credit.interval() } else { row.kendall_tau_b.interval() };
+    let relation = match interval {
+        Some(interval) if interval.low > chance => "is above",
+        Some(interval) if interval.high < chance => "is below",
+        Some(_) => "includes",
+        None if row.is_above_chance => "is above",
+        None => "may be",
     };
-    let tau = |of: &Estimate| format!("tau-b {}", in_line(of));
-    let clauses = [
-        clause(&format!("which of two {units} is better"), &|row| &row.half_credit, &share)
-            .or_else(|| clause("ratings", &|row| &row.kendall_tau_b, &tau)),
-        clause("the order of systems", &|row| &row.systems, &tau),
-    ];
-    Some(format!("{start} {}{end}.", clauses.into_iter().flatten().collect::<Vec<_>>().join(" and ")))
+    let closest =
+        if others.len() > 1 { format!(" (closest of {} judges)", others.len()) } else { String::new() };
+    let end = match (row.who.ends_with(" with people"), best, people) {
+        (_, Some(_), Some(people)) => format!("; people with people: {}", show(people)),
+        (true, Some(_), None) => "; labels by a second person would show the most that a judge can reach".to_owned(),
+        (_, Some(_), None) => "; only labels by people show who is right".to_owned(),
+        (_, None, _) => ", and is the most that a judge can reach".to_owned(),
+    };
+    let text = format!("{}{closest}, on {what}: {} {relation} chance ({at_chance}){end}.", row.who, show(row));
+    let order = format!("Order of systems: tau-b {}.", in_line(&row.systems));
+    Some([text, order].map(|line| line.replace(" [", &format!("{UNBROKEN}["))).join(" "))
 }
 
 /// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,
@@ -196,7 +190,6 @@ fn tables(agreement: &RaterAgreement, is_shown: impl Fn(AgreementTables) -> bool
 
 fn level(agreement: &RaterAgreement) -> &'static str {
     match agreement.options.level {
-        AgreementLevel::System => "means of systems",
         AgreementLevel::Answer => "answers",
         AgreementLevel::Item => "items",
     }

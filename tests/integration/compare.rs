@@ -146,7 +146,7 @@ fn a_directory_of_runs_stands_for_its_runs() {
     let done = compare(&work, &["runs", "--format", "json"]).exits_with(0).says(&skipped);
     assert_eq!(as_json(&done)["runs"][0]["name"], "beta");
     work.run(&["report", "runs", "--out", "page.html"]).exits_with(0).says(&skipped);
-    work.run(&["agree", "--runs", "runs"]).exits_with(3).says(&skipped).says(&["found only beta"]);
+    work.run(&["agree", "runs"]).exits_with(3).says(&skipped).says(&["found only beta"]);
     work.write("runs/note.txt", "no run");
     compare(&work, &["answers"]).exits_with(3).says(&["nor a directory of runs", "name the directory of a run"]);
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::groups::groups;
 use super::pair::rater_pair;
 use super::powered::powered;
-use super::result::{ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement, RaterPair, SummaryRow};
+use super::result::{
+    ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, NO_ORDER, RaterAgreement, RaterPair, SummaryRow,
+};
 use super::scales::reversed_note;
 use super::units::{Context, RaterView};
 use crate::analysis::ratings::Estimate;
@@ -83,12 +85,18 @@ fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) ->
             (Some(ranking), _) => Some(ranking.kendall_tau_b.clone()),
             (None, wins) => wins.as_ref().map(|wins| wins.kendall_tau_b.clone()),
         };
+        let is_above_chance = |pair: &&RaterPair| match &pair.overall.comparisons {
+            Some(compared) => compared.half_credit.low.is_some_and(|low| low > 0.5),
+            None => pair.overall.kendall_tau_b.low.is_some_and(|low| low > 0.0),
+        };
+        let none = "not defined for any two of them";
         SummaryRow {
             who,
             pairs: own.len(),
-            kendall_tau_b: mean_estimate(own.iter().map(|pair| pair.overall.kendall_tau_b.clone())),
-            half_credit: mean_estimate(own.iter().filter_map(compared)),
-            systems: mean_estimate(own.iter().filter_map(order)),
+            kendall_tau_b: mean_estimate(own.iter().map(|pair| pair.overall.kendall_tau_b.clone()), none),
+            half_credit: mean_estimate(own.iter().filter_map(compared), none),
+            systems: mean_estimate(own.iter().filter_map(order), NO_ORDER),
+            is_above_chance: own.iter().all(is_above_chance),
         }
     };
     let mut rows = vec![row("people with people".to_owned(), &|pair| is_one_of(&pair.first, people))];
@@ -104,13 +112,13 @@ fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) ->
 }
 
 /// The mean of the defined estimates, without an interval; a single estimate is unchanged.
-fn mean_estimate(estimates: impl Iterator<Item = Estimate>) -> Estimate {
+fn mean_estimate(estimates: impl Iterator<Item = Estimate>, reason: &str) -> Estimate {
     let estimates: Vec<Estimate> = estimates.collect();
     if let [only] = &estimates[..] {
         return only.clone();
     }
     let defined: Vec<f64> = estimates.iter().filter_map(|estimate| estimate.estimate).collect();
-    Estimate::new(mean(&defined), || None, "not defined for any two of them")
+    Estimate::new(mean(&defined), || None, reason)
 }
 
 /// Warnings first.

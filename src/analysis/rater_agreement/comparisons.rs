@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::result::{AgreementLevel, PairAgreement, TieThreshold};
+use super::result::{PairAgreement, TieThreshold};
 use super::units::{RatedByBoth, RaterView};
-use crate::analysis::ratings::{Estimate, distinct};
+use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::{ComparedPair, Preferred, RaterKind, SystemName};
+use crate::stats::KappaWeights;
 
 /// Two answers that both raters compared.
 pub(super) struct Compared<'a> {
@@ -82,27 +83,20 @@ impl<'a> RatedByBoth<'a> {
         compared
     }
 
-    /// The option's threshold, for judges; 0 for people and by default.
-    pub(super) fn given_thresholds(&self) -> [f64; 2] {
-        [self.first, self.second].map(|view| match view.rater.kind {
-            RaterKind::Judge => self.context.options.tie_threshold.unwrap_or(0.0),
-            RaterKind::Human => 0.0,
-        })
-    }
-
-    /// Each rater's tie threshold, and whose was given or chosen.
+    /// Each rater's tie threshold, and whose was given or chosen; 0 for people.
     pub(super) fn thresholds(&self, compared: &[Compared<'_>]) -> ([f64; 2], Option<TieThreshold>) {
-        let mut thresholds = self.given_thresholds();
         let raters = [self.first, self.second].map(|view| &view.rater);
         let differences = |rater: usize| -> Vec<f64> {
             let own = compared.iter().filter(|pair| !pair.outright[rater]);
             own.map(|pair| pair.differences[rater].abs()).collect()
         };
         let is_judge = |rater: usize| raters[rater].kind == RaterKind::Judge;
+        let given = self.context.options.tie_threshold;
+        let mut thresholds = [0, 1].map(|rater| given.filter(|_| is_judge(rater)).unwrap_or(0.0));
         let Some(judge) = (0..2).find(|rater| is_judge(*rater) && !differences(*rater).is_empty()) else {
             return (thresholds, None);
         };
-        let chosen = self.context.options.tie_threshold.is_none();
+        let chosen = given.is_none();
         if chosen {
             let wanted = compared.iter().filter(|pair| pair.signs([0.0; 2])[1 - judge] == 0).count();
             // A person with ties only would make every pair of the judge a tie as well.
@@ -115,25 +109,23 @@ impl<'a> RatedByBoth<'a> {
         (thresholds, Some(threshold))
     }
 
-    /// Agreement of two raters' outcomes. `drawn` gives a resample's outcomes with their weights, from the weights of
-    /// the units whose questions are given. `None` without outcomes.
-    pub(super) fn pair_agreement(
+    /// Agreement on which of two answers is better, over these pairs; `None` without pairs.
+    pub(super) fn comparisons<'c>(
         &self,
-        questions: &[usize],
-        drawn: impl Fn(&[u32]) -> Option<Vec<([i8; 2], f64)>> + Sync,
-        kappa: impl FnOnce() -> Estimate,
+        compared: impl Iterator<Item = &'c Compared<'c>>,
+        thresholds: [f64; 2],
     ) -> Option<PairAgreement> {
-        let observed = drawn(&vec![1; questions.len()])?;
-        if observed.is_empty() {
+        let (questions, signs): (Vec<usize>, Vec<[i8; 2]>) =
+            compared.map(|pair| (pair.question, pair.signs(thresholds))).unzip();
+        if signs.is_empty() {
             return None;
         }
-        let is_decided = |signs: &[i8; 2]| signs[0] != 0 && signs[1] != 0;
-        let ties = |rater: usize| observed.iter().filter(|(signs, _)| signs[rater] == 0).count();
+        let ties = |rater: usize| signs.iter().filter(|signs| signs[rater] == 0).count();
         let names = [&self.first.rater.name, &self.second.rater.name];
         let indifferent: Vec<&str> =
-            (0..2).filter(|rater| ties(*rater) == observed.len()).map(|rater| &**names[rater]).collect();
+            (0..2).filter(|rater| ties(*rater) == signs.len()).map(|rater| &**names[rater]).collect();
         let indifferent = (!indifferent.is_empty()).then(|| format!("no preference by {}", indifferent.join(" and ")));
-        let of_means = self.context.options.level == AgreementLevel::System;
+        let is_decided = |signs: &[i8; 2]| !signs.contains(&0);
         let rate = |counts: &(dyn Fn(&[i8; 2]) -> bool + Sync), half: f64| {
             let credit = |signs: &[i8; 2]| match signs {
                 [a, b] if a == b => 1.0,
@@ -142,25 +134,28 @@ impl<'a> RatedByBoth<'a> {
             };
             let statistic = |weights: &[u32]| {
                 let (mut sum, mut total) = (0.0, 0.0);
-                for (signs, weight) in drawn(weights)?.iter().filter(|(signs, _)| counts(signs)) {
-                    sum += weight * credit(signs);
-                    total += weight;
+                for (signs, weight) in signs.iter().zip(weights).filter(|(signs, _)| counts(signs)) {
+                    sum += f64::from(*weight) * credit(signs);
+                    total += f64::from(*weight);
                 }
                 (total > 0.0).then(|| sum / total)
             };
-            let counted = observed.iter().filter(|(signs, _)| counts(signs)).count();
-            let n = if of_means { distinct(questions) } else { counted };
+            let n = signs.iter().filter(|signs| counts(signs)).count();
             let reason = "every pair is a tie for one of the two";
-            Estimate::unless(indifferent.as_ref(), || self.context.estimate(questions, statistic, n, reason))
+            Estimate::unless(indifferent.as_ref(), || self.context.estimate(&questions, statistic, n, reason))
+        };
+        let kappa = || {
+            let row = |rater: usize| signs.iter().map(|own| f64::from(own[rater])).collect::<Vec<f64>>();
+            self.kappa(&Ratings::of_two(&row(0), &row(1), &questions), KappaWeights::Unweighted)
         };
         Some(PairAgreement {
-            n: observed.len(),
-            questions: distinct(questions),
+            n: signs.len(),
+            questions: distinct(&questions),
             first_ties: ties(0),
             second_ties: ties(1),
             strict: rate(&|_| true, 0.0),
             half_credit: rate(&|_| true, 0.5),
-            decided: observed.iter().filter(|(signs, _)| is_decided(signs)).count(),
+            decided: signs.iter().filter(|signs| is_decided(signs)).count(),
             decided_agreement: rate(&is_decided, 0.0),
             kappa: Estimate::unless(indifferent.as_ref(), kappa),
         })

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::result::{AgreementLevel, FEWEST_FOR_INTERVAL, RaterGroup};
+use super::result::{FEWEST_FOR_INTERVAL, RaterGroup};
 use super::scales::{mixed_items, no_categories, not_one_scale};
 use super::units::{Context, RaterView, Unit};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
-use crate::domain::{ComparedPair, RaterKind, SystemName};
+use crate::domain::{ComparedPair, RaterKind};
 use crate::stats::MeasurementLevel;
 
 /// All raters; with people and judges, also each group alone.
@@ -32,10 +32,6 @@ pub(super) fn groups(views: &[RaterView], context: &Context<'_>) -> Vec<RaterGro
 
 fn of_ratings(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterGroup {
     let raters: Vec<&RaterView> = views.iter().copied().filter(|view| !view.values.is_empty()).collect();
-    if context.options.level == AgreementLevel::System {
-        // One value per system: resampling questions makes no sense for these units.
-        return group((name, "ratings"), &raters, &system_means(&raters), usize::MAX, None, context);
-    }
     let mut counts: BTreeMap<&Unit, usize> = BTreeMap::new();
     raters.iter().flat_map(|view| view.values.keys()).for_each(|unit| *counts.entry(unit).or_default() += 1);
     let units: Vec<&Unit> = counts.into_iter().filter(|(_, count)| *count >= 2).map(|(unit, _)| unit).collect();
@@ -45,22 +41,7 @@ fn of_ratings(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterG
         questions: units.iter().map(|unit| context.questions.number(&unit.case_id)).collect(),
     };
     let mixed = mixed_items(&units, &ratings.rows);
-    group((name, "ratings"), &raters, &ratings, FEWEST_FOR_INTERVAL, mixed, context)
-}
-
-/// Each rater's mean of every system over the answers that all of them rated.
-fn system_means(raters: &[&RaterView]) -> Ratings {
-    let mut sums: BTreeMap<&SystemName, (Vec<f64>, f64)> = BTreeMap::new();
-    for unit in raters.first().into_iter().flat_map(|view| view.values.keys()) {
-        let all: Option<Vec<f64>> = raters.iter().map(|view| view.values.get(unit).copied()).collect();
-        if let Some(all) = all {
-            let (sum, count) = sums.entry(&unit.system).or_insert_with(|| (vec![0.0; raters.len()], 0.0));
-            sum.iter_mut().zip(all).for_each(|(sum, value)| *sum += value);
-            *count += 1.0;
-        }
-    }
-    let row = |rater: usize| sums.values().map(|(sum, count)| Some(sum[rater] / count)).collect();
-    Ratings { rows: (0..raters.len()).map(row).collect(), questions: (0..sums.len()).collect() }
+    group((name, "ratings"), &raters, &ratings, mixed, context)
 }
 
 /// Comparisons as ratings of pairs.
@@ -72,16 +53,15 @@ fn of_preferences(name: &str, views: &[&RaterView], context: &Context<'_>) -> Ra
         rows: raters.iter().map(row).collect(),
         questions: pairs.iter().map(|pair| context.questions.number(&pair.case_id)).collect(),
     };
-    let group = group((name, "preferences"), &raters, &ratings, FEWEST_FOR_INTERVAL, None, context);
+    let group = group((name, "preferences"), &raters, &ratings, None, context);
     RaterGroup { icc_2_1: Estimate::undefined("outcomes are no scale"), ..group }
 }
 
-/// The coefficients of these ratings; alphas of fewer than `fewest` units have no interval.
+/// The coefficients of these ratings.
 fn group(
     (name, of): (&str, &'static str),
     raters: &[&RaterView],
     ratings: &Ratings,
-    fewest: usize,
     mixed: Option<String>,
     context: &Context<'_>,
 ) -> RaterGroup {
@@ -90,7 +70,7 @@ fn group(
     let pairable = ratings.rated_by(2);
     let complete = ratings.rated_by(raters.len().max(2)).len();
     let alpha = |level: MeasurementLevel, unusable: Option<&String>| {
-        Estimate::unless(unusable, || ratings.alpha(level, context.bca()).with_units(pairable.len(), fewest))
+        Estimate::unless(unusable, || ratings.alpha(level, context.bca()).with_units(pairable.len(), FEWEST_FOR_INTERVAL))
     };
     RaterGroup {
         name: name.to_owned(),

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::comparisons::Compared;
-use super::result::{
-    AgreementLevel, FEWEST_FOR_INTERVAL, Measures, PairAgreement, PartMeasures, RaterPair, RaterSummary,
-};
+use super::result::{FEWEST_FOR_INTERVAL, Measures, PairAgreement, PartMeasures, RaterPair, RaterSummary};
 use super::scales::{mixed_items, no_categories, not_one_scale};
 use super::systems::{BySystem, wins};
 use super::units::{Context, RatedByBoth, RaterView};
@@ -19,23 +17,15 @@ pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Contex
     let shared = RatedByBoth::new(first, second, context);
     let compared = shared.compared();
     let (thresholds, tie_threshold) = shared.thresholds(&compared);
-    let by_system = BySystem::of_ratings(&shared);
-    let of_means = context.options.level == AgreementLevel::System;
-    let wins = wins(&shared, &compared, thresholds);
     RaterPair {
         first: Arc::clone(&first.rater.name),
         second: Arc::clone(&second.rater.name),
-        overall: if of_means {
-            by_system.measures(&shared)
-        } else {
-            shared.measures(shared.comparisons(compared.iter(), thresholds))
-        },
+        overall: shared.measures(shared.comparisons(compared.iter(), thresholds)),
         items: shared.items(),
-        systems: if of_means { Vec::new() } else { shared.systems(&compared, thresholds) },
-        // At the level of systems a threshold for answers affects wins only.
-        tie_threshold: tie_threshold.filter(|threshold| !of_means || !threshold.chosen || wins.is_some()),
-        ranking: if shared.mixed_items().is_some() { None } else { by_system.ranking(&shared) },
-        wins,
+        systems: shared.systems(&compared, thresholds),
+        tie_threshold,
+        ranking: if shared.mixed_items().is_some() { None } else { BySystem::of_ratings(&shared).ranking(&shared) },
+        wins: wins(&shared, &compared, thresholds),
     }
 }
 
@@ -67,27 +57,8 @@ impl<'a> RatedByBoth<'a> {
         }
     }
 
-    fn kappa(&self, ratings: &Ratings, weights: KappaWeights) -> Estimate {
+    pub(super) fn kappa(&self, ratings: &Ratings, weights: KappaWeights) -> Estimate {
         ratings.kappa(weights, self.context.bca()).0.with_units(ratings.questions.len(), FEWEST_FOR_INTERVAL)
-    }
-
-    /// Agreement on which of two answers is better, over these pairs.
-    fn comparisons<'c>(
-        &self,
-        compared: impl Iterator<Item = &'c Compared<'c>>,
-        thresholds: [f64; 2],
-    ) -> Option<PairAgreement> {
-        let (questions, signs): (Vec<usize>, Vec<[i8; 2]>) =
-            compared.map(|pair| (pair.question, pair.signs(thresholds))).unzip();
-        let drawn = |weights: &[u32]| {
-            let weighted = signs.iter().zip(weights).filter(|(_, weight)| **weight > 0);
-            Some(weighted.map(|(signs, weight)| (*signs, f64::from(*weight))).collect())
-        };
-        let kappa = || {
-            let row = |rater: usize| signs.iter().map(|own| f64::from(own[rater])).collect::<Vec<f64>>();
-            self.kappa(&Ratings::of_two(&row(0), &row(1), &questions), KappaWeights::Unweighted)
-        };
-        self.pair_agreement(&questions, drawn, kappa)
     }
 
     /// Measures of each item, if there are items; each with its own tie threshold.

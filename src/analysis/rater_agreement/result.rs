@@ -11,8 +11,6 @@ use crate::domain::{Note, RaterKind, SystemName};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum AgreementLevel {
-    /// Means of systems.
-    System,
     /// Whole answers.
     #[default]
     Answer,
@@ -23,7 +21,7 @@ pub enum AgreementLevel {
 /// Options of an agreement.
 #[derive(Debug, Clone, PartialEq, Serialize, clap::Args)]
 pub struct AgreementOptions {
-    /// What is compared: system, answer or item
+    /// What is compared: answer or item
     #[arg(long, value_enum, default_value = "answer", hide_possible_values = true, value_name = "LEVEL")]
     pub level: AgreementLevel,
     /// Which number of a run, and which item of the labels: score, a component, an aspect, ann_score, SCORER.score
@@ -69,6 +67,11 @@ pub(super) const ALL_PAIRS: usize = 6;
 /// Name of the people's mean.
 pub const HUMANS: &str = "humans";
 
+/// Minimum number of systems for the agreement of two orders of them.
+pub(super) const FEWEST_SYSTEMS: usize = 4;
+/// The reason where there are fewer.
+pub(super) const NO_ORDER: &str = "an order needs at least 4 systems";
+
 /// Minimum number of units (answers, items, pairs; for values of systems, questions) for an interval: fewer give too
 /// few distinct resamples. ICC is exempt, since its interval uses no resampling.
 pub const FEWEST_FOR_INTERVAL: usize = 10;
@@ -112,6 +115,8 @@ pub struct SummaryRow {
     pub half_credit: Estimate,
     /// Kendall's tau-b of the orders of systems.
     pub systems: Estimate,
+    /// Whether the interval of every pair excludes agreement by chance: 50% on which is better, else tau-b 0.
+    pub is_above_chance: bool,
 }
 
 /// One rater.
@@ -162,7 +167,7 @@ pub struct PartMeasures {
 /// Agreement of two raters on some units.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measures {
-    /// Units that both rated: answers, items, or systems.
+    /// Units that both rated: answers or items.
     pub n: usize,
     /// Their questions, which intervals resample.
     pub questions: usize,

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::comparisons::Compared;
-use super::result::{Measures, PairAgreement, RankedSystem, Ranking, SystemWins, Wins};
+use super::result::{FEWEST_SYSTEMS, NO_ORDER, RankedSystem, Ranking, SystemWins, Wins};
 use super::units::{Context, RatedByBoth};
 use crate::analysis::ratings::{Estimate, distinct};
-use crate::domain::{Preferred, SystemName};
+use crate::domain::SystemName;
 use crate::stats::{Correlation, mean};
 
 /// Two raters' values by system: means of ratings, or shares of wins.
@@ -61,40 +61,13 @@ impl<'a> BySystem<'a> {
         self.rows.iter().filter(|row| row.system == system).count()
     }
 
-    /// Correlation of the two values; its interval resamples questions, which are its units.
-    fn correlation(&self, kind: Correlation, context: &Context<'_>, reason: &str) -> Estimate {
-        let statistic = |weights: &[u32]| self.means(weights).and_then(|(x, y)| kind.of(&x, &y));
-        context.estimate(&self.questions, statistic, distinct(&self.questions), reason)
-    }
-
-    /// Measures at the level of systems: a unit is a system, its value a mean.
-    pub(super) fn measures(&self, shared: &RatedByBoth<'_>) -> Measures {
-        let (x, y) = self.observed().unwrap_or_default();
-        let correlation = |kind| self.correlation(kind, shared.context, &shared.no_correlation(&x, &y));
-        let no_categories = || Estimate::undefined("means are no categories");
-        Measures {
-            n: self.systems.len(),
-            questions: distinct(&self.questions),
-            pearson: correlation(Correlation::Pearson),
-            spearman: correlation(Correlation::Spearman),
-            kendall_tau_b: correlation(Correlation::KendallTauB),
-            kappa: no_categories(),
-            quadratic_kappa: no_categories(),
-            comparisons: self.comparisons(shared, no_categories),
+    /// Kendall's tau-b of the two values; its interval resamples questions, which are its units.
+    fn tau(&self, context: &Context<'_>, reason: &str) -> Estimate {
+        if self.systems.len() < FEWEST_SYSTEMS {
+            return Estimate::undefined(NO_ORDER);
         }
-    }
-
-    /// Agreement on which of two systems has the higher mean.
-    fn comparisons(&self, shared: &RatedByBoth<'_>, kappa: impl FnOnce() -> Estimate) -> Option<PairAgreement> {
-        let thresholds = shared.given_thresholds();
-        let drawn = |weights: &[u32]| {
-            let (x, y) = self.means(weights)?;
-            let pairs = (0..x.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
-            let sign = |difference, threshold| Preferred::of_difference(difference, threshold).sign();
-            let signs = |(a, b)| ([sign(x[a] - x[b], thresholds[0]), sign(y[a] - y[b], thresholds[1])], 1.0);
-            Some(pairs.map(signs).collect())
-        };
-        shared.pair_agreement(&self.questions, drawn, kappa)
+        let statistic = |weights: &[u32]| self.means(weights).and_then(|(x, y)| Correlation::KendallTauB.of(&x, &y));
+        context.estimate(&self.questions, statistic, distinct(&self.questions), reason)
     }
 
     /// The systems in both orders.
@@ -112,7 +85,7 @@ impl<'a> BySystem<'a> {
         let mut systems: Vec<RankedSystem> = (0..x.len()).map(ranked).collect();
         systems.sort_by_key(|system| (system.second_rank, system.first_rank));
         let reason = shared.no_correlation(&x, &y);
-        Some(Ranking { systems, kendall_tau_b: self.correlation(Correlation::KendallTauB, shared.context, &reason) })
+        Some(Ranking { systems, kendall_tau_b: self.tau(shared.context, &reason) })
     }
 }
 
@@ -133,7 +106,7 @@ pub(super) fn wins(shared: &RatedByBoth<'_>, compared: &[Compared<'_>], threshol
         Some(values) => {
             let rows = shares.rows.iter().zip(values).map(|(row, x)| Row { x, ..*row }).collect();
             let means = BySystem { systems: shares.systems.clone(), rows, questions: shares.questions.clone() };
-            means.correlation(Correlation::KendallTauB, shared.context, "the systems do not differ")
+            means.tau(shared.context, "the systems do not differ")
         }
         None => Estimate::undefined(format!("{} did not rate the answers", shared.first.rater.name)),
     };
@@ -153,7 +126,7 @@ pub(super) fn wins(shared: &RatedByBoth<'_>, compared: &[Compared<'_>], threshol
     systems.sort_by(|a, b| b.second_rate.total_cmp(&a.second_rate).then_with(|| a.system.cmp(&b.system)));
     Some(Wins {
         systems,
-        kendall_tau_b: shares.correlation(Correlation::KendallTauB, shared.context, "the systems do not differ"),
+        kendall_tau_b: shares.tau(shared.context, "the systems do not differ"),
         first_means_second_wins,
     })
 }

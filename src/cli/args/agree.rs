@@ -37,9 +37,6 @@ pub struct AgreeArgs {
     /// Run directories, or directories that hold several; each run is one rater
     #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The same as RUN
-    #[arg(long = "runs", value_name = "RUN", num_args = 1.., hide = true)]
-    pub more_runs: Vec<PathBuf>,
     /// Files of labels (CSV, JSON lines or a JSON list): scores, preferences, or pairs with both
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub labels: Vec<PathBuf>,

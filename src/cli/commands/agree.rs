@@ -14,12 +14,11 @@ use crate::report::{render_agreement_csv, render_agreement_table, render_json};
 /// # Errors
 /// As [`agree`].
 pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let runs = [&args.runs[..], &args.more_runs].concat();
-    if runs.is_empty() && args.labels.is_empty() {
+    if args.runs.is_empty() && args.labels.is_empty() {
         let what = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
         return Err(Error::Usage(what.to_owned()));
     }
-    let agreement = agree(&super::runs_of(&runs, args.display.quiet)?, &args.labels, &args.options)?;
+    let agreement = agree(&super::runs_of(&args.runs, args.display.quiet)?, &args.labels, &args.options)?;
     let format = args.display.format;
     let text = match format {
         OutputFormat::Table => render_agreement_table(&agreement, &args.by, &context.style()),

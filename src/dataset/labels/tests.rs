@@ -127,7 +127,7 @@ fn faults_name_file_line_case_and_field() {
         (
             "system,case_id,rater\ng,c,r\n",
             "l.csv",
-            "l.csv:2 (case c): value is missing; found system, case_id, rater; expected scores",
+            "l.csv:2 (case c): no value: the file has system, case_id, rater; expected scores",
         ),
         (
             "system,case_id,rater,value\ng,c,r,NaN\n",
@@ -140,7 +140,7 @@ fn faults_name_file_line_case_and_field() {
         (
             "[{\"q\": 1}, {\"q\": 2}]",
             "l.json",
-            "l.json:1: case_id is missing; found q; faults in the file: 2; expected",
+            "l.json:1: no case_id: the file has q; faults in the file: 2; expected",
         ),
         ("{\"case_id\": [1]}", "l.jsonl", "l.jsonl:1: case_id: expected an id, found a list"),
         ("[1]", "l.json", "l.json:1: invalid type: integer `1`, expected a map"),

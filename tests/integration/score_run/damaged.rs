@@ -72,7 +72,7 @@ fn no_command_uses_damaged_scores_and_rescore_makes_them_again() {
         &["compare", "out"][..],
         &["compare", "out", "--fail-under", "score=0.1"],
         &["compare", "out", "--require", "alpha>=beta"],
-        &["agree", "--runs", "out", "--labels", "labels.csv"],
+        &["agree", "out", "--labels", "labels.csv"],
         &["report", "out", "--out", "page.html"],
         &["export", "inspect", "out", "--out", "logs"],
     ] {
