@@ -142,7 +142,9 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
             let items = list(items.iter().copied(), 3);
             format!("all labels are of items ({items}); add --level item, or --metric {first:?}")
         }
-        _ => "check that system and case_id are written as in the run, or choose another --level or --metric".to_owned(),
+        _ => {
+            "check that system and case_id are written as in the run, or choose another --level or --metric".to_owned()
+        }
     };
     Err(Error::Settings(format!("{what}; {hint}")))
 }
@@ -185,7 +187,11 @@ fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> R
         let (missing, all, name) = (missing.len(), labeled.len(), &judge.name);
         notes.push(Note::warning(format!("{missing} of {all} labels are of answers that are not in {name}{unknown}.")));
     }
-    if labeled.is_empty() || faults.is_empty() || faults.len() < runs.len() { Ok(notes) } else { Err(Error::Input(faults)) }
+    if labeled.is_empty() || faults.is_empty() || faults.len() < runs.len() {
+        Ok(notes)
+    } else {
+        Err(Error::Input(faults))
+    }
 }
 
 fn answers(run: &RecordedRun) -> BTreeSet<(&SystemName, &CaseId)> {

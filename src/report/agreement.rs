@@ -88,8 +88,7 @@ fn verdict(agreement: &RaterAgreement) -> Option<String> {
         None if row.is_above_chance => "is above",
         None => "may be",
     };
-    let closest =
-        if others.len() > 1 { format!(" (closest of {} judges)", others.len()) } else { String::new() };
+    let closest = if others.len() > 1 { format!(" (closest of {} judges)", others.len()) } else { String::new() };
     let end = match (row.who.ends_with(" with people"), best, people) {
         (_, Some(_), Some(people)) => format!("; people with people: {}", show(people)),
         (true, Some(_), None) => "; labels by a second person would show the most that a judge can reach".to_owned(),

@@ -96,7 +96,10 @@ fn a_run_is_compared_with_what_people_said() {
     );
     let table_text = table.replace('\n', " ");
     assert!(table_text.contains(" r1 with people, on which of two answers is better: "), "{table}");
-    assert!(table_text.contains(" Order of systems: tau-b not defined (an order needs at least 4 systems)."), "{table}");
+    assert!(
+        table_text.contains(" Order of systems: tau-b not defined (an order needs at least 4 systems)."),
+        "{table}"
+    );
     assert!(table.contains("lexical baseline, not by an LLM") && table.lines().count() < 20, "{table}");
     // Other tables on request.
     assert_eq!(table.matches('─').count(), table.lines().nth(3).map_or(0, |rule| rule.chars().count()), "{table}");

@@ -70,7 +70,9 @@ fn group(
     let pairable = ratings.rated_by(2);
     let complete = ratings.rated_by(raters.len().max(2)).len();
     let alpha = |level: MeasurementLevel, unusable: Option<&String>| {
-        Estimate::unless(unusable, || ratings.alpha(level, context.bca()).with_units(pairable.len(), FEWEST_FOR_INTERVAL))
+        Estimate::unless(unusable, || {
+            ratings.alpha(level, context.bca()).with_units(pairable.len(), FEWEST_FOR_INTERVAL)
+        })
     };
     RaterGroup {
         name: name.to_owned(),
