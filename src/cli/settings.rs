@@ -46,8 +46,8 @@ pub struct Settings {
     pub options: EvaluationOptions,
     /// Format of the summary on standard output.
     pub format: OutputFormat,
-    /// True if only errors are shown.
-    pub quiet: bool,
+    /// True if calls are only counted.
+    pub dry_run: bool,
     /// Warnings: lower-case sentences for standard error.
     pub warnings: Vec<String>,
     /// Every option with its origin, in a fixed order, secrets masked.
@@ -64,7 +64,7 @@ impl Settings {
         let mut sources = Sources::new(args, matches, environment)?;
         let mut args = sources.merged(args)?;
         args.options.input.answers.append(&mut args.qa_dir);
-        let ScoreArgs { mut options, display, .. } = args;
+        let ScoreArgs { mut options, display, dry_run, .. } = args;
         let mut warnings = Vec::new();
         let judge = &mut options.judge;
         let openai = environment.get(OPENAI_BASE_URL_ENV);
@@ -87,7 +87,7 @@ impl Settings {
         warnings.extend(sources.flags_without_effect(&options));
         warnings.extend(options.warnings());
         let lines = sources.describe(&ScoreArgs { options: options.clone(), display: display.clone(), ..defaults() });
-        Ok(Self { options, format: display.format, quiet: display.quiet, warnings, lines })
+        Ok(Self { options, format: display.format, dry_run, warnings, lines })
     }
 }
 
@@ -138,7 +138,7 @@ impl<'a> Sources<'a> {
         }
         let merged: ScoreArgs = serde_json::from_value(Value::Object(map))
             .map_err(|error| Error::Internal(format!("options cannot be merged: {}", message(&error))))?;
-        Ok(ScoreArgs { config: args.config.clone(), qa_dir: args.qa_dir.clone(), ..merged })
+        Ok(ScoreArgs { qa_dir: args.qa_dir.clone(), dry_run: args.dry_run, ..merged })
     }
 
     /// Applies one value of the file, unless a stronger source has set it.

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, CaseId, Fingerprint, Item, Mode, Prediction, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 use crate::text::thinking::thinking_bytes;
 
@@ -161,7 +161,7 @@ impl AnswerOptions {
         };
         let mut faults = Vec::new();
         let mut places: HashMap<CaseId, usize> = HashMap::new();
-        let (file, field): (Arc<Path>, Arc<str>) = (path.into(), reading.text_field().into());
+        let field = Arc::new(FieldInFile { path: path.to_path_buf(), name: reading.text_field().into() });
         for (answer, element) in answers.zip(&elements) {
             let mut answer = match answer {
                 Ok(answer) => answer,
@@ -178,7 +178,7 @@ impl AnswerOptions {
             if let Some(before) = before.filter(|_| !read.by_question) {
                 // Its JSON is a slice of the file's.
                 let within = (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
-                answer.leave_text((&file, &field), before + within as u64, element.text.len());
+                answer.leave_text(&field, before + within as u64, element.text.len());
             }
             let place = places.get(&case_id).filter(|_| !read.by_question);
             let Some(first) = place.and_then(|place| read.answers.get_mut(*place)) else {
@@ -244,20 +244,22 @@ pub fn with_text(item: &Item) -> Result<Item> {
     let mut item = item.clone();
     let answer = &mut item.answer;
     let Some(place) = answer.left_in.take() else { return Ok(item) };
+    let path = &place.field.path;
     let mut bytes = Vec::new();
-    let mut file = File::open(&place.path).map_err(Error::io(&place.path, "read"))?;
+    let mut file = File::open(path).map_err(Error::io(path, "read"))?;
     let read =
         file.seek(SeekFrom::Start(place.offset)).and_then(|_| file.take(place.bytes as u64).read_to_end(&mut bytes));
-    read.map_err(Error::io(&place.path, "read"))?;
+    read.map_err(Error::io(path, "read"))?;
     let text = str::from_utf8(&bytes).ok().and_then(|json| {
         let json = without_bare_nan(json).0;
         let text: String =
-            serde_json::from_str(serde_json::from_str::<Record<'_>>(&json).ok()?.get(&*place.field)?.get()).ok()?;
+            serde_json::from_str(serde_json::from_str::<Record<'_>>(&json).ok()?.get(place.field.name.as_str())?.get())
+                .ok()?;
         // Reasoning is removed from its start.
         text.get(text.len().checked_sub(place.text_bytes)?..).map(Arc::<str>::from)
     });
     let Some(text) = text.filter(|text| place.blake3 == blake3::hash(text.as_bytes()).into()) else {
-        let fault = InputFault::new(&*place.path, "the file was changed while its answers were scored");
+        let fault = InputFault::new(path, "the file was changed while its answers were scored");
         return Err(fault.of_case(answer.case_id.as_str()).hint("give the same command again").into());
     };
     answer.answer_text = text;

@@ -1,7 +1,7 @@
 //! Answers of a system, with sources and gold answers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -62,14 +62,13 @@ impl Answer {
     }
 
     /// Leaves the text in this field of a file, where the JSON object of the answer has this place.
-    pub fn leave_text(&mut self, (path, field): (&Arc<Path>, &Arc<str>), offset: u64, bytes: usize) {
+    pub fn leave_text(&mut self, field: &Arc<FieldInFile>, offset: u64, bytes: usize) {
         if let Some(prediction) = &mut self.prediction {
             Arc::make_mut(prediction).output = None;
         }
         let text = std::mem::take(&mut self.answer_text);
         let (text_bytes, blake3) = (text.len(), blake3::hash(text.as_bytes()).into());
-        let (path, field) = (Arc::clone(path), Arc::clone(field));
-        self.left_in = Some(Arc::new(TextInFile { path, field, offset, bytes, text_bytes, blake3 }));
+        self.left_in = Some(Arc::new(TextInFile { field: Arc::clone(field), offset, bytes, text_bytes, blake3 }));
     }
 
     /// Length of the text in bytes, be it in memory or in its file.
@@ -88,13 +87,20 @@ impl Answer {
     }
 }
 
-/// The place of an answer's text in a file of answers.
+/// The field of a file of answers that holds their texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldInFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The name of the field.
+    pub name: String,
+}
+
+/// The place of an answer's text in a file of answers. A large run has one for each answer, so that it is kept small.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextInFile {
-    /// The file.
-    pub path: Arc<Path>,
-    /// The field of the text.
-    pub field: Arc<str>,
+    /// The file and the field.
+    pub field: Arc<FieldInFile>,
     /// Bytes before the JSON object of the answer.
     pub offset: u64,
     /// Length of the object in bytes.

@@ -40,22 +40,3 @@ pub struct EndpointUse {
     #[serde(flatten)]
     pub stats: EndpointStats,
 }
-
-impl EndpointStats {
-    /// Share of prompt tokens from the prefix cache, 0..=1; `None` if no tokens were counted.
-    pub fn cached_share(&self) -> Option<f64> {
-        (self.prompt_tokens > 0).then(|| self.cached_prompt_tokens as f64 / self.prompt_tokens as f64)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cached_share_is_none_where_nothing_was_counted() {
-        let stats = EndpointStats { prompt_tokens: 200, cached_prompt_tokens: 150, ..EndpointStats::default() };
-        assert_eq!(stats.cached_share(), Some(0.75));
-        assert_eq!(EndpointStats::default().cached_share(), None);
-    }
-}

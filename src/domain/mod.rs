@@ -24,7 +24,7 @@ mod test_case;
 mod time_span;
 mod verdict;
 
-pub use answer::{Answer, Gold, IndexBase, Item, Prediction, Source, TextInFile};
+pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
@@ -36,7 +36,7 @@ pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
 pub use reading_graded::{ReferenceScore, merge_as_reference, reference_score};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
-pub use score::{Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit};
+pub use score::{Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_share};
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;
 pub use time_span::TimeSpan;

@@ -41,6 +41,19 @@ impl Unit {
     }
 }
 
+/// Parses a share, 0..=1, written as `5%` or `0.05`.
+///
+/// # Errors
+/// A message with the expected form.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let parsed = match text.trim().strip_suffix('%') {
+        Some(percentage) => percentage.trim().parse().map(|number: f64| number / 100.0),
+        None => text.trim().parse(),
+    };
+    let share = parsed.ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "not a share from 0% to 100%; write 5% or 0.05".to_owned())
+}
+
 /// What a component measures; the tidy `items.csv` carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -389,6 +402,14 @@ impl WeightedSums {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_is_a_percentage_or_a_number_up_to_1() {
+        assert_eq!(["5%", "0.05", " 100 %", "1", "0"].map(parse_share), [0.05, 0.05, 1.0, 1.0, 0.0].map(Ok));
+        for text in ["20", "101%", "-5%", "5", "", "%", "NaN", "inf"] {
+            assert!(parse_share(text).is_err_and(|what| what.contains("write 5% or 0.05")), "{text}");
+        }
+    }
 
     #[test]
     fn a_measure_is_in_memory_once_and_only_while_a_component_has_it() {

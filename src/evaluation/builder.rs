@@ -461,7 +461,7 @@ impl EventSink for Recording<'_> {
 
 /// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
 pub(super) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
-    let mut order: HashMap<(&str, &SystemName, &CaseId), usize> = HashMap::new();
+    let mut order: HashMap<(&str, &SystemName, &CaseId), usize> = HashMap::with_capacity(scored.len());
     for job in jobs {
         for item in job.items.iter() {
             let place = order.len();

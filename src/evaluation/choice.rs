@@ -26,55 +26,45 @@ impl Choice {
     /// # Errors
     /// [`Error::Usage`] for a requested scorer that cannot run; [`Error::Settings`] if none can.
     pub(super) fn of(options: &EvaluationOptions, support: &Support, lenient: bool) -> Result<Self> {
-        let named = &options.scorers.scorers;
-        let wanted =
-            || ScorerName::value_variants().iter().copied().filter(|scorer| named.is_empty() || named.contains(scorer));
-        let why_not = |scorer: &ScorerName| why_not(*scorer, options, support);
-        if !named.is_empty() && !lenient {
-            for scorer in wanted() {
-                // Without a judge the entailment columns stay blank; missing input is an error.
-                let stays_blank = scorer == ScorerName::Entailment && support.sources > 0;
-                if let Some(why) = why_not(&scorer).filter(|_| !stays_blank) {
+        let is_named = !options.scorers.scorers.is_empty();
+        let mut choice = Self::default();
+        for scorer in ScorerName::value_variants().iter().copied().filter(|scorer| options.scorers.may_run(*scorer)) {
+            match why_not(scorer, options, support) {
+                None => choice.scorers.push(scorer),
+                Some(why) if is_named && !lenient => {
                     return Err(Error::Usage(format!("{} cannot run: {why}", scorer.as_str())));
                 }
+                Some(why) => choice.left_out.push((scorer, why)),
             }
-            return Ok(Self { scorers: wanted().collect(), left_out: Vec::new() });
         }
-        let scorers: Vec<ScorerName> = wanted().filter(|scorer| why_not(scorer).is_none()).collect();
-        let left_out: Vec<_> = wanted().filter_map(|scorer| Some((scorer, why_not(&scorer)?))).collect();
-        if scorers.is_empty() {
+        if choice.scorers.is_empty() {
             let left: Vec<String> =
-                left_out.iter().map(|(scorer, why)| format!("{} ({why})", scorer.as_str())).collect();
+                choice.left_out.iter().map(|(scorer, why)| format!("{}: {why}", scorer.as_str())).collect();
             return Err(Error::Settings(format!("nothing can be scored: {}", left.join("; "))));
         }
-        Ok(Self { scorers, left_out })
+        Ok(choice)
     }
 
     /// What runs and what does not, where something was left out.
     pub fn note(&self) -> Option<String> {
         let names: Vec<&str> = self.scorers.iter().map(|scorer| scorer.as_str()).collect();
-        let left = self.left_out.iter().map(|(scorer, why)| format!("{} ({})", scorer.as_str(), short_reason(why)));
+        let without_remedy = |why: &'static str| why.split(" (").next().unwrap_or(why);
+        let left = self.left_out.iter().map(|(scorer, why)| format!("{} ({})", scorer.as_str(), without_remedy(why)));
         let left: Vec<String> = left.collect();
         (!left.is_empty()).then(|| format!("scorers: {}; left out: {}", names.join(", "), left.join(", ")))
     }
 }
 
-/// The reason without its remedy.
-fn short_reason(why: &str) -> &str {
-    match why {
-        "it needs test cases: --tests FILE" => "no test cases",
-        why if why.starts_with("no judge") => "no judge",
-        why => why.split(" (").next().unwrap_or(why),
-    }
-}
-
-/// Why a scorer cannot run.
+/// Why a scorer cannot run, with the remedy in parentheses.
 fn why_not(scorer: ScorerName, options: &EvaluationOptions, support: &Support) -> Option<&'static str> {
-    scorer.missing_input(support).or(match scorer {
-        ScorerName::Prometheus if !options.has_aspect_role() => Some("no judge has a role aspect"),
-        ScorerName::Entailment if !options.has_role(&Role::Citation) => Some("no judge has the role citation"),
-        _ => None,
-    })
+    let has_judge = match scorer {
+        ScorerName::Rubric => options.has_role(&Role::Rubric),
+        ScorerName::Prometheus => options.has_aspect_role(),
+        ScorerName::Entailment => options.has_role(&Role::Citation),
+        ScorerName::CitationAudit | ScorerName::Overlap => true,
+    };
+    let no_judge = "no judge (give --model or --base-url, or a judge under [roles])";
+    scorer.missing_input(support).or((!has_judge).then_some(no_judge))
 }
 
 /// The aspects of a run, from the file or built in: the named ones, else those that have a judge.
@@ -153,7 +143,7 @@ mod tests {
     fn a_requested_scorer_that_cannot_run_is_an_error() {
         let support = Support { questions: 3, ..Support::default() };
         let error = Choice::of(&options(&[ScorerName::Rubric]), &support, false).unwrap_err();
-        assert_eq!(error.to_string(), "rubric cannot run: it needs test cases: --tests FILE");
+        assert_eq!(error.to_string(), "rubric cannot run: no test cases (add --tests FILE)");
         let nothing = Choice::of(&options(&[]), &Support::default(), false).unwrap_err();
         assert!(matches!(nothing, Error::Settings(_)), "the command line can be understood: {nothing}");
     }

@@ -8,14 +8,15 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 pub use super::scorers::{ScorerName, ScorerOptions};
 use super::slice::Slice;
 use crate::analysis::OnUnscored;
 use crate::dataset::ANSWER_PARTS;
-use crate::domain::{GradeMerge, Mode, RubricParts};
+use crate::domain::{GradeMerge, Mode, RubricParts, parse_share};
 use crate::judge::endpoint::masked_json;
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Price;
@@ -155,8 +156,9 @@ pub struct ScoringOptions {
     /// Leave unscored answers out of the means, or count their missing components as 0
     #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     pub on_unscored: OnUnscored,
-    /// Tolerated share of unscored answers; above it the exit code is 5
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = 0.01)]
+    /// Unscored answers that are tolerated, such as 5%; above it the exit code is 5
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, allow_negative_numbers = true, default_value = "1%")]
+    #[serde(deserialize_with = "share_of_file")]
     pub max_unscored: f64,
     /// Repeats of a call whose reply cannot be read
     #[arg(long, value_name = "N", default_value_t = 2)]
@@ -173,9 +175,6 @@ pub struct ScoringOptions {
     /// A prompt set made by `prompts export` or `prompts import` [default: built in]
     #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
     pub prompts: Option<PathBuf>,
-    /// Print the number of calls and exit
-    #[arg(long)]
-    pub dry_run: bool,
 }
 
 impl Default for ScoringOptions {
@@ -202,26 +201,16 @@ impl ScoringOptions {
     }
 
     fn check(&self) -> Result<(), OptionFault> {
-        let parts = self.parts();
-        if !parts.rubrics && !parts.snippets {
-            return Err(OptionFault::new(
-                "score.rubrics",
-                "rubrics and snippets are both false; set one of them to true",
-            ));
-        }
-        check_share(self.max_unscored).map_err(|what| OptionFault::new("score.max_unscored", what))
+        let RubricParts { rubrics, snippets } = self.parts();
+        let what = "rubrics and snippets are both false; set one of them to true";
+        if rubrics || snippets { Ok(()) } else { Err(OptionFault::new("score.rubrics", what)) }
     }
 }
 
-/// Checks that a number is a share, 0..=1.
-///
-/// # Errors
-/// A message with the expected value.
-pub fn check_share(share: f64) -> Result<(), &'static str> {
-    match (0.0..=1.0).contains(&share) {
-        true => Ok(()),
-        false => Err("not a share between 0 and 1; write 0.01 for one in a hundred, 1 to tolerate everything"),
-    }
+/// Reads a share of the config file: a number, or a text such as `5%`.
+fn share_of_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    parse_share(value.as_str().unwrap_or(&value.to_string())).map_err(D::Error::custom)
 }
 
 /// What is written.
@@ -261,7 +250,6 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     // The manifest has `score.thinking` where an answer has any.
     "score.keep_thinking",
     "score.strict",
-    "score.dry_run",
     "score.on_unscored",
     "score.max_unscored",
     "score.seed",

@@ -11,7 +11,7 @@ use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, Ru
 use super::scorers::recorded_scorers;
 use super::{Job, Member, NoEvents, Options, Panel, Panels, StopHandle};
 use crate::analysis::OnUnscored;
-use crate::domain::{Item, Mode, Role, ScoredAnswer};
+use crate::domain::{Item, Mode, Role, ScoredAnswer, parse_share};
 use crate::error::{Error, InputFault, Result};
 use crate::files::write_whole;
 use crate::judge::Judge;
@@ -27,8 +27,8 @@ pub struct RescoreOptions {
     /// Leave unscored answers out of the means, or count their missing components as 0 [default: as in the run]
     #[arg(long, value_name = "POLICY", value_enum)]
     pub on_unscored: Option<OnUnscored>,
-    /// Tolerated share of unscored answers; above it the exit code is 5 [default: as in the run]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    /// Unscored answers that are tolerated, such as 5%; above it the exit code is 5 [default: as in the run]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, allow_negative_numbers = true)]
     pub max_unscored: Option<f64>,
     /// Seed of the resampling behind the intervals [default: as in the run]
     #[arg(long, value_name = "N")]

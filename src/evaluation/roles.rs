@@ -166,23 +166,6 @@ impl EvaluationOptions {
                 warnings.push(format!("{whose}{samples} samples {why} repeat one reply; {remedy}"));
             }
         }
-        let blank = |scorer: ScorerName, role: &str| {
-            let scorer = scorer.as_str();
-            format!(
-                "no judge has the role {role}, so {scorer} stays blank; give --model or --base-url, or a judge under [roles]"
-            )
-        };
-        if self.scorers.names(ScorerName::Prometheus) && !self.has_aspect_role() {
-            warnings.push(blank(ScorerName::Prometheus, ASPECT_ROLE));
-        }
-        if self.scorers.names(ScorerName::Entailment) && !self.has_role(&Role::Citation) {
-            warnings.push(blank(ScorerName::Entailment, "citation"));
-        }
-        if self.scorers.may_run(ScorerName::Rubric) && !self.has_role(&Role::Rubric) {
-            let what = "a label judge cannot judge the rubric, which stays blank; name another judge under [roles], or leave \
-                        the rubric out with --scorers";
-            warnings.push(what.to_owned());
-        }
         warnings
     }
 }
@@ -281,9 +264,6 @@ mod tests {
         let warnings = sampled.warnings();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(warnings[0].starts_with("[judges.prometheus]: 3 samples at temperature 0 repeat one reply"));
-        let mut blank = EvaluationOptions::default();
-        blank.scorers.scorers = vec![ScorerName::Prometheus];
-        assert!(blank.warnings()[0].starts_with("no judge has the role aspect, so prometheus stays blank"));
     }
 
     #[test]

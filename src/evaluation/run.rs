@@ -91,8 +91,8 @@ async fn plan_into(
 ) -> Result<PlanOutcome> {
     let mut outcome = PlanOutcome { pending: vec![Vec::new(); jobs.len()], ..PlanOutcome::default() };
     let items = || jobs.iter().flat_map(|job| job.items.iter());
-    let answers: HashSet<_> = items().map(|item| (&item.answer.system, &item.case.case_id)).collect();
-    outcome.plan.answers = answers.len() as u64;
+    outcome.plan.answers =
+        items().map(|item| (&item.answer.system, &item.case.case_id)).collect::<HashSet<_>>().len() as u64;
     outcome.plan.answer_scores = items().count() as u64;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let (tally, keeps) = (Arc::new(Tally::default()), collect.is_some());

@@ -61,13 +61,13 @@ impl ScorerName {
     pub(super) fn missing_input(self, support: &Support) -> Option<&'static str> {
         let golds = support.gold_answer + support.short_answers + support.long_answers;
         let (is_missing, what) = match self {
-            Self::Rubric => (support.rubric == 0, "it needs test cases: --tests FILE"),
-            Self::Prometheus => (support.questions == 0, "the answers come without their questions"),
+            Self::Rubric => (support.rubric == 0, "no test cases (add --tests FILE)"),
+            Self::Prometheus => (support.questions == 0, "no questions beside the answers"),
             Self::Entailment => (support.sources == 0, "no sources (ctxs or docs)"),
             Self::CitationAudit => {
                 (support.sources + support.gold_sources == 0, "no sources (ctxs or docs) and no gold_ctxs")
             }
-            Self::Overlap => (golds == 0, "no gold (answer, qa_pairs, annotations), none by --references"),
+            Self::Overlap => (golds == 0, "no gold answers (answer, qa_pairs or annotations, or --references FILE)"),
         };
         is_missing.then_some(what)
     }

@@ -183,7 +183,14 @@ fn every_refusal_names_the_option_and_has_its_exit_code() {
         (&["config", "--nonsense"], "", 2, "--nonsense"),
         (&["config", "--concurrency", "0"], "", 2, "--concurrency"),
         (&["config", "--samples", "none"], "", 2, "--samples"),
-        (&["config", "--max-unscored", "-0.5"], "", 2, "write 0.01 for one in a hundred"),
+        (&["config", "--max-unscored", "-0.5"], "", 2, "write 5% or 0.05"),
+        (&["config", "--max-unscored", "20"], "", 2, "write 5% or 0.05"),
+        (
+            &["config", "--config", "my.toml"],
+            "[score]\nmax_unscored = 20\n",
+            3,
+            "my.toml:2: score.max_unscored: not a share from 0% to 100%",
+        ),
         (&["config", "--wait-server", "20"], "", 2, "such as 20m, 90s or 1h30m"),
         (&["config", "--temperature", "1", "--no-temperature"], "", 2, "--no-temperature contradicts --temperature"),
         (&["config", "--format", "xml"], "", 2, "[possible values: table, json, csv]"),
@@ -328,7 +335,7 @@ fn the_example_of_a_config_file_holds_every_key_and_is_accepted() {
 #[test]
 fn blank_variables_count_as_not_set_and_flags_beat_choices_of_the_file() {
     let arguments = ["config", "--config", "my.toml", "--format", "json", "--snippets", "--temperature", "0.5"];
-    let blank = [("SCHOLAREVAL_RPM", ""), ("SCHOLAREVAL_MODEL", " "), ("SCHOLAREVAL_QUIET", "")];
+    let blank = [("SCHOLAREVAL_RPM", ""), ("SCHOLAREVAL_MODEL", " "), ("SCHOLAREVAL_FORMAT", "")];
     let config = "[score]\nrubrics = true\n[judge]\nmodel = \"m\"\nno_temperature = true\nbase_url = \"h\"\n\
                   headers = { x-team = \"a\", X-Other = \"b\" }\n[cache]\nno_cache = true\n";
     let output = run(&[&arguments[..], &["--header", "X-Team:c", "--cache", "f"]].concat(), &blank, config);

@@ -77,8 +77,8 @@ fn the_table_shows_calls_tokens_and_money() {
     // the price of the flag is that of the table, which it replaces
     let by_flag = plan(&work, &server, &["--price", "1, 10"]).exits_with(0).stdout;
     assert_eq!(by_flag, text);
-    let line = work.score(&server, &["--dry-run", "--price", "1,10"]).exits_with(0).stdout;
-    assert!(line.contains(" prompt tokens (up to ~") && line.contains("; $0."), "{line}");
+    assert_eq!(work.score(&server, &["--dry-run", "--price", "1,10"]).exits_with(0).stdout, text);
+    assert!(text.contains(" prompt tokens (up to ~") && text.contains("; $0."), "{text}");
     plan(&work, &server, &["--price", "cheap"]).exits_with(2).says(&["--price", "such as 2.5,10"]);
     plan(&work, &server, &["--prices", "none.json"]).exits_with(3).says(&["none.json"]);
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{ComparedCase, MetricId, ObservedSystem};
-use crate::domain::Note;
+use crate::domain::{Note, parse_share};
 use crate::stats::{Interval, VarianceComponents};
 
 /// Options of a comparison.
@@ -12,10 +12,10 @@ use crate::stats::{Interval, VarianceComponents};
 #[command(next_help_heading = "Statistics")]
 pub struct ComparisonOptions {
     /// Level of the intervals
-    #[arg(long, hide_short_help = true, value_name = "SHARE", default_value = "0.95", value_parser = parse_share)]
+    #[arg(long, hide_short_help = true, value_name = "SHARE", default_value = "0.95", value_parser = parse_inner_share)]
     pub level: f64,
     /// Systems differ significantly below this p (corrected by Holm)
-    #[arg(long, hide_short_help = true, value_name = "P", default_value = "0.05", value_parser = parse_share)]
+    #[arg(long, hide_short_help = true, value_name = "P", default_value = "0.05", value_parser = parse_inner_share)]
     pub alpha: f64,
     /// Resamples behind intervals and ranks
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
@@ -234,11 +234,9 @@ pub struct JudgeNoise {
     pub samples_needed: Option<usize>,
 }
 
-fn parse_share(text: &str) -> Result<f64, String> {
-    let share: Option<f64> = text.trim().parse().ok();
-    share
-        .filter(|share| *share > 0.0 && *share < 1.0)
-        .ok_or_else(|| "not a share between 0 and 1, such as 0.95".to_owned())
+fn parse_inner_share(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).ok().filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "not a share between 0% and 100%; write 95% or 0.95".to_owned())
 }
 
 fn parse_difference(text: &str) -> Result<f64, String> {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use compare::CompareArgs;
-pub use exports::{ExportArgs, ExportCommand, ImportArgs};
+pub use exports::{ExportArgs, ExportCommand, ImportArgs, ParquetArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use report::ReportArgs;
@@ -72,6 +72,9 @@ pub struct GlobalArgs {
     /// Show all tables and notes, not just the most important ones: by scorer, metric and pair, methods, missing data
     #[arg(long, global = true)]
     pub notes: bool,
+    /// No progress, warnings and notes; errors only
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
     /// Leave text in CSV unchanged; else text that a spreadsheet could read as a formula begins with an apostrophe
     #[arg(long, global = true, hide_short_help = true)]
     pub raw_csv: bool,

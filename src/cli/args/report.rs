@@ -31,7 +31,4 @@ pub struct ReportArgs {
     /// Replace a file that is no report
     #[arg(long)]
     pub overwrite: bool,
-    /// No notes on standard error; errors only
-    #[arg(long, short)]
-    pub quiet: bool,
 }

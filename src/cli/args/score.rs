@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::BoolishValueParser;
 use serde::{Deserialize, Serialize};
 
 use super::OutputFormat;
@@ -24,6 +23,10 @@ pub struct ScoreArgs {
     #[arg(long, hide_short_help = true, requires = "config", help_heading = "Input")]
     #[serde(skip)]
     pub trust_config: bool,
+    /// Estimate calls, tokens, time and cost, as plan does, and exit
+    #[arg(long, hide_short_help = true, help_heading = "Bounds")]
+    #[serde(skip)]
+    pub dry_run: bool,
     /// What is evaluated, and how.
     #[command(flatten)]
     #[serde(flatten)]
@@ -41,9 +44,6 @@ pub struct DisplayOptions {
     #[arg(long, value_name = "FORM", value_enum, default_value_t, hide_possible_values = true)]
     #[arg(env = "SCHOLAREVAL_FORMAT", hide_env = true)]
     pub format: OutputFormat,
-    /// No progress, no notes; errors only
-    #[arg(long, short, env = "SCHOLAREVAL_QUIET", hide_env = true, value_parser = BoolishValueParser::new())]
-    pub quiet: bool,
 }
 
 /// Examples at the end of the help of `bench`.

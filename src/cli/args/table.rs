@@ -46,7 +46,4 @@ pub struct TableArgs {
     /// The table.
     #[command(flatten)]
     pub options: MetricsTableOptions,
-    /// No warnings on standard error; errors only
-    #[arg(long, short)]
-    pub quiet: bool,
 }

@@ -31,9 +31,6 @@ pub struct ConvertArgs {
     /// Convert as the reference script does: sources renumbered, the last of two equal cases kept
     #[arg(long)]
     pub compat: bool,
-    /// No notes on standard error; errors only
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// Arguments of `build-tests`.

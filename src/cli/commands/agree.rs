@@ -3,7 +3,7 @@
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{AgreeArgs, OutputFormat};
-use crate::cli::terminal::{note, write_form};
+use crate::cli::terminal::write_form;
 use crate::error::{Error, Result};
 use crate::evaluation::agree;
 use crate::report::table::shown_notes;
@@ -18,7 +18,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         let what = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
         return Err(Error::Usage(what.to_owned()));
     }
-    let agreement = agree(&super::runs_of(&args.runs, args.display.quiet)?, &args.labels, &args.options)?;
+    let agreement = agree(&context.runs(&args.runs)?, &args.labels, &args.options)?;
     let format = args.display.format;
     let text = match format {
         OutputFormat::Table => render_agreement_table(&agreement, &args.by, &context.style()),
@@ -26,8 +26,10 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         OutputFormat::Csv => render_agreement_csv(&agreement, context.global.csv_text())?,
     };
     write_form(&text, format)?;
-    if format != OutputFormat::Table && !args.display.quiet {
-        shown_notes(&agreement.notes, false).iter().for_each(|warning| note(&format!("warning: {}", warning.text)));
+    if format != OutputFormat::Table {
+        shown_notes(&agreement.notes, false)
+            .iter()
+            .for_each(|warning| context.note(&format!("warning: {}", warning.text)));
     }
     Ok(ExitCode::Ok)
 }

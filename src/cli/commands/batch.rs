@@ -31,14 +31,14 @@ const ERRORS_SHOWN: usize = 20;
 /// Any error; the same command continues with what is not done.
 pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<ExitCode> {
     match command {
-        BatchCommand::Export(args) => runtime()?.block_on(export(&args, &context.settings(&args.score)?)),
+        BatchCommand::Export(args) => runtime()?.block_on(export(&args, &context.settings(&args.score)?, context)),
         BatchCommand::Import(args) => import(&args),
         BatchCommand::Submit(args) => runtime()?.block_on(submit(&args, context)),
         BatchCommand::Fetch(args) => runtime()?.block_on(fetch(&args, context)),
     }
 }
 
-async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode> {
+async fn export(args: &BatchExportArgs, settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let Some(dir) = &args.score.options.output.out else {
         return Err(Error::Usage("no directory for the batch is named; add --out DIR".into()));
     };
@@ -48,7 +48,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
     }
     BatchManifest::make_room(dir, settings.options.output.overwrite)?;
     let limits = BatchLimits { requests: args.max_requests.get(), bytes: args.max_bytes.get() };
-    let (planned, manifest) = evaluation(settings).prepare().await?.export_batch(dir.clone(), limits).await?;
+    let (planned, manifest) = evaluation(settings, context).prepare().await?.export_batch(dir.clone(), limits).await?;
     let Some(manifest) = manifest else {
         let text = match (planned.plan.at_most, planned.plan.cached) {
             (0, cached) => format!("nothing to export: all {} replies are cached\n", grouped(cached)),
@@ -58,13 +58,11 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
         return Ok(ExitCode::Ok);
     };
     terminal::write_stdout(export_text(&manifest, &planned.plan).as_bytes())?;
-    if !settings.quiet {
-        let dir = path_text(dir);
-        terminal::note(&format!(
-            "next: scholareval batch submit {dir} (a batch service), vllm run-batch, or contrib/ray_batch.py; then \
-             scholareval batch import RESULTS --batch {dir}"
-        ));
-    }
+    let dir = path_text(dir);
+    context.note(&format!(
+        "next: scholareval batch submit {dir} (a batch service), vllm run-batch, or contrib/ray_batch.py; then \
+         scholareval batch import RESULTS --batch {dir}"
+    ));
     Ok(ExitCode::Ok)
 }
 

@@ -16,12 +16,12 @@ use crate::prompt::PromptFamily;
 ///
 /// # Errors
 /// The errors of `score`.
-pub(super) fn run(settings: &Settings, _context: &Context<'_>) -> Result<ExitCode> {
-    runtime()?.block_on(check(settings))
+pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+    runtime()?.block_on(check(settings, context))
 }
 
-async fn check(settings: &Settings) -> Result<ExitCode> {
-    let prepared = evaluation(settings).prepare().await?;
+async fn check(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+    let prepared = evaluation(settings, context).prepare().await?;
     let mut lines = input_line(&prepared.inputs);
     let mut failed = None;
     for (name, named) in prepared.judges.all() {

@@ -17,7 +17,7 @@ use crate::report::{comparison_csv, comparison_text, render_json, run_warnings};
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
 pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let runs = RunSet::open(&super::runs_of(&args.runs, args.display.quiet)?, args.anyway)?;
+    let runs = RunSet::open(&context.runs(&args.runs)?, args.anyway)?;
     let mut observations = runs.observe()?;
     if observations.metrics.is_empty() {
         let fault = InputFault::new(&args.runs[0], "no scores that can be compared").hint("score some answers first");
@@ -37,8 +37,8 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         OutputFormat::Json => render_json(&comparison)?,
     };
     // The table has its warnings below.
-    if !args.display.quiet && args.display.format != OutputFormat::Table {
-        run_warnings(&comparison).iter().for_each(|warning| terminal::note(&format!("warning: {}", warning.text)));
+    if args.display.format != OutputFormat::Table {
+        run_warnings(&comparison).iter().for_each(|warning| context.note(&format!("warning: {}", warning.text)));
     }
     write_stdout(text.as_bytes())?;
     let unmet = unmet_gates(&gates, &comparison, args.gates.tolerate_missing);

@@ -1,10 +1,10 @@
 //! `scholareval convert` and `build-tests`: predictions to answers, annotated ingredients to test cases, as `score` reads them.
 
+use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{BuildTestsArgs, ConvertArgs};
-use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
-use crate::cli::terminal::{note, path_text, write_stdout};
+use crate::cli::terminal::{path_text, write_stdout};
 use crate::dataset::{
     AnswerOptions, Conversion, ReferencesBlock, convert, load_ingredients, load_test_cases, render_answer,
     render_test_cases,
@@ -12,7 +12,7 @@ use crate::dataset::{
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 
-pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
+pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<ExitCode> {
     refuse_input("--out", &args.out, [args.file.as_path(), args.tests.as_path()])?;
     let mode = if args.compat { Mode::Compat } else { Mode::Default };
     let appended = args.references_block == ReferencesBlock::Append;
@@ -39,12 +39,8 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
         return Err(fault.hint("input must equal the initial_prompt of a test case").into());
     }
     std::fs::write(&args.out, text).map_err(Error::io(&args.out, "write"))?;
-    if !args.quiet {
-        notes.iter().for_each(|text| note(&format!("note: {}", escape_controls(text))));
-        for warning in &warnings {
-            note(&format!("warning: {}", escape_controls(&warning.to_string())));
-        }
-    }
+    notes.iter().for_each(|text| context.note(&format!("note: {text}")));
+    context.warn(&warnings);
     let out = path_text(&args.out);
     write_stdout(format!("wrote {answers} answers to {out}\n").as_bytes())?;
     Ok(ExitCode::Ok)

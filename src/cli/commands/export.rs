@@ -1,8 +1,9 @@
 //! `scholareval export`: a run in the formats of other programs.
 
+use super::Context;
 use crate::cli::ExitCode;
-use crate::cli::args::{ExportArgs, ExportCommand};
-use crate::cli::terminal::{note, path_text, write_stdout};
+use crate::cli::args::{ExportArgs, ExportCommand, ParquetArgs};
+use crate::cli::terminal::{path_text, write_stdout};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{RecordedRun, RunStatus, load_run};
 use crate::report::write_inspect_logs;
@@ -11,47 +12,47 @@ use crate::report::write_inspect_logs;
 ///
 /// # Errors
 /// When the directory is not a run, or a file cannot be written.
-pub(super) fn run(command: &ExportCommand) -> Result<ExitCode> {
+pub(super) fn run(command: &ExportCommand, context: &Context<'_>) -> Result<ExitCode> {
     let (args, what) = match command {
-        ExportCommand::Parquet(args) => (args, parquet(args)?),
-        ExportCommand::Inspect(args) => (args, inspect(args)?),
+        ExportCommand::Parquet(args) => (&args.export, parquet(args, context)?),
+        ExportCommand::Inspect(args) => (args, inspect(args, context)?),
     };
     let out = path_text(&args.out);
     write_stdout(format!("wrote {what} to {out}\n").as_bytes())?;
     Ok(ExitCode::Ok)
 }
 
-fn inspect(args: &ExportArgs) -> Result<String> {
-    let run = open(args)?;
+fn inspect(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
+    let run = open(args, context)?;
     let logs = write_inspect_logs(&run, &args.out)?;
-    if run.items.is_empty() && !args.quiet {
-        note("note: the record holds no answers (--no-inputs), so the logs show scores alone");
+    if run.items.is_empty() {
+        context.note("note: the record holds no answers (--no-inputs), so the logs show scores alone");
     }
     Ok(if logs == 1 { "1 log".to_owned() } else { format!("{logs} logs") })
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_args: &ExportArgs) -> Result<String> {
+fn parquet(_args: &ParquetArgs, _context: &Context<'_>) -> Result<String> {
     let what = "export parquet: this program was built without it; build it with `cargo install --path . --features parquet` (the cargo feature `parquet`)";
     Err(Error::Settings(what.to_owned()))
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(args: &ExportArgs) -> Result<String> {
+fn parquet(args: &ParquetArgs, context: &Context<'_>) -> Result<String> {
     use crate::cli::terminal::grouped;
 
-    let run = open(args)?;
-    let [scores, calls] = crate::report::write_parquet_tables(&run, &args.out)?;
+    let run = open(&args.export, context)?;
+    let [scores, calls] = crate::report::write_parquet_tables(&run, &args.export.out, args.overwrite)?;
     Ok(format!("{} rows of scores and {} calls", grouped(scores), grouped(calls)))
 }
 
 /// Loads the run and creates the output directory.
-fn open(args: &ExportArgs) -> Result<RecordedRun> {
+fn open(args: &ExportArgs, context: &Context<'_>) -> Result<RecordedRun> {
     let run = load_run(&args.run)?;
-    if run.manifest.status != RunStatus::Complete && !args.quiet {
-        note(
-            "warning: the run did not finish; what is missing is exported without a value (run score again to finish it)",
-        );
+    if run.manifest.status != RunStatus::Complete {
+        context.warn(&[
+            "the run did not finish; what is missing is exported without a value (run score again to finish it)",
+        ]);
     }
     std::fs::create_dir_all(&args.out).map_err(Error::io(&args.out, "create"))?;
     Ok(run)

@@ -52,7 +52,7 @@ fn show_check(checked: &Checked) -> Result<ExitCode> {
 
 fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>) -> Result<ExitCode> {
     let format = display.format;
-    if display.quiet {
+    if context.global.quiet {
         board.notes.clear();
     }
     let board = &board;

@@ -3,9 +3,7 @@
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::ImportArgs;
-use crate::cli::origin::escape_controls;
 use crate::cli::summary::conclude;
-use crate::cli::terminal::note;
 use crate::error::Result;
 use crate::evaluation::{ImportedRun, import};
 use crate::report::{RunReport, write_items};
@@ -23,13 +21,9 @@ const MODE_UNKNOWN: &str =
 pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> {
     let ImportedRun { record, scored, is_mode_guessed } = import(&args.options)?;
     let warnings = &record.manifest().warnings;
-    if !args.display.quiet {
-        for warning in warnings.iter().take(WARNINGS_SHOWN) {
-            note(&format!("warning: {}", escape_controls(warning)));
-        }
-        if let Some(more) = warnings.len().checked_sub(WARNINGS_SHOWN).filter(|more| *more > 0) {
-            note(&format!("warning: and {more} more; the manifest of the run has them all"));
-        }
+    context.warn(&warnings[..warnings.len().min(WARNINGS_SHOWN)]);
+    if let Some(more) = warnings.len().checked_sub(WARNINGS_SHOWN).filter(|more| *more > 0) {
+        context.note(&format!("warning: and {more} more; the manifest of the run has them all"));
     }
     let name = record.manifest().run_name(record.dir().path());
     let remarks: &[&str] = if is_mode_guessed { &[MODE_UNKNOWN] } else { &[] };
@@ -38,11 +32,9 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     write_items(record.dir(), &name, &scored, texts)?;
     report.write(record.dir())?;
     let code = conclude(&report, record.manifest(), args.display.format, &context.style())?;
-    if !args.display.quiet {
-        if is_mode_guessed {
-            note(&format!("note: {MODE_UNKNOWN}"));
-        }
-        note(&format!("record of the run: {}", args.options.out.display()));
+    if is_mode_guessed {
+        context.note(&format!("note: {MODE_UNKNOWN}"));
     }
+    context.note(&format!("record of the run: {}", args.options.out.display()));
     Ok(code)
 }

@@ -20,6 +20,7 @@ mod score;
 mod shell_completions;
 mod table;
 
+use std::fmt::Display;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
@@ -36,7 +37,7 @@ use crate::evaluation::options::ScorerName;
 use crate::evaluation::run_directories;
 use crate::report::TableStyle;
 
-/// Width of tables if standard output is not a terminal and `COLUMNS` is not set.
+/// Width of tables if standard output is not a terminal.
 const PLAIN_WIDTH: u16 = 100;
 
 /// Input of every command besides its own arguments.
@@ -56,14 +57,34 @@ impl Context<'_> {
     /// The options of `args` from all sources; their warnings go to standard error.
     fn settings(&self, args: &ScoreArgs) -> Result<Settings> {
         let settings = Settings::load(args, self.matches, self.environment)?;
-        warn(&settings);
+        self.warn(&settings.warnings);
         Ok(settings)
+    }
+
+    /// Writes lines to standard error unless `--quiet` was given.
+    fn note(&self, text: &str) {
+        if !self.global.quiet {
+            terminal::note(text);
+        }
+    }
+
+    fn warn(&self, warnings: &[impl Display]) {
+        warnings.iter().for_each(|warning| self.note(&format!("warning: {warning}")));
+    }
+
+    /// The runs that the arguments name, a directory of runs for those in it; a note about each that is skipped.
+    ///
+    /// # Errors
+    /// As [`run_directories`].
+    fn runs(&self, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+        let (runs, skipped) = run_directories(paths)?;
+        skipped.iter().for_each(|line| self.note(&format!("note: {line}")));
+        Ok(runs)
     }
 
     /// How tables are shown.
     fn style(&self) -> TableStyle {
-        let columns = || self.environment.get("COLUMNS")?.parse().ok();
-        let width = terminal::stdout_width().or_else(columns).unwrap_or(PLAIN_WIDTH);
+        let width = terminal::stdout_width().unwrap_or(PLAIN_WIDTH);
         TableStyle { width, color: self.color, all_notes: self.global.notes }
     }
 
@@ -84,24 +105,6 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
         .map_err(|error| Error::Internal(format!("no runtime can be started: {error}")))
 }
 
-/// The runs that the arguments name, a directory of runs for those in it; a line on standard error for each that is
-/// skipped.
-///
-/// # Errors
-/// As [`run_directories`].
-fn runs_of(paths: &[PathBuf], quiet: bool) -> Result<Vec<PathBuf>> {
-    let (runs, skipped) = run_directories(paths)?;
-    skipped.iter().filter(|_| !quiet).for_each(|line| terminal::note(&format!("note: {line}")));
-    Ok(runs)
-}
-
-/// Prints the warnings of settings.
-fn warn(settings: &Settings) {
-    for warning in settings.warnings.iter().filter(|_| !settings.quiet) {
-        terminal::note(&format!("warning: {warning}"));
-    }
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -117,11 +120,14 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Score(args) => score::run(&context.settings(&args)?, &context),
         Command::Bench(args) => bench::run(&args, &context),
         Command::Check(args) => check::run(&context.settings(&args)?, &context),
-        Command::Plan(args) => plan::run(&context.settings(&args)?, &context),
+        Command::Plan(mut args) => {
+            args.dry_run = true;
+            score::run(&context.settings(&args)?, &context)
+        }
         Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Runs(args) => runs::run(&args, &context),
-        Command::Report(args) => report::run(&args),
+        Command::Report(args) => report::run(&args, &context),
         Command::Table(args) => table::run(&args, &context),
         Command::Compare(args) => compare::run(&args, &context),
         Command::Config(args) => config::run(&context.settings(&args)?, &context),
@@ -138,10 +144,10 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Citations(args) => score::run_scorers(&[ScorerName::CitationAudit], *args, &context),
         Command::Agree(args) => agree::run(&args, &context),
         Command::Overlap(args) => score::run_scorers(&[ScorerName::Overlap], *args, &context),
-        Command::Convert(args) => convert::run(&args),
+        Command::Convert(args) => convert::run(&args, &context),
         Command::BuildTests(args) => convert::build_tests(&args),
         Command::Import(args) => import::run(&args, &context),
-        Command::Export(command) => export::run(&command),
+        Command::Export(command) => export::run(&command, &context),
         Command::ShellCompletions { shell } => shell_completions::run(shell),
     }
 }

@@ -1,35 +1,31 @@
-//! `scholareval plan`: estimates calls, tokens and cost of a run.
+//! `scholareval plan`, which is `score --dry-run`: estimates calls, tokens and cost of a run.
 
 use crate::cli::ExitCode;
 use crate::cli::args::OutputFormat;
 use crate::cli::origin::escape_controls;
-use crate::cli::settings::Settings;
-use crate::cli::terminal;
+use crate::cli::terminal::{self, about, cost_range, grouped, of_day};
 use crate::error::Result;
-use crate::evaluation::{PlanEstimate, PlanLine};
+use crate::evaluation::{PlanEstimate, PlanLine, Prepared};
 use crate::judge::layers::budgeted::Price;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::{TableStyle, render_json};
+use crate::stats::Interval;
 
-use super::score::{evaluation, plan_line};
-use super::{Context, runtime};
+use super::Context;
 
-/// Runs the command.
+/// Shows the estimate of a run.
 ///
 /// # Errors
-/// For unusable input and settings, and for a server that is unreachable and unknown from earlier runs.
-pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
-    runtime()?.block_on(async {
-        let prepared = evaluation(settings).prepare().await?;
-        let estimate = prepared.cost(&prepared.plan().await?);
-        let text = match settings.format {
-            OutputFormat::Json => render_json(&estimate)?,
-            OutputFormat::Csv => table(&estimate).csv(context.global.csv_text())?,
-            OutputFormat::Table => text(&estimate, &context.style()),
-        };
-        terminal::write_form(&text, settings.format)?;
-        Ok(ExitCode::Ok)
-    })
+/// When the cache cannot be read.
+pub(super) async fn show_plan(prepared: &Prepared, format: OutputFormat, context: &Context<'_>) -> Result<ExitCode> {
+    let estimate = prepared.cost(&prepared.plan().await?);
+    let text = match format {
+        OutputFormat::Json => render_json(&estimate)?,
+        OutputFormat::Csv => table(&estimate).csv(context.global.csv_text())?,
+        OutputFormat::Table => text(&estimate, &context.style()),
+    };
+    terminal::write_form(&text, format)?;
+    Ok(ExitCode::Ok)
 }
 
 /// The estimate for people, the result first.
@@ -47,6 +43,27 @@ fn text(estimate: &PlanEstimate, style: &TableStyle) -> String {
         text.push_str(&format!("no price for {}: {}\n", escape_controls(model), Price::how_to_set(model)));
     }
     text
+}
+
+/// The plan, printed before the first paid call.
+pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
+    let (PlanLine { now, at_most, .. }, cached) = (&estimate.total, grouped(estimate.cached));
+    if at_most.calls == 0 {
+        return format!("plan: nothing to ask; all {cached} replies are cached");
+    }
+    let [calls, most] = [now, at_most].map(|cost| grouped(cost.calls));
+    let [tokens, most_tokens] = [now, at_most].map(|cost| about(cost.prompt_tokens as f64));
+    let mut line = format!(
+        "plan: {calls} calls now, up to {most} without repeats; ~{tokens} prompt tokens (up to ~{most_tokens})"
+    );
+    if let (Some(now), Some(most)) = (now.usd, at_most.usd) {
+        let range = Interval { low: now.low, high: most.high };
+        line.push_str(&format!("; {}{}", cost_range(range), of_day(estimate.prices_of.as_deref())));
+    }
+    if estimate.cached > 0 {
+        line.push_str(&format!("; {cached} cached"));
+    }
+    line
 }
 
 fn table(estimate: &PlanEstimate) -> Table {
@@ -79,4 +96,42 @@ fn row(line: &PlanLine) -> Vec<Cell> {
         Cell::maybe(most.usd.map(|usd| usd.low)),
         Cell::maybe(most.usd.map(|usd| usd.high)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::Cost;
+
+    #[test]
+    fn the_plan_says_what_is_asked_and_what_is_cached() {
+        let estimate = |calls: u64, cached, usd: Option<f64>| {
+            let cost = |calls: u64, usd: Option<f64>| Cost {
+                calls,
+                prompt_tokens: 1234 * calls,
+                reply_tokens: 100 * calls,
+                usd: usd.map(|usd| Interval { low: usd, high: 2.0 * usd }),
+            };
+            let total = PlanLine {
+                role: "all".into(),
+                kind: "",
+                judge: String::new(),
+                now: cost(calls, usd),
+                at_most: cost(2 * calls, usd.map(|usd| 2.0 * usd)),
+            };
+            let (unpriced, lines, prices_of) = (Vec::new(), Vec::new(), usd.map(|_| "2026-01-31".to_owned()));
+            PlanEstimate { answers: 2, answer_scores: 2, cached, unpriced, prices_of, lines, total }
+        };
+        assert_eq!(
+            plan_line(&estimate(10, 3, None)),
+            "plan: 10 calls now, up to 20 without repeats; ~12,000 prompt tokens (up to ~25,000); 3 cached"
+        );
+        // what is 0 is left out; from the least for the calls now to the most for all: 7 to 2 * 2 * 7
+        assert_eq!(
+            plan_line(&estimate(1188, 0, Some(7.0))),
+            "plan: 1,188 calls now, up to 2,376 without repeats; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00 \
+             (prices of 2026-01-31)"
+        );
+        assert_eq!(plan_line(&estimate(0, 3, None)), "plan: nothing to ask; all 3 replies are cached");
+    }
 }

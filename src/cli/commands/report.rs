@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::Context;
 use crate::analysis::comparison::ComparisonOptions;
 use crate::cli::ExitCode;
 use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
-use crate::cli::terminal::{counted, grouped, note, path_text, write_stdout};
+use crate::cli::terminal::{counted, grouped, path_text, write_stdout};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::record::{FILES, RecordedRun, for_each_call};
 use crate::evaluation::{CallRecord, RunSet};
@@ -21,8 +22,8 @@ const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
 /// Seed of the comparison, as in `compare`.
 const SEED: u64 = 42;
 
-pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
-    let set = RunSet::open(&super::runs_of(&args.runs, args.quiet)?, args.anyway)?;
+pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let set = RunSet::open(&context.runs(&args.runs)?, args.anyway)?;
     check_output(&args.out, args.overwrite, &set.runs)?;
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
     let with_answers = !args.no_answers && answers <= MOST_ANSWERS_WITH_TEXTS;
@@ -39,8 +40,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     left_out.extend(
         without_inputs.map(|run| format!("{} was made with --no-inputs: the page has no answers of it.", run.name)),
     );
-    for text in left_out.iter().filter(|_| !args.quiet && !args.no_answers) {
-        note(&format!("note: {text}"));
+    for text in left_out.iter().filter(|_| !args.no_answers) {
+        context.note(&format!("note: {text}"));
     }
     let report = HtmlReport {
         comparison: &comparison,

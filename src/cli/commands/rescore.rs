@@ -4,7 +4,6 @@ use super::{Context, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::RescoreArgs;
 use crate::cli::summary::conclude;
-use crate::cli::terminal;
 use crate::error::Result;
 use crate::evaluation::record::RunStatus;
 use crate::evaluation::{RescoredRun, rescore};
@@ -23,14 +22,11 @@ pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode>
         write_items(dir, &name, &scored, texts)?;
         report.write(dir)?;
     }
-    if !args.display.quiet {
-        if manifest.status != RunStatus::Complete {
-            let what = "the run did not finish; what is missing is unscored here (run score again to finish it)";
-            terminal::note(&format!("warning: {what}"));
-        }
-        if dir.is_none() {
-            terminal::note("note: scores of another mode; add --out DIR to write them to files");
-        }
+    if manifest.status != RunStatus::Complete {
+        context.warn(&["the run did not finish; what is missing is unscored here (run score again to finish it)"]);
+    }
+    if dir.is_none() {
+        context.note("note: scores of another mode; add --out DIR to write them to files");
     }
     conclude(&report, &manifest, args.display.format, &context.style())
 }

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{OutputFormat, RunsArgs};
-use crate::cli::terminal::{note, write_stdout};
+use crate::cli::terminal::write_stdout;
 use crate::error::Result;
 use crate::evaluation::list_runs;
 use crate::report::{render_json, run_list};
@@ -16,8 +16,8 @@ pub(super) fn run(args: &RunsArgs, context: &Context<'_>) -> Result<ExitCode> {
         OutputFormat::Csv => run_list(&runs, false).csv(context.global.csv_text())?,
     };
     write_stdout(text.as_bytes())?;
-    if args.display.format != OutputFormat::Table && !args.display.quiet {
-        runs.iter().filter_map(|run| run.problem.as_ref()).for_each(|problem| note(&format!("warning: {problem}")));
+    if args.display.format != OutputFormat::Table {
+        context.warn(&runs.iter().filter_map(|run| run.problem.as_ref()).collect::<Vec<_>>());
     }
     Ok(ExitCode::Ok)
 }

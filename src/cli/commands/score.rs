@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::plan::{plan_line, show_plan};
 use super::{Context, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::ScoreArgs;
@@ -12,20 +13,19 @@ use crate::cli::progress::Progress;
 use crate::cli::settings::Settings;
 use crate::cli::signals::stop_on_signal;
 use crate::cli::summary::conclude;
-use crate::cli::terminal::{self, about, cost_range, grouped, of_day};
+use crate::cli::terminal::{self, grouped};
 use crate::domain::{EndpointUse, Severity, SystemName};
 use crate::error::Result;
 use crate::evaluation::options::ScorerName;
-use crate::evaluation::{Evaluation, NoEvents, PlanEstimate, PlanLine, Prepared, Preset, Run, StopHandle};
+use crate::evaluation::{Evaluation, NoEvents, Prepared, Preset, Run, StopHandle};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
-use crate::stats::Interval;
 
 /// Runs the command.
 ///
 /// # Errors
 /// Any error; no reply that was paid for is lost.
 pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
-    runtime()?.block_on(async { score(evaluation(settings).prepare().await?, settings, context, None).await })
+    runtime()?.block_on(async { score(evaluation(settings, context).prepare().await?, settings, context, None).await })
 }
 
 /// Like `run`, with these scorers, whatever the settings name.
@@ -48,7 +48,7 @@ pub(super) fn run_preset(
     mut bench: Bench,
 ) -> Result<ExitCode> {
     runtime()?.block_on(async {
-        let prepared = evaluation(settings).preset(preset).prepare().await?;
+        let prepared = evaluation(settings, context).preset(preset).prepare().await?;
         bench.coverage.clone_from(&prepared.inputs.coverage);
         for (scorer, why) in &prepared.choice.left_out {
             bench.leave_out(scorer.as_str(), why);
@@ -58,8 +58,8 @@ pub(super) fn run_preset(
 }
 
 /// The evaluation of these settings; its notes go to standard error.
-pub(super) fn evaluation(settings: &Settings) -> Evaluation {
-    let quiet = settings.quiet;
+pub(super) fn evaluation(settings: &Settings, context: &Context<'_>) -> Evaluation {
+    let quiet = context.global.quiet;
     Evaluation::from_options(settings.options.clone()).on_note(move |severity, text| {
         if !quiet {
             let kind = if severity == Severity::Warning { "warning" } else { "note" };
@@ -74,21 +74,12 @@ async fn score(
     context: &Context<'_>,
     bench: Option<&Bench>,
 ) -> Result<ExitCode> {
-    let (options, quiet) = (&settings.options, settings.quiet);
-    let is_lexical = prepared.judges.all().all(|(_, named)| named.judge.is_lexical());
-    if options.scoring.dry_run {
-        let planned = prepared.plan().await?;
-        let line = match is_lexical {
-            true => {
-                let calls = grouped(planned.plan.at_most);
-                format!("plan: {calls} calls at most to the built-in lexical judge; nothing is paid\n")
-            }
-            false => plan_line(&prepared.cost(&planned)) + "\n",
-        };
-        terminal::write_stdout(line.as_bytes())?;
-        return Ok(ExitCode::Ok);
+    if settings.dry_run {
+        return show_plan(&prepared, settings.format, context).await;
     }
-    if let Some(results) = &options.output.results_file {
+    let is_lexical = prepared.judges.all().all(|(_, named)| named.judge.is_lexical());
+    let results_file = &settings.options.output.results_file;
+    if let Some(results) = results_file {
         let inputs = prepared.manifest.inputs.iter().map(|input| Path::new(&input.path));
         refuse_input("--output", results, inputs)?;
         check_writable(results)?;
@@ -96,15 +87,15 @@ async fn score(
     let path = prepared.out_dir();
     let mut run = prepared.start(&path).await?;
     let estimate = run.cost();
-    if !quiet && !is_lexical {
-        terminal::note(&plan_line(&estimate));
+    if !is_lexical {
+        context.note(&plan_line(&estimate));
     }
-    let asked = ask(&mut run, estimate.prices_of, quiet).await;
+    let asked = ask(&mut run, estimate.prices_of, context).await;
     let (name, dir, texts) = (run.name(), run.record().dir(), context.global.csv_text());
     let written = write_items(dir, &name, run.scores(), texts);
     asked?;
     written?;
-    if let Some(results) = &options.output.results_file {
+    if let Some(results) = results_file {
         write_results(results, run.scores())?;
     }
     let report = RunReport::new(run.manifest(), &name, run.scores(), bench, &[], texts)?;
@@ -117,22 +108,20 @@ async fn score(
         false => conclude(&report, run.manifest(), settings.format, &context.style())?,
     };
     let code = unusable.map_or(Ok(concluded), Err)?;
-    if !quiet {
-        terminal::note(&format!("record of the run: {}", path.display()));
-        terminal::note(&next_steps(&run));
-    }
+    context.note(&format!("record of the run: {}", path.display()));
+    context.note(&next_steps(&run));
     Ok(code)
 }
 
 /// Makes the calls that are not cached, with progress, until all are done or a signal stops the run.
-async fn ask(run: &mut Run, prices_of: Option<String>, quiet: bool) -> Result<()> {
+async fn ask(run: &mut Run, prices_of: Option<String>, context: &Context<'_>) -> Result<()> {
     let stop = StopHandle::new();
     if run.planned.is_done() {
         return run.ask(&mut NoEvents, &stop).await;
     }
     run.check_judges()?;
     stop_on_signal(stop.clone())?;
-    if quiet {
+    if context.global.quiet {
         return run.ask(&mut NoEvents, &stop).await;
     }
     let endpoints = run.endpoints.clone();
@@ -148,44 +137,21 @@ async fn ask(run: &mut Run, prices_of: Option<String>, quiet: bool) -> Result<()
     asked
 }
 
-/// The plan, printed before the first paid call.
-pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
-    let (PlanLine { now, at_most, .. }, cached) = (&estimate.total, grouped(estimate.cached));
-    if at_most.calls == 0 {
-        return format!("plan: nothing to ask; all {cached} replies are cached");
-    }
-    let [calls, most] = [now, at_most].map(|cost| grouped(cost.calls));
-    let [tokens, most_tokens] = [now, at_most].map(|cost| about(cost.prompt_tokens as f64));
-    let mut line = format!(
-        "plan: {calls} calls now, up to {most} without repeats; ~{tokens} prompt tokens (up to ~{most_tokens})"
-    );
-    if let (Some(now), Some(most)) = (now.usd, at_most.usd) {
-        let range = Interval { low: now.low, high: most.high };
-        line.push_str(&format!("; {}{}", cost_range(range), of_day(estimate.prices_of.as_deref())));
-    }
-    if estimate.cached > 0 {
-        line.push_str(&format!("; {cached} cached"));
-    }
-    line
-}
-
 /// Statistics of an endpoint, at the end of a run.
 fn endpoint_line(endpoint: &EndpointUse) -> String {
     let stats = &endpoint.stats;
     let mut text = format!("endpoint {} of {}: {} calls", stats.name, endpoint.judge, grouped(stats.calls));
-    match (stats.errors, stats.throttled) {
-        (0, _) => {}
-        (errors, 0) => text.push_str(&format!(", {} errors", grouped(errors))),
-        (errors, throttled) => {
-            text.push_str(&format!(", {} errors ({} times 429 or 503)", grouped(errors), grouped(throttled)));
+    for (count, what) in [(stats.errors, "errors"), (stats.throttled, "times 429 or 503")] {
+        if count > 0 {
+            text.push_str(&format!(", {} {what}", grouped(count)));
         }
     }
     if let (Some(p50), Some(p95)) = (stats.latency_p50_ms, stats.latency_p95_ms) {
         text.push_str(&format!(", latency p50 {} ms, p95 {} ms", grouped(p50 as u64), grouped(p95 as u64)));
     }
-    if let Some(share) = stats.cached_share().filter(|share| *share > 0.0) {
+    if stats.cached_prompt_tokens > 0 {
         let (all, cached) = (grouped(stats.prompt_tokens), grouped(stats.cached_prompt_tokens));
-        text.push_str(&format!(", {all} prompt tokens, {cached} ({:.0}%) from its prefix cache", 100.0 * share));
+        text.push_str(&format!(", {cached} of {all} prompt tokens from its prefix cache"));
     }
     if stats.is_down {
         text.push_str(&format!("; down at the end: {}", stats.last_failure.as_deref().unwrap_or("it fails")));
@@ -209,39 +175,6 @@ fn next_steps(run: &Run) -> String {
 mod tests {
     use super::*;
     use crate::domain::EndpointStats;
-    use crate::evaluation::Cost;
-
-    #[test]
-    fn the_plan_says_what_is_asked_and_what_is_cached() {
-        let estimate = |calls: u64, cached, usd: Option<f64>| {
-            let cost = |calls: u64, usd: Option<f64>| Cost {
-                calls,
-                prompt_tokens: 1234 * calls,
-                reply_tokens: 100 * calls,
-                usd: usd.map(|usd| Interval { low: usd, high: 2.0 * usd }),
-            };
-            let total = PlanLine {
-                role: "all".into(),
-                kind: "",
-                judge: String::new(),
-                now: cost(calls, usd),
-                at_most: cost(2 * calls, usd.map(|usd| 2.0 * usd)),
-            };
-            let (unpriced, lines, prices_of) = (Vec::new(), Vec::new(), usd.map(|_| "2026-01-31".to_owned()));
-            PlanEstimate { answers: 2, answer_scores: 2, cached, unpriced, prices_of, lines, total }
-        };
-        assert_eq!(
-            plan_line(&estimate(10, 3, None)),
-            "plan: 10 calls now, up to 20 without repeats; ~12,000 prompt tokens (up to ~25,000); 3 cached"
-        );
-        // what is 0 is left out; from the least for the calls now to the most for all: 7 to 2 * 2 * 7
-        assert_eq!(
-            plan_line(&estimate(1188, 0, Some(7.0))),
-            "plan: 1,188 calls now, up to 2,376 without repeats; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00 \
-             (prices of 2026-01-31)"
-        );
-        assert_eq!(plan_line(&estimate(0, 3, None)), "plan: nothing to ask; all 3 replies are cached");
-    }
 
     #[test]
     fn a_line_shows_an_endpoints_counters_and_omits_zeros() {
@@ -258,8 +191,8 @@ mod tests {
         let line = |stats| endpoint_line(&EndpointUse { judge: "judge".into(), stats });
         assert_eq!(
             line(calm.clone()),
-            "endpoint http://gpu1:8000/v1 of judge: 1,234 calls, latency p50 812 ms, p95 2,310 ms, 4,000 prompt tokens, \
-             3,000 (75%) from its prefix cache"
+            "endpoint http://gpu1:8000/v1 of judge: 1,234 calls, latency p50 812 ms, p95 2,310 ms, \
+             3,000 of 4,000 prompt tokens from its prefix cache"
         );
         let down = EndpointStats {
             name: "u".into(),
@@ -272,7 +205,7 @@ mod tests {
         };
         assert_eq!(
             line(down),
-            "endpoint u of judge: 5 calls, 5 errors (2 times 429 or 503); down at the end: cannot\\u{1b}connect"
+            "endpoint u of judge: 5 calls, 5 errors, 2 times 429 or 503; down at the end: cannot\\u{1b}connect"
         );
     }
 }

@@ -4,7 +4,7 @@ use super::Context;
 use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, compare_named};
 use crate::cli::ExitCode;
 use crate::cli::args::{TableArgs, TableFormat};
-use crate::cli::terminal::{self, write_stdout};
+use crate::cli::terminal::write_stdout;
 use crate::error::{InputFault, Result};
 use crate::evaluation::RunSet;
 use crate::report::paper_table;
@@ -17,7 +17,7 @@ const SEED: u64 = 42;
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is unknown.
 pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let mut runs = RunSet::open(&super::runs_of(&args.runs, args.quiet)?, true)?;
+    let mut runs = RunSet::open(&context.runs(&args.runs)?, true)?;
     let observations = runs.observe()?;
     if observations.metrics.is_empty() {
         let fault = InputFault::new(&args.runs[0], "no scores to show").hint("score some answers first");
@@ -35,8 +35,8 @@ pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<ExitCode> {
         TableFormat::Markdown => table.markdown(),
         TableFormat::Csv => table.csv(context.global.csv_text())?,
     };
-    if !args.quiet && args.format == TableFormat::Csv {
-        table.notes.iter().for_each(|note| terminal::note(&format!("note: {}", note.text)));
+    if args.format == TableFormat::Csv {
+        table.notes.iter().for_each(|note| context.note(&format!("note: {}", note.text)));
     }
     write_stdout(text.as_bytes())?;
     Ok(ExitCode::Ok)

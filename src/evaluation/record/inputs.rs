@@ -10,7 +10,7 @@ use super::lines::LineReader;
 use super::manifest::Manifest;
 use super::writer::write_line;
 use crate::dataset::with_text;
-use crate::domain::{CaseId, Item, SystemName, TestCase};
+use crate::domain::{CaseId, FieldInFile, Item, SystemName, TestCase};
 use crate::error::{Error, Result};
 use crate::files::write_whole;
 
@@ -94,7 +94,7 @@ impl Inputs {
         let Some(mut lines) = LineReader::of_run(dir, "inputs.jsonl", manifest)? else { return Ok(None) };
         let mut inputs = Self::default();
         let mut cases: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
-        let (path, field): (Arc<Path>, Arc<str>) = (dir.join("inputs.jsonl").into(), "answer_text".into());
+        let field = Arc::new(FieldInFile { path: dir.join("inputs.jsonl"), name: "answer_text".to_owned() });
         while let Some((position, line)) = lines.read::<InputLine<TestCase, Item>>()? {
             match line {
                 InputLine::Case(case) => {
@@ -109,7 +109,7 @@ impl Inputs {
                     answer.case_id = case.case_id.clone();
                     let output = answer.prediction.as_ref().and_then(|prediction| prediction.output.as_deref());
                     if output == Some(answer.own_text()) {
-                        answer.leave_text((&path, &field), position.offset, position.length);
+                        answer.leave_text(&field, position.offset, position.length);
                     }
                     inputs.items.push(Item { case: Arc::clone(case), answer });
                 }

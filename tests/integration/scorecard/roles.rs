@@ -218,26 +218,12 @@ fn the_rubrics_judge_may_be_a_further_one_whose_draws_the_record_knows() {
 }
 
 #[test]
-fn without_a_judge_for_citations_the_columns_are_blank_and_the_audit_stands() {
+fn a_scorer_that_is_named_needs_a_judge() {
     let three = Three::start(grader_of_nothing);
     let work = three.workspace();
-    // A third answer whose sentences cite nothing: no judge is needed to find it unsupported.
-    let mut items: Vec<Value> = serde_json::from_str(&work.read("alpha.json")).unwrap();
-    let bare = "This sentence is long enough to be a claim, and it cites nothing at all.";
-    items.push(prediction("And this?", bare, json!({"ctxs": [{"text": "x"}]})));
-    write_predictions(&work, "alpha.json", &items);
-    let done = work
-        .run(&["citations", "alpha.json", "--entail", "long", "--out", "out"])
-        .exits_with(0)
-        .says(&["no judge has the role citation"]);
-    let summary = work.json("out/summary.json");
-    for column in ["citation_recall", "citation_precision", "citation_f1", "citation_f1_macro"] {
-        assert_eq!(estimate(&summary, "entailment", column), Value::Null, "{column}");
-        assert_eq!(super::csv_cell(&work, "alpha", column), "");
-    }
-    close(&estimate(&summary, "citation_audit", "markers"), 1.0);
-    assert!(done.stdout.replace("\n  ", " ").contains("no judge has the role"), "{}", done.stdout);
-    assert_eq!(work.run(&["rescore", "out"]).exits_with(0).stdout, done.stdout);
+    let expected = "entailment cannot run: no judge (give --model or --base-url, or a judge under [roles])";
+    work.run(&["citations", "alpha.json", "--entail", "long", "--out", "out"]).exits_with(2).says(&[expected]);
+    assert!(!work.path("out").exists());
 }
 
 #[test]

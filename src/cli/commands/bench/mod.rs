@@ -10,8 +10,8 @@ mod rows;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use super::Context;
 use super::score::run_preset;
-use super::{Context, warn};
 use crate::analysis::ASPECT_MEAN;
 use crate::cli::ExitCode;
 use crate::cli::args::BenchArgs;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
     set(row, &path, &mut score.options);
     let mut settings = Settings::load(&score, context.matches, context.environment)?;
     let blank = settle(row, &path, &mut settings)?;
-    warn(&settings);
+    context.warn(&settings.warnings);
     let asked = data::load(row, &path, settings.options.scoring.mode())?;
     let table = Bench {
         name: row.id,
