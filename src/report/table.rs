@@ -200,13 +200,8 @@ impl Column {
 
     /// Means of a metric.
     pub fn metric(name: &str, unit: Unit) -> Self {
-        Self { highest_is_best: unit != Unit::Count, ..Self::new(name, Format::of_mean(unit)).with_interval() }
-    }
-
-    /// The column with interval columns in CSV, whether or not a row has an interval.
-    #[must_use]
-    pub fn with_interval(self) -> Self {
-        Self { has_interval: true, ..self }
+        let column = Self::new(name, Format::of_mean(unit));
+        Self { highest_is_best: unit != Unit::Count, has_interval: true, ..column }
     }
 
     /// `[49.1, 53.2]`, or `± 2.0`.

@@ -118,7 +118,7 @@ fn a_page_can_be_made_without_answers_and_never_replaces_another_file() {
     assert!(whole.contains("Of c1.") && !small.contains("Of c1."));
     assert!(small.len() < whole.len());
     work.write("notes.html", "mine");
-    work.run(&["report", "out", "--out", "notes.html"]).exits_with(3).says(&["is no report", "--overwrite"]);
+    work.run(&["report", "out", "--out", "notes.html"]).exits_with(3).says(&["is no report", "name another file"]);
     work.run(&["report", "out", "--out", "out/scores.jsonl"]).exits_with(2).says(&["this is the input"]);
     assert_eq!(work.read("notes.html"), "mine");
     work.run(&["report", "nowhere"]).exits_with(3).says(&["manifest.json"]);

@@ -31,7 +31,7 @@ pub struct ComparisonOptions {
     pub baseline: Option<String>,
     /// Report how many questions (and samples, where there are several) it takes to find this difference (0.02 is two
     /// points)
-    #[arg(long, value_name = "D", value_parser = parse_difference)]
+    #[arg(long, value_name = "D", value_parser = parse_inner_share)]
     pub wanted_difference: Option<f64>,
 }
 
@@ -236,11 +236,5 @@ pub struct JudgeNoise {
 
 fn parse_inner_share(text: &str) -> Result<f64, String> {
     let share = parse_share(text).ok().filter(|share| *share > 0.0 && *share < 1.0);
-    share.ok_or_else(|| "not a share between 0% and 100%; write 95% or 0.95".to_owned())
-}
-
-fn parse_difference(text: &str) -> Result<f64, String> {
-    let difference: Option<f64> = text.trim().parse().ok();
-    let difference = difference.filter(|difference| *difference > 0.0 && difference.is_finite());
-    difference.ok_or_else(|| "not a difference above 0, in the unit of files, such as 0.02 for two points".to_owned())
+    share.ok_or_else(|| "not between 0 and 1; write 0.05 or 5%".to_owned())
 }

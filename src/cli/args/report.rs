@@ -28,7 +28,4 @@ pub struct ReportArgs {
     /// Compare runs that differ in judge, prompts, tests or parser, and flag it on the page
     #[arg(long)]
     pub anyway: bool,
-    /// Replace a file that is no report
-    #[arg(long)]
-    pub overwrite: bool,
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::Context;
-use crate::analysis::comparison::{ComparisonOptions, Gate, MetricId, Observations, unmet_gates};
+use crate::analysis::comparison::{ComparisonOptions, Gate, Observations, unmet_gates};
 use crate::cli::ExitCode;
 use crate::cli::args::{CompareArgs, OutputFormat};
 use crate::cli::terminal::{self, write_stdout};
-use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 use crate::evaluation::RunSet;
 use crate::report::{comparison_csv, comparison_text, render_json, run_warnings};
 
@@ -27,9 +26,6 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     let options = ComparisonOptions { baseline: baseline.map(str::to_owned), ..args.options.clone() };
     let gates = Gate::all(&args.gates, &observations, baseline)?;
     select(&mut observations, &args.metric, &gates)?;
-    if let Some(wanted) = options.wanted_difference {
-        observations.metrics.iter().try_for_each(|table| check_wanted_difference(wanted, &table.metric))?;
-    }
     let comparison = runs.compare(&observations, &options);
     let text = match args.display.format {
         OutputFormat::Table => comparison_text(&comparison, &context.style())?,
@@ -59,18 +55,4 @@ fn select(observations: &mut Observations, names: &[String], gates: &[Gate]) -> 
     chosen.retain(|at| seen.insert(*at));
     observations.metrics = chosen.into_iter().map(|at| observations.metrics[at].clone()).collect();
     Ok(())
-}
-
-/// Rejects a wanted difference as large as the range of a metric.
-fn check_wanted_difference(wanted: f64, metric: &MetricId) -> Result<()> {
-    let (most, hint) = match metric.unit {
-        Unit::Share => (1.0, "0.02 is two points"),
-        Unit::Grade => (MAX_GRADE - MIN_GRADE, "grades are from 1 to 5"),
-        Unit::Count => return Ok(()),
-    };
-    if wanted < most {
-        return Ok(());
-    }
-    let name = &metric.name;
-    Err(Error::Usage(format!("--wanted-difference {wanted}: systems differ by less than {most} in {name}; {hint}")))
 }

@@ -24,7 +24,7 @@ const SEED: u64 = 42;
 
 pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<ExitCode> {
     let set = RunSet::open(&context.runs(&args.runs)?, args.anyway)?;
-    check_output(&args.out, args.overwrite, &set.runs)?;
+    check_output(&args.out, &set.runs)?;
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
     let with_answers = !args.no_answers && answers <= MOST_ANSWERS_WITH_TEXTS;
     let observations = set.observe()?;
@@ -91,12 +91,12 @@ fn calls_of(run: &RecordedRun, keeps: bool) -> Result<(Vec<CallRecord>, usize)> 
 ///
 /// # Errors
 /// When it is a file of a run, or exists and is not a report.
-fn check_output(out: &Path, overwrite: bool, runs: &[RecordedRun]) -> Result<()> {
+fn check_output(out: &Path, runs: &[RecordedRun]) -> Result<()> {
     let inputs: Vec<PathBuf> = runs.iter().flat_map(|run| FILES.map(|file| run.path.join(file))).collect();
     refuse_input("--out", out, inputs.iter().map(PathBuf::as_path))?;
-    if out.exists() && !overwrite && !is_report(out)? {
+    if out.exists() && !is_report(out)? {
         let fault = InputFault::new(out, "exists and is no report");
-        return Err(fault.hint("name another file with --out, or add --overwrite").into());
+        return Err(fault.hint("name another file with --out").into());
     }
     Ok(())
 }
@@ -122,16 +122,15 @@ mod tests {
     }
 
     #[test]
-    fn only_a_report_is_replaced_without_overwrite() {
+    fn only_a_report_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("page.html");
-        check_output(&out, false, &[]).unwrap();
+        check_output(&out, &[]).unwrap();
         std::fs::write(&out, b"<!DOCTYPE html><meta name=\"generator\" content=\"scholareval 1\">").unwrap();
-        check_output(&out, false, &[]).unwrap();
+        check_output(&out, &[]).unwrap();
         std::fs::write(&out, b"<!DOCTYPE html><p>mine").unwrap();
-        let error = check_output(&out, false, &[]).unwrap_err().to_string();
-        assert!(error.contains("is no report") && error.contains("--overwrite"), "{error}");
-        check_output(&out, true, &[]).unwrap();
-        assert!(check_output(dir.path(), false, &[]).is_err());
+        let error = check_output(&out, &[]).unwrap_err().to_string();
+        assert!(error.contains("is no report") && error.contains("--out"), "{error}");
+        assert!(check_output(dir.path(), &[]).is_err());
     }
 }
