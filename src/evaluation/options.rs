@@ -322,7 +322,7 @@ impl EvaluationOptions {
         for name in ["score.systems", "score.cases", "score.aspects", "score.scorers"] {
             settings.entry(name.to_owned()).and_modify(|names| *names = sorted_names(names));
         }
-        settings.retain(|key, value| !value.is_null() && (key != "score.fields" || *value != json!({})));
+        settings.retain(|_, value| !value.is_null() && *value != json!({}));
         settings
     }
 }

@@ -137,7 +137,7 @@ impl JudgeBuilder {
             logprobs: judge.logprobs,
             seed: judge.seed,
             json_mode: judge.kind() == JudgeKind::Chat && !judge.no_json_mode,
-            max_tokens: reply_limits(judge, prompts),
+            max_tokens: reply_limits(judge, prompts)?,
             max_tokens_field: judge.max_tokens_field.clone(),
             extra_body: judge.request_fields(),
             ..RequestOptions::new("")
@@ -148,14 +148,14 @@ impl JudgeBuilder {
 }
 
 /// The given limits, else those of the prompt set; a label judge needs room for a label only.
-fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
-    let given = |kind: CallKind| judge.max_tokens.as_ref().and_then(|limits| limits.0.get(&kind).copied());
-    let limit = |kind: CallKind| match given(kind) {
-        Some(limit) => limit,
+fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> Result<BTreeMap<CallKind, u64>> {
+    let given = judge.reply_limits()?;
+    let limit = |kind: CallKind| match given.get(&kind) {
+        Some(limit) => *limit,
         None if judge.kind() == JudgeKind::Label => judge.kind().default_max_tokens(kind),
         None => prompts.max_tokens(kind),
     };
-    CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect()
+    Ok(CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect())
 }
 
 /// A judge with a known identity, before layers are built.

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::builder::Resettable;
 use clap::{Args, ValueEnum};
@@ -109,8 +108,9 @@ pub struct JudgeOptions {
     pub no_json_mode: bool,
     /// Reply limits per kind, such as property=100,citations=16000 [default: 100 for scores, none for citations; for
     /// aspect and attribution that of the prompts, for attribution by a label judge 10]
-    #[arg(long, value_name = "KIND=N,..")]
-    pub max_tokens: Option<ReplyLimits>,
+    #[arg(long, value_name = "KIND=N,..", value_delimiter = ',', value_parser = name_and_text)]
+    #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
+    pub max_tokens: Vec<(String, String)>,
     /// Field that carries the limit, such as max_completion_tokens
     #[arg(long, value_name = "NAME", default_value = "max_tokens")]
     pub max_tokens_field: String,
@@ -181,6 +181,25 @@ impl JudgeOptions {
         self.extra_body.as_ref().and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
+    /// The reply limits of [`JudgeOptions::max_tokens`] in tokens; `None` means no limit.
+    ///
+    /// # Errors
+    /// The first that is not a kind of question with a limit.
+    pub fn reply_limits(&self) -> Result<BTreeMap<CallKind, Option<u64>>, OptionFault> {
+        let limit = |(name, limit): &(String, String)| {
+            let kind = CallKind::from_name(name).ok_or_else(|| {
+                let kinds = CallKind::ALL.map(CallKind::as_str).join(", ");
+                format!("{name} is not a kind of question; known are {kinds}, as in property=100,citations=16000")
+            })?;
+            let tokens = if limit == "none" { Some(None) } else { limit.parse().ok().filter(|n| *n > 0).map(Some) };
+            tokens.map(|tokens| (kind, tokens)).ok_or_else(|| {
+                format!("the limit of {kind} is not a number of at least 1; write {kind}=100, or {kind}=none")
+            })
+        };
+        let limits: Result<_, String> = self.max_tokens.iter().map(limit).collect();
+        limits.map_err(|what| OptionFault::new("judge.max_tokens", what))
+    }
+
     /// Why all samples of a question would be the same reply, if they would.
     pub fn repeats(&self) -> Option<&'static str> {
         match self.kind() {
@@ -213,6 +232,7 @@ impl JudgeOptions {
         if field.is_empty() || !field.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return fault("max_tokens_field", "not a field's name; write one such as max_completion_tokens");
         }
+        self.reply_limits()?;
         self.check_request_fields()?;
         self.headers.iter().try_for_each(check_header)?;
         self.header_env.iter().try_for_each(check_header_variable)
@@ -405,53 +425,6 @@ impl BudgetOptions {
     }
 }
 
-/// Reply limits in tokens by kind of question: `property=100,citations=none`, in files a table. `None` means no limit.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "BTreeMap<String, Value>", into = "BTreeMap<String, Value>")]
-pub struct ReplyLimits(pub BTreeMap<CallKind, Option<u64>>);
-
-impl ReplyLimits {
-    fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Result<Self, String> {
-        let limits = pairs.into_iter().map(|(name, limit)| {
-            let kind = CallKind::from_name(name).ok_or_else(|| {
-                let kinds = CallKind::ALL.map(CallKind::as_str).join(", ");
-                format!("{name} is not a kind of question; known are {kinds}, as in property=100,citations=16000")
-            })?;
-            let limit = if limit == "none" { Some(None) } else { limit.parse().ok().filter(|n| *n > 0).map(Some) };
-            limit.map(|limit| (kind, limit)).ok_or_else(|| {
-                format!("the limit of {kind} is not a number of at least 1; write {kind}=100, or {kind}=none")
-            })
-        });
-        limits.collect::<Result<_, _>>().map(Self)
-    }
-}
-
-impl FromStr for ReplyLimits {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let pieces = text.split(',').map(str::trim).filter(|piece| !piece.is_empty());
-        let pairs = pieces.map(|piece| piece.split_once('=').unwrap_or((piece, "")));
-        Self::from_pairs(pairs.map(|(name, limit)| (name.trim(), limit.trim().to_owned())))
-    }
-}
-
-impl TryFrom<BTreeMap<String, Value>> for ReplyLimits {
-    type Error = String;
-
-    fn try_from(map: BTreeMap<String, Value>) -> Result<Self, String> {
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Self::from_pairs(map.iter().map(|(name, limit)| (name.as_str(), text(limit))))
-    }
-}
-
-impl From<ReplyLimits> for BTreeMap<String, Value> {
-    fn from(ReplyLimits(limits): ReplyLimits) -> Self {
-        let shown = |limit: Option<u64>| limit.map_or_else(|| Value::from("none"), Value::from);
-        limits.into_iter().map(|(kind, limit)| (kind.as_str().to_owned(), shown(limit))).collect()
-    }
-}
-
 /// Name and value; the name is empty if the text has no separator.
 fn name_and_value(text: &str, separator: char) -> (String, String) {
     let (name, value) = text.split_once(separator).unwrap_or(("", text));
@@ -596,13 +569,18 @@ mod tests {
 
     #[test]
     fn reply_limits_are_read_from_text_and_table() {
-        let limits = ReplyLimits([(CallKind::Property, Some(100)), (CallKind::Citations, None)].into());
-        assert_eq!("property=100,citations=none".parse(), Ok(limits.clone()));
-        assert_eq!(serde_json::from_value(json!({"property": 100, "citations": "none"})).ok(), Some(limits.clone()));
-        assert_eq!(serde_json::to_value(&limits).unwrap(), json!({"property": 100, "citations": "none"}));
-        let known = "propety=5".parse::<ReplyLimits>().unwrap_err();
-        assert!(known.contains("known are expertise, property"), "{known}");
-        assert!("property=0".parse::<ReplyLimits>().unwrap_err().contains("the limit of property"));
+        let of = |text: &str| JudgeOptions {
+            max_tokens: text.split(',').map(|limit| name_and_value(limit, '=')).collect(),
+            ..server()
+        };
+        let limits = [(CallKind::Property, Some(100)), (CallKind::Citations, None)].into();
+        assert_eq!(of("property=100,citations=none").reply_limits(), Ok(limits));
+        let mut written = serde_json::to_value(server()).unwrap();
+        written["max_tokens"] = json!({"property": 100, "citations": "none"});
+        let read: JudgeOptions = serde_json::from_value(written).unwrap();
+        assert!(read.reply_limits() == of("citations=none,property=100").reply_limits());
+        assert!(fault(of("propety=5")).contains("known are expertise, property"));
+        assert!(fault(of("property=0")).contains("the limit of property"));
     }
 
     #[test]

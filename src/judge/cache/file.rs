@@ -120,15 +120,9 @@ pub(super) fn open_source(path: &Path) -> Result<Connection> {
         return Err(fault(path, "is missing or empty; name an existing cache"));
     }
     check_version(path, &open_bare(path)?)?;
+    // Without a log it may stand where SQLite could not make one: on a medium for reading only.
     let is_in_use = has_content(&beside(path, "-wal")) || beside(path, "-shm").exists();
-    match network_file_system(path).filter(|_| is_in_use) {
-        Some(kind) => {
-            let what = "is in use, or was left by a killed process, on";
-            Err(fault(path, format!("{what} {kind}; copy it and its -wal to a local disk")))
-        }
-        None if is_in_use => open_reader(path),
-        None => open_immutable(path),
-    }
+    if is_in_use { open_reader(path) } else { open_immutable(path) }
 }
 
 /// Opens the file of that path or URI.

@@ -13,7 +13,7 @@
 //!   with a longer cool-down; the run stops only when all are lost.
 //! - has asked for a long pause;
 //! - failed or throttled this call the last time;
-//! - is *crowded*: all its slots are taken, and it has more calls than its share.
+//! - has no free slot, and another one has.
 //!
 //! If none is left, the call goes to its own replica.
 
@@ -29,9 +29,6 @@ use crate::judge::layers::rate_limited::RateLimited;
 use crate::judge::meters::Activity;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 
-/// A replica with queued calls holds at most this multiple of its even share. (The factor of consistent hashing with
-/// bounded loads; Mirrokni, Thorup and Zadimoghaddam 2018.)
-const MOST_OF_SHARE: f64 = 1.25;
 /// Failures in a row that take a replica down.
 const FAILURES: u32 = 3;
 /// Cool-down of a replica that is down: the first, doubled after each failed probe, and the longest.
@@ -91,17 +88,9 @@ impl<J> Pool<J> {
         Ok(Self { replicas, state: Mutex::new(Shared { health, failed: HashMap::new() }) })
     }
 
-    /// The number of endpoints, and how many of them are currently down.
-    pub fn down(&self) -> (usize, usize) {
-        let now = Instant::now();
-        let down = self.with(|shared| shared.health.iter().filter(|health| health.is_down(now)).count());
-        (self.replicas.len(), down)
-    }
-
     /// Statistics of each endpoint, in the given order.
     pub fn stats(&self) -> Vec<EndpointStats> {
-        let now = Instant::now();
-        self.with(|shared| shared.health.iter().map(|health| health.stats(now)).collect())
+        self.with(|shared| shared.health.iter().map(Health::stats).collect())
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Shared) -> T) -> T {
@@ -115,7 +104,7 @@ impl<J> Pool<J> {
         let reasons: Option<Vec<String>> = self.with(|shared| {
             let replicas = self.replicas.iter().zip(&shared.health).enumerate();
             let reason = |(at, (replica, health)): (usize, (&Replica<J>, &Health))| {
-                let is_lost = at == index || health.state(now) == State::Lost;
+                let is_lost = at == index || health.down.is_some_and(|down| down.is_lost && !down.may_be_back(now));
                 is_lost.then(|| {
                     format!("{}: {}", replica.name, health.counted.last_failure.as_deref().unwrap_or_default())
                 })
@@ -138,29 +127,20 @@ impl<J> Pool<J> {
 impl<J: Judge> Pool<J> {
     /// The replica for this call.
     fn choose(&self, request: &JudgeRequest, shared: &Shared) -> usize {
-        let avoided = request.rendered.as_ref().and_then(|call| shared.failed.get(&call.fingerprint).copied());
+        let failed = request.rendered.as_ref().and_then(|call| shared.failed.get(&call.fingerprint).copied());
         let now = Instant::now();
-        let rank = |index: usize| match shared.health[index].state(now) {
-            State::Lost => 0,
-            State::Down => 1,
-            State::Resting => 2,
-            State::Up | State::MayBeBack if avoided == Some(index) => 2,
-            State::Up if self.is_crowded(index, &shared.health, now) => 3,
-            State::Up | State::MayBeBack => 4,
+        let has_slot = |index: usize| shared.health[index].here < self.replicas[index].concurrency;
+        let rank = |index: usize| {
+            let health = &shared.health[index];
+            match health.down {
+                Some(down) if !down.may_be_back(now) => u8::from(!down.is_lost),
+                _ if failed == Some(index) || health.resting.is_some_and(|until| until > now) => 2,
+                None if !has_slot(index) => 3,
+                _ => 4,
+            }
         };
         let weight = |index: usize| hash(&self.replicas[index].name, request);
         (0..self.replicas.len()).max_by_key(|index| (rank(*index), weight(*index))).unwrap_or_default()
-    }
-
-    /// True if calls queue for this replica and it holds more than its share.
-    fn is_crowded(&self, index: usize, health: &[Health], now: Instant) -> bool {
-        let here = health[index].here;
-        if here <= self.replicas[index].concurrency {
-            return false;
-        }
-        let others = health.iter().filter(|health| !health.is_down(now)).map(|health| health.here);
-        let (count, all) = others.fold((0, 0), |(count, all), here| (count + 1, all + here));
-        here as f64 >= MOST_OF_SHARE * all as f64 / f64::from(count)
     }
 
     async fn ask_one(&self, request: &JudgeRequest) -> Result<Outcome, AskError> {
@@ -201,7 +181,8 @@ impl<J> Pool<RateLimited<J>> {
     pub fn activity(&self) -> Activity {
         let each = self.replicas.iter().map(|replica| replica.judge.activity());
         let pause = each.clone().map(|activity| activity.pause).min().flatten();
-        Activity { pause, down: self.down().1, ..each.fold(Activity::default(), Activity::plus) }
+        let down = self.with(|shared| shared.health.iter().filter(|health| health.down.is_some()).count());
+        Activity { pause, down, ..each.fold(Activity::default(), Activity::plus) }
     }
 }
 
@@ -224,21 +205,6 @@ impl<J> Drop for Stay<'_, J> {
     }
 }
 
-/// The state of a replica.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// It takes calls.
-    Up,
-    /// It asked for a long pause.
-    Resting,
-    /// Its cool-down is over: one call may probe it.
-    MayBeBack,
-    /// It fails.
-    Down,
-    /// Its error would stop a run.
-    Lost,
-}
-
 /// State of one replica.
 #[derive(Debug)]
 struct Health {
@@ -256,11 +222,20 @@ struct Health {
     resting: Option<Instant>,
 }
 
+/// A replica that ordinary calls avoid.
 #[derive(Debug, Clone, Copy)]
 struct Down {
     until: Instant,
+    /// Its error would stop a run.
     is_lost: bool,
     is_probed: bool,
+}
+
+impl Down {
+    /// True if its cool-down is over: one call may probe it.
+    fn may_be_back(self, now: Instant) -> bool {
+        self.until <= now && !self.is_probed
+    }
 }
 
 impl Health {
@@ -281,7 +256,7 @@ impl Health {
     }
 
     /// Its statistics.
-    fn stats(&self, now: Instant) -> EndpointStats {
+    fn stats(&self) -> EndpointStats {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
         // Nearest rank: the smallest value that at least this share of all does not exceed.
@@ -291,34 +266,16 @@ impl Health {
             calls: self.counted.replies + self.counted.errors,
             latency_p50_ms: quantile(0.5),
             latency_p95_ms: quantile(0.95),
-            is_down: self.is_down(now),
+            is_down: self.down.is_some(),
             ..self.counted.clone()
         }
-    }
-
-    fn state(&self, now: Instant) -> State {
-        match self.down {
-            Some(down) if down.until <= now && !down.is_probed => State::MayBeBack,
-            Some(Down { is_lost: true, .. }) => State::Lost,
-            Some(_) => State::Down,
-            None if self.resting.is_some_and(|until| until > now) => State::Resting,
-            None => State::Up,
-        }
-    }
-
-    /// True while ordinary calls must avoid it.
-    fn is_down(&self, now: Instant) -> bool {
-        !matches!(self.state(now), State::Up | State::Resting)
     }
 
     /// Counts a call; true if it is the probe.
     fn enter(&mut self, now: Instant) -> bool {
         self.here += 1;
-        let may_be_back = self.state(now) == State::MayBeBack;
-        if let Some(down) = self.down.as_mut().filter(|_| may_be_back) {
-            down.is_probed = true;
-        }
-        may_be_back
+        let probed = self.down.as_mut().filter(|down| down.may_be_back(now));
+        probed.map(|down| down.is_probed = true).is_some()
     }
 
     /// A call ended; `is_probe` if it was a probe without a result.
