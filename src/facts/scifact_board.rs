@@ -46,9 +46,6 @@ pub struct ScifactOptions {
     /// Gold and submissions.
     #[command(flatten)]
     pub files: ScifactFiles,
-    /// Abstracts, to check ids and sentence positions
-    #[arg(long, value_name = "FILE")]
-    pub corpus: Option<PathBuf>,
     /// Sentences that count towards rationalized: 3 as in the paper, or shortest-rationale as on the leaderboard
     #[arg(long, value_name = "CAP", value_enum, default_value_t, hide_possible_values = true)]
     pub sentence_cap: SentenceCap,
@@ -186,18 +183,27 @@ impl ScifactOptions {
         };
         let title = format!("submissions; rationalized: {cap}; ranked by sentence_label_f1");
         let ranked_by = ["sentence_label_f1", "abstract_rationalized_f1"];
-        self.files.leaderboard(&title, &ranked_by, self.load()?, "they count in recall", |claims, file| {
-            let counts = score(claims, file, self.sentence_cap, self.files.mode())?;
-            let statistic = |sums: &Counts| {
-                let measures = measures(sums).map(Prf::values);
-                std::array::from_fn(|at| measures[at / 3][at % 3])
-            };
-            let named: Map<String, Value> =
-                COUNTS.iter().zip(sums(&counts)).map(|(name, sum)| ((*name).to_owned(), json!(sum as u64))).collect();
-            let names: [String; 12] = std::array::from_fn(|at| format!("{}_{}", MEASURES[at / 3], PARTS[at % 3]));
-            let metrics = self.files.measure(names, &counts, statistic);
-            Ok(Scored { metrics, details: json!({"counts": named}), notes: costly_abstracts(file) })
-        })
+        self.files.leaderboard(
+            &title,
+            &ranked_by,
+            self.files.load()?,
+            "they count in recall",
+            |claims, file: &ClaimFile<Prediction>| {
+                let counts = score(claims, file, self.sentence_cap, self.files.mode())?;
+                let statistic = |sums: &Counts| {
+                    let measures = measures(sums).map(Prf::values);
+                    std::array::from_fn(|at| measures[at / 3][at % 3])
+                };
+                let named: Map<String, Value> = COUNTS
+                    .iter()
+                    .zip(sums(&counts))
+                    .map(|(name, sum)| ((*name).to_owned(), json!(sum as u64)))
+                    .collect();
+                let names: [String; 12] = std::array::from_fn(|at| format!("{}_{}", MEASURES[at / 3], PARTS[at % 3]));
+                let metrics = self.files.measure(names, &counts, statistic);
+                Ok(Scored { metrics, details: json!({"counts": named}), notes: costly_abstracts(file) })
+            },
+        )
     }
 
     /// Explains the score of the claim with this id, for each system.
@@ -205,7 +211,7 @@ impl ScifactOptions {
     /// # Errors
     /// Every fault of the files; an unknown claim.
     pub fn explain(&self, id: &str) -> Result<Vec<Explanation>> {
-        let (claims, files) = self.load()?;
+        let (claims, files) = self.files.load::<Prediction>()?;
         let Some(claim) = claims.lines.iter().find(|claim| claim.id.to_string() == id.trim()) else {
             let first: Vec<String> = claims.lines.iter().take(5).map(|claim| claim.id.to_string()).collect();
             let fault = InputFault::new(&self.files.gold, format!("--explain {id:?}: there is no such claim"));
@@ -218,19 +224,6 @@ impl ScifactOptions {
             Explanation { system, claim: format!("{}: {}", claim.id, claim.value.text), findings }
         });
         Ok(explained.collect())
-    }
-
-    fn load(&self) -> Result<(ClaimFile<Claim>, Vec<ClaimFile<Prediction>>)> {
-        let (claims, files) = self.files.load::<Prediction>()?;
-        if let Some(path) = self.corpus.as_ref().filter(|_| !self.files.compat) {
-            let corpus = Corpus::load(path)?;
-            let gold = |claim: &Claim| claim.evidence.clone().into_iter();
-            let mut faults =
-                corpus.faults(&claims, |claim| gold(claim).map(|(id, gold)| (id, gold.rationales.concat())));
-            faults.extend(files.iter().flat_map(|file| corpus.faults_of_predictions(file)));
-            no_faults(faults)?;
-        }
-        Ok((claims, files))
     }
 }
 
@@ -246,7 +239,7 @@ impl ScifactLabels {
             let faults = files
                 .1
                 .iter()
-                .flat_map(|file| corpus.faults(file, |labels| labels.0.keys().map(|id| (*id, Vec::new()))));
+                .flat_map(|file| corpus.faults(file, |labels| labels.0.keys().map(|id| (*id, Vec::new())).collect()));
             no_faults(faults.collect())?;
         }
         let keep = |doc_id: DocId| match (self.filter, &corpus) {

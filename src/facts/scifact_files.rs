@@ -127,12 +127,12 @@ impl Corpus {
 
     /// Faults for abstracts and sentences that are not in the corpus. `list` returns the abstracts of a line with their
     /// sentences.
-    pub(super) fn faults<'a, T, I: Iterator<Item = (DocId, Vec<u32>)>>(
+    pub(super) fn faults<T>(
         &self,
-        file: &'a ClaimFile<T>,
-        list: impl Fn(&'a T) -> I,
+        file: &ClaimFile<T>,
+        list: impl Fn(&T) -> Vec<(DocId, Vec<u32>)>,
     ) -> Vec<InputFault> {
-        let cited = file.lines.iter().flat_map(|line| list(&line.value).map(move |cited| (line, cited)));
+        let cited = file.lines.iter().flat_map(|line| list(&line.value).into_iter().map(move |cited| (line, cited)));
         let faults = cited.filter_map(|(line, (doc_id, sentences))| {
             let Some((length, _)) = self.abstracts.get(&doc_id) else {
                 let fault = file.fault(line, format!("abstract {doc_id} is not in the corpus"));
@@ -146,11 +146,6 @@ impl Corpus {
             Some(file.fault(line, format!("abstract {doc_id} has no sentence {outside}")).hint(hint))
         });
         faults.collect()
-    }
-
-    /// The [`faults`](Self::faults) of a submission.
-    pub(super) fn faults_of_predictions(&self, predictions: &ClaimFile<Prediction>) -> Vec<InputFault> {
-        self.faults(predictions, |line| line.evidence.iter().map(|(id, predicted)| (*id, predicted.sentences.clone())))
     }
 }
 
@@ -174,7 +169,10 @@ pub fn check_submission(path: &Path, claims: Option<&Path>, corpus: Option<&Path
     let claims = claims.map(|path| ClaimFile::<BlindClaim>::load(path, Mode::Default)).transpose()?;
     let mut faults = claims.as_ref().map(|claims| predictions.unknown(claims)).unwrap_or_default();
     if let Some(corpus) = corpus {
-        faults.extend(Corpus::load(corpus)?.faults_of_predictions(&predictions));
+        let cited = |line: &Prediction| {
+            line.evidence.iter().map(|(doc_id, predicted)| (*doc_id, predicted.sentences.clone())).collect()
+        };
+        faults.extend(Corpus::load(corpus)?.faults(&predictions, cited));
     }
     no_faults(faults)?;
     let mut notes = costly_abstracts(&predictions);

@@ -51,9 +51,7 @@ fn several_submissions_give_a_leaderboard_and_the_perfect_one_leads_it() {
     let support = |sentences: &[u32]| json!({"sentences": sentences, "label": "SUPPORT"});
     let perfect = json!({"id": 52, "evidence": {"11": support(&[11, 0, 1]), "15": support(&[4])}});
     lines(&work, "perfect.jsonl", &[json!({"id": 60, "evidence": {}}), perfect]);
-    let run = |more: &str| {
-        scifact(&work, &format!("score --gold gold.jsonl --corpus corpus.jsonl mine.jsonl perfect.jsonl {more}"))
-    };
+    let run = |more: &str| scifact(&work, &format!("score --gold gold.jsonl mine.jsonl perfect.jsonl {more}"));
     let scores = json_of(&run("--format json"));
     assert_eq!((&scores["systems"][0]["system"], &scores["systems"][1]["system"]), (&json!("perfect"), &json!("mine")));
     let names = ["abstract_rationalized_f1", "sentence_label_precision", "sentence_label_recall", "sentence_label_f1"];
@@ -117,17 +115,24 @@ fn what_is_in_one_file_only_is_counted_and_reported() {
 fn bad_input_is_reported_with_file_line_claim_and_remedy() {
     let work = workspace();
     let far = json!({"id": 52, "evidence": {"11": {"sentences": [14], "label": "SUPPORT"}, "9": {"sentences": [], "label": "SUPPORT"}}});
-    for (line, expected) in [
-        (far, "bad.jsonl:2 (case 52): abstract 11 has no sentence 14; its sentences are 0 to 13"),
-        (json!({"id": 60, "evidence": {}}), "bad.jsonl:2 (case 60): claim 60 occurs twice, first in line 1; keep one"),
-        (json!({"id": "52", "evidence": {}}), "the gold has the number 52; write it without quotes"),
-        (json!({"id": 52, "evidence": {"1": {"sentences": [], "label": "NEI"}}}), "abstract 1: unknown label \"NEI\""),
+    let check = "check bad.jsonl --claims gold.jsonl --corpus corpus.jsonl";
+    let both = ["score --gold gold.jsonl bad.jsonl", check];
+    for (line, expected, commands) in [
+        (far, "bad.jsonl:2 (case 52): abstract 11 has no sentence 14; its sentences are 0 to 13", &[check][..]),
+        (
+            json!({"id": 60, "evidence": {}}),
+            "bad.jsonl:2 (case 60): claim 60 occurs twice, first in line 1; keep one",
+            &both,
+        ),
+        (json!({"id": "52", "evidence": {}}), "the gold has the number 52; write it without quotes", &both),
+        (
+            json!({"id": 52, "evidence": {"1": {"sentences": [], "label": "NEI"}}}),
+            "abstract 1: unknown label \"NEI\"",
+            &both,
+        ),
     ] {
         lines(&work, "bad.jsonl", &[json!({"id": 60, "evidence": {}}), line]);
-        for command in [
-            "score --gold gold.jsonl --corpus corpus.jsonl bad.jsonl",
-            "check bad.jsonl --claims gold.jsonl --corpus corpus.jsonl",
-        ] {
+        for command in commands {
             let finished = scifact(&work, command);
             assert!(finished.code == Some(3) && finished.stderr.contains(expected), "{command}: {}", finished.stderr);
         }
