@@ -91,13 +91,12 @@ impl Reading {
             (Some(text), id, Some(question)) => {
                 [("output", text), ("input", question)].into_iter().chain(id.map(|id| ("id", id))).collect()
             }
-            (text, ..) => {
-                let parts: &[&str] = match (text, is_prediction) {
-                    (None, _) => &["answer_text"],
-                    (_, true) => &["question"],
-                    (_, false) => &["case_id", "question"],
-                };
-                return Err(missing(parts, given, is_prediction, &fields, path));
+            (text, _, question) => {
+                let mut parts = Vec::from_iter(text.is_none().then_some("answer_text"));
+                if question.is_none() && (is_prediction || without_id) {
+                    parts.push(if is_prediction { "question" } else { "case_id" });
+                }
+                return Err(missing(&parts, given, is_prediction, &fields, path));
             }
         };
         // Readers accept two names for these.
@@ -146,7 +145,7 @@ fn fields_of(elements: &[JsonLine<'_>]) -> BTreeMap<String, usize> {
     fields
 }
 
-/// The fault of a file without a field for any of these parts.
+/// The fault of a file without a field for these parts.
 fn missing(
     parts: &[&str],
     given: &[(String, String)],
@@ -154,18 +153,33 @@ fn missing(
     fields: &BTreeMap<String, usize>,
     path: &Path,
 ) -> InputFault {
-    let looked_for = parts.iter().map(|part| names(part, given, is_prediction));
-    let looked_for: Vec<&str> = looked_for.flat_map(|(names, guesses)| [&names, guesses].concat()).collect();
+    let all_names = |part: &str| {
+        let (names, guesses) = names(part, given, is_prediction);
+        [&names, guesses].concat()
+    };
+    // A question serves where there is no id.
+    let alternative = |part: &str| if part == "case_id" { all_names("question") } else { Vec::new() };
+    let looked_for = parts.iter().flat_map(|part| [all_names(part), alternative(part)].concat());
+    let looked_for = looked_for.collect::<Vec<_>>().join(", ");
     let found = if fields.is_empty() { "none".to_owned() } else { list(fields.keys().map(String::as_str), SHOWN) };
-    let (part, looked_for) = (parts.join(" or "), looked_for.join(", "));
-    let what = format!("no field for {part}: the file has {found}; looked for {looked_for}");
+    let labels = parts.iter().map(|part| if *part == "case_id" { "case_id or question" } else { part });
+    let labels = labels.collect::<Vec<_>>().join(", nor for ");
+    let fault = InputFault::new(path, format!("no field for {labels}: the file has {found}; looked for {looked_for}"));
     // The answer is the longest text that is nothing else.
     let known = PARTS.map(|part| names(part, &[], false)).map(|(names, guesses)| [&names, guesses].concat()).concat();
-    let texts = fields.iter().filter(|(field, _)| parts == ["answer_text"] && !known.contains(&field.as_str()));
-    let field = texts.max_by_key(|(_, bytes)| **bytes).map_or("FIELD", |(field, _)| field).escape_debug();
-    let entries: Vec<String> = parts.iter().map(|part| format!("--fields {part}={field}")).collect();
-    let entries = entries.join(" or ");
-    InputFault::new(path, what).hint(format!("name it with {entries}, or leave the file out with --systems"))
+    let texts = fields.iter().filter(|(field, bytes)| **bytes > 0 && !known.contains(&field.as_str()));
+    let text = texts.max_by_key(|(_, bytes)| **bytes).map(|(field, _)| field.escape_debug().to_string());
+    if fields.values().all(|bytes| *bytes == 0) {
+        let example = if is_prediction { "{input, output}" } else { "{case_id, answer_text}" };
+        return fault.hint(format!("write one {example} per line"));
+    }
+    let entry = |part: &&str| match (*part, &text) {
+        ("answer_text", Some(field)) => format!("answer_text={field}"),
+        ("case_id", _) => "case_id=FIELD (or question=FIELD)".to_owned(),
+        (part, _) => format!("{part}=FIELD"),
+    };
+    let entries: Vec<String> = parts.iter().map(entry).collect();
+    fault.hint(format!("name it with --fields {}, or leave the file out with --systems", entries.join(",")))
 }
 
 #[cfg(test)]
@@ -246,6 +260,8 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_used_is_one_error_with_its_fields_and_the_option_to_type() {
         let out = "or leave the file out with --systems";
+        let all = "answer_text, answer, response, output, completion, case_id, id, question_id, input, query, question, \
+                   prompt";
         let faults = [
             (
                 "a.jsonl",
@@ -260,8 +276,7 @@ mod tests {
                 "system,answer\nx,So.\ny,No.\n",
                 format!(
                     "a.csv: no field for case_id or question: the file has answer, system; looked for case_id, id, \
-                     question_id, input, query, question, prompt; name it with --fields case_id=FIELD or --fields \
-                     question=FIELD, {out}"
+                     question_id, input, query, question, prompt; name it with --fields case_id=FIELD (or question=FIELD), {out}"
                 ),
             ),
             (
@@ -282,8 +297,24 @@ mod tests {
                 "a.json",
                 "[\"So.\", \"No.\"]",
                 format!(
-                    "a.json: no field for answer_text: the file has none; looked for answer_text, answer, response, \
-                     output, completion; name it with --fields answer_text=FIELD, {out}"
+                    "a.json: no field for answer_text, nor for case_id or question: the file has none; looked for {all}; \
+                     write one {{case_id, answer_text}} per line"
+                ),
+            ),
+            (
+                "a.json",
+                "{\"results\": {\"gpt\": {\"c1\": \"So.\"}}}",
+                format!(
+                    "a.json: no field for answer_text, nor for case_id or question: the file has results; looked for \
+                     {all}; write one {{case_id, answer_text}} per line"
+                ),
+            ),
+            (
+                "a.csv",
+                "Frage,Antwort\nx,So.\n",
+                format!(
+                    "a.csv: no field for answer_text, nor for case_id or question: the file has Antwort, Frage; looked \
+                     for {all}; name it with --fields answer_text=Antwort,case_id=FIELD (or question=FIELD), {out}"
                 ),
             ),
             (

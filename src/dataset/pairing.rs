@@ -156,14 +156,16 @@ fn strays(system: &SystemAnswers, known: &HashMap<&CaseId, usize>, tests: &Path,
 }
 
 fn nothing_paired(tests: &TestCases, systems: &[SystemAnswers]) -> InputFault {
-    let example =
-        |id: Option<&CaseId>| id.map_or("none".to_owned(), |id| format!("\"{}\"", id.as_str().escape_debug()));
-    let asked = example(tests.cases.first().map(|case| &case.case_id));
-    let answered = example(systems.iter().flat_map(|system| &system.answers).map(|answer| &answer.case_id).next());
-    let what = format!("no answer of any system has a test case (test cases are {asked}, .., answers {answered}, ..)");
     let path = systems.first().map_or(&tests.path, |system| &system.path);
-    let hint = format!("give answers the case_id of their test case in {}", tests.path.display());
-    InputFault::new(path, what).hint(hint)
+    let Some(answer) = systems.iter().flat_map(|system| &system.answers).next() else {
+        let hint = "write one {\"case_id\": .., \"answer_text\": ..} per line";
+        return InputFault::new(path, "no answers in the file").hint(hint);
+    };
+    let asked = tests.cases.first().map_or("", |case| case.case_id.as_str());
+    let answered = answer.case_id.as_str();
+    let what =
+        format!("no answer of any system has a test case (test cases are {asked:?}, .., answers {answered:?}, ..)");
+    InputFault::new(path, what).hint(format!("give answers the case_id of their test case in {}", tests.path.display()))
 }
 
 fn kept_cases(tests: &TestCases, questions: &[Vec<&Arc<TestCase>>], items: &[Item]) -> Vec<CaseId> {

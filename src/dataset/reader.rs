@@ -216,7 +216,7 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
         Err(error) => {
             let whole = JsonLine { path, number: 1, index: 0, text };
             return Err(whole
-                .invalid_json(&error, "expected a JSON list, {\"data\": [..]}, or one object per line")
+                .invalid_json(&error, "expected a JSON list, {\"data\": [..]}, or one object per line; name CSV *.csv")
                 .into());
         }
     };

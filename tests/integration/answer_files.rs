@@ -148,9 +148,12 @@ fn a_file_scores_the_same_in_every_format_and_under_any_field_names() {
     work.write("asked.json", &format!("\u{feff}{asked}"));
     work.write("own.jsonl", &format!("{}\n{}\n", json!({"q": "c1", "text": one}), json!({"q": "c2", "text": two})));
     let files = ["score", "answers", "csv.csv", "asked.json", "own.jsonl", "--tests", "tests.json", "--out", "out"];
-    work.run(&files).exits_with(3).says(&["own.jsonl: no field for answer_text: the file has q, text;"]);
+    work.run(&files)
+        .exits_with(3)
+        .says(&["own.jsonl: no field for answer_text, nor for case_id or question: the file has q, text;"]);
     let done = work.run(&[&files[..], &["--fields", "answer_text=text,case_id=q"]].concat()).exits_with(3);
-    assert!(done.stderr.contains("csv.csv: no field for answer_text: the file has answer, id;"), "{}", done.stderr);
+    let none = "csv.csv: no field for answer_text, nor for case_id or question: the file has answer, id;";
+    assert!(done.stderr.contains(none), "{}", done.stderr);
     for (file, fields) in [("csv.csv", ""), ("asked.json", ""), ("own.jsonl", "answer_text=text,case_id=q")] {
         let out = format!("out-{file}");
         let given: &[&str] = if fields.is_empty() { &[] } else { &["--fields", fields] };
@@ -197,7 +200,7 @@ fn a_file_that_is_not_among_the_systems_is_skipped_with_a_note() {
     work.write("answers/means.jsonl", "{\"system\": \"alpha\", \"mean\": 0.5}\n");
     work.write("answers/README.md", "Answers.");
     let score = ["score", "answers", "--tests", "tests.json", "--out", "out"];
-    work.run(&score).exits_with(3).says(&["means.jsonl: no field for answer_text: the file has mean, system;"]);
+    work.run(&score).exits_with(3).says(&["means.jsonl: no field for answer_text, nor", "the file has mean, system;"]);
     let chosen = [&score[..], &["--systems", "alpha"]].concat();
     work.run(&chosen).exits_with(0).says(&["note: skipped, not among --systems: means"]);
 }

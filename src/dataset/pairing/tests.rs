@@ -132,4 +132,6 @@ fn a_system_without_any_paired_answer_is_kept_but_none_at_all_is_an_error() {
         "a.jsonl: no answer of any system has a test case (test cases are \"1\", .., answers \"id-7\", ..); give \
          answers the case_id of their test case in t.json"
     );
+    let error = pair(&tests(), &[system("a", &[])], &PairOptions::default()).unwrap_err().to_string();
+    assert!(error.starts_with("a.jsonl: no answers in the file; write one {\"case_id\""), "{error}");
 }
