@@ -2,14 +2,9 @@
 
 use serde::Serialize;
 
-use super::json::render_json;
-use super::scorecard::{self, judged, metrics_table, push_metrics};
-use super::table::{Cell, Column, Format, Table};
 use super::visible;
-use super::{CsvText, ReportContext};
 use crate::analysis::{ASPECT_MEAN, Metric, MetricColumn, ScorerSummary, Summary, SystemSummary, row_metrics};
 use crate::domain::{Note, SystemName, Unit};
-use crate::error::Result;
 use crate::evaluation::Coverage;
 
 /// Name of the citation scorer.
@@ -57,8 +52,8 @@ impl Bench {
         own.flat_map(|(_, names)| names.iter().copied()).collect()
     }
 
-    /// The summary with one scorer, the row, which has its columns. What nobody judged is blank.
-    pub fn summary(&self, summary: &Summary) -> Summary {
+    /// The summary with the row as its only scorer. What nobody judged is blank.
+    pub(super) fn row(&self, summary: &Summary) -> Summary {
         let other_rubric = if summary.scorer("lexical_rubric").is_some() { "rubric" } else { "lexical_rubric" };
         let scorers = row_metrics(self.name).iter().filter(|(scorer, _)| *scorer != other_rubric);
         let metrics: Vec<(&str, &str)> =
@@ -99,107 +94,25 @@ impl Bench {
             scorer: self.name,
             columns: metrics.iter().map(column).collect(),
             rows: summary.systems().into_iter().map(row).collect(),
-            notes: Vec::new(),
+            notes: scorers.filter_map(|(scorer, _)| summary.scorer(scorer)).flat_map(|own| own.notes.clone()).collect(),
         };
         Summary { scorers: vec![row], ..summary.clone() }
     }
 
-    /// All notes on the row, most important first.
-    pub fn notes(&self, summary: &Summary, context: &ReportContext) -> Vec<Note> {
-        let mut notes: Vec<Note> = self
-            .blank
-            .iter()
-            .map(|of| format!("Blank: {}: {}.", of.columns.join(", "), of.reason))
-            .map(Note::warning)
-            .collect();
-        let incomplete = self.coverage.iter().filter(|of| of.answered < self.asked);
-        notes.extend(incomplete.map(|of| {
+    /// What is blank or was not answered.
+    pub(super) fn notes(&self) -> Vec<Note> {
+        let blank = self.blank.iter().map(|of| format!("Blank: {}: {}.", of.columns.join(", "), of.reason));
+        let incomplete = self.coverage.iter().filter(|of| of.answered < self.asked).map(|of| {
             let (system, missing) = (visible(of.system.as_str()), self.asked - of.answered);
-            Note::warning(format!("{system}: {missing} of {} questions have no prediction.", self.asked))
-        }));
-        let unknown = self.coverage.iter().filter(|of| !of.has_sources && summary.scorer(CITATIONS).is_some());
-        notes.extend(unknown.map(|of| {
-            let columns = self.columns_of(CITATIONS).join(", ");
-            Note::warning(format!("Blank: {columns} of {}: its answers have no sources (ctxs or docs).", of.system))
-        }));
-        let scorers = summary.scorers.iter().filter(|own| !self.columns_of(own.scorer).is_empty());
-        let mut notes = scorecard::notes(summary, context, scorers, notes);
-        notes.extend(self.legend.iter().map(|line| Note::info(format!("{line}."))));
-        notes
+            format!("{system}: {missing} of {} questions have no prediction.", self.asked)
+        });
+        let citations = self.columns_of(CITATIONS);
+        let is_judged = !self.blank.iter().any(|of| of.columns == citations);
+        let without_sources = self.coverage.iter().filter(|of| is_judged && !of.has_sources).map(|of| {
+            format!("Blank: {} of {}: its answers have no sources (ctxs or docs).", citations.join(", "), of.system)
+        });
+        blank.chain(incomplete).chain(without_sources).map(Note::warning).collect()
     }
-}
-
-/// The row for people.
-pub fn bench_table(summary: &Summary, bench: &Bench, context: &ReportContext) -> Table {
-    let title = format!(
-        "{}: {} questions of {}; means per answer, {:.0}% intervals, shares in %{}",
-        bench.name,
-        bench.asked,
-        bench.data,
-        100.0 * summary.level,
-        judged(context)
-    );
-    let row = bench.summary(summary);
-    let columns: Vec<_> = row.scorers[0].columns.iter().map(|column| (&row.scorers[0], column)).collect();
-    metrics_table(&title, &row, &columns, &[])
-}
-
-/// `bench.json`: [`Bench`] and its numbers in one object, with `schema_version`, `run` and all notes.
-///
-/// # Errors
-/// [`crate::Error::Internal`] if it cannot be serialized.
-pub fn bench_json(summary: &Summary, bench: &Bench, context: &ReportContext) -> Result<String> {
-    #[derive(Serialize)]
-    struct File<'a> {
-        schema_version: u32,
-        run: &'a str,
-        #[serde(flatten)]
-        bench: &'a Bench,
-        level: f64,
-        resamples: u32,
-        seed: u64,
-        columns: Vec<MetricColumn>,
-        rows: Vec<SystemSummary>,
-        notes: Vec<Note>,
-    }
-    let ScorerSummary { columns, rows, .. } = bench.summary(summary).scorers.remove(0);
-    render_json(&File {
-        schema_version: 1,
-        run: &context.run,
-        bench,
-        level: summary.level,
-        resamples: summary.resamples,
-        seed: summary.seed,
-        columns,
-        rows,
-        notes: bench.notes(summary, context),
-    })
-}
-
-/// `bench.csv`: `bench`, `system`, `asked`, `answered`, then for each column its mean, `_low`, `_high`, `_n`, `_unscored`.
-///
-/// # Errors
-/// [`crate::Error::Internal`] if it cannot be written.
-pub fn bench_csv(summary: &Summary, bench: &Bench, texts: CsvText) -> Result<String> {
-    let own = bench.summary(summary).scorers.remove(0);
-    let columns = vec![
-        Column::new("bench", Format::Text),
-        Column::new("system", Format::Text),
-        Column::new("asked", Format::Count),
-        Column::new("answered", Format::Count),
-    ];
-    let mut table = Table::new("", columns);
-    table.rows = own
-        .rows
-        .iter()
-        .map(|row| {
-            let names = [bench.name, row.system.as_str()].map(Cell::text);
-            names.into_iter().chain([bench.asked, row.answers].map(Cell::count)).collect()
-        })
-        .collect();
-    let systems: Vec<&SystemName> = own.rows.iter().map(|row| &row.system).collect();
-    push_metrics(&mut table, &own, str::to_owned, &systems);
-    table.csv(texts)
 }
 
 #[cfg(test)]
@@ -210,7 +123,7 @@ mod tests {
     use crate::analysis::test_support::{answer, component};
     use crate::analysis::{AggregateOptions, summarize};
     use crate::domain::{ComponentKind, Score, ScoredAnswer};
-    use crate::report::TableStyle;
+    use crate::report::{CsvText, ReportContext, TableStyle, scorecard, scorecard_csv, scorecard_json};
 
     fn bench() -> Bench {
         Bench {
@@ -243,17 +156,22 @@ mod tests {
         summarize(&scored, &[], AggregateOptions::default())
     }
 
-    fn json_of(summary: &Summary, bench: &Bench) -> Value {
-        serde_json::from_str(&bench_json(summary, bench, &ReportContext::default()).unwrap()).unwrap()
+    /// What is written of the row, as text for people, JSON and CSV.
+    fn written(summary: &Summary, bench: &Bench) -> (String, Value, String) {
+        let (row, context) =
+            (bench.row(summary), ReportContext { bench: Some(bench.clone()), ..ReportContext::default() });
+        let table = scorecard(&row, &context)[0].terminal(&TableStyle { width: 120, ..TableStyle::default() });
+        let json = serde_json::from_str(&scorecard_json(&row, &context).unwrap()).unwrap();
+        (table, json, scorecard_csv(&row, CsvText::Guarded).unwrap())
     }
 
     #[test]
     fn columns_come_from_every_scorer_and_unjudged_ones_are_blank_and_never_zero() {
-        let json = json_of(&graded_run(), &bench());
+        let (_, json, _) = written(&graded_run(), &bench());
         assert_eq!(json["asked"], 2);
-        let a = &json["rows"][0];
+        let a = &json["scorers"][0]["rows"][0];
         assert_eq!((&a["system"], &a["answers"]), (&json!("a"), &json!(2)));
-        let estimate = |row: usize, name: &str| json["rows"][row]["metrics"][name]["estimate"].clone();
+        let estimate = |row: usize, name: &str| json["scorers"][0]["rows"][row]["metrics"][name]["estimate"].clone();
         assert_eq!(estimate(0, "coverage"), 3.0);
         // (5 / 2 + 6 / 2 + 4 / 2) / 3
         assert_eq!(estimate(0, "aspect_mean"), 2.5);
@@ -265,16 +183,14 @@ mod tests {
 
     #[test]
     fn an_incomplete_system_and_blank_columns_have_a_note() {
-        let table = bench_table(&graded_run(), &bench(), &ReportContext::default());
-        let shown = table.terminal(&TableStyle { width: 120, ..TableStyle::default() });
+        let (shown, json, _) = written(&graded_run(), &bench());
         assert!(shown.starts_with("multi: 2 questions of d\\u{1b}.jsonl; means"), "{shown}");
         let row = shown.lines().find(|line| line.starts_with("b ")).unwrap();
         assert_eq!(row.split_whitespace().collect::<Vec<_>>()[..5], ["b", "-", "5.00*", "-", "-"], "{shown}");
-        let notes: Vec<String> =
-            bench().notes(&graded_run(), &ReportContext::default()).into_iter().map(|note| note.text).collect();
+        let notes: Vec<&Value> = json["notes"].as_array().unwrap().iter().map(|note| &note["text"]).collect();
         assert_eq!(notes[0], "Blank: citation_f1: no judge has the role citation.");
         assert_eq!(notes[1], "b: 1 of 2 questions have no prediction.");
-        assert_eq!(notes.last().unwrap(), "aspect_mean: mean of the aspects.");
+        assert_eq!(*notes.last().unwrap(), "aspect_mean: mean of the aspects.");
     }
 
     #[test]
@@ -287,10 +203,10 @@ mod tests {
         let run = summarize(&[cited("a"), cited("b")], &[], AggregateOptions::default());
         let mut bench = bench();
         bench.coverage[1].has_sources = false;
-        let json = json_of(&run, &bench);
-        assert_eq!(json["rows"][0]["metrics"]["citation_f1"]["estimate"], 0.0);
-        assert!(json["rows"][1]["metrics"]["citation_f1"]["estimate"].is_null());
-        let notes = bench.notes(&run, &ReportContext::default());
+        let (_, json, _) = written(&run, &bench);
+        assert_eq!(json["scorers"][0]["rows"][0]["metrics"]["citation_f1"]["estimate"], 0.0);
+        assert!(json["scorers"][0]["rows"][1]["metrics"]["citation_f1"]["estimate"].is_null());
+        let notes = bench.notes();
         let blank =
             "Blank: citation_precision, citation_recall, citation_f1 of b: its answers have no sources (ctxs or docs).";
         assert!(notes.iter().any(|note| note.text == blank), "{notes:?}");
@@ -298,10 +214,10 @@ mod tests {
 
     #[test]
     fn csv_has_empty_cells_for_blank_columns() {
-        let csv = bench_csv(&graded_run(), &bench(), CsvText::Guarded).unwrap();
+        let (_, _, csv) = written(&graded_run(), &bench());
         let lines: Vec<&str> = csv.lines().collect();
-        assert!(lines[0].starts_with("bench,system,asked,answered,organization,organization_low,"), "{csv}");
-        assert!(lines[1].starts_with("multi,a,2,2,2.5,"), "{csv}");
-        assert!(lines[2].starts_with("multi,b,2,1,,,,0,0,5,"), "{csv}");
+        assert!(lines[0].starts_with("system,organization,organization_low,"), "{csv}");
+        assert!(lines[1].starts_with("a,2.5,"), "{csv}");
+        assert!(lines[2].starts_with("b,,,,0,0,5,"), "{csv}");
     }
 }

@@ -29,7 +29,7 @@ mod visible;
 #[cfg(feature = "parquet")]
 pub use self::parquet::write_parquet_tables;
 pub use agreement::{AgreementTables, render_agreement_csv, render_agreement_table};
-pub use bench::{Bench, BenchBlank, bench_csv, bench_json, bench_table};
+pub use bench::{Bench, BenchBlank};
 pub use comparison::{comparison_csv, comparison_text, run_warnings};
 pub use inspect::write_inspect_logs;
 pub use json::{render_json, terminal_safe_json};
@@ -63,6 +63,9 @@ pub struct ReportContext {
     /// The row of a benchmark that the run is, if it is one.
     #[serde(skip)]
     pub row: Option<String>,
+    /// That row, where its numbers are shown instead of those of the scorers.
+    #[serde(flatten)]
+    pub bench: Option<Bench>,
     /// The slice of the answers (`2/5`), if these are not all: a slice is not a result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice: Option<String>,

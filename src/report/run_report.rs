@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::comparison::{judge_lines, unpublished, verdicts};
 use super::scorecard::{notes as scorecard_notes, scorer_tables};
-use super::{Bench, CsvText, ReportContext, Table, TableStyle, bench_csv, bench_json, bench_table, write_items_csv};
+use super::{Bench, CsvText, ReportContext, Table, TableStyle, write_items_csv};
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
 use crate::analysis::comparison::ComparisonOptions;
 use crate::analysis::{OnUnscored, Summary, agreement, distinct};
@@ -54,16 +54,16 @@ impl RunReport {
         texts: CsvText,
     ) -> Result<Self> {
         let summary = summary(manifest, scored);
-        let context = context(manifest, run, scored, remarks);
-        let (mut json, mut csv) = (scorecard_json(&summary, &context)?, scorecard_csv(&summary, texts)?);
-        let mut files = vec![("summary.json", json.clone()), ("summary.csv", csv.clone())];
-        let (mut tables, mut notes) =
-            (scorecard(&summary, &context), scorecard_notes(&summary, &context, summary.scorers.iter(), Vec::new()));
+        let mut context = context(manifest, run, scored, remarks);
+        let (mut shown, mut names, mut files) = (summary.clone(), ["summary.json", "summary.csv"], Vec::new());
         if let Some(bench) = bench {
-            (json, csv) = (bench_json(&summary, bench, &context)?, bench_csv(&summary, bench, texts)?);
-            files.extend([("bench.json", json.clone()), ("bench.csv", csv.clone())]);
-            (tables, notes) = (vec![bench_table(&summary, bench, &context)], bench.notes(&summary, &context));
+            files.extend(names.into_iter().zip([scorecard_json(&summary, &context)?, scorecard_csv(&summary, texts)?]));
+            (shown, names) = (bench.row(&summary), ["bench.json", "bench.csv"]);
+            context.bench = Some(bench.clone());
         }
+        let (json, csv) = (scorecard_json(&shown, &context)?, scorecard_csv(&shown, texts)?);
+        files.extend(names.into_iter().zip([json.clone(), csv.clone()]));
+        let (tables, notes) = (scorecard(&shown, &context), scorecard_notes(&shown, &context));
         let (details, verdict) = (scorer_tables(&summary), verdict(manifest, run, scored, &summary)?);
         Ok(Self { summary, tables, details, verdict, notes, json, csv, files })
     }
@@ -135,6 +135,7 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks
         judge: judges.join(" and "),
         prompts,
         row: manifest.row().map(str::to_owned),
+        bench: None,
         slice: slice.map(str::to_owned),
         notes,
         agreement: manifest.is_set("score.agreement").then(|| agreement(scored, manifest.mode)),

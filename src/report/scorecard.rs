@@ -9,7 +9,7 @@ use super::json::render_json;
 use super::layout::{counted, listed};
 use super::table::{Cell, Column, Format, Table, short_names};
 use super::visible::shortened;
-use super::{CsvText, ReportContext, visible};
+use super::{Bench, CsvText, ReportContext, visible};
 use crate::analysis::{
     Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary, SystemSummary, distinct,
 };
@@ -28,7 +28,15 @@ pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
         [only] => only.columns.iter().filter(|column| !is_first(&column.name)).map(|column| (only, column)).collect(),
         _ => Vec::new(),
     };
-    let card = metrics_table(&(means(summary) + &judged(context)), summary, &first, &rest);
+    let (means, judge) = (means(summary), &context.judge);
+    let mut title = match &context.bench {
+        Some(of) => format!("{}: {} questions of {}; {}", of.name, of.asked, of.data, means.to_lowercase()),
+        None => means,
+    };
+    if !judge.is_empty() {
+        title += &format!("; judge: {judge}");
+    }
+    let card = metrics_table(&title, summary, &first, &rest);
     std::iter::once(card).chain(context.agreement.as_ref().map(agreement_table)).collect()
 }
 
@@ -43,11 +51,6 @@ pub(super) fn scorer_tables(summary: &Summary) -> Vec<Table> {
 
 fn means(summary: &Summary) -> String {
     format!("Means per answer, {:.0}% intervals, shares in %", 100.0 * summary.level)
-}
-
-/// The judge, at the end of a title.
-pub(super) fn judged(context: &ReportContext) -> String {
-    if context.judge.is_empty() { String::new() } else { format!("; judge: {}", context.judge) }
 }
 
 /// `summary.csv`: one row per system. For each metric the mean, its interval, the number of values (`_n`) and of
@@ -71,31 +74,21 @@ pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
         if is_rubric {
             push_count(&mut table, "rank", |row| row.rank);
         }
-        push_metrics(&mut table, scorer, |name| summary.metric_name(scorer.scorer, name), &summary.systems());
+        for column in &scorer.columns {
+            let key = summary.metric_name(scorer.scorer, &column.name);
+            table.columns.push(Column::metric(&key, column.unit));
+            table.columns.extend(["n", "unscored"].map(|part| Column::new(&format!("{key}_{part}"), Format::Count)));
+            for (cells, system) in table.rows.iter_mut().zip(summary.systems()) {
+                let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
+                cells.push(Cell::estimate(metric.estimate, metric.interval));
+                cells.extend([metric.n, metric.unscored].map(Cell::count));
+            }
+        }
         push_count(&mut table, "answers", |row| Some(row.answers));
         push_count(&mut table, "missing", |row| Some(row.missing));
         push_count(&mut table, "unscored", |row| Some(row.unscored));
     }
     table.csv(texts)
-}
-
-/// Adds a scorer's metrics to a table with a row for each of these systems.
-pub(super) fn push_metrics(
-    table: &mut Table,
-    scorer: &ScorerSummary,
-    name: impl Fn(&str) -> String,
-    systems: &[&SystemName],
-) {
-    for column in &scorer.columns {
-        let key = name(&column.name);
-        table.columns.push(Column::metric(&key, column.unit));
-        table.columns.extend(["n", "unscored"].map(|part| Column::new(&format!("{key}_{part}"), Format::Count)));
-        for (cells, system) in table.rows.iter_mut().zip(systems) {
-            let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
-            cells.push(Cell::estimate(metric.estimate, metric.interval));
-            cells.extend([metric.n, metric.unscored].map(Cell::count));
-        }
-    }
 }
 
 /// `summary.json`: [`Summary`] and [`ReportContext`] in one object, with `schema_version` and all notes.
@@ -112,16 +105,11 @@ pub fn scorecard_json(summary: &Summary, context: &ReportContext) -> Result<Stri
         summary: &'a Summary,
         notes: Vec<Note>,
     }
-    render_json(&File {
-        schema_version: 1,
-        context,
-        summary,
-        notes: notes(summary, context, summary.scorers.iter(), Vec::new()),
-    })
+    render_json(&File { schema_version: 1, context, summary, notes: notes(summary, context) })
 }
 
 /// A row for each system: `first` metrics with their intervals, numbers of answers, then the `rest`.
-pub(super) fn metrics_table(
+fn metrics_table(
     title: &str,
     summary: &Summary,
     first: &[(&ScorerSummary, &MetricColumn)],
@@ -183,23 +171,19 @@ fn agreement_table(agreement: &Agreement) -> Table {
     table
 }
 
-/// All notes on these scorers, most important first; `coverage` is about what was not asked or answered.
-pub(super) fn notes<'a>(
-    summary: &Summary,
-    context: &ReportContext,
-    scorers: impl Iterator<Item = &'a ScorerSummary>,
-    coverage: Vec<Note>,
-) -> Vec<Note> {
+/// All notes, most important first.
+pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     let slice = context.slice.iter().map(|slice| format!("Slice {slice}: a part of the answers, not a result."));
     let mut first: Vec<String> = slice.collect();
-    if summary.scorer("lexical_rubric").is_some() {
+    if summary.scorers.iter().flat_map(|scorer| &scorer.columns).any(|column| column.name == "lexical_score") {
         first.push("Scored by the built-in lexical baseline, not by an LLM.".to_owned());
     }
     if summary.mode == Mode::Compat {
         first.push("Compat mode: pairing, parsing and arithmetic are those of the reference script.".to_owned());
     }
-    let mut notes: Vec<Note> = first.into_iter().map(Note::warning).chain(coverage).collect();
-    notes.extend(scorers.flat_map(|scorer| scorer_notes(scorer, summary.on_unscored)));
+    let mut notes: Vec<Note> = first.into_iter().map(Note::warning).collect();
+    notes.extend(context.bench.iter().flat_map(Bench::notes));
+    notes.extend(summary.scorers.iter().flat_map(|scorer| scorer_notes(scorer, summary.on_unscored)));
     notes.extend(missing(summary).into_iter().chain(injections(summary)).map(Note::warning));
     notes.extend(context.notes.iter().cloned());
     notes.extend(summary.panels.iter().map(panel_note));
@@ -211,6 +195,8 @@ pub(super) fn notes<'a>(
         Format::Count.show(f64::from(summary.resamples)),
         summary.seed
     )));
+    let legend = context.bench.iter().flat_map(|bench| &bench.legend);
+    notes.extend(legend.map(|line| Note::info(format!("{line}."))));
     notes
 }
 
