@@ -3,18 +3,18 @@
 //! The format is version 2 of `EvalLog` in JSON, as inspect-ai 0.3 documents it ("Eval Logs", and `inspect log schema`).
 //! The model under test is the system; judges are in `model_roles` and in the metadata.
 //!
-//! A sample is a case. The rubric gives two numbers (`rubric` and `rubric.ann_score`), every other scorer one object
-//! with a number per component. Unscored is a bare `NaN`, as inspect-ai writes it (a null inside an object), with the
-//! reason beside it; metrics leave it out.
+//! A sample is a case. A scorer gives one object with a number per metric: the sums of a rubric, whose components differ
+//! from case to case, and every number of other scorers. Unscored is null, with the reason beside it; metrics leave it
+//! out.
 
-use std::collections::{BTreeSet, HashMap};
-use std::io::Write;
+use std::collections::HashMap;
 use std::path::Path;
 
-use serde::Serialize;
-use serde_json::ser::Formatter;
 use serde_json::{Map, Value, json};
 
+use super::CsvText;
+use super::rows::component_rows;
+use crate::analysis::distinct;
 use crate::dataset::with_text;
 use crate::domain::{Answer, CaseId, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
@@ -63,11 +63,9 @@ fn render_inspect_log(
         });
         samples[place].2.push(scored);
     }
-    let mut bytes = Vec::new();
-    let mut writer = serde_json::Serializer::with_formatter(&mut bytes, NanFormatter);
-    log(run, system, &samples)
-        .serialize(&mut writer)
-        .map_err(|error| Error::Internal(format!("log for inspect-ai: {error}")))?;
+    let log = log(run, system, &samples);
+    let mut bytes =
+        serde_json::to_vec(&log).map_err(|error| Error::Internal(format!("log for inspect-ai: {error}")))?;
     bytes.push(b'\n');
     Ok(bytes)
 }
@@ -77,18 +75,16 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
     let rubric = manifest.roles.get("rubric").and_then(|entry| entry.prompts.as_ref());
     let run_id = manifest.identity().short(16);
     let task_id = format!("{run_id}{}", short_hash(system));
-    let of_system = || samples.iter().flat_map(|(.., scored)| scored.iter().copied());
-    let with_score: BTreeSet<&str> =
-        of_system().filter(|answer| answer.score.value.is_some()).map(|answer| answer.score.scorer).collect();
-    let has_score = |scored: &ScoredAnswer| with_score.contains(scored.score.scorer);
-    let results = results(of_system().flat_map(|scored| numbers(&scored.score, has_score(scored))));
-    let mut scorers: Vec<Value> = Vec::new();
-    for result in &results {
-        let scorer = json!({"name": result["scorer"], "metrics": [{"name": "mean"}, {"name": "stderr"}]});
-        if !scorers.contains(&scorer) {
-            scorers.push(scorer);
-        }
-    }
+    let scored = samples.iter().flat_map(|(.., scored)| scored.iter().copied());
+    let all: Vec<ScorerNumbers<'_>> = scored.map(numbers).collect();
+    let names = |scorer: &str| {
+        let own = all.iter().filter(|(of, _)| *of == scorer).flat_map(|(_, numbers)| numbers);
+        distinct(own.map(|(name, _)| name.as_str()))
+    };
+    let scorers: Vec<(&str, Vec<&str>)> =
+        distinct(all.iter().map(|(of, _)| *of)).into_iter().map(|of| (of, names(of))).collect();
+    let metrics = json!([{"name": "mean"}, {"name": "stderr"}]);
+    let results = scorers.iter().flat_map(|(of, names)| names.iter().map(|name| result(of, name, &all)));
     json!({
         "version": VERSION,
         "status": if manifest.status == RunStatus::Complete { "success" } else { "cancelled" },
@@ -115,16 +111,16 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
                 "prompts": rubric.map(|prompts| &prompts.label),
                 "settings": manifest.settings,
             },
-            "scorers": scorers,
+            "scorers": scorers.iter().map(|(of, _)| json!({"name": of, "metrics": metrics})).collect::<Vec<_>>(),
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
-        "results": {"total_samples": samples.len(), "completed_samples": samples.len(), "scores": results},
+        "results": {"total_samples": samples.len(), "completed_samples": samples.len(), "scores": results.collect::<Vec<_>>()},
         "stats": {
             "started_at": manifest.started_at,
             "completed_at": manifest.finished_at.as_deref().unwrap_or_default(),
             "model_usage": {},
         },
-        "samples": samples.iter().map(|of| sample(system, of, has_score)).collect::<Vec<_>>(),
+        "samples": samples.iter().map(|of| sample(system, of, &scorers)).collect::<Vec<_>>(),
     })
 }
 
@@ -141,68 +137,49 @@ fn judges(manifest: &Manifest) -> Value {
     judges.into()
 }
 
-/// The numbers of a score with scorer and name. For a weighted sum only the sums, each as its own scorer, since its
-/// components differ from case to case; for other scorers the score, if any answer has one, and every component.
-fn numbers(score: &Score, has_score: bool) -> Vec<(String, String, Option<f64>)> {
-    let scorer = score.scorer.to_owned();
-    if score.is_weighted_sum() {
-        let annotated = format!("{scorer}.ann_score");
-        return vec![(scorer.clone(), scorer, score.value), (annotated.clone(), annotated, score.ann_score)];
-    }
-    let own = has_score.then(|| (scorer.clone(), "score".to_owned(), score.value));
-    let components = score.components.iter().filter(|component| &*component.name != "score" || !has_score);
-    own.into_iter()
-        .chain(components.map(|component| (scorer.clone(), component.name.to_string(), component.value)))
-        .collect()
+/// A scorer with the numbers of an answer by name, as in `items.csv`.
+type ScorerNumbers<'a> = (&'a str, Vec<(String, Option<f64>)>);
+
+fn numbers(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
+    let score = &scored.score;
+    let mut rows = component_rows("", scored, CsvText::Unchanged);
+    rows.retain(|row| !score.is_weighted_sum() || matches!(row.kind, "score" | "ann_score"));
+    (score.scorer, rows.into_iter().map(|row| (row.component.into_owned(), row.value)).collect())
 }
 
-/// Entries of `results.scores`: mean and standard error of the values.
-fn results(numbers: impl Iterator<Item = (String, String, Option<f64>)>) -> Vec<Value> {
-    let mut columns: Vec<(String, String, Vec<Option<f64>>)> = Vec::new();
-    for (scorer, name, number) in numbers {
-        match columns.iter_mut().find(|(of, known, _)| *of == scorer && *known == name) {
-            Some((_, _, values)) => values.push(number),
-            None => columns.push((scorer, name, vec![number])),
-        }
-    }
-    let entry = |(scorer, name, all): (String, String, Vec<Option<f64>>)| {
-        let values: Vec<f64> = all.iter().flatten().copied().collect();
-        let stderr = sd(&values).map(|sd| sd / (values.len() as f64).sqrt());
-        let metrics: Map<String, Value> = [("mean", mean(&values)), ("stderr", stderr)]
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), json!({"name": name, "value": value?, "params": {}}))))
-            .collect();
-        json!({
-            "name": name,
-            "scorer": scorer,
-            "scored_samples": values.len(),
-            "unscored_samples": all.len() - values.len(),
-            "params": {},
-            "metrics": metrics,
-        })
-    };
-    columns.into_iter().map(entry).collect()
+/// An entry of `results.scores`: mean and standard error of a number.
+fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
+    let answers = all.iter().filter(|(of, _)| *of == scorer);
+    let value = |(_, numbers): &ScorerNumbers<'_>| numbers.iter().find(|(own, _)| own == name)?.1;
+    let values: Vec<f64> = answers.clone().filter_map(value).collect();
+    let stderr = sd(&values).map(|sd| sd / (values.len() as f64).sqrt());
+    let metrics: Map<String, Value> = [("mean", mean(&values)), ("stderr", stderr)]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), json!({"name": name, "value": value?, "params": {}}))))
+        .collect();
+    json!({
+        "name": name,
+        "scorer": scorer,
+        "scored_samples": values.len(),
+        "unscored_samples": answers.count() - values.len(),
+        "params": {},
+        "metrics": metrics,
+    })
 }
 
-fn sample(system: &SystemName, (case, recorded, all): &Sample<'_>, has_score: impl Fn(&ScoredAnswer) -> bool) -> Value {
+fn sample(system: &SystemName, (case, recorded, all): &Sample<'_>, scorers: &[(&str, Vec<&str>)]) -> Value {
     let question = case.initial_prompt.as_str();
     let answer = recorded.map_or("", |answer| &answer.answer_text);
     let gold = recorded.and_then(|answer| answer.prediction.as_ref()?.gold.answer.as_deref());
     let target = gold.or_else(|| recorded.and_then(|answer| answer.reference_answer.as_deref()));
-    let mut scores = Map::new();
-    for scored in all {
-        let numbers = numbers(&scored.score, has_score(scored));
-        if scored.score.is_weighted_sum() {
-            for (name, _, number) in numbers {
-                scores.insert(name, entry(scored, number.map_or(NAN.into(), Value::from), number.is_none()));
-            }
-        } else {
-            let is_unscored = numbers.iter().any(|(_, _, number)| number.is_none());
-            let object: Map<String, Value> =
-                numbers.into_iter().map(|(_, name, number)| (name, Value::from(number))).collect();
-            scores.insert(scored.score.scorer.to_owned(), entry(scored, object.into(), is_unscored));
-        }
-    }
+    let score = |scored: &&ScoredAnswer| {
+        let (scorer, own) = numbers(scored);
+        let names = scorers.iter().filter(|(of, _)| *of == scorer).flat_map(|(_, names)| names);
+        let value = |name: &str| own.iter().find(|(known, _)| known == name).and_then(|(_, number)| *number);
+        let object: Map<String, Value> = names.map(|name| ((*name).to_owned(), value(name).into())).collect();
+        (scorer.to_owned(), entry(scored, object))
+    };
+    let scores: Map<String, Value> = all.iter().map(score).collect();
     let assistant = json!({"role": "assistant", "content": answer, "model": system, "source": "generate"});
     let note = recorded.is_none().then_some("the record of the run does not hold this answer");
     json!({
@@ -225,8 +202,9 @@ fn sample(system: &SystemName, (case, recorded, all): &Sample<'_>, has_score: im
     })
 }
 
-fn entry(scored: &ScoredAnswer, value: Value, is_unscored: bool) -> Value {
+fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
     let score = &scored.score;
+    let is_unscored = value.values().any(Value::is_null);
     let metadata = json!({"score": score, "injection": scored.injection});
     let mut entry = json!({"value": value, "explanation": explanation(score), "metadata": metadata});
     if is_unscored {
@@ -278,18 +256,6 @@ fn harmless(name: &str) -> String {
     name.chars().take(KEPT_OF_A_NAME).map(kept).collect()
 }
 
-/// Stands for NaN, which a [`Value`] cannot hold: a number that is not a score, count or seed.
-const NAN: i64 = i64::MIN;
-
-/// Writes [`NAN`] as the bare word.
-struct NanFormatter;
-
-impl Formatter for NanFormatter {
-    fn write_i64<W: ?Sized + Write>(&mut self, writer: &mut W, value: i64) -> std::io::Result<()> {
-        if value == NAN { writer.write_all(b"NaN") } else { write!(writer, "{value}") }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -304,33 +270,31 @@ mod tests {
         RecordedRun { path: "runs/r".into(), name: name.to_owned(), manifest, items: Vec::new(), scored }
     }
 
-    fn text(scored: Vec<ScoredAnswer>) -> String {
+    fn written(scored: Vec<ScoredAnswer>) -> Value {
         let log = render_inspect_log(&run("mine", scored), &"gpt".into(), &HashMap::new()).unwrap();
-        String::from_utf8(log).unwrap()
+        serde_json::from_slice(&log).unwrap()
     }
 
     #[test]
-    fn an_unscored_answer_is_a_bare_nan_with_a_reason_and_in_no_mean() {
+    fn an_unscored_answer_is_null_with_a_reason_and_in_no_mean() {
         let part = |value| component("p", ComponentKind::Property, 1.0, value);
-        let text = text(vec![
+        let log = written(vec![
             answer("gpt", "c1", score(vec![part(Some(0.5))])),
             answer("gpt", "c2", score(vec![part(None)])),
             answer("gpt", "c3", score(vec![part(Some(1.0))])),
         ]);
-        assert!(text.contains("\"value\":NaN"), "{text}");
-        let value: Value = serde_json::from_str(&text.replace("NaN", "null")).unwrap();
-        let unscored = &value["samples"][1]["scores"]["rubric"];
-        assert!(unscored["value"].is_null() && unscored["reason"].is_string(), "{unscored}");
-        let rubric = &value["results"]["scores"][0];
-        assert_eq!((rubric["name"].as_str(), rubric["scored_samples"].as_u64()), (Some("rubric"), Some(2)));
-        assert_eq!(rubric["unscored_samples"], 1);
+        let unscored = &log["samples"][1]["scores"]["rubric"];
+        assert!(unscored["value"]["score"].is_null() && unscored["reason"].is_string(), "{unscored}");
+        let rubric = &log["results"]["scores"][0];
+        assert_eq!((rubric["scorer"].as_str(), rubric["name"].as_str()), (Some("rubric"), Some("score")));
+        assert_eq!((&rubric["scored_samples"], &rubric["unscored_samples"]), (&json!(2), &json!(1)));
         // (0.5 + 1) / 2; sqrt((0.25^2 + 0.25^2) / 1 / 2) = 0.25
         assert_eq!(rubric["metrics"]["mean"]["value"], 0.75);
         assert!((rubric["metrics"]["stderr"]["value"].as_f64().unwrap() - 0.25).abs() < 1e-12);
     }
 
     #[test]
-    fn other_scorers_give_an_object_of_their_components_with_null_for_what_is_unscored() {
+    fn other_scorers_give_every_number_with_null_for_what_is_unscored() {
         let parts = |value| {
             let mut made = score(vec![
                 component("coverage", ComponentKind::Aspect, 0.0, Some(4.0)),
@@ -340,17 +304,14 @@ mod tests {
             made.value = value.map(|value: f64| (4.0 + value) / 2.0);
             made
         };
-        let text = text(vec![answer("gpt", "c1", parts(Some(2.0))), answer("gpt", "c2", parts(None))]);
-        let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(
-            value["samples"][0]["scores"]["prometheus"]["value"],
-            json!({"score": 3.0, "coverage": 4.0, "relevance": 2.0})
-        );
-        assert!(value["samples"][1]["scores"]["prometheus"]["value"]["relevance"].is_null());
-        let names: Vec<_> = value["results"]["scores"].as_array().unwrap().iter().map(|entry| &entry["name"]).collect();
-        assert_eq!(names, ["score", "coverage", "relevance"]);
+        let log = written(vec![answer("gpt", "c1", parts(Some(2.0))), answer("gpt", "c2", parts(None))]);
+        let value = |sample: usize| &log["samples"][sample]["scores"]["prometheus"]["value"];
+        assert_eq!(value(0), &json!({"aspect_mean": 3.0, "coverage": 4.0, "relevance": 2.0}));
+        assert_eq!(value(1), &json!({"aspect_mean": null, "coverage": 4.0, "relevance": null}));
+        let names: Vec<_> = log["results"]["scores"].as_array().unwrap().iter().map(|entry| &entry["name"]).collect();
+        assert_eq!(names, ["aspect_mean", "coverage", "relevance"]);
         // one value alone has no standard error
-        assert!(value["results"]["scores"][2]["metrics"].get("stderr").is_none());
+        assert!(log["results"]["scores"][2]["metrics"].get("stderr").is_none());
     }
 
     #[test]

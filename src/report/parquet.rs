@@ -2,7 +2,6 @@
 //!
 //! Requires the cargo feature `parquet`. One row group is in memory at a time.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Ty
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 use serde::Serialize;
@@ -20,7 +18,7 @@ use serde_json::Value;
 
 use super::CsvText;
 use super::rows::component_rows;
-use crate::error::{self, Error, InputFault};
+use crate::error::{self, Error};
 use crate::evaluation::record::{RecordedRun, SCHEMA_VERSION, for_each_call};
 use crate::files::write_whole;
 
@@ -81,16 +79,12 @@ const CALLS: [Column; 23] = [
     ("note", Text, "/reply/note"),
 ];
 
-/// Writes `scores.parquet` and `calls.parquet` into a directory; returns their row counts. Tables of another run are
-/// replaced only with `overwrite`.
+/// Writes `scores.parquet` and `calls.parquet` into a directory; returns their row counts.
 ///
 /// # Errors
-/// When a file cannot be read or written, or exists and is not a table of this run.
-pub fn write_parquet_tables(run: &RecordedRun, out: &Path, overwrite: bool) -> error::Result<[u64; 2]> {
+/// When a file cannot be read or written.
+pub fn write_parquet_tables(run: &RecordedRun, out: &Path) -> error::Result<[u64; 2]> {
     let [scores, calls] = ["scores.parquet", "calls.parquet"].map(|name| out.join(name));
-    for path in [&scores, &calls].into_iter().filter(|path| !overwrite && path.exists()) {
-        refuse_table_of_another_run(path, run)?;
-    }
     let score_count = write_table(&scores, &SCORES, run, |push| {
         run.scored
             .iter()
@@ -133,22 +127,6 @@ fn about(run: &RecordedRun) -> [(&'static str, String); 4] {
         ("scholareval.judge", judge.to_owned()),
         ("scholareval.started_at", run.manifest.started_at.clone()),
     ]
-}
-
-fn refuse_table_of_another_run(path: &Path, run: &RecordedRun) -> error::Result<()> {
-    // An unreadable file is not a table of this run either.
-    let reader = File::open(path).ok().and_then(|file| SerializedFileReader::new(file).ok());
-    let pairs = reader.and_then(|reader| reader.metadata().file_metadata().key_value_metadata().cloned());
-    let pairs = pairs.unwrap_or_default();
-    let value = |key: &str| pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.as_deref());
-    if about(run).iter().all(|(key, own)| value(key) == Some(own)) {
-        return Ok(());
-    }
-    let what = match value("scholareval.run") {
-        Some(other) => format!("holds a table of another run ({})", other.escape_debug()),
-        None => "is there and is no table of this run".to_owned(),
-    };
-    Err(InputFault::new(path, what).hint("name another place with --out, or add --overwrite").into())
 }
 
 /// Bytes of text and other values in a row group.
@@ -274,6 +252,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
 
     const COLUMNS: [Column; 4] =

@@ -42,14 +42,15 @@ impl TableStyle {
 
 impl Table {
     /// The table fitted to the width, a line feed at the end. Columns that do not fit are dropped from the right and
-    /// named below; the first two always stay.
+    /// named below; the first two and what is unscored always stay.
     pub fn terminal(&self, style: &TableStyle) -> String {
         let texts: Vec<Vec<String>> = (0..self.columns.len()).map(|at| self.column_texts(at)).collect();
-        let mut kept = self.columns.len();
-        let mut drawn = self.draw(&texts, kept, style.color);
-        while kept > 2 && drawn.lines().map(measure_text_width).max().unwrap_or(0) > style.columns() {
-            kept -= 1;
-            drawn = self.draw(&texts, kept, style.color);
+        let (mut kept, mut dropped) = (Vec::from_iter(0..self.columns.len()), Vec::new());
+        let mut drawn = self.draw(&texts, &kept, style.color);
+        while drawn.lines().map(measure_text_width).max().unwrap_or(0) > style.columns() {
+            let Some(last) = kept.iter().skip(2).rposition(|at| self.columns[*at].key != "unscored") else { break };
+            dropped.insert(0, self.columns[kept.remove(last + 2)].full_heading());
+            drawn = self.draw(&texts, &kept, style.color);
         }
         let mut out = String::new();
         if !self.title.is_empty() {
@@ -58,9 +59,8 @@ impl Table {
         }
         out.push_str(&drawn);
         out.push('\n');
-        if kept < self.columns.len() {
-            let names: Vec<String> = self.columns[kept..].iter().map(Column::full_heading).collect();
-            let line = format!("Not shown at this width (see --format csv): {}", names.join(", "));
+        if !dropped.is_empty() {
+            let line = format!("Not shown at this width (see --format csv): {}", dropped.join(", "));
             out.push_str(&wrapped(&visible(&line), style.columns()));
             out.push('\n');
         }
@@ -105,7 +105,7 @@ impl Table {
         }
     }
 
-    fn draw(&self, texts: &[Vec<String>], kept: usize, color: bool) -> String {
+    fn draw(&self, texts: &[Vec<String>], kept: &[usize], color: bool) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
         if color {
@@ -114,22 +114,22 @@ impl Table {
             table.force_no_tty();
         }
         table.set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(self.columns[..kept].iter().map(|column| {
-            let cell = DrawnCell::new(visible(&column.full_heading()));
+        table.set_header(kept.iter().map(|at| {
+            let cell = DrawnCell::new(visible(&self.columns[*at].full_heading()));
             if color { cell.add_attribute(Attribute::Bold) } else { cell }
         }));
         for row in 0..self.rows.len() {
-            table.add_row(texts[..kept].iter().enumerate().map(|(at, column)| {
-                let cell = DrawnCell::new(column[row].as_str());
-                match self.color(row, at).filter(|_| color) {
+            table.add_row(kept.iter().map(|at| {
+                let cell = DrawnCell::new(texts[*at][row].as_str());
+                match self.color(row, *at).filter(|_| color) {
                     Some(color) => cell.fg(color),
                     None => cell,
                 }
             }));
         }
-        for (column, shown) in table.column_iter_mut().zip(&self.columns) {
+        for (column, at) in table.column_iter_mut().zip(kept) {
             column.set_padding((0, 1));
-            if shown.format != Format::Text {
+            if self.columns[*at].format != Format::Text {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn columns_that_do_not_fit_are_left_out_from_the_right_and_named() {
         let mut table = table();
-        for name in ["a_long_heading_of_a_column", "another_long_heading_here", "3\u{9b}"] {
+        for name in ["a_long_heading_of_a_column", "another_long_heading_here", "unscored", "3\u{9b}"] {
             table.columns.push(Column::new(name, Format::Count));
             table.rows.iter_mut().for_each(|row| row.push(Cell::count(1)));
         }
@@ -196,6 +196,7 @@ mod tests {
             "{shown}"
         );
         assert!(shown.lines().all(|line| measure_text_width(line) <= 80), "{shown}");
+        assert!(shown.contains("a_long_heading_of_a_column  unscored\n"), "{shown}");
         assert!(
             table.terminal(&TableStyle { width: 120, ..TableStyle::default() }).contains("another_long_heading_here")
         );

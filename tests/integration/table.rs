@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::fake_server::{Behaviour, FakeServer};
 use crate::support::judging::{answer_of, constant_reply, kind_of};
-use crate::support::workspace::Workspace;
+use crate::support::workspace::{Finished, Workspace};
 
 const ANSWERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/answers");
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/test_cases.json");
@@ -130,4 +130,15 @@ fn systems_with_values_of_one_metric_in_several_runs_have_rows_by_run() {
     let judge = "Judge of rubric: fake-judge; prompts ";
     let differs = "Not comparable with published numbers: rubric (judge fake-judge instead of gpt-4o, prompts ";
     assert!(latex.contains(judge) && latex.contains(differs), "{latex}");
+}
+
+#[test]
+fn without_a_terminal_the_width_is_that_of_columns() {
+    let work = sample_runs();
+    let widest = |columns: &str| {
+        let output = work.command(&["compare", "lex", "--metric", "all"]).env("COLUMNS", columns).output().unwrap();
+        let shown = Finished::of(output).exits_with(0).stdout;
+        shown.lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!(widest("80") <= 80 && (101..=140).contains(&widest("140")));
 }

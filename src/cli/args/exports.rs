@@ -28,7 +28,7 @@ Examples:
   duckdb -c \"select system, avg(value) from 'tables/scores.parquet' where kind = 'score' group by all\"
 
 The columns are in docs/formats.md. It needs a program built with `--features parquet`.")]
-    Parquet(ParquetArgs),
+    Parquet(ExportArgs),
     /// Write a log for each system that the viewer of inspect-ai opens
     #[command(after_long_help = "\
 Examples:
@@ -37,24 +37,13 @@ Examples:
     Inspect(ExportArgs),
 }
 
-/// Arguments of `export parquet`.
-#[derive(Debug, Clone, Args)]
-pub struct ParquetArgs {
-    /// The run and the output directory.
-    #[command(flatten)]
-    pub export: ExportArgs,
-    /// Replace tables of another run in --out
-    #[arg(long)]
-    pub overwrite: bool,
-}
-
 /// The run and the output directory.
 #[derive(Debug, Clone, Args)]
 pub struct ExportArgs {
     /// Directory of the run record
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Directory for the files; created if missing, files of the same run are replaced
+    /// Directory for the files; created if missing, files of the same name are replaced
     #[arg(long, short, value_name = "DIR")]
     pub out: PathBuf,
 }

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::cli::ExitCode;
-use crate::cli::args::{ExportArgs, ExportCommand, ParquetArgs};
+use crate::cli::args::{ExportArgs, ExportCommand};
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{RecordedRun, RunStatus, load_run};
@@ -14,7 +14,7 @@ use crate::report::write_inspect_logs;
 /// When the directory is not a run, or a file cannot be written.
 pub(super) fn run(command: &ExportCommand, context: &Context<'_>) -> Result<ExitCode> {
     let (args, what) = match command {
-        ExportCommand::Parquet(args) => (&args.export, parquet(args, context)?),
+        ExportCommand::Parquet(args) => (args, parquet(args, context)?),
         ExportCommand::Inspect(args) => (args, inspect(args, context)?),
     };
     let out = path_text(&args.out);
@@ -32,17 +32,17 @@ fn inspect(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_args: &ParquetArgs, _context: &Context<'_>) -> Result<String> {
+fn parquet(_args: &ExportArgs, _context: &Context<'_>) -> Result<String> {
     let what = "export parquet: this program was built without it; build it with `cargo install --path . --features parquet` (the cargo feature `parquet`)";
     Err(Error::Settings(what.to_owned()))
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(args: &ParquetArgs, context: &Context<'_>) -> Result<String> {
+fn parquet(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
     use crate::cli::terminal::grouped;
 
-    let run = open(&args.export, context)?;
-    let [scores, calls] = crate::report::write_parquet_tables(&run, &args.export.out, args.overwrite)?;
+    let run = open(args, context)?;
+    let [scores, calls] = crate::report::write_parquet_tables(&run, &args.out)?;
     Ok(format!("{} rows of scores and {} calls", grouped(scores), grouped(calls)))
 }
 

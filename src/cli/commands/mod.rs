@@ -37,7 +37,7 @@ use crate::evaluation::options::ScorerName;
 use crate::evaluation::run_directories;
 use crate::report::TableStyle;
 
-/// Width of tables if standard output is not a terminal.
+/// Width of tables if standard output is not a terminal and `COLUMNS` is not set.
 const PLAIN_WIDTH: u16 = 100;
 
 /// Input of every command besides its own arguments.
@@ -84,7 +84,8 @@ impl Context<'_> {
 
     /// How tables are shown.
     fn style(&self) -> TableStyle {
-        let width = terminal::stdout_width().unwrap_or(PLAIN_WIDTH);
+        let columns = || self.environment.get("COLUMNS")?.parse().ok();
+        let width = terminal::stdout_width().or_else(columns).unwrap_or(PLAIN_WIDTH);
         TableStyle { width, color: self.color, all_notes: self.global.notes }
     }
 
