@@ -1,14 +1,16 @@
 //! Scores one answer: runs the steps of its scorer, and asks for samples and repeats.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::Mutex;
 
 use super::event::CallRecord;
 use super::expected;
 use super::gates;
-use super::lane::{Lanes, Place};
+use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::merge::{Draw, member_values, merge_draws, merge_members, merge_texts};
 use super::panel::Member;
@@ -47,12 +49,11 @@ pub(super) enum AnswerEnd {
 pub(super) struct AnswerRun<'a> {
     pub(super) job: &'a Job,
     pub(super) item: &'a Item,
-    /// `None` when planning, which makes no calls.
-    pub(super) lanes: Option<&'a Lanes>,
+    pub(super) lanes: &'a Lanes,
     pub(super) stop: &'a StopHandle,
     pub(super) records: &'a Records,
     pub(super) legibility: &'a Legibility,
-    /// Counts deferred calls when planning.
+    /// Counts deferred calls when planning, which makes none.
     pub(super) tally: Option<&'a AnswerTally<'a>>,
 }
 
@@ -123,7 +124,7 @@ impl AnswerRun<'_> {
         }
         // In a run, a deferred call means that no more calls can be made. Only planning counts the calls that depend on
         // it.
-        if self.lanes.is_none() {
+        if self.tally.is_some() {
             self.count_gated(&mut state).await?;
         }
         Ok(AnswerEnd::Deferred(state.replies))
@@ -169,47 +170,22 @@ impl AnswerRun<'_> {
     /// of their prompts in the cache of the provider.
     async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gates: usize) -> Result<(), Abort> {
         let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
-        let mut queue = units(self.job, &calls, gates);
+        let mut units = units(self.job, &calls, gates).into_iter();
+        let (own_slot, is_over) = (Mutex::new(()), AtomicBool::new(false));
+        let ask = |unit| self.ask_unit(unit, &own_slot, &is_over);
         let mut in_flight = FuturesUnordered::new();
-        // At most one call uses the slot of the answer itself; the others in `in_flight` have an extra slot.
-        let mut own_slot_free = true;
+        in_flight.extend(units.by_ref().take(if state.is_warm { usize::MAX } else { 1 }).map(ask));
         let mut abort: Option<Abort> = None;
-        while !(queue.is_empty() && in_flight.is_empty()) {
-            if own_slot_free && let Some(unit) = queue.pop_front() {
-                own_slot_free = false;
-                in_flight.push(self.ask_unit(unit, None));
+        while let Some((unit, end)) = in_flight.next().await {
+            let asked = &mut asked[unit.call_index];
+            match end {
+                Ok(Some(answered)) => asked.samples.push(((unit.call.member, unit.call.draw), answered)),
+                Ok(None) => asked.deferred = true,
+                // Calls in flight are paid for: wait for them.
+                Err(new) => abort = abort.filter(|first| matches!(first, Abort::Fatal(_))).or(Some(new)),
             }
-            if state.is_warm {
-                while !queue.is_empty()
-                    && let Some(slot) = self.lanes.and_then(Lanes::widen)
-                    && let Some(unit) = queue.pop_front()
-                {
-                    in_flight.push(self.ask_unit(unit, Some(slot)));
-                }
-            }
-            let may_widen = state.is_warm && !queue.is_empty();
-            tokio::select! {
-                biased;
-                Some((unit, end, slot)) = in_flight.next() => {
-                    own_slot_free |= slot.is_none();
-                    state.is_warm = true;
-                    let asked = &mut asked[unit.call_index];
-                    match end {
-                        Ok(Some(answered)) => asked.samples.push(((unit.call.member, unit.call.draw), answered)),
-                        Ok(None) => asked.deferred = true,
-                        // Calls in flight are paid for: wait for them, but start no others.
-                        Err(new) => {
-                            queue.clear();
-                            abort = abort.filter(|first| matches!(first, Abort::Fatal(_))).or(Some(new));
-                        }
-                    }
-                }
-                Some(slot) = widen_at_the_end(self.lanes), if may_widen => {
-                    if let Some(unit) = queue.pop_front() {
-                        in_flight.push(self.ask_unit(unit, Some(slot)));
-                    }
-                }
-            }
+            state.is_warm = true;
+            in_flight.extend(units.by_ref().map(ask));
         }
         if let Some(abort) = abort {
             return Err(abort);
@@ -218,26 +194,33 @@ impl AnswerRun<'_> {
         Ok(())
     }
 
+    /// Asks once there is a slot, unless the answer is over.
     async fn ask_unit<'u>(
         &self,
         unit: Unit<'u>,
-        slot: Option<Place>,
-    ) -> (Unit<'u>, Result<Option<Answered>, Abort>, Option<Place>) {
-        let end = match unit.member {
-            Some(member) => self.ask_until_read(&unit.call, member, unit.gates).await,
-            None => {
-                let what = format!("no judge has the role {}", unit.call.role.name());
-                Ok(Some(Answered::unscored(UnscoredReason::new(UnscoredKind::NoJudge, what))))
+        own_slot: &Mutex<()>,
+        is_over: &AtomicBool,
+    ) -> (Unit<'u>, Result<Option<Answered>, Abort>) {
+        let ask = async {
+            match unit.member {
+                _ if is_over.load(Ordering::Relaxed) => Err(Abort::Stopped),
+                Some(member) => self.ask_until_read(&unit.call, member, unit.gates).await,
+                None => {
+                    let what = format!("no judge has the role {}", unit.call.role.name());
+                    Ok(Some(Answered::unscored(UnscoredReason::new(UnscoredKind::NoJudge, what))))
+                }
             }
         };
-        (unit, end, slot)
+        let end = self.lanes.in_slot(own_slot, ask).await;
+        is_over.fetch_or(end.is_err(), Ordering::Relaxed);
+        (unit, end)
     }
 
     /// The outcome of one attempt: from cached replies when planning, else from the judge.
     async fn ask(&self, member: &Member, request: &JudgeRequest) -> Result<Outcome, AskError> {
-        match self.lanes {
-            Some(_) => member.judge.ask(request).await,
-            None => recall(&*member.source, request).map(|recalled| recalled.unwrap_or(Outcome::Deferred)),
+        match self.tally {
+            None => member.judge.ask(request).await,
+            Some(_) => recall(&*member.source, request).map(|recalled| recalled.unwrap_or(Outcome::Deferred)),
         }
     }
 
@@ -331,21 +314,21 @@ impl AnswerRun<'_> {
 
 /// Every sample of these calls from every judge of its role, judge by judge, so that each judge finds the prefix of its
 /// prompts in its cache.
-fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> VecDeque<Unit<'a>> {
-    let mut units = VecDeque::new();
+fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<Unit<'a>> {
+    let mut units = Vec::new();
     for (call_index, call) in calls.iter().enumerate() {
         let members = job.panels.get(&call.role).map_or(&[][..], |panel| &panel.members);
         if members.is_empty() {
-            units.push_back(Unit { member: None, call_index, call: call.clone(), gates });
+            units.push(Unit { member: None, call_index, call: call.clone(), gates });
         }
         for (index, member) in (0_u32..).zip(members) {
             for draw in 0..member.samples.max(1) {
                 let call = JudgeCall { draw, member: index, ..call.clone() };
-                units.push_back(Unit { member: Some(member), call_index, call, gates });
+                units.push(Unit { member: Some(member), call_index, call, gates });
             }
         }
     }
-    units.make_contiguous().sort_by_key(|unit| unit.call.member);
+    units.sort_by_key(|unit| unit.call.member);
     units
 }
 
@@ -394,12 +377,4 @@ impl State {
 /// The reference merges the texts of several grades.
 fn merges_texts(job: &Job, member: &Member, kind: CallKind) -> bool {
     job.options.mode == Mode::Compat && member.samples > 1 && kind == CallKind::Aspect
-}
-
-/// Waits for an extra slot at the end of a run; never resolves when planning.
-async fn widen_at_the_end(lanes: Option<&Lanes>) -> Option<Place> {
-    match lanes {
-        Some(lanes) => lanes.widen_at_the_end().await,
-        None => std::future::pending().await,
-    }
 }

@@ -185,19 +185,19 @@ impl Prepared {
     fn jobs(&self, dir: Option<&Path>, meters: &Arc<Meters>) -> Result<(Vec<Job>, Endpoints)> {
         let dir = dir.filter(|_| !self.options.output.overwrite);
         let recorded = dir.map(RecordedReplies::to_resume).transpose()?.flatten();
-        let built = self.judges.build(&self.options, &self.inputs.all_cases, recorded, meters)?;
+        let (panels, endpoints) = self.judges.build(&self.options, &self.inputs.all_cases, recorded, meters)?;
         let job = |scorer: &Arc<dyn Scorer>| Job {
             items: Arc::clone(self.items(&**scorer)),
             scorer: Arc::clone(scorer),
-            panels: Arc::clone(&built.panels),
+            panels: Arc::clone(&panels),
             options: Arc::new(Options {
-                concurrency: built.concurrency(&scorer.roles()),
+                concurrency: self.judges.concurrency(&scorer.roles()),
                 parse_retries: self.options.scoring.parse_retries,
                 retry_unscored: self.options.cache.retry_unscored,
                 mode: self.options.scoring.mode(),
             }),
         };
-        Ok((self.scorers.iter().map(job).collect(), built.endpoints))
+        Ok((self.scorers.iter().map(job).collect(), endpoints))
     }
 
     fn items(&self, scorer: &dyn Scorer) -> &Arc<[Item]> {
@@ -401,26 +401,12 @@ impl Run {
     }
 
     fn stopped(&self, reason: &str) -> Error {
-        let (scored, answers) = self.progress();
+        let (scored, all) = (self.scored.len(), self.planned.plan.answer_scores);
         let kept = if self.prepared.judges.is_cached() { "in the cache" } else { "recorded" };
         Error::Stopped(format!(
-            "stopped: {reason}; {scored} of {answers} answers are scored, every reply that arrived is {kept}; the same \
+            "stopped: {reason}; {scored} of {all} scores are done, every reply that arrived is {kept}; the same \
              command continues from there, and rescore with the run's directory shows what is scored so far"
         ))
-    }
-
-    /// Number of answers with the scores of all their scorers, and of all answers.
-    fn progress(&self) -> (usize, usize) {
-        let mut left: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
-        for item in self.jobs.iter().flat_map(|job| job.items.iter()) {
-            *left.entry((&item.answer.system, &item.case.case_id)).or_default() += 1;
-        }
-        for answer in &self.scored {
-            if let Some(left) = left.get_mut(&(&answer.system, &answer.case.case_id)) {
-                *left = left.saturating_sub(1);
-            }
-        }
-        (left.values().filter(|left| **left == 0).count(), left.len())
     }
 }
 

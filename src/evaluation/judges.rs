@@ -248,7 +248,7 @@ impl Judges {
         terms.collect()
     }
 
-    /// Builds the layers around every judge. `corpus` weighs words for the lexical baseline; `recorded` are replies of
+    /// The panels of the run and their servers, with the layers around every judge. `corpus` weighs words for the lexical baseline; `recorded` are replies of
     /// an earlier session.
     ///
     /// # Errors
@@ -259,7 +259,7 @@ impl Judges {
         corpus: &[Arc<TestCase>],
         recorded: Option<RecordedReplies>,
         meters: &Arc<Meters>,
-    ) -> Result<BuiltPanels> {
+    ) -> Result<(Arc<Panels>, Endpoints)> {
         let shared = Shared {
             corpus: corpus.to_vec(),
             truncate: options.scorers.truncate,
@@ -291,23 +291,13 @@ impl Judges {
             (role.clone(), Panel { members, merge: self.panel_merge })
         };
         let panels: Panels = self.roles.iter().map(panel).collect();
-        let lanes = |names: &[String]| self.of(names).map(|(_, named)| named.lanes()).sum();
-        let concurrency = self.roles.iter().map(|(role, names)| (role.clone(), lanes(names))).collect();
-        Ok(BuiltPanels { panels: Arc::new(panels), endpoints, concurrency })
+        Ok((Arc::new(panels), endpoints))
     }
-}
 
-/// The panels of a run, their servers, and the concurrent calls of each role.
-pub(super) struct BuiltPanels {
-    pub(super) panels: Arc<Panels>,
-    pub(super) endpoints: Endpoints,
-    concurrency: BTreeMap<Role, usize>,
-}
-
-impl BuiltPanels {
     /// Concurrent calls for a scorer with these roles: as many as the fastest of them takes.
     pub(super) fn concurrency(&self, roles: &[Role]) -> usize {
-        roles.iter().filter_map(|role| self.concurrency.get(role)).copied().max().unwrap_or(1).max(1)
+        let own = self.roles.iter().filter(|(role, _)| roles.contains(role));
+        own.map(|(_, names)| self.of(names).map(|(_, named)| named.lanes()).sum()).max().unwrap_or(1)
     }
 }
 

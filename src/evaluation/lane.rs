@@ -1,51 +1,48 @@
 //! Slots for concurrent answers: each answer keeps its prefix warm, and idle slots go to answers in progress.
 //!
 //! Every answer holds one slot while it is scored and makes its calls through it one after the other, so that a
-//! server's prefix cache serves all of them. When fewer answers remain to be started than slots are free, answers take
-//! more slots. (Mixing one prefix over 4 slots of llama.cpp cost 2.8 times the prompt tokens.)
+//! server's prefix cache serves all of them. Once all answers have started, they also take idle slots. (Mixing one
+//! prefix over 4 slots of llama.cpp cost 2.8 times the prompt tokens.)
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit, watch};
 
 /// The slots of a run.
 #[derive(Debug)]
 pub(super) struct Lanes {
-    places: Arc<Semaphore>,
-    unstarted: AtomicUsize,
+    slots: Semaphore,
+    unstarted: watch::Sender<usize>,
 }
 
-/// A slot; released when dropped.
-pub(super) type Place = OwnedSemaphorePermit;
-
 impl Lanes {
-    /// `places` concurrent calls (>= 1) for that many answers.
-    pub(super) fn new(places: usize, answers: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places.max(1))), unstarted: AtomicUsize::new(answers) }
+    /// `slots` concurrent calls (>= 1) for that many answers.
+    pub(super) fn new(slots: usize, answers: usize) -> Self {
+        Self { slots: Semaphore::new(slots.max(1)), unstarted: watch::Sender::new(answers) }
     }
 
-    /// The first slot of an answer, which counts as started from then on.
-    pub(super) async fn begin(&self) -> Option<Place> {
-        let place = Arc::clone(&self.places).acquire_owned().await.ok();
-        self.unstarted.fetch_sub(1, Ordering::AcqRel);
-        place
+    /// The slot of an answer itself, which counts as started from then on.
+    pub(super) async fn begin(&self) -> Option<SemaphorePermit<'_>> {
+        let slot = self.slots.acquire().await.ok();
+        self.unstarted.send_if_modified(|answers| {
+            *answers = answers.saturating_sub(1);
+            *answers == 0
+        });
+        slot
     }
 
-    /// Another slot for a started answer, if fewer answers are unstarted than slots are free.
-    pub(super) fn widen(&self) -> Option<Place> {
-        if self.unstarted.load(Ordering::Acquire) >= self.places.available_permits() {
-            return None;
-        }
-        Arc::clone(&self.places).try_acquire_owned().ok()
+    /// Waits for an idle slot once every answer has started.
+    async fn idle(&self) -> Option<SemaphorePermit<'_>> {
+        self.unstarted.subscribe().wait_for(|answers| *answers == 0).await.ok()?;
+        self.slots.acquire().await.ok()
     }
 
-    /// Waits for another slot once every answer has started; never resolves before that.
-    pub(super) async fn widen_at_the_end(&self) -> Option<Place> {
-        if self.unstarted.load(Ordering::Acquire) > 0 {
-            std::future::pending::<()>().await;
-        }
-        Arc::clone(&self.places).acquire_owned().await.ok()
+    /// Calls `ask` once it has the slot of the answer itself, which `own` guards, or an idle one.
+    pub(super) async fn in_slot<T>(&self, own: &Mutex<()>, ask: impl Future<Output = T>) -> T {
+        let _slots = tokio::select! {
+            biased;
+            own = own.lock() => (Some(own), None),
+            idle = self.idle() => (None, idle),
+        };
+        ask.await
     }
 }
 
@@ -54,16 +51,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_answer_widens_only_when_fewer_answers_wait_than_places_are_free() {
-        let lanes = Lanes::new(3, 3);
-        let first = lanes.begin().await;
-        assert!(lanes.widen().is_none(), "two answers wait for the two free places");
-        let second = lanes.begin().await;
-        assert!(lanes.widen().is_none(), "one answer waits for the one free place");
-        let third = lanes.begin().await;
-        assert!(lanes.widen().is_none(), "no place is free");
-        drop(first);
-        assert!(lanes.widen().is_some(), "no answer waits and a slot is free");
-        drop((second, third));
+    async fn an_answer_gets_an_idle_slot_once_all_have_started() {
+        let lanes = Lanes::new(3, 2);
+        let (own, asked) = (Mutex::new(()), || std::future::ready(()));
+        let _first = lanes.begin().await;
+        let busy = own.lock().await;
+        let widened = tokio::time::timeout(std::time::Duration::from_millis(20), lanes.in_slot(&own, asked()));
+        assert!(widened.await.is_err(), "an answer waits for the free slots");
+        let _second = lanes.begin().await;
+        lanes.in_slot(&own, asked()).await;
+        let _third = lanes.begin().await;
+        let widened = tokio::time::timeout(std::time::Duration::from_millis(20), lanes.in_slot(&own, asked()));
+        assert!(widened.await.is_err(), "no slot is free");
+        drop(busy);
+        lanes.in_slot(&own, asked()).await;
     }
 }

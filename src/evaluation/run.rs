@@ -144,7 +144,7 @@ async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result
     let run = AnswerRun {
         job,
         item: &with_text(&job.items[index])?,
-        lanes: None,
+        lanes: &Lanes::new(1, 1),
         stop: &stop,
         records: &records,
         legibility: &Legibility::default(),
@@ -326,10 +326,10 @@ async fn score_one(
     (stop, legibility): (&StopHandle, &Legibility),
     sender: EventSender,
 ) -> std::result::Result<AnswerEnd, Abort> {
-    let _place = lanes.begin().await;
+    let _own = lanes.begin().await;
     let records = Records::Sent(sender.clone());
     let item = &with_text(&job.items[index]).map_err(Abort::Fatal)?;
-    let run = AnswerRun { job, item, lanes: Some(lanes), stop, records: &records, legibility, tally: None };
+    let run = AnswerRun { job, item, lanes, stop, records: &records, legibility, tally: None };
     let end = run.score().await?;
     if let AnswerEnd::Scored(scored, _) = &end {
         sender.send(RunEvent::Scored(Arc::clone(scored))).await;

@@ -153,7 +153,7 @@ fn a_signal_stops_the_run_cleanly_and_the_same_command_asks_only_the_rest() {
         let child = begin(&work, (&server, &gate), 14, more);
         let stopped = stop(child, name, &gate).exits_with(7);
         let told = format!("stopped: SIG{}; ", &name[1..]);
-        let stopped = stopped.says(&[&told, "of 8 answers are scored", "the same command continues from there"]);
+        let stopped = stopped.says(&[&told, "of 8 scores are done", "the same command continues from there"]);
         assert_eq!(stopped.stdout, "", "no table of half a run");
         assert_eq!(work.json("out/manifest.json")["status"], "stopped");
         assert!(server.chat_count() < expected.calls);
