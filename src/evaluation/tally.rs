@@ -10,10 +10,10 @@ use super::Member;
 use super::event::Plan;
 use crate::domain::{CallKind, Fingerprint, Role};
 use crate::error::Result;
-use crate::judge::JudgeRequest;
 use crate::judge::batch::BatchCall;
 use crate::judge::cache::CallLabel;
 use crate::judge::kind::JudgeKind;
+use crate::judge::{JudgeRequest, Rendered};
 
 /// A call that a run would ask now.
 #[derive(Debug, Clone)]
@@ -108,7 +108,7 @@ impl Tally {
         let group = counts.group(&request.call.role, request.call.task.kind(), judge);
         let rendered = request.rendered.as_ref();
         let prompt_tokens = rendered.map_or(0, |rendered| rendered.body.prompt_tokens);
-        let reply_limit = rendered.and_then(|rendered| rendered.max_tokens).unwrap_or(prompt_tokens);
+        let reply_limit = rendered.map_or(0, Rendered::longest_reply);
         let call = PlannedCalls { calls: 1, prompt_tokens, reply_limit };
         let Some(rendered) = rendered else {
             counts.groups[group].add(gates, call);
@@ -175,7 +175,7 @@ impl<'a> AnswerTally<'a> {
 mod tests {
     use super::*;
     use crate::domain::{JudgeCall, JudgeTask};
-    use crate::judge::{Body, Rendered};
+    use crate::judge::Body;
 
     fn request(key: Option<u8>, prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
         let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };

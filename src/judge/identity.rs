@@ -79,16 +79,44 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
 ///
 /// # Errors
 /// [`Error::Settings`] if no model is named and the server lists none or several; [`Error::JudgeUnavailable`] if it
-/// rejects the key.
+/// is not ready, or rejects the key.
 pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<ServerReport> {
+    let unready = |state: String| Error::JudgeUnavailable(no_server(&endpoint.masked_url(), &state));
+    look(endpoint, model).await?.map_err(unready)
+}
+
+/// The report of a server that answers; the inner error is for one that cannot be used now.
+///
+/// # Errors
+/// As [`ask_server`].
+pub(super) async fn report_of(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport>> {
+    match ask_server(endpoint, model).await {
+        Err(error @ Error::JudgeUnavailable(_)) => Ok(Err(error)),
+        report => report.map(Ok),
+    }
+}
+
+/// The server's report; the inner error is the state of one that waiting may help.
+///
+/// A server is ready when `GET /models` gives anything but a failed connection, 408, 429 or 5xx, and `GET /health`
+/// (llama.cpp lists its models while it is still loading them) does not give 503.
+async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport, String>> {
     if endpoint.is_openai() {
         let name = model.ok_or_else(|| Error::Settings("no model is named; give --model NAME".into()))?;
-        return Ok(ServerReport { model: name.to_owned(), ..ServerReport::default() });
+        return Ok(Ok(ServerReport { model: name.to_owned(), ..ServerReport::default() }));
     }
     let transport = Transport::new(Arc::new(endpoint.clone()))?;
-    let list = match transport.get_json(&format!("{}/models", endpoint.base_url)).await {
+    let list = match transport.get_json(&format!("{}/models", endpoint.base_url), 1).await {
         Ok(list) => list,
-        Err(Fault::Status { status: 401, .. }) => return Err(refused_key(endpoint)),
+        Err(Fault::Status { status: 401, .. }) => {
+            return Err(Error::JudgeUnavailable(key_refused(endpoint, "status 401")));
+        }
+        Err(Fault::Status { status: status @ (408 | 429 | 500..), .. }) => {
+            return Ok(Err(format!("status {status}, still loading?")));
+        }
+        Err(Fault::Connect(why)) => return Ok(Err(why)),
+        Err(fault @ Fault::PlainHttp { .. }) => return Err(Error::JudgeUnavailable(fault.to_string())),
+        Err(fault @ (Fault::TimedOut(_) | Fault::Broken(_))) => return Ok(Err(fault.to_string())),
         Err(fault) if model.is_none() => {
             let url = endpoint.masked_url();
             let what = format!("no model is named and {url} does not list its models ({fault}); give --model NAME");
@@ -96,25 +124,16 @@ pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<Serv
         }
         Err(_) => Value::Null,
     };
+    if let Err(Fault::Status { status: 503, .. }) = transport.get(&endpoint.beside_v1("/health"), PROBE_LIMIT).await {
+        return Ok(Err("status 503, still loading?".to_owned()));
+    }
     let name = match model {
         Some(name) => name.to_owned(),
         None => only_model(&list, endpoint)?,
     };
-    let props = transport.get_json(&endpoint.beside_v1("/props")).await.unwrap_or_default();
-    Ok(report(name, &list, &props))
-}
-
-/// The report of a server that answers; the inner error is for an unreachable one.
-///
-/// # Errors
-/// As [`ask_server`].
-pub(super) async fn report_of(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport>> {
-    if !endpoint.is_openai()
-        && let Err(error) = wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await
-    {
-        return if matches!(error, Error::JudgeUnavailable(_)) { Ok(Err(error)) } else { Err(error) };
-    }
-    ask_server(endpoint, model).await.map(Ok)
+    // Again and again: an identity that misses a part would miss the cache.
+    let props = transport.get_json(&endpoint.beside_v1("/props"), 3).await.unwrap_or_default();
+    Ok(Ok(report(name, &list, &props)))
 }
 
 /// The entries of `GET /v1/models` and `GET /props` for that model; null stands for a missing route.
@@ -177,65 +196,32 @@ pub fn check_same_model(endpoints: &[(&Endpoint, &ServerReport)]) -> Result<()> 
     )))
 }
 
-/// Waits until the server answers, at most `limit` (zero: one probe). `on_tick` is called before every pause with the
-/// time waited so far and the server's last state.
-///
-/// A server is ready when `GET /models` gives anything but a failed connection, 408, 429 or 5xx, and `GET /health`
-/// (llama.cpp lists its models while it is still loading them) does not give 503.
+/// Waits until the server is ready, at most `limit`. `on_tick` is called before every pause with the time waited so far
+/// and the server's last state.
 ///
 /// # Errors
-/// [`Error::JudgeUnavailable`] on time-out, or if the key is rejected.
+/// [`Error::JudgeUnavailable`] on time-out, and as [`ask_server`].
 pub async fn wait_for_server(
     endpoint: &Endpoint,
+    model: Option<&str>,
     limit: Duration,
     mut on_tick: impl FnMut(Duration, &str) + Send,
 ) -> Result<()> {
-    let transport = Transport::new(Arc::new(endpoint.clone()))?;
     let started = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
-        let Err(state) = probe(&transport, endpoint).await? else { return Ok(()) };
+        let Err(state) = look(endpoint, model).await? else { return Ok(()) };
         let elapsed = started.elapsed();
-        let url = endpoint.masked_url();
-        if limit.is_zero() {
-            return Err(Error::JudgeUnavailable(no_server(&url, &state)));
-        }
         let Some(left) = limit.checked_sub(elapsed).filter(|left| !left.is_zero()) else {
-            let waited = limit.as_secs();
-            let hint = "check its log, or wait longer with --wait-server";
+            let (url, waited) = (endpoint.masked_url(), limit.as_secs());
             return Err(Error::JudgeUnavailable(format!(
-                "no judge answers at {url} after {waited} s ({state}); {hint}"
+                "no judge answers at {url} after {waited} s ({state}); check its log, or wait longer with --wait-server"
             )));
         };
         on_tick(elapsed, &state);
         sleep(pause.min(left)).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
-}
-
-/// One probe: `Ok(Ok(()))` if the server is ready, `Ok(Err(state))` if waiting may help.
-async fn probe(transport: &Transport, endpoint: &Endpoint) -> Result<Result<(), String>> {
-    match transport.get(&format!("{}/models", endpoint.base_url), PROBE_LIMIT).await {
-        Err(Fault::Status { status: 401, .. }) => return Err(refused_key(endpoint)),
-        Err(Fault::Status { status: status @ (408 | 429 | 500..), .. }) => {
-            return Ok(Err(format!("status {status}, still loading?")));
-        }
-        Err(Fault::Connect(message)) => return Ok(Err(message)),
-        Err(fault @ Fault::PlainHttp { .. }) => return Err(Error::JudgeUnavailable(fault.to_string())),
-        Err(fault @ (Fault::TimedOut(_) | Fault::Broken(_))) => return Ok(Err(fault.to_string())),
-        Ok(_) | Err(_) => {}
-    }
-    if endpoint.is_openai() {
-        return Ok(Ok(()));
-    }
-    match transport.get(&endpoint.beside_v1("/health"), PROBE_LIMIT).await {
-        Err(Fault::Status { status: 503, .. }) => Ok(Err("status 503, still loading?".to_owned())),
-        _ => Ok(Ok(())),
-    }
-}
-
-fn refused_key(endpoint: &Endpoint) -> Error {
-    Error::JudgeUnavailable(key_refused(endpoint, "status 401"))
 }
 
 #[cfg(test)]

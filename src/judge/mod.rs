@@ -71,6 +71,11 @@ impl Rendered {
     pub fn new(fingerprint: Fingerprint, body: impl FnOnce() -> Body + Send + 'static) -> Self {
         Self { body: Arc::new(LazyLock::new(Box::new(body))), fingerprint, max_tokens: None, note: None }
     }
+
+    /// The longest reply in tokens. A call without a limit restates the answer: its reply counts as long as its prompt.
+    pub fn longest_reply(&self) -> u64 {
+        self.max_tokens.unwrap_or(self.body.prompt_tokens)
+    }
 }
 
 /// What is sent of a call.

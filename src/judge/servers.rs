@@ -60,7 +60,7 @@ impl Servers {
     ) -> Result<Self> {
         let endpoints = endpoints(judge, limits)?;
         if !judge.wait_server.is_zero() {
-            wait(&endpoints, *judge.wait_server, notify).await?;
+            wait(&endpoints, judge, notify).await?;
         }
         let model = judge.model.as_deref();
         let reports = join_all(endpoints.iter().map(|endpoint| report_of(endpoint, model))).await;
@@ -240,18 +240,18 @@ fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerRep
 }
 
 /// Waits for all servers concurrently; once one is ready, the others get a little longer.
-async fn wait(endpoints: &[Endpoint], limit: Duration, notify: &Notify) -> Result<()> {
-    let waits = endpoints.iter().map(|endpoint| Box::pin(wait_for_one(endpoint, limit, notify)));
+async fn wait(endpoints: &[Endpoint], judge: &JudgeOptions, notify: &Notify) -> Result<()> {
+    let waits = endpoints.iter().map(|endpoint| Box::pin(wait_for_one(endpoint, judge, notify)));
     let ((), others) = select_ok(waits).await?;
     // The result does not matter: servers that are not ready are left out.
     let _ = timeout(FOR_THE_OTHERS, join_all(others)).await;
     Ok(())
 }
 
-async fn wait_for_one(endpoint: &Endpoint, limit: Duration, notify: &Notify) -> Result<()> {
+async fn wait_for_one(endpoint: &Endpoint, judge: &JudgeOptions, notify: &Notify) -> Result<()> {
     let mut last = Duration::ZERO;
     let url = endpoint.masked_url();
-    wait_for_server(endpoint, limit, |elapsed, state| {
+    wait_for_server(endpoint, judge.model.as_deref(), *judge.wait_server, |elapsed, state| {
         if last.is_zero() || elapsed >= last + Duration::from_secs(30) {
             last = elapsed.max(Duration::from_millis(1));
             notify(Severity::Info, &format!("waiting for {url}: {state} ({} s)", elapsed.as_secs()));

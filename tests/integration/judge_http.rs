@@ -122,7 +122,7 @@ async fn headers_query_and_key_are_sent() {
     Chat::new(endpoint, Arc::default()).unwrap().ask(&request("x")).await.unwrap();
     let requests = server.requests();
     let paths: Vec<&str> = requests.iter().map(|sent| sent.path.as_str()).collect();
-    assert_eq!(paths, ["/v1/models", "/props", "/v1/chat/completions"]);
+    assert_eq!(paths, ["/v1/models", "/health", "/props", "/v1/chat/completions"]);
     for sent in requests {
         assert_eq!(sent.header("authorization"), Some("Bearer very-secret-key-123"));
         assert_eq!(sent.header("x-team"), Some("judges"));
@@ -452,14 +452,14 @@ async fn waiting_for_a_server_ends_when_it_has_loaded() {
     let looks = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&looks);
     let on_tick = move |_, state: &str| seen.lock().unwrap().push(state.to_owned());
-    wait_for_server(&endpoint(&server), Duration::from_secs(600), on_tick).await.unwrap();
+    wait_for_server(&endpoint(&server), None, Duration::from_secs(600), on_tick).await.unwrap();
     assert_eq!(*looks.lock().unwrap(), ["status 503, still loading?"; 2]);
 }
 
 #[tokio::test]
 async fn a_server_that_lists_its_models_while_loading_them_is_waited_for() {
     let server = FakeServer::start(Behaviour::good().health(Act::status(503, "loading")));
-    let error = wait_for_server(&endpoint(&server), Duration::from_millis(10), |_, _| {}).await.unwrap_err();
+    let error = wait_for_server(&endpoint(&server), None, Duration::from_millis(10), |_, _| {}).await.unwrap_err();
     assert!(error.to_string().contains("still loading"), "{error}");
 }
 
@@ -467,10 +467,10 @@ async fn a_server_that_lists_its_models_while_loading_them_is_waited_for() {
 async fn no_server_and_a_wrong_key_are_told_at_the_start() {
     let nobody = Reserved::new();
     let gone = Endpoint::new(&nobody.base_url()).unwrap();
-    let error = wait_for_server(&gone, Duration::ZERO, |_, _| {}).await.unwrap_err();
+    let error = ask_server(&gone, None).await.unwrap_err();
     assert!(matches!(&error, Error::JudgeUnavailable(message) if message.contains("--wait-server 20m")), "{error}");
     let server = FakeServer::start(Behaviour::good().key("another"));
-    let error = wait_for_server(&endpoint(&server), Duration::from_secs(60), |_, _| {}).await.unwrap_err();
+    let error = wait_for_server(&endpoint(&server), None, Duration::from_secs(60), |_, _| {}).await.unwrap_err();
     assert!(matches!(&error, Error::JudgeUnavailable(message) if message.contains("OPENAI_API_KEY")), "{error}");
     assert!(matches!(ask_server(&endpoint(&server), None).await, Err(Error::JudgeUnavailable(_))));
 }

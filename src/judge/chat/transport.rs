@@ -33,8 +33,7 @@ const KIBIBYTES_OF_LONG_BODIES: u32 = 32 << 10;
 static LONG_BODIES: Semaphore = Semaphore::const_new(KIBIBYTES_OF_LONG_BODIES as usize);
 /// Time-out of a probe.
 pub(in crate::judge) const PROBE_LIMIT: Duration = Duration::from_secs(5);
-/// Number of attempts of a probe that fails transiently, and the pause between them.
-const PROBES: u32 = 3;
+/// The pause between two attempts of a probe that fails transiently.
 const PROBE_PAUSE: Duration = Duration::from_millis(250);
 
 /// Why there is no body to be read. Texts are cleaned and hold no secret.
@@ -163,10 +162,10 @@ impl Transport {
         Ok((self.read(response, limit, longest).await?, wait))
     }
 
-    /// A JSON document beside the judge's route (`/models`, `/props`). Transient failures are asked again: an identity
-    /// that misses a part would miss the cache.
-    pub(in crate::judge) async fn get_json(&self, url: &str) -> Result<Value, Fault> {
-        for _ in 1..PROBES {
+    /// A JSON document beside the judge's route (`/models`, `/props`). After transient failures it is asked for again, up to
+    /// so many times.
+    pub(in crate::judge) async fn get_json(&self, url: &str, tries: u32) -> Result<Value, Fault> {
+        for _ in 1..tries {
             match self.get(url, PROBE_LIMIT).await {
                 Err(Fault::TimedOut(_) | Fault::Broken(_) | Fault::Status { status: 429 | 502..=504, .. }) => {
                     sleep(PROBE_PAUSE).await;

@@ -278,11 +278,10 @@ impl Clock for TokioClock {
     }
 }
 
-/// Maximum tokens of a call, as providers count them: the prompt and the reply limit. A call without one restates the
-/// answer, so its reply counts as long as its prompt.
+/// Maximum tokens of a call, as providers count them: the prompt and the longest reply.
 fn cost(request: &JudgeRequest) -> u64 {
     let rendered = request.rendered.as_ref();
-    rendered.map_or(0, |call| call.body.prompt_tokens + call.max_tokens.unwrap_or(call.body.prompt_tokens))
+    rendered.map_or(0, |call| call.body.prompt_tokens + call.longest_reply())
 }
 
 #[cfg(test)]
