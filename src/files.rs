@@ -1,4 +1,4 @@
-//! Text files, and writing files so that a reader finds all of a file or none of it.
+//! Reading whole files, and writing files so that a reader finds all of a file or none of it.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -6,7 +6,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::domain::Fingerprint;
 use crate::error::{Error, InputFault, Result};
+use crate::text::names::suggest;
 
 /// Writes a file beside its place and moves it there.
 ///
@@ -52,17 +54,60 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_bytes(path, &bytes)
 }
 
-/// The text of a file, byte for byte.
+/// The bytes of a file without a UTF-8 byte order mark, and the hash of all its bytes (a pipe can only be read once).
 ///
 /// # Errors
-/// When the file cannot be read or is not UTF-8.
-pub fn read_text(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).map_err(Error::io(path, "read"))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count();
-        InputFault::new(path, "is not UTF-8").at_line(line).hint("save it as UTF-8").into()
-    })
+/// A missing file, with similar names; [`Error::Io`] if it cannot be read.
+pub(crate) fn read_bytes(path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
+    let mut bytes = fs::read(path).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound { no_such(path).into() } else { Error::io(path, "read")(error) }
+    })?;
+    let blake3 = blake3::hash(&bytes).into();
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
+    Ok((bytes, blake3))
+}
+
+/// [`read_bytes`] as text.
+///
+/// # Errors
+/// As [`read_bytes`]; the first byte that is not UTF-8.
+pub(crate) fn read_text(path: &Path) -> Result<(String, Fingerprint)> {
+    let (bytes, blake3) = read_bytes(path)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| not_utf8(error.as_bytes(), error.utf8_error().valid_up_to(), path, 1))?;
+    Ok((text, blake3))
+}
+
+/// A fault for a path that does not exist.
+pub(crate) fn no_such(path: &Path) -> InputFault {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(parent) else {
+        let hint = format!("the directory {} does not exist either", parent.display());
+        return InputFault::new(path, "no such file or directory").hint(hint);
+    };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+    // Only suggest files with the same extension.
+    let ending = |name: &str| Path::new(name).extension().map(|own| own.to_ascii_lowercase());
+    let may_be_meant = |name: &&str| !name.starts_with('.') && ending(name) == ending(&wanted);
+    let hint = suggest(&wanted, names.iter().map(String::as_str).filter(may_be_meant));
+    InputFault::new(path, "no such file or directory").hint(hint)
+}
+
+pub(crate) fn not_utf8(bytes: &[u8], valid_up_to: usize, path: &Path, first_line: usize) -> InputFault {
+    let before = &bytes[..valid_up_to];
+    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    InputFault::new(path, format!("invalid UTF-8 at byte {} of the line", before.len() - line_start + 1))
+        .at_line(first_line + newlines(before))
+        .hint("save the file as UTF-8")
+}
+
+pub(crate) fn newlines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
 /// True if both paths lead to one file that exists.
@@ -74,4 +119,35 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 pub fn is_plain_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_is_not_utf8_is_a_fault_with_line_and_byte() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        fs::write(&path, b"ab\nc\xffd").unwrap();
+        let fault = read_text(&path).unwrap_err().to_string();
+        assert!(fault.ends_with("f:2: invalid UTF-8 at byte 2 of the line; save the file as UTF-8"), "{fault}");
+        fs::write(&path, b"\xff\xfe{\0}\0").unwrap();
+        let fault = read_text(&path).unwrap_err().to_string();
+        assert!(fault.ends_with("f:1: invalid UTF-8 at byte 1 of the line; save the file as UTF-8"), "{fault}");
+    }
+
+    #[test]
+    fn a_missing_file_suggests_its_neighbors() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("answers.jsonl"), "\u{feff}x").unwrap();
+        assert_eq!(read_bytes(&dir.path().join("answers.jsonl")).unwrap().0, b"x");
+        let error = read_bytes(&dir.path().join("anwsers.jsonl")).unwrap_err().to_string();
+        assert!(error.ends_with("no such file or directory; did you mean answers.jsonl?"), "{error}");
+        fs::write(dir.path().join("page.html"), "").unwrap();
+        let error = read_bytes(&dir.path().join("claude.jsonl")).unwrap_err().to_string();
+        assert!(error.ends_with("no such file or directory; known: answers.jsonl"), "{error}");
+        let error = read_bytes(&dir.path().join("no/such")).unwrap_err().to_string();
+        assert!(error.contains("does not exist either"), "{error}");
+    }
 }

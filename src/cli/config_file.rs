@@ -53,13 +53,11 @@ impl ConfigFile {
     /// # Errors
     /// [`Error::Io`] if it cannot be read; [`Error::Input`] if it is not TOML, or a judge has an invalid name.
     pub(super) fn load(path: &Path) -> Result<Self> {
-        let text = read_text(path)?;
-        let hash = blake3::hash(text.as_bytes()).to_string();
-        Ok(Self { hash, ..Self::parse(path, &text)? })
+        let (text, hash) = read_text(path)?;
+        Ok(Self { hash: hash.to_string(), ..Self::parse(path, &text)? })
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         check_nesting(text, path)?;
         let line_of = |offset: usize| text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1;
         let document = DeTable::parse(text).map_err(|error| {

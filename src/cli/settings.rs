@@ -20,7 +20,7 @@ use crate::evaluation::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeTable, a
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL, is_secret_name, mask_url, masked_json};
 use crate::judge::kind::JudgeKind;
 use crate::judge::options::{JudgeOptions, OptionFault, defaults};
-use crate::text::nearest::nearest;
+use crate::text::names::nearest;
 
 /// Tables of the config file, each with the option structs whose keys it holds.
 const TABLES: [(&str, &[&str]); 6] = [

@@ -13,13 +13,14 @@ use serde_json::{Value, json};
 
 use crate::domain::{Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
+use crate::files::read_text;
+use crate::text::names::list;
 use crate::text::thinking::thinking_bytes;
 
 use super::fields::{Reading, Record};
 use super::files::{Kind, SystemFile, system_files};
-use super::names::list;
 use super::predictions::{nan_warning, read_predictions, with_questions};
-use super::reader::{Id, JsonLine, all, csv_as_jsonl, elements, expected, is_csv, read_text, without_bare_nan};
+use super::reader::{Id, JsonLine, all, csv_as_jsonl, elements, expected, is_csv, without_bare_nan};
 
 /// From this size on, in bytes, the texts of answers are left in their file.
 const LARGE_FILE: usize = 256 << 10;

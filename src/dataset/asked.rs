@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::domain::{CaseId, Fingerprint, Gold, Mode};
 use crate::error::{InputFault, Result};
+use crate::text::names::{list, start_of};
 
-use super::names::{list, start_of};
 use super::{Predictions, SystemAnswers, TestCases};
 
 /// Maximum number of questions and predictions to list; the rest are counted.

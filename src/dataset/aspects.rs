@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::domain::Aspect;
 use crate::error::{InputFault, Result};
+use crate::files::read_text;
 
-use super::reader::{JsonLine, all, elements, read_text};
+use super::reader::{JsonLine, all, elements};
 
 const BUILTIN: &str = include_str!("../../rubrics/aspects/aspects.json");
 

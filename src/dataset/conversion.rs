@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Answer, CaseId, IndexBase, Mode, Prediction, Source};
 use crate::error::{Error, InputFault, Result};
+use crate::text::names::start_of;
 
-use super::names::start_of;
 use super::{SystemAnswers, TestCases};
 
 /// Options of a conversion.

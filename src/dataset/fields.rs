@@ -8,8 +8,8 @@ use std::path::Path;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, InputFault};
+use crate::text::names::list;
 
-use super::names::list;
 use super::reader::JsonLine;
 
 /// The parts of an answer, as `--fields` names them.

@@ -7,10 +7,10 @@ use serde::de::IgnoredAny;
 
 use crate::domain::SystemName;
 use crate::error::{Error, InputFault, Result};
-use crate::files::is_same_file;
+use crate::files::{is_same_file, no_such};
+use crate::text::names::{list, suggest};
 
-use super::names::{list, suggest};
-use super::reader::{JsonLine, all, no_such};
+use super::reader::{JsonLine, all};
 
 /// Extensions of answer files in directories. Of several, the first that occurs counts: test cases and settings are
 /// `.json` too, and tables `.csv`.

@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 
 use crate::domain::{Criterion, Rubric, TestCase};
 use crate::error::{Error, InputFault, Result};
+use crate::files::read_text;
 
-use super::reader::{JsonLine, all, elements, read_text};
+use super::reader::{JsonLine, all, elements};
 
 /// Total weight of the ingredients in the score.
 const TOTAL_WEIGHT: f64 = 0.6;

@@ -9,10 +9,11 @@ use serde_json::{Map, Value};
 
 use crate::domain::{CaseId, Note, Preference, Preferred, Rater, RaterKind, Rating, SystemName};
 use crate::error::{InputFault, Result};
+use crate::files::read_text;
+use crate::text::names::list;
 use crate::text::spreadsheets::unguarded;
 
-use super::names::list;
-use super::reader::{Id, all, csv_as_jsonl, elements, expected, is_csv, is_nan, read_text, typed, without_bare_nan};
+use super::reader::{Id, all, csv_as_jsonl, elements, expected, is_csv, is_nan, typed, without_bare_nan};
 
 /// The three forms of a label row, for hints.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \

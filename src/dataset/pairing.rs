@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crate::domain::{Answer, CaseId, Item, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
+use crate::text::names::{list, suggest};
 
-use super::names::{list, suggest};
 use super::{SystemAnswers, TestCases};
 
 /// Maximum number of unpaired answers to list per file; the rest are counted.

@@ -9,9 +9,10 @@ use serde_json::Value;
 
 use crate::domain::{Fingerprint, Gold, Prediction, Source};
 use crate::error::{InputFault, Result};
+use crate::files::read_text;
 
 use super::files::Kind;
-use super::reader::{Id, JsonLine, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
+use super::reader::{Id, JsonLine, all, elements, expected, is_nan, typed, without_bare_nan};
 
 const EXAMPLE: &str = "{\"input\": .., \"output\": .., \"ctxs\": [{\"title\": .., \"text\": ..}]}";
 

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use crate::domain::{Fingerprint, Gold, Prediction};
 use crate::error::{Error, InputFault, Result};
+use crate::files::read_text;
+use crate::text::names::{list, start_of};
 
 use super::SystemAnswers;
-use super::names::{list, start_of};
 use super::predictions::{nan_warning, no_question, read_predictions};
-use super::reader::{elements, read_text, without_bare_nan};
+use super::reader::{elements, without_bare_nan};
 
 /// References, in file order.
 #[derive(Debug, Clone)]

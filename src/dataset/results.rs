@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 
 use crate::domain::{CaseId, Fingerprint, SystemName};
 use crate::error::{InputFault, Result};
+use crate::files::read_text;
 
-use super::reader::{Id, JsonLine, all, expected, is_nan, read_text, typed, without_bare_nan};
+use super::reader::{Id, JsonLine, all, expected, is_nan, typed, without_bare_nan};
 
 /// The name of a source in the file: that of an answer file.
 const SOURCE_EXTENSION: &str = ".jsonl";

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Answer, CaseId, Fingerprint, Gold, IndexBase, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
+use crate::text::names::list;
 
 use super::answers::prediction_of;
 use super::conversion::{Conversion, convert};
-use super::names::list;
 use super::pairing::{check_cases, pair};
 use super::reader::all;
 use super::{PairOptions, References, SystemAnswers, TestCases};

@@ -8,9 +8,10 @@ use serde::Deserialize;
 
 use crate::domain::{Fingerprint, Mode, Rubric, TestCase};
 use crate::error::{Error, InputFault, Result};
+use crate::files::read_text;
 
 use super::files::Kind;
-use super::reader::{Id, elements, read_text};
+use super::reader::{Id, elements};
 use super::rubric_faults::rubric_faults;
 
 const EXAMPLE: &str = "{\"case_id\": .., \"initial_prompt\": .., \"metric_config\": {\"config\": {..}}}";

@@ -8,9 +8,10 @@ use super::record::{RecordedRun, RunStatus, load_run};
 use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement, run_metrics, run_rater,
 };
-use crate::dataset::{Labels, list, load_labels, suggest};
+use crate::dataset::{Labels, load_labels};
 use crate::domain::{CaseId, Note, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
+use crate::text::names::{list, suggest};
 
 /// Measures the agreement of the judges of `runs` (directories) and the raters in the files of `labels`.
 ///

@@ -8,7 +8,7 @@ use super::options::{EvaluationOptions, ScorerName};
 use crate::dataset::{self, Support};
 use crate::domain::{Aspect, Role};
 use crate::error::{Error, InputFault, Result};
-use crate::text::nearest::nearest;
+use crate::text::names::nearest;
 
 /// The scorers of a run, in the order of the scorecard.
 #[derive(Debug, Default, PartialEq)]

@@ -6,7 +6,7 @@ use super::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeNames, ScorerName};
 use crate::domain::{GradeMerge, Role};
 use crate::judge::kind::JudgeKind;
 use crate::judge::options::{JudgeOptions, LimitOptions, OptionFault};
-use crate::text::nearest::nearest;
+use crate::text::names::nearest;
 
 /// The role of all aspects without one of their own, and the prefix of those roles.
 pub const ASPECT_ROLE: &str = "aspect";

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::dataset::{parse_jsonl, read_bytes};
+use crate::dataset::parse_jsonl;
 use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
+use crate::files::read_bytes;
 
 /// Identifier of a claim or an abstract: a number in the released files. A text is never equal to a number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]

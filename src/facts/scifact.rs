@@ -43,10 +43,10 @@ use serde::Serialize;
 
 use super::claims::{ClaimFile, ClaimLine, LineFault};
 use super::leaderboard::Finding;
-use crate::dataset::suggest;
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 use crate::stats::Prf;
+use crate::text::names::suggest;
 
 /// The S2ORC identifier of an abstract.
 pub type DocId = i64;

@@ -63,7 +63,7 @@ impl PromptSet {
                 .hint("`scholareval prompts export DIR` writes one to start from")
                 .into());
         }
-        let manifest_source = read_text(&manifest_path)?;
+        let (manifest_source, _) = read_text(&manifest_path)?;
         let manifest = Manifest::parse(&manifest_source, &manifest_path)?;
         let mut files = BTreeMap::new();
         for name in manifest.files() {
@@ -73,7 +73,7 @@ impl PromptSet {
                     .hint(format!("write {} or change the manifest", path.display()))
                     .into());
             }
-            files.insert(name, read_text(&path)?);
+            files.insert(name, read_text(&path)?.0);
         }
         Self::compile(manifest_source, files, dir)
     }

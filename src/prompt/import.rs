@@ -61,7 +61,7 @@ fn keep(files: &mut Files, name: impl Into<String>, text: String) -> String {
 
 /// A manifest with the four tasks of the rubric.
 fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
-    let source = normalized(&read_text(path)?);
+    let source = normalized(&read_text(path)?.0);
     let script = Place::script(path, &source);
     let class = script.definition("class", CLASS)?;
     let mut task = |kind: &str, method: &'static str| {
@@ -98,7 +98,7 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
 }
 
 fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
-    let source = normalized(&read_text(path)?);
+    let source = normalized(&read_text(path)?.0);
     let script = Place::script(path, &source);
     let mut template = |name: &'static str, file: &str| {
         Ok::<_, Error>(vec![keep(files, file, script.value_of(name)?.template(name, true)?)])
@@ -118,7 +118,7 @@ fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
 }
 
 fn import_attribution(path: &Path, files: &mut Files) -> Result<TaskEntry> {
-    let source = normalized(&read_text(path)?);
+    let source = normalized(&read_text(path)?.0);
     let script = Place::script(path, &source);
     let text = script.value_of("input_prompt")?.template("input_prompt", true)?;
     Ok(TaskEntry {

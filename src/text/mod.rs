@@ -1,7 +1,7 @@
 //! Text primitives: words, tokens, stems, sentences, citation markers.
 
 pub mod citation_markers;
-pub mod nearest;
+pub mod names;
 pub mod nesting;
 pub mod punkt;
 pub mod python_chars;

@@ -205,7 +205,7 @@ fn every_refusal_names_the_option_and_has_its_exit_code() {
             "error: --header: no name of a header before a colon",
         ),
         (&["config", "--extra-body", "1", "--config", "my.toml"], chat, 2, "error: --extra-body: not a JSON object"),
-        (&["config", "--config", "absent.toml"], "", 3, "absent.toml: cannot read"),
+        (&["config", "--config", "absent.toml"], "", 3, "absent.toml: no such file"),
         (
             &["config", "--config", "my.toml"],
             "[judge]\nmodle = \"m\"\n",

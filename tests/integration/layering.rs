@@ -12,7 +12,7 @@ use source::{PathUse, code_only, paths, without_tests};
 /// Which rooms a room may use besides itself and `error`.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
-    ("files", &[]),
+    ("files", &["domain", "text"]),
     ("text", &[]),
     ("stats", &[]),
     ("domain", &["text"]),
@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("prompt", &["files", "domain", "text"]),
     ("judge", &["files", "domain", "text", "prompt"]),
     ("scorer", &["domain", "text", "stats"]),
-    ("facts", &["domain", "text", "stats", "dataset"]),
+    ("facts", &["files", "domain", "text", "stats", "dataset"]),
     ("analysis", &["domain", "text", "stats", "scorer", "dataset"]),
     ("evaluation", &["files", "domain", "text", "stats", "dataset", "prompt", "judge", "scorer", "analysis"]),
     ("report", &["files", "domain", "text", "stats", "dataset", "scorer", "facts", "analysis", "evaluation"]),

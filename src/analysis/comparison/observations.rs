@@ -9,7 +9,7 @@ use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, Observation, uni
 use crate::domain::{CaseId, Note, SystemName, Unit};
 use crate::error::{Error, Result};
 use crate::stats::Interval;
-use crate::text::nearest::nearest;
+use crate::text::names::nearest;
 
 /// A metric.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::judge::AskError;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
-use crate::text::nearest::nearest;
+use crate::text::names::nearest;
 
 /// How a refusal begins that is about the text of an answer.
 const MODERATED: &str = "moderated: ";

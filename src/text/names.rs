@@ -1,12 +1,24 @@
-//! Suggestions for unknown names.
-
-use crate::text::nearest::nearest;
+//! Names in messages: suggestions for unknown ones ("did you mean"), and short lists.
 
 /// Maximum number of names to list.
 const SHOWN: usize = 5;
 
 /// Maximum number of characters of a question in a message.
 const QUESTION_SHOWN: usize = 60;
+
+/// The nearest known name, if at most a third of the letters differ; two edits are always allowed (swapped letters
+/// count as two), one in names under five letters. Ties take the first.
+pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase().replace('-', "_");
+    let letters = typed.chars().count();
+    let allowed = (letters / 3).max(if letters < 5 { 1 } else { 2 });
+    known
+        .into_iter()
+        .map(|name| (strsim::levenshtein(&typed, &name.to_lowercase().replace('-', "_")), name))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
 
 /// Hint for an unknown name: the nearest known one, else the first known ones.
 pub(crate) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -29,7 +41,7 @@ pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>, shown: usize) -
 }
 
 /// The beginning of a question.
-pub(super) fn start_of(question: &str) -> String {
+pub(crate) fn start_of(question: &str) -> String {
     let start: String = question.chars().take(QUESTION_SHOWN).collect();
     if start.len() < question.len() { start + "\u{2026}" } else { start }
 }
@@ -49,5 +61,13 @@ mod tests {
     #[test]
     fn long_lists_are_cut_and_counted() {
         assert_eq!(list(["a", "b", "c"], 2), "a, b and 1 more");
+    }
+
+    #[test]
+    fn a_slip_finds_its_name_and_nonsense_finds_none() {
+        let known = ["model", "base_url", "max_tokens"];
+        assert_eq!(nearest("base-ulr", known), Some("base_url"));
+        assert_eq!(nearest("max_token", known), Some("max_tokens"));
+        assert_eq!(nearest("colour", known), None);
     }
 }
