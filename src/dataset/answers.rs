@@ -48,6 +48,8 @@ pub struct SystemAnswers {
     pub without_id: bool,
     /// Guessed fields of the file, as `--fields` would give them; empty without any.
     pub guesses: String,
+    /// Fields with other names than expected, given or guessed; empty without any.
+    pub renamed: String,
     /// Number of answers that begin with [reasoning](thinking_bytes), which may have been removed.
     pub thinking: usize,
     /// Its answers; unless joined by question, each `case_id` occurs once.
@@ -93,6 +95,7 @@ impl SystemAnswers {
             by_question: false,
             without_id: false,
             guesses: String::new(),
+            renamed: String::new(),
             thinking: 0,
             answers: Vec::new(),
             warnings: Vec::new(),
@@ -203,7 +206,7 @@ impl AnswerOptions {
         if read.answers.is_empty() {
             read.warnings.push(InputFault::new(path, "no answers in the file"));
         }
-        Ok(SystemAnswers { guesses: reading.guesses, ..read })
+        Ok(SystemAnswers { renamed: reading.renamed(), guesses: reading.guesses, ..read })
     }
 }
 

@@ -105,6 +105,12 @@ impl Reading {
         Ok(Self { renamed, guesses: guessed.join(","), without_id })
     }
 
+    /// The fields that have other names than expected, given or guessed: `answer_text=answer,case_id=id`.
+    pub(super) fn renamed(&self) -> String {
+        let all: Vec<String> = self.renamed.iter().map(|(expected, field)| format!("{expected}={field}")).collect();
+        all.join(",")
+    }
+
     /// The field with the text of an answer of `{case_id, answer_text}`.
     pub(super) fn text_field(&self) -> &str {
         let renamed = self.renamed.iter().find(|(expected, _)| *expected == "answer_text");

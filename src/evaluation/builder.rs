@@ -11,7 +11,7 @@ use super::judges::{Endpoints, Judges};
 use super::legibility::remedy;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
-use super::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, THINKING};
+use super::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
 use super::scorers::ScorerSetup;
 use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, Summary, summarize};
@@ -134,7 +134,7 @@ impl Evaluation {
         let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
         let scorers = made(judges.rubric().is_some_and(|named| named.judge.is_lexical()));
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
-        manifest.settings.extend(inputs.thinking.map(|what| (THINKING.to_owned(), what.into())));
+        manifest.settings.extend(inputs.settings.clone());
         manifest.settings.extend(preset.iter().map(|preset| ("bench".to_owned(), preset.name.into())));
         Ok(Prepared { options, inputs, choice, judges, manifest, scorers })
     }

@@ -24,6 +24,9 @@ use crate::scorer::rubric::RubricScorer;
 /// Tolerance between a recorded sum and that of its components; other summation orders differ by far less.
 const SUM_TOLERANCE: f64 = 1e-9;
 
+const MODE_UNKNOWN: &str =
+    "mode unknown, taken as compat (the reference script's); --mode default for files of scholareval's default mode";
+
 /// Files to import, and the output directory.
 #[derive(Debug, Clone, Args)]
 pub struct ImportOptions {
@@ -49,9 +52,6 @@ pub struct ImportOptions {
     /// The run's name [default: that of its directory]
     #[arg(long, value_name = "NAME")]
     pub run_label: Option<String>,
-    /// Treat warnings about the input as errors
-    #[arg(long)]
-    pub strict: bool,
     /// Replace the run record of another run in --out
     #[arg(long)]
     pub overwrite: bool,
@@ -63,8 +63,6 @@ pub struct ImportedRun {
     pub record: RunRecord,
     /// Systems in name order, cases in file order.
     pub scored: Vec<Arc<ScoredAnswer>>,
-    /// True if the files do not show whose arithmetic computed the scores.
-    pub is_mode_guessed: bool,
 }
 
 /// Imports recorded scores as a run.
@@ -79,7 +77,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
     let all = files.iter().flat_map(|file| answers(file).map(|answer| (&*file.path, answer)));
     let recorded: RecordedAnswers<'_> =
         all.map(|(path, (system, answer))| ((system, &answer.case_id), Recorded { path, system, answer })).collect();
-    let (pairing, agreement) = paired(&files, &recorded, &tests, options.strict)?;
+    let (pairing, agreement) = paired(&files, &recorded, &tests)?;
     let mut warnings = Vec::from_iter(left_out(&pairing, &tests));
     let scores = || pairing.items.iter().map(|item| (item, &recorded[&(&item.answer.system, &item.case.case_id)]));
     let parts = parts_of(scores().map(|(item, recorded)| (recorded.answer, &*item.case)));
@@ -98,9 +96,6 @@ pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
         [] => (Vec::new(), Vec::new()),
         paths => answers_of(paths, &tests, &mut scored, mode, &mut warnings)?,
     };
-    if options.strict && !warnings.is_empty() {
-        return Err(Error::Input(warnings));
-    }
     let mut inputs = vec![InputFile::new("tests", &tests.path, tests.blake3)];
     inputs.extend(files.iter().map(|file| InputFile::new("results", &file.path, file.blake3)));
     inputs.extend(answer_files);
@@ -113,6 +108,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
     ];
     let judge = options.judge.clone().unwrap_or_else(|| hash_of(&files));
     let judge = JudgeEntry { id: format!("imported:{judge}"), lexical, samples: 1, ..JudgeEntry::default() };
+    let unknown = (options.mode.is_none() && mode == Mode::Compat).then(|| MODE_UNKNOWN.to_owned());
     let manifest = Manifest {
         label: options.run_label.clone(),
         settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
@@ -123,7 +119,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
         answers: scored.len() as u64,
         missing: pairing.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: pairing.kept_cases.iter().map(CaseId::to_string).collect(),
-        warnings: pairing.warnings.into_iter().chain(warnings.iter().map(ToString::to_string)).collect(),
+        warnings: pairing.warnings.into_iter().chain(warnings.iter().map(ToString::to_string)).chain(unknown).collect(),
         ..Manifest::begin(mode)
     };
     let dir = RunDir::open(&options.out)?;
@@ -135,8 +131,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
     let mut record = RunRecord::open(dir, manifest, false)?;
     let scored: Vec<Arc<ScoredAnswer>> = scored.into_iter().map(Arc::new).collect();
     record.finish(RunStatus::Complete, &scored)?;
-    let is_mode_guessed = options.mode.is_none() && mode == Mode::Compat;
-    Ok(ImportedRun { record, scored, is_mode_guessed })
+    Ok(ImportedRun { record, scored })
 }
 
 /// Every file, no system in two of them.
@@ -212,7 +207,6 @@ fn paired(
     files: &[ResultsFile],
     recorded: &RecordedAnswers<'_>,
     tests: &TestCases,
-    strict: bool,
 ) -> Result<(Pairing, bool)> {
     let of_file = |file: &ResultsFile| {
         let system = |results: &SystemResults| {
@@ -236,7 +230,7 @@ fn paired(
     }
     // Without agreement, one annotator's rubric represents the question.
     let cases = (!cases.is_empty()).then_some(cases);
-    let options = PairOptions { agreement, compat: !agreement, cases, strict, ..PairOptions::default() };
+    let options = PairOptions { agreement, compat: !agreement, cases, ..PairOptions::default() };
     Ok((pair(tests, &systems, &options)?, agreement))
 }
 

@@ -1,8 +1,10 @@
 //! Reads, checks and pairs the input files of a run.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use crate::dataset::{
     self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support, SystemAnswers,
@@ -12,6 +14,7 @@ use crate::error::{Error, Result};
 
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::{Checked, Coverage, Preset};
+use super::record::THINKING;
 
 /// All input of a run.
 pub struct LoadedInputs {
@@ -34,8 +37,8 @@ pub struct LoadedInputs {
     pub warnings: Vec<String>,
     /// Which fields were guessed, what was removed or joined, and by which field.
     pub notes: Vec<String>,
-    /// What became of `<think>` blocks: `kept` or `removed`; `None` if no answer begins with one.
-    pub thinking: Option<&'static str>,
+    /// Run settings: fields of answers with other names than expected, and whether `<think>` blocks are kept.
+    pub settings: BTreeMap<String, Value>,
     /// Share of a benchmark's questions that each system answered; empty without a benchmark.
     pub coverage: Vec<Coverage>,
 }
@@ -76,8 +79,16 @@ impl LoadedInputs {
         };
         let mut made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
         let is_scored = |read: &&SystemAnswers| made.files.iter().any(|file| file.name == read.system.as_str());
-        let has_thinking = systems.iter().filter(is_scored).any(|read| read.thinking > 0);
-        let thinking = has_thinking.then(|| if reading.keeps_thinking() { "kept" } else { "removed" });
+        let mut settings: BTreeMap<String, Value> = BTreeMap::new();
+        for read in systems.iter().filter(is_scored) {
+            if read.thinking > 0 {
+                let what = if reading.keeps_thinking() { "kept" } else { "removed" };
+                settings.insert(THINKING.to_owned(), what.into());
+            }
+            if !read.renamed.is_empty() {
+                settings.insert(format!("score.fields.{}", read.system), read.renamed.as_str().into());
+            }
+        }
         let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases);
         let questions = questions.map(|asked| InputFile::new("questions", &asked.path, asked.blake3));
         let support = dataset::supports(&made);
@@ -101,7 +112,7 @@ impl LoadedInputs {
             files: made.files.into_iter().chain(questions).collect(),
             warnings: once(warnings.into_iter().chain(made.warnings).collect()),
             notes: read_notes.into_iter().chain(notes).chain(made.notes).collect(),
-            thinking,
+            settings,
             coverage,
         })
     }

@@ -247,7 +247,8 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     "score.references",
     "score.aspect_rubrics",
     "score.prompts",
-    // The manifest has `score.thinking` where an answer has any.
+    // The manifest has what these lead to, for the answers that they concern.
+    "score.fields",
     "score.keep_thinking",
     "score.strict",
     "score.on_unscored",
@@ -322,7 +323,7 @@ impl EvaluationOptions {
         for name in ["score.systems", "score.cases", "score.aspects", "score.scorers"] {
             settings.entry(name.to_owned()).and_modify(|names| *names = sorted_names(names));
         }
-        settings.retain(|_, value| !value.is_null() && *value != json!({}));
+        settings.retain(|_, value| !value.is_null());
         settings
     }
 }

@@ -41,7 +41,7 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// The report of these scores; `remarks` are further warnings, without a full stop.
+    /// The report of these scores.
     ///
     /// # Errors
     /// When numbers cannot be written as JSON or CSV.
@@ -50,11 +50,10 @@ impl RunReport {
         run: &str,
         scored: &[Arc<ScoredAnswer>],
         bench: Option<&Bench>,
-        remarks: &[&str],
         texts: CsvText,
     ) -> Result<Self> {
         let summary = summary(manifest, scored);
-        let mut context = context(manifest, run, scored, remarks);
+        let mut context = context(manifest, run, scored);
         let (mut shown, mut names, mut files) = (summary.clone(), ["summary.json", "summary.csv"], Vec::new());
         if let Some(bench) = bench {
             files.extend(names.into_iter().zip([scorecard_json(&summary, &context)?, scorecard_csv(&summary, texts)?]));
@@ -118,7 +117,7 @@ fn verdict(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], summary
     Ok(verdicts(&set.compare(&observations, &ComparisonOptions::seeded(COMPARE_SEED))))
 }
 
-fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks: &[&str]) -> ReportContext {
+fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> ReportContext {
     // An imported results file does not name its prompts.
     let unnamed = if manifest.is_set(IMPORTED) { "unknown (imported)" } else { "none" };
     let prompts = manifest.roles.get("rubric").and_then(|entry| entry.prompts.as_ref());
@@ -126,8 +125,7 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks
     let judges = distinct(manifest.roles.values().flat_map(|entry| &entry.judges).map(JudgeEntry::name));
     let judged = judged_by(&[(run, manifest)]);
     let judged: Vec<_> = judged.iter().collect();
-    let mut notes: Vec<Note> = remarks.iter().map(|line| Note::warning(format!("{line}."))).collect();
-    notes.extend(unpublished(&judged).map(Note::warning));
+    let mut notes = Vec::from_iter(unpublished(&judged).map(Note::warning));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));
     let slice = manifest.settings.get("score.slice").and_then(|slice| slice.as_str());
     ReportContext {

@@ -166,8 +166,13 @@ fn a_file_scores_the_same_in_every_format_and_under_any_field_names() {
         let components = |scores: Vec<(String, Value)>| scores.into_iter().map(|(_, components)| components);
         assert!(components(plain).eq(components(other)), "{file}");
         let settings = &work.json(&format!("{out}/manifest.json"))["settings"];
-        assert_eq!(settings.get("score.fields").is_some(), !fields.is_empty());
+        let (system, _) = file.split_once('.').unwrap();
+        assert!(settings[format!("score.fields.{system}")].as_str().unwrap().contains('='), "{settings}");
+        assert!(settings.get("score.fields.plain").is_none(), "{settings}");
     }
+    // What was guessed may be given.
+    let given = ["--out", "out-csv.csv", "--fields", "answer_text=answer,case_id=id"];
+    work.run(&[&["score", "answers", "csv.csv", "--tests", "tests.json"], &given[..]].concat()).exits_with(0);
 }
 
 #[test]

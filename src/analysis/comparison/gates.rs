@@ -11,7 +11,7 @@ use crate::domain::Unit;
 use crate::error::{Error, Result};
 
 /// The hint for a gate that fails only because of missing data.
-const REMEDY: &str = "--tolerate-missing ignores missing data";
+pub const REMEDY: &str = "--tolerate-missing ignores missing data";
 
 /// Conditions for exit code 0.
 #[derive(Debug, Clone, Default, PartialEq, Args)]

@@ -17,7 +17,7 @@ mod shared;
 
 pub use super::quantity::Observation;
 pub use compare::compare;
-pub use gates::{Gate, GateOptions, unmet_gates};
+pub use gates::{Gate, GateOptions, REMEDY, unmet_gates};
 pub use named_metrics::compare_named;
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
 pub use observe::{RunAnswers, observe};

@@ -18,7 +18,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         let what = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
         return Err(Error::Usage(what.to_owned()));
     }
-    let agreement = agree(&context.runs(&args.runs)?, &args.labels, &args.options)?;
+    let agreement = agree(&context.runs(&args.runs)?.0, &args.labels, &args.options)?;
     let format = args.display.format;
     let text = match format {
         OutputFormat::Table => render_agreement_table(&agreement, &args.by, &context.style()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Context;
-use crate::analysis::comparison::{ComparisonOptions, Gate, Observations, unmet_gates};
+use crate::analysis::comparison::{ComparisonOptions, Gate, Observations, REMEDY, unmet_gates};
 use crate::cli::ExitCode;
 use crate::cli::args::{CompareArgs, OutputFormat};
 use crate::cli::terminal::{self, write_stdout};
@@ -16,7 +16,8 @@ use crate::report::{comparison_csv, comparison_text, render_json, run_warnings};
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
 pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let runs = RunSet::open(&context.runs(&args.runs)?, args.anyway)?;
+    let (directories, skipped) = context.runs(&args.runs)?;
+    let runs = RunSet::open(&directories, args.anyway)?;
     let mut observations = runs.observe()?;
     if observations.metrics.is_empty() {
         let fault = InputFault::new(&args.runs[0], "no scores that can be compared").hint("score some answers first");
@@ -37,7 +38,10 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         run_warnings(&comparison).iter().for_each(|warning| context.note(&format!("warning: {}", warning.text)));
     }
     write_stdout(text.as_bytes())?;
-    let unmet = unmet_gates(&gates, &comparison, args.gates.tolerate_missing);
+    let mut unmet = unmet_gates(&gates, &comparison, args.gates.tolerate_missing);
+    // Without its unfinished runs, a directory could pass by its good ones.
+    let skipped = skipped.iter().filter(|_| !gates.is_empty() && !args.gates.tolerate_missing);
+    unmet.extend(skipped.map(|line| format!("{line}; {REMEDY}")));
     unmet.iter().for_each(|line| terminal::note(&format!("error: not met: {line}")));
     Ok(if unmet.is_empty() { ExitCode::Ok } else { ExitCode::BelowThreshold })
 }

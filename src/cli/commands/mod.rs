@@ -72,14 +72,15 @@ impl Context<'_> {
         warnings.iter().for_each(|warning| self.note(&format!("warning: {warning}")));
     }
 
-    /// The runs that the arguments name, a directory of runs for those in it; a note about each that is skipped.
+    /// The runs that the arguments name, a directory of runs for those in it, and the lines about those that are skipped,
+    /// which are printed as notes.
     ///
     /// # Errors
     /// As [`run_directories`].
-    fn runs(&self, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    fn runs(&self, paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
         let (runs, skipped) = run_directories(paths)?;
         skipped.iter().for_each(|line| self.note(&format!("note: {line}")));
-        Ok(runs)
+        Ok((runs, skipped))
     }
 
     /// How tables are shown.

@@ -23,7 +23,7 @@ const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
 const SEED: u64 = 42;
 
 pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let set = RunSet::open(&context.runs(&args.runs)?, args.anyway)?;
+    let set = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     check_output(&args.out, &set.runs)?;
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
     let with_answers = !args.no_answers && answers <= MOST_ANSWERS_WITH_TEXTS;

@@ -17,7 +17,7 @@ pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode>
     let RescoredRun { manifest, scored, dir } = runtime()?.block_on(rescore(&args.run, &args.options))?;
     let name = manifest.run_name(dir.as_ref().map_or(&args.run, |dir| dir.path()));
     let texts = context.global.csv_text();
-    let report = RunReport::new(&manifest, &name, &scored, None, &[], texts)?;
+    let report = RunReport::new(&manifest, &name, &scored, None, texts)?;
     if let Some(dir) = &dir {
         write_items(dir, &name, &scored, texts)?;
         report.write(dir)?;

@@ -98,7 +98,7 @@ async fn score(
     if let Some(results) = results_file {
         write_results(results, run.scores())?;
     }
-    let report = RunReport::new(run.manifest(), &name, run.scores(), bench, &[], texts)?;
+    let report = RunReport::new(run.manifest(), &name, run.scores(), bench, texts)?;
     report.write(dir)?;
     let unusable = run.nothing_judged();
     // Scores that need no judge are results all the same.

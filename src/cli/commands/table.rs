@@ -17,7 +17,7 @@ const SEED: u64 = 42;
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is unknown.
 pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let mut runs = RunSet::open(&context.runs(&args.runs)?, true)?;
+    let mut runs = RunSet::open(&context.runs(&args.runs)?.0, true)?;
     let observations = runs.observe()?;
     if observations.metrics.is_empty() {
         let fault = InputFault::new(&args.runs[0], "no scores to show").hint("score some answers first");

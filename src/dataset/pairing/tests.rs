@@ -34,6 +34,7 @@ fn system(name: &str, ids: &[&str]) -> SystemAnswers {
         by_question: false,
         without_id: false,
         guesses: String::new(),
+        renamed: String::new(),
         thinking: 0,
         answers,
         warnings: Vec::new(),
