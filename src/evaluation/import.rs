@@ -203,11 +203,7 @@ const HINT: &str = "name the test cases that the answers were scored by";
 
 /// The scored answers, without their texts, paired with the cases that any system has scores for (others were excluded
 /// by --limit or --cases), and whether a system has scores under two annotators' rubrics of one question.
-fn paired(
-    files: &[ResultsFile],
-    recorded: &RecordedAnswers<'_>,
-    tests: &TestCases,
-) -> Result<(Pairing, bool)> {
+fn paired(files: &[ResultsFile], recorded: &RecordedAnswers<'_>, tests: &TestCases) -> Result<(Pairing, bool)> {
     let of_file = |file: &ResultsFile| {
         let system = |results: &SystemResults| {
             let answer = |answer: &RecordedAnswer| Answer::new(results.system.clone(), answer.case_id.clone(), "");

@@ -146,7 +146,9 @@ fn a_directory_of_runs_stands_for_its_runs() {
     let done = compare(&work, &["runs", "--format", "json"]).exits_with(0).says(&skipped);
     assert_eq!(as_json(&done)["runs"][0]["name"], "beta");
     let gate = ["runs", "--fail-under", "score=0.1"];
-    compare(&work, &gate).exits_with(6).says(&["error: not met: skipped runs/alpha: it was stopped early", "--tolerate-missing"]);
+    compare(&work, &gate)
+        .exits_with(6)
+        .says(&["error: not met: skipped runs/alpha: it was stopped early", "--tolerate-missing"]);
     compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
     work.run(&["report", "runs", "--out", "page.html"]).exits_with(0).says(&skipped);
     work.run(&["agree", "runs"]).exits_with(3).says(&skipped).says(&["found only beta"]);
