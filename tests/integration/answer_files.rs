@@ -261,7 +261,9 @@ fn reasoning_in_predictions_is_removed_as_convert_removes_it() {
     let ctxs = json!([{"title": "T", "text": "X"}, {"title": "U", "text": "Y"}]);
     work.write("p.jsonl", &json!({"input": question("c1"), "output": output, "ctxs": ctxs}).to_string());
     let convert = ["convert", "p.jsonl", "--tests", "tests.json", "--out", "a.jsonl"];
-    work.run(&convert).exits_with(0).says(&["<think> blocks are removed from 1 of 1 outputs"]);
+    work.run(&convert)
+        .exits_with(0)
+        .says(&["<think> blocks are removed from 1 of 1 answers; --keep-thinking keeps them"]);
     // The reasoning's citation is not in the list.
     assert_eq!(work.lines("a.jsonl")[0]["answer_text"], "Rain [0].\nReferences:\n[0] T X\n\n");
     let (direct, converted) = (

@@ -145,9 +145,9 @@ fn faults_of_all_files_are_told_at_once() {
 #[test]
 fn a_missing_or_broken_test_file_is_an_error_with_place() {
     let dir = Dir::new();
-    let path = dir.file("tests.json", "[\n{\"case_id\": 1}\n]");
+    let path = dir.file("tests.json", "[\n{\"case_id\": [1]}\n]");
     let error = load_test_cases(&path, Mode::Default).unwrap_err().to_string();
-    assert!(error.contains("tests.json:2 (case 1): case_id: invalid type: integer `1`, expected a string"), "{error}");
+    assert!(error.contains("tests.json:2: case_id: expected an id, found a list"), "{error}");
     let error = load_test_cases(&dir.0.path().join("test.json"), Mode::Default).unwrap_err().to_string();
     assert!(error.ends_with("no such file or directory; did you mean tests.json?"), "{error}");
     let path = dir.file("latin.json", b"[\n\"\xe9\"]");
