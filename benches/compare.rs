@@ -83,7 +83,6 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
         metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
         values: rows.iter().map(|row| row.iter().map(|value| Observation::Value(*value)).collect()).collect(),
         samples: None,
-        notes: Vec::new(),
     };
     Observations {
         systems: (0..rows.len()).map(system).collect(),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use crate::domain::{Component, Score, ScoredAnswer, Unit, UnscoredKind};
+use crate::domain::{Component, Score, ScoredAnswer, Unit};
 use crate::stats::{Interval, mean};
 
 /// Mean over a system's aspects.
@@ -116,16 +116,6 @@ impl Quantity {
             Self::Mean(names) => mean_of(&names.iter().map(of_component).collect::<Vec<_>>()),
         }
     }
-
-    /// Whether a component was not judged because no judge has the role.
-    pub(super) fn is_unjudged(&self, answer: &ScoredAnswer) -> bool {
-        self.components(answer).any(has_no_judge)
-    }
-}
-
-/// Whether no judge has the component's role.
-pub(super) fn has_no_judge(component: &Component) -> bool {
-    component.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::NoJudge)
 }
 
 /// Distinct values, in order of first appearance.

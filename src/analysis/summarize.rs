@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::panel::panel_agreement;
 use super::quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn, Observation,
-    Quantity, bounds, distinct, finite, has_no_judge, quantities,
+    Quantity, bounds, distinct, finite, quantities,
 };
 use super::questions::{Questions, Sample, mean_intervals};
 use super::summary::{
@@ -78,7 +78,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
 }
 
 fn unscored_share(scorer: &ScorerSummary) -> f64 {
-    let unscored: usize = scorer.rows.iter().map(|row| row.unscored - row.without_judge).sum();
+    let unscored: usize = scorer.rows.iter().map(|row| row.unscored).sum();
     let answers: usize = scorer.rows.iter().map(|row| row.answers).sum();
     ratio(unscored as f64, answers as f64)
 }
@@ -137,10 +137,8 @@ impl<'a> Scored<'a> {
         answers: &[&ScoredAnswer],
         columns: &[(MetricColumn, Quantity)],
     ) -> SystemSummary {
-        // If no judge has the role, answers that needed no judge would represent all.
-        let is_judged = |quantity: &Quantity| !answers.iter().any(|answer| quantity.is_unjudged(answer));
         let sample = |quantity: &Quantity| -> Sample {
-            let own = answers.iter().filter(|_| is_judged(quantity));
+            let own = answers.iter();
             own.filter_map(|answer| Some((self.question(answer), self.counted(quantity, answer)?))).collect()
         };
         let samples: Vec<Sample> = columns.iter().map(|(_, quantity)| sample(quantity)).collect();
@@ -152,7 +150,7 @@ impl<'a> Scored<'a> {
                 interval,
                 n: sample.values.len(),
                 unscored: observed.iter().filter(|own| matches!(own, Observation::Unscored(_))).count(),
-                bounds: bounds(&observed).filter(|_| is_judged(quantity)),
+                bounds: bounds(&observed),
                 shared: None,
             }
         };
@@ -164,7 +162,6 @@ impl<'a> Scored<'a> {
             answers: answers.len(),
             missing: 0,
             unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
-            without_judge: answers.iter().filter(|answer| is_without_judge(answer)).count(),
             unscored_reasons: count_reasons(answers),
             injections: answers.iter().filter(|answer| !answer.injection.is_empty()).count(),
             metrics: columns.iter().map(|(column, _)| column.name.clone()).zip(metrics).collect(),
@@ -282,11 +279,6 @@ fn bounds_of(metrics: &[Metric], of: impl Fn(&[f64]) -> Option<f64>) -> Option<I
 fn is_unscored(answer: &ScoredAnswer) -> bool {
     let score = &answer.score;
     !score.is_complete() || (score.is_weighted_sum() && finite(score.value).is_none())
-}
-
-fn is_without_judge(answer: &ScoredAnswer) -> bool {
-    let mut missing = answer.score.components.iter().filter(|component| finite(component.value).is_none()).peekable();
-    missing.peek().is_some() && missing.all(has_no_judge)
 }
 
 /// Ranks and orders the rows by their means over the shared cases; without such cases by their own means.

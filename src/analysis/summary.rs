@@ -123,8 +123,6 @@ pub struct SystemSummary {
     pub missing: usize,
     /// Answers with at least one component without a value.
     pub unscored: usize,
-    /// Those of them without a judge for any of these components.
-    pub without_judge: usize,
     /// Reasons for unscored components, most frequent kind first.
     pub unscored_reasons: Vec<ReasonCount>,
     /// Answers with signs of prompt injection.

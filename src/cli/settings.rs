@@ -359,12 +359,6 @@ impl<'a> Sources<'a> {
 
     /// The baseline uses no server: flags about one are mistakes.
     fn flags_without_effect(&self, options: &EvaluationOptions) -> Option<String> {
-        let is_chat = options.judge.kind() == JudgeKind::Chat;
-        if is_chat && let Origin::Flag(flag) = self.origin("judge", "conversation") {
-            return Some(format!(
-                "{flag} has no effect: a chat server writes conversations out itself; add --judge completions"
-            ));
-        }
         if options.judge.kind() != JudgeKind::Lexical {
             return None;
         }

@@ -57,7 +57,7 @@ fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
 #[expect(clippy::exit, reason = "the user insists: calls in flight are dropped, and the cache holds what is paid")]
 fn exit_at_once() {
     terminal::note("stopped at once; every reply that arrived is kept, and the same command continues");
-    std::process::exit(i32::from(ExitCode::Stopped.code()));
+    std::process::exit(i32::from(ExitCode::Stopped as u8));
 }
 
 #[cfg(unix)]

@@ -107,8 +107,6 @@ pub enum UnscoredKind {
     NotAsked,
     /// A run is rescored in another mode, which needs calls that the run did not make.
     NeedsOtherCalls,
-    /// No judge has the role: its columns stay empty.
-    NoJudge,
 }
 
 /// Why a component has no value. Never a silent 0 or NaN.

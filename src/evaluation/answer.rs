@@ -59,8 +59,7 @@ pub(super) struct AnswerRun<'a> {
 
 /// One sample of one call, from one judge.
 struct Unit<'a> {
-    /// The judge; `None` if the role has none.
-    member: Option<&'a Member>,
+    member: &'a Member,
     call_index: usize,
     call: JudgeCall,
     /// Number of gates before it that are assumed to be open.
@@ -202,13 +201,9 @@ impl AnswerRun<'_> {
         is_over: &AtomicBool,
     ) -> (Unit<'u>, Result<Option<Answered>, Abort>) {
         let ask = async {
-            match unit.member {
-                _ if is_over.load(Ordering::Relaxed) => Err(Abort::Stopped),
-                Some(member) => self.ask_until_read(&unit.call, member, unit.gates).await,
-                None => {
-                    let what = format!("no judge has the role {}", unit.call.role.name());
-                    Ok(Some(Answered::unscored(UnscoredReason::new(UnscoredKind::NoJudge, what))))
-                }
+            match is_over.load(Ordering::Relaxed) {
+                true => Err(Abort::Stopped),
+                false => self.ask_until_read(&unit.call, unit.member, unit.gates).await,
             }
         };
         let end = self.lanes.in_slot(own_slot, ask).await;
@@ -317,14 +312,11 @@ impl AnswerRun<'_> {
 fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<Unit<'a>> {
     let mut units = Vec::new();
     for (call_index, call) in calls.iter().enumerate() {
-        let members = job.panels.get(&call.role).map_or(&[][..], |panel| &panel.members);
-        if members.is_empty() {
-            units.push(Unit { member: None, call_index, call: call.clone(), gates });
-        }
+        let members = job.panels.get(&call.role).into_iter().flat_map(|panel| &panel.members);
         for (index, member) in (0_u32..).zip(members) {
             for draw in 0..member.samples.max(1) {
                 let call = JudgeCall { draw, member: index, ..call.clone() };
-                units.push(Unit { member: Some(member), call_index, call, gates });
+                units.push(Unit { member, call_index, call, gates });
             }
         }
     }
@@ -346,8 +338,7 @@ impl State {
         self.flags.extend(asked.samples.iter().flat_map(|(_, sample)| sample.flags.iter().cloned()));
         asked.samples.sort_by_key(|(position, _)| *position);
         let Some(panel) = job.panels.get(&call.role) else {
-            let samples = asked.samples.into_iter().map(|(_, sample)| sample.draw).collect();
-            self.verdicts.insert(call.item, merge_draws(samples, GradeMerge::Mean));
+            self.verdicts.insert(call.item, merge_members(Vec::new(), &[], GradeMerge::Mean));
             return;
         };
         let (mut merged_members, mut values) = (Vec::new(), Vec::new());

@@ -125,7 +125,10 @@ impl Judges {
             None => PromptSet::builtin(),
         });
         let judges_of = |role: &Role| (role.clone(), options.judges_of(role));
-        let roles: Vec<_> = roles.iter().map(judges_of).filter(|(_, judges)| !judges.is_empty()).collect();
+        let roles: Vec<_> = roles.iter().map(judges_of).collect();
+        if let Some((role, _)) = roles.iter().find(|(_, judges)| judges.is_empty()) {
+            return Err(Error::Settings(format!("no judge has the role {}; give it one under [roles]", role.name())));
+        }
         let list = PriceList::load(options.budget.prices.as_deref())?;
         let (mut by_name, mut uses_list) = (BTreeMap::<String, NamedJudge>::new(), false);
         for name in roles.iter().flat_map(|(_, judges)| judges) {

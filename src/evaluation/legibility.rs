@@ -53,9 +53,7 @@ pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
             Some("`scholareval check` shows what the server refuses; the same command repeats calls that it refused")
         }
         UnscoredKind::NeedsOtherCalls => Some("score --compat asks the calls that this run did not"),
-        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked | UnscoredKind::NoJudge => {
-            None
-        }
+        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked => None,
     }
 }
 

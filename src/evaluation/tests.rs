@@ -471,7 +471,7 @@ async fn a_role_without_a_judge_leaves_its_components_unscored_and_makes_no_call
     let planned = plan(&jobs, &mut Seen::default()).await.expect("planned");
     assert!(planned.is_done());
     let reason = planned.scored[0].score.component("a").and_then(|a| a.reason.clone()).expect("a reason");
-    assert_eq!(*reason, UnscoredReason::new(UnscoredKind::NoJudge, "no judge has the role rubric"));
+    assert_eq!(*reason, UnscoredReason::new(UnscoredKind::NotAsked, "no judge was asked"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -80,7 +80,6 @@ impl Bench {
                 answers,
                 missing: self.asked.saturating_sub(answers),
                 unscored: rows().map(|row| row.unscored).max().unwrap_or(0),
-                without_judge: 0,
                 unscored_reasons: rows().flat_map(|row| row.unscored_reasons.clone()).collect(),
                 injections: rows().map(|row| row.injections).max().unwrap_or(0),
                 metrics,

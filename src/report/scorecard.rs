@@ -217,7 +217,7 @@ fn panel_note(panel: &PanelAgreement) -> Note {
 
 /// Notes on one scorer's numbers.
 fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
-    let warnings = [unscored(scorer, on_unscored), without_judge(scorer), fewer_answers(scorer)];
+    let warnings = [unscored(scorer, on_unscored), fewer_answers(scorer)];
     let mut notes: Vec<Note> = warnings.into_iter().flatten().map(Note::warning).collect();
     notes.extend(
         scorer.notes.iter().map(|note| {
@@ -232,7 +232,7 @@ fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
         OnUnscored::Exclude => "left out of the means",
         OnUnscored::Zero => "counted as the lowest value",
     };
-    let rows: Vec<&SystemSummary> = scorer.rows.iter().filter(|row| row.unscored > row.without_judge).collect();
+    let rows: Vec<&SystemSummary> = scorer.rows.iter().filter(|row| row.unscored > 0).collect();
     let names = short_names(rows.iter().map(|row| row.system.as_str()));
     let system = |(row, name): (&&SystemSummary, String)| format!("{name} {} of {}", row.unscored, row.answers);
     let systems = listed(rows.iter().zip(names).map(system))?;
@@ -241,15 +241,6 @@ fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
         reasons.map(|reason| (reason.kind, shortened(&reason.example, 60))).collect();
     let reasons = reasons.into_values().collect::<Vec<_>>().join("; ");
     Some(format!("{}: unscored answers are {policy}: {systems} ({reasons}).", scorer.scorer))
-}
-
-/// Columns that are blank because no judge has the role for them.
-fn without_judge(scorer: &ScorerSummary) -> Option<String> {
-    let reasons = scorer.rows.iter().filter(|row| row.without_judge > 0).flat_map(|row| &row.unscored_reasons);
-    if !reasons.into_iter().any(|reason| reason.kind == UnscoredKind::NoJudge) {
-        return None;
-    }
-    Some(format!("{}: what needs a judge is blank: no judge has the role.", scorer.scorer))
 }
 
 /// Explains `*`, with the means over the shared cases.

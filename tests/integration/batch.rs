@@ -55,7 +55,7 @@ fn rounds_of_export_and_import_pay_for_everything_and_the_run_then_asks_nothing(
         sizes.push(asked.len());
         work.write(&format!("{round}/results.jsonl"), &lines(asked.iter().rev().map(result)));
         let results = format!("{round}/results.jsonl");
-        let done = work.run(&["batch", "import", &results]).exits_with(0);
+        let done = work.run(&["batch", "import", round, &results]).exits_with(0);
         let expected = format!("{} replies added", asked.len());
         assert!(done.stdout.contains(&expected) && done.stdout.contains("scholareval plan"), "{}", done.stdout);
     }
@@ -130,10 +130,9 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
     let blank = json!({"custom_id": id(3), "response": {"status_code": 200, "body": {"choices": [{"message": {"content": ""}}]}}});
     work.write("empty.jsonl", "\n");
     let told = format!("warning: the files contain no results of the {} exported requests", asked.len());
-    work.run(&["batch", "import", "empty.jsonl", "--batch", "b"]).exits_with(0).says(&[&told]);
+    work.run(&["batch", "import", "b", "empty.jsonl"]).exits_with(0).says(&[&told]);
     work.write("results.jsonl", &lines([result(&asked[0]), expired, refused, blank]));
-    work.run(&["batch", "import", "results.jsonl"]).exits_with(2).says(&["--batch DIR"]);
-    let done = work.run(&["batch", "import", "results.jsonl", "--batch", "b"]).exits_with(0);
+    let done = work.run(&["batch", "import", "b", "results.jsonl"]).exits_with(0);
     assert!(done.stdout.contains("2 replies added") && done.stdout.contains("2 requests have no reply"));
     let (first, second) = (format!("{}: too late", id(1)), format!("{}: status 400: no", id(2)));
     let done = done.says(&[&first, &second]);
@@ -150,7 +149,7 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
     // a result of another batch, and a torn end
     let foreign = json!({"custom_id": "f".repeat(64), "response": {"status_code": 200, "body": {"choices": []}}});
     work.write("mixed.jsonl", &(lines([foreign, result(&asked[1])]) + "{\"custom_id\": \"ab"));
-    let done = work.run(&["batch", "import", "mixed.jsonl", "--batch", "b"]).exits_with(3);
+    let done = work.run(&["batch", "import", "b", "mixed.jsonl"]).exits_with(3);
     assert!(done.stdout.contains("1 replies added"), "{}", done.stdout);
     done.says(&[
         "mixed.jsonl:1: no calls.jsonl has the request \"ffff",

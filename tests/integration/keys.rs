@@ -247,7 +247,7 @@ fn a_batch_uploads_only_files_that_it_wrote_and_follows_no_link() {
     std::fs::write(&file, &text).unwrap();
     with_link(&format!("b/{name}"), &["batch", "submit", "b"]);
     with_link("b/batch.json", &["batch", "submit", "b"]);
-    with_link("b/calls.jsonl", &["batch", "import", "elsewhere", "--batch", "b"]);
+    with_link("b/calls.jsonl", &["batch", "import", "b", "elsewhere"]);
     assert!(uploads(&proxy).is_empty(), "nothing was uploaded");
     // what is written goes through no link, either
     symlink(work.path("elsewhere"), work.path("b/.batch.json.partial")).unwrap();

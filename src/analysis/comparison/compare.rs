@@ -94,7 +94,7 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
 }
 
 fn notes(shared: &SharedCases<'_>) -> Vec<Note> {
-    let mut notes = shared.table.notes.clone();
+    let mut notes = Vec::new();
     let without: Vec<&str> = (shared.participants..shared.order.len()).map(|rank| shared.label(rank)).collect();
     if !without.is_empty() {
         notes.push(Note::warning(format!("No value, so not compared: {}.", without.join(", "))));

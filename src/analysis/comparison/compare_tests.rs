@@ -25,7 +25,6 @@ pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
         metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
         values: systems.iter().map(|(_, values)| observations(values)).collect(),
         samples: None,
-        notes: Vec::new(),
     };
     Observations {
         systems: systems.iter().map(observed).collect(),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::analysis::headline::headline;
 use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, Observation, unit_range};
-use crate::domain::{CaseId, Note, SystemName, Unit};
+use crate::domain::{CaseId, SystemName, Unit};
 use crate::error::{Error, Result};
 use crate::stats::Interval;
 use crate::text::names::nearest;
@@ -72,8 +72,6 @@ pub struct MetricTable {
     /// The value of each sample of each judge, if a judge was asked more than once: by system, case, judge, sample.
     /// Only samples that give the whole metric count.
     pub samples: Option<Vec<Vec<Vec<Vec<f64>>>>>,
-    /// Notes on how it was measured.
-    pub notes: Vec<Note>,
 }
 
 /// The answers of some runs by every metric.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::noise::sample_values;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
 use crate::analysis::quantity::{ASPECT_MEAN, Quantity, distinct, quantities};
-use crate::domain::{CaseId, Note, ScoredAnswer, SystemName, Unit};
+use crate::domain::{CaseId, ScoredAnswer, SystemName, Unit};
 
 /// The answers of one run.
 #[derive(Debug, Clone)]
@@ -169,12 +169,10 @@ impl<'a> Frame<'a> {
 
     /// The table of a metric; `None` without any value.
     fn table(&self, metric: MetricId, quantity: &Quantity, placed: &[Placed<'_>]) -> Option<MetricTable> {
-        let unjudged: BTreeSet<usize> =
-            placed.iter().filter(|placed| quantity.is_unjudged(placed.answer)).map(|placed| placed.system).collect();
         let mut values = vec![vec![Observation::NotApplicable; self.case_places.len()]; self.systems.len()];
         let mut samples = vec![vec![Vec::new(); self.case_places.len()]; self.systems.len()];
         let mut judges = Vec::new();
-        for Placed { system, case, answer } in placed.iter().filter(|placed| !unjudged.contains(&placed.system)) {
+        for Placed { system, case, answer } in placed {
             values[*system][*case] = quantity.observe(answer);
             samples[*system][*case] = sample_values(quantity, answer, &mut judges);
         }
@@ -183,12 +181,7 @@ impl<'a> Frame<'a> {
         }
         self.mark_missing(&mut values);
         samples.iter_mut().flatten().for_each(|by_judge| by_judge.resize(judges.len(), Vec::new()));
-        let mut notes = Vec::new();
-        if !unjudged.is_empty() {
-            let labels: Vec<&str> = unjudged.iter().map(|place| self.systems[*place].label.as_str()).collect();
-            notes.push(Note::warning(format!("no judge scored this for {}.", labels.join(", "))));
-        }
-        Some(MetricTable { metric, values, samples: (!judges.is_empty()).then_some(samples), notes })
+        Some(MetricTable { metric, values, samples: (!judges.is_empty()).then_some(samples) })
     }
 
     /// A value is missing if the system was asked the case, unless other answers show that the metric does not apply to

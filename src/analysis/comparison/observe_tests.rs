@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use super::{ComparisonOptions, MetricTable, Observation, Observations, RunAnswers, compare, observe};
 use crate::analysis::test_support::{answer, component, score, simple_score};
-use crate::domain::{
-    CaseId, ComponentKind, MemberValues, Score, ScoredAnswer, SystemName, Unit, UnscoredKind, UnscoredReason,
-};
+use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer, SystemName, Unit};
 use crate::stats::Interval;
 
 fn run<'a>(name: &'a str, scored: &'a [Arc<ScoredAnswer>]) -> RunAnswers<'a> {
@@ -136,23 +134,6 @@ fn citation_f1_is_the_answers_own_and_counts_are_not_better_when_higher() {
     assert_eq!(names(&tables), ["citation_recall", "citation_precision", "citation_f1_macro", "sentences"]);
     assert!(table(&tables, "citation_f1_macro").metric.higher_is_better);
     assert!(!table(&tables, "sentences").metric.higher_is_better);
-}
-
-#[test]
-fn a_column_without_a_judge_is_missing_for_the_whole_system() {
-    let mut unjudged = of_scorer("entailment", vec![("recall", ComponentKind::Share, None)]);
-    unjudged.components[0].reason = Some(UnscoredReason::new(UnscoredKind::NoJudge, "no judge").into());
-    let known = || of_scorer("entailment", vec![("recall", ComponentKind::Share, Some(0.0))]);
-    // System a has an answer without claims, which needs no judge.
-    let scored = arcs(vec![answer("a", "1", unjudged.clone()), answer("a", "2", known()), answer("b", "1", known())]);
-    let tables = observe(&[run("r", &scored)]);
-    assert_eq!(tables.metrics[0].values[0], [Observation::Missing, Observation::NotApplicable]);
-    assert!(
-        tables.metrics[0].notes.iter().any(|note| note.text == "no judge scored this for a."),
-        "{:?}",
-        tables.metrics[0].notes
-    );
-    assert!(observe(&[run("r", &arcs(vec![answer("a", "1", unjudged)]))]).metrics.is_empty());
 }
 
 #[test]

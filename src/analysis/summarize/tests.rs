@@ -1,6 +1,6 @@
 use super::*;
 use crate::analysis::test_support::{answer, component, score, simple_score};
-use crate::domain::{Component, ComponentKind, Score, UnscoredReason};
+use crate::domain::{Component, ComponentKind, Score};
 
 const EXCLUDE: AggregateOptions = AggregateOptions { mode: Mode::Default, on_unscored: OnUnscored::Exclude, seed: 1 };
 const ZERO: AggregateOptions = AggregateOptions { on_unscored: OnUnscored::Zero, ..EXCLUDE };
@@ -233,23 +233,6 @@ fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too()
     assert_eq!(mean.estimate, Some(2.75));
     let (low, high) = ends(mean.interval);
     assert!((2.5..=2.75).contains(&low) && (2.75..=3.0).contains(&high), "{low}..{high}");
-}
-
-#[test]
-fn a_column_that_no_judge_has_the_role_for_is_blank_for_all() {
-    let reason = UnscoredReason::new(UnscoredKind::NoJudge, "no judge has the role citation");
-    let unjudged =
-        Component { reason: Some(reason.into()), ..component("citation_recall", ComponentKind::Share, 0.0, None) };
-    // The second answer cites nothing: it needs no judge to have no support.
-    let answers = [
-        scored("x", "1", "entailment", vec![unjudged]),
-        scored("x", "2", "entailment", vec![share("citation_recall", 0.0)]),
-    ];
-    let summary = summarize(&answers, &[], EXCLUDE);
-    let row = &summary.scorers[0].rows[0];
-    let recall = row.metrics["citation_recall"];
-    assert_eq!((recall.estimate, recall.bounds), (None, None));
-    assert_eq!((row.unscored, row.without_judge, summary.unscored_share), (1, 1, 0.0));
 }
 
 #[test]

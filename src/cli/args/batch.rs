@@ -23,7 +23,7 @@ Then submit it, or run the files by hand; import the results; export again: new 
     #[command(after_long_help = "\
 Examples:
   scholareval batch import batches/one
-  scholareval batch import results.jsonl --batch batches/one")]
+  scholareval batch import batches/one results.jsonl")]
     Import(BatchImportArgs),
     /// Submit the request files to a batch service
     #[command(after_long_help = "\
@@ -55,12 +55,11 @@ pub struct BatchExportArgs {
 /// Arguments of `batch import`.
 #[derive(Debug, Clone, Args)]
 pub struct BatchImportArgs {
-    /// Result files, or directories of batches (every result that was fetched into them)
-    #[arg(required = true, value_name = "FILE")]
+    /// Directory that batch export wrote
+    pub dir: PathBuf,
+    /// Files of its results [default: those that were fetched]
+    #[arg(value_name = "RESULTS")]
     pub files: Vec<PathBuf>,
-    /// Directory that batch export wrote; may be repeated [default: those of the files]
-    #[arg(long = "batch", value_name = "DIR")]
-    pub batches: Vec<PathBuf>,
     /// Which cache.
     #[command(flatten)]
     pub cache: CacheFileArgs,

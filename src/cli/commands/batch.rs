@@ -61,7 +61,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings, context: &Context<'
     let dir = path_text(dir);
     context.note(&format!(
         "next: scholareval batch submit {dir} (a batch service), vllm run-batch, or contrib/ray_batch.py; then \
-         scholareval batch import RESULTS --batch {dir}"
+         scholareval batch import {dir} RESULTS"
     ));
     Ok(ExitCode::Ok)
 }
@@ -91,12 +91,12 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
 
 fn import(args: &BatchImportArgs) -> Result<ExitCode> {
     let path = &args.cache.cache;
-    let files = result_files(&args.files)?;
+    let (manifest, list) = (BatchManifest::load(&args.dir)?, args.dir.join(CALLS_FILE));
+    let files = if args.files.is_empty() { fetched(&args.dir, &manifest)? } else { args.files.clone() };
+    refuse_link(&list)?;
     let cache = Cache::open(path)?;
-    let (mut calls, mut report, mut known) = (BatchCalls::default(), ImportReport::default(), 0);
-    for list in call_lists(args, &files)? {
-        known = calls.read(&list)?;
-    }
+    let (mut calls, mut report) = (BatchCalls::default(), ImportReport::default());
+    let known = calls.read(&list)?;
     files.iter().try_for_each(|file| calls.import(file, &cache, &mut report))?;
     terminal::write_stdout(import_text(&report, path).as_bytes())?;
     for (id, reason) in report.errors.iter().take(ERRORS_SHOWN) {
@@ -114,44 +114,18 @@ fn import(args: &BatchImportArgs) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-/// The files that were named; for a batch's directory its results.
-fn result_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in named {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let manifest = BatchManifest::load(path)?;
-        let before = files.len();
-        files.extend(manifest.parts.iter().flat_map(|part| &part.results).map(|name| path.join(name)));
-        files[before..].iter().try_for_each(|file| refuse_link(file))?;
-        if files.len() == before {
-            let dir = path_text(path);
-            return Err(Error::Usage(format!(
-                "{dir}: no results were fetched into this batch yet; run scholareval batch fetch {dir}, or name result \
-                 files"
-            )));
-        }
+/// The results that were fetched into the directory.
+fn fetched(dir: &Path, manifest: &BatchManifest) -> Result<Vec<PathBuf>> {
+    let files: Vec<PathBuf> = manifest.parts.iter().flat_map(|part| &part.results).map(|name| dir.join(name)).collect();
+    files.iter().try_for_each(|file| refuse_link(file))?;
+    if files.is_empty() {
+        let dir = path_text(dir);
+        let what = "no results were fetched into this batch yet; run scholareval batch fetch";
+        return Err(Error::Usage(format!(
+            "{dir}: {what} {dir}, or name files: scholareval batch import {dir} RESULTS"
+        )));
     }
     Ok(files)
-}
-
-/// The `calls.jsonl` of the named batches, else of those beside the files.
-fn call_lists(args: &BatchImportArgs, files: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
-    let beside = |file: &PathBuf| file.parent().map(|dir| dir.join(CALLS_FILE)).filter(|path| path.is_file());
-    let lists: BTreeSet<PathBuf> = match args.batches.is_empty() {
-        true => files.iter().filter_map(beside).collect(),
-        false => args.batches.iter().map(|dir| dir.join(CALLS_FILE)).collect(),
-    };
-    if lists.is_empty() {
-        return Err(Error::Usage(
-            "there is no calls.jsonl beside the results; name the directory that batch export wrote with --batch DIR"
-                .into(),
-        ));
-    }
-    lists.iter().try_for_each(|list| refuse_link(list))?;
-    Ok(lists)
 }
 
 fn import_text(report: &ImportReport, cache: &Path) -> String {

@@ -86,7 +86,7 @@ impl BatchCalls {
         let key = Fingerprint::from_hex(&line.custom_id);
         let Some((custom_id, label)) = key.and_then(|key| Some((key, self.0.get(&key)?.clone()))) else {
             let id: String = line.custom_id.chars().take(80).collect();
-            let hint = "name the directory that batch export wrote with --batch DIR";
+            let hint = "name the directory of the batch that it is a result of";
             return Err((format!("no calls.jsonl has the request {id:?}"), hint));
         };
         Ok((BatchCall { custom_id, label }, line.outcome()))
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(report.inserted, Inserted { added: 2, known: 1, conflicts: 1 });
         assert_eq!((report.errors.len(), report.faults.len()), (1, 2));
         let faults: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
-        assert!(faults[0].contains("r.jsonl:7") && faults[0].contains("--batch DIR"), "{faults:?}");
+        assert!(faults[0].contains("r.jsonl:7") && faults[0].contains("name the directory of the batch"), "{faults:?}");
         assert!(faults[1].contains("r.jsonl:8") && faults[1].contains("its end is missing"), "{faults:?}");
         let kept = cache.get(&Fingerprint::from([1; 32])).unwrap().unwrap();
         assert_eq!((kept.content.as_str(), kept.usage.prompt_tokens), ("a", 10));

@@ -33,7 +33,6 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
         metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
         values: vec![(0..cases).map(|at| Observation::Value(value(at) + 0.1)).collect(), second],
         samples: None,
-        notes: Vec::new(),
     };
     let cases = (0..cases).map(case).collect();
     Observations { systems: systems(&names), cases, metrics: vec![table], ..Observations::default() }

@@ -44,7 +44,7 @@ fn faults_in_the_results_of_a_batch_cost_the_calls_that_they_hit_and_no_others()
     let lines: String = asked.iter().zip(responses).map(line).collect();
     // the last line is torn, and what it held is paid and lost
     work.write("results.jsonl", &lines[..lines.len() - 20]);
-    work.run(&["batch", "import", "results.jsonl", "--batch", "b"]).exits_with(3).says(&["its end is missing"]);
+    work.run(&["batch", "import", "b", "results.jsonl"]).exits_with(3).says(&["its end is missing"]);
     work.score(&server, &[]).exits_with(0);
     every_call_is_accounted_for(&work);
     assert_eq!(values(&work.read("out/scores.jsonl")), values(&CALM.scores));
