@@ -283,6 +283,8 @@ fn a_batch_goes_through_the_service_once_whatever_is_interrupted() {
     assert_eq!(held(&service.lock().unwrap()), (2, 2));
     // what was handed in is not written over
     export(&work, &server, &["--out", "b", "--overwrite"]).exits_with(2).says(&["submitted to a service"]);
+    let done = work.run(&["batch", "fetch", "b"]).exits_with(7);
+    assert!(done.stdout.contains("in_progress, 0 of 5 done"), "{}", done.stdout);
     let done = work.run(&["batch", "fetch", "b"]).exits_with(0);
     assert!(done.stdout.contains("completed, 4 of 5 done, 1 failed"), "{}", done.stdout);
     let done = work.run(&["batch", "import", "b"]).exits_with(0);
