@@ -8,7 +8,7 @@ use super::StopHandle;
 use super::options::EvaluationOptions;
 use crate::domain::TimeSpan;
 use crate::error::{Error, Result};
-use crate::judge::layers::budgeted::{Budget, Ledger, Price};
+use crate::judge::layers::budgeted::{Ledger, Price};
 
 /// Time reserved for calls in flight at the end of a time limit; at most a tenth of the limit.
 const LEAD: Duration = Duration::from_secs(25);
@@ -36,10 +36,9 @@ impl Spending {
             let what = Price::how_to_set(model);
             return Err(Error::Settings(format!("--budget-usd: the price of {model:?} is unknown; {what}")));
         }
-        let budget = Budget { usd: limits.budget_usd, tokens: limits.budget_tokens.map(NonZeroU64::get) };
-        let has_budget = budget.usd.is_some() || budget.tokens.is_some();
+        let (usd, tokens) = (limits.budget_usd, limits.budget_tokens.map(NonZeroU64::get));
         Ok(Self {
-            ledger: has_budget.then(|| Arc::new(Ledger::new(budget))),
+            ledger: (usd.is_some() || tokens.is_some()).then(|| Arc::new(Ledger::new(usd, tokens))),
             time: limits.time_limit.map(|limit| (Instant::now(), *limit)),
         })
     }

@@ -36,7 +36,7 @@ fn text(estimate: &PlanEstimate, style: &TableStyle) -> String {
     }
     text.push_str(&format!(
         "\n{}\nat most: every question that depends on a reply is asked; repeats after unreadable replies (--parse-retries) \
-         are not counted. Tokens (of prompts estimated, ±12%; of replies up to their limits) and USD are of these calls\n",
+         are not counted. Prompt tokens (estimated, ±12%) and USD (replies up to their limits) are of these calls\n",
         table(estimate).terminal(style),
     ));
     for model in &estimate.unpriced {
@@ -73,7 +73,6 @@ fn table(estimate: &PlanEstimate) -> Table {
         ("calls_now", "Now", Format::Count),
         ("calls_at_most", "At most", Format::Count),
         ("prompt_tokens", "Prompt tokens", Format::Count),
-        ("reply_tokens", "Reply tokens", Format::Count),
         ("usd_low", "USD from", Format::Number(2)),
         ("usd_high", "USD to", Format::Number(2)),
     ];
@@ -83,7 +82,7 @@ fn table(estimate: &PlanEstimate) -> Table {
     table
 }
 
-/// Calls now and at most, and the tokens and cost of the latter.
+/// Calls now and at most, and the prompt tokens and cost of the latter.
 fn row(line: &PlanLine) -> Vec<Cell> {
     let most = line.at_most;
     vec![
@@ -92,7 +91,6 @@ fn row(line: &PlanLine) -> Vec<Cell> {
         Cell::number(line.now.calls as f64),
         Cell::number(most.calls as f64),
         Cell::number(most.prompt_tokens as f64),
-        Cell::number(most.reply_tokens as f64),
         Cell::maybe(most.usd.map(|usd| usd.low)),
         Cell::maybe(most.usd.map(|usd| usd.high)),
     ]

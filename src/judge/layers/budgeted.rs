@@ -59,15 +59,6 @@ impl Price {
     }
 }
 
-/// The budget of one command.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Budget {
-    /// US dollars.
-    pub usd: Option<f64>,
-    /// Prompt and reply tokens together.
-    pub tokens: Option<u64>,
-}
-
 /// An amount in USD and tokens.
 type Amount = [f64; 2];
 
@@ -88,16 +79,19 @@ type WhenSpent = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The account of a run, shared by all its judges.
 pub struct Ledger {
-    budget: Budget,
+    /// In US dollars.
+    usd: Option<f64>,
+    /// Prompt and reply tokens together.
+    tokens: Option<u64>,
     account: Mutex<Account>,
     settled: Notify,
     when_spent: Mutex<Option<WhenSpent>>,
 }
 
 impl Ledger {
-    /// An account with nothing spent.
-    pub fn new(budget: Budget) -> Self {
-        Self { budget, account: Mutex::default(), settled: Notify::new(), when_spent: Mutex::new(None) }
+    /// An account of so many US dollars and tokens with nothing spent.
+    pub fn new(usd: Option<f64>, tokens: Option<u64>) -> Self {
+        Self { usd, tokens, account: Mutex::default(), settled: Notify::new(), when_spent: Mutex::new(None) }
     }
 
     /// Calls `act` once, with the reason, when no more calls are possible.
@@ -112,7 +106,7 @@ impl Ledger {
     }
 
     fn fits(&self, amount: Amount) -> bool {
-        let limits = [self.budget.usd, self.budget.tokens.map(|tokens| tokens as f64)];
+        let limits = [self.usd, self.tokens.map(|tokens| tokens as f64)];
         // Float sums: equal amounts may differ in the last digits.
         limits.iter().zip(amount).all(|(limit, amount)| limit.is_none_or(|limit| amount <= limit * (1.0 + 1e-9)))
     }
@@ -147,8 +141,8 @@ impl Ledger {
     /// Reports that the budget is spent; waiting calls are not sent.
     fn end(&self) {
         let (usd, tokens) = self.spent();
-        let usd = self.budget.usd.map(|budget| format!("{usd:.4} of {budget} USD (--budget-usd)"));
-        let tokens = self.budget.tokens.map(|budget| format!("{tokens} of {budget} tokens (--budget-tokens)"));
+        let usd = self.usd.map(|budget| format!("{usd:.4} of {budget} USD (--budget-usd)"));
+        let tokens = self.tokens.map(|budget| format!("{tokens} of {budget} tokens (--budget-tokens)"));
         let both: Vec<String> = usd.into_iter().chain(tokens).collect();
         let reason = format!("the next call could exceed the budget; spent so far: {}", both.join(" and "));
         if let Some(act) = &*locked(&self.when_spent) {
@@ -319,7 +313,7 @@ mod tests {
     async fn calls_wait_for_what_others_give_back_and_the_budget_is_never_passed() {
         // a call reserves 80 * 5/4 + 100 = 200 and costs 100: of 1,000 tokens nine can be used, the tenth would have to
         // reserve 200 of the 100 that are left
-        let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
+        let ledger = Arc::new(Ledger::new(None, Some(1000)));
         let reasons = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&reasons);
         ledger.when_spent(move |reason| sink.lock().unwrap().push(reason.to_owned()));
@@ -334,7 +328,7 @@ mod tests {
 
     #[tokio::test]
     async fn dollars_are_counted_by_the_price_of_the_model() {
-        let ledger = Arc::new(Ledger::new(Budget { usd: Some(0.001), tokens: None }));
+        let ledger = Arc::new(Ledger::new(Some(0.001), None));
         let price = Price { prompt: 1.0, completion: 1.0, cached_prompt: None };
         // each reserves 200e-6 and costs 100e-6 USD, as above
         let judge = Budgeted::new(
@@ -356,7 +350,7 @@ mod tests {
                 Box::pin(std::future::ready(Err(error)))
             }
         }
-        let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
+        let ledger = Arc::new(Ledger::new(None, Some(1000)));
         let failing = Budgeted::new(Fails, Some(Arc::clone(&ledger)), None, Arc::default());
         assert!(failing.ask(&request(80, 100)).await.is_err());
         assert_eq!(ledger.spent().1, 0);
@@ -373,7 +367,7 @@ mod tests {
         // 80 * 4 * 1.05 + 100 = 436 are reserved: once more (340 + 436 = 776, and 680 spent), and no third time (1116).
         // With 200 reserved by all five at once would fit, and cost 1700
         for at_once in [1, 50] {
-            let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
+            let ledger = Arc::new(Ledger::new(None, Some(1000)));
             let judge = Budgeted::new(
                 Costs(usage(320, 20), AtomicUsize::new(0)),
                 Some(Arc::clone(&ledger)),
