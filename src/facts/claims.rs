@@ -179,12 +179,6 @@ impl<T> ClaimFile<T> {
         self.lines.iter().map(|line| (&line.id, line)).collect()
     }
 
-    /// Number of lines whose claim is not in the other file.
-    pub fn not_in<U>(&self, other: &ClaimFile<U>) -> usize {
-        let known: HashSet<&Id> = other.lines.iter().map(|line| &line.id).collect();
-        self.lines.iter().filter(|line| !known.contains(&line.id)).count()
-    }
-
     /// A fault for each line whose claim is not in `claims`.
     pub(super) fn unknown<U>(&self, claims: &ClaimFile<U>) -> Vec<InputFault> {
         let known: HashSet<&Id> = claims.lines.iter().map(|line| &line.id).collect();

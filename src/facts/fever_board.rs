@@ -30,7 +30,7 @@ pub struct FeverOptions {
     pub gold: Option<PathBuf>,
     /// How many predicted sentences count for a claim: a number, or all
     #[arg(long, value_name = "N", default_value = "5", value_parser = parse_max_evidence)]
-    pub max_evidence: MaxEvidence,
+    pub max_evidence: usize,
     /// How predictions find their gold in FILE: by order or by id
     #[arg(long, value_name = "HOW", value_enum, default_value_t, hide_possible_values = true)]
     pub join: Join,
@@ -39,15 +39,8 @@ pub struct FeverOptions {
     pub compat: bool,
 }
 
-/// Maximum number of predicted sentences that count; `None` for all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MaxEvidence(pub Option<usize>);
-
-fn parse_max_evidence(text: &str) -> Result<MaxEvidence, String> {
-    match text {
-        "all" => Ok(MaxEvidence(None)),
-        _ => text.parse().map(|most| MaxEvidence(Some(most))).map_err(|_| "expected a number or all".to_owned()),
-    }
+fn parse_max_evidence(text: &str) -> Result<usize, String> {
+    if text == "all" { Ok(usize::MAX) } else { text.parse().map_err(|_| "expected a number or all".to_owned()) }
 }
 
 impl FeverOptions {
@@ -72,9 +65,9 @@ impl FeverOptions {
     /// Every fault of the files; in compat also if the reference divides by zero.
     pub fn leaderboard(&self) -> Result<Leaderboard> {
         let gold = self.load_gold()?;
-        let counted = match self.max_evidence.0 {
-            Some(most) => format!("first {most} predicted sentences"),
-            None => "all predicted sentences".to_owned(),
+        let counted = match self.max_evidence {
+            usize::MAX => "all predicted sentences".to_owned(),
+            most => format!("first {most} predicted sentences"),
         };
         let compat = if self.compat { ", numbers of the reference script" } else { "" };
         let title = format!("FEVER, {counted}{compat}");
@@ -90,7 +83,7 @@ impl FeverOptions {
     fn score(&self, path: &Path, gold: Option<&ClaimFile<Gold>>) -> Result<Scored> {
         let file = ClaimFile::<Predicted>::load(path, self.mode())?;
         let joined = join(&file, gold, self.join, self.mode())?;
-        let most = self.max_evidence.0;
+        let most = Some(self.max_evidence);
         let pairs = joined.pairs.par_iter();
         let mut claims: Vec<InstanceScore> =
             pairs.map(|(line, gold)| score_instance(gold, &line.value.prediction, most)).collect();
@@ -129,7 +122,7 @@ impl FeverOptions {
             let file = ClaimFile::<Predicted>::load(path, self.mode())?;
             let pairs = join(&file, gold.as_ref(), self.join, self.mode())?.pairs;
             explained.extend(pairs.into_iter().filter(|(line, _)| line.id.to_string() == id).map(|(line, gold)| {
-                let findings = explain(gold, &line.value.prediction, self.max_evidence.0);
+                let findings = explain(gold, &line.value.prediction, Some(self.max_evidence));
                 Explanation { system: system.clone(), claim: id.to_owned(), findings }
             }));
         }

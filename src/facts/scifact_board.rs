@@ -111,7 +111,7 @@ impl ScifactFiles {
         let mut board = Leaderboard::new(title, None, vec![Note::info(how)]);
         let scored = all(files.iter().map(|file| score(&claims, file)))?;
         for ((system, file), mut scored) in system_names(&self.predictions).into_iter().zip(&files).zip(scored) {
-            let (unpredicted, unknown) = (claims.not_in(file), file.not_in(&claims));
+            let (unpredicted, unknown) = (claims.unknown(file).len(), file.unknown(&claims).len());
             scored.details["claims"] = claims.lines.len().into();
             scored.details["claims_unpredicted"] = unpredicted.into();
             scored.details["predictions_unknown"] = unknown.into();
@@ -266,34 +266,13 @@ impl ScifactLabels {
                         notes.push(Note::warning(format!("{what}.")));
                     }
                 }
-                if self.files.predictions.len() == 1 {
-                    notes.extend(label_notes(&sums));
-                }
                 Ok(Scored { metrics, details: label_details(&sums), notes })
             },
         )
     }
 }
 
-fn confusion(sums: &LabelCounts) -> [[u64; 3]; 3] {
-    std::array::from_fn(|truly| std::array::from_fn(|predicted| sums[3 * truly + predicted] as u64))
-}
-
 fn label_details(sums: &LabelCounts) -> Value {
-    let confusion = json!({"order": Label::ALL, "true_by_predicted": confusion(sums)});
-    json!({"classes": scores_by_label(sums), "confusion": confusion})
-}
-
-/// Scores by label and the confusion matrix.
-fn label_notes(sums: &LabelCounts) -> Vec<Note> {
-    let note = |scores: super::scifact_modules::LabelScores| {
-        let [contradict, nei, support] = confusion(sums)[scores.label as usize];
-        let [precision, recall, f1] = [scores.precision, scores.recall, scores.f1].map(|share| 100.0 * share);
-        Note::warning(format!(
-            "{}: P {precision:.1}, R {recall:.1}, F1 {f1:.1}; predicted CONTRADICT {contradict}, NOT_ENOUGH_INFO {nei}, \
-             SUPPORT {support}.",
-            scores.label
-        ))
-    };
-    scores_by_label(sums).into_iter().map(note).collect()
+    let rows: [[u64; 3]; 3] = std::array::from_fn(|truly| std::array::from_fn(|at| sums[3 * truly + at] as u64));
+    json!({"classes": scores_by_label(sums), "confusion": {"order": Label::ALL, "true_by_predicted": rows}})
 }

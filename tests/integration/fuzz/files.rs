@@ -15,7 +15,6 @@ use scholareval::domain::{JudgeTask, Mode};
 use scholareval::evaluation::RunSet;
 use scholareval::evaluation::record::{Manifest, RecordedReplies, for_each_call, load_run};
 use scholareval::facts::claims::{BlindClaim, ClaimFile, FromLine};
-use scholareval::facts::fever_board::MaxEvidence;
 use scholareval::facts::{FeverOptions, fever, fever_files, scifact, scifact_files, scifact_modules};
 use scholareval::prompt::{PromptSet, delimiters, injection};
 use scholareval::text::{citation_markers, punkt, sentences, tokens, words};
@@ -119,7 +118,7 @@ fn facts() {
             let options = FeverOptions {
                 predictions: vec![path.clone()],
                 gold: Some(path.clone()),
-                max_evidence: MaxEvidence(Some(5)),
+                max_evidence: 5,
                 join: fever_files::Join::default(),
                 compat,
             };
