@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Mutex;
 
-use super::event::CallRecord;
+use super::event::{CallRecord, RunEvent};
 use super::expected;
 use super::gates;
 use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::merge::{Draw, member_values, merge_draws, merge_members, merge_texts};
 use super::panel::Member;
-use super::sender::Records;
+use super::sender::EventSender;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
 use super::{Job, Options};
@@ -51,10 +51,16 @@ pub(super) struct AnswerRun<'a> {
     pub(super) item: &'a Item,
     pub(super) lanes: &'a Lanes,
     pub(super) stop: &'a StopHandle,
-    pub(super) records: &'a Records,
     pub(super) legibility: &'a Legibility,
-    /// Counts deferred calls when planning, which makes none.
-    pub(super) tally: Option<&'a AnswerTally<'a>>,
+    pub(super) pass: Pass<'a>,
+}
+
+/// Where replies come from and where the records of calls go.
+pub(super) enum Pass<'a> {
+    /// Planning: from cached replies; other calls are deferred and counted.
+    Plan(&'a AnswerTally<'a>),
+    /// A run: from the judge; records are sent at once.
+    Run(&'a EventSender),
 }
 
 /// One sample of one call, from one judge.
@@ -123,7 +129,7 @@ impl AnswerRun<'_> {
         }
         // In a run, a deferred call means that no more calls can be made. Only planning counts the calls that depend on
         // it.
-        if self.tally.is_some() {
+        if matches!(self.pass, Pass::Plan(_)) {
             self.count_gated(&mut state).await?;
         }
         Ok(AnswerEnd::Deferred(state.replies))
@@ -213,9 +219,16 @@ impl AnswerRun<'_> {
 
     /// The outcome of one attempt: from cached replies when planning, else from the judge.
     async fn ask(&self, member: &Member, request: &JudgeRequest) -> Result<Outcome, AskError> {
-        match self.tally {
-            None => member.judge.ask(request).await,
-            Some(_) => recall(&*member.source, request).map(|recalled| recalled.unwrap_or(Outcome::Deferred)),
+        match self.pass {
+            Pass::Run(_) => member.judge.ask(request).await,
+            Pass::Plan(_) => recall(&*member.source, request).map(|recalled| recalled.unwrap_or(Outcome::Deferred)),
+        }
+    }
+
+    async fn record(&self, record: CallRecord) {
+        match self.pass {
+            Pass::Plan(tally) => tally.recall(record),
+            Pass::Run(sender) => sender.send(RunEvent::Call(Box::new(record))).await,
         }
     }
 
@@ -233,7 +246,7 @@ impl AnswerRun<'_> {
             let asked = match self.ask(member, &request).await {
                 Ok(Outcome::Reply(reply)) => Ok(reply),
                 Ok(Outcome::Deferred) => {
-                    if let Some(tally) = self.tally {
+                    if let Pass::Plan(tally) = self.pass {
                         tally.count(&request, member, gates);
                     }
                     return Ok(None);
@@ -248,7 +261,7 @@ impl AnswerRun<'_> {
             let mut reply = match asked {
                 Ok(reply) => reply,
                 Err(reason) => {
-                    self.records.push(CallRecord::of(&request, member, None, Err(reason.clone()))).await;
+                    self.record(CallRecord::of(&request, member, None, Err(reason.clone()))).await;
                     return Ok(Some(Answered::unscored(reason)));
                 }
             };
@@ -267,7 +280,7 @@ impl AnswerRun<'_> {
             let draw = if member.expected { expected::weigh(call, &reply, draw, &mut flags) } else { draw };
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
             let is_fresh = !reply.cached;
-            self.records.push(CallRecord::of(&request, member, Some(reply), verdict)).await;
+            self.record(CallRecord::of(&request, member, Some(reply), verdict)).await;
             if !again {
                 // With `retry_unscored`, new calls repeat unreadable replies and are no fair sample of the judge.
                 if draw.is_ok() || (is_fresh && !self.job.options.retry_unscored) {

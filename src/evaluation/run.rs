@@ -10,13 +10,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Job;
-use super::answer::{Abort, AnswerEnd, AnswerRun};
+use super::answer::{Abort, AnswerEnd, AnswerRun, Pass};
 use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
 use super::legibility::Legibility;
-use super::sender::{Envelope, EventSender, Records};
+use super::sender::{Envelope, EventSender};
 use super::stop::StopHandle;
-use super::tally::{AnswerTally, Collect, PlanGroup, Tally};
+use super::tally::{AnswerCalls, AnswerTally, Collect, PlanGroup, Tally};
 use crate::dataset::with_text;
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
@@ -105,15 +105,15 @@ async fn plan_into(
     let mut planned = stream::iter(begun).buffered(2 * workers);
     let mut collected = HashSet::new();
     while let Some((at, index, joined)) = planned.next().await {
-        let Planned { end, records, asked } = joined.map_err(task_error)??;
+        let (end, AnswerCalls { recalled, deferred }) = joined.map_err(task_error)??;
         if let Some(collect) = &mut collect {
-            let mut asked = asked.into_iter().filter(|call| collected.insert(call.call.custom_id));
-            asked.try_for_each(collect)?;
+            let mut new = deferred.into_iter().filter(|call| collected.insert(call.call.custom_id));
+            new.try_for_each(collect)?;
         }
         match end {
             AnswerEnd::Scored(scored, paid) => {
                 outcome.plan.cached += paid;
-                for record in records {
+                for record in recalled {
                     sink.on_event(&RunEvent::Call(Box::new(record)))?;
                 }
                 sink.on_event(&RunEvent::Scored(Arc::clone(&scored)))?;
@@ -130,34 +130,23 @@ async fn plan_into(
     Ok(outcome)
 }
 
-/// A planned answer.
-struct Planned {
-    end: AnswerEnd,
-    records: Vec<super::CallRecord>,
-    asked: Vec<super::DeferredCall>,
-}
-
-async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result<Planned> {
+async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result<(AnswerEnd, AnswerCalls)> {
     let tally = AnswerTally::new(tally, keeps);
-    let records = Records::Kept(std::sync::Mutex::default());
     let stop = StopHandle::new();
     let run = AnswerRun {
         job,
         item: &with_text(&job.items[index])?,
         lanes: &Lanes::new(1, 1),
         stop: &stop,
-        records: &records,
         legibility: &Legibility::default(),
-        tally: Some(&tally),
+        pass: Pass::Plan(&tally),
     };
     let end = match run.score().await {
         Ok(end) => end,
         Err(Abort::Fatal(error)) => return Err(error),
         Err(Abort::Stopped) => return Err(Error::Internal("planning was stopped".into())),
     };
-    let Records::Kept(records) = records else { return Err(Error::Internal("planning sent events".into())) };
-    let records = records.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok(Planned { end, records, asked: tally.into_collected() })
+    Ok((end, tally.into_calls()))
 }
 
 /// Makes the calls that `pending` answers (a list for each job) still need; the jobs are concurrent. Long answers start
@@ -173,8 +162,8 @@ pub async fn run(
 ) -> Result<RunOutcome> {
     let (sender, mut events) = mpsc::channel(EVENTS_QUEUED);
     let sender = EventSender(sender);
-    let mut passes: Vec<Pass<'_>> =
-        jobs.iter().zip(pending).map(|(job, pending)| Pass::new(job, pending, sender.clone(), stop)).collect();
+    let mut passes: Vec<Running<'_>> =
+        jobs.iter().zip(pending).map(|(job, pending)| Running::new(job, pending, sender.clone(), stop)).collect();
     drop(sender);
     let mut tasks: Tasks = JoinSet::new();
     let mut outcome = RunOutcome::default();
@@ -282,7 +271,7 @@ fn ended_early(error: tokio::task::JoinError) -> Abort {
 type Tasks = JoinSet<(Option<usize>, std::result::Result<AnswerEnd, Abort>)>;
 
 /// The answers of one job, as many in flight as it has slots.
-struct Pass<'a> {
+struct Running<'a> {
     lanes: Arc<Lanes>,
     order: std::vec::IntoIter<usize>,
     in_flight: usize,
@@ -292,7 +281,7 @@ struct Pass<'a> {
     legibility: Arc<Legibility>,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> Running<'a> {
     /// The pass, which sends its events there; long answers come first.
     fn new(job: &'a Job, pending: &[usize], sender: EventSender, stop: &StopHandle) -> Self {
         let mut order = pending.to_vec();
@@ -327,9 +316,8 @@ async fn score_one(
     sender: EventSender,
 ) -> std::result::Result<AnswerEnd, Abort> {
     let _own = lanes.begin().await;
-    let records = Records::Sent(sender.clone());
     let item = &with_text(&job.items[index]).map_err(Abort::Fatal)?;
-    let run = AnswerRun { job, item, lanes, stop, records: &records, legibility, tally: None };
+    let run = AnswerRun { job, item, lanes, stop, legibility, pass: Pass::Run(&sender) };
     let end = run.score().await?;
     if let AnswerEnd::Scored(scored, _) = &end {
         sender.send(RunEvent::Scored(Arc::clone(scored))).await;

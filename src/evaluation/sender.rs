@@ -1,27 +1,8 @@
 //! Passes events from the answers of a run to its sink.
 
-use std::sync::{Mutex, PoisonError};
-
 use tokio::sync::{mpsc, oneshot};
 
-use super::event::{CallRecord, RunEvent};
-
-/// Where the records of calls go.
-pub(super) enum Records {
-    /// Held back until the answer is complete (planning).
-    Kept(Mutex<Vec<CallRecord>>),
-    /// Sent at once.
-    Sent(EventSender),
-}
-
-impl Records {
-    pub(super) async fn push(&self, record: CallRecord) {
-        match self {
-            Self::Kept(records) => records.lock().unwrap_or_else(PoisonError::into_inner).push(record),
-            Self::Sent(sender) => sender.send(RunEvent::Call(Box::new(record))).await,
-        }
-    }
-}
+use super::event::RunEvent;
 
 /// Sends events to the sink of a run.
 #[derive(Clone)]

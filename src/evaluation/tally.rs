@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
 use super::Member;
-use super::event::Plan;
+use super::event::{CallRecord, Plan};
 use crate::domain::{CallKind, Fingerprint, Role};
 use crate::error::Result;
 use crate::judge::batch::BatchCall;
@@ -98,7 +98,7 @@ impl Counts {
 }
 
 impl Tally {
-    fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,24 +138,33 @@ impl Tally {
     }
 }
 
-/// The tally of one answer, with its collected calls.
+/// The tally of one answer, with its calls.
 pub(super) struct AnswerTally<'a> {
     tally: &'a Tally,
     keeps: bool,
-    collected: Mutex<Vec<DeferredCall>>,
+    calls: Mutex<AnswerCalls>,
+}
+
+/// The calls of a planned answer.
+#[derive(Default)]
+pub(super) struct AnswerCalls {
+    /// Those with a cached reply.
+    pub(super) recalled: Vec<CallRecord>,
+    /// Those that can be made now, if they are kept.
+    pub(super) deferred: Vec<DeferredCall>,
 }
 
 impl<'a> AnswerTally<'a> {
     /// `keeps`: keep calls askable now with their bodies.
     pub(super) fn new(tally: &'a Tally, keeps: bool) -> Self {
-        Self { tally, keeps, collected: Mutex::default() }
+        Self { tally, keeps, calls: Mutex::default() }
     }
 
     /// Counts a call to this member.
     pub(super) fn count(&self, request: &JudgeRequest, member: &Member, gates: usize) {
         if let Some(rendered) = request.rendered.as_ref().filter(|_| self.keeps && gates == 0) {
             let label = CallLabel::of(request, &member.judge_id);
-            self.collected.lock().unwrap_or_else(PoisonError::into_inner).push(DeferredCall {
+            self.calls().deferred.push(DeferredCall {
                 call: BatchCall { custom_id: rendered.fingerprint, label },
                 body: rendered.body.bytes.clone(),
                 route: member.renderer.as_ref().and_then(|renderer| renderer.route()),
@@ -165,9 +174,18 @@ impl<'a> AnswerTally<'a> {
         self.tally.count(request, &member.judge_id, gates);
     }
 
-    /// The collected calls.
-    pub(super) fn into_collected(self) -> Vec<DeferredCall> {
-        self.collected.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// Keeps a call with a cached reply.
+    pub(super) fn recall(&self, record: CallRecord) {
+        self.calls().recalled.push(record);
+    }
+
+    fn calls(&self) -> MutexGuard<'_, AnswerCalls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its calls.
+    pub(super) fn into_calls(self) -> AnswerCalls {
+        self.calls.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
