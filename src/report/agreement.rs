@@ -64,7 +64,7 @@ pub fn render_agreement_table(agreement: &RaterAgreement, by: &[AgreementTables]
 
 /// Whether the judge that is closest to people agrees with them beyond chance; without judges, people with each other.
 fn verdict(agreement: &RaterAgreement) -> Option<String> {
-    let main = |row: &SummaryRow| row.half_credit.estimate.or(row.kendall_tau_b.estimate);
+    let main = |row: &SummaryRow| main_estimate(row).estimate;
     let (people, others): (Vec<&SummaryRow>, Vec<&SummaryRow>) =
         agreement.summary.iter().filter(|row| main(row).is_some()).partition(|row| row.who == PEOPLE);
     let people = people.first().copied();
@@ -73,15 +73,14 @@ fn verdict(agreement: &RaterAgreement) -> Option<String> {
     let is_share = row.half_credit.estimate.is_some();
     let show = |row: &SummaryRow| match row.half_credit.estimate {
         Some(share) => {
-            let interval = row.half_credit.interval().map(|interval| Format::Percent.show_interval(interval));
-            format!("{}% {}", Format::Percent.show(share), interval.unwrap_or_default()).trim_end().to_owned()
+            let interval = row.half_credit.interval().map(|own| format!(" {}", Format::Percent.show_interval(own)));
+            format!("{}%{}", Format::Percent.show(share), interval.unwrap_or_default()).replace(' ', UNBROKEN)
         }
-        None => format!("tau-b {}", in_line(&row.kendall_tau_b)),
+        None => tau(&row.kendall_tau_b),
     };
     let (what, chance, at_chance) =
         if is_share { ("which of two answers is better", 0.5, "50%") } else { ("ratings", 0.0, "0") };
-    let interval = if is_share { row.half_credit.interval() } else { row.kendall_tau_b.interval() };
-    let relation = match interval {
+    let relation = match main_estimate(row).interval() {
         Some(interval) if interval.low > chance => "is above",
         Some(interval) if interval.high < chance => "is below",
         Some(_) => "includes",
@@ -96,8 +95,18 @@ fn verdict(agreement: &RaterAgreement) -> Option<String> {
         (_, None, _) => ", and is the most that a judge can reach".to_owned(),
     };
     let text = format!("{}{closest}, on {what}: {} {relation} chance ({at_chance}){end}.", row.who, show(row));
-    let order = format!("Order of systems: tau-b {}.", in_line(&row.systems));
-    Some([text, order].map(|line| line.replace(" [", &format!("{UNBROKEN}["))).join(" "))
+    Some(format!("{text} Order of systems: {}.", tau(&row.systems)))
+}
+
+/// Agreement on which of two answers is better, else on ratings.
+fn main_estimate(row: &SummaryRow) -> &Estimate {
+    if row.half_credit.estimate.is_some() { &row.half_credit } else { &row.kendall_tau_b }
+}
+
+/// Kendall's tau-b within a sentence.
+fn tau(estimate: &Estimate) -> String {
+    let text = format!("tau-b {}", in_line(estimate));
+    if estimate.estimate.is_some() { text.replace(' ', UNBROKEN) } else { text }
 }
 
 /// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,

@@ -13,9 +13,9 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
         text("started_at", "started"),
         text("judge", "judge"),
         text("status", "status"),
-        text("metric", "metric"),
         Column::new("lowest", Format::Number(3)),
         Column::new("highest", Format::Number(3)),
+        text("metric", "metric"),
         Column::new("systems", Format::Count),
         Column::new("cases", Format::Count),
     ];
@@ -35,9 +35,9 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
             Cell::text(minute.filter(|_| for_people).unwrap_or(run.started_at.clone())),
             or_missing(&run.judge),
             Cell::text(run.status),
-            or_missing(headline.map_or("", |headline| &headline.metric)),
             mean(headline.map(|headline| headline.lowest)),
             mean(headline.map(|headline| headline.highest)),
+            or_missing(headline.map_or("", |headline| &headline.metric)),
             Cell::count(run.systems.len()),
             Cell::count(run.cases),
         ]);

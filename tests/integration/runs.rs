@@ -58,7 +58,7 @@ fn runs_are_listed_with_their_headline_score_and_damage_is_a_line() {
     assert_eq!((runs[0]["lowest"].as_f64(), runs[0]["highest"].as_f64()), (Some(lowest), Some(highest)));
     assert_eq!((&runs[1]["metric"], &runs[3]["status"]), (&Value::Null, &"damaged".into()));
     let csv = work.run(&["runs", "--format", "csv", "-q"]).exits_with(0);
-    assert!(csv.stdout.starts_with("run,started_at,judge,status,metric,lowest,highest,systems,cases\n"));
+    assert!(csv.stdout.starts_with("run,started_at,judge,status,lowest,highest,metric,systems,cases\n"));
     assert!(csv.stdout.contains("runs/new,2026-01-02T03:04:05Z,lexical,complete,"), "{}", csv.stdout);
     assert_eq!(csv.stderr, "");
 }
