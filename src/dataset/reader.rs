@@ -159,7 +159,10 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
         Err(error) => {
             let whole = JsonLine { path, number: 1, index: 0, text };
             return Err(whole
-                .invalid_json(&error, "expected a JSON list, {\"data\": [..]}, or one object per line; name CSV *.csv")
+                .invalid_json(
+                    &error,
+                    "expected a JSON list, {\"data\": [..]}, or one object per line; CSV files must end in .csv",
+                )
                 .into());
         }
     };

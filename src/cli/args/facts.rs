@@ -40,7 +40,7 @@ pub enum ScifactCommand {
         #[command(flatten)]
         display: DisplayOptions,
     },
-    /// Score predicted labels ({claim_id, labels}): accuracy, macro F1; as JSON also the confusion matrix
+    /// Score predicted labels ({claim_id, labels}): accuracy, macro F1
     Labels {
         /// What is scored and how.
         #[command(flatten)]
