@@ -3,6 +3,7 @@
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{BuildTestsArgs, ConvertArgs};
+use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::dataset::{
@@ -39,7 +40,7 @@ pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<ExitCode>
         return Err(fault.hint("input must equal the initial_prompt of a test case").into());
     }
     std::fs::write(&args.out, text).map_err(Error::io(&args.out, "write"))?;
-    notes.iter().for_each(|text| context.note(&format!("note: {text}")));
+    notes.iter().for_each(|text| context.note(&format!("note: {}", escape_controls(text))));
     context.warn(&warnings);
     let out = path_text(&args.out);
     write_stdout(format!("wrote {answers} answers to {out}\n").as_bytes())?;

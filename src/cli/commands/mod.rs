@@ -29,7 +29,7 @@ use clap::parser::ValueSource;
 
 use super::ExitCode;
 use super::args::{Cli, Command, GlobalArgs, ScoreArgs};
-use super::origin::Environment;
+use super::origin::{Environment, escape_controls};
 use super::settings::Settings;
 use super::terminal;
 use crate::error::{Error, Result};
@@ -68,8 +68,11 @@ impl Context<'_> {
         }
     }
 
+    /// Writes each warning as one line: names in it may have line breaks.
     fn warn(&self, warnings: &[impl Display]) {
-        warnings.iter().for_each(|warning| self.note(&format!("warning: {warning}")));
+        for warning in warnings {
+            self.note(&format!("warning: {}", escape_controls(&warning.to_string())));
+        }
     }
 
     /// The runs that the arguments name, a directory of runs for those in it, and the lines about those that are skipped,
