@@ -209,7 +209,7 @@ fn too_few_raters_and_broken_labels_say_what_to_do() {
     ]);
     work.write("headers.csv", "model,question_id,annotator,score\ngood,c-rain,ann,5\n");
     work.run(&["agree", "r1", "--labels", "headers.csv"]).exits_with(3).says(&[
-        "headers.csv:2: no case_id: the file has annotator, model, question_id, score; rename question_id to case_id, model \
+        "headers.csv:2: no case_id: the file has model, question_id, annotator, score; rename question_id to case_id, model \
          to system, annotator to rater, score to value",
     ]);
     work.write("bad.csv", "system,case_id,rater,value\ngood,c-rain,ann,five\n");
