@@ -136,7 +136,11 @@ fn faults_name_file_line_case_and_field() {
         ),
         ("system,case_id,rater,value\ng,c,r\n", "l.csv", "l.csv:2: expected 4 cells as in the header, found 3"),
         ("system,case_id,case_id\n", "l.csv", "l.csv:1: column 3 is called \"case_id\", as an earlier one is"),
-        ("{\"system\": \"g\", \"rater\": \"r\", \"value\": 1}", "l.jsonl", "l.jsonl:1: case_id is missing"),
+        (
+            "{\"system\": \"g\", \"rater\": \"r\", \"value\": 1}",
+            "l.jsonl",
+            "l.jsonl:1: no case_id: the file has system, rater, value",
+        ),
         ("[{\"q\": 1}, {\"q\": 2}]", "l.json", "l.json:1: no case_id: the file has q; faults in the file: 2; expected"),
         ("{\"case_id\": [1]}", "l.jsonl", "l.jsonl:1: case_id: expected an id, found a list"),
         ("[1]", "l.json", "l.json:1: invalid type: integer `1`, expected a map"),
