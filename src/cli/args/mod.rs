@@ -136,7 +136,7 @@ pub enum Command {
     Bench(Box<BenchArgs>),
     /// Check input, settings and judge with one tiny call
     Check(Box<ScoreArgs>),
-    /// Estimate calls, tokens, time and cost of score
+    /// Estimate calls, tokens and cost of score
     Plan(Box<ScoreArgs>),
     /// Make the calls of score through a batch service
     #[command(subcommand)]
