@@ -23,7 +23,7 @@ pub struct ScoreArgs {
     #[arg(long, hide_short_help = true, requires = "config", help_heading = "Input")]
     #[serde(skip)]
     pub trust_config: bool,
-    /// Estimate calls, tokens, time and cost, as plan does, and exit
+    /// Estimate calls, tokens and cost, as plan does, and exit
     #[arg(long, hide_short_help = true, help_heading = "Bounds")]
     #[serde(skip)]
     pub dry_run: bool,
