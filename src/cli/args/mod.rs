@@ -69,7 +69,7 @@ pub struct Cli {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "General")]
 pub struct GlobalArgs {
-    /// Show all tables and notes, not just the most important ones: by scorer, metric and pair, methods, missing data
+    /// Show all tables and notes, not just the most important ones
     #[arg(long, global = true)]
     pub notes: bool,
     /// No progress, warnings and notes; errors only
