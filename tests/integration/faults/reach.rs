@@ -47,7 +47,10 @@ fn a_server_that_comes_back_with_another_model_is_not_asked() {
     let server = FakeServer::start(ledger.judge(ends_midway).serving("fake-judge", "/w/a"));
     let run = work.spawn_score(&server, &PATIENT);
     wait_until("half of the calls are paid", || server.chat_count() > CALM.calls / 2);
-    let other = server.gone().start(ledger.judge(|_| None).serving("fake-judge", "/w/b"));
+    let address = server.gone();
+    // A server takes longer to load a model than calls take to find that it is gone.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let other = address.start(ledger.judge(|_| None).serving("fake-judge", "/w/b"));
     let stopped = Finished::of(run.wait_with_output().unwrap()).exits_with(4);
     stopped.says(&["serves another model than this run uses", "/w/b", "/w/a"]);
     assert_eq!(other.chat_count(), 0);
