@@ -118,14 +118,15 @@ impl Table {
             let cell = DrawnCell::new(visible(&self.columns[*at].full_heading()));
             if color { cell.add_attribute(Attribute::Bold) } else { cell }
         }));
+        let drawn = |row: usize, at: usize| {
+            let cell = DrawnCell::new(texts[at][row].as_str());
+            match self.color(row, at).filter(|_| color) {
+                Some(color) => cell.fg(color),
+                None => cell,
+            }
+        };
         for row in 0..self.rows.len() {
-            table.add_row(kept.iter().map(|at| {
-                let cell = DrawnCell::new(texts[*at][row].as_str());
-                match self.color(row, *at).filter(|_| color) {
-                    Some(color) => cell.fg(color),
-                    None => cell,
-                }
-            }));
+            table.add_row(kept.iter().map(|at| drawn(row, *at)));
         }
         for (column, at) in table.column_iter_mut().zip(kept) {
             column.set_padding((0, 1));
