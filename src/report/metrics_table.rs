@@ -118,7 +118,7 @@ pub(super) fn metrics_table(
 /// The table of these metrics for a paper: its notes also have what differs between the runs, and the judges.
 ///
 /// # Errors
-/// As [`metrics_table`].
+/// [`Error::Settings`] for an unknown name, and for two systems with a value of one metric and the same name.
 pub fn paper_table(
     comparison: &Comparison,
     metrics: &[&MetricComparison],

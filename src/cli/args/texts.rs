@@ -25,7 +25,7 @@ pub struct ConvertArgs {
     /// Number of the first source
     #[arg(long, value_enum, default_value = "0", value_name = "N")]
     pub index_base: IndexBase,
-    /// Keep <think> blocks at the start of outputs (--compat keeps them too)
+    /// Keep the thinking that outputs begin with (--compat keeps it, too)
     #[arg(long)]
     pub keep_thinking: bool,
     /// Convert as the reference script does: sources renumbered, the last of two equal cases kept
