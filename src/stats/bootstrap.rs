@@ -35,7 +35,12 @@ impl BcaOptions {
         Self { level: 0.95, resamples: 10_000, seed }
     }
 
-    fn is_usable(&self) -> bool {
+    /// 1 - level, without the rounding of the subtraction: 0.05, not 0.05000000000000004.
+    pub fn alpha(&self) -> f64 {
+        ((1.0 - self.level) * 1e12).round() / 1e12
+    }
+
+    pub(super) fn is_usable(&self) -> bool {
         self.level > 0.0 && self.level < 1.0 && self.resamples > 0
     }
 }
@@ -211,6 +216,11 @@ impl Clusters {
         Self { of_unit, sizes }
     }
 
+    /// Every unit is its own.
+    pub(super) fn single(units: usize) -> Self {
+        Self { of_unit: (0..units).collect(), sizes: vec![1.0; units] }
+    }
+
     fn sums(&self, values: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; self.sizes.len()];
         self.of_unit.iter().zip(values).for_each(|(cluster, value)| sums[*cluster] += value);
@@ -252,7 +262,7 @@ impl ClusterSums {
 }
 
 /// The statistic of every resample, given the number of draws of each unit.
-fn resample<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync, options: BcaOptions) -> Vec<T> {
+pub(super) fn resample<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync, options: BcaOptions) -> Vec<T> {
     let seeded = ChaCha8Rng::seed_from_u64(options.seed);
     let one = |weights: &mut Vec<u32>, replicate: u32| {
         let mut rng = seeded.clone();
@@ -276,6 +286,13 @@ fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) 
         value
     };
     (0..units).into_par_iter().map_init(|| vec![1; units], one).collect()
+}
+
+/// The rank, from 1, of the value beyond which lie fewer than the share `tail` of `total` resampled values and the observed
+/// one; `None` if there are too few.
+pub(super) fn tail_rank(tail: f64, total: usize) -> Option<usize> {
+    let rank = (tail * (total + 1) as f64).ceil() as usize;
+    rank.checked_sub(1).filter(|rank| (1..=total).contains(rank))
 }
 
 /// Tolerance of equality: sums in another order differ in the last digits.

@@ -1,0 +1,206 @@
+//! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
+//!
+//! `cargo bench --bench coverage [-- means pairs families] [--reps 2000]`
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use scholareval::stats::{BcaOptions, Interval, mean_intervals, paired_family};
+
+const RESAMPLES: u32 = 999;
+
+/// A distribution of scores with its mean.
+#[derive(Debug, Clone, Copy)]
+enum Scores {
+    /// Normal with mean 0.5 and this standard deviation, cut to 0..=1.
+    Normal(f64),
+    /// 1 with this probability, else 0.
+    Right(f64),
+    /// Grades of which 85% are at the top: 1, 0.75, 0.5, 0 with 85, 10, 3, 2%.
+    Ceiling,
+    /// Grades in fifths: 0, 0.25, 0.5, 0.75, 1 with 10, 10, 30, 35, 15%.
+    Grades,
+    /// Counts without a bound: lognormal.
+    Lognormal,
+}
+
+/// A distribution of paired differences with mean 0.
+#[derive(Debug, Clone, Copy)]
+enum Differences {
+    Normal,
+    /// 70% ties, else 1 or -1.
+    Ties,
+    /// Of two grades.
+    Grades,
+    /// Lognormal less its mean: skewed.
+    Lognormal,
+    /// 70% ties, 25% wins of 1, 5% losses of 5.
+    RareLosses,
+}
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    let (u, v): (f64, f64) = (rng.random(), rng.random());
+    (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+fn pick(rng: &mut ChaCha8Rng, values: &[(f64, f64)]) -> f64 {
+    let mut left: f64 = rng.random();
+    let found = values.iter().find(|(_, share)| {
+        left -= share;
+        left < 0.0
+    });
+    found.or(values.last()).map_or(0.0, |(value, _)| *value)
+}
+
+impl Scores {
+    /// A score; `z` is standard normal, so that scores of a question can be correlated.
+    fn of(self, z: f64, rng: &mut ChaCha8Rng) -> f64 {
+        match self {
+            Self::Normal(sd) => (0.5 + sd * z).clamp(0.0, 1.0),
+            Self::Right(p) => f64::from(u8::from(rng.random::<f64>() < p)),
+            Self::Ceiling => pick(rng, &[(1.0, 0.85), (0.75, 0.1), (0.5, 0.03), (0.0, 0.02)]),
+            Self::Grades => pick(rng, &[(0.0, 0.1), (0.25, 0.1), (0.5, 0.3), (0.75, 0.35), (1.0, 0.15)]),
+            Self::Lognormal => z.exp(),
+        }
+    }
+
+    fn mean(self) -> f64 {
+        match self {
+            Self::Normal(_) => 0.5,
+            Self::Right(p) => p,
+            Self::Ceiling => 0.94,
+            Self::Grades => 0.5875,
+            Self::Lognormal => 0.5_f64.exp(),
+        }
+    }
+
+    fn range(self) -> Option<Interval> {
+        (!matches!(self, Self::Lognormal)).then_some(Interval { low: 0.0, high: 1.0 })
+    }
+}
+
+impl Differences {
+    fn of(self, rng: &mut ChaCha8Rng) -> f64 {
+        match self {
+            Self::Normal => normal(rng),
+            Self::Ties => pick(rng, &[(0.0, 0.7), (1.0, 0.15), (-1.0, 0.15)]),
+            Self::Grades => Scores::Grades.of(0.0, rng) - Scores::Grades.of(0.0, rng),
+            Self::Lognormal => normal(rng).exp() - 0.5_f64.exp(),
+            Self::RareLosses => pick(rng, &[(0.0, 0.7), (1.0, 0.25), (-5.0, 0.05)]),
+        }
+    }
+}
+
+/// The share of repetitions in which `holds`, in percent, with one standard error.
+fn share(repetitions: u64, holds: impl Fn(&mut ChaCha8Rng, BcaOptions) -> bool + Sync) -> String {
+    let one = |at: u64| {
+        let mut rng = ChaCha8Rng::seed_from_u64(at);
+        holds(&mut rng, BcaOptions { resamples: RESAMPLES, ..BcaOptions::seeded(at) })
+    };
+    let held = (0..repetitions).into_par_iter().filter(|at| one(*at)).count() as f64 / repetitions as f64;
+    let error = (held * (1.0 - held) / repetitions as f64).sqrt();
+    format!("{:5.1} ±{:.1}", 100.0 * held, 100.0 * error)
+}
+
+fn holds(interval: Option<Interval>, truth: f64) -> bool {
+    interval.is_none_or(|interval| interval.low <= truth && truth <= interval.high)
+}
+
+fn means(repetitions: u64) {
+    println!("\nIntervals of means: share that holds the mean (%), by questions");
+    println!("{:28} {:>11} {:>11} {:>11} {:>11}", "scores", 8, 20, 50, 100);
+    let all = [
+        Scores::Normal(0.15),
+        Scores::Normal(0.05),
+        Scores::Right(0.5),
+        Scores::Right(0.9),
+        Scores::Ceiling,
+        Scores::Grades,
+        Scores::Lognormal,
+    ];
+    for (name, sizes) in [("", &[1][..]), (", clusters of 1, 1, 1, 9", &[1, 1, 1, 9])] {
+        for scores in all {
+            let cell = |questions: usize| {
+                share(repetitions, |rng, options| {
+                    let (mut values, mut clusters) = (Vec::new(), Vec::new());
+                    for question in 0..questions {
+                        let common = normal(rng);
+                        for _ in 0..sizes[question % sizes.len()] {
+                            let z = 0.3_f64.sqrt() * common + 0.7_f64.sqrt() * normal(rng);
+                            values.push(scores.of(z, rng));
+                            clusters.push(question);
+                        }
+                    }
+                    let found = mean_intervals(&[&values], Some(&clusters), scores.range(), options);
+                    holds(found[0], scores.mean())
+                })
+            };
+            let cells: Vec<String> = [8, 20, 50, 100].map(cell).to_vec();
+            println!(
+                "{:28} {}",
+                format!("{scores:?}{name}"),
+                cells.iter().map(|cell| format!("{cell:>11}")).collect::<Vec<_>>().join(" ")
+            );
+        }
+    }
+}
+
+fn pairs(repetitions: u64) {
+    println!("\nTests of one pair with equal means: significant at 5% (%), by questions");
+    println!("{:28} {:>11} {:>11} {:>11} {:>11}", "differences", 8, 20, 50, 100);
+    for differences in
+        [Differences::Normal, Differences::Ties, Differences::Grades, Differences::Lognormal, Differences::RareLosses]
+    {
+        let cell = |questions: usize| {
+            share(repetitions, |rng, options| {
+                let values: Vec<f64> = (0..questions).map(|_| differences.of(rng)).collect();
+                paired_family(&[&values], None, options).is_some_and(|family| family.pairs[0].p < 0.05)
+            })
+        };
+        let cells = [8, 20, 50, 100].map(cell);
+        println!("{:28} {}", format!("{differences:?}"), cells.map(|cell| format!("{cell:>11}")).join(" "));
+    }
+}
+
+fn families(repetitions: u64) {
+    println!("\nAll pairs of equal systems: no pair significant, simultaneous intervals hold 0 (%), by questions");
+    println!("{:28} {:>11} {:>11} {:>11} {:>11}", "scores, systems", 12, 20, 50, 100);
+    for noise in
+        [Differences::Normal, Differences::Grades, Differences::Lognormal, Differences::Ties, Differences::RareLosses]
+    {
+        for systems in [4, 6] {
+            let cell = |questions: usize| {
+                share(repetitions, |rng, options| {
+                    let mut scores = vec![Vec::new(); systems];
+                    for _ in 0..questions {
+                        scores.iter_mut().for_each(|own| own.push(noise.of(rng)));
+                    }
+                    let pairs = (0..systems).flat_map(|a| (a + 1..systems).map(move |b| (a, b)));
+                    let lists: Vec<Vec<f64>> =
+                        pairs.map(|(a, b)| scores[a].iter().zip(&scores[b]).map(|(x, y)| x - y).collect()).collect();
+                    let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
+                    let family = paired_family(&lists, None, options);
+                    family.is_some_and(|family| {
+                        family.pairs.iter().all(|pair| {
+                            assert_eq!(holds(pair.interval, 0.0), pair.p >= 0.05, "{pair:?}");
+                            pair.p >= 0.05
+                        })
+                    })
+                })
+            };
+            let cells = [12, 20, 50, 100].map(cell);
+            println!("{:28} {}", format!("{noise:?}, {systems}"), cells.map(|cell| format!("{cell:>11}")).join(" "));
+        }
+    }
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let repetitions =
+        words.windows(2).find(|two| two[0] == "--reps").and_then(|two| two[1].parse().ok()).unwrap_or(2_000);
+    let parts: [(&str, fn(u64)); 3] = [("means", means), ("pairs", pairs), ("families", families)];
+    let named: Vec<_> = parts.iter().filter(|(name, _)| words.iter().any(|word| word == name)).collect();
+    for (_, part) in if named.is_empty() { parts.iter().collect() } else { named } {
+        part(repetitions);
+    }
+}

@@ -1,0 +1,231 @@
+//! Paired comparison of systems: one procedure gives p values, intervals and verdicts, which cannot contradict each other.
+//!
+//! From 20 questions on, p and interval come from the bootstrap-t: questions are resampled, and each resample's difference
+//! is studentized by its own standard error. Over several pairs the largest |t| of each resample gives critical value,
+//! adjusted p and simultaneous intervals (single-step max-t: P. H. Westfall and S. S. Young, "Resampling-based multiple
+//! testing", 1993, section 2.3; J. P. Romano and M. Wolf, JASA 100, 2005). A single pair has equal tails instead.
+//!
+//! Below 20 questions, and for a single pair with fewer than 3 differences of either sign, the resampled t is too discrete.
+//! There the signs of the differences are flipped (R. A. Fisher, "The design of experiments", 1935, section 21): under the
+//! null hypothesis every question's difference is as likely with the other sign, which skewed differences with a mean of 0 do
+//! not satisfy. The interval holds the differences that this test does not reject; its ends are order statistics of the means
+//! of subsets (J. A. Hartigan, "Using subsample values as typical values", JASA 64, 1969).
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+use super::bootstrap::{BcaOptions, Interval, tail_rank};
+use super::studentized::Sample;
+
+/// Fewest questions for a bootstrap-t.
+const FEWEST_QUESTIONS: usize = 20;
+/// Fewest differences of either sign for a bootstrap-t of a single pair.
+const FEWEST_OF_EITHER_SIGN: usize = 3;
+/// Up to this many questions all sign assignments are used; else random ones.
+const EXACT_UP_TO: usize = 19;
+
+/// How p values and intervals were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairedMethod {
+    /// Bootstrap-t over questions.
+    BootstrapT,
+    /// Sign flips of the questions' differences.
+    SignFlip,
+}
+
+/// The pairs of a metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairedFamily {
+    /// The method, the same for all pairs.
+    pub method: PairedMethod,
+    /// The pairs, in the given order.
+    pub pairs: Vec<PairedTest>,
+    /// The |t| above which a difference is significant at 1 - level; the larger of the two tails of a single pair. `None` where
+    /// no difference can be significant.
+    pub critical: Option<f64>,
+    /// The smallest adjusted p that these numbers of nonzero differences can give; of a bootstrap 1 / (resamples + 1).
+    pub smallest_p: f64,
+}
+
+/// A pair of systems.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairedTest {
+    /// Mean difference over the cases.
+    pub difference: f64,
+    /// Its standard error over questions (CR2); 0 if all differences are equal.
+    pub standard_error: f64,
+    /// Two-sided p, adjusted for all pairs.
+    pub p: f64,
+    /// Two-sided p of this pair alone.
+    pub pointwise_p: f64,
+    /// Simultaneous interval: with probability `level` those of all pairs hold their differences. It excludes 0 exactly if
+    /// `p` is below 1 - level. `None` if it is unbounded, or without a standard error.
+    pub interval: Option<Interval>,
+    /// The interval of this pair alone.
+    pub pointwise: Option<Interval>,
+}
+
+/// Compares pairs of systems; each list has the differences of a pair over the same cases, `clusters` their questions.
+///
+/// `None` for no lists, fewer than two questions, lists of unequal length, values that are not finite and a level outside 0..1.
+///
+/// ```
+/// use scholareval::stats::{BcaOptions, PairedMethod, paired_family};
+///
+/// // Six questions, each better by 1 to 6: only + + + + + + and its reverse of the 64 assignments are as far from 0.
+/// let found = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], None, BcaOptions::seeded(1));
+/// let found = found.expect("six questions");
+/// assert_eq!((found.method, found.pairs[0].p), (PairedMethod::SignFlip, 2.0 / 64.0));
+/// assert!(found.pairs[0].interval.is_some_and(|interval| interval.low > 0.0));
+/// ```
+pub fn paired_family(differences: &[&[f64]], clusters: Option<&[usize]>, options: BcaOptions) -> Option<PairedFamily> {
+    let sample = Sample::new(differences, clusters).filter(|_| options.is_usable())?;
+    let sums: Vec<Vec<f64>> = (0..differences.len()).map(|pair| sample.sums(pair)).collect();
+    let count = |sign: f64| sums[0].iter().filter(|sum| sign * **sum > 0.0).count();
+    let is_one_sided = sums.len() == 1 && count(1.0).min(count(-1.0)) < FEWEST_OF_EITHER_SIGN;
+    Some(if sample.clusters() < FEWEST_QUESTIONS || is_one_sided {
+        by_sign_flips(&sample, &sums, options)
+    } else {
+        by_bootstrap(&sample, options)
+    })
+}
+
+fn by_bootstrap(sample: &Sample, options: BcaOptions) -> PairedFamily {
+    let resampled = sample.resampled_t(options);
+    let (total, alpha) = (resampled.len(), options.alpha());
+    let sorted = |values: &mut dyn Iterator<Item = f64>| {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    };
+    let largest = sorted(&mut resampled.iter().map(|own| own.iter().fold(0.0_f64, |most, t| most.max(t.abs()))));
+    let p = |as_extreme: usize| (as_extreme + 1) as f64 / (total + 1) as f64;
+    let of_pair = |pair: usize| {
+        let (difference, error) = (sample.means[pair], sample.errors[pair]);
+        let t = if difference == 0.0 { 0.0 } else { difference / error };
+        let own = sorted(&mut resampled.iter().map(|all| all[pair]));
+        let above = total - own.partition_point(|value| *value < t);
+        let below = own.partition_point(|value| *value <= t);
+        let pointwise_p = (2.0 * p(above.min(below))).min(1.0);
+        let pointwise = tail_rank(alpha / 2.0, total).filter(|_| error > 0.0).map(|rank| Interval {
+            low: difference - own[total - rank] * error,
+            high: difference - own[rank - 1] * error,
+        });
+        let test = PairedTest {
+            difference,
+            standard_error: error,
+            p: pointwise_p,
+            pointwise_p,
+            interval: pointwise,
+            pointwise,
+        };
+        if resampled[0].len() == 1 {
+            return (test, tail_rank(alpha / 2.0, total).map(|rank| own[total - rank].max(-own[rank - 1])));
+        }
+        let critical = tail_rank(alpha, total).map(|rank| largest[total - rank]);
+        let adjusted = p(total - largest.partition_point(|value| *value < t.abs()));
+        let half = critical.filter(|_| error > 0.0).map(|critical| critical * error);
+        let interval = half.map(|half| Interval { low: difference - half, high: difference + half });
+        (PairedTest { p: adjusted, interval, ..test }, critical)
+    };
+    let (pairs, critical): (Vec<PairedTest>, Vec<Option<f64>>) = (0..sample.means.len()).map(of_pair).unzip();
+    let critical = critical.into_iter().next().flatten();
+    PairedFamily { method: PairedMethod::BootstrapT, pairs, critical, smallest_p: p(0) }
+}
+
+/// The sign assignments, as the subsets of questions whose differences are flipped. With each subset its complement is one.
+struct Assignments {
+    questions: usize,
+    random: Option<BcaOptions>,
+}
+
+impl Assignments {
+    /// The sum of `values` over each subset, the empty one first.
+    fn subset_sums(&self, values: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0];
+        let Some(options) = self.random else {
+            for value in values {
+                let with: Vec<f64> = sums.iter().map(|sum| sum + value).collect();
+                sums.extend(with);
+            }
+            return sums;
+        };
+        let seeded = ChaCha8Rng::seed_from_u64(options.seed);
+        let mut bits = vec![0_u8; self.questions.div_ceil(8)];
+        for replicate in 0..options.resamples {
+            let mut rng = seeded.clone();
+            rng.set_stream(u64::from(replicate));
+            rng.fill_bytes(&mut bits);
+            let is_in = |at: &usize| bits[at / 8] >> (at % 8) & 1 == 1;
+            sums.push((0..self.questions).filter(is_in).map(|at| values[at]).sum());
+        }
+        let whole: f64 = values.iter().sum();
+        let complements: Vec<f64> = sums.iter().map(|sum| whole - sum).collect();
+        sums.extend(complements);
+        sums
+    }
+
+    /// |sum of the differences| / sqrt(sum of their squares) under each assignment, the observed one first; 0 if all are 0.
+    fn statistics(&self, differences: &[f64]) -> Vec<f64> {
+        let whole: f64 = differences.iter().sum();
+        let root = differences.iter().map(|value| value * value).sum::<f64>().sqrt();
+        let statistic = |flipped: f64| if root > 0.0 { (whole - 2.0 * flipped).abs() / root } else { 0.0 };
+        self.subset_sums(differences).into_iter().map(statistic).collect()
+    }
+
+    /// The means of the subsets but the empty one, of which the `rank`-th from either end is an end of the interval.
+    fn interval(&self, differences: &[f64], sizes: &[f64], rank: usize) -> Option<Interval> {
+        let sums = self.subset_sums(differences).into_iter().zip(self.subset_sums(sizes));
+        let mut means: Vec<f64> = sums.filter(|(_, cases)| *cases > 0.0).map(|(sum, cases)| sum / cases).collect();
+        let other = means.len().checked_sub(rank)?;
+        means.sort_unstable_by(f64::total_cmp);
+        (rank > 0).then(|| Interval { low: means[rank - 1], high: means[other] })
+    }
+}
+
+/// Sums in another order differ in their last digits.
+const SAME: f64 = 1e-9;
+
+fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BcaOptions) -> PairedFamily {
+    let questions = sample.clusters();
+    let assignments = Assignments { questions, random: (questions > EXACT_UP_TO).then_some(options) };
+    let alpha = options.alpha();
+    let own: Vec<Vec<f64>> = sums.iter().map(|sums| assignments.statistics(sums)).collect();
+    let total = own[0].len();
+    let mut largest: Vec<f64> = (0..total).map(|at| own.iter().fold(0.0_f64, |most, all| most.max(all[at]))).collect();
+    largest.sort_unstable_by(f64::total_cmp);
+    let as_large = |sorted: &[f64], value: f64| sorted.len() - sorted.partition_point(|other| *other < value - SAME);
+    let share = |count: usize| count as f64 / total as f64;
+    // Significant are the statistics above it: fewer than alpha of the largest are as large.
+    let critical = largest[total - ((alpha * total as f64).ceil() as usize).clamp(1, total)];
+    let of_pair = |pair: usize| {
+        let (difference, error) = (sample.means[pair], sample.errors[pair]);
+        let observed = own[pair][0];
+        let beyond = |limit: f64| own[pair].iter().filter(|value| **value > limit + SAME).count();
+        let as_extreme = own[pair].iter().filter(|value| **value >= observed - SAME).count();
+        let bounded = |rejected: usize| {
+            let interval = assignments.interval(&sums[pair], sample.sizes(), rejected / 2);
+            interval.filter(|_| error > 0.0)
+        };
+        PairedTest {
+            difference,
+            standard_error: error,
+            p: share(as_large(&largest, observed)),
+            pointwise_p: share(as_extreme),
+            interval: bounded(beyond(critical)),
+            pointwise: bounded(((alpha * total as f64).ceil() as usize).saturating_sub(1)),
+        }
+    };
+    let highest = sums.iter().map(|sums| {
+        let root = sums.iter().map(|value| value * value).sum::<f64>().sqrt();
+        if root > 0.0 { sums.iter().map(|value| value.abs()).sum::<f64>() / root } else { 0.0 }
+    });
+    let smallest_p = highest.map(|highest| share(as_large(&largest, highest).max(1))).fold(1.0, f64::min);
+    let n = questions as f64;
+    // In standard errors: t^2 = z^2 (n - 1) / (n - z^2).
+    let in_errors = critical * ((n - 1.0) / (n - critical * critical)).sqrt();
+    let critical = (smallest_p < alpha && in_errors.is_finite()).then_some(in_errors);
+    PairedFamily { method: PairedMethod::SignFlip, pairs: (0..sums.len()).map(of_pair).collect(), critical, smallest_p }
+}

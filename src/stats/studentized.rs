@@ -1,0 +1,173 @@
+//! Means with intervals that account for their own standard error: Wilson's for bounded values, bootstrap-t for others.
+//!
+//! Several cases of one question are not independent: questions are clusters, drawn as a whole. The standard error is CR2
+//! (R. M. Bell and D. F. McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage samples",
+//! Survey Methodology 28, 2002), for a mean over N cases: sqrt(sum over clusters of e^2 / (1 - n / N)) / N, with n the cases
+//! of a cluster and e the sum of their deviations from the mean. With one case each it is sd / sqrt(N).
+
+use super::bootstrap::{BcaOptions, Clusters, Interval, resample, tail_rank};
+use super::distributions::t_quantile;
+
+/// Several lists of values over the same cases, summed by cluster and centered on their means.
+pub(super) struct Sample {
+    /// Mean of each list.
+    pub(super) means: Vec<f64>,
+    /// Standard error of each mean; 0 where all sums of deviations are rounding.
+    pub(super) errors: Vec<f64>,
+    /// One row per cluster: the summed deviations of each list.
+    rows: Vec<Vec<f64>>,
+    /// Cases of each cluster.
+    sizes: Vec<f64>,
+}
+
+impl Sample {
+    /// `None` for fewer than two clusters, lists of unequal length and values that are not finite.
+    pub(super) fn new(lists: &[&[f64]], clusters: Option<&[usize]>) -> Option<Self> {
+        let cases = lists.first()?.len();
+        let is_whole = |list: &&[f64]| list.len() == cases && list.iter().all(|value| value.is_finite());
+        if !lists.iter().all(is_whole) || clusters.is_some_and(|clusters| clusters.len() != cases) {
+            return None;
+        }
+        let clusters = clusters.map_or_else(|| Clusters::single(cases), Clusters::new);
+        if clusters.sizes.len() < 2 {
+            return None;
+        }
+        let means: Vec<f64> = lists.iter().map(|list| list.iter().sum::<f64>() / cases as f64).collect();
+        let mut rows = vec![vec![0.0; lists.len()]; clusters.sizes.len()];
+        for (at, cluster) in clusters.of_unit.iter().enumerate() {
+            let row = rows[*cluster].iter_mut().zip(lists).zip(&means);
+            row.for_each(|((sum, list), mean)| *sum += list[at] - mean);
+        }
+        let mut sample = Self { means, errors: Vec::new(), rows, sizes: clusters.sizes };
+        let once = vec![1; sample.sizes.len()];
+        sample.errors = sample.shifts_and_errors(&once).1;
+        for (at, error) in sample.errors.iter_mut().enumerate() {
+            let largest = lists[at].iter().fold(1e-3_f64, |most, value| most.max(value.abs()));
+            if *error <= 1e-12 * largest {
+                *error = 0.0;
+            }
+        }
+        Some(sample)
+    }
+
+    /// Number of clusters.
+    pub(super) fn clusters(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Cases of each cluster.
+    pub(super) fn sizes(&self) -> &[f64] {
+        &self.sizes
+    }
+
+    /// The summed values of each cluster. Rounding errors are set to 0, or they would count as differences.
+    pub(super) fn sums(&self, list: usize) -> Vec<f64> {
+        let sums = self.rows.iter().zip(&self.sizes).map(|(row, size)| row[list] + size * self.means[list]);
+        let mut sums: Vec<f64> = sums.collect();
+        let largest = sums.iter().fold(1e-3_f64, |most, sum| most.max(sum.abs()));
+        sums.iter_mut().filter(|sum| sum.abs() <= 1e-12 * largest).for_each(|sum| *sum = 0.0);
+        sums
+    }
+
+    /// Number of equally large clusters that are worth as much: (sum n)^2 / sum n^2 (L. Kish, "Survey sampling", 1965).
+    fn effective_clusters(&self) -> f64 {
+        let squares: f64 = self.sizes.iter().map(|size| size * size).sum();
+        self.sizes.iter().sum::<f64>().powi(2) / squares
+    }
+
+    /// For clusters drawn this often: how far each mean moved, and its standard error.
+    fn shifts_and_errors(&self, drawn: &[u32]) -> (Vec<f64>, Vec<f64>) {
+        let lists = self.means.len();
+        let weighted = || self.rows.iter().zip(&self.sizes).zip(drawn).filter(|(_, drawn)| **drawn > 0);
+        let (mut shifts, mut cases) = (vec![0.0; lists], 0.0);
+        for ((row, size), drawn) in weighted() {
+            let drawn = f64::from(*drawn);
+            cases += drawn * size;
+            shifts.iter_mut().zip(row).for_each(|(sum, deviation)| *sum += drawn * deviation);
+        }
+        shifts.iter_mut().for_each(|sum| *sum /= cases);
+        let mut squares = vec![0.0; lists];
+        for ((row, size), drawn) in weighted() {
+            let weight = f64::from(*drawn) / (1.0 - size / cases);
+            for ((sum, deviation), shift) in squares.iter_mut().zip(row).zip(&shifts) {
+                let own = deviation - size * shift;
+                *sum += weight * own * own;
+            }
+        }
+        squares.iter_mut().for_each(|sum| *sum = sum.sqrt() / cases);
+        (shifts, squares)
+    }
+
+    /// The t statistics of each resample, one per list: (resampled mean - mean) / its standard error. 0 for a resample of
+    /// equal values, which has no standard error.
+    pub(super) fn resampled_t(&self, options: BcaOptions) -> Vec<Vec<f64>> {
+        let statistics = |drawn: &[u32]| {
+            let (shifts, errors) = self.shifts_and_errors(drawn);
+            let pairs = shifts.into_iter().zip(errors).zip(&self.errors);
+            pairs
+                .map(|((shift, error), whole)| if error > 1e-9 * whole { shift / error } else { 0.0 })
+                .collect::<Vec<f64>>()
+        };
+        resample(self.clusters(), statistics, options)
+    }
+
+    /// Wilson's interval of a mean of values within `range`: that of a proportion p = (mean - low) / (high - low) over as
+    /// many 0/1 values as have its standard error, p (1 - p) / error^2, with a t quantile for the effective number of
+    /// clusters less 1. With equal values, as many as clusters. (E. B. Wilson, JASA 22, 1927.)
+    fn wilson(&self, at: usize, range: Interval, level: f64) -> Option<Interval> {
+        let width = range.high - range.low;
+        let p = ((self.means[at] - range.low) / width).clamp(0.0, 1.0);
+        let variance = (self.errors[at] / width).powi(2);
+        let n = if variance > 0.0 { p * (1.0 - p) / variance } else { self.clusters() as f64 };
+        // Two clusters of very different size are worth less than two: at least one degree of freedom.
+        let t = t_quantile(f64::midpoint(1.0, level), (self.effective_clusters() - 1.0).max(1.0))?;
+        let square = t * t / n;
+        let center = (p + square / 2.0) / (1.0 + square);
+        let half = t / (1.0 + square) * (p * (1.0 - p) / n + square / (4.0 * n)).sqrt();
+        let end = |p: f64| range.low + width * p.clamp(0.0, 1.0);
+        Some(Interval { low: end(center - half), high: end(center + half) })
+    }
+}
+
+/// The interval of the mean of each of `samples`; with `clusters` (one per case), all samples are over the same cases.
+///
+/// Values within `range` have Wilson's interval; other ones the bootstrap-t interval with equal tails (B. Efron and R. J.
+/// Tibshirani, "An introduction to the bootstrap", 1993, chapter 12). `None` for fewer than two values or clusters, values
+/// that are not finite, a sample of another length than `clusters`, a level outside 0..1, and equal values without a range.
+///
+/// ```
+/// use scholareval::stats::{BcaOptions, Interval, mean_intervals};
+///
+/// // 18 of 20 right: Wilson's interval over 19 with t = 2.093 (19 degrees of freedom).
+/// let right: Vec<f64> = (0..20).map(|i| if i < 18 { 1.0 } else { 0.0 }).collect();
+/// let share = Interval { low: 0.0, high: 1.0 };
+/// let found = mean_intervals(&[&right], None, Some(share), BcaOptions::seeded(1))[0];
+/// assert!(found.is_some_and(|found| (found.low - 0.675).abs() < 0.001 && (found.high - 0.975).abs() < 0.001));
+/// ```
+pub fn mean_intervals(
+    samples: &[&[f64]],
+    clusters: Option<&[usize]>,
+    range: Option<Interval>,
+    options: BcaOptions,
+) -> Vec<Option<Interval>> {
+    let of_one = |values: &&[f64]| {
+        let sample = Sample::new(&[values], clusters).filter(|_| options.is_usable())?;
+        match range {
+            Some(range) => sample.wilson(0, range, options.level),
+            None => sample.bootstrap_t(options),
+        }
+    };
+    samples.iter().map(of_one).collect()
+}
+
+impl Sample {
+    /// The bootstrap-t interval with equal tails of the first mean.
+    fn bootstrap_t(&self, options: BcaOptions) -> Option<Interval> {
+        let mut resampled: Vec<f64> = self.resampled_t(options).into_iter().map(|own| own[0]).collect();
+        resampled.sort_unstable_by(f64::total_cmp);
+        let rank = tail_rank(options.alpha() / 2.0, resampled.len())?;
+        let (low, high) = (resampled[rank - 1], resampled[resampled.len() - rank]);
+        let (mean, error) = (self.means[0], self.errors[0]);
+        (error > 0.0).then(|| Interval { low: mean - high * error, high: mean - low * error })
+    }
+}
