@@ -12,7 +12,6 @@ use scholareval::analysis::comparison::{
     compare,
 };
 use scholareval::domain::Unit;
-use scholareval::stats::{BcaOptions, SignFlipOptions, clustered_mean_intervals, rank_distribution, sign_flip_tests};
 
 const SYSTEMS: usize = 10;
 const CASES: usize = 1_000;
@@ -21,15 +20,13 @@ fn main() {
     let rows: Vec<Vec<f64>> = (0..SYSTEMS).map(|system| (0..CASES).map(|case| value(system, case)).collect()).collect();
     let plain = table(&rows, false);
     let with_words = table(&rows, true);
-    println!("{SYSTEMS} systems, {CASES} cases, 10,000 resamples, all pairs with 100,000 flips; seconds elapsed");
+    println!("{SYSTEMS} systems, {CASES} cases, 10,000 resamples, all pairs; seconds elapsed");
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        let (bootstrap, flips) = pool.install(|| parts(&rows));
         let (whole, first) = pool.install(|| timed(&plain));
         let (worded, _) = pool.install(|| timed(&with_words));
         println!(
-            "{threads} threads: means, pairs and ranks resampled {bootstrap:.2}, flips {flips:.2}; compare {whole:.2}, \
-             with words known {worded:.2}; {} of {} pairs differ significantly",
+            "{threads} threads: compare {whole:.2}, with words known {worded:.2}; {} of {} pairs differ significantly",
             first.metrics[0].pairs.iter().filter(|pair| pair.differs).count(),
             first.metrics[0].pairs.len()
         );
@@ -40,26 +37,6 @@ fn main() {
 fn value(system: usize, case: usize) -> f64 {
     let mixed = (case * 2_654_435_761 + system * 40_503 * (case + 7)) % 1_009;
     mixed as f64 / 1_009.0 + 0.01 * system as f64
-}
-
-fn parts(rows: &[Vec<f64>]) -> (f64, f64) {
-    let lists: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
-    let all = (0..SYSTEMS).flat_map(|first| (first + 1..SYSTEMS).map(move |second| (first, second)));
-    let difference =
-        |(first, second): (usize, usize)| rows[first].iter().zip(&rows[second]).map(|(a, b)| a - b).collect();
-    let differences: Vec<Vec<f64>> = all.map(difference).collect();
-    let borrowed: Vec<&[f64]> = differences.iter().map(Vec::as_slice).collect();
-    let options = BcaOptions::seeded(7);
-    let begin = Instant::now();
-    let means = clustered_mean_intervals(&lists, None, options);
-    let compared = clustered_mean_intervals(&borrowed, None, options);
-    let ranks = rank_distribution(&lists, None, options);
-    let bootstrap = begin.elapsed().as_secs_f64();
-    assert!(means.iter().all(Option::is_some) && compared.iter().all(Option::is_some) && ranks.is_some());
-    let begin = Instant::now();
-    let tests = sign_flip_tests(&borrowed, SignFlipOptions::seeded(7));
-    assert!(tests.iter().all(Option::is_some));
-    (bootstrap, begin.elapsed().as_secs_f64())
 }
 
 fn timed(observations: &Observations) -> (f64, Comparison) {

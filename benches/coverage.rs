@@ -5,7 +5,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use scholareval::stats::{BcaOptions, Interval, mean_intervals, paired_family};
+use scholareval::stats::{BcaOptions, Interval, mean_interval, paired_family};
 
 const RESAMPLES: u32 = 999;
 
@@ -131,8 +131,8 @@ fn means(repetitions: u64) {
                             clusters.push(question);
                         }
                     }
-                    let found = mean_intervals(&[&values], Some(&clusters), scores.range(), options);
-                    holds(found[0], scores.mean())
+                    let found = mean_interval(&values, Some(&clusters), scores.range(), options);
+                    holds(found, scores.mean())
                 })
             };
             let cells: Vec<String> = [8, 20, 50, 100].map(cell).to_vec();

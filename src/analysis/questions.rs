@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{CaseId, ScoredAnswer};
-use crate::stats::{BcaOptions, Interval, clustered_mean_intervals};
+use super::quantity::unit_range;
+use crate::domain::{CaseId, ScoredAnswer, Unit};
+use crate::stats::{BcaOptions, Interval, mean_interval};
 
 /// The question of every case of a run, as a number in the order of case ids. A case without a known question has its
 /// own.
@@ -57,20 +58,11 @@ impl FromIterator<(usize, f64)> for Sample {
     }
 }
 
-/// The BCa interval of each sample's mean over resampled questions, each with all its cases. Samples over the same
-/// cases share draws.
-pub(crate) fn mean_intervals(samples: &[Sample], options: BcaOptions) -> Vec<Option<Interval>> {
-    let mut intervals = vec![None; samples.len()];
-    let mut groups: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
-    for (at, sample) in samples.iter().enumerate() {
-        groups.entry(&sample.questions).or_default().push(at);
+impl Sample {
+    /// The interval of the mean over questions, by the unit of the values.
+    pub(crate) fn interval(&self, unit: Unit, options: BcaOptions) -> Option<Interval> {
+        mean_interval(&self.values, Some(&self.questions), unit_range(unit), options)
     }
-    for (questions, places) in groups {
-        let values: Vec<&[f64]> = places.iter().map(|at| samples[*at].values.as_slice()).collect();
-        let own = clustered_mean_intervals(&values, Some(questions), options);
-        places.into_iter().zip(own).for_each(|(at, interval)| intervals[at] = interval);
-    }
-    intervals
 }
 
 #[cfg(test)]
@@ -97,12 +89,12 @@ mod tests {
         let values = [0.0, 0.0, 1.0, 1.0, 0.5, 0.5];
         let by_case: Sample = values.iter().copied().enumerate().collect();
         let by_question: Sample = values.iter().enumerate().map(|(at, value)| (at / 2, *value)).collect();
-        let [alone, together] = mean_intervals(&[by_case, by_question], options)[..] else { unreachable!() };
+        let [alone, together] = [by_case, by_question].map(|sample| sample.interval(Unit::Share, options));
         let wide = |interval: Option<Interval>| interval.map_or(0.0, |interval| interval.high - interval.low);
         // Three questions carry less information than six cases would.
         assert!(wide(together) > wide(alone), "{together:?} {alone:?}");
-        // With one question every resample is the same.
+        // One question says nothing about others.
         let one: Sample = [(7, 0.25), (7, 0.75)].into_iter().collect();
-        assert_eq!(mean_intervals(&[one, Sample::default()], options), [None, None]);
+        assert_eq!([one, Sample::default()].map(|sample| sample.interval(Unit::Share, options)), [None, None]);
     }
 }

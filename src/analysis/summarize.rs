@@ -11,7 +11,7 @@ use super::quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn, Observation,
     Quantity, bounds, distinct, finite, quantities,
 };
-use super::questions::{Questions, Sample, mean_intervals};
+use super::questions::{Questions, Sample};
 use super::summary::{
     AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount, ScorerSummary, SharedMean,
     Summary, SystemSummary,
@@ -137,25 +137,20 @@ impl<'a> Scored<'a> {
         answers: &[&ScoredAnswer],
         columns: &[(MetricColumn, Quantity)],
     ) -> SystemSummary {
-        let sample = |quantity: &Quantity| -> Sample {
-            let own = answers.iter();
-            own.filter_map(|answer| Some((self.question(answer), self.counted(quantity, answer)?))).collect()
-        };
-        let samples: Vec<Sample> = columns.iter().map(|(_, quantity)| sample(quantity)).collect();
-        let intervals = mean_intervals(&samples, BcaOptions::seeded(self.options.seed));
-        let metric = |((sample, interval), quantity): ((&Sample, Option<Interval>), &Quantity)| {
+        let metric = |(column, quantity): &(MetricColumn, Quantity)| {
+            let own = answers.iter().filter_map(|answer| Some((self.question(answer), self.counted(quantity, answer)?)));
+            let sample: Sample = own.collect();
             let observed: Vec<Observation> = answers.iter().map(|answer| quantity.observe(answer)).collect();
-            Metric {
+            let metric = Metric {
                 estimate: mean(&sample.values),
-                interval,
+                interval: sample.interval(column.unit, BcaOptions::seeded(self.options.seed)),
                 n: sample.values.len(),
                 unscored: observed.iter().filter(|own| matches!(own, Observation::Unscored(_))).count(),
                 bounds: bounds(&observed),
                 shared: None,
-            }
+            };
+            (column.name.clone(), metric)
         };
-        let quantities = columns.iter().map(|(_, quantity)| quantity);
-        let metrics = samples.iter().zip(intervals).zip(quantities).map(metric);
         SystemSummary {
             system: system.clone(),
             rank: None,
@@ -164,7 +159,7 @@ impl<'a> Scored<'a> {
             unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
             unscored_reasons: count_reasons(answers),
             injections: answers.iter().filter(|answer| !answer.injection.is_empty()).count(),
-            metrics: columns.iter().map(|(column, _)| column.name.clone()).zip(metrics).collect(),
+            metrics: columns.iter().map(metric).collect(),
         }
     }
 
@@ -213,7 +208,7 @@ impl<'a> Scored<'a> {
             let bounds = bounds_of(&of_aspects, mean).filter(|_| n < answers.len());
             let metric = Metric {
                 estimate: if is_undefined { None } else { mean(&means) },
-                interval: mean_intervals(&[own], BcaOptions::seeded(self.options.seed))[0].filter(|_| is_whole),
+                interval: own.interval(Unit::Grade, BcaOptions::seeded(self.options.seed)).filter(|_| is_whole),
                 n,
                 unscored: answers.len() - n,
                 bounds,

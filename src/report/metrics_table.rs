@@ -232,8 +232,8 @@ fn title(comparison: &Comparison, metrics: &[&MetricComparison], options: &Metri
     let least = if least < most { format!("{least} to ") } else { String::new() };
     let level = percent(comparison.options.level);
     let interval = match options.interval {
-        IntervalStyle::Brackets => format!(", with {level} BCa bootstrap intervals"),
-        IntervalStyle::Pm => format!(", with half the width of {level} BCa bootstrap intervals"),
+        IntervalStyle::Brackets => format!(", with {level} intervals"),
+        IntervalStyle::Pm => format!(", with half the width of {level} intervals"),
         IntervalStyle::None => String::new(),
     };
     format!("Means ({}) over {least}{}{interval}", units.join(", "), counted(most, "question"))
@@ -241,11 +241,10 @@ fn title(comparison: &Comparison, metrics: &[&MetricComparison], options: &Metri
 
 /// What letters and `*` mean.
 fn notes(comparison: &Comparison, metrics: &[&MetricComparison], options: &MetricsTableOptions) -> Vec<Note> {
-    let letters = format!(
-        "In a column, systems that share a letter do not differ significantly (paired permutation test, p Holm below {}); \
-         a column without letters was not tested.",
-        comparison.options.alpha
-    );
+    let letters =
+        "In a column, systems that share a letter do not differ significantly (adjusted for all pairs); a column \
+                   without letters was not tested."
+            .to_owned();
     let fewer = metrics
         .iter()
         .filter(|metric| has_fewer_cases(metric))

@@ -8,8 +8,6 @@
 //! a whole (C. A. Field and A. H. Welsh, "Bootstrapping clustered data", Journal of the Royal Statistical Society B 69,
 //! 2007).
 
-use std::collections::BTreeMap;
-
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -152,53 +150,6 @@ pub fn bca_sums_intervals<const C: usize, const K: usize>(
     std::array::from_fn(|k| intervals.get(k).copied().flatten())
 }
 
-/// The interval of the mean of each of `samples`; with `clusters` (one per case), all samples are over the same cases.
-///
-/// Samples of equal size draw the same cases. `None` for fewer than two values or clusters, values that are not finite,
-/// a sample of another length than `clusters`, and a level outside 0..1; a single point if all values are equal.
-pub fn clustered_mean_intervals(
-    samples: &[&[f64]],
-    clusters: Option<&[usize]>,
-    options: BcaOptions,
-) -> Vec<Option<Interval>> {
-    let mut found = vec![None; samples.len()];
-    let mut by_size: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (at, values) in samples.iter().enumerate().filter(|(_, values)| is_whole(values, clusters)) {
-        by_size.entry(values.len()).or_default().push(at);
-    }
-    for places in by_size.into_values() {
-        let group: Vec<&[f64]> = places.iter().map(|at| samples[*at]).collect();
-        let sums = ClusterSums::new(&group, clusters);
-        let own = intervals(sums.sizes.len(), |weights| sums.means(weights), options);
-        places.into_iter().zip(own).for_each(|(at, interval)| found[at] = interval);
-    }
-    found
-}
-
-/// Means of shared resamples: for each resample one mean per sample. `None` if a sample is unusable.
-pub(super) fn resampled_means(
-    samples: &[&[f64]],
-    clusters: Option<&[usize]>,
-    options: BcaOptions,
-) -> Option<Vec<Vec<f64>>> {
-    let cases = samples.first()?.len();
-    if samples.iter().any(|values| values.len() != cases || !is_whole(values, clusters)) {
-        return None;
-    }
-    let sums = ClusterSums::new(samples, clusters);
-    Some(resample(sums.sizes.len(), |weights| sums.means(weights), options))
-}
-
-/// Sum of the values of each cluster, clusters in ascending order, for a paired test. `None` for unequal lengths.
-pub fn cluster_sums(values: &[f64], clusters: &[usize]) -> Option<Vec<f64>> {
-    (values.len() == clusters.len()).then(|| Clusters::new(clusters).sums(values))
-}
-
-fn is_whole(values: &[f64], clusters: Option<&[usize]>) -> bool {
-    let fits = clusters.is_none_or(|clusters| clusters.len() == values.len());
-    fits && !values.is_empty() && values.iter().all(|value| value.is_finite())
-}
-
 /// The cluster of each unit as a number from 0, in ascending order, and the number of units of each cluster.
 pub(super) struct Clusters {
     pub(super) of_unit: Vec<usize>,
@@ -219,45 +170,6 @@ impl Clusters {
     /// Every unit is its own.
     pub(super) fn single(units: usize) -> Self {
         Self { of_unit: (0..units).collect(), sizes: vec![1.0; units] }
-    }
-
-    fn sums(&self, values: &[f64]) -> Vec<f64> {
-        let mut sums = vec![0.0; self.sizes.len()];
-        self.of_unit.iter().zip(values).for_each(|(cluster, value)| sums[*cluster] += value);
-        sums
-    }
-}
-
-/// Several samples over the same cases, summed by cluster.
-struct ClusterSums {
-    /// One row per cluster, one sum per sample.
-    rows: Vec<Vec<f64>>,
-    sizes: Vec<f64>,
-}
-
-impl ClusterSums {
-    /// Without clusters every case is its own.
-    fn new(samples: &[&[f64]], clusters: Option<&[usize]>) -> Self {
-        let cases = samples.first().map_or(0, |values| values.len());
-        let clusters = match clusters {
-            Some(clusters) => Clusters::new(clusters),
-            None => Clusters { of_unit: (0..cases).collect(), sizes: vec![1.0; cases] },
-        };
-        let sums: Vec<Vec<f64>> = samples.iter().map(|values| clusters.sums(values)).collect();
-        let row = |cluster: usize| sums.iter().map(|own| own[cluster]).collect();
-        Self { rows: (0..clusters.sizes.len()).map(row).collect(), sizes: clusters.sizes }
-    }
-
-    /// The mean of each sample over the cases of the drawn clusters.
-    fn means(&self, weights: &[u32]) -> Vec<f64> {
-        let (mut sums, mut cases) = (vec![0.0; self.rows.first().map_or(0, Vec::len)], 0.0);
-        for ((row, size), weight) in self.rows.iter().zip(&self.sizes).zip(weights).filter(|(_, weight)| **weight > 0) {
-            let weight = f64::from(*weight);
-            cases += weight * size;
-            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
-        }
-        sums.iter_mut().for_each(|sum| *sum /= cases);
-        sums
     }
 }
 
@@ -367,7 +279,12 @@ mod tests {
     }
 
     fn of_mean(values: &[f64], options: BcaOptions) -> Option<Interval> {
-        clustered_mean_intervals(&[values], None, options)[0]
+        let clusters: Vec<usize> = (0..values.len()).collect();
+        clustered(values, &clusters, options)
+    }
+
+    fn clustered(values: &[f64], clusters: &[usize], options: BcaOptions) -> Option<Interval> {
+        bca_clustered_interval(clusters, |weights| weighted_mean(values, weights), options)
     }
 
     /// The interval of a mean from given resampled means.
@@ -436,27 +353,20 @@ mod tests {
         let [of_sums] = bca_sums_intervals(&rows, |sums| [sums[0] / sums[1]], few());
         assert_close(of_sums, of_means);
         let singles: Vec<usize> = (100..160).collect();
-        assert_close(bca_clustered_interval(&singles, |weights| weighted_mean(&values, weights), few()), of_means);
-        assert_close(clustered_mean_intervals(&[&values], Some(&singles), few())[0], of_means);
+        assert_close(clustered(&values, &singles, few()), of_means);
     }
 
     #[test]
-    fn neither_threads_nor_other_samples_change_an_interval() {
-        let (a, b) = (values(60), values(60).into_iter().rev().collect::<Vec<_>>());
+    fn threads_change_no_interval() {
+        let a = values(60);
         let clusters: Vec<usize> = (0..60).map(|case| case * case % 23).collect();
-        for clusters in [None, Some(clusters.as_slice())] {
-            let samples: [&[f64]; 5] = [&a, &[1.0], &b, &[0.5; 60], &[]];
-            let alone: Vec<_> =
-                samples.iter().map(|own| clustered_mean_intervals(&[own], clusters, few())[0]).collect();
-            for threads in [1, 4] {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                assert_eq!(pool.install(|| clustered_mean_intervals(&samples, clusters, few())), alone);
-            }
-            assert_eq!([alone[1], alone[3], alone[4]], [None, Some(Interval { low: 0.5, high: 0.5 }), None]);
+        let alone = clustered(&a, &clusters, few());
+        for threads in [1, 4] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| clustered(&a, &clusters, few())), alone);
         }
         assert_ne!(of_mean(&a, few()), of_mean(&a, BcaOptions { seed: 4, ..few() }), "the seed has no effect");
-        assert_eq!(clustered_mean_intervals(&[&a], Some(&[7; 60]), few()), [None]);
-        assert_eq!(clustered_mean_intervals(&[], Some(&clusters), few()), []);
+        assert_eq!(clustered(&a, &[7; 60], few()), None);
     }
 
     #[test]
@@ -464,11 +374,11 @@ mod tests {
         let values = values(40);
         let twice: Vec<f64> = values.iter().flat_map(|value| [*value, *value]).collect();
         let clusters: Vec<usize> = (0..80).map(|case| case / 2).collect();
-        let clustered = clustered_mean_intervals(&[&twice], Some(&clusters), few())[0];
-        assert_close(clustered, of_mean(&values, few()));
+        let together = clustered(&twice, &clusters, few());
+        assert_close(together, of_mean(&values, few()));
         // Twice the cases would promise an interval narrower by the square root of 2.
         let width = |interval: Option<Interval>| interval.map(|interval| interval.high - interval.low).unwrap();
-        let ratio = width(clustered) / width(of_mean(&twice, few()));
+        let ratio = width(together) / width(of_mean(&twice, few()));
         assert!((ratio - 2.0_f64.sqrt()).abs() < 0.1, "{ratio}");
     }
 
@@ -498,12 +408,6 @@ mod tests {
     }
 
     #[test]
-    fn sums_go_by_cluster() {
-        assert_eq!(cluster_sums(&[1.0, 2.0, 4.0], &[9, 5, 9]), Some(vec![2.0, 5.0]));
-        assert_eq!(cluster_sums(&[1.0], &[]), None);
-    }
-
-    #[test]
     fn a_symmetric_sample_gives_about_the_normal_interval() {
         // 0, 0.02, .., 1.98: mean 0.99; se = sd / sqrt(100); normal half width 1.96 se
         let values: Vec<f64> = (0..100).map(|i| f64::from(i) / 50.0).collect();
@@ -518,10 +422,9 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(2026);
         let samples: Vec<Vec<f64>> =
             (0..500).map(|_| (0..100).map(|_| rng.random::<f64>().powi(3)).collect()).collect();
-        let borrowed: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
         let options = BcaOptions { resamples: 200, ..BcaOptions::seeded(1) };
-        let intervals = clustered_mean_intervals(&borrowed, None, options);
-        let held = intervals.iter().flatten().filter(|i| i.low <= 0.25 && 0.25 <= i.high).count();
+        let held =
+            samples.iter().filter_map(|own| of_mean(own, options)).filter(|i| i.low <= 0.25 && 0.25 <= i.high).count();
         let rate = held as f64 / 500.0;
         assert!((0.92..=0.98).contains(&rate), "{rate}");
     }

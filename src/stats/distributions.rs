@@ -1,20 +1,14 @@
-//! Quantiles of the normal, t and F distributions, and the noncentral t distribution.
+//! Quantiles of the normal, t and F distributions.
 //!
 //! `statrs` provides the distribution functions; its quantiles of t and F are accurate only to about 1e-8, so they are
 //! computed here.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::beta::checked_beta_reg;
-use statrs::function::gamma::ln_gamma;
 
 /// The standard normal quantile, 0 < p < 1.
 pub(super) fn normal_quantile(p: f64) -> Option<f64> {
     (p > 0.0 && p < 1.0).then(|| Normal::standard().inverse_cdf(p))
-}
-
-/// The standard normal distribution function.
-pub(super) fn normal_cdf(x: f64) -> f64 {
-    Normal::standard().cdf(x)
 }
 
 /// Student's t quantile, 0 < p < 1, df > 0.
@@ -77,34 +71,6 @@ fn beta_quantile(p: f64, a: f64, b: f64) -> Option<f64> {
     Some(high)
 }
 
-/// The distribution function at t >= 0 of the noncentral t distribution (R. V. Lenth, "Algorithm AS 243", Applied
-/// Statistics 38, 1989): with x = t^2 / (t^2 + df) and m = delta^2 / 2,
-/// Phi(-delta) + 1/2 sum over j of p_j I_x(j + 1/2, df / 2) + q_j I_x(j + 1, df / 2), where p_j = e^-m m^j / j! and
-/// q_j = delta e^-m m^j / (sqrt(2) Gamma(j + 3/2)).
-pub(super) fn noncentral_t_cdf(t: f64, df: f64, delta: f64) -> Option<f64> {
-    if !(t >= 0.0 && df > 0.0 && delta.is_finite()) {
-        return None;
-    }
-    let x = t * t / (t * t + df);
-    let m = delta * delta / 2.0;
-    let mut p = (-m).exp();
-    let mut q = delta / std::f64::consts::SQRT_2 * (-m - ln_gamma(1.5)).exp();
-    let (mut sum, mut j) = (0.0, 0.0);
-    // Beyond the Poisson weights' peak at m the terms shrink fast; 10,000 is never reached for |delta| <= 38.
-    while j < 10_000.0 {
-        let term =
-            p * checked_beta_reg(j + 0.5, df / 2.0, x).ok()? + q * checked_beta_reg(j + 1.0, df / 2.0, x).ok()?;
-        sum += term;
-        if j > m && term.abs() < 1e-17 {
-            break;
-        }
-        p *= m / (j + 1.0);
-        q *= m / (j + 1.5);
-        j += 1.0;
-    }
-    Some((normal_cdf(-delta) + sum / 2.0).clamp(0.0, 1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
@@ -143,20 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn the_noncentral_t_with_delta_0_is_students() {
-        for df in [3.0, 30.0, 300.0] {
-            let t = t_quantile(0.9, df).unwrap();
-            assert!((noncentral_t_cdf(t, df, 0.0).unwrap() - 0.9).abs() < 1e-12);
-        }
-    }
-
-    #[test]
     fn what_has_no_quantile_is_none() {
         assert_eq!(normal_quantile(0.0), None);
         assert_eq!(t_quantile(1.0, 3.0), None);
         assert_eq!(t_quantile(0.9, 0.0), None);
         assert_eq!(t_quantile(0.9, f64::NAN), None);
         assert_eq!(f_quantile(0.9, 0.0, 1.0), None);
-        assert_eq!(noncentral_t_cdf(1.0, 3.0, f64::NAN), None);
     }
 }

@@ -3,23 +3,23 @@
 //! All functions are pure: random ones are seeded and do not depend on the number of threads; undefined values are
 //! `None`, never NaN.
 //!
-//! - Intervals: [`clustered_mean_intervals`] for means, [`bca_interval`] and [`bca_clustered_interval`] for other
-//!   statistics, [`bca_sums_intervals`] for measures of summed counts.
-//! - Comparing systems: [`cohens_dz`], [`cliffs_delta`], [`sign_flip_tests`], [`holm`], [`indistinguishable_groups`],
+//! - Intervals: [`mean_interval`] for means, [`bca_interval`] and [`bca_clustered_interval`] for other statistics,
+//!   [`bca_sums_intervals`] for measures of summed counts.
+//! - Comparing systems: [`paired_family`], [`cohens_dz`], [`cliffs_delta`], [`indistinguishable_groups`],
 //!   [`rank_distribution`]; length-adjusted: [`least_squares`].
 //! - Agreement of raters: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`],
 //!   [`Correlation`].
-//! - Power and noise: [`detectable_difference`], [`cases_needed`], [`variance_components`].
+//! - Judge noise: [`variance_components`].
 //! - Prediction-powered inference: [`PredictionPowered`].
 //!
 //! Checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python, see
 //! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py`.
 //!
 //! ```
-//! use scholareval::stats::{BcaOptions, clustered_mean_intervals, mean};
+//! use scholareval::stats::{BcaOptions, mean, mean_interval};
 //!
 //! let scores = [0.2, 0.4, 0.4, 0.7, 0.9];
-//! let interval = clustered_mean_intervals(&[&scores], None, BcaOptions::seeded(7))[0];
+//! let interval = mean_interval(&scores, None, None, BcaOptions::seeded(7));
 //! assert!(interval.is_some_and(|i| i.low < 0.52 && 0.52 < i.high));
 //! assert_eq!(mean(&[]), None);
 //! ```
@@ -30,12 +30,9 @@ mod correlation;
 mod distributions;
 mod effect;
 mod groups;
-mod holm;
 mod icc;
 mod kendall;
 mod paired;
-mod permutation;
-mod power;
 mod ppi;
 mod ranks;
 mod regression;
@@ -47,21 +44,15 @@ pub use agreement::{
     KappaWeights, MeasurementLevel, PairwiseKappa, cohens_kappa, krippendorff_alpha, krippendorff_alpha_interval,
     mean_pairwise_kappa, mean_pairwise_kappa_interval,
 };
-pub use bootstrap::{
-    BcaOptions, Interval, bca_clustered_interval, bca_interval, bca_sums_intervals, cluster_sums,
-    clustered_mean_intervals,
-};
+pub use bootstrap::{BcaOptions, Interval, bca_clustered_interval, bca_interval, bca_sums_intervals};
 pub use correlation::{Correlation, intraclass_correlation};
 pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
-pub use holm::holm;
 pub use icc::{IntraclassCorrelation, icc_2_1};
 pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};
-pub use permutation::{SignFlipOptions, SignFlipTest, sign_flip_test, sign_flip_tests};
-pub use power::{PowerTarget, cases_needed, detectable_difference, paired_t_power};
 pub use ppi::{PredictionPowered, PredictionPoweredMean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
-pub use studentized::mean_intervals;
+pub use studentized::{mean_and_error, mean_interval};
 pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};
 pub use variance::{Judged, VarianceComponents, variance_components};

@@ -1,6 +1,7 @@
 //! Rank distribution of systems over shared resamples of the cases.
 
-use super::bootstrap::{BcaOptions, resampled_means};
+use super::bootstrap::BcaOptions;
+use super::studentized::Sample;
 
 /// Share of resamples in which system `i` (row) has rank `r + 1` (column `r`), the highest mean first.
 ///
@@ -8,7 +9,7 @@ use super::bootstrap::{BcaOptions, resampled_means};
 /// Systems with equal means split their ranks equally. (Ranking by bootstrap: H. Goldstein and D. J. Spiegelhalter,
 /// "League tables and their limitations", Journal of the Royal Statistical Society A 159, 1996.)
 ///
-/// `None` for no systems or cases, lists of unequal length, values that are not finite and no resamples.
+/// `None` for no systems, fewer than two clusters, lists of unequal length, values that are not finite and no resamples.
 ///
 /// ```
 /// use scholareval::stats::{BcaOptions, rank_distribution};
@@ -21,7 +22,7 @@ pub fn rank_distribution(systems: &[&[f64]], clusters: Option<&[usize]>, options
     if options.resamples == 0 {
         return None;
     }
-    let means = resampled_means(systems, clusters, options)?;
+    let means = Sample::new(systems, clusters)?.resampled_means(options);
     let mut counts = vec![vec![0.0; systems.len()]; systems.len()];
     for own in &means {
         let mut order: Vec<usize> = (0..systems.len()).collect();
@@ -46,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::clustered_mean_intervals;
+    use crate::stats::paired_family;
 
     fn options() -> BcaOptions {
         BcaOptions { resamples: 400, ..BcaOptions::seeded(3) }
@@ -82,15 +83,12 @@ mod tests {
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                (
-                    clustered_mean_intervals(&borrowed, None, options),
-                    rank_distribution(&borrowed, None, options).unwrap(),
-                )
+                (paired_family(&borrowed, None, options), rank_distribution(&borrowed, None, options).unwrap())
             })
         };
         let (intervals, shares) = on(1);
         assert_eq!((intervals.clone(), shares.clone()), on(2));
-        assert!(intervals.iter().all(Option::is_some));
+        assert!(intervals.is_some());
         assert!(shares.iter().flatten().filter(|share| **share > 0.0).count() > 20);
     }
 

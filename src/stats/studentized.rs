@@ -98,6 +98,15 @@ impl Sample {
         (shifts, squares)
     }
 
+    /// The means of each resample, one per list.
+    pub(super) fn resampled_means(&self, options: BcaOptions) -> Vec<Vec<f64>> {
+        let means = |drawn: &[u32]| {
+            let shifts = self.shifts_and_errors(drawn).0;
+            shifts.into_iter().zip(&self.means).map(|(shift, mean)| mean + shift).collect()
+        };
+        resample(self.clusters(), means, options)
+    }
+
     /// The t statistics of each resample, one per list: (resampled mean - mean) / its standard error. 0 for a resample of
     /// equal values, which has no standard error.
     pub(super) fn resampled_t(&self, options: BcaOptions) -> Vec<Vec<f64>> {
@@ -129,35 +138,38 @@ impl Sample {
     }
 }
 
-/// The interval of the mean of each of `samples`; with `clusters` (one per case), all samples are over the same cases.
+/// The interval of the mean of `values`; `clusters` gives the question of each.
 ///
 /// Values within `range` have Wilson's interval; other ones the bootstrap-t interval with equal tails (B. Efron and R. J.
 /// Tibshirani, "An introduction to the bootstrap", 1993, chapter 12). `None` for fewer than two values or clusters, values
-/// that are not finite, a sample of another length than `clusters`, a level outside 0..1, and equal values without a range.
+/// that are not finite, another number of clusters than of values, a level outside 0..1, and equal values without a range.
 ///
 /// ```
-/// use scholareval::stats::{BcaOptions, Interval, mean_intervals};
+/// use scholareval::stats::{BcaOptions, Interval, mean_interval};
 ///
 /// // 18 of 20 right: Wilson's interval over 19 with t = 2.093 (19 degrees of freedom).
 /// let right: Vec<f64> = (0..20).map(|i| if i < 18 { 1.0 } else { 0.0 }).collect();
 /// let share = Interval { low: 0.0, high: 1.0 };
-/// let found = mean_intervals(&[&right], None, Some(share), BcaOptions::seeded(1))[0];
+/// let found = mean_interval(&right, None, Some(share), BcaOptions::seeded(1));
 /// assert!(found.is_some_and(|found| (found.low - 0.675).abs() < 0.001 && (found.high - 0.975).abs() < 0.001));
 /// ```
-pub fn mean_intervals(
-    samples: &[&[f64]],
+pub fn mean_interval(
+    values: &[f64],
     clusters: Option<&[usize]>,
     range: Option<Interval>,
     options: BcaOptions,
-) -> Vec<Option<Interval>> {
-    let of_one = |values: &&[f64]| {
-        let sample = Sample::new(&[values], clusters).filter(|_| options.is_usable())?;
-        match range {
-            Some(range) => sample.wilson(0, range, options.level),
-            None => sample.bootstrap_t(options),
-        }
-    };
-    samples.iter().map(of_one).collect()
+) -> Option<Interval> {
+    let sample = Sample::new(&[values], clusters).filter(|_| options.is_usable())?;
+    let is_within = |range: &Interval| values.iter().all(|value| range.low <= *value && *value <= range.high);
+    match range.filter(is_within) {
+        Some(range) => sample.wilson(0, range, options.level),
+        None => sample.bootstrap_t(options),
+    }
+}
+
+/// The mean of `values` and its standard error (CR2) over clusters. `None` as for [`mean_interval`].
+pub fn mean_and_error(values: &[f64], clusters: Option<&[usize]>) -> Option<(f64, f64)> {
+    Sample::new(&[values], clusters).map(|sample| (sample.means[0], sample.errors[0]))
 }
 
 impl Sample {

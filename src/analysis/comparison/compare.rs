@@ -6,10 +6,13 @@ use super::shared::{SAME, SharedCases};
 use super::{Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations, SystemMean};
 use crate::analysis::quantity::bounds;
 use crate::domain::Note;
-use crate::stats::{clustered_mean_intervals, group_letters, indistinguishable_groups, mean, rank_distribution};
+use crate::stats::{group_letters, indistinguishable_groups, mean, mean_interval, rank_distribution};
 
 /// Version of the JSON form of a comparison.
 const SCHEMA_VERSION: u32 = 1;
+
+/// Fewest questions for probabilities of ranks: resamples of fewer make the order look certain.
+const FEWEST_FOR_RANKS: usize = 10;
 
 /// Compares the systems by every metric of these observations, over their shared cases. `runs`, `differences` and
 /// `judged_by` of the result are empty: the observations do not contain them.
@@ -37,7 +40,7 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
 pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &ComparisonOptions) -> MetricComparison {
     let shared = SharedCases::of(all, table, options);
     let mut systems = system_means(&shared);
-    let pairs = compare_pairs(&shared);
+    let (pairs, family) = compare_pairs(&shared);
     let mut groups = Vec::new();
     if options.baseline.is_none() && !pairs.is_empty() {
         let differ: Vec<(usize, usize)> = pairs.iter().filter(|p| p.differs).map(|p| (p.first, p.second)).collect();
@@ -46,8 +49,7 @@ pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &
         systems.iter_mut().zip(letters).for_each(|(system, own)| system.letters = own);
     }
     let lists: Vec<&[f64]> = shared.values.iter().map(Vec::as_slice).collect();
-    // With one question all resamples are equal, which would make the order look certain.
-    let ranks = (lists.len() > 1 && shared.distinct_questions() > 1)
+    let ranks = (lists.len() > 1 && shared.distinct_questions() >= FEWEST_FOR_RANKS)
         .then(|| rank_distribution(&lists, Some(&shared.questions), shared.bca()))
         .flatten();
     let is_counted = |case: &usize| table.values.iter().any(|row| row[*case] != Observation::NotApplicable);
@@ -57,9 +59,11 @@ pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &
         questions: shared.distinct_questions(),
         cases_in_all: shared.by_id.iter().filter(|case| is_counted(case)).count(),
         notes: notes(&shared),
-        noise: judge_noise(&shared),
+        noise: judge_noise(&shared, family.as_ref().and_then(|family| family.critical)),
         systems,
         pairs,
+        method: family.as_ref().map(|family| family.method),
+        smallest_p: family.as_ref().map(|family| family.smallest_p),
         groups,
         ranks,
     }
@@ -68,7 +72,6 @@ pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &
 fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
     let lists: Vec<&[f64]> = shared.values.iter().map(Vec::as_slice).collect();
     let means: Vec<Option<f64>> = lists.iter().map(|values| mean(values)).collect();
-    let intervals = clustered_mean_intervals(&lists, Some(&shared.questions), shared.bca());
     let mut systems = Vec::with_capacity(shared.order.len());
     for (rank, system) in shared.order.iter().enumerate() {
         let own: Vec<Observation> = shared.by_id.iter().map(|case| shared.observation(rank, *case)).collect();
@@ -82,7 +85,9 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             rank: mean_here.map(|own| 1 + higher(own)),
             letters: String::new(),
             mean: mean_here,
-            interval: intervals.get(rank).copied().flatten(),
+            interval: lists.get(rank).and_then(|values| {
+                mean_interval(values, Some(&shared.questions), shared.table.metric.range(), shared.bca())
+            }),
             own_mean: mean(&values),
             own_cases: values.len(),
             unscored: count(|own| matches!(own, Observation::Unscored(_))),

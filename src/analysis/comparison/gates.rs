@@ -195,11 +195,11 @@ fn wrong_order(
     };
     let find = |labels: [&String; 2]| metric.pairs.iter().find(|pair| is_of(pair, labels));
     let ordered = find([first, second]);
-    let Some((pair, p)) = ordered.or_else(|| find([second, first])).and_then(|pair| Some((pair, pair.p_holm?))) else {
+    let Some((pair, p)) = ordered.or_else(|| find([second, first])).and_then(|pair| Some((pair, pair.p?))) else {
         return Some(format!("no case has {name} of both"));
     };
     let difference = if ordered.is_some() { pair.difference } else { -pair.difference };
-    let numbers = format!("{name} differs by {difference:+.4}, {} (Holm)", format_p(p));
+    let numbers = format!("{name} differs by {difference:+.4}, {}", format_p(p));
     match (pair.differs, ordered.is_some()) {
         (true, false) => Some(format!("{second} is better: {numbers}")),
         (false, _) if !or_equal => Some(format!("not significantly different: {numbers}")),

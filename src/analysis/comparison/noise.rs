@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::JudgeNoise;
+use super::pairs::POWER;
 use super::shared::SharedCases;
 use crate::analysis::quantity::{Quantity, finite};
 use crate::domain::{Component, ComponentKind, ScoredAnswer};
-use crate::stats::{Judged, VarianceComponents, detectable_difference, mean, variance_components};
+use crate::stats::{Judged, VarianceComponents, mean, variance_components};
 
 /// Maximum points of a judge.
 const MAX_POINTS: f64 = 10.0;
 
 /// `None` without repeated samples or a second judge, and where they leave the components undetermined.
-pub(super) fn judge_noise(shared: &SharedCases<'_>) -> Option<JudgeNoise> {
+pub(super) fn judge_noise(shared: &SharedCases<'_>, critical: Option<f64>) -> Option<JudgeNoise> {
     let samples = Samples { shared, by_system: shared.table.samples.as_ref()? };
     let components = pooled((0..shared.participants).map(|rank| samples.of_system(rank)))?;
     let (judges, most) = samples.design();
@@ -21,7 +22,7 @@ pub(super) fn judge_noise(shared: &SharedCases<'_>) -> Option<JudgeNoise> {
         judges,
         samples: most,
         standard_error: samples.standard_error(components.draw),
-        samples_needed: samples.needed(judges),
+        samples_needed: critical.and_then(|critical| samples.needed(judges, critical)),
         components,
     })
 }
@@ -93,16 +94,15 @@ impl Samples<'_> {
         mean(&all).map(f64::sqrt)
     }
 
-    /// The number of samples that detects the wanted difference on these questions, by the t test, consistent with the
-    /// smallest detectable difference.
-    fn needed(&self, judges: usize) -> Option<usize> {
+    /// The number of samples that detects the wanted difference on these questions, at the critical value of the
+    /// verdict.
+    fn needed(&self, judges: usize, critical: f64) -> Option<usize> {
         let questions = self.shared.distinct_questions();
         let wanted = self.shared.options.wanted_difference?.abs();
         let between = pooled(self.shared.pairs().into_iter().map(|pair| self.of_pair(pair)))?;
         // The same judges judge both systems, so their overall differences cancel.
         let between = VarianceComponents { judge: None, ..between };
-        let in_errors = detectable_difference(1.0, questions, self.shared.power())?;
-        between.draws_needed(questions, judges, wanted / in_errors / (questions as f64).sqrt())
+        between.draws_needed(questions, judges, wanted / (critical + POWER))
     }
 }
 

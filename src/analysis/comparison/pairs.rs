@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::shared::{SAME, SharedCases};
 use super::{LengthEffect, Observation, PairComparison};
 use crate::stats::{
-    Interval, SignFlipOptions, SignFlipTest, cases_needed, cliffs_delta, cluster_sums, clustered_mean_intervals,
-    cohens_dz, detectable_difference, holm, least_squares, mean, sign_flip_tests,
+    Interval, PairedFamily, cliffs_delta, cohens_dz, least_squares, mean, mean_and_error, paired_family,
 };
 
 /// Minimum number of differences for a length-adjusted estimate.
@@ -15,38 +14,45 @@ const MIN_QUESTIONS: usize = 20;
 /// Cases whose values differ by less are ties: scores are sums of products, so equal ones may differ in their last digits.
 const TIE: f64 = 1e-9;
 
-/// The pairs in table order, the better system first; with a baseline only its pairs. Empty without shared cases.
-pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> Vec<PairComparison> {
+/// Standard normal quantile of 80% power.
+pub(super) const POWER: f64 = 0.841_621_233_572_914_2;
+
+/// The pairs in table order, the better system first; with a baseline only its pairs. Empty without shared cases. The family
+/// is `None` for a single question.
+pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, Option<PairedFamily>) {
     let ranks = shared.pairs();
     if shared.cases.is_empty() || ranks.is_empty() {
-        return Vec::new();
+        return (Vec::new(), None);
     }
-    let differences = |(first, second): &(usize, usize)| Differences {
-        values: shared.values[*first].iter().zip(&shared.values[*second]).map(|(a, b)| a - b).collect(),
-        questions: shared.questions.clone(),
+    let differences = |(first, second): &(usize, usize)| -> Vec<f64> {
+        shared.values[*first].iter().zip(&shared.values[*second]).map(|(a, b)| a - b).collect()
     };
-    let samples: Vec<Differences> = ranks.iter().map(differences).collect();
-    let lists: Vec<&[f64]> = samples.iter().map(|own| own.values.as_slice()).collect();
-    let intervals = clustered_mean_intervals(&lists, Some(&shared.questions), shared.bca());
-    let tests = flip_tests(shared, &samples);
-    let p_values: Vec<Option<f64>> = tests.iter().map(|test| test.map(|test| test.p)).collect();
-    let corrected = corrected(&p_values);
+    let samples: Vec<Vec<f64>> = ranks.iter().map(differences).collect();
+    let lists: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
+    let family = paired_family(&lists, Some(&shared.questions), shared.bca());
+    let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
     for (index, (first, second)) in ranks.into_iter().enumerate() {
         let Some(difference) = mean(lists[index]) else { continue };
         let wins = lists[index].iter().filter(|value| **value > TIE).count();
         let losses = lists[index].iter().filter(|value| **value < -TIE).count();
-        let spread = samples[index].spread();
-        let wanted = shared.options.wanted_difference.zip(spread);
+        let test = family.as_ref().map(|family| family.pairs[index]);
+        let pointwise = test.and_then(|test| test.pointwise);
+        let error = test.map(|test| test.standard_error).filter(|error| *error > 0.0);
+        let detectable = critical.zip(error).map(|(critical, error)| (critical + POWER) * error);
+        // A standard error shrinks with the root of the number of questions.
+        let needed = |(wanted, detectable): (f64, f64)| {
+            (shared.distinct_questions() as f64 * (detectable / wanted).powi(2)).ceil().max(2.0) as usize
+        };
         results.push(PairComparison {
             first,
             second,
             difference,
-            interval: intervals[index],
-            p: p_values[index],
-            exact: tests[index].is_some_and(|test| test.exact),
-            p_holm: corrected[index],
-            differs: corrected[index].is_some_and(|p| p < shared.options.alpha),
+            interval: test.and_then(|test| test.interval),
+            p: test.map(|test| test.p),
+            pointwise,
+            pointwise_p: test.map(|test| test.pointwise_p),
+            differs: test.is_some_and(|test| test.p < shared.bca().alpha()),
             wins,
             ties: lists[index].len() - wins - losses,
             losses,
@@ -54,102 +60,48 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> Vec<PairComparison> {
             cliffs_delta: cliffs_delta(&shared.values[first], &shared.values[second]),
             bounds: None,
             sensitive: false,
-            length: length_effect(shared, (first, second), intervals[index]),
-            detectable: spread.and_then(|(sd, questions)| detectable_difference(sd, questions, shared.power())),
-            questions_needed: wanted.and_then(|(difference, (sd, _))| cases_needed(difference, sd, shared.power())),
+            length: length_effect(shared, (first, second), pointwise),
+            detectable,
+            questions_needed: shared.options.wanted_difference.zip(detectable).map(needed),
         });
     }
-    add_sensitivity(shared, &mut results, &p_values);
-    results
+    results.iter_mut().for_each(|pair| add_sensitivity(shared, pair, critical));
+    (results, family)
 }
 
-/// First minus second of one pair over some cases.
-struct Differences {
-    values: Vec<f64>,
-    questions: Vec<usize>,
-}
-
-impl Differences {
-    /// The standard deviation of the differences and the number of their questions; `None` if all are equal. If
-    /// questions have several cases, it is the standard error of the mean over whole questions times the root of their
-    /// number.
-    fn spread(&self) -> Option<(f64, usize)> {
-        let center = mean(&self.values)?;
-        let deviations: Vec<f64> = self.values.iter().map(|value| value - center).collect();
-        let sums = cluster_sums(&deviations, &self.questions)?;
-        let (cases, questions) = (deviations.len() as f64, sums.len() as f64);
-        let squares: f64 = sums.iter().map(|sum| sum * sum).sum();
-        let spread = (squares * questions * questions / (questions - 1.0)).sqrt() / cases;
-        (spread > SAME).then_some((spread, sums.len()))
-    }
-
-    /// Sums of each question's differences, which the test flips. Rounding errors are set to 0, or they would count as
-    /// differences.
-    fn sums(&self) -> Vec<f64> {
-        let largest = self.values.iter().fold(1.0_f64, |most, value| most.max(value.abs()));
-        let mut sums = cluster_sums(&self.values, &self.questions).unwrap_or_default();
-        sums.iter_mut().filter(|sum| sum.abs() <= SAME * largest).for_each(|sum| *sum = 0.0);
-        sums
-    }
-}
-
-fn flip_tests(shared: &SharedCases<'_>, samples: &[Differences]) -> Vec<Option<SignFlipTest>> {
-    let options = SignFlipOptions { flips: shared.options.flips, ..SignFlipOptions::seeded(shared.options.seed) };
-    let sums: Vec<Vec<f64>> = samples.iter().map(Differences::sums).collect();
-    sign_flip_tests(&sums.iter().map(Vec::as_slice).collect::<Vec<_>>(), options)
-}
-
-/// Holm's correction over the tests that exist.
-fn corrected(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
-    let known: Vec<f64> = p_values.iter().flatten().copied().collect();
-    let mut adjusted = holm(&known).unwrap_or_default().into_iter();
-    p_values.iter().map(|p| p.and_then(|_| adjusted.next())).collect()
-}
-
-/// The better of two, 1 or -1; 0 if they do not differ significantly.
-fn verdict(difference: f64, differs: bool) -> i8 {
-    if !differs || difference.abs() <= SAME { 0 } else { difference.signum() as i8 }
-}
-
-/// Sensitivity of each pair to missing data: tests it again, the other pairs unchanged, over every case of both
-/// systems, with all missing values against its first system and then in favor of it. This covers unscored answers,
-/// missing answers and the gaps of a third system.
-fn add_sensitivity(shared: &SharedCases<'_>, pairs: &mut [PairComparison], p_values: &[Option<f64>]) {
+/// Sensitivity of a pair to missing data: its difference over every case of both systems, with all missing values against its
+/// first system and then in favor of it, at the critical value of the shared cases. This covers unscored answers, missing
+/// answers and the gaps of a third system.
+fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison, critical: Option<f64>) {
     let unbounded = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
     let limits = shared.table.metric.range().unwrap_or(unbounded);
     let range = |rank: usize, case: usize| match shared.observation(rank, case) {
         Observation::Missing => Some(limits),
         other => other.range(),
     };
-    let (mut places, mut samples) = (Vec::new(), Vec::new());
-    for (index, pair) in pairs.iter().enumerate() {
-        let (mut lows, mut highs, mut questions) = (Vec::new(), Vec::new(), Vec::new());
-        for case in &shared.by_id {
-            if let Some((own, other)) = range(pair.first, *case).zip(range(pair.second, *case)) {
-                lows.push(own.low - other.high);
-                highs.push(own.high - other.low);
-                questions.push(shared.question_of[*case]);
-            }
-        }
-        if lows.len() > shared.cases.len() {
-            places.push(index);
-            samples.push(Differences { values: lows, questions: questions.clone() });
-            samples.push(Differences { values: highs, questions });
+    let (mut lows, mut highs, mut questions) = (Vec::new(), Vec::new(), Vec::new());
+    for case in &shared.by_id {
+        if let Some((own, other)) = range(pair.first, *case).zip(range(pair.second, *case)) {
+            lows.push(own.low - other.high);
+            highs.push(own.high - other.low);
+            questions.push(shared.question_of[*case]);
         }
     }
-    let tests = flip_tests(shared, &samples);
-    for ((index, extremes), tests) in places.into_iter().zip(samples.chunks(2)).zip(tests.chunks(2)) {
-        let observed = verdict(pairs[index].difference, pairs[index].differs);
-        let is_other = |difference: f64, test: Option<SignFlipTest>| {
-            let mut p_values = p_values.to_vec();
-            p_values[index] = test.map(|test| test.p);
-            let differs = corrected(&p_values)[index].is_some_and(|p| p < shared.options.alpha);
-            verdict(difference, differs) != observed
-        };
-        let means = mean(&extremes[0].values).zip(mean(&extremes[1].values));
-        pairs[index].bounds = means.map(|(low, high)| Interval { low, high });
-        pairs[index].sensitive = means.is_none_or(|(low, high)| is_other(low, tests[0]) || is_other(high, tests[1]));
+    if lows.len() <= shared.cases.len() {
+        return;
     }
+    let observed = if pair.differs { side(pair.difference, 0.0) } else { 0 };
+    let verdict = |differences: &[f64]| {
+        let (mean, error) = mean_and_error(differences, Some(&questions))?;
+        Some(critical.map_or(0, |critical| side(mean, critical * error)))
+    };
+    pair.bounds = mean(&lows).zip(mean(&highs)).map(|(low, high)| Interval { low, high });
+    pair.sensitive = [lows, highs].iter().any(|extreme| verdict(extreme) != Some(observed));
+}
+
+/// -1 or 1 for a difference that is further than `limit` from 0, else 0.
+fn side(difference: f64, limit: f64) -> i8 {
+    i8::from(difference > limit.max(SAME)) - i8::from(difference < -limit.max(SAME))
 }
 
 /// Regresses the pair's differences on the differences in words, over the shared cases with known words; several cases
@@ -184,12 +136,12 @@ fn length_effect(
         adjusted: line.intercept,
         interval: line.intercept_interval,
         words: mean(&words)?,
-        changes_conclusion: interval.is_some_and(|interval| side(interval) != side(line.intercept_interval)),
+        changes_conclusion: interval.is_some_and(|interval| sign(interval) != sign(line.intercept_interval)),
     })
 }
 
 /// The side of 0 on which an interval lies: -1 or 1, and 0 if it includes 0.
-fn side(interval: Interval) -> i8 {
+fn sign(interval: Interval) -> i8 {
     i8::from(interval.low > 0.0) - i8::from(interval.high < 0.0)
 }
 

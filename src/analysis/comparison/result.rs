@@ -5,25 +5,19 @@ use serde::Serialize;
 
 use super::{ComparedCase, MetricId, ObservedSystem};
 use crate::domain::{Note, parse_share};
-use crate::stats::{Interval, VarianceComponents};
+use crate::stats::{Interval, PairedMethod, VarianceComponents};
 
 /// Options of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Args)]
 #[command(next_help_heading = "Statistics")]
 pub struct ComparisonOptions {
-    /// Level of the intervals
+    /// Level of intervals and tests: systems differ significantly at p below 1 - level
     #[arg(long, hide_short_help = true, value_name = "SHARE", default_value = "0.95", value_parser = parse_inner_share)]
     pub level: f64,
-    /// Systems differ significantly below this p (corrected by Holm)
-    #[arg(long, hide_short_help = true, value_name = "P", default_value = "0.05", value_parser = parse_inner_share)]
-    pub alpha: f64,
-    /// Resamples behind intervals and ranks
+    /// Resamples behind intervals, tests and ranks
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub resamples: u32,
-    /// Random sign assignments behind a p that is not exact
-    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
-    pub flips: u32,
-    /// Seed of resamples and assignments
+    /// Seed of the resamples
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
     /// Test only the pairs with this system
@@ -36,17 +30,9 @@ pub struct ComparisonOptions {
 }
 
 impl ComparisonOptions {
-    /// 95% intervals, alpha 0.05, 10,000 resamples, 100,000 flips, all pairs, with this seed.
+    /// 95% intervals, 10,000 resamples, all pairs, with this seed.
     pub fn seeded(seed: u64) -> Self {
-        Self {
-            level: 0.95,
-            alpha: 0.05,
-            resamples: 10_000,
-            flips: 100_000,
-            seed,
-            baseline: None,
-            wanted_difference: None,
-        }
+        Self { level: 0.95, resamples: 10_000, seed, baseline: None, wanted_difference: None }
     }
 }
 
@@ -108,11 +94,15 @@ pub struct MetricComparison {
     pub systems: Vec<SystemMean>,
     /// Pairs, the better system first, in table order.
     pub pairs: Vec<PairComparison>,
+    /// How p values and intervals of the pairs were made; `None` without pairs and for a single question.
+    pub method: Option<PairedMethod>,
+    /// The smallest p that the nonzero differences of these pairs can give.
+    pub smallest_p: Option<f64>,
     /// Groups of systems without a significant difference, as indices into `systems`; empty with a baseline (not all
     /// pairs are tested) and without pairs.
     pub groups: Vec<Vec<usize>>,
     /// Share of resamples in which each system (row, as the first of `systems`: those with a value) takes each rank
-    /// (column); rows and columns sum to 1. `None` for fewer than two.
+    /// (column); rows and columns sum to 1. `None` for fewer than two, and below 10 questions.
     pub ranks: Option<Vec<Vec<f64>>>,
     /// Judge noise, if judges were asked more than once.
     pub noise: Option<JudgeNoise>,
@@ -133,7 +123,7 @@ pub struct SystemMean {
     pub letters: String,
     /// Mean over the shared cases; `None` if there are none.
     pub mean: Option<f64>,
-    /// Its interval (BCa, questions resampled).
+    /// Its interval: Wilson's for shares and grades, bootstrap-t for counts.
     pub interval: Option<Interval>,
     /// Mean over all cases with a value of this system; not comparable with other systems'.
     pub own_mean: Option<f64>,
@@ -157,15 +147,15 @@ pub struct PairComparison {
     pub second: usize,
     /// Mean of first minus second.
     pub difference: f64,
-    /// Its interval (BCa, questions resampled); not corrected for the number of pairs.
+    /// Its interval, simultaneous over all pairs of the metric; `None` if it is unbounded, or all differences are equal.
     pub interval: Option<Interval>,
-    /// Two-sided p of the paired permutation test; `None` without a test (no cases).
+    /// Two-sided p, adjusted for all pairs of the metric; `None` for a single question.
     pub p: Option<f64>,
-    /// Whether every assignment was visited.
-    pub exact: bool,
-    /// The p corrected by Holm for all pairs of this metric.
-    pub p_holm: Option<f64>,
-    /// Whether the difference is significant: `p_holm` below alpha.
+    /// The interval of this pair alone.
+    pub pointwise: Option<Interval>,
+    /// Two-sided p of this pair alone.
+    pub pointwise_p: Option<f64>,
+    /// Whether the difference is significant: `p` below 1 - level, or the same: `interval` excludes 0.
     pub differs: bool,
     /// Cases where the first is better.
     pub wins: usize,
@@ -185,10 +175,10 @@ pub struct PairComparison {
     /// The length-adjusted difference; `None` if length does not apply to the metric, words are not recorded, there are
     /// fewer than 20 questions, or one system is longer throughout.
     pub length: Option<LengthEffect>,
-    /// The smallest difference detected with 80% power (paired t test at alpha, this pair alone); `None` if all
-    /// differences are equal.
+    /// The smallest difference that the verdict finds with 80% power: (critical value + 0.84) standard errors; `None` if
+    /// nothing can be significant.
     pub detectable: Option<f64>,
-    /// Number of questions with which that test detects [`ComparisonOptions::wanted_difference`].
+    /// Number of questions with which it finds [`ComparisonOptions::wanted_difference`].
     pub questions_needed: Option<usize>,
 }
 
@@ -213,8 +203,8 @@ pub struct LengthEffect {
     pub interval: Interval,
     /// Mean difference in words.
     pub words: f64,
-    /// Whether only one of the adjusted and unadjusted intervals includes 0, or they lie on opposite sides of 0.
-    /// Neither is corrected for the number of pairs.
+    /// Whether only one of the adjusted and unadjusted intervals of this pair alone includes 0, or they lie on opposite
+    /// sides of 0.
     pub changes_conclusion: bool,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{ComparisonOptions, MetricId, MetricTable, Observation, Observations};
 use crate::analysis::questions::Questions;
-use crate::stats::{BcaOptions, Interval, PowerTarget, mean};
+use crate::stats::{BcaOptions, Interval, mean};
 
 /// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
@@ -73,11 +73,6 @@ impl<'a> SharedCases<'a> {
 
     pub(super) fn bca(&self) -> BcaOptions {
         BcaOptions { level: self.options.level, resamples: self.options.resamples, seed: self.options.seed }
-    }
-
-    /// 80% power at alpha.
-    pub(super) fn power(&self) -> PowerTarget {
-        PowerTarget { alpha: self.options.alpha, ..PowerTarget::default() }
     }
 
     pub(super) fn label(&self, rank: usize) -> &str {

@@ -7,7 +7,7 @@ use super::result::{AgreementLevel, FEWEST_FOR_INTERVAL, PoweredMean};
 use super::units::{Context, RatedByBoth, RaterView};
 use crate::analysis::ratings::Estimate;
 use crate::domain::SystemName;
-use crate::stats::{PredictionPowered, clustered_mean_intervals, mean, sd};
+use crate::stats::{PredictionPowered, mean, mean_interval, sd};
 
 /// One row per judge and system with labels; none at the level of items. `human` provides the labels: the people's
 /// mean, or the only person's.
@@ -43,7 +43,7 @@ fn of_system(judge: &RaterView, labeled: &RatedByBoth<'_>, factor: f64, system: 
         1 => "one answer without a label is too few",
         _ => "fewer than two labels",
     };
-    let interval = || clustered_mean_intervals(&[&own.x], Some(&own.questions), context.bca()).pop().flatten();
+    let interval = || mean_interval(&own.x, Some(&own.questions), None, context.bca());
     let powered_mean = Estimate::new(powered.map(|mean| mean.estimate), || powered.map(|mean| mean.interval), reason);
     Some(PoweredMean {
         judge: Arc::clone(&judge.rater.name),

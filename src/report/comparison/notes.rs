@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::tables::{metric_name, percent, shown_difference};
 use super::verdict::{labels, points};
 use crate::analysis::comparison::{Comparison, JudgedRole, MetricComparison, PairComparison, SystemMean};
+use crate::analysis::distinct;
 use crate::domain::Note;
 use crate::report::layout::{counted, listed};
 use crate::report::table::Format;
+use crate::stats::PairedMethod;
 
 /// Warnings on the runs, for all metrics.
 pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
@@ -40,7 +42,14 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<Note> {
 
 /// Notes on one metric.
 pub(in crate::report) fn metric_notes(metric: &MetricComparison) -> Vec<Note> {
-    let all = [sensitive(metric), length_changes(metric), missing(metric), detectable(metric), judge_noise(metric)];
+    let all = [
+        too_small(metric),
+        sensitive(metric),
+        length_changes(metric),
+        missing(metric),
+        detectable(metric),
+        judge_noise(metric),
+    ];
     all.into_iter().flatten().chain(metric.notes.iter().cloned()).collect()
 }
 
@@ -75,6 +84,14 @@ fn pair_name(metric: &MetricComparison, pair: &PairComparison) -> String {
     labels(metric, pair).join(" – ")
 }
 
+/// With so few differences no verdict is possible.
+fn too_small(metric: &MetricComparison) -> Option<Note> {
+    let least = metric.smallest_p.filter(|_| metric.pairs.iter().all(|pair| pair.detectable.is_none()))?;
+    let questions = counted(metric.questions, "question");
+    let p = Format::PValue.show(least);
+    Some(Note::warning(format!("Too few differences for a verdict: {questions} can give no p below {p}.")))
+}
+
 fn sensitive(metric: &MetricComparison) -> Option<Note> {
     let pairs = metric.pairs.iter().filter(|pair| pair.sensitive).map(|pair| {
         let format = Format::of_difference(metric.metric.unit);
@@ -93,7 +110,7 @@ fn length_changes(metric: &MetricComparison) -> Option<Note> {
             "{} {} instead of {} ({:+.0} words)",
             pair_name(metric, pair),
             shown_difference(length.adjusted, Some(length.interval), unit),
-            shown_difference(pair.difference, pair.interval, unit),
+            shown_difference(pair.difference, pair.pointwise, unit),
             length.words
         ))
     };
@@ -118,7 +135,7 @@ fn missing(metric: &MetricComparison) -> Option<Note> {
 fn detectable(metric: &MetricComparison) -> Option<Note> {
     let most = metric.pairs.iter().filter_map(|pair| pair.detectable).reduce(f64::max)?;
     let (most, questions) = (points(most, metric.metric.unit), counted(metric.questions, "question"));
-    Some(Note::info(format!("Detectable difference with {questions}: {most} (80% power, uncorrected).")))
+    Some(Note::info(format!("Detectable difference with {questions}: {most} (80% power).")))
 }
 
 fn judge_noise(metric: &MetricComparison) -> Option<Note> {
@@ -137,15 +154,18 @@ fn method(comparison: &Comparison) -> Option<Note> {
     };
     let over = listed(comparison.metrics.iter().filter(|metric| !metric.cases.is_empty()).map(over))?;
     let family = if options.baseline.is_some() { "the pairs with the baseline" } else { "all pairs" };
+    let tests = distinct(comparison.metrics.iter().filter_map(|metric| metric.method).map(|method| match method {
+        PairedMethod::BootstrapT => "the bootstrap max-t",
+        PairedMethod::SignFlip => "sign flips (max-t)",
+    }));
+    let level = percent(options.level);
     Some(Note::info(format!(
-        "For the paper: scholareval {}; means over {over} with {} BCa bootstrap intervals over questions ({} resamples, seed \
-         {}); two-sided paired permutation test (up to {} random sign assignments), corrected by Holm over {family} of a \
-         metric (alpha {}).",
+        "For the paper: scholareval {}; means over {over} with {level} intervals over questions (Wilson's with an effective \
+         number of questions for shares and grades, bootstrap-t for counts); differences with simultaneous {level} intervals and \
+         p adjusted over {family} of a metric by {} ({} resamples, seed {}).",
         env!("CARGO_PKG_VERSION"),
-        percent(options.level),
+        tests.join(" and "),
         Format::Count.show(f64::from(options.resamples)),
         options.seed,
-        Format::Count.show(f64::from(options.flips)),
-        options.alpha
     )))
 }

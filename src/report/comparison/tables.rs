@@ -34,7 +34,7 @@ pub(in crate::report) fn systems_table(comparison: &Comparison, metric: &MetricC
         title += "; systems that share a letter do not differ significantly";
         columns.push(Column::new("group", Format::Text));
     }
-    columns.extend(has_ranks.then(|| Column::headed("best", "best (%)", Format::Percent)));
+    columns.extend(has_ranks.then(|| Column::headed("first", "first in % of resamples", Format::Percent)));
     columns.extend(["cases", "unscored"].map(|key| Column::new(key, Format::Count)));
     columns.extend(has_missing.then(|| Column::new("missing", Format::Count)));
     let mut table = Table::new(title, columns);
@@ -56,10 +56,9 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     }
     let options = &comparison.options;
     let mut title = format!(
-        "Differences in {} with {} intervals; * significant (p Holm below {})",
+        "Differences in {} with simultaneous {} intervals; * significant",
         metric_name(comparison, metric),
-        percent(options.level),
-        options.alpha
+        percent(options.level)
     );
     if metric.pairs.iter().any(|pair| pair.sensitive) {
         title += ", ! sensitive to missing data";
@@ -71,8 +70,9 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
         Column::new("system", Format::Text),
         Column::new("against", Format::Text),
         Column::new("difference", Format::of_difference(metric.metric.unit)),
-        Column::headed("p_holm", "p Holm", Format::PValue),
         Column::new("p", Format::PValue),
+        Column::headed("pointwise", "pair alone", Format::of_difference(metric.metric.unit)),
+        Column::headed("pointwise_p", "its p", Format::PValue),
         Column::headed("wins_ties_losses", "W/T/L", Format::Text),
         Column::headed("cohens_dz", "d_z", Format::Number(2)),
     ];
@@ -83,8 +83,9 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
             label(pair.first),
             label(pair.second),
             Cell::estimate(Some(pair.difference), pair.interval).flagged(pair.flags()),
-            Cell::maybe(pair.p_holm),
             Cell::maybe(pair.p),
+            Cell::estimate(Some(pair.difference), pair.pointwise),
+            Cell::maybe(pair.pointwise_p),
             Cell::text(format!("{}/{}/{}", pair.wins, pair.ties, pair.losses)),
             Cell::maybe(pair.cohens_dz),
         ]);

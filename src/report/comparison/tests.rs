@@ -9,7 +9,7 @@ use crate::analysis::comparison::{
 };
 use crate::domain::{CaseId, Note, Unit};
 use crate::report::{CsvText, TableStyle, render_json};
-use crate::stats::{Interval, VarianceComponents};
+use crate::stats::{Interval, PairedMethod, VarianceComponents};
 
 /// A name with markup of several formats.
 const HOSTILE: &str = "a|b & \\input{x} <script>\u{1b}[2J\n_$%#^~\u{202e}*[l](http://x)";
@@ -34,16 +34,16 @@ fn system(at: usize, label: &str, mean: f64, letters: &str) -> SystemMean {
     }
 }
 
-fn pair(first: usize, second: usize, difference: f64, p_holm: f64) -> PairComparison {
+fn pair(first: usize, second: usize, difference: f64, p: f64) -> PairComparison {
     PairComparison {
         first,
         second,
         difference,
         interval: Some(around(difference, 0.02)),
-        p: Some(p_holm / 2.0),
-        exact: true,
-        p_holm: Some(p_holm),
-        differs: p_holm < 0.05,
+        p: Some(p),
+        pointwise: Some(around(difference, 0.01)),
+        pointwise_p: Some(p / 2.0),
+        differs: p < 0.05,
         wins: 2,
         ties: 1,
         losses: 0,
@@ -87,15 +87,10 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
                 ..pair(0, 1, 0.065, 0.0499)
             },
             pair(0, 2, 0.385, 0.000_01),
-            PairComparison {
-                p: None,
-                p_holm: None,
-                interval: None,
-                cohens_dz: None,
-                differs: false,
-                ..pair(1, 2, 0.32, 1.0)
-            },
+            PairComparison { p: None, interval: None, cohens_dz: None, differs: false, ..pair(1, 2, 0.32, 1.0) },
         ],
+        method: Some(PairedMethod::BootstrapT),
+        smallest_p: Some(0.0001),
         groups: vec![vec![0, 1], vec![2]],
         ranks: Some(vec![vec![0.9, 0.1, 0.0], vec![0.1, 0.9, 0.0], vec![0.0, 0.0, 1.0]]),
         noise: Some(JudgeNoise {
@@ -180,7 +175,7 @@ fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
     let system = ["kind", "scorer", "metric", "unit", "system", "group", "cases", "mean"];
     assert_eq!(system.map(|key| cell(0, key)), ["system", "rubric", "score", "share", "careful", "a", "3", "0.485"]);
     assert_eq!((cell(0, "mean_low"), cell(0, "best")), ((0.485_f64 - 0.0146).to_string(), "0.9".to_owned()));
-    let pair = ["kind", "system", "against", "difference", "difference_flag", "p_holm", "wins_ties_losses"];
+    let pair = ["kind", "system", "against", "difference", "difference_flag", "p", "wins_ties_losses"];
     assert_eq!(pair.map(|key| cell(3, key)), ["pair", "careful", "brief", "0.065", "*!", "0.0499", "2/1/0"]);
     assert!(cell(5, "warnings").contains("different judge of rubric") && cell(5, "p").is_empty());
 }

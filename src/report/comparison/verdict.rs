@@ -69,7 +69,7 @@ pub(super) fn labels<'a>(metric: &'a MetricComparison, pair: &PairComparison) ->
 /// `+3.4 [0.2, 6.6], p = 0.011`.
 fn evidence(metric: &MetricComparison, pair: &PairComparison) -> String {
     let difference = shown_difference(pair.difference, pair.interval, metric.metric.unit);
-    format!("{difference}, {}", shown_p(pair.p_holm))
+    format!("{difference}, {}", shown_p(pair.p))
 }
 
 /// `p = 0.011`, `p < 0.001`.

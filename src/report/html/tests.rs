@@ -56,8 +56,7 @@ fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<Score
 
 fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str) -> String {
     let observations = observed(names, cases);
-    let mut comparison =
-        compare(&observations, &ComparisonOptions { resamples: 200, flips: 500, ..ComparisonOptions::seeded(1) });
+    let mut comparison = compare(&observations, &ComparisonOptions { resamples: 200, ..ComparisonOptions::seeded(1) });
     comparison.runs = vec![ComparedRun { name: text.to_owned(), ..ComparedRun::default() }];
     comparison.differences = vec![text.to_owned()];
     let item = |own: &Arc<ScoredAnswer>| Item {
