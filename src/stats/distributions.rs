@@ -7,7 +7,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::beta::checked_beta_reg;
 
 /// The standard normal quantile, 0 < p < 1.
-pub(super) fn normal_quantile(p: f64) -> Option<f64> {
+pub fn normal_quantile(p: f64) -> Option<f64> {
     (p > 0.0 && p < 1.0).then(|| Normal::standard().inverse_cdf(p))
 }
 

@@ -46,6 +46,7 @@ pub use agreement::{
 };
 pub use bootstrap::{BcaOptions, Interval, bca_clustered_interval, bca_interval, bca_sums_intervals};
 pub use correlation::{Correlation, intraclass_correlation};
+pub use distributions::normal_quantile;
 pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
 pub use icc::{IntraclassCorrelation, icc_2_1};
@@ -53,6 +54,6 @@ pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};
 pub use ppi::{PredictionPowered, PredictionPoweredMean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
-pub use studentized::{mean_and_error, mean_interval};
+pub use studentized::mean_interval;
 pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};
 pub use variance::{Judged, VarianceComponents, variance_components};

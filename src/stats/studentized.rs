@@ -167,11 +167,6 @@ pub fn mean_interval(
     }
 }
 
-/// The mean of `values` and its standard error (CR2) over clusters. `None` as for [`mean_interval`].
-pub fn mean_and_error(values: &[f64], clusters: Option<&[usize]>) -> Option<(f64, f64)> {
-    Sample::new(&[values], clusters).map(|sample| (sample.means[0], sample.errors[0]))
-}
-
 impl Sample {
     /// The bootstrap-t interval with equal tails of the first mean.
     fn bootstrap_t(&self, options: BcaOptions) -> Option<Interval> {

@@ -14,7 +14,7 @@ use crate::stats::{Judged, VarianceComponents, mean, variance_components};
 const MAX_POINTS: f64 = 10.0;
 
 /// `None` without repeated samples or a second judge, and where they leave the components undetermined.
-pub(super) fn judge_noise(shared: &SharedCases<'_>, critical: Option<f64>) -> Option<JudgeNoise> {
+pub(super) fn judge_noise(shared: &SharedCases<'_>, critical: f64) -> Option<JudgeNoise> {
     let samples = Samples { shared, by_system: shared.table.samples.as_ref()? };
     let components = pooled((0..shared.participants).map(|rank| samples.of_system(rank)))?;
     let (judges, most) = samples.design();
@@ -22,7 +22,7 @@ pub(super) fn judge_noise(shared: &SharedCases<'_>, critical: Option<f64>) -> Op
         judges,
         samples: most,
         standard_error: samples.standard_error(components.draw),
-        samples_needed: critical.and_then(|critical| samples.needed(judges, critical)),
+        samples_needed: samples.needed(judges, critical),
         components,
     })
 }

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use super::shared::{SAME, SharedCases};
 use super::{LengthEffect, Observation, PairComparison};
-use crate::stats::{
-    Interval, PairedFamily, cliffs_delta, cohens_dz, least_squares, mean, mean_and_error, paired_family,
-};
+use crate::stats::{Interval, PairedFamily, cliffs_delta, cohens_dz, least_squares, mean, paired_family};
 
 /// Minimum number of differences for a length-adjusted estimate.
 const MIN_QUESTIONS: usize = 20;
@@ -41,8 +39,9 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
         let error = test.map(|test| test.standard_error).filter(|error| *error > 0.0);
         let detectable = critical.zip(error).map(|(critical, error)| (critical + POWER) * error);
         // A standard error shrinks with the root of the number of questions.
-        let needed = |(wanted, detectable): (f64, f64)| {
-            (shared.distinct_questions() as f64 * (detectable / wanted).powi(2)).ceil().max(2.0) as usize
+        let needed = |(wanted, error): (f64, f64)| {
+            let most = wanted / (critical.unwrap_or(shared.normal()) + POWER);
+            (shared.distinct_questions() as f64 * (error / most).powi(2)).ceil().max(2.0) as usize
         };
         results.push(PairComparison {
             first,
@@ -62,17 +61,17 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
             sensitive: false,
             length: length_effect(shared, (first, second), pointwise),
             detectable,
-            questions_needed: shared.options.wanted_difference.zip(detectable).map(needed),
+            questions_needed: shared.options.wanted_difference.zip(error).map(needed),
         });
     }
-    results.iter_mut().for_each(|pair| add_sensitivity(shared, pair, critical));
+    results.iter_mut().for_each(|pair| add_sensitivity(shared, pair));
     (results, family)
 }
 
-/// Sensitivity of a pair to missing data: its difference over every case of both systems, with all missing values against its
-/// first system and then in favor of it, at the critical value of the shared cases. This covers unscored answers, missing
-/// answers and the gaps of a third system.
-fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison, critical: Option<f64>) {
+/// Sensitivity of a pair to missing data: its verdict over every case of both systems, with all missing values against its
+/// first system and then in favor of it. Its p alone is adjusted by as much as over the shared cases. This covers unscored
+/// answers, missing answers and the gaps of a third system.
+fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
     let unbounded = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
     let limits = shared.table.metric.range().unwrap_or(unbounded);
     let range = |rank: usize, case: usize| match shared.observation(rank, case) {
@@ -90,18 +89,20 @@ fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison, critical
     if lows.len() <= shared.cases.len() {
         return;
     }
-    let observed = if pair.differs { side(pair.difference, 0.0) } else { 0 };
-    let verdict = |differences: &[f64]| {
-        let (mean, error) = mean_and_error(differences, Some(&questions))?;
-        Some(critical.map_or(0, |critical| side(mean, critical * error)))
+    let alpha = shared.bca().alpha();
+    let adjustment = pair.p.zip(pair.pointwise_p).map_or(1.0, |(p, alone)| p / alone);
+    let observed = side(pair.difference, pair.p.is_some_and(|p| p < alpha));
+    let verdict = |differences: &Vec<f64>| {
+        let family = paired_family(&[differences], Some(&questions), shared.bca())?;
+        Some(side(family.pairs[0].difference, adjustment * family.pairs[0].p < alpha))
     };
     pair.bounds = mean(&lows).zip(mean(&highs)).map(|(low, high)| Interval { low, high });
     pair.sensitive = [lows, highs].iter().any(|extreme| verdict(extreme) != Some(observed));
 }
 
-/// -1 or 1 for a difference that is further than `limit` from 0, else 0.
-fn side(difference: f64, limit: f64) -> i8 {
-    i8::from(difference > limit.max(SAME)) - i8::from(difference < -limit.max(SAME))
+/// The better of two, 1 or -1; 0 if they do not differ significantly.
+fn side(difference: f64, differs: bool) -> i8 {
+    if !differs || difference.abs() <= SAME { 0 } else { difference.signum() as i8 }
 }
 
 /// Regresses the pair's differences on the differences in words, over the shared cases with known words; several cases

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{ComparisonOptions, MetricId, MetricTable, Observation, Observations};
 use crate::analysis::questions::Questions;
-use crate::stats::{BcaOptions, Interval, mean};
+use crate::stats::{BcaOptions, Interval, mean, normal_quantile};
 
 /// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
@@ -73,6 +73,11 @@ impl<'a> SharedCases<'a> {
 
     pub(super) fn bca(&self) -> BcaOptions {
         BcaOptions { level: self.options.level, resamples: self.options.resamples, seed: self.options.seed }
+    }
+
+    /// The critical value of many questions and one pair.
+    pub(super) fn normal(&self) -> f64 {
+        normal_quantile(f64::midpoint(1.0, self.options.level)).unwrap_or(f64::INFINITY)
     }
 
     pub(super) fn label(&self, rank: usize) -> &str {

@@ -10,20 +10,20 @@ use crate::analysis::comparison::{ComparisonOptions, GateOptions};
 /// How the command is used, at the end of its help.
 pub(super) const EXAMPLES: &str = "\
 Columns:
-  group    systems that share a letter do not differ significantly (p Holm, all pairs)
-  best     share of the resamples of the questions in which the system has the highest mean
+  group    systems that share a letter do not differ significantly (over all pairs)
+  first    % of the resamples of the questions in which the system has the highest mean
   cases    shared cases, those that all systems have a value for
   missing  cases of the run without an answer or value
-  p Holm   p of the paired permutation test, corrected for all pairs of the metric
+  p        adjusted for all pairs of the metric, as is the interval of the difference
   W/T/L    cases where the first system is better (win), equal (tie), worse (loss)
   d_z      Cohen's d of the paired differences: their mean by their standard deviation
-  *        significantly different: p Holm below --alpha; ! with missing data the verdict could change
-  Intervals of pairs are not corrected for the number of pairs.
+  alone    the interval and p of this pair, not adjusted for the others
+  *        significantly different: p below 1 - level; ! with missing data the verdict could change
 
 Gates:
   --fail-under METRIC=VALUE          every system's mean is at least VALUE, in the unit of files (0.5, not 50); not for counts
   --fail-under SYSTEM:METRIC=VALUE   that system's
-  --require \"A>B\"                    A is significantly better than B (p corrected by Holm)
+  --require \"A>B\"                    A is significantly better than B
   --require \"A>=B\"                   B is not significantly better than A
   --require \"METRIC:A>B\"             by that metric
   A gate that holds only if missing data are ignored is not met (exit 6), unless --tolerate-missing.

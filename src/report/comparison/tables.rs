@@ -34,7 +34,7 @@ pub(in crate::report) fn systems_table(comparison: &Comparison, metric: &MetricC
         title += "; systems that share a letter do not differ significantly";
         columns.push(Column::new("group", Format::Text));
     }
-    columns.extend(has_ranks.then(|| Column::headed("first", "first in % of resamples", Format::Percent)));
+    columns.extend(has_ranks.then(|| Column::headed("first", "first (%)", Format::Percent)));
     columns.extend(["cases", "unscored"].map(|key| Column::new(key, Format::Count)));
     columns.extend(has_missing.then(|| Column::new("missing", Format::Count)));
     let mut table = Table::new(title, columns);
@@ -71,10 +71,10 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
         Column::new("against", Format::Text),
         Column::new("difference", Format::of_difference(metric.metric.unit)),
         Column::new("p", Format::PValue),
-        Column::headed("pointwise", "pair alone", Format::of_difference(metric.metric.unit)),
-        Column::headed("pointwise_p", "its p", Format::PValue),
         Column::headed("wins_ties_losses", "W/T/L", Format::Text),
         Column::headed("cohens_dz", "d_z", Format::Number(2)),
+        Column::headed("pointwise", "pair alone", Format::of_difference(metric.metric.unit)),
+        Column::headed("pointwise_p", "p alone", Format::PValue),
     ];
     let mut table = Table::new(title, columns);
     let label = |rank: usize| Cell::text(&metric.systems[rank].label);
@@ -84,10 +84,10 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
             label(pair.second),
             Cell::estimate(Some(pair.difference), pair.interval).flagged(pair.flags()),
             Cell::maybe(pair.p),
-            Cell::estimate(Some(pair.difference), pair.pointwise),
-            Cell::maybe(pair.pointwise_p),
             Cell::text(format!("{}/{}/{}", pair.wins, pair.ties, pair.losses)),
             Cell::maybe(pair.cohens_dz),
+            Cell::estimate(Some(pair.difference), pair.pointwise),
+            Cell::maybe(pair.pointwise_p),
         ]);
     }
     Some(table)

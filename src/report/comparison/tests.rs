@@ -174,7 +174,7 @@ fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
     let cell = |row: usize, key: &str| rows[row][header.iter().position(|name| name == key).unwrap()].to_owned();
     let system = ["kind", "scorer", "metric", "unit", "system", "group", "cases", "mean"];
     assert_eq!(system.map(|key| cell(0, key)), ["system", "rubric", "score", "share", "careful", "a", "3", "0.485"]);
-    assert_eq!((cell(0, "mean_low"), cell(0, "best")), ((0.485_f64 - 0.0146).to_string(), "0.9".to_owned()));
+    assert_eq!((cell(0, "mean_low"), cell(0, "first")), ((0.485_f64 - 0.0146).to_string(), "0.9".to_owned()));
     let pair = ["kind", "system", "against", "difference", "difference_flag", "p", "wins_ties_losses"];
     assert_eq!(pair.map(|key| cell(3, key)), ["pair", "careful", "brief", "0.065", "*!", "0.0499", "2/1/0"]);
     assert!(cell(5, "warnings").contains("different judge of rubric") && cell(5, "p").is_empty());
