@@ -138,7 +138,8 @@ impl<'a> Scored<'a> {
         columns: &[(MetricColumn, Quantity)],
     ) -> SystemSummary {
         let metric = |(column, quantity): &(MetricColumn, Quantity)| {
-            let own = answers.iter().filter_map(|answer| Some((self.question(answer), self.counted(quantity, answer)?)));
+            let own =
+                answers.iter().filter_map(|answer| Some((self.question(answer), self.counted(quantity, answer)?)));
             let sample: Sample = own.collect();
             let observed: Vec<Observation> = answers.iter().map(|answer| quantity.observe(answer)).collect();
             let metric = Metric {

@@ -1,6 +1,8 @@
 use super::*;
+use crate::analysis::quantity::unit_range;
 use crate::analysis::test_support::{answer, component, score, simple_score};
 use crate::domain::{Component, ComponentKind, Score};
+use crate::stats::mean_interval;
 
 const EXCLUDE: AggregateOptions = AggregateOptions { mode: Mode::Default, on_unscored: OnUnscored::Exclude, seed: 1 };
 const ZERO: AggregateOptions = AggregateOptions { on_unscored: OnUnscored::Zero, ..EXCLUDE };
