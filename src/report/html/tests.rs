@@ -146,7 +146,7 @@ fn a_pair_has_the_flags_of_compare_and_the_title_explains_them() {
     let page = page(["a", "b"], 9, &[], "t");
     let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
     assert!(markup.contains(">+10.0<sup>*</sup>") && markup.contains(">0.008<"), "{markup}");
-    assert!(markup.contains("* significant (p Holm below 0.05)"));
+    assert!(markup.contains("simultaneous 95% intervals; * significant"));
 }
 
 #[test]
