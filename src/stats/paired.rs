@@ -229,3 +229,97 @@ fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BcaOptions) -> Pai
     let critical = (smallest_p < alpha && in_errors.is_finite()).then_some(in_errors);
     PairedFamily { method: PairedMethod::SignFlip, pairs: (0..sums.len()).map(of_pair).collect(), critical, smallest_p }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn options() -> BcaOptions {
+        BcaOptions { resamples: 999, ..BcaOptions::seeded(3) }
+    }
+
+    #[test]
+    fn sign_flips_by_hand() {
+        // Of the 64 assignments of 1 .. 6, the sums 21, 21, 19 and 19 are the largest: 2 / 64 is below 0.05, 4 / 64 is not.
+        let family = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], None, options()).unwrap();
+        assert_eq!((family.method, family.smallest_p), (PairedMethod::SignFlip, 2.0 / 64.0));
+        // The ends are the first and the last of the 63 means of subsets.
+        let ends = Some(Interval { low: 1.0, high: 6.0 });
+        assert_eq!((family.pairs[0].p, family.pairs[0].interval, family.pairs[0].pointwise), (2.0 / 64.0, ends, ends));
+        // z = 19 / sqrt(91) is not significant: t = z sqrt(5 / (6 - z^2)).
+        let z = 19.0 / 91.0_f64.sqrt();
+        assert!((family.critical.unwrap() - z * (5.0 / (6.0 - z * z)).sqrt()).abs() < 1e-9);
+        // Five questions give no p below 2 / 32.
+        let family = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0]], None, options()).unwrap();
+        assert_eq!((family.smallest_p, family.critical, family.pairs[0].interval), (2.0 / 32.0, None, None));
+    }
+
+    #[test]
+    fn two_pairs_share_their_assignments() {
+        // A pair and its double have the same statistic under every assignment: nothing to adjust for.
+        let (one, double) = ([1.0, 2.0, -0.5, 3.0, 2.0, 1.0, 4.0], [2.0, 4.0, -1.0, 6.0, 4.0, 2.0, 8.0]);
+        let family = paired_family(&[&one, &double], None, options()).unwrap();
+        assert_eq!((family.pairs[0].p, family.pairs[1].p), (family.pairs[0].pointwise_p, family.pairs[0].pointwise_p));
+        // The sums differ from the largest, 13.5, by the flipped ones: 12.5 (observed) and 13.5 with their opposites.
+        assert_eq!(family.pairs[0].p, 4.0 / 128.0);
+        let other = [0.1, -0.3, 0.2, 0.4, -0.1, 0.2, -0.2];
+        let family = paired_family(&[&one, &other], None, options()).unwrap();
+        assert!(family.pairs[0].p > family.pairs[0].pointwise_p, "{family:?}");
+    }
+
+    #[test]
+    fn a_pair_alone_has_equal_tails_and_several_one_critical_value() {
+        let values = |step: usize| (0..40).map(|at| (at * step % 17) as f64 - 7.0).collect::<Vec<f64>>();
+        let (a, b) = (values(3), values(5));
+        let alone = paired_family(&[&a], None, options()).unwrap().pairs[0];
+        assert_eq!((alone.p, alone.interval), (alone.pointwise_p, alone.pointwise));
+        let family = paired_family(&[&a, &b], None, options()).unwrap();
+        assert_eq!(family.method, PairedMethod::BootstrapT);
+        assert_eq!((family.pairs[0].pointwise, family.pairs[0].pointwise_p), (alone.pointwise, alone.pointwise_p));
+        for pair in &family.pairs {
+            let half = family.critical.unwrap() * pair.standard_error;
+            let Interval { low, high } = pair.interval.unwrap();
+            assert!((low - (pair.difference - half)).abs() < 1e-12 && (high - (pair.difference + half)).abs() < 1e-12);
+        }
+        // A normal critical value is 1.96; of two pairs it is larger.
+        assert!((1.96..2.9).contains(&family.critical.unwrap()), "{:?}", family.critical);
+    }
+
+    #[test]
+    fn what_cannot_be_tested() {
+        assert!(paired_family(&[], None, options()).is_none());
+        assert!(paired_family(&[&[1.0]], None, options()).is_none());
+        assert!(paired_family(&[&[1.0, 2.0]], Some(&[4, 4]), options()).is_none());
+        assert!(paired_family(&[&[1.0, f64::NAN]], None, options()).is_none());
+        let equal = paired_family(&[&[0.0; 30], &[0.5; 30]], None, options()).unwrap();
+        assert_eq!((equal.pairs[0].p, equal.pairs[0].interval), (1.0, None));
+        assert_eq!((equal.pairs[1].standard_error, equal.pairs[1].interval), (0.0, None));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn p_and_interval_never_contradict_each_other(
+            rows in prop::collection::vec(prop::collection::vec(-6..7_i8, 3), 2..26),
+            sizes in prop::collection::vec(1..4_usize, 26),
+            pairs in 1..4_usize,
+        ) {
+            let clusters: Vec<usize> = (0..rows.len()).map(|at| at / sizes[at % 26]).collect();
+            let list = |pair: usize| rows.iter().map(|row| f64::from(row[pair]) / 4.0).collect::<Vec<f64>>();
+            let lists: Vec<Vec<f64>> = (0..pairs).map(list).collect();
+            let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
+            if let Some(family) = paired_family(&lists, Some(&clusters), options()) {
+                for pair in &family.pairs {
+                    for (p, interval) in [(pair.p, pair.interval), (pair.pointwise_p, pair.pointwise)] {
+                        prop_assert!(p > 0.0 && p <= 1.0);
+                        let Some(interval) = interval else { continue };
+                        let excludes_zero = interval.low > 1e-9 || interval.high < -1e-9;
+                        prop_assert_eq!(excludes_zero, p < 0.05, "{:?}", pair);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -178,3 +178,75 @@ impl Sample {
         (error > 0.0).then(|| Interval { low: mean - high * error, high: mean - low * error })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHARE: Interval = Interval { low: 0.0, high: 1.0 };
+
+    fn options() -> BcaOptions {
+        BcaOptions { resamples: 2_000, ..BcaOptions::seeded(3) }
+    }
+
+    fn width(interval: Option<Interval>) -> f64 {
+        interval.map_or(f64::INFINITY, |interval| interval.high - interval.low)
+    }
+
+    #[test]
+    fn standard_errors_by_hand() {
+        // Mean 3; deviations -2, 0, 2 squared sum to 8: sqrt(8 / 2) / sqrt(3).
+        let sample = Sample::new(&[&[1.0, 3.0, 5.0]], None).unwrap();
+        assert!((sample.errors[0] - 2.0 / 3.0_f64.sqrt()).abs() < 1e-12);
+        // Clusters of 2 and 1 cases with deviations -2 and 2: sqrt(4 / (1 - 2 / 3) + 4 / (1 - 1 / 3)) / 3 = sqrt(18) / 3.
+        let sample = Sample::new(&[&[1.0, 3.0, 5.0]], Some(&[7, 7, 4])).unwrap();
+        assert!((sample.errors[0] - 18.0_f64.sqrt() / 3.0).abs() < 1e-12);
+        assert_eq!((sample.sums(0), sample.sizes().to_vec()), (vec![5.0, 4.0], vec![1.0, 2.0]));
+    }
+
+    #[test]
+    fn equal_values_have_an_interval_within_their_range_and_none_without() {
+        let interval = mean_interval(&[1.0; 20], None, Some(SHARE), options()).unwrap();
+        // Wilson's lower end of 20 of 20: 1 / (1 + t^2 / 20) with t = 2.093.
+        assert!((interval.low - 1.0 / (1.0 + 2.093_f64.powi(2) / 20.0)).abs() < 1e-4 && interval.high > 1.0 - 1e-12);
+        assert_eq!(mean_interval(&[1.0; 20], None, None, options()), None);
+        assert_eq!(mean_interval(&[1.0], None, Some(SHARE), options()), None);
+        assert_eq!(mean_interval(&[0.2, 0.4], Some(&[1, 1]), Some(SHARE), options()), None);
+        let no_level = BcaOptions { level: 1.0, ..options() };
+        assert_eq!(mean_interval(&[0.1, 0.5], None, None, no_level), None);
+    }
+
+    #[test]
+    fn values_with_little_spread_have_students_interval_under_either_method() {
+        // 40 values around 0.5: mean ± t(39) sd / sqrt(40), t = 2.0227.
+        let values: Vec<f64> = (0..40).map(|at| 0.5 + (f64::from(at * 7 % 40) - 19.5) / 400.0).collect();
+        let half = 2.0227 * super::super::sd(&values).unwrap() / 40.0_f64.sqrt();
+        for range in [Some(SHARE), None] {
+            let interval = mean_interval(&values, None, range, options()).unwrap();
+            assert!((interval.low - (0.5 - half)).abs() < 0.1 * half, "{interval:?} {half}");
+            assert!((interval.high - (0.5 + half)).abs() < 0.1 * half, "{interval:?} {half}");
+        }
+    }
+
+    #[test]
+    fn cases_of_one_question_are_no_evidence_of_their_own() {
+        let once: Vec<f64> = (0..20).map(|at| f64::from(at * 3 % 20) / 20.0).collect();
+        let twice: Vec<f64> = once.iter().flat_map(|value| [*value, *value]).collect();
+        let questions: Vec<usize> = (0..40).map(|at| at / 2).collect();
+        for range in [Some(SHARE), None] {
+            let (single, paired) = (
+                mean_interval(&once, None, range, options()),
+                mean_interval(&twice, Some(&questions), range, options()),
+            );
+            assert!((width(single) - width(paired)).abs() < 1e-9, "{single:?} {paired:?}");
+            assert!(width(mean_interval(&twice, None, range, options())) < 0.8 * width(paired));
+        }
+    }
+
+    #[test]
+    fn values_outside_their_range_are_unbounded() {
+        let values = [0.2, 0.4, 1.3, 0.8, 0.1, 0.6];
+        let bounded = mean_interval(&values, None, Some(SHARE), options());
+        assert_eq!(bounded, mean_interval(&values, None, None, options()));
+    }
+}
