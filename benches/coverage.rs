@@ -103,7 +103,7 @@ fn share(repetitions: u64, holds: impl Fn(&mut ChaCha8Rng, BcaOptions) -> bool +
 }
 
 fn holds(interval: Option<Interval>, truth: f64) -> bool {
-    interval.is_none_or(|interval| interval.low <= truth && truth <= interval.high)
+    interval.is_none_or(|interval| interval.low <= truth + 1e-12 && truth - 1e-12 <= interval.high)
 }
 
 fn means(repetitions: u64) {
