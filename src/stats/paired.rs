@@ -100,7 +100,9 @@ fn by_bootstrap(sample: &Sample, options: BcaOptions) -> PairedFamily {
         values.sort_unstable_by(f64::total_cmp);
         values
     };
-    let largest = sorted(&mut resampled.iter().map(|own| own.iter().fold(0.0_f64, |most, t| most.max(t.abs()))));
+    // A resample in which all differences of a pair are equal says nothing about the others.
+    let largest = |own: &Vec<f64>| own.iter().filter(|t| t.is_finite()).fold(0.0_f64, |most, t| most.max(t.abs()));
+    let largest = sorted(&mut resampled.iter().map(largest));
     let p = |as_extreme: usize| (as_extreme + 1) as f64 / (total + 1) as f64;
     let of_pair = |pair: usize| {
         let (difference, error) = (sample.means[pair], sample.errors[pair]);
@@ -109,10 +111,10 @@ fn by_bootstrap(sample: &Sample, options: BcaOptions) -> PairedFamily {
         let above = total - own.partition_point(|value| *value < t);
         let below = own.partition_point(|value| *value <= t);
         let pointwise_p = (2.0 * p(above.min(below))).min(1.0);
-        let pointwise = tail_rank(alpha / 2.0, total).filter(|_| error > 0.0).map(|rank| Interval {
-            low: difference - own[total - rank] * error,
-            high: difference - own[rank - 1] * error,
-        });
+        let tails = tail_rank(alpha / 2.0, total).map(|rank| (own[rank - 1], own[total - rank]));
+        let tails = tails.filter(|(low, high)| error > 0.0 && low.is_finite() && high.is_finite());
+        let pointwise =
+            tails.map(|(low, high)| Interval { low: difference - high * error, high: difference - low * error });
         let test = PairedTest {
             difference,
             standard_error: error,
@@ -122,7 +124,7 @@ fn by_bootstrap(sample: &Sample, options: BcaOptions) -> PairedFamily {
             pointwise,
         };
         if resampled[0].len() == 1 {
-            return (test, tail_rank(alpha / 2.0, total).map(|rank| own[total - rank].max(-own[rank - 1])));
+            return (test, tails.map(|(low, high)| high.max(-low)));
         }
         let critical = tail_rank(alpha, total).map(|rank| largest[total - rank]);
         let adjusted = p(total - largest.partition_point(|value| *value < t.abs()));

@@ -107,15 +107,18 @@ impl Sample {
         resample(self.clusters(), means, options)
     }
 
-    /// The t statistics of each resample, one per list: (resampled mean - mean) / its standard error. 0 for a resample of
-    /// equal values, which has no standard error.
+    /// The t statistics of each resample, one per list: (resampled mean - mean) / its standard error. Infinite for a resample
+    /// of equal values with another mean, which has no standard error.
     pub(super) fn resampled_t(&self, options: BcaOptions) -> Vec<Vec<f64>> {
         let statistics = |drawn: &[u32]| {
             let (shifts, errors) = self.shifts_and_errors(drawn);
             let pairs = shifts.into_iter().zip(errors).zip(&self.errors);
-            pairs
-                .map(|((shift, error), whole)| if error > 1e-9 * whole { shift / error } else { 0.0 })
-                .collect::<Vec<f64>>()
+            let t = |((shift, error), whole): ((f64, f64), &f64)| match error > 1e-9 * whole {
+                true => shift / error,
+                false if shift.abs() > 1e-9 * whole => shift.signum() * f64::INFINITY,
+                false => 0.0,
+            };
+            pairs.map(t).collect::<Vec<f64>>()
         };
         resample(self.clusters(), statistics, options)
     }
@@ -142,7 +145,8 @@ impl Sample {
 ///
 /// Values within `range` have Wilson's interval; other ones the bootstrap-t interval with equal tails (B. Efron and R. J.
 /// Tibshirani, "An introduction to the bootstrap", 1993, chapter 12). `None` for fewer than two values or clusters, values
-/// that are not finite, another number of clusters than of values, a level outside 0..1, and equal values without a range.
+/// that are not finite, another number of clusters than of values, a level outside 0..1, and without a range for equal values and for so few
+/// that the interval is unbounded.
 ///
 /// ```
 /// use scholareval::stats::{BcaOptions, Interval, mean_interval};
@@ -175,7 +179,8 @@ impl Sample {
         let rank = tail_rank(options.alpha() / 2.0, resampled.len())?;
         let (low, high) = (resampled[rank - 1], resampled[resampled.len() - rank]);
         let (mean, error) = (self.means[0], self.errors[0]);
-        (error > 0.0).then(|| Interval { low: mean - high * error, high: mean - low * error })
+        let is_bounded = error > 0.0 && low.is_finite() && high.is_finite();
+        is_bounded.then(|| Interval { low: mean - high * error, high: mean - low * error })
     }
 }
 
