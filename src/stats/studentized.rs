@@ -75,19 +75,23 @@ impl Sample {
         self.sizes.iter().sum::<f64>().powi(2) / squares
     }
 
-    /// For clusters drawn this often: how far each mean moved, and its standard error.
-    fn shifts_and_errors(&self, drawn: &[u32]) -> (Vec<f64>, Vec<f64>) {
-        let lists = self.means.len();
-        let weighted = || self.rows.iter().zip(&self.sizes).zip(drawn).filter(|(_, drawn)| **drawn > 0);
-        let (mut shifts, mut cases) = (vec![0.0; lists], 0.0);
-        for ((row, size), drawn) in weighted() {
+    /// For clusters drawn this often: how far each mean moved, and the number of cases.
+    fn shifts(&self, drawn: &[u32]) -> (Vec<f64>, f64) {
+        let (mut shifts, mut cases) = (vec![0.0; self.means.len()], 0.0);
+        for ((row, size), drawn) in self.rows.iter().zip(&self.sizes).zip(drawn).filter(|(_, drawn)| **drawn > 0) {
             let drawn = f64::from(*drawn);
             cases += drawn * size;
             shifts.iter_mut().zip(row).for_each(|(sum, deviation)| *sum += drawn * deviation);
         }
         shifts.iter_mut().for_each(|sum| *sum /= cases);
-        let mut squares = vec![0.0; lists];
-        for ((row, size), drawn) in weighted() {
+        (shifts, cases)
+    }
+
+    /// For clusters drawn this often: how far each mean moved, and its standard error.
+    fn shifts_and_errors(&self, drawn: &[u32]) -> (Vec<f64>, Vec<f64>) {
+        let (shifts, cases) = self.shifts(drawn);
+        let mut squares = vec![0.0; shifts.len()];
+        for ((row, size), drawn) in self.rows.iter().zip(&self.sizes).zip(drawn).filter(|(_, drawn)| **drawn > 0) {
             let weight = f64::from(*drawn) / (1.0 - size / cases);
             for ((sum, deviation), shift) in squares.iter_mut().zip(row).zip(&shifts) {
                 let own = deviation - size * shift;
@@ -101,7 +105,7 @@ impl Sample {
     /// The means of each resample, one per list.
     pub(super) fn resampled_means(&self, options: BcaOptions) -> Vec<Vec<f64>> {
         let means = |drawn: &[u32]| {
-            let shifts = self.shifts_and_errors(drawn).0;
+            let shifts = self.shifts(drawn).0;
             shifts.into_iter().zip(&self.means).map(|(shift, mean)| mean + shift).collect()
         };
         resample(self.clusters(), means, options)

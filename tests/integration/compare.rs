@@ -84,11 +84,7 @@ fn two_systems_are_compared_over_their_cases() {
     let row = table.stdout.lines().find(|line| line.starts_with("alpha  ")).unwrap();
     assert_eq!(row.split_whitespace().take(2).collect::<Vec<_>>(), ["alpha", "82.5"], "{row}");
     assert!(!table.stdout.contains("10/0/0"), "{}", table.stdout);
-    assert!(
-        table.stdout.starts_with("alpha scores higher than beta (+7.0, p = 0.002).\n"),
-        "{}",
-        table.stdout
-    );
+    assert!(table.stdout.starts_with("alpha scores higher than beta (+7.0, p = 0.002).\n"), "{}", table.stdout);
     assert_eq!(table.stderr, "");
 }
 
