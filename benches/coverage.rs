@@ -2,6 +2,8 @@
 //!
 //! `cargo bench --bench coverage [-- means pairs families] [--reps 2000]`
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -198,9 +200,15 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let repetitions =
         words.windows(2).find(|two| two[0] == "--reps").and_then(|two| two[1].parse().ok()).unwrap_or(2_000);
-    let parts: [(&str, fn(u64)); 3] = [("means", means), ("pairs", pairs), ("families", families)];
-    let named: Vec<_> = parts.iter().filter(|(name, _)| words.iter().any(|word| word == name)).collect();
-    for (_, part) in if named.is_empty() { parts.iter().collect() } else { named } {
-        part(repetitions);
+    let is_named = |name: &str| words.iter().any(|word| word == name);
+    let all = !["means", "pairs", "families"].into_iter().any(is_named);
+    if all || is_named("means") {
+        means(repetitions);
+    }
+    if all || is_named("pairs") {
+        pairs(repetitions);
+    }
+    if all || is_named("families") {
+        families(repetitions);
     }
 }

@@ -184,7 +184,7 @@ impl Sample {
         let (low, high) = (resampled[rank - 1], resampled[resampled.len() - rank]);
         let (mean, error) = (self.means[0], self.errors[0]);
         let is_bounded = error > 0.0 && low.is_finite() && high.is_finite();
-        is_bounded.then(|| Interval { low: mean - high * error, high: mean - low * error })
+        is_bounded.then_some(Interval { low: mean - high * error, high: mean - low * error })
     }
 }
 
