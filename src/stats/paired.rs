@@ -45,7 +45,7 @@ pub struct PairedFamily {
     /// The |t| above which a difference is significant at 1 - level; the larger of the two tails of a single pair. `None` where
     /// no difference can be significant.
     pub critical: Option<f64>,
-    /// The smallest adjusted p that these numbers of nonzero differences can give; of a bootstrap 1 / (resamples + 1).
+    /// The smallest adjusted p that these differences can give; of a bootstrap of several pairs 1 / (resamples + 1).
     pub smallest_p: f64,
 }
 
