@@ -7,7 +7,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use scholareval::stats::{BcaOptions, Interval, mean_interval, paired_family};
+use scholareval::stats::{BootstrapOptions, Interval, mean_interval, paired_family};
 
 const RESAMPLES: u32 = 999;
 
@@ -94,10 +94,10 @@ impl Differences {
 }
 
 /// The share of repetitions in which `holds`, in percent, with one standard error.
-fn share(repetitions: u64, holds: impl Fn(&mut ChaCha8Rng, BcaOptions) -> bool + Sync) -> String {
+fn share(repetitions: u64, holds: impl Fn(&mut ChaCha8Rng, BootstrapOptions) -> bool + Sync) -> String {
     let one = |at: u64| {
         let mut rng = ChaCha8Rng::seed_from_u64(at);
-        holds(&mut rng, BcaOptions { resamples: RESAMPLES, ..BcaOptions::seeded(at) })
+        holds(&mut rng, BootstrapOptions { resamples: RESAMPLES, ..BootstrapOptions::seeded(at) })
     };
     let held = (0..repetitions).into_par_iter().filter(|at| one(*at)).count() as f64 / repetitions as f64;
     let error = (held * (1.0 - held) / repetitions as f64).sqrt();

@@ -14,7 +14,7 @@ use super::quantity::{CITATION_RECALL, distinct, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
-use crate::stats::{BcaOptions, KappaWeights, MeasurementLevel, mean, sd};
+use crate::stats::{BootstrapOptions, KappaWeights, MeasurementLevel, mean, sd};
 
 /// Scale of a judge's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -158,7 +158,7 @@ pub struct DrawNoise {
 pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     scored: &[A],
     questions: &Questions<'_>,
-    bca: BcaOptions,
+    bca: BootstrapOptions,
 ) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let judged = || scored.iter().map(Borrow::borrow).filter(|answer| !answer.members.is_empty());
@@ -194,7 +194,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn agreement(&self, questions: &Questions<'_>, bca: BcaOptions) -> PanelAgreement {
+    fn agreement(&self, questions: &Questions<'_>, bca: BootstrapOptions) -> PanelAgreement {
         let scale = self.group.scale;
         let ratings = |number: &dyn Fn(f64) -> f64| Ratings {
             rows: (0..self.judges.len())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::quantity::unit_range;
 use crate::domain::{CaseId, ScoredAnswer, Unit};
-use crate::stats::{BcaOptions, Interval, mean_interval};
+use crate::stats::{BootstrapOptions, Interval, mean_interval};
 
 /// The question of every case of a run, as a number in the order of case ids. A case without a known question has its
 /// own.
@@ -60,7 +60,7 @@ impl FromIterator<(usize, f64)> for Sample {
 
 impl Sample {
     /// The interval of the mean over questions, by the unit of the values.
-    pub(crate) fn interval(&self, unit: Unit, options: BcaOptions) -> Option<Interval> {
+    pub(crate) fn interval(&self, unit: Unit, options: BootstrapOptions) -> Option<Interval> {
         mean_interval(&self.values, Some(&self.questions), unit_range(unit), options)
     }
 }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_question_is_drawn_with_all_its_cases() {
-        let options = BcaOptions { resamples: 500, ..BcaOptions::seeded(1) };
+        let options = BootstrapOptions { resamples: 500, ..BootstrapOptions::seeded(1) };
         let values = [0.0, 0.0, 1.0, 1.0, 0.5, 0.5];
         let by_case: Sample = values.iter().copied().enumerate().collect();
         let by_question: Sample = values.iter().enumerate().map(|(at, value)| (at / 2, *value)).collect();

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::stats::{
-    BcaOptions, Interval, KappaWeights, MeasurementLevel, icc_2_1, krippendorff_alpha, krippendorff_alpha_interval,
-    mean_pairwise_kappa, mean_pairwise_kappa_interval,
+    BootstrapOptions, Interval, KappaWeights, MeasurementLevel, icc_2_1, krippendorff_alpha,
+    krippendorff_alpha_interval, mean_pairwise_kappa, mean_pairwise_kappa_interval,
 };
 
 /// A value with its interval, or the reason why it is undefined.
@@ -85,14 +85,14 @@ impl Ratings {
     }
 
     /// Krippendorff's alpha over the units with at least two ratings.
-    pub(crate) fn alpha(&self, level: MeasurementLevel, options: BcaOptions) -> Estimate {
+    pub(crate) fn alpha(&self, level: MeasurementLevel, options: BootstrapOptions) -> Estimate {
         let rows = self.slices();
         let interval = || krippendorff_alpha_interval(&rows, &self.questions, level, options);
         Estimate::new(krippendorff_alpha(&rows, level), interval, self.no_variation())
     }
 
     /// Mean of Cohen's kappa over pairs of raters, and the number of pairs with a kappa.
-    pub(crate) fn kappa(&self, weights: KappaWeights, options: BcaOptions) -> (Estimate, usize) {
+    pub(crate) fn kappa(&self, weights: KappaWeights, options: BootstrapOptions) -> (Estimate, usize) {
         let rows = self.slices();
         let kappa = mean_pairwise_kappa(&rows, weights);
         let interval = || mean_pairwise_kappa_interval(&rows, &self.questions, weights, options);

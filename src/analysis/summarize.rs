@@ -17,7 +17,7 @@ use super::summary::{
     Summary, SystemSummary,
 };
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
-use crate::stats::{BcaOptions, Interval, bca_sums_intervals, harmonic_mean, mean, ratio};
+use crate::stats::{BootstrapOptions, Interval, bca_sums_intervals, harmonic_mean, mean, ratio};
 
 /// Summarizes a run.
 ///
@@ -55,7 +55,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         }
         scorers.push(summary);
     }
-    let bca = BcaOptions::seeded(options.seed);
+    let bca = BootstrapOptions::seeded(options.seed);
     let (panels, noise) = panel_agreement(scored, &questions, bca);
     let (cases, questions) = questions.counts();
     let answer_id =
@@ -144,7 +144,7 @@ impl<'a> Scored<'a> {
             let observed: Vec<Observation> = answers.iter().map(|answer| quantity.observe(answer)).collect();
             let metric = Metric {
                 estimate: mean(&sample.values),
-                interval: sample.interval(column.unit, BcaOptions::seeded(self.options.seed)),
+                interval: sample.interval(column.unit, BootstrapOptions::seeded(self.options.seed)),
                 n: sample.values.len(),
                 unscored: observed.iter().filter(|own| matches!(own, Observation::Unscored(_))).count(),
                 bounds: bounds(&observed),
@@ -209,7 +209,7 @@ impl<'a> Scored<'a> {
             let bounds = bounds_of(&of_aspects, mean).filter(|_| n < answers.len());
             let metric = Metric {
                 estimate: if is_undefined { None } else { mean(&means) },
-                interval: own.interval(Unit::Grade, BcaOptions::seeded(self.options.seed)).filter(|_| is_whole),
+                interval: own.interval(Unit::Grade, BootstrapOptions::seeded(self.options.seed)).filter(|_| is_whole),
                 n,
                 unscored: answers.len() - n,
                 bounds,
@@ -248,7 +248,7 @@ impl<'a> Scored<'a> {
         }
         let sums: Vec<[f64; 4]> = by_question.into_values().collect();
         let statistic = |sums: &[f64; 4]| [harmonic_mean(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))];
-        let [interval] = bca_sums_intervals(&sums, statistic, BcaOptions::seeded(self.options.seed));
+        let [interval] = bca_sums_intervals(&sums, statistic, BootstrapOptions::seeded(self.options.seed));
         let estimate = precision.estimate.zip(recall.estimate).map(|(p, r)| harmonic_mean(p, r));
         let is_bounded = precision.bounds.is_some() || recall.bounds.is_some();
         let of_both = |ends: &[f64]| if let [p, r] = ends { Some(harmonic_mean(*p, *r)) } else { None };

@@ -18,7 +18,7 @@ use super::scifact_modules::{
 use crate::dataset::all;
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
-use crate::stats::{BcaOptions, Prf, bca_sums_intervals};
+use crate::stats::{BootstrapOptions, Prf, bca_sums_intervals};
 
 /// The values of a [`Prf`], in order.
 const PARTS: [&str; 3] = ["precision", "recall", "f1"];
@@ -103,7 +103,7 @@ impl ScifactFiles {
     ) -> Result<Leaderboard> {
         let compat = if self.compat { ", numbers of the reference scripts" } else { "" };
         let missing = if self.compat { "the reference leaves them out" } else { missing };
-        let BcaOptions { level, resamples, seed } = BcaOptions::seeded(self.seed);
+        let BootstrapOptions { level, resamples, seed } = BootstrapOptions::seeded(self.seed);
         let n = counted(claims.lines.len(), "claim");
         let (level, resamples) = (100.0 * level, indicatif::HumanCount(resamples.into()));
         let how = format!("{level:.0}% intervals: BCa bootstrap over {n}, {resamples} resamples, seed {seed}.");
@@ -131,7 +131,7 @@ impl ScifactFiles {
         counts: &[[f64; C]],
         statistic: impl Fn(&[f64; C]) -> [f64; K] + Sync,
     ) -> Vec<Measurement> {
-        let intervals = bca_sums_intervals(counts, &statistic, BcaOptions::seeded(self.seed));
+        let intervals = bca_sums_intervals(counts, &statistic, BootstrapOptions::seeded(self.seed));
         let values = statistic(&sums(counts));
         let measured = names.into_iter().zip(values).zip(intervals);
         measured

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use super::bootstrap::{BcaOptions, Clusters, Interval, bca_interval};
+use super::bootstrap::{BootstrapOptions, Clusters, Interval, bca_interval};
 use super::summary::{distinct, mean, place};
 
 /// Distance between two ratings for alpha.
@@ -72,7 +72,7 @@ pub fn krippendorff_alpha_interval(
     ratings: &[&[Option<f64>]],
     clusters: &[usize],
     level: MeasurementLevel,
-    options: BcaOptions,
+    options: BootstrapOptions,
 ) -> Option<Interval> {
     let units = Units::new(ratings, clusters)?;
     let alpha = Alpha::new(&units, level);
@@ -112,7 +112,7 @@ pub fn mean_pairwise_kappa_interval(
     ratings: &[&[Option<f64>]],
     clusters: &[usize],
     weights: KappaWeights,
-    options: BcaOptions,
+    options: BootstrapOptions,
 ) -> Option<Interval> {
     let units = Units::new(ratings, clusters)?;
     let pairs = Kappa::of_pairs(&units, weights);
@@ -332,8 +332,8 @@ mod tests {
         [MeasurementLevel::Nominal, MeasurementLevel::Ordinal, MeasurementLevel::Interval];
     const WEIGHTS: [KappaWeights; 3] = [KappaWeights::Unweighted, KappaWeights::Linear, KappaWeights::Quadratic];
 
-    fn options() -> BcaOptions {
-        BcaOptions { resamples: 400, ..BcaOptions::seeded(5) }
+    fn options() -> BootstrapOptions {
+        BootstrapOptions { resamples: 400, ..BootstrapOptions::seeded(5) }
     }
 
     fn borrowed(ratings: &[Vec<Option<f64>>]) -> Vec<&[Option<f64>]> {

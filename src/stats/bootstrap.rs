@@ -16,9 +16,9 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::summary::{mean, quantile};
 
-/// Options of an interval.
+/// Options of a bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BcaOptions {
+pub struct BootstrapOptions {
     /// Confidence level, 0 < level < 1.
     pub level: f64,
     /// Number of resamples.
@@ -27,7 +27,7 @@ pub struct BcaOptions {
     pub seed: u64,
 }
 
-impl BcaOptions {
+impl BootstrapOptions {
     /// 95%, 10,000 resamples, with this seed.
     pub fn seeded(seed: u64) -> Self {
         Self { level: 0.95, resamples: 10_000, seed }
@@ -67,20 +67,20 @@ impl Interval {
 /// resample differs from the data.
 ///
 /// ```
-/// use scholareval::stats::{BcaOptions, bca_interval};
+/// use scholareval::stats::{BootstrapOptions, bca_interval};
 ///
 /// let values: [f64; 6] = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0];
 /// let mean = |weights: &[u32]| {
 ///     let (sum, count) = values.iter().zip(weights).fold((0.0, 0), |(s, n), (v, w)| (s + v * f64::from(*w), n + w));
 ///     (count > 0).then(|| sum / f64::from(count))
 /// };
-/// let interval = bca_interval(6, mean, BcaOptions::seeded(1));
+/// let interval = bca_interval(6, mean, BootstrapOptions::seeded(1));
 /// assert!(interval.is_some_and(|i| 2.0 < i.low && i.low < 4.5 && 4.5 < i.high && i.high < 7.0));
 /// ```
 pub fn bca_interval(
     units: usize,
     statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
-    options: BcaOptions,
+    options: BootstrapOptions,
 ) -> Option<Interval> {
     let number = |weights: &[u32]| [statistic(weights).unwrap_or(f64::NAN)];
     intervals(units, number, options).pop().flatten()
@@ -90,7 +90,7 @@ pub fn bca_interval(
 fn intervals<V: AsRef<[f64]> + Send>(
     units: usize,
     statistic: impl Fn(&[u32]) -> V + Sync,
-    options: BcaOptions,
+    options: BootstrapOptions,
 ) -> Vec<Option<Interval>> {
     let all = statistic(&vec![1; units]);
     if units < 2 || !options.is_usable() || !all.as_ref().iter().any(|value| value.is_finite()) {
@@ -110,7 +110,7 @@ fn intervals<V: AsRef<[f64]> + Send>(
 pub fn bca_clustered_interval(
     clusters: &[usize],
     statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
-    options: BcaOptions,
+    options: BootstrapOptions,
 ) -> Option<Interval> {
     let clusters = Clusters::new(clusters);
     let of_clusters = |drawn: &[u32]| {
@@ -127,17 +127,17 @@ pub fn bca_clustered_interval(
 /// from the data.
 ///
 /// ```
-/// use scholareval::stats::{BcaOptions, bca_sums_intervals};
+/// use scholareval::stats::{BootstrapOptions, bca_sums_intervals};
 ///
 /// // Precision of 40 items with 2 predictions each, every second item has 1 of them right: 20 / 80.
 /// let rows: Vec<[f64; 2]> = (0..40).map(|i| [f64::from(i % 2), 2.0]).collect();
-/// let [interval] = bca_sums_intervals(&rows, |sums| [sums[0] / sums[1]], BcaOptions::seeded(1));
+/// let [interval] = bca_sums_intervals(&rows, |sums| [sums[0] / sums[1]], BootstrapOptions::seeded(1));
 /// assert!(interval.is_some_and(|i| 0.1 < i.low && i.low < 0.25 && 0.25 < i.high && i.high < 0.4));
 /// ```
 pub fn bca_sums_intervals<const C: usize, const K: usize>(
     rows: &[[f64; C]],
     statistic: impl Fn(&[f64; C]) -> [f64; K] + Sync,
-    options: BcaOptions,
+    options: BootstrapOptions,
 ) -> [Option<Interval>; K] {
     let of_weights = |weights: &[u32]| {
         let mut sums = [0.0; C];
@@ -174,7 +174,11 @@ impl Clusters {
 }
 
 /// The statistic of every resample, given the number of draws of each unit.
-pub(super) fn resample<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync, options: BcaOptions) -> Vec<T> {
+pub(super) fn resample<T: Send>(
+    units: usize,
+    statistic: impl Fn(&[u32]) -> T + Sync,
+    options: BootstrapOptions,
+) -> Vec<T> {
     let seeded = ChaCha8Rng::seed_from_u64(options.seed);
     let one = |weights: &mut Vec<u32>, replicate: u32| {
         let mut rng = seeded.clone();
@@ -274,16 +278,16 @@ mod tests {
         (0..n).map(|i| f64::from(i * i % 17) / 8.0).collect()
     }
 
-    fn few() -> BcaOptions {
-        BcaOptions { resamples: 2_000, ..BcaOptions::seeded(3) }
+    fn few() -> BootstrapOptions {
+        BootstrapOptions { resamples: 2_000, ..BootstrapOptions::seeded(3) }
     }
 
-    fn of_mean(values: &[f64], options: BcaOptions) -> Option<Interval> {
+    fn of_mean(values: &[f64], options: BootstrapOptions) -> Option<Interval> {
         let clusters: Vec<usize> = (0..values.len()).collect();
         clustered(values, &clusters, options)
     }
 
-    fn clustered(values: &[f64], clusters: &[usize], options: BcaOptions) -> Option<Interval> {
+    fn clustered(values: &[f64], clusters: &[usize], options: BootstrapOptions) -> Option<Interval> {
         bca_clustered_interval(clusters, |weights| weighted_mean(values, weights), options)
     }
 
@@ -321,7 +325,7 @@ mod tests {
     fn our_own_resamples_come_close_to_scipys() {
         for case in golden()["bca_many_resamples"].as_array().unwrap() {
             let (low, high) = (case["low"].as_f64().unwrap(), case["high"].as_f64().unwrap());
-            let interval = of_mean(&numbers(&case["values"]), BcaOptions::seeded(1)).unwrap();
+            let interval = of_mean(&numbers(&case["values"]), BootstrapOptions::seeded(1)).unwrap();
             // 10,000 resamples place a 2.5% quantile to about 3% of the width of the interval.
             let tolerance = 0.03 * (high - low);
             assert!((interval.low - low).abs() < tolerance, "{}: {interval:?}", case["name"]);
@@ -333,7 +337,7 @@ mod tests {
     fn an_interval_is_the_one_that_was_published_with_this_seed() {
         // Resample r draws from stream r: values[next_u32 * n >> 32], n times; means and interval by hand from there.
         let values: Vec<f64> = (0..30).map(|i| f64::from(i * i % 17) / 17.0).collect();
-        let options = BcaOptions { resamples: 500, ..BcaOptions::seeded(3) };
+        let options = BootstrapOptions { resamples: 500, ..BootstrapOptions::seeded(3) };
         let resampled = |replicate| {
             let mut rng = ChaCha8Rng::seed_from_u64(3);
             rng.set_stream(replicate);
@@ -365,7 +369,7 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             assert_eq!(pool.install(|| clustered(&a, &clusters, few())), alone);
         }
-        assert_ne!(of_mean(&a, few()), of_mean(&a, BcaOptions { seed: 4, ..few() }), "the seed has no effect");
+        assert_ne!(of_mean(&a, few()), of_mean(&a, BootstrapOptions { seed: 4, ..few() }), "the seed has no effect");
         assert_eq!(clustered(&a, &[7; 60], few()), None);
     }
 
@@ -384,14 +388,14 @@ mod tests {
 
     #[test]
     fn what_is_degenerate_has_no_interval_or_a_point() {
-        let options = BcaOptions { resamples: 200, ..BcaOptions::seeded(0) };
+        let options = BootstrapOptions { resamples: 200, ..BootstrapOptions::seeded(0) };
         let point = |value| Some(Interval { low: value, high: value });
-        let no_level = BcaOptions { level: 1.0, ..options };
+        let no_level = BootstrapOptions { level: 1.0, ..options };
         assert_eq!(of_mean(&[0.5], options), None);
         assert_eq!(of_mean(&[0.5, f64::NAN], options), None);
         assert_eq!(of_mean(&[0.5, 0.5, 0.5], options), point(0.5));
         assert_eq!(of_mean(&[0.1, 0.5], no_level), None);
-        assert_eq!(of_mean(&[0.1, 0.5], BcaOptions { resamples: 0, ..options }), None);
+        assert_eq!(of_mean(&[0.1, 0.5], BootstrapOptions { resamples: 0, ..options }), None);
         // Defined only where every unit was drawn once: for the data, and for few resamples.
         let fragile = |weights: &[u32]| weights.iter().all(|w| *w == 1).then_some(1.0);
         assert_eq!(bca_interval(8, fragile, options), None);
@@ -412,7 +416,7 @@ mod tests {
         // 0, 0.02, .., 1.98: mean 0.99; se = sd / sqrt(100); normal half width 1.96 se
         let values: Vec<f64> = (0..100).map(|i| f64::from(i) / 50.0).collect();
         let half = 1.96 * sd(&values).unwrap() / 10.0;
-        let interval = of_mean(&values, BcaOptions::seeded(5)).unwrap();
+        let interval = of_mean(&values, BootstrapOptions::seeded(5)).unwrap();
         assert!((interval.low - (0.99 - half)).abs() < 0.01 && (interval.high - (0.99 + half)).abs() < 0.01);
     }
 
@@ -422,7 +426,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(2026);
         let samples: Vec<Vec<f64>> =
             (0..500).map(|_| (0..100).map(|_| rng.random::<f64>().powi(3)).collect()).collect();
-        let options = BcaOptions { resamples: 200, ..BcaOptions::seeded(1) };
+        let options = BootstrapOptions { resamples: 200, ..BootstrapOptions::seeded(1) };
         let held =
             samples.iter().filter_map(|own| of_mean(own, options)).filter(|i| i.low <= 0.25 && 0.25 <= i.high).count();
         let rate = held as f64 / 500.0;
@@ -433,7 +437,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
         fn an_interval_is_ordered_and_stays_within_the_sample(values in prop::collection::vec(0.0..=1.0_f64, 2..20)) {
-            let options = BcaOptions { resamples: 200, ..BcaOptions::seeded(9) };
+            let options = BootstrapOptions { resamples: 200, ..BootstrapOptions::seeded(9) };
             let interval = of_mean(&values, options).unwrap();
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
             let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,6 +1,6 @@
 //! Correlations of two lists, with intervals: Pearson, Spearman, Kendall's tau-b.
 
-use super::bootstrap::{BcaOptions, Interval, bca_clustered_interval};
+use super::bootstrap::{BootstrapOptions, Interval, bca_clustered_interval};
 use super::kendall::RankedPairs;
 use super::summary::{distinct, mean, place};
 
@@ -28,15 +28,21 @@ impl Correlation {
     /// two clusters.
     ///
     /// ```
-    /// use scholareval::stats::{BcaOptions, Correlation};
+    /// use scholareval::stats::{BootstrapOptions, Correlation};
     ///
     /// let judge = [1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 4.0];
     /// let human = [1.0, 1.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0];
     /// let questions = [0, 1, 2, 3, 4, 5, 6, 7];
-    /// let interval = Correlation::Spearman.clustered_interval(&judge, &human, &questions, BcaOptions::seeded(1));
+    /// let interval = Correlation::Spearman.clustered_interval(&judge, &human, &questions, BootstrapOptions::seeded(1));
     /// assert!(interval.is_some_and(|i| 0.0 < i.low && i.low < i.high && i.high <= 1.0));
     /// ```
-    pub fn clustered_interval(self, x: &[f64], y: &[f64], clusters: &[usize], options: BcaOptions) -> Option<Interval> {
+    pub fn clustered_interval(
+        self,
+        x: &[f64],
+        y: &[f64],
+        clusters: &[usize],
+        options: BootstrapOptions,
+    ) -> Option<Interval> {
         let statistic = self.of_weights(x, y).filter(|_| clusters.len() == x.len())?;
         bca_clustered_interval(clusters, statistic, options)
     }
@@ -161,7 +167,7 @@ mod tests {
     #[test]
     fn copies_of_a_pair_in_one_cluster_are_no_evidence() {
         let (x, y) = lists(30);
-        let options = BcaOptions { resamples: 400, ..BcaOptions::seeded(3) };
+        let options = BootstrapOptions { resamples: 400, ..BootstrapOptions::seeded(3) };
         let own: Vec<usize> = (0..30).collect();
         let copied = |list: &[f64]| list.iter().flat_map(|value| [*value; 3]).collect::<Vec<f64>>();
         let thirds: Vec<usize> = (0..90).map(|at| at / 3).collect();
@@ -179,7 +185,7 @@ mod tests {
     fn the_interval_holds_the_correlation_and_turns_with_its_sign() {
         let (x, y) = lists(60);
         let (turned, own) = (y.iter().map(|value| -value).collect::<Vec<_>>(), (0..60).collect::<Vec<_>>());
-        let options = BcaOptions { resamples: 1_000, ..BcaOptions::seeded(2) };
+        let options = BootstrapOptions { resamples: 1_000, ..BootstrapOptions::seeded(2) };
         for correlation in ALL {
             let r = correlation.of(&x, &y).unwrap();
             let interval = correlation.clustered_interval(&x, &y, &own, options).unwrap();
@@ -205,9 +211,9 @@ mod tests {
     #[test]
     fn perfect_agreement_is_a_point() {
         let (x, own) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0, 1, 2, 3, 4, 5, 6]);
-        let interval = Correlation::KendallTauB.clustered_interval(&x, &x, &own, BcaOptions::seeded(1)).unwrap();
+        let interval = Correlation::KendallTauB.clustered_interval(&x, &x, &own, BootstrapOptions::seeded(1)).unwrap();
         assert!((interval.low - 1.0).abs() < 1e-12 && (interval.high - 1.0).abs() < 1e-12);
-        assert_eq!(Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &own, BcaOptions::seeded(1)), None);
+        assert_eq!(Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &own, BootstrapOptions::seeded(1)), None);
     }
 
     #[test]

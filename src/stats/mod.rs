@@ -16,10 +16,10 @@
 //! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py`.
 //!
 //! ```
-//! use scholareval::stats::{BcaOptions, mean, mean_interval};
+//! use scholareval::stats::{BootstrapOptions, mean, mean_interval};
 //!
 //! let scores = [0.2, 0.4, 0.4, 0.7, 0.9];
-//! let interval = mean_interval(&scores, None, None, BcaOptions::seeded(7));
+//! let interval = mean_interval(&scores, None, None, BootstrapOptions::seeded(7));
 //! assert!(interval.is_some_and(|i| i.low < 0.52 && 0.52 < i.high));
 //! assert_eq!(mean(&[]), None);
 //! ```
@@ -44,7 +44,7 @@ pub use agreement::{
     KappaWeights, MeasurementLevel, PairwiseKappa, cohens_kappa, krippendorff_alpha, krippendorff_alpha_interval,
     mean_pairwise_kappa, mean_pairwise_kappa_interval,
 };
-pub use bootstrap::{BcaOptions, Interval, bca_clustered_interval, bca_interval, bca_sums_intervals};
+pub use bootstrap::{BootstrapOptions, Interval, bca_clustered_interval, bca_interval, bca_sums_intervals};
 pub use correlation::{Correlation, intraclass_correlation};
 pub use distributions::normal_quantile;
 pub use effect::{cliffs_delta, cohens_dz};

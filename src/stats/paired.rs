@@ -15,7 +15,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use super::bootstrap::{BcaOptions, Interval, tail_rank};
+use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
 use super::studentized::Sample;
 
 /// Fewest questions for a bootstrap-t.
@@ -72,15 +72,19 @@ pub struct PairedTest {
 /// `None` for no lists, fewer than two questions, lists of unequal length, values that are not finite and a level outside 0..1.
 ///
 /// ```
-/// use scholareval::stats::{BcaOptions, PairedMethod, paired_family};
+/// use scholareval::stats::{BootstrapOptions, PairedMethod, paired_family};
 ///
 /// // Six questions, each better by 1 to 6: only + + + + + + and its reverse of the 64 assignments are as far from 0.
-/// let found = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], None, BcaOptions::seeded(1));
+/// let found = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], None, BootstrapOptions::seeded(1));
 /// let found = found.expect("six questions");
 /// assert_eq!((found.method, found.pairs[0].p), (PairedMethod::SignFlip, 2.0 / 64.0));
 /// assert!(found.pairs[0].interval.is_some_and(|interval| interval.low > 0.0));
 /// ```
-pub fn paired_family(differences: &[&[f64]], clusters: Option<&[usize]>, options: BcaOptions) -> Option<PairedFamily> {
+pub fn paired_family(
+    differences: &[&[f64]],
+    clusters: Option<&[usize]>,
+    options: BootstrapOptions,
+) -> Option<PairedFamily> {
     let sample = Sample::new(differences, clusters).filter(|_| options.is_usable())?;
     let sums: Vec<Vec<f64>> = (0..differences.len()).map(|pair| sample.sums(pair)).collect();
     let count = |sign: f64| sums[0].iter().filter(|sum| sign * **sum > 0.0).count();
@@ -92,7 +96,7 @@ pub fn paired_family(differences: &[&[f64]], clusters: Option<&[usize]>, options
     })
 }
 
-fn by_bootstrap(sample: &Sample, options: BcaOptions) -> PairedFamily {
+fn by_bootstrap(sample: &Sample, options: BootstrapOptions) -> PairedFamily {
     let resampled = sample.resampled_t(options);
     let (total, alpha) = (resampled.len(), options.alpha());
     let sorted = |values: &mut dyn Iterator<Item = f64>| {
@@ -140,7 +144,7 @@ fn by_bootstrap(sample: &Sample, options: BcaOptions) -> PairedFamily {
 /// The sign assignments, as the subsets of questions whose differences are flipped. With each subset its complement is one.
 struct Assignments {
     questions: usize,
-    random: Option<BcaOptions>,
+    random: Option<BootstrapOptions>,
 }
 
 impl Assignments {
@@ -190,7 +194,7 @@ impl Assignments {
 /// Sums in another order differ in their last digits.
 const SAME: f64 = 1e-9;
 
-fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BcaOptions) -> PairedFamily {
+fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) -> PairedFamily {
     let questions = sample.clusters();
     let assignments = Assignments { questions, random: (questions > EXACT_UP_TO).then_some(options) };
     let alpha = options.alpha();
@@ -238,8 +242,8 @@ mod tests {
 
     use super::*;
 
-    fn options() -> BcaOptions {
-        BcaOptions { resamples: 999, ..BcaOptions::seeded(3) }
+    fn options() -> BootstrapOptions {
+        BootstrapOptions { resamples: 999, ..BootstrapOptions::seeded(3) }
     }
 
     #[test]

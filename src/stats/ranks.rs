@@ -1,6 +1,6 @@
 //! Rank distribution of systems over shared resamples of the cases.
 
-use super::bootstrap::BcaOptions;
+use super::bootstrap::BootstrapOptions;
 use super::studentized::Sample;
 
 /// Share of resamples in which system `i` (row) has rank `r + 1` (column `r`), the highest mean first.
@@ -12,13 +12,17 @@ use super::studentized::Sample;
 /// `None` for no systems, fewer than two clusters, lists of unequal length, values that are not finite and no resamples.
 ///
 /// ```
-/// use scholareval::stats::{BcaOptions, rank_distribution};
+/// use scholareval::stats::{BootstrapOptions, rank_distribution};
 ///
 /// let (better, worse) = ([0.9, 0.8, 0.9, 0.7], [0.2, 0.3, 0.1, 0.4]);
-/// let shares = rank_distribution(&[&worse, &better], None, BcaOptions::seeded(1));
+/// let shares = rank_distribution(&[&worse, &better], None, BootstrapOptions::seeded(1));
 /// assert_eq!(shares, Some(vec![vec![0.0, 1.0], vec![1.0, 0.0]]));
 /// ```
-pub fn rank_distribution(systems: &[&[f64]], clusters: Option<&[usize]>, options: BcaOptions) -> Option<Vec<Vec<f64>>> {
+pub fn rank_distribution(
+    systems: &[&[f64]],
+    clusters: Option<&[usize]>,
+    options: BootstrapOptions,
+) -> Option<Vec<Vec<f64>>> {
     if options.resamples == 0 {
         return None;
     }
@@ -49,8 +53,8 @@ mod tests {
     use super::*;
     use crate::stats::paired_family;
 
-    fn options() -> BcaOptions {
-        BcaOptions { resamples: 400, ..BcaOptions::seeded(3) }
+    fn options() -> BootstrapOptions {
+        BootstrapOptions { resamples: 400, ..BootstrapOptions::seeded(3) }
     }
 
     #[test]
@@ -79,7 +83,7 @@ mod tests {
         let value = |system: u32, case: u32| f64::from((case * case + 7 * system * case) % 101 + system) / 111.0;
         let systems: Vec<Vec<f64>> = (0..10).map(|system| (0..100).map(|case| value(system, case)).collect()).collect();
         let borrowed: Vec<&[f64]> = systems.iter().map(Vec::as_slice).collect();
-        let options = BcaOptions { resamples: 1_000, ..BcaOptions::seeded(11) };
+        let options = BootstrapOptions { resamples: 1_000, ..BootstrapOptions::seeded(11) };
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
@@ -99,7 +103,7 @@ mod tests {
         assert_eq!(rank_distribution(&[&[1.0], &[1.0, 2.0]], None, options()), None);
         assert_eq!(rank_distribution(&[&[f64::NAN]], None, options()), None);
         assert_eq!(rank_distribution(&[&[1.0]], Some(&[1, 2]), options()), None);
-        assert_eq!(rank_distribution(&[&[1.0]], None, BcaOptions { resamples: 0, ..options() }), None);
+        assert_eq!(rank_distribution(&[&[1.0]], None, BootstrapOptions { resamples: 0, ..options() }), None);
     }
 
     proptest! {
@@ -111,7 +115,7 @@ mod tests {
             let systems: Vec<Vec<f64>> =
                 (0..4).map(|system| cases.iter().map(|case| f64::from(case[system])).collect()).collect();
             let borrowed: Vec<&[f64]> = systems.iter().map(Vec::as_slice).collect();
-            let shares = rank_distribution(&borrowed, None, BcaOptions { resamples: 60, ..options() }).unwrap();
+            let shares = rank_distribution(&borrowed, None, BootstrapOptions { resamples: 60, ..options() }).unwrap();
             for i in 0..4 {
                 let (row, column): (f64, f64) = (shares[i].iter().sum(), shares.iter().map(|row| row[i]).sum());
                 prop_assert!((row - 1.0).abs() < 1e-9 && (column - 1.0).abs() < 1e-9);

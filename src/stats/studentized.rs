@@ -5,7 +5,7 @@
 //! Survey Methodology 28, 2002), for a mean over N cases: sqrt(sum over clusters of e^2 / (1 - n / N)) / N, with n the cases
 //! of a cluster and e the sum of their deviations from the mean. With one case each it is sd / sqrt(N).
 
-use super::bootstrap::{BcaOptions, Clusters, Interval, resample, tail_rank};
+use super::bootstrap::{BootstrapOptions, Clusters, Interval, resample, tail_rank};
 use super::distributions::t_quantile;
 
 /// Several lists of values over the same cases, summed by cluster and centered on their means.
@@ -103,7 +103,7 @@ impl Sample {
     }
 
     /// The means of each resample, one per list.
-    pub(super) fn resampled_means(&self, options: BcaOptions) -> Vec<Vec<f64>> {
+    pub(super) fn resampled_means(&self, options: BootstrapOptions) -> Vec<Vec<f64>> {
         let means = |drawn: &[u32]| {
             let shifts = self.shifts(drawn).0;
             shifts.into_iter().zip(&self.means).map(|(shift, mean)| mean + shift).collect()
@@ -113,7 +113,7 @@ impl Sample {
 
     /// The t statistics of each resample, one per list: (resampled mean - mean) / its standard error. Infinite for a resample
     /// of equal values with another mean, which has no standard error.
-    pub(super) fn resampled_t(&self, options: BcaOptions) -> Vec<Vec<f64>> {
+    pub(super) fn resampled_t(&self, options: BootstrapOptions) -> Vec<Vec<f64>> {
         let statistics = |drawn: &[u32]| {
             let (shifts, errors) = self.shifts_and_errors(drawn);
             let pairs = shifts.into_iter().zip(errors).zip(&self.errors);
@@ -153,19 +153,19 @@ impl Sample {
 /// that the interval is unbounded.
 ///
 /// ```
-/// use scholareval::stats::{BcaOptions, Interval, mean_interval};
+/// use scholareval::stats::{BootstrapOptions, Interval, mean_interval};
 ///
 /// // 18 of 20 right: Wilson's interval over 19 with t = 2.093 (19 degrees of freedom).
 /// let right: Vec<f64> = (0..20).map(|i| if i < 18 { 1.0 } else { 0.0 }).collect();
 /// let share = Interval { low: 0.0, high: 1.0 };
-/// let found = mean_interval(&right, None, Some(share), BcaOptions::seeded(1));
+/// let found = mean_interval(&right, None, Some(share), BootstrapOptions::seeded(1));
 /// assert!(found.is_some_and(|found| (found.low - 0.675).abs() < 0.001 && (found.high - 0.975).abs() < 0.001));
 /// ```
 pub fn mean_interval(
     values: &[f64],
     clusters: Option<&[usize]>,
     range: Option<Interval>,
-    options: BcaOptions,
+    options: BootstrapOptions,
 ) -> Option<Interval> {
     let sample = Sample::new(&[values], clusters).filter(|_| options.is_usable())?;
     let is_within = |range: &Interval| values.iter().all(|value| range.low <= *value && *value <= range.high);
@@ -177,7 +177,7 @@ pub fn mean_interval(
 
 impl Sample {
     /// The bootstrap-t interval with equal tails of the first mean.
-    fn bootstrap_t(&self, options: BcaOptions) -> Option<Interval> {
+    fn bootstrap_t(&self, options: BootstrapOptions) -> Option<Interval> {
         let mut resampled: Vec<f64> = self.resampled_t(options).into_iter().map(|own| own[0]).collect();
         resampled.sort_unstable_by(f64::total_cmp);
         let rank = tail_rank(options.alpha() / 2.0, resampled.len())?;
@@ -194,8 +194,8 @@ mod tests {
 
     const SHARE: Interval = Interval { low: 0.0, high: 1.0 };
 
-    fn options() -> BcaOptions {
-        BcaOptions { resamples: 2_000, ..BcaOptions::seeded(3) }
+    fn options() -> BootstrapOptions {
+        BootstrapOptions { resamples: 2_000, ..BootstrapOptions::seeded(3) }
     }
 
     fn width(interval: Option<Interval>) -> f64 {
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(mean_interval(&[1.0; 20], None, None, options()), None);
         assert_eq!(mean_interval(&[1.0], None, Some(SHARE), options()), None);
         assert_eq!(mean_interval(&[0.2, 0.4], Some(&[1, 1]), Some(SHARE), options()), None);
-        let no_level = BcaOptions { level: 1.0, ..options() };
+        let no_level = BootstrapOptions { level: 1.0, ..options() };
         assert_eq!(mean_interval(&[0.1, 0.5], None, None, no_level), None);
     }
 

@@ -3,7 +3,7 @@
 //! `tests/golden_stats/make_golden.py` made the numbers; closed formulas agree to 1e-10.
 
 use scholareval::stats::{
-    BcaOptions, Correlation, Interval, Judged, KappaWeights, MeasurementLevel, PredictionPowered,
+    BootstrapOptions, Correlation, Interval, Judged, KappaWeights, MeasurementLevel, PredictionPowered,
     bca_clustered_interval, cliffs_delta, cohens_dz, cohens_kappa, icc_2_1, krippendorff_alpha,
     krippendorff_alpha_interval, least_squares, mean_pairwise_kappa_interval, paired_family, variance_components,
 };
@@ -95,7 +95,7 @@ fn resampled(row: &Value) -> Interval {
         .map(|column| column.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect())
         .collect();
     let some: Vec<Vec<Option<f64>>> = columns.iter().map(|column| column.iter().copied().map(Some).collect()).collect();
-    let (x, y, options) = (&columns[0], &columns[1], BcaOptions::seeded(5));
+    let (x, y, options) = (&columns[0], &columns[1], BootstrapOptions::seeded(5));
     // Every unit is its own cluster.
     let own: Vec<usize> = (0..x.len()).collect();
     let interval = match row["name"].as_str().unwrap() {
@@ -145,7 +145,7 @@ fn icc_is_pingouins() {
 #[test]
 fn the_exact_sign_flip_test_is_scipys_permutation_test() {
     for row in golden("permutation_exact") {
-        let family = paired_family(&[&list(&row, "differences")], None, BcaOptions::seeded(1)).unwrap();
+        let family = paired_family(&[&list(&row, "differences")], None, BootstrapOptions::seeded(1)).unwrap();
         assert_close(Some(family.pairs[0].p), number(&row, "p"), &row["name"].to_string());
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &
     }
     let lists: Vec<&[f64]> = shared.values.iter().map(Vec::as_slice).collect();
     let ranks = (lists.len() > 1 && shared.distinct_questions() >= FEWEST_FOR_RANKS)
-        .then(|| rank_distribution(&lists, Some(&shared.questions), shared.bca()))
+        .then(|| rank_distribution(&lists, Some(&shared.questions), shared.bootstrap()))
         .flatten();
     let is_counted = |case: &usize| table.values.iter().any(|row| row[*case] != Observation::NotApplicable);
     MetricComparison {
@@ -86,7 +86,7 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             letters: String::new(),
             mean: mean_here,
             interval: lists.get(rank).and_then(|values| {
-                mean_interval(values, Some(&shared.questions), shared.table.metric.range(), shared.bca())
+                mean_interval(values, Some(&shared.questions), shared.table.metric.range(), shared.bootstrap())
             }),
             own_mean: mean(&values),
             own_cases: values.len(),

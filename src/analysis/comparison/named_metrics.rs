@@ -76,7 +76,7 @@ fn f1(shared: &SharedCases<'_>, system: usize, parts: [&MetricTable; 2]) -> Opti
     let rows: Vec<[f64; 3]> = by_question.into_values().collect();
     let statistic = |[precision, recall, cases]: &[f64; 3]| [harmonic_mean(precision / cases, recall / cases)];
     let all: [f64; 3] = std::array::from_fn(|at| rows.iter().map(|sums| sums[at]).sum());
-    let [interval] = bca_sums_intervals(&rows, statistic, shared.bca());
+    let [interval] = bca_sums_intervals(&rows, statistic, shared.bootstrap());
     Some((statistic(&all)[0], interval))
 }
 

@@ -27,7 +27,7 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
     };
     let samples: Vec<Vec<f64>> = ranks.iter().map(differences).collect();
     let lists: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-    let family = paired_family(&lists, Some(&shared.questions), shared.bca());
+    let family = paired_family(&lists, Some(&shared.questions), shared.bootstrap());
     let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
     for (index, (first, second)) in ranks.into_iter().enumerate() {
@@ -51,7 +51,7 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
             p: test.map(|test| test.p),
             pointwise,
             pointwise_p: test.map(|test| test.pointwise_p),
-            differs: test.is_some_and(|test| test.p < shared.bca().alpha()),
+            differs: test.is_some_and(|test| test.p < shared.bootstrap().alpha()),
             wins,
             ties: lists[index].len() - wins - losses,
             losses,
@@ -89,11 +89,11 @@ fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
     if lows.len() <= shared.cases.len() {
         return;
     }
-    let alpha = shared.bca().alpha();
+    let alpha = shared.bootstrap().alpha();
     let adjustment = pair.p.zip(pair.pointwise_p).map_or(1.0, |(p, alone)| p / alone);
     let observed = side(pair.difference, pair.p.is_some_and(|p| p < alpha));
     let verdict = |differences: &Vec<f64>| {
-        let family = paired_family(&[differences], Some(&questions), shared.bca())?;
+        let family = paired_family(&[differences], Some(&questions), shared.bootstrap())?;
         Some(side(family.pairs[0].difference, adjustment * family.pairs[0].p < alpha))
     };
     pair.bounds = mean(&lows).zip(mean(&highs)).map(|(low, high)| Interval { low, high });

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{ComparisonOptions, MetricId, MetricTable, Observation, Observations};
 use crate::analysis::questions::Questions;
-use crate::stats::{BcaOptions, Interval, mean, normal_quantile};
+use crate::stats::{BootstrapOptions, Interval, mean, normal_quantile};
 
 /// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
@@ -71,8 +71,8 @@ impl<'a> SharedCases<'a> {
         Self { all, table, options, order, participants, by_id, question_of, cases, questions, values }
     }
 
-    pub(super) fn bca(&self) -> BcaOptions {
-        BcaOptions { level: self.options.level, resamples: self.options.resamples, seed: self.options.seed }
+    pub(super) fn bootstrap(&self) -> BootstrapOptions {
+        BootstrapOptions { level: self.options.level, resamples: self.options.resamples, seed: self.options.seed }
     }
 
     /// The critical value of many questions and one pair.

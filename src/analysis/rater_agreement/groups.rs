@@ -71,7 +71,7 @@ fn group(
     let complete = ratings.rated_by(raters.len().max(2)).len();
     let alpha = |level: MeasurementLevel, unusable: Option<&String>| {
         Estimate::unless(unusable, || {
-            ratings.alpha(level, context.bca()).with_units(pairable.len(), FEWEST_FOR_INTERVAL)
+            ratings.alpha(level, context.bootstrap()).with_units(pairable.len(), FEWEST_FOR_INTERVAL)
         })
     };
     RaterGroup {

@@ -36,7 +36,7 @@ impl<'a> RatedByBoth<'a> {
         let n = self.x.len();
         let correlation = |kind: Correlation| {
             Estimate::unless(mixed.as_ref(), || {
-                let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, self.context.bca());
+                let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, self.context.bootstrap());
                 let reason = self.no_correlation(&self.x, &self.y);
                 Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(n, FEWEST_FOR_INTERVAL)
             })
@@ -58,7 +58,7 @@ impl<'a> RatedByBoth<'a> {
     }
 
     pub(super) fn kappa(&self, ratings: &Ratings, weights: KappaWeights) -> Estimate {
-        ratings.kappa(weights, self.context.bca()).0.with_units(ratings.questions.len(), FEWEST_FOR_INTERVAL)
+        ratings.kappa(weights, self.context.bootstrap()).0.with_units(ratings.questions.len(), FEWEST_FOR_INTERVAL)
     }
 
     /// Measures of each item, if there are items; each with its own tie threshold.

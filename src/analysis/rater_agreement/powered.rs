@@ -43,7 +43,7 @@ fn of_system(judge: &RaterView, labeled: &RatedByBoth<'_>, factor: f64, system: 
         1 => "one answer without a label is too few",
         _ => "fewer than two labels",
     };
-    let interval = || mean_interval(&own.x, Some(&own.questions), None, context.bca());
+    let interval = || mean_interval(&own.x, Some(&own.questions), None, context.bootstrap());
     let powered_mean = Estimate::new(powered.map(|mean| mean.estimate), || powered.map(|mean| mean.interval), reason);
     Some(PoweredMean {
         judge: Arc::clone(&judge.rater.name),

@@ -7,7 +7,7 @@ use super::result::{AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, Rater
 use crate::analysis::questions::Questions;
 use crate::analysis::ratings::Estimate;
 use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, Rating, SystemName};
-use crate::stats::{BcaOptions, bca_clustered_interval, mean};
+use crate::stats::{BootstrapOptions, bca_clustered_interval, mean};
 
 /// A rated item. Its order groups the answers to one case (or one item of it).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,8 +98,8 @@ impl<'a> Context<'a> {
         Self { options, questions: Questions::of_texts(cases) }
     }
 
-    pub(super) fn bca(&self) -> BcaOptions {
-        BcaOptions { level: self.options.confidence, resamples: self.options.resamples, seed: self.options.seed }
+    pub(super) fn bootstrap(&self) -> BootstrapOptions {
+        BootstrapOptions { level: self.options.confidence, resamples: self.options.resamples, seed: self.options.seed }
     }
 
     /// A statistic of weighted units with its interval over questions; `n` is the number of units.
@@ -111,7 +111,7 @@ impl<'a> Context<'a> {
         reason: &str,
     ) -> Estimate {
         let observed = statistic(&vec![1; questions.len()]);
-        let interval = || bca_clustered_interval(questions, &statistic, self.bca());
+        let interval = || bca_clustered_interval(questions, &statistic, self.bootstrap());
         Estimate::new(observed, interval, reason).with_units(n, FEWEST_FOR_INTERVAL)
     }
 }
