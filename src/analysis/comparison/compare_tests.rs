@@ -191,21 +191,21 @@ fn longer_and_better(cases: u32, from: f64) -> Observations {
 #[test]
 fn a_difference_adjusted_is_left_out_where_it_would_be_a_guess() {
     let has = |cases, from| compared(&longer_and_better(cases, from), &quick()).pairs[0].length.is_some();
-    // From 0 words more: equal length was seen. From 1 word more it was not.
-    assert_eq!([has(19, 0.0), has(20, 0.0), has(20, 1.0)], [false, true, false]);
+    // From 26 words less, `short` is longer in 2 questions (-26, -1); from 25 less in one (-25), and once as long.
+    assert_eq!([has(19, -26.0), has(20, -26.0), has(20, -25.0), has(20, 1.0)], [false, true, false, false]);
 }
 
 #[test]
 fn a_lead_that_length_explains_is_gone_adjusted() {
-    let observed = longer_and_better(24, 0.0);
+    let observed = longer_and_better(24, -75.0);
     let metric = compared(&observed, &quick());
     let effect = metric.pairs[0].length.clone().unwrap();
     assert!(
         metric.pairs[0].interval.unwrap().low > 0.0 && effect.interval.low < 0.0 && effect.changes_conclusion,
         "{effect:?}"
     );
-    // 25 * 23 / 2
-    assert_close(effect.words, 287.5, 1e-9, "words");
+    // 25 * 23 / 2 - 75
+    assert_close(effect.words, 212.5, 1e-9, "words");
     let mut observed = observed;
     // Length itself, and counts, are not judged by length.
     observed.metrics[0].metric.name = "length".into();
@@ -337,18 +337,34 @@ fn without_places(mut comparison: Comparison) -> Vec<MetricComparison> {
 
 #[test]
 fn a_sign_that_flips_within_the_noise_is_no_other_verdict() {
-    // The mean is 0.05 / 8 = 0.00625. Against 0, 100, .. 700 words more the slope is 0.135 / 42 per 100 words, so the
-    // intercept is 0.00625 - 3.5 * 0.135 / 42 = -0.005. Both intervals hold 0. Three times over nothing of it changes.
+    // The mean is 0.05 / 8 = 0.00625. Against -100, 0, .. 600 words more the slope is 0.135 / 42 per 100 words, so the
+    // intercept is 0.00625 - 2.5 * 0.135 / 42 = -0.0017857. Both intervals hold 0. Three times over nothing of it changes.
     let differences = [-0.03, 0.04, -0.02, 0.03, -0.03, 0.05, -0.02, 0.03];
     let first = differences.map(|difference| 0.5 + difference).repeat(3);
     let mut observed = table(&[("a", &first), ("b", &[0.5; 24])]);
-    let words = (0..24).map(|case| Some(300.0 + 100.0 * f64::from(case % 8))).collect();
+    let words = (0..24).map(|case| Some(200.0 + 100.0 * f64::from(case % 8))).collect();
     observed.words = Some(vec![words, vec![Some(300.0); 24]]);
     let pair = compared(&observed, &quick()).pairs.remove(0);
     let effect = pair.length.unwrap();
     assert_close(pair.difference, 0.00625, 1e-12, "difference");
-    assert_close(effect.adjusted, -0.005, 1e-12, "at equal length");
+    assert_close(effect.adjusted, 0.00625 - 2.5 * 0.135 / 42.0, 1e-12, "at equal length");
     assert!(pair.interval.unwrap().low < 0.0 && effect.interval.high > 0.0 && !effect.changes_conclusion, "{effect:?}");
+}
+
+#[test]
+fn an_interval_that_only_grew_is_no_other_conclusion() {
+    // 0.03 +- 0.04, as often below as above at each length, so the slope is 0 and the estimate stays 0.03. 18 questions have
+    // 300 words more, 2 have 100 less: mean 260, sum of squares 2 * 360^2 + 18 * 40^2 = 288000. Half the interval was about
+    // 2.1 * 0.04 / sqrt(19) = 0.019 and is 2.1009 * 0.04 * sqrt(20 / 18) * sqrt(1 / 20 + 260^2 / 288000) = 0.0473.
+    let first: Vec<f64> = (0..20).map(|case| if case % 2 == 0 { 0.57 } else { 0.49 }).collect();
+    let mut observed = table(&[("a", &first), ("b", &[0.5; 20])]);
+    let words = (0..20).map(|case| Some(if case < 2 { 200.0 } else { 600.0 })).collect();
+    observed.words = Some(vec![words, vec![Some(300.0); 20]]);
+    let pair = compared(&observed, &quick()).pairs.remove(0);
+    let effect = pair.length.unwrap();
+    assert_close(effect.adjusted, 0.03, 1e-12, "at equal length");
+    assert_close(effect.interval.high, 0.0773, 1e-4, "wider");
+    assert!(pair.pointwise.unwrap().low > 0.0 && effect.less_precise && !effect.changes_conclusion, "{effect:?}");
 }
 
 #[test]

@@ -108,8 +108,8 @@ fn side(difference: f64, differs: bool) -> i8 {
 /// Regresses the pair's differences on the differences in words, over the shared cases with known words; several cases
 /// of a question are averaged. `interval` is that of the unadjusted difference.
 ///
-/// `None` for counts and for the length itself, below 20 questions with known words, and if one system's answers are
-/// longer in every question: equal length would be an extrapolation.
+/// `None` for counts and for the length itself, below 20 questions with known words, and where the system with the shorter
+/// answers on average is longer in less than a tenth of the questions: equal length would be an extrapolation.
 fn length_effect(
     shared: &SharedCases<'_>,
     (first, second): (usize, usize),
@@ -128,16 +128,25 @@ fn length_effect(
     }
     let means = by_question.values().filter_map(|[words, values]| mean(words).zip(mean(values)));
     let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
-    let is_extrapolated = words.iter().all(|own| *own > 0.0) || words.iter().all(|own| *own < 0.0);
-    if words.len() < MIN_QUESTIONS || is_extrapolated {
+    let mean_words = mean(&words)?;
+    let shorter_is_longer = words.iter().filter(|own| **own * mean_words < 0.0).count();
+    if words.len() < MIN_QUESTIONS || shorter_is_longer * 10 < words.len() {
         return None;
     }
     let line = least_squares(&words, &values, shared.options.level)?;
+    let adjusted = line.intercept_interval;
+    let changes = interval.filter(|interval| sign(*interval) != sign(adjusted));
+    let only_grew = |interval: Interval| {
+        let moved = (line.intercept - mean(&values).unwrap_or(line.intercept)).abs();
+        sign(adjusted) == 0 && moved <= interval.half_width() / 4.0 && adjusted.half_width() > interval.half_width()
+    };
+    let less_precise = changes.is_some_and(only_grew);
     Some(LengthEffect {
         adjusted: line.intercept,
-        interval: line.intercept_interval,
-        words: mean(&words)?,
-        changes_conclusion: interval.is_some_and(|interval| sign(interval) != sign(line.intercept_interval)),
+        interval: adjusted,
+        words: mean_words,
+        changes_conclusion: changes.is_some() && !less_precise,
+        less_precise,
     })
 }
 

@@ -173,7 +173,7 @@ pub struct PairComparison {
     /// Whether the verdict (significant or not, and which is better) could change over these cases.
     pub sensitive: bool,
     /// The length-adjusted difference; `None` if length does not apply to the metric, words are not recorded, there are
-    /// fewer than 20 questions, or one system is longer throughout.
+    /// fewer than 20 questions, or the shorter system is longer in less than a tenth of them.
     pub length: Option<LengthEffect>,
     /// The smallest difference that the verdict finds with 80% power: (critical value + 0.84) standard errors; `None` if
     /// nothing can be significant.
@@ -204,8 +204,11 @@ pub struct LengthEffect {
     /// Mean difference in words.
     pub words: f64,
     /// Whether only one of the adjusted and unadjusted intervals of this pair alone includes 0, or they lie on opposite
-    /// sides of 0.
+    /// sides of 0; false if `less_precise`.
     pub changes_conclusion: bool,
+    /// Whether only the adjusted interval includes 0, and only because it is wider: the estimate moves by at most a quarter
+    /// of the unadjusted margin of error.
+    pub less_precise: bool,
 }
 
 /// Judge noise.

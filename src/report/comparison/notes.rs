@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::tables::{metric_name, percent, shown_difference};
 use super::verdict::{labels, points};
-use crate::analysis::comparison::{Comparison, JudgedRole, MetricComparison, PairComparison, SystemMean};
+use crate::analysis::comparison::{Comparison, JudgedRole, LengthEffect, MetricComparison, PairComparison, SystemMean};
 use crate::analysis::distinct;
 use crate::domain::Note;
 use crate::report::layout::{counted, listed};
@@ -45,7 +45,8 @@ pub(in crate::report) fn metric_notes(metric: &MetricComparison) -> Vec<Note> {
     let all = [
         too_small(metric),
         sensitive(metric),
-        length_changes(metric),
+        length_effects(metric, |length| length.changes_conclusion, "the conclusion changes").map(Note::warning),
+        length_effects(metric, |length| length.less_precise, "the estimate is unchanged, less precise").map(Note::info),
         missing(metric),
         detectable(metric),
         judge_noise(metric),
@@ -102,10 +103,11 @@ fn sensitive(metric: &MetricComparison) -> Option<Note> {
     Some(Note::warning(format!("With all answers present and scored the verdict could change: {pairs}.")))
 }
 
-fn length_changes(metric: &MetricComparison) -> Option<Note> {
+/// The pairs with this effect of length, after what it means.
+fn length_effects(metric: &MetricComparison, has: fn(&LengthEffect) -> bool, meaning: &str) -> Option<String> {
     let unit = metric.metric.unit;
     let effect = |pair: &PairComparison| {
-        let length = pair.length.as_ref().filter(|length| length.changes_conclusion)?;
+        let length = pair.length.as_ref().filter(|length| has(length))?;
         Some(format!(
             "{} {} instead of {} ({:+.0} words)",
             pair_name(metric, pair),
@@ -115,7 +117,7 @@ fn length_changes(metric: &MetricComparison) -> Option<Note> {
         ))
     };
     let pairs = listed(metric.pairs.iter().filter_map(effect))?;
-    Some(Note::warning(format!("Length-adjusted the conclusion changes: {pairs}.")))
+    Some(format!("Length-adjusted {meaning}: {pairs}."))
 }
 
 fn missing(metric: &MetricComparison) -> Option<Note> {

@@ -83,6 +83,7 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
                     interval: around(-0.01, 0.02),
                     words: 123.4,
                     changes_conclusion: true,
+                    less_precise: false,
                 }),
                 ..pair(0, 1, 0.065, 0.0499)
             },
