@@ -215,8 +215,8 @@ impl Counts {
         let of_calls = if of_calls.is_empty() { String::new() } else { format!(" ({})", of_calls.join(", ")) };
         let parts = [
             Some(format!("{} calls{of_calls} in {}", grouped(calls), span(self.start.elapsed()))),
-            some(seen.repeats, "repeats after unreadable replies"),
-            some(Meters::read(&self.meters.retries), "retries of failed requests"),
+            some(seen.repeats, "repeated after an unreadable reply"),
+            some(Meters::read(&self.meters.retries), "retried after a failed request"),
             some(self.tokens(), "tokens"),
             (usd > 0.0).then(|| dollars(usd) + &of_day(self.prices_of.as_deref())),
             some(seen.unscored, &format!("of {} scores unscored", grouped(seen.scored))),
@@ -331,13 +331,13 @@ mod tests {
         assert!(line_of(&progress).starts_with("5/1,105 calls, "));
         assert!(line_of(&progress).contains(", 1 of 3 endpoints down"));
         // the call that could not be read has a verdict by its repeats
-        assert_eq!(progress.counts.closing_line(5), "5 calls (4 cached) in 0 s, 1 repeats after unreadable replies");
+        assert_eq!(progress.counts.closing_line(5), "5 calls (4 cached) in 0 s, 1 repeated after an unreadable reply");
         progress.on_event(&record(0, false, false)).unwrap();
         progress.on_event(&record(1, false, false)).unwrap();
         progress.counts.meters.add_usd(0.42);
         assert_eq!(
             progress.counts.closing_line(6),
-            "6 calls (4 cached, 1 without a verdict) in 0 s, 2 repeats after unreadable replies, $0.42"
+            "6 calls (4 cached, 1 without a verdict) in 0 s, 2 repeated after an unreadable reply, $0.42"
         );
         progress.finish();
     }
