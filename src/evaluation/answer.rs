@@ -257,6 +257,13 @@ impl AnswerRun<'_> {
                     Err(UnscoredReason::new(UnscoredKind::Unreachable, message))
                 }
                 Err(AskError::Refused { message, kind, .. }) => Err(UnscoredReason::new(kind, message)),
+                Err(AskError::Unsupported { parameter, message }) => {
+                    let Some(renderer) = &member.renderer else {
+                        return Err(Abort::Fatal(Error::JudgeUnavailable(message)));
+                    };
+                    renderer.leave_out(parameter).map_err(Abort::Fatal)?;
+                    continue;
+                }
             };
             let mut reply = match asked {
                 Ok(reply) => reply,
@@ -274,7 +281,12 @@ impl AnswerRun<'_> {
                 Err(unreadable) => self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?,
             };
             // The flag is recorded with the reply, since rescoring renders no prompt.
-            reply.note = request.rendered.as_ref().and_then(|call| call.note.clone()).or(reply.note);
+            let of_call = request.rendered.as_ref().and_then(|call| call.note.as_ref());
+            reply.note = match (of_call, reply.note.take()) {
+                // A recorded reply has the notes of its call.
+                (Some(of_call), Some(known)) if !known.contains(of_call) => Some(format!("{of_call}; {known}")),
+                (of_call, known) => known.or(of_call.cloned()),
+            };
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
             let draw: Draw = read.map_err(UnscoredReason::from);
             let draw = if member.expected { expected::weigh(call, &reply, draw, &mut flags) } else { draw };

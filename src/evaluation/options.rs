@@ -264,7 +264,6 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     "judge.wait_server",
     "judge.headers",
     "judge.header_env",
-    "judge.max_tokens_field",
 ];
 
 impl EvaluationOptions {

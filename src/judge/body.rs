@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::conversation::Conversation;
 use super::kind::JudgeKind;
+use super::parameter::Parameter;
 use super::tokens::{estimate_messages, estimate_tokens};
 use super::{Body, Rendered};
 use crate::domain::{CallKind, Fingerprint};
@@ -18,8 +19,10 @@ use crate::prompt::Messages;
 
 /// How far the seeds of two samples are apart, so that attempts (counted by one) of different samples never meet.
 const SEEDS_PER_DRAW: i64 = 1000;
-/// The limit field of raw completions, and of chat unless another is named.
+/// The limit field of raw completions, and of chat unless the server refuses it.
 const MAX_TOKENS: &str = "max_tokens";
+/// The limit field of chat for servers that refuse the other.
+const MAX_COMPLETION_TOKENS: &str = "max_completion_tokens";
 /// Name and version of what is hashed; changes with every change of the list.
 const ENCODING: &str = "scholareval call 1";
 
@@ -35,7 +38,7 @@ pub struct RequestOptions {
     pub neutralize: bool,
     /// The model's name as the server lists it.
     pub model: String,
-    /// Sampling temperature; `None` sends none (`--no-temperature`).
+    /// Sampling temperature; `None` sends none.
     pub temperature: Option<f64>,
     /// Share of the probability that is sampled from, above 0 and at most 1; `None` sends none.
     pub top_p: Option<f64>,
@@ -76,6 +79,24 @@ impl RequestOptions {
             max_tokens_field: MAX_TOKENS.to_owned(),
             extra_body: Map::new(),
         }
+    }
+
+    /// The same without this parameter; the reply limit of chat is renamed first.
+    #[must_use]
+    pub fn without(&self, parameter: Parameter) -> Self {
+        let mut options = self.clone();
+        match parameter {
+            Parameter::Temperature => options.temperature = None,
+            Parameter::TopP => options.top_p = None,
+            Parameter::Seed => options.seed = None,
+            Parameter::Logprobs => options.logprobs = None,
+            Parameter::ResponseFormat => options.json_mode = false,
+            Parameter::MaxTokens if !self.endpoint.is_raw() => {
+                MAX_COMPLETION_TOKENS.clone_into(&mut options.max_tokens_field);
+            }
+            Parameter::MaxTokens | Parameter::MaxCompletionTokens => options.max_tokens.clear(),
+        }
+        options
     }
 
     /// The body and the fingerprint of one call.
@@ -131,6 +152,7 @@ impl RequestOptions {
             }
         }
         let is_own = !extra.contains_key(name);
+        let parameters = Parameter::ALL.into_iter().filter(|parameter| body.contains_key(parameter.field())).collect();
         body.extend(extra);
         let body = move || {
             let (prompt, prompt_tokens) = match raw {
@@ -147,7 +169,7 @@ impl RequestOptions {
             }
             Body { bytes: Bytes::from(Value::Object(body).to_string()), prompt_tokens }
         };
-        Rendered { max_tokens, ..Rendered::new(Fingerprint::from(key.finalize()), body) }
+        Rendered { max_tokens, parameters, ..Rendered::new(Fingerprint::from(key.finalize()), body) }
     }
 }
 

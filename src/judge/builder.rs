@@ -21,6 +21,7 @@ use super::lexical::Lexical;
 use super::meters::Meters;
 use super::options::{CacheOptions, JudgeOptions, LimitOptions};
 use super::planner::{Recalling, ReplySource};
+use super::refusals::Refusals;
 use super::render::Renderer;
 use super::servers::{Fleet, Servers};
 use super::{Judge, JudgeRequest, Notify};
@@ -138,12 +139,12 @@ impl JudgeBuilder {
             seed: judge.seed,
             json_mode: judge.kind() == JudgeKind::Chat && !judge.no_json_mode,
             max_tokens: reply_limits(judge, prompts)?,
-            max_tokens_field: judge.max_tokens_field.clone(),
             extra_body: judge.request_fields(),
             ..RequestOptions::new("")
         };
+        let refusals = Arc::new(Refusals::of(&request.judge_id, cache.as_ref())?);
         let (prompts, limits) = (Arc::clone(prompts), self.limits.clone());
-        Ok(IdentifiedJudge::Server(Box::new(ServedModel { servers, request, prompts, cache, limits })))
+        Ok(IdentifiedJudge::Server(Box::new(ServedModel { servers, request, prompts, cache, limits, refusals })))
     }
 }
 
@@ -183,6 +184,7 @@ pub struct ServedModel {
     pub prompts: Arc<PromptSet>,
     cache: Option<Cache>,
     limits: LimitOptions,
+    refusals: Arc<Refusals>,
 }
 
 /// A judge with its layers and other parts for a run.
@@ -290,7 +292,8 @@ impl ServedModel {
         };
         let (judge, source) = (Arc::new(Recalling::new(Arc::new(recorded), cached)), Arc::new(source));
         let room = capacity.filter(|_| shared.truncate);
-        let renderer = Arc::new(Renderer::new(Arc::clone(&self.prompts), &self.request, room));
+        let (prompts, refusals) = (Arc::clone(&self.prompts), Arc::clone(&self.refusals));
+        let renderer = Arc::new(Renderer::new(prompts, &self.request, room, refusals));
         Ok(BuiltJudge { judge, source, renderer: Some(renderer), fleet: Some(fleet) })
     }
 
@@ -303,6 +306,11 @@ impl ServedModel {
         })
     }
 
+    /// What the scores' readers must know of the parameters that its servers refuse; `None` for nothing.
+    pub fn left_out(&self) -> Option<String> {
+        self.refusals.apply(&self.request).1
+    }
+
     /// One tiny call to each server, by its address. The inner error is the server's, with the option that helps.
     ///
     /// # Errors
@@ -311,7 +319,7 @@ impl ServedModel {
         let mut replies = Vec::new();
         for endpoint in self.servers.endpoints() {
             let transport = Chat::new(endpoint.clone(), Arc::default())?.through(self.request.endpoint);
-            replies.push((endpoint.masked_url(), transport.ping(&self.request).await));
+            replies.push((endpoint.masked_url(), transport.ping(&self.request, &self.refusals).await));
         }
         Ok(replies)
     }

@@ -19,8 +19,10 @@ pub mod layers;
 pub mod lexical;
 pub mod meters;
 pub mod options;
+pub mod parameter;
 pub mod planner;
 pub mod prices;
+pub mod refusals;
 pub mod render;
 pub mod servers;
 pub(crate) mod streak;
@@ -34,6 +36,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 pub use builder::JudgeBuilder;
+use parameter::Parameter;
 
 use crate::domain::{CaseId, Fingerprint, JudgeCall, JudgeReply, Severity, SystemName, UnscoredKind, UnscoredReason};
 use crate::error::Error;
@@ -62,6 +65,8 @@ pub struct Rendered {
     pub fingerprint: Fingerprint,
     /// The reply limit that is sent, if one is.
     pub max_tokens: Option<u64>,
+    /// Parameters of the call that could be left out, if the server refuses them.
+    pub parameters: Vec<Parameter>,
     /// What a reader of the score must know of the call (its text was cut); `None` for nothing.
     pub note: Option<String>,
 }
@@ -69,7 +74,9 @@ pub struct Rendered {
 impl Rendered {
     /// A call without a reply limit and a note; `body` is called once at most.
     pub fn new(fingerprint: Fingerprint, body: impl FnOnce() -> Body + Send + 'static) -> Self {
-        Self { body: Arc::new(LazyLock::new(Box::new(body))), fingerprint, max_tokens: None, note: None }
+        let body: Box<dyn FnOnce() -> Body + Send> = Box::new(body);
+        let body = Arc::new(LazyLock::new(body));
+        Self { body, fingerprint, max_tokens: None, parameters: Vec::new(), note: None }
     }
 
     /// The longest reply in tokens. A call without a limit restates the answer: its reply counts as long as its prompt.
@@ -119,6 +126,13 @@ pub enum AskError {
         /// Which kind of unscored it becomes.
         kind: UnscoredKind,
     },
+    /// The server refuses this parameter of the call: asked without it, the call may work.
+    Unsupported {
+        /// What it refuses; one of [`Rendered::parameters`].
+        parameter: Parameter,
+        /// The server's message.
+        message: String,
+    },
     /// The run must stop.
     Fatal(Error),
 }
@@ -146,8 +160,8 @@ pub trait Judge: Send + Sync {
     /// Asks one question.
     ///
     /// # Errors
-    /// [`AskError::Fatal`] when the run must stop; the two others are turned into [`Outcome::Unscored`] by the
-    /// retrying layer and by the pipeline.
+    /// [`AskError::Fatal`] when the run must stop; [`AskError::Unsupported`] where the pipeline asks again without a
+    /// parameter; the two others are turned into [`Outcome::Unscored`] by the retrying layer and by the pipeline.
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a>;
 }
 

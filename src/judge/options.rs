@@ -94,7 +94,7 @@ pub struct JudgeOptions {
     /// Sampling temperature, 0 to 2; published for aspects: 0.01
     #[arg(long, value_name = "T", allow_negative_numbers = true, default_value_t = 0.0)]
     pub temperature: f64,
-    /// Send no temperature (for models that refuse it)
+    /// Send no temperature: the server samples as it does by default
     #[arg(long)]
     pub no_temperature: bool,
     /// Nucleus sampling, above 0 to 1; published for aspects: 0.95 [default: none is sent]
@@ -111,9 +111,6 @@ pub struct JudgeOptions {
     #[arg(long, value_name = "KIND=N,..", value_delimiter = ',', value_parser = name_and_text)]
     #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
     pub max_tokens: Vec<(String, String)>,
-    /// Field that carries the limit, such as max_completion_tokens
-    #[arg(long, value_name = "NAME", default_value = "max_tokens")]
-    pub max_tokens_field: String,
     /// Request N alternatives of each token, 1 to 20; scores become expected scores [default: none]
     #[arg(long, value_name = "N")]
     pub logprobs: Option<u32>,
@@ -227,10 +224,6 @@ impl JudgeOptions {
         }
         if self.logprobs.is_some_and(|count| !(1..=20).contains(&count)) {
             return fault("logprobs", "not a whole number from 1 to 20, such as 5");
-        }
-        let field = &self.max_tokens_field;
-        if field.is_empty() || !field.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return fault("max_tokens_field", "not a field's name; write one such as max_completion_tokens");
         }
         self.reply_limits()?;
         self.check_request_fields()?;
@@ -536,7 +529,6 @@ mod tests {
             JudgeOptions { temperature: f64::NAN, ..server() },
             JudgeOptions { top_p: Some(0.0), ..server() },
             JudgeOptions { logprobs: Some(21), ..server() },
-            JudgeOptions { max_tokens_field: "a.b".to_owned(), ..server() },
             JudgeOptions { model: Some(" ".to_owned()), ..server() },
         ] {
             assert!(options.check().is_err());

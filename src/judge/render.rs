@@ -8,7 +8,10 @@ use super::Rendered;
 use super::body::RequestOptions;
 use super::capacity::Capacity;
 use super::kind::JudgeKind;
+use super::parameter::Parameter;
+use super::refusals::Refusals;
 use crate::domain::{CallKind, JudgeCall, JudgeTask};
+use crate::error::Result;
 use crate::prompt::{InsertMode, PromptSet};
 
 /// Renders the calls to one judge.
@@ -18,24 +21,42 @@ pub struct Renderer {
     options: BTreeMap<CallKind, RequestOptions>,
     /// The context that texts are cut to; `None`: they are not cut.
     capacity: Option<Capacity>,
+    /// Parameters that are left out.
+    refusals: Arc<Refusals>,
 }
 
 impl Renderer {
     /// JSON mode is requested only where the prompts ask for JSON. Control tokens inside texts are neutralized, except in
-    /// published wordings, which are sent byte for byte. With a `capacity`, texts that do not fit are cut.
-    pub fn new(prompts: Arc<PromptSet>, options: &RequestOptions, capacity: Option<Capacity>) -> Self {
+    /// published wordings, which are sent byte for byte. With a `capacity`, texts that do not fit are cut. What the
+    /// server refuses is left out.
+    pub fn new(
+        prompts: Arc<PromptSet>,
+        options: &RequestOptions,
+        capacity: Option<Capacity>,
+        refusals: Arc<Refusals>,
+    ) -> Self {
         let of_kind = |kind: CallKind| RequestOptions {
             json_mode: options.json_mode && prompts.json_mode(kind),
             neutralize: prompts.family(kind).mode == InsertMode::Fenced,
             ..options.clone()
         };
         let options = CallKind::ALL.into_iter().map(|kind| (kind, of_kind(kind))).collect();
-        Self { prompts, options, capacity }
+        Self { prompts, options, capacity, refusals }
     }
 
     fn rendered(&self, task: &JudgeTask, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
         let kind = task.kind();
-        Some(self.options.get(&kind)?.render(kind, self.prompts.render(task), call.draw, attempt))
+        let (options, note) = self.refusals.apply(self.options.get(&kind)?);
+        let rendered = options.render(kind, self.prompts.render(task), call.draw, attempt);
+        Some(Rendered { note, ..rendered })
+    }
+
+    /// Leaves this parameter out of all calls from now on.
+    ///
+    /// # Errors
+    /// When the cache cannot be written.
+    pub fn leave_out(&self, parameter: Parameter) -> Result<()> {
+        self.refusals.add(parameter)
     }
 
     /// The call with its text cut to the room there is; `None` if it fits, or nothing of its text would.
@@ -51,8 +72,10 @@ impl Renderer {
         let whole = self.rendered(&call.task, call, attempt)?;
         let Some(task) = self.cut(call, &whole) else { return Some(whole) };
         let what = if matches!(task, JudgeTask::Attribution { .. }) { "document" } else { "answer" };
-        let note = format!("the judge saw {what}s cut to fit its context (--truncate)");
-        Some(Rendered { note: Some(note), ..self.rendered(&task, call, attempt)? })
+        let cut = format!("the judge saw {what}s cut to fit its context (--truncate)");
+        let rendered = self.rendered(&task, call, attempt)?;
+        let note = rendered.note.iter().fold(cut, |cut, note| format!("{cut}; {note}"));
+        Some(Rendered { note: Some(note), ..rendered })
     }
 
     /// The route of rendered calls.

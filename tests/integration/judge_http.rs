@@ -20,6 +20,7 @@ use scholareval::judge::layers::rate_limited::RateLimited;
 use scholareval::judge::layers::retrying::Retrying;
 use scholareval::judge::meters::Meters;
 use scholareval::judge::options::LimitOptions;
+use scholareval::judge::refusals::Refusals;
 use scholareval::judge::{AskError, Judge, JudgeRequest, Outcome};
 use scholareval::prompt::Messages;
 use serde_json::{Value, json};
@@ -344,15 +345,15 @@ async fn a_full_context_is_unscored_with_the_servers_words() {
 
 #[tokio::test]
 async fn equal_400s_of_three_answers_in_a_row_stop_the_run() {
-    let words = "Unsupported parameter: 'max_tokens' is not supported with this model.";
-    let server = FakeServer::start(Behaviour::always(Act::error(400, "unsupported_parameter", words)));
+    let words = "temperature must be above 0";
+    let server = FakeServer::start(Behaviour::always(Act::error(400, "bad", words)));
     let (judge, _) = stack(&server, 1);
     let about = |case_id: &str| JudgeRequest { case_id: case_id.into(), ..request("x") };
     for case_id in ["a", "a", "a", "a", "a", "a", "b", "b"] {
         assert!(matches!(judge.ask(&about(case_id)).await, Ok(Outcome::Unscored(_))));
     }
     let message = stopped(judge.ask(&about("c")).await);
-    assert!(message.contains(words) && message.contains("--max-tokens-field max_completion_tokens"), "{message}");
+    assert!(message.contains(words) && message.contains("--no-temperature"), "{message}");
 }
 
 #[tokio::test]
@@ -502,9 +503,9 @@ async fn the_only_model_of_a_server_needs_no_name() {
 async fn a_ping_finds_what_would_fail_later() {
     let options = RequestOptions::new("m");
     let server = FakeServer::start(Behaviour::good());
-    chat(&server).ping(&options).await.unwrap();
+    chat(&server).ping(&options, &Refusals::default()).await.unwrap();
     assert_eq!(server.chats()[0].json()["max_tokens"], 100);
     let refusing = FakeServer::start(Behaviour::always(Act::error(400, "x", "temperature must be 1")));
-    let error = chat(&refusing).ping(&options).await.unwrap_err();
+    let error = chat(&refusing).ping(&options, &Refusals::default()).await.unwrap_err();
     assert!(error.to_string().contains("--no-temperature"), "{error}");
 }

@@ -77,5 +77,8 @@ async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<E
             }
         }
     }
+    if let Some(note) = server.left_out() {
+        lines.push_str(&format!("note: {note}\n"));
+    }
     Ok((lines, failed))
 }

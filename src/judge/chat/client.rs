@@ -16,6 +16,7 @@ use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
+use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
 use crate::prompt::Messages;
@@ -74,7 +75,7 @@ impl Chat {
     ///
     /// # Errors
     /// [`AskError::Transient`] for time-outs, resets, cut bodies, HTML under status 200, 408, 409, 429 and 5xx;
-    /// [`AskError::Refused`] for other 4xx; [`AskError::Fatal`] for a wrong key, a spent quota, an unknown model or
+    /// [`AskError::Unsupported`] for a parameter that the server refuses; [`AskError::Refused`] for other 4xx; [`AskError::Fatal`] for a wrong key, a spent quota, an unknown model or
     /// route, a server that cannot be reached for a while, and one that is silent: twice as many calls as were in
     /// flight have timed out, and none was ever answered.
     pub async fn send(&self, call: &Rendered) -> Result<JudgeReply, AskError> {
@@ -113,20 +114,26 @@ impl Chat {
     }
 
     /// One tiny call with the run's own parameters: finds a wrong key, model, route or parameter before anything is
-    /// paid for. `options` must be for this judge's route.
+    /// paid for. `options` must be for this judge's route; parameters that the server refuses are added to `refusals`.
     ///
     /// # Errors
     /// [`Error::JudgeUnavailable`] with the server's message and, where a parameter is refused, the option that helps.
-    pub async fn ping(&self, options: &RequestOptions) -> Result<JudgeReply> {
+    pub async fn ping(&self, options: &RequestOptions, refusals: &Refusals) -> Result<JudgeReply> {
         let user = "Reply with this JSON object and nothing else: {\"score\": 1}";
-        let rendered = options.render(CallKind::Property, Messages::new(None, user), 0, 0);
         let url = self.endpoint.masked_url();
-        self.send(&rendered).await.map_err(|error| match error {
+        let reply = loop {
+            let (options, _) = refusals.apply(options);
+            match self.send(&options.render(CallKind::Property, Messages::new(None, user), 0, 0)).await {
+                Err(AskError::Unsupported { parameter, .. }) => refusals.add(parameter)?,
+                reply => break reply,
+            }
+        };
+        reply.map_err(|error| match error {
             AskError::Fatal(error) => error,
             AskError::Transient { message, .. } => Error::JudgeUnavailable(format!(
                 "the judge at {url} failed: {message}; try again later, or give it time with --wait-server 20m"
             )),
-            AskError::Refused { message, .. } => {
+            AskError::Refused { message, .. } | AskError::Unsupported { message, .. } => {
                 let option = helping_option(&message);
                 Error::JudgeUnavailable(format!("the judge at {url} refuses calls like ours ({message}); try {option}"))
             }
@@ -147,8 +154,11 @@ impl Chat {
         }
     }
 
-    /// The server's error; for a model that it does not have with those that it lists.
+    /// The server's error, or the parameter of the call that it refuses; for a model that it does not have with those that it lists.
     async fn classified(&self, error: ServerError, call: &Rendered) -> AskError {
+        if let Some(parameter) = error.refused_parameter(&call.parameters) {
+            return AskError::Unsupported { parameter, message: error.message() };
+        }
         let is_unknown_model = error.is_unknown_model();
         let error = error.classify(&self.endpoint, self.kind);
         let AskError::Fatal(Error::JudgeUnavailable(message)) = error else { return error };

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::judge::AskError;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
+use crate::judge::parameter::Parameter;
 use crate::text::names::nearest;
 
 /// How a refusal begins that is about the text of an answer.
@@ -40,6 +41,25 @@ const INVALID_MODEL: Sign = (
     &["model_not_found", "invalid_model"],
     &["invalid model", "not a valid model", "unknown model", "model not found", "no such model"],
 );
+/// A parameter that is refused whatever its value, or but for one value; not a value out of range.
+const UNSUPPORTED: Sign = (
+    &["unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"],
+    &[
+        "not supported",
+        "not support ",
+        "unsupported parameter",
+        "unsupported value",
+        "unrecognized request argument",
+        "unknown parameter",
+        "unknown field",
+        "not permitted",
+        "not allowed to request",
+        "unexpected keyword argument",
+        "is deprecated for this model",
+        "may only be set to 1",
+        "must be strictly positive",
+    ],
+);
 /// A server that speaks HTTPS got plain HTTP.
 const WANTS_HTTPS: Sign = (&[], &["sent to https port", "http request to an https server"]);
 /// Names of models in a message.
@@ -59,7 +79,7 @@ const STATUS_OF_NAME: [(&[&str], u16); 6] = [
 
 /// The option that changes what the server complains about, by phrases of the complaint.
 const HELPING_OPTIONS: [(&[&str], &str); 4] = [
-    (&["max_tokens", "max_completion_tokens"], "--max-tokens-field max_completion_tokens"),
+    (&["max_tokens", "max_completion_tokens"], "--max-tokens with other limits, or KIND=none"),
     (&["logprobs"], "--logprobs with fewer alternatives, or without it"),
     (&["temperature"], "--no-temperature"),
     (&["response_format", "json_object"], "--no-json-mode"),
@@ -78,6 +98,8 @@ pub(super) struct ServerError {
     code: String,
     /// `type`.
     kind: String,
+    /// `param`: the field of the request that it is about.
+    field: String,
 }
 
 impl ServerError {
@@ -118,6 +140,7 @@ impl ServerError {
             message: quote(&message, endpoint),
             code: scalar(error.get("code").or_else(|| error.get("status"))),
             kind: scalar(error.get("type")),
+            field: scalar(error.get("param")),
             ..Self::default()
         }
     }
@@ -129,6 +152,24 @@ impl ServerError {
     fn is(&self, (names, phrases): Sign) -> bool {
         let message = self.message.to_lowercase();
         self.is_named(names) || phrases.iter().any(|phrase| message.contains(phrase))
+    }
+
+    /// The parameter that the server refuses, one of those `sent`: the field that the error is about, else the first that
+    /// its message names.
+    pub(super) fn refused_parameter(&self, sent: &[Parameter]) -> Option<Parameter> {
+        let is_refusal = matches!(self.status, 400 | 403 | 422) && self.is(UNSUPPORTED);
+        if !is_refusal || self.is(CONTEXT_OVERFLOW) || self.is(MODERATION) || self.is_unknown_model() {
+            return None;
+        }
+        let text = if self.field.is_empty() { &self.message } else { &self.field };
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let named = |word: &str| sent.iter().copied().find(|parameter| parameter.names().contains(&word));
+        if self.field.is_empty() { words.filter_map(named).next() } else { words.take(1).find_map(named) }
+    }
+
+    /// Status and message, for the user.
+    pub(super) fn message(&self) -> String {
+        format!("status {}: {}", self.status, self.message).trim_end_matches(": ").to_owned()
     }
 
     /// True if the server does not have the model.
@@ -143,7 +184,7 @@ impl ServerError {
     /// What to do about it, asked through the route of `kind`: the first line that fits counts.
     pub(super) fn classify(self, endpoint: &Endpoint, kind: JudgeKind) -> AskError {
         let status = self.status;
-        let quoted = format!("status {status}: {}", self.message).trim_end_matches(": ").to_owned();
+        let quoted = self.message();
         let (url, refused) = (endpoint.masked_url(), UnscoredKind::Refused);
         let refuse = |message: String, kind| AskError::Refused { message, status, kind };
         match status {
@@ -313,6 +354,42 @@ mod tests {
         assert_eq!(other_models("gpt", &list(&["qwen\u{1b}", "x"])), ", it serves \"qwen\\u{1b}\", \"x\"");
         assert_eq!(other_models("x", &list(&["x"])), "", "the list is of no help");
         assert_eq!(other_models("x", &Value::Null), "");
+    }
+
+    #[test]
+    fn a_refused_parameter_is_recognized_in_the_forms_of_each_server() {
+        let refused = |status: u16, body: &str| {
+            ServerError::of_body(status, None, body.as_bytes(), &endpoint()).refused_parameter(&Parameter::ALL)
+        };
+        for (status, body, parameter) in [
+            // OpenAI
+            (400, r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#, Parameter::MaxTokens),
+            (400, r#"{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model.","param":"temperature","code":"unsupported_value"}}"#, Parameter::Temperature),
+            (400, r#"{"error":{"message":"Invalid parameter: 'response_format' of type 'json_object' is not supported with this model.","param":"response_format","code":null}}"#, Parameter::ResponseFormat),
+            (403, r#"{"error":{"message":"You are not allowed to request logprobs from this model","type":"invalid_request_error","param":null,"code":null}}"#, Parameter::Logprobs),
+            // FastAPI's validation, in front of servers that know no such field
+            (422, r#"{"detail":[{"type":"extra_forbidden","loc":["body","seed"],"msg":"Extra inputs are not permitted","input":1}]}"#, Parameter::Seed),
+            // vLLM, llama.cpp, TGI
+            (400, r#"{"object":"error","message":"top_p is not supported by this tokenizer mode","type":"BadRequestError","code":400}"#, Parameter::TopP),
+            (400, r#"{"error":{"code":400,"message":"logprobs is not supported with tools + stream","type":"invalid_request_error"}}"#, Parameter::Logprobs),
+            (422, r#"{"error":"Input validation error: `temperature` must be strictly positive","error_type":"validation"}"#, Parameter::Temperature),
+            (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` may only be set to 1 when thinking is enabled."}}"#, Parameter::Temperature),
+        ] {
+            assert_eq!(refused(status, body), Some(parameter), "{body}");
+        }
+        for (status, body) in [
+            (400, r#"{"error":{"message":"max_tokens is too large: 16000. This model supports at most 4096 completion tokens","param":"max_tokens"}}"#),
+            (400, r#"{"error":{"message":"temperature must be between 0 and 2","param":"temperature"}}"#),
+            (400, r#"{"error":{"message":"'messages[0].role' does not support 'system' where temperature is set","param":"messages[0].role","code":"unsupported_value"}}"#),
+            (400, r#"{"error":{"message":"the prompt on temperature is not supported","code":"context_length_exceeded"}}"#),
+            (400, r#"{"error":{"message":"images are not supported"}}"#),
+            (500, r#"{"error":{"message":"temperature is not supported"}}"#),
+        ] {
+            assert_eq!(refused(status, body), None, "{body}");
+        }
+        let sent = [Parameter::Temperature];
+        let error = ServerError::of_body(400, None, br#"{"error":{"message":"seed is not supported"}}"#, &endpoint());
+        assert_eq!(error.refused_parameter(&sent), None, "what was not sent cannot be left out");
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl<J: Judge> Pool<J> {
             shared.health[index].settle(&result, is_probe);
             stay.is_probe = false;
             let Some(call) = request.rendered.as_ref().filter(|_| has_others) else { return };
-            if matches!(result, Ok(_) | Err(AskError::Refused { .. })) {
+            if matches!(result, Ok(_) | Err(AskError::Refused { .. } | AskError::Unsupported { .. })) {
                 shared.failed.remove(&call.fingerprint);
             } else {
                 // Abandoned calls stay here, so a bound is needed; forgetting costs almost nothing.
@@ -297,7 +297,7 @@ impl Health {
             self.latencies.push(u32::try_from(reply.latency_ms).unwrap_or(u32::MAX));
         }
         match result {
-            Ok(_) | Err(AskError::Refused { .. }) => self.answered(),
+            Ok(_) | Err(AskError::Refused { .. } | AskError::Unsupported { .. }) => self.answered(),
             Err(AskError::Transient { message, status, retry_after }) => {
                 if let Some(wait) = retry_after.filter(|wait| *wait >= LONG_PAUSE) {
                     self.resting = Some(now + wait);

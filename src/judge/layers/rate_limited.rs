@@ -135,7 +135,7 @@ impl<J> RateLimited<J> {
     /// Adapts to the outcome of a call sent at `sent`.
     fn settle(&self, sent: Instant, result: Result<Outcome, AskError>) -> Result<Outcome, AskError> {
         match &result {
-            Ok(_) | Err(AskError::Refused { .. }) => {
+            Ok(_) | Err(AskError::Refused { .. } | AskError::Unsupported { .. }) => {
                 if self.with(|state| state.answered(sent, result.is_ok())) {
                     self.freed.notify_one();
                 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::judging::{constant_judge, kind_of};
 use super::workspace::{AT_MOST, KEY, NOW, Workspace, scoring};
-use super::{Act, Behaviour, FakeServer, Recorded};
+use super::{Act, Behaviour, FakeServer};
 use crate::support::fake_server::Reserved;
 
 #[test]
@@ -33,8 +33,6 @@ fn options_for_servers_that_differ_are_seen_in_every_request() {
     let more = [
         "--max-tokens",
         "property=77,citations=16000,evidence=none",
-        "--max-tokens-field",
-        "max_completion_tokens",
         "--no-temperature",
         "--no-json-mode",
         "--extra-body",
@@ -55,8 +53,8 @@ fn options_for_servers_that_differ_are_seen_in_every_request() {
             "evidence" => Value::Null,
             _ => json!(100),
         };
-        assert_eq!(body["max_completion_tokens"], limit, "{body}");
-        for absent in ["max_tokens", "temperature", "response_format"] {
+        assert_eq!(body["max_tokens"], limit, "{body}");
+        for absent in ["temperature", "response_format"] {
             assert!(body.get(absent).is_none(), "{absent} in {body}");
         }
         assert_eq!((&body["top_k"], &body["chat_template_kwargs"]["enable_thinking"]), (&json!(1), &json!(false)));
@@ -229,20 +227,67 @@ fn a_quota_that_is_spent_midway_loses_nothing() {
 #[test]
 fn equal_refusals_of_three_answers_stop_the_run_with_the_option_that_helps() {
     let work = Workspace::new(&["alpha"], 3);
-    let needs = "Unsupported parameter: 'max_tokens' is not supported with this model.";
-    let accepts = |request: &Recorded| request.json().get("max_completion_tokens").is_some();
-    let judge = Behaviour::always(Act::error(400, "unsupported_parameter", needs));
-    let server = FakeServer::start(judge.when(accepts, Act::Good));
+    let server = FakeServer::start(Behaviour::always(Act::error(400, "bad", "temperature must be above 0")));
     let done = work.score(&server, &["--concurrency", "1"]).exits_with(4);
-    done.says(&[
-        "refused calls about 3 different answers in a row",
-        "'max_tokens' is not supported",
-        "--max-tokens-field max_completion_tokens",
-    ]);
+    done.says(&["refused calls about 3 different answers in a row", "temperature must be above 0", "--no-temperature"]);
     assert_eq!(server.chat_count(), 2 * NOW + 1, "all of two answers, the first of the third");
     let check = ["check", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url"];
     let url = server.base_url();
-    work.run(&[&check[..], &[&url]].concat()).exits_with(4).says(&["--max-tokens-field max_completion_tokens"]);
+    work.run(&[&check[..], &[&url]].concat()).exits_with(4).says(&["--no-temperature"]);
+}
+
+/// A judge that takes neither a temperature nor `max_tokens`, as OpenAI's reasoning models.
+fn particular_judge() -> Behaviour {
+    constant_judge().deciding(|request| {
+        let body = request.json();
+        let refused = ["max_tokens", "temperature"].into_iter().find(|name| body.get(name).is_some())?;
+        let message = format!("Unsupported parameter: '{refused}' is not supported with this model.");
+        let error = json!({"error": {"message": message, "param": refused, "code": "unsupported_parameter"}});
+        Some(Act::status(400, error.to_string()))
+    })
+}
+
+#[test]
+fn refused_parameters_are_left_out_of_all_calls_once_and_for_later_runs() {
+    let work = Workspace::new(&["alpha"], 3);
+    let server = FakeServer::start(particular_judge());
+    let note = "the judge was asked without temperature, which its server refuses (3 answers)";
+    work.score(&server, &["--concurrency", "1"]).exits_with(0).says(&[note]);
+    // The first call is made three times: with both, without max_tokens, without temperature.
+    assert_eq!(server.chat_count(), 3 * AT_MOST + 2);
+    let last = server.chats().pop().unwrap().json();
+    assert_eq!((&last["temperature"], &last["max_tokens"]), (&Value::Null, &Value::Null));
+    assert!(server.chats().iter().any(|chat| chat.json()["max_completion_tokens"] == 100));
+    let calls = work.lines("out/calls.jsonl");
+    assert!(calls.iter().all(|call| call["reply"]["note"].as_str().is_some_and(|own| note.starts_with(own))));
+    work.score(&server, &["--out", "again"]).exits_with(0).says(&[note]);
+    work.score(&server, &["--out", "given", "--no-temperature"]).exits_with(0);
+    assert_eq!(server.chat_count(), 3 * AT_MOST + 2, "the cached replies are those without a temperature");
+    // A run that has lost its cache finds the refusals again, and its replies in its record.
+    work.score(&server, &["--no-cache"]).exits_with(0);
+    assert_eq!(server.chats().iter().filter(|chat| !chat.text().contains("temperature")).count(), 3 * AT_MOST);
+}
+
+#[test]
+fn calls_that_are_refused_at_once_are_all_asked_again() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let server = FakeServer::start(particular_judge());
+    work.score(&server, &["--concurrency", "8"]).exits_with(0);
+    let paid = server.chats().iter().filter(|chat| !chat.text().contains("temperature")).count();
+    assert!(paid >= 2 * 3 * AT_MOST, "{paid}");
+    assert!(work.lines("out/calls.jsonl").iter().all(|call| call["reply"].is_object()), "every call has its reply");
+}
+
+#[test]
+fn check_finds_refused_parameters_and_a_run_begins_without_them() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(particular_judge());
+    let url = server.base_url();
+    let check = ["check", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", &url];
+    work.run(&check).exits_with(0).says(&["note: the judge was asked without temperature, which its server refuses"]);
+    assert_eq!(server.chat_count(), 3);
+    work.score(&server, &[]).exits_with(0);
+    assert_eq!(server.chat_count(), 3 + AT_MOST);
 }
 
 #[test]
