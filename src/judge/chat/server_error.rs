@@ -363,25 +363,70 @@ mod tests {
         };
         for (status, body, parameter) in [
             // OpenAI
-            (400, r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#, Parameter::MaxTokens),
-            (400, r#"{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model.","param":"temperature","code":"unsupported_value"}}"#, Parameter::Temperature),
-            (400, r#"{"error":{"message":"Invalid parameter: 'response_format' of type 'json_object' is not supported with this model.","param":"response_format","code":null}}"#, Parameter::ResponseFormat),
-            (403, r#"{"error":{"message":"You are not allowed to request logprobs from this model","type":"invalid_request_error","param":null,"code":null}}"#, Parameter::Logprobs),
+            (
+                400,
+                r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#,
+                Parameter::MaxTokens,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model.","param":"temperature","code":"unsupported_value"}}"#,
+                Parameter::Temperature,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Invalid parameter: 'response_format' of type 'json_object' is not supported with this model.","param":"response_format","code":null}}"#,
+                Parameter::ResponseFormat,
+            ),
+            (
+                403,
+                r#"{"error":{"message":"You are not allowed to request logprobs from this model","type":"invalid_request_error","param":null,"code":null}}"#,
+                Parameter::Logprobs,
+            ),
             // FastAPI's validation, in front of servers that know no such field
-            (422, r#"{"detail":[{"type":"extra_forbidden","loc":["body","seed"],"msg":"Extra inputs are not permitted","input":1}]}"#, Parameter::Seed),
+            (
+                422,
+                r#"{"detail":[{"type":"extra_forbidden","loc":["body","seed"],"msg":"Extra inputs are not permitted","input":1}]}"#,
+                Parameter::Seed,
+            ),
             // vLLM, llama.cpp, TGI
-            (400, r#"{"object":"error","message":"top_p is not supported by this tokenizer mode","type":"BadRequestError","code":400}"#, Parameter::TopP),
-            (400, r#"{"error":{"code":400,"message":"logprobs is not supported with tools + stream","type":"invalid_request_error"}}"#, Parameter::Logprobs),
-            (422, r#"{"error":"Input validation error: `temperature` must be strictly positive","error_type":"validation"}"#, Parameter::Temperature),
-            (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` may only be set to 1 when thinking is enabled."}}"#, Parameter::Temperature),
+            (
+                400,
+                r#"{"object":"error","message":"top_p is not supported by this tokenizer mode","type":"BadRequestError","code":400}"#,
+                Parameter::TopP,
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"logprobs is not supported with tools + stream","type":"invalid_request_error"}}"#,
+                Parameter::Logprobs,
+            ),
+            (
+                422,
+                r#"{"error":"Input validation error: `temperature` must be strictly positive","error_type":"validation"}"#,
+                Parameter::Temperature,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` may only be set to 1 when thinking is enabled."}}"#,
+                Parameter::Temperature,
+            ),
         ] {
             assert_eq!(refused(status, body), Some(parameter), "{body}");
         }
         for (status, body) in [
-            (400, r#"{"error":{"message":"max_tokens is too large: 16000. This model supports at most 4096 completion tokens","param":"max_tokens"}}"#),
+            (
+                400,
+                r#"{"error":{"message":"max_tokens is too large: 16000. This model supports at most 4096 completion tokens","param":"max_tokens"}}"#,
+            ),
             (400, r#"{"error":{"message":"temperature must be between 0 and 2","param":"temperature"}}"#),
-            (400, r#"{"error":{"message":"'messages[0].role' does not support 'system' where temperature is set","param":"messages[0].role","code":"unsupported_value"}}"#),
-            (400, r#"{"error":{"message":"the prompt on temperature is not supported","code":"context_length_exceeded"}}"#),
+            (
+                400,
+                r#"{"error":{"message":"'messages[0].role' does not support 'system' where temperature is set","param":"messages[0].role","code":"unsupported_value"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"the prompt on temperature is not supported","code":"context_length_exceeded"}}"#,
+            ),
             (400, r#"{"error":{"message":"images are not supported"}}"#),
             (500, r#"{"error":{"message":"temperature is not supported"}}"#),
         ] {
