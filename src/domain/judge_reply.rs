@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of characters quoted from a reply.
 const QUOTED_CHARS: usize = 40;
+const OPEN: &str = "<think>";
+const CLOSE: &str = "</think>";
 
 /// Tokens of one call as counted by the server; 0 if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,8 +14,15 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Prompt tokens from the server's prefix cache.
     pub cached_prompt_tokens: u64,
-    /// Tokens of the reply.
+    /// Tokens of the reply, those of its reasoning included.
     pub completion_tokens: u64,
+    /// Tokens of the reasoning.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reasoning_tokens: u64,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// One token of a reply with its probability.
@@ -34,6 +43,9 @@ pub struct TokenLogprob {
 pub struct JudgeReply {
     /// The message text, unchanged; empty if the server sent null.
     pub content: String,
+    /// The reasoning before the text, where the server sends it apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
     /// The finish reason: `stop`, `length`, ..; `None` if the server sent none. Also `refusal`, where the text is one, and
     /// `undecodable`, where it is a body that could not be decoded.
     pub finish_reason: Option<String>,
@@ -59,20 +71,29 @@ impl JudgeReply {
         Self { content: content.into(), finish_reason: Some("stop".to_owned()), ..Self::default() }
     }
 
+    /// Whether the text ends before anything but reasoning has come.
+    pub(super) fn is_all_reasoning(&self) -> bool {
+        let is_apart = self.reasoning.is_some() || self.usage.reasoning_tokens > 0;
+        is_apart && self.content.trim().is_empty() || is_unfinished_thinking(&self.content)
+    }
+
     /// Whether the reply was cut at the token limit.
     pub fn is_cut(&self) -> bool {
         self.finish_reason.as_deref() == Some("length")
     }
 }
 
+/// Whether the text has the start of a `<think>` block and not its end.
+fn is_unfinished_thinking(text: &str) -> bool {
+    text.trim_start().starts_with(OPEN) && !text.contains(CLOSE)
+}
+
 /// The reply after a leading `<think>` block, trimmed. A chat template may have dropped the opening tag: then
 /// everything up to the closing one is thinking.
 pub(super) fn after_thinking(text: &str) -> Result<&str, String> {
-    const OPEN: &str = "<think>";
-    const CLOSE: &str = "</think>";
     match text.split_once(CLOSE) {
         Some((_, rest)) => Ok(rest.trim()),
-        None if text.trim_start().starts_with(OPEN) => Err("the reply ends inside its <think> block".to_owned()),
+        None if is_unfinished_thinking(text) => Err("the reply ends inside its <think> block".to_owned()),
         None if text.trim().is_empty() => Err("the reply is empty".to_owned()),
         None => Ok(text.trim()),
     }

@@ -72,7 +72,7 @@ fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
 /// Verdict and feedback for one of the rubric's questions in default mode.
 fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
     if reply.is_cut() {
-        return Err(Unreadable::cut(reply.usage.completion_tokens));
+        return Err(Unreadable::cut(reply));
     }
     let object = outermost_object(&reply.content).map_err(Unreadable::new)?;
     let verdict = match task {

@@ -36,7 +36,7 @@ pub(super) fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
         };
     }
     match found(&reply.content) {
-        Ok((_, _, "" | ".")) | Err(_) if reply.is_cut() => Err(Unreadable::cut(reply.usage.completion_tokens)),
+        Ok((_, _, "" | ".")) | Err(_) if reply.is_cut() => Err(Unreadable::cut(reply)),
         Ok((grade, feedback, _)) => Ok((Verdict::Grade(grade), feedback)),
         Err(what) => Err(Unreadable::new(what)),
     }
@@ -169,7 +169,7 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
         return Ok((Verdict::Attribution(literal.unwrap_or(Attribution::Extrapolatory)), None));
     }
     if reply.is_cut() {
-        return Err(Unreadable::cut(reply.usage.completion_tokens));
+        return Err(Unreadable::cut(reply));
     }
     let text = after_thinking(&reply.content).map_err(Unreadable::new)?;
     let bare = text.trim_matches(|c: char| c.is_whitespace() || (c.is_ascii_punctuation() || "“”‘’«»。".contains(c)));

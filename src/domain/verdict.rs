@@ -5,6 +5,8 @@ use std::fmt;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use super::JudgeReply;
+
 /// Parser and arithmetic: ours, or the reference scripts' to the last digit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -78,10 +80,12 @@ impl Unreadable {
         Self { what: what.into(), ask_again: true, kind: UnscoredKind::Unreadable }
     }
 
-    /// A reply cut at the token limit after this many tokens (0: unknown).
-    pub(super) fn cut(tokens: u64) -> Self {
+    /// A reply cut at the token limit.
+    pub(super) fn cut(reply: &JudgeReply) -> Self {
+        let tokens = reply.usage.completion_tokens;
+        let inside = if reply.is_all_reasoning() { " inside its reasoning, before any verdict," } else { "" };
         let at = if tokens > 0 { format!("{tokens} tokens") } else { "the token limit".to_owned() };
-        Self { what: format!("reply cut at {at}"), ask_again: false, kind: UnscoredKind::Cut }
+        Self { what: format!("reply cut{inside} at {at}"), ask_again: false, kind: UnscoredKind::Cut }
     }
 }
 

@@ -42,7 +42,7 @@ impl Cost {
         let usd = price.map(|price| {
             let cost = |share: f64, completion_tokens: u64| {
                 let prompt_tokens = (prompt_tokens as f64 * share).round() as u64;
-                price.cost(&Usage { prompt_tokens, cached_prompt_tokens: 0, completion_tokens })
+                price.cost(&Usage { prompt_tokens, completion_tokens, ..Usage::default() })
             };
             let low = cost(1.0 - ESTIMATE_ERROR, calls.min(reply_limit));
             Interval { low, high: cost(1.0 + ESTIMATE_ERROR, reply_limit) }

@@ -13,6 +13,7 @@ use super::{JudgeTerms, Member, Panel, Panels};
 use crate::domain::{EndpointUse, GradeMerge, Role, Severity, TestCase};
 use crate::error::{Error, Result};
 use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, ServedModel, Shared};
+use crate::judge::forms::ServiceTier;
 use crate::judge::layers::budgeted::Price;
 use crate::judge::meters::{Activity, Meters};
 use crate::judge::options::{JudgeOptions, LimitOptions};
@@ -153,6 +154,8 @@ impl Judges {
             let given = given.or_else(|| options.prices.get(&judge.server()?.request.model).copied());
             let listed = |server: &ServedModel| list.find(&server.request.model, server.servers.endpoints().next()?);
             let listed = judge.server().filter(|_| given.is_none()).and_then(listed);
+            let share = judge_options.service_tier.map_or(1.0, ServiceTier::price_share);
+            let listed = listed.map(|price| price.times(share));
             uses_list |= listed.is_some();
             let price = given.or(listed);
             let (options, limits) = (judge_options.clone(), limits.clone());

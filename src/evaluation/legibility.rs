@@ -44,9 +44,11 @@ impl Legibility {
 pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
     match kind {
         UnscoredKind::Unreadable => Some(
-            "see the replies in calls.jsonl; another model, or --no-json-mode, may help, and --retry-unscored asks again",
+            "see the replies in calls.jsonl; another model, or --structured off, may help, and --retry-unscored asks again",
         ),
-        UnscoredKind::Cut => Some("replies that were cut need more room: --max-tokens KIND=1000"),
+        UnscoredKind::Cut => Some(
+            "replies that were cut need more room: --max-tokens KIND=1000, or --reasoning-effort LEVEL for a judge that reasons",
+        ),
         UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
         UnscoredKind::Unreachable => Some("check the server; the same command repeats calls that got no reply"),
         UnscoredKind::Refused => {

@@ -262,6 +262,7 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     "judge.base_url",
     "judge.api_key_env",
     "judge.wait_server",
+    "judge.service_tier",
     "judge.headers",
     "judge.header_env",
 ];

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::conversation::Conversation;
+use super::forms::{Effort, ServiceTier};
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::tokens::{estimate_messages, estimate_tokens};
@@ -48,6 +49,12 @@ pub struct RequestOptions {
     pub seed: Option<i64>,
     /// Whether to ask for `response_format: json_object`: in chat, of the kinds whose reply is JSON.
     pub json_mode: bool,
+    /// The schema to ask for in chat in place of JSON mode; `None` asks for none.
+    pub schema: Option<Value>,
+    /// How much the model reasons; `None` sends nothing.
+    pub reasoning_effort: Option<Effort>,
+    /// How soon the reply is wanted; no part of the fingerprint. `None` sends nothing.
+    pub service_tier: Option<ServiceTier>,
     /// The reply limit in tokens of each kind; no entry, no limit.
     pub max_tokens: BTreeMap<CallKind, u64>,
     /// The name of the limit field in chat: `max_tokens` or `max_completion_tokens`. Raw completions have only the
@@ -75,6 +82,9 @@ impl RequestOptions {
             logprobs: None,
             seed: None,
             json_mode: true,
+            schema: None,
+            reasoning_effort: None,
+            service_tier: None,
             max_tokens: default_limits(JudgeKind::Chat),
             max_tokens_field: MAX_TOKENS.to_owned(),
             extra_body: Map::new(),
@@ -90,6 +100,7 @@ impl RequestOptions {
             Parameter::TopP => options.top_p = None,
             Parameter::Seed => options.seed = None,
             Parameter::Logprobs => options.logprobs = None,
+            Parameter::Schema => options.schema = None,
             Parameter::ResponseFormat => options.json_mode = false,
             Parameter::MaxTokens if !self.endpoint.is_raw() => {
                 MAX_COMPLETION_TOKENS.clone_into(&mut options.max_tokens_field);
@@ -102,7 +113,7 @@ impl RequestOptions {
     /// The body and the fingerprint of one call.
     ///
     /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed,
-    /// stream, `logprobs`, `top_logprobs`. Raw completions: model, prompt, temperature, `top_p`, `max_tokens`, seed,
+    /// stream, `logprobs`, `top_logprobs`, reasoning effort, service tier. Raw completions: model, prompt, temperature, `top_p`, `max_tokens`, seed,
     /// stream, `logprobs`. Then the extra ones sorted by name (at every depth).
     pub fn render(&self, kind: CallKind, messages: Messages, draw: u32, attempt: u32) -> Rendered {
         let is_raw = self.endpoint.is_raw();
@@ -112,9 +123,13 @@ impl RequestOptions {
             if is_raw { ("prompt", MAX_TOKENS) } else { ("messages", self.max_tokens_field.as_str()) };
         let limit = self.max_tokens.get(&kind).copied();
         let json_mode = !is_raw && self.json_mode && is_json(kind);
+        let schema = self.schema.as_ref().filter(|_| !is_raw && is_json(kind));
         // Two zeros are one temperature.
         let temperature = self.temperature.map(|temperature| temperature + 0.0);
-        let sampling = json!([temperature, self.top_p, limit, json_mode, self.seed, [], self.logprobs]);
+        let form = schema.map_or(json!(json_mode), Value::clone);
+        let mut sampling = vec![json!(temperature), json!(self.top_p), json!(limit), form, json!(self.seed), json!([])];
+        sampling.push(json!(self.logprobs));
+        sampling.extend(self.reasoning_effort.map(|effort| json!(effort)));
         let texts: Vec<&str> = match &raw {
             Some(prompt) => vec![prompt],
             None => messages.system.as_deref().into_iter().chain([messages.user.as_str()]).collect(),
@@ -138,11 +153,13 @@ impl RequestOptions {
             ("temperature", json!(temperature)),
             ("top_p", json!(self.top_p)),
             (limit_field, json!(limit)),
-            ("response_format", if json_mode { json!({"type": "json_object"}) } else { Value::Null }),
+            ("response_format", response_format(kind, schema, json_mode)),
             ("seed", json!(seed)),
             ("stream", json!(false)),
             ("logprobs", if is_raw { json!(self.logprobs) } else { json!(self.logprobs.map(|_| true)) }),
             ("top_logprobs", if is_raw { Value::Null } else { json!(self.logprobs) }),
+            ("reasoning_effort", json!(self.reasoning_effort)),
+            ("service_tier", json!(self.service_tier)),
         ];
         let max_tokens = extra.get(limit_field).map_or(limit, Value::as_u64);
         let mut body = Map::new();
@@ -152,7 +169,9 @@ impl RequestOptions {
             }
         }
         let is_own = !extra.contains_key(name);
-        let parameters = Parameter::ALL.into_iter().filter(|parameter| body.contains_key(parameter.field())).collect();
+        let other_form = if schema.is_some() { Parameter::ResponseFormat } else { Parameter::Schema };
+        let is_sent = |parameter: &Parameter| body.contains_key(parameter.field()) && *parameter != other_form;
+        let parameters = Parameter::ALL.into_iter().filter(is_sent).collect();
         body.extend(extra);
         let body = move || {
             let (prompt, prompt_tokens) = match raw {
@@ -170,6 +189,17 @@ impl RequestOptions {
             Body { bytes: Bytes::from(Value::Object(body).to_string()), prompt_tokens }
         };
         Rendered { max_tokens, parameters, ..Rendered::new(Fingerprint::from(key.finalize()), body) }
+    }
+}
+
+/// The form that is asked for; null for none.
+fn response_format(kind: CallKind, schema: Option<&Value>, json_mode: bool) -> Value {
+    match schema {
+        Some(schema) => {
+            json!({"type": "json_schema", "json_schema": {"name": kind.as_str(), "strict": true, "schema": schema}})
+        }
+        None if json_mode => json!({"type": "json_object"}),
+        None => Value::Null,
     }
 }
 

@@ -11,6 +11,7 @@ use super::body::RequestOptions;
 use super::cache::Cache;
 use super::chat::Chat;
 use super::endpoint::Endpoint;
+use super::forms::{Effort, Structured};
 use super::identity::judge_id;
 use super::kind::JudgeKind;
 use super::layers::budgeted::{Budgeted, Ledger, Price};
@@ -127,7 +128,8 @@ impl JudgeBuilder {
             return Ok(IdentifiedJudge::Lexical);
         }
         let cache = self.cache.path().map(Cache::open).transpose()?;
-        let servers = Servers::ask(judge, &self.limits, cache.as_ref(), notify).await?;
+        let limits = self.limits.with_patience(judge.service_tier);
+        let servers = Servers::ask(judge, &limits, cache.as_ref(), notify).await?;
         let request = RequestOptions {
             endpoint: judge.kind(),
             conversation: judge.conversation,
@@ -137,24 +139,27 @@ impl JudgeBuilder {
             top_p: judge.top_p,
             logprobs: judge.logprobs,
             seed: judge.seed,
-            json_mode: judge.kind() == JudgeKind::Chat && !judge.no_json_mode,
+            json_mode: judge.kind() == JudgeKind::Chat && judge.structured != Structured::Off,
+            reasoning_effort: judge.reasoning_effort,
+            service_tier: judge.service_tier,
             max_tokens: reply_limits(judge, prompts)?,
             extra_body: judge.request_fields(),
             ..RequestOptions::new("")
         };
         let refusals = Arc::new(Refusals::of(&request.judge_id, cache.as_ref())?);
-        let (prompts, limits) = (Arc::clone(prompts), self.limits.clone());
-        Ok(IdentifiedJudge::Server(Box::new(ServedModel { servers, request, prompts, cache, limits, refusals })))
+        let (prompts, structured) = (Arc::clone(prompts), judge.structured);
+        let served = ServedModel { servers, request, structured, prompts, cache, limits, refusals };
+        Ok(IdentifiedJudge::Server(Box::new(served)))
     }
 }
 
-/// The given limits, else those of the prompt set; a label judge needs room for a label only.
+/// The given limits, else those of the prompt set with room for the reasoning; a label judge needs room for a label only.
 fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> Result<BTreeMap<CallKind, u64>> {
     let given = judge.reply_limits()?;
     let limit = |kind: CallKind| match given.get(&kind) {
         Some(limit) => *limit,
         None if judge.kind() == JudgeKind::Label => judge.kind().default_max_tokens(kind),
-        None => prompts.max_tokens(kind),
+        None => prompts.max_tokens(kind).map(|limit| limit + judge.reasoning_effort.map_or(0, Effort::tokens)),
     };
     Ok(CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect())
 }
@@ -180,6 +185,8 @@ pub struct ServedModel {
     pub servers: Servers,
     /// Request parameters of every call.
     pub request: RequestOptions,
+    /// The form of replies that is asked for.
+    pub structured: Structured,
     /// What it is asked with.
     pub prompts: Arc<PromptSet>,
     cache: Option<Cache>,
@@ -293,7 +300,7 @@ impl ServedModel {
         let (judge, source) = (Arc::new(Recalling::new(Arc::new(recorded), cached)), Arc::new(source));
         let room = capacity.filter(|_| shared.truncate);
         let (prompts, refusals) = (Arc::clone(&self.prompts), Arc::clone(&self.refusals));
-        let renderer = Arc::new(Renderer::new(prompts, &self.request, room, refusals));
+        let renderer = Arc::new(Renderer::new(prompts, &self.request, self.structured, room, refusals));
         Ok(BuiltJudge { judge, source, renderer: Some(renderer), fleet: Some(fleet) })
     }
 

@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn replies_add_up_with_their_tokens() {
         let meters = Meters::default();
-        let usage = Usage { prompt_tokens: 10, cached_prompt_tokens: 4, completion_tokens: 3 };
+        let usage = Usage { prompt_tokens: 10, cached_prompt_tokens: 4, completion_tokens: 3, ..Usage::default() };
         meters.count_reply(&usage);
         meters.count_reply(&usage);
         assert_eq!([&meters.prompt_tokens, &meters.completion_tokens].map(Meters::read), [20, 6]);

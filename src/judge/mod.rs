@@ -13,6 +13,7 @@ pub mod capacity;
 pub mod chat;
 pub mod conversation;
 pub mod endpoint;
+pub mod forms;
 pub mod identity;
 pub mod kind;
 pub mod layers;

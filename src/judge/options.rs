@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use super::conversation::Conversation;
 use super::endpoint::{DEFAULT_API_KEY_ENV, Endpoint, OPENAI_BASE_URL};
+use super::forms::{Effort, ServiceTier, Structured};
 use super::kind::JudgeKind;
 use super::layers::budgeted::Price;
 use crate::domain::{CallKind, TimeSpan};
@@ -103,9 +104,17 @@ pub struct JudgeOptions {
     /// Seed sent to the server [default: none is sent]
     #[arg(id = "judge_seed", long = "judge-seed", value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<i64>,
-    /// Do not ask the server for JSON mode
-    #[arg(long)]
-    pub no_json_mode: bool,
+    /// Form of replies that is asked of the server: schema, json (JSON mode), off (the prompt alone asks), or auto: a
+    /// schema where the prompts declare one, else JSON mode
+    #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true, default_value_t)]
+    pub structured: Structured,
+    /// How much a reasoning model thinks: none, minimal, low, medium, high or xhigh; reply limits grow by 0, 1,000, 4,000,
+    /// 12,000, 32,000 or 64,000 tokens [default: the model's own, limits do not grow]
+    #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
+    pub reasoning_effort: Option<Effort>,
+    /// OpenAI's service tier: flex costs half, with three times the time-out and retries [default: none is sent]
+    #[arg(long, value_name = "TIER", value_enum, hide_possible_values = true)]
+    pub service_tier: Option<ServiceTier>,
     /// Reply limits per kind, such as property=100,citations=16000 [default: 100 for scores, none for citations; for
     /// aspect and attribution that of the prompts, for attribution by a label judge 10]
     #[arg(long, value_name = "KIND=N,..", value_delimiter = ',', value_parser = name_and_text)]
@@ -313,6 +322,14 @@ impl Default for LimitOptions {
 }
 
 impl LimitOptions {
+    /// The limits for calls of this service tier.
+    #[must_use]
+    pub fn with_patience(&self, tier: Option<ServiceTier>) -> Self {
+        let times = tier.map_or(1, ServiceTier::patience);
+        let timeout = TimeSpan(self.timeout.saturating_mul(times));
+        Self { timeout, retries: self.retries.saturating_mul(times), ..self.clone() }
+    }
+
     /// Checks every value.
     ///
     /// # Errors
@@ -535,6 +552,15 @@ mod tests {
         }
         assert!(LimitOptions { timeout: TimeSpan::default(), ..LimitOptions::default() }.check().is_err());
         assert!(BudgetOptions { budget_usd: Some(0.0), ..BudgetOptions::default() }.check().is_err());
+    }
+
+    #[test]
+    fn flex_has_more_patience() {
+        let limits = LimitOptions::default();
+        let patient = limits.with_patience(Some(ServiceTier::Flex));
+        // 3 * 10 min, 3 * 8
+        assert_eq!((patient.timeout, patient.retries), (TimeSpan::from_secs(1800), 24));
+        assert_eq!(limits.with_patience(None).retries, 8);
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub enum Parameter {
     Seed,
     /// Token probabilities.
     Logprobs,
+    /// A schema of the reply; JSON mode takes its place.
+    Schema,
     /// JSON mode.
     ResponseFormat,
     /// The reply limit; in chat it becomes `max_completion_tokens`.
@@ -24,11 +26,12 @@ pub enum Parameter {
 
 impl Parameter {
     /// All parameters.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Temperature,
         Self::TopP,
         Self::Seed,
         Self::Logprobs,
+        Self::Schema,
         Self::ResponseFormat,
         Self::MaxTokens,
         Self::MaxCompletionTokens,
@@ -41,9 +44,19 @@ impl Parameter {
             Self::TopP => "top_p",
             Self::Seed => "seed",
             Self::Logprobs => "logprobs",
-            Self::ResponseFormat => "response_format",
+            Self::Schema | Self::ResponseFormat => "response_format",
             Self::MaxTokens => "max_tokens",
             Self::MaxCompletionTokens => "max_completion_tokens",
+        }
+    }
+
+    /// What is missing without it, for a reader of the scores.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Schema => "a reply schema",
+            Self::ResponseFormat => "JSON mode",
+            Self::MaxTokens | Self::MaxCompletionTokens => "a reply limit",
+            other => other.field(),
         }
     }
 
@@ -54,6 +67,7 @@ impl Parameter {
             Self::TopP => &["top_p"],
             Self::Seed => &["seed"],
             Self::Logprobs => &["logprobs", "top_logprobs"],
+            Self::Schema => &["response_format", "json_schema"],
             Self::ResponseFormat => &["response_format", "json_object"],
             Self::MaxTokens => &["max_tokens"],
             Self::MaxCompletionTokens => &["max_completion_tokens"],

@@ -67,7 +67,7 @@ impl Refusals {
                 continue;
             }
             if without.max_tokens_field == changed.max_tokens_field {
-                missing.push(parameter.field());
+                missing.push(parameter.label());
             }
             changed = Cow::Owned(without);
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Rendered;
 use super::body::RequestOptions;
 use super::capacity::Capacity;
+use super::forms::{Structured, schema_of};
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::refusals::Refusals;
@@ -19,6 +20,8 @@ pub struct Renderer {
     prompts: Arc<PromptSet>,
     /// What is sent with each kind of call.
     options: BTreeMap<CallKind, RequestOptions>,
+    /// A call whose reply was unreadable is asked again without a schema.
+    is_schema_tried_once: bool,
     /// The context that texts are cut to; `None`: they are not cut.
     capacity: Option<Capacity>,
     /// Parameters that are left out.
@@ -32,21 +35,32 @@ impl Renderer {
     pub fn new(
         prompts: Arc<PromptSet>,
         options: &RequestOptions,
+        structured: Structured,
         capacity: Option<Capacity>,
         refusals: Arc<Refusals>,
     ) -> Self {
+        let schema = |kind: CallKind| match structured {
+            Structured::Auto => prompts.schema(kind),
+            Structured::Schema => prompts.schema(kind).or_else(|| schema_of(kind)),
+            Structured::Json | Structured::Off => None,
+        };
         let of_kind = |kind: CallKind| RequestOptions {
             json_mode: options.json_mode && prompts.json_mode(kind),
+            schema: schema(kind),
             neutralize: prompts.family(kind).mode == InsertMode::Fenced,
             ..options.clone()
         };
         let options = CallKind::ALL.into_iter().map(|kind| (kind, of_kind(kind))).collect();
-        Self { prompts, options, capacity, refusals }
+        let is_schema_tried_once = structured == Structured::Auto;
+        Self { prompts, options, is_schema_tried_once, capacity, refusals }
     }
 
     fn rendered(&self, task: &JudgeTask, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
         let kind = task.kind();
-        let (options, note) = self.refusals.apply(self.options.get(&kind)?);
+        let (mut options, note) = self.refusals.apply(self.options.get(&kind)?);
+        if attempt > 0 && self.is_schema_tried_once && options.schema.is_some() {
+            options.to_mut().schema = None;
+        }
         let rendered = options.render(kind, self.prompts.render(task), call.draw, attempt);
         Some(Rendered { note, ..rendered })
     }

@@ -76,6 +76,7 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
             criterion: None,
             max_tokens: place.value_of("max_tokens").ok().and_then(|value| value.number()),
             json_mode: place.value_of("json_mode").is_ok_and(|value| value.is_true()),
+            schema: None,
         })
     };
     let property = task("property", "_score_property")?;

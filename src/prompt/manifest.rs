@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::domain::{CallKind, Fingerprint};
 use crate::error::{InputFault, Result};
@@ -66,6 +67,8 @@ pub(crate) struct TaskEntry {
     /// Whether to request JSON mode.
     #[serde(default)]
     pub(crate) json_mode: bool,
+    /// JSON schema of the reply, as text; only for kinds whose reply is a JSON object.
+    pub(crate) schema: Option<String>,
 }
 
 /// The files and parameters of aspect grading.
@@ -159,6 +162,7 @@ impl AspectEntry {
                 criterion: None,
                 max_tokens: self.max_tokens,
                 json_mode: self.json_mode,
+                schema: None,
             },
         };
         [task("with_reference", &self.with_reference), task("without_reference", &self.without_reference)]
@@ -181,6 +185,11 @@ impl NamedTask {
         }
         if self.entry.criterion.is_some() && kind != CallKind::Expertise {
             return fault("has a fixed criterion".to_owned(), "only [expertise] can have one; remove the line");
+        }
+        let is_object = |schema: &str| serde_json::from_str::<Value>(schema).is_ok_and(|schema| schema.is_object());
+        if self.entry.schema.as_deref().is_some_and(|schema| !is_object(schema) || kind == CallKind::Attribution) {
+            let hint = "write a JSON schema in single quotes, such as '{\"type\": \"object\", ..}', and only where the reply is a JSON object";
+            return fault("has a schema that cannot be used".to_owned(), hint);
         }
         if let Some(name) = self.files().find(|name| !is_plain(name)) {
             let hint = "use a plain file name in the directory of the manifest";

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::family::{self, PromptFamily};
 use super::manifest::{Imported, InsertMode, MANIFEST, Manifest};
 use super::task::TaskTemplates;
@@ -78,6 +80,12 @@ impl PromptSet {
     /// Whether this call kind requests JSON mode.
     pub fn json_mode(&self, kind: CallKind) -> bool {
         self.family(kind).task(kind).named.entry.json_mode
+    }
+
+    /// The JSON schema that this call kind declares for its replies.
+    pub fn schema(&self, kind: CallKind) -> Option<Value> {
+        let entry = &self.family(kind).task(kind).named.entry;
+        entry.schema.as_deref().and_then(|schema| serde_json::from_str(schema).ok())
     }
 }
 

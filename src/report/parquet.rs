@@ -53,7 +53,7 @@ const SCORES: [Column; 14] = [
     ("feedback", Text, "/feedback"),
 ];
 
-const CALLS: [Column; 23] = [
+const CALLS: [Column; 25] = [
     ("call_id", Text, "/call_id"),
     ("system", Text, "/system"),
     ("case_id", Text, "/case_id"),
@@ -65,6 +65,7 @@ const CALLS: [Column; 23] = [
     ("attempt", Whole, "/attempt"),
     ("fingerprint", Text, "/fingerprint"),
     ("raw", Text, "/reply/content"),
+    ("reasoning", Text, "/reply/reasoning"),
     ("finish_reason", Text, "/reply/finish_reason"),
     ("model", Text, "/reply/model"),
     ("verdict", Text, "/verdict"),
@@ -74,6 +75,7 @@ const CALLS: [Column; 23] = [
     ("prompt_tokens", Whole, "/reply/usage/prompt_tokens"),
     ("cached_prompt_tokens", Whole, "/reply/usage/cached_prompt_tokens"),
     ("completion_tokens", Whole, "/reply/usage/completion_tokens"),
+    ("reasoning_tokens", Whole, "/reply/usage/reasoning_tokens"),
     ("latency_ms", Whole, "/reply/latency_ms"),
     ("logprobs", Text, "/reply/logprobs"),
     ("note", Text, "/reply/note"),

@@ -104,6 +104,7 @@ fn pure_scores(released: &Released, calls: &[Value]) -> HashMap<(String, String)
 fn plain_reply(content: &str) -> JudgeReply {
     JudgeReply {
         content: content.to_owned(),
+        reasoning: None,
         finish_reason: Some("stop".to_owned()),
         model: None,
         logprobs: None,

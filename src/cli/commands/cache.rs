@@ -47,8 +47,12 @@ fn existing(path: &Path) -> Result<&Path> {
 
 fn stats_text(stats: &CacheStats) -> String {
     let (prompt, reply) = (grouped(stats.prompt_tokens), grouped(stats.completion_tokens));
+    let reasoning = match stats.reasoning_tokens {
+        0 => String::new(),
+        tokens => format!(", {} of them reasoning", grouped(tokens)),
+    };
     let mut text = format!(
-        "cache:    {}\nreplies:  {}\nsize:     {:.1} MB\ntokens:   {prompt} prompt, {reply} reply\n",
+        "cache:    {}\nreplies:  {}\nsize:     {:.1} MB\ntokens:   {prompt} prompt, {reply} reply{reasoning}\n",
         path_text(&stats.path),
         grouped(stats.entries),
         stats.bytes as f64 / 1e6,

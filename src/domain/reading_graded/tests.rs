@@ -54,7 +54,7 @@ fn a_cut_reply_is_read_only_where_the_digit_cannot_go_on() {
     let read = |content| grade(&cut_reply(content), Mode::Default);
     // 1 may be the beginning of 10, `4.` that of 4.5; nothing is asked again.
     for content in ["x", "x [RESULT]", "x [RESULT] 1", "x [RESULT] 4."] {
-        assert_eq!(read(content), Err(Unreadable::cut(9)), "{content}");
+        assert_eq!(read(content), Err(Unreadable::cut(&cut_reply(content))), "{content}");
     }
     assert_eq!(read("x [RESULT] 4\nAnd").unwrap().0, Verdict::Grade(4.0));
 }
@@ -105,7 +105,8 @@ fn what_holds_no_label_or_denies_one_is_asked_again() {
         let unread = labeled(content).unwrap_err();
         assert!(unread.ask_again, "{content}");
     }
-    assert_eq!(label(&cut_reply("Attributable"), Mode::Default), Err(Unreadable::cut(9)));
+    let cut = cut_reply("Attributable");
+    assert_eq!(label(&cut, Mode::Default), Err(Unreadable::cut(&cut)));
 }
 
 #[test]

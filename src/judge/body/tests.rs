@@ -61,6 +61,26 @@ fn the_body_is_what_async_openai_would_send() {
 }
 
 #[test]
+fn a_schema_and_the_effort_change_the_key_and_the_tier_does_not() {
+    let keys = [
+        key(|_| ()),
+        key(|o| o.schema = Some(json!({"type": "object"}))),
+        key(|o| o.schema = Some(json!({"type": "array"}))),
+        key(|o| o.reasoning_effort = Some(Effort::Low)),
+        key(|o| o.reasoning_effort = Some(Effort::High)),
+    ];
+    assert_eq!(keys.iter().map(|key| key.short(64)).collect::<std::collections::BTreeSet<_>>().len(), keys.len());
+    assert_eq!(key(|o| o.service_tier = Some(ServiceTier::Flex)), keys[0]);
+    let mut options = RequestOptions { schema: Some(json!({})), ..RequestOptions::new("m") };
+    (options.reasoning_effort, options.service_tier) = (Some(Effort::Minimal), Some(ServiceTier::Flex));
+    let rendered = options.render(CallKind::Evidence, messages(), 0, 0);
+    assert!(rendered.parameters.contains(&Parameter::Schema) && !rendered.parameters.contains(&Parameter::ResponseFormat));
+    let sent: Value = serde_json::from_slice(&rendered.body.bytes).unwrap();
+    assert_eq!(sent["response_format"]["json_schema"], json!({"name": "evidence", "strict": true, "schema": {}}));
+    assert_eq!((&sent["reasoning_effort"], &sent["service_tier"]), (&json!("minimal"), &json!("flex")));
+}
+
+#[test]
 fn what_is_switched_off_is_not_sent() {
     let mut options = RequestOptions::new("m");
     options.temperature = None;

@@ -25,7 +25,7 @@ fn label() -> CallLabel {
 }
 
 fn entry(number: u32, content: &str) -> Entry {
-    let usage = Usage { prompt_tokens: 100, cached_prompt_tokens: 40, completion_tokens: 7 };
+    let usage = Usage { prompt_tokens: 100, cached_prompt_tokens: 40, completion_tokens: 7, ..Usage::default() };
     let reply =
         JudgeReply { usage, latency_ms: 12, model: Some("gpt-1".into()), cached: true, ..JudgeReply::of_text(content) };
     Entry::new(key(number), label(), reply)

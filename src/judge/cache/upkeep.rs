@@ -33,6 +33,8 @@ pub struct CacheStats {
     pub cached_prompt_tokens: u64,
     /// Reply tokens.
     pub completion_tokens: u64,
+    /// Those of them that are reasoning.
+    pub reasoning_tokens: u64,
     /// Replies by kind of question.
     pub by_kind: BTreeMap<String, u64>,
     /// Replies by judge identity.
@@ -46,6 +48,7 @@ impl CacheStats {
         self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt_tokens);
         self.cached_prompt_tokens = self.cached_prompt_tokens.saturating_add(usage.cached_prompt_tokens);
         self.completion_tokens = self.completion_tokens.saturating_add(usage.completion_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(usage.reasoning_tokens);
         *self.by_kind.entry(entry.label.kind).or_default() += 1;
         *self.by_judge.entry(entry.label.judge).or_default() += 1;
     }

@@ -74,12 +74,20 @@ pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<Judg
         content,
         finish_reason,
         model: owned(&body["model"]),
+        reasoning: reasoning_of(message),
         logprobs: token_logprobs(&choice["logprobs"]),
         usage: usage_of(body),
         latency_ms,
         note: (body[MENDED] == true).then(|| MENDED_NOTE.to_owned()),
         cached: false,
     })
+}
+
+/// The text of the model's reasoning, whatever the server calls it (`reasoning_content`: `DeepSeek`, llama.cpp, older vLLM;
+/// `reasoning`: vLLM, `OpenRouter`).
+pub(super) fn reasoning_of(message: &Value) -> Option<String> {
+    let mut texts = ["reasoning_content", "reasoning"].into_iter().filter_map(|name| message[name].as_str());
+    texts.find(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// Message text: a string, null, or a list of parts with a `text`.
@@ -103,6 +111,7 @@ fn usage_of(body: &Value) -> Usage {
         prompt_tokens: count(&usage["prompt_tokens"]),
         cached_prompt_tokens: cached.into_iter().map(count).find(|&tokens| tokens > 0).unwrap_or(0),
         completion_tokens: count(&usage["completion_tokens"]),
+        reasoning_tokens: count(&usage["completion_tokens_details"]["reasoning_tokens"]),
     }
 }
 
@@ -168,6 +177,19 @@ mod tests {
     }
 
     #[test]
+    fn reasoning_is_kept_beside_the_reply_and_counted_apart() {
+        for name in ["reasoning_content", "reasoning"] {
+            let body = json!({"choices": [{"message": {"content": "{}", (name): "hm"}}],
+                "usage": {"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}});
+            let reply = reply(&body.to_string());
+            assert_eq!((reply.content.as_str(), reply.reasoning.as_deref()), ("{}", Some("hm")));
+            assert_eq!((reply.usage.completion_tokens, reply.usage.reasoning_tokens), (9, 7));
+        }
+        let none = r#"{"choices":[{"message":{"content":"x","reasoning_content":null,"reasoning":""}}]}"#;
+        assert_eq!(reply(none).reasoning, None);
+    }
+
+    #[test]
     fn a_whole_reply_is_read() {
         let reply = reply(
             r#"{"id":"x","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant",
@@ -176,7 +198,8 @@ mod tests {
         );
         assert_eq!(reply.content, "{\"score\": 3}");
         assert_eq!((reply.finish_reason.as_deref(), reply.model.as_deref()), (Some("stop"), Some("m")));
-        assert_eq!(reply.usage, Usage { prompt_tokens: 12, cached_prompt_tokens: 8, completion_tokens: 4 });
+        let usage = Usage { prompt_tokens: 12, cached_prompt_tokens: 8, completion_tokens: 4, reasoning_tokens: 0 };
+        assert_eq!(reply.usage, usage);
         assert_eq!(reply.latency_ms, 3);
     }
 

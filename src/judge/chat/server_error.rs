@@ -78,11 +78,13 @@ const STATUS_OF_NAME: [(&[&str], u16); 6] = [
 ];
 
 /// The option that changes what the server complains about, by phrases of the complaint.
-const HELPING_OPTIONS: [(&[&str], &str); 4] = [
+const HELPING_OPTIONS: [(&[&str], &str); 6] = [
     (&["max_tokens", "max_completion_tokens"], "--max-tokens with other limits, or KIND=none"),
     (&["logprobs"], "--logprobs with fewer alternatives, or without it"),
     (&["temperature"], "--no-temperature"),
-    (&["response_format", "json_object"], "--no-json-mode"),
+    (&["response_format", "json_object", "json_schema"], "--structured off"),
+    (&["reasoning"], "--reasoning-effort with another level, or without it"),
+    (&["service_tier", "flex"], "the same without --service-tier"),
 ];
 
 /// An error response, or an error in place of a reply under status 200.
@@ -499,7 +501,7 @@ mod tests {
     #[test]
     fn each_complaint_has_its_option() {
         assert_eq!(helping_option("temperature must be 1"), "--no-temperature");
-        assert_eq!(helping_option("response_format is unknown"), "--no-json-mode");
+        assert_eq!(helping_option("response_format is unknown"), "--structured off");
         let words = "requested sample logprobs of 8, which is greater than max allowed: 5";
         assert!(helping_option(words).starts_with("--logprobs"));
         assert!(helping_option("?").starts_with("--extra-body"));

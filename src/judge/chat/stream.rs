@@ -11,7 +11,7 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
-use super::reply::{MENDED, mended, text_of};
+use super::reply::{MENDED, mended, reasoning_of, text_of};
 
 /// How bodies are rendered, and how a stream is asked for. The member cannot stand inside a JSON string, where its
 /// quotes would have a backslash, and nothing of the user's comes before it ([`crate::judge::body`]).
@@ -57,6 +57,7 @@ pub(super) struct Assembly {
     /// What came without choices and had a message: servers that fail write such a thing in place of a chunk.
     stray: Option<Value>,
     content: String,
+    reasoning: String,
     refusal: String,
     finish_reason: Value,
     logprobs: Map<String, Value>,
@@ -112,6 +113,9 @@ impl Assembly {
             choice["text"] = self.content.into();
         } else {
             choice["message"] = json!({"role": "assistant", "content": self.content, "refusal": self.refusal});
+            if !self.reasoning.is_empty() {
+                choice["message"]["reasoning_content"] = self.reasoning.into();
+            }
         }
         let mut body = Value::Object(self.members);
         body["choices"] = json!([choice]);
@@ -174,6 +178,7 @@ impl Assembly {
         let delta = &choice["delta"];
         self.content.push_str(text.unwrap_or_default());
         self.content.push_str(&text_of(&delta["content"]));
+        self.reasoning.push_str(&reasoning_of(delta).unwrap_or_default());
         self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
         if !choice["finish_reason"].is_null() {
             self.finish_reason = choice["finish_reason"].clone();

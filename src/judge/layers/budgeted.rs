@@ -43,6 +43,13 @@ impl Price {
         )
     }
 
+    /// This multiple of all rates.
+    #[must_use]
+    pub fn times(self, share: f64) -> Self {
+        let cached_prompt = self.cached_prompt.map(|usd| usd * share);
+        Self { prompt: self.prompt * share, completion: self.completion * share, cached_prompt }
+    }
+
     /// True if no rate is negative or infinite.
     pub fn is_valid(&self) -> bool {
         let rates = [Some(self.prompt), Some(self.completion), self.cached_prompt];
@@ -202,7 +209,7 @@ impl<J> Budgeted<J> {
     fn at_most(&self, rendered: &Rendered) -> Amount {
         let prompt_tokens = self.with_margin(rendered.body.prompt_tokens);
         let completion_tokens = rendered.max_tokens.unwrap_or(prompt_tokens);
-        self.amount(&Usage { prompt_tokens, cached_prompt_tokens: 0, completion_tokens })
+        self.amount(&Usage { prompt_tokens, completion_tokens, ..Usage::default() })
     }
 
     fn with_margin(&self, estimate: u64) -> u64 {
@@ -290,7 +297,7 @@ mod tests {
     }
 
     fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
-        Usage { prompt_tokens, cached_prompt_tokens: 0, completion_tokens }
+        Usage { prompt_tokens, completion_tokens, ..Usage::default() }
     }
 
     async fn ask_many<J: Judge>(judge: &J, count: usize) -> usize {
@@ -302,7 +309,7 @@ mod tests {
     #[test]
     fn cached_prompt_tokens_have_a_price_of_their_own() {
         let price = Price { prompt: 2.0, completion: 8.0, cached_prompt: Some(0.5) };
-        let usage = Usage { prompt_tokens: 1000, cached_prompt_tokens: 400, completion_tokens: 50 };
+        let usage = Usage { prompt_tokens: 1000, cached_prompt_tokens: 400, completion_tokens: 50, ..Usage::default() };
         // (600 * 2 + 400 * 0.5 + 50 * 8) / 1e6
         assert!((price.cost(&usage) - 0.0018).abs() < 1e-12);
         let plain = Price { cached_prompt: None, ..price };

@@ -171,10 +171,11 @@ const sameItem = (item, name) => item === name || item.replace(/#\d+$/, "") === 
 function replies(entry, name) {
   const calls = (entry?.calls ?? []).filter((call) => sameItem(call.item, name));
   calls.sort((one, other) => one.judge.localeCompare(other.judge) || one.draw - other.draw || one.attempt - other.attempt);
-  return calls.map(({ role, judge, draw, attempt, reply, unscored, note }) => {
+  return calls.map(({ role, judge, draw, attempt, reply, reasoning, unscored, note }) => {
     const which = [`${judge}, ${role}`, calls.length > 1 && `sample ${draw + 1}`, attempt && `asked again (${attempt})`].filter(Boolean).join(", ");
     return make("details", { open: calls.length < 3 }, make("summary", {}, `Raw reply: ${which}`),
       unscored && make("p", { class: "says warn" }, unscored), note && make("p", { class: "says quiet" }, note),
+      reasoning && make("details", {}, make("summary", {}, "Reasoning"), make("pre", { class: "raw", tabindex: "0", dir: "auto" }, reasoning)),
       reply === null ? make("p", { class: "quiet" }, "No reply came.") : make("pre", { class: "raw", tabindex: "0", dir: "auto" }, reply));
   });
 }

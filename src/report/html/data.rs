@@ -147,6 +147,7 @@ fn call_entry(call: &CallRecord) -> Value {
         "draw": call.draw,
         "attempt": call.attempt,
         "reply": reply.map(|reply| &reply.content),
+        "reasoning": reply.and_then(|reply| reply.reasoning.as_deref()),
         "unscored": call.verdict.as_ref().err().map(|reason| &reason.message),
         "note": reply.and_then(|reply| reply.note.as_deref()),
     })

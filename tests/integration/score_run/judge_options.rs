@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::judging::{constant_judge, kind_of};
+use super::judging::{constant_judge, constant_reply, kind_of};
 use super::workspace::{AT_MOST, KEY, NOW, Workspace, scoring};
-use super::{Act, Behaviour, FakeServer};
+use super::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::fake_server::Reserved;
 
 #[test]
@@ -34,7 +34,8 @@ fn options_for_servers_that_differ_are_seen_in_every_request() {
         "--max-tokens",
         "property=77,citations=16000,evidence=none",
         "--no-temperature",
-        "--no-json-mode",
+        "--structured",
+        "off",
         "--extra-body",
         r#"{"top_k": 1, "chat_template_kwargs": {"enable_thinking": false}}"#,
         "--header",
@@ -288,6 +289,96 @@ fn check_finds_refused_parameters_and_a_run_begins_without_them() {
     assert_eq!(server.chat_count(), 3);
     work.score(&server, &[]).exits_with(0);
     assert_eq!(server.chat_count(), 3 + AT_MOST);
+}
+
+#[test]
+fn a_schema_is_asked_for_where_it_is_wanted_and_json_mode_takes_its_place_where_it_is_refused() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--structured", "schema"]).exits_with(0);
+    for chat in server.chats() {
+        let format = &chat.json()["response_format"];
+        assert_eq!((&format["type"], &format["json_schema"]["strict"]), (&json!("json_schema"), &json!(true)));
+        assert_eq!(format["json_schema"]["name"], kind_of(&chat));
+        let required = if kind_of(&chat) == "citations" { "claims" } else { "score" };
+        assert_eq!(format["json_schema"]["schema"]["required"], json!([required]));
+    }
+    let message = "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.";
+    let error = json!({"error": {"message": message, "param": "response_format", "code": null}});
+    let refusing = |request: &Recorded| request.text().contains("json_schema");
+    let judge = constant_judge().when(refusing, Act::status(400, error.to_string()));
+    let server = server.replaced_by(judge);
+    let arguments = ["--structured", "schema", "--no-cache", "--out", "refused"];
+    work.score(&server, &arguments).exits_with(0);
+    assert_eq!(server.chat_count(), AT_MOST + 1, "the schema is refused once");
+    assert_eq!(server.chats()[1].json()["response_format"], json!({"type": "json_object"}));
+    let note = "the judge was asked without a reply schema, which its server refuses";
+    assert_eq!(work.lines("refused/calls.jsonl")[0]["reply"]["note"], note);
+}
+
+#[test]
+fn a_reply_outside_a_declared_schema_is_asked_again_without_it() {
+    let work = Workspace::new(&["alpha"], 1);
+    work.run(&["prompts", "export", "set"]).exits_with(0);
+    let manifest = work.read("set/manifest.toml");
+    let schema = "\nschema = '{\"type\": \"object\"}'\n";
+    let of_property = manifest.replacen("[property]\n", &format!("[property]{schema}"), 1);
+    assert_ne!(manifest, of_property);
+    std::fs::write(work.path("set/manifest.toml"), of_property).unwrap();
+    let has_schema = |request: &Recorded| request.text().contains("json_schema");
+    let server = FakeServer::start(constant_judge().when(has_schema, Act::Content(String::new())));
+    work.score(&server, &["--prompts", "set"]).exits_with(0);
+    let asked = |kind: &str, schema: bool| {
+        let fits = |chat: &&Recorded| kind_of(chat) == kind && has_schema(chat) == schema;
+        server.chats().iter().filter(fits).count()
+    };
+    assert_eq!((asked("property", true), asked("property", false)), (2, 2), "two criteria, each twice");
+    assert_eq!((asked("evidence", true), asked("evidence", false)), (0, 2));
+    let sent = server.chat_count();
+    work.score(&server, &["--prompts", "set", "--out", "again"]).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!(server.chat_count(), sent);
+}
+
+#[test]
+fn reasoning_is_kept_counted_and_given_room() {
+    let work = Workspace::new(&["alpha"], 1);
+    let reply = |request: &Recorded| {
+        let is_short = request.json()["max_tokens"].as_u64().is_some_and(|limit| limit < 1000);
+        let (content, reason) = if is_short { (String::new(), "length") } else { (constant_reply(kind_of(request)), "stop") };
+        Some(Act::json(&json!({
+            "model": "fake-judge",
+            "choices": [{"message": {"content": content, "reasoning_content": "<b>hm</b>"}, "finish_reason": reason}],
+            "usage": {"prompt_tokens": 50, "completion_tokens": 90, "completion_tokens_details": {"reasoning_tokens": 80}},
+        })))
+    };
+    let server = FakeServer::start(Behaviour::good().deciding(reply));
+    let cut = work.score(&server, &["--out", "short"]);
+    cut.says(&["--reasoning-effort LEVEL"]);
+    let reason = "reply cut inside its reasoning, before any verdict, at 90 tokens";
+    assert!(work.read("short/calls.jsonl").contains(reason));
+    work.score(&server, &["--reasoning-effort", "low"]).exits_with(0);
+    let last = server.chats().pop().unwrap().json();
+    assert_eq!((&last["reasoning_effort"], &last["max_tokens"]), (&json!("low"), &json!(100 + 4000)));
+    for call in work.lines("out/calls.jsonl") {
+        assert_eq!((&call["reply"]["reasoning"], &call["reply"]["usage"]["reasoning_tokens"]), (&json!("<b>hm</b>"), &json!(80)));
+    }
+    work.run(&["report", "out", "--out", "page.html"]).exits_with(0);
+    let page = work.read("page.html");
+    assert!(page.contains("hm") && !page.contains("<b>hm</b>"), "reasoning is text");
+    let given = ["--reasoning-effort", "low", "--max-tokens", "property=77,evidence=77,expertise=77,citations=77", "--out", "given"];
+    work.score(&server, &given);
+    assert_eq!(server.chats().pop().unwrap().json()["max_tokens"], 77, "a given limit stays");
+}
+
+#[test]
+fn flex_is_asked_for_without_other_keys() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--service-tier", "flex"]).exits_with(0);
+    assert!(server.chats().iter().all(|chat| chat.json()["service_tier"] == "flex"));
+    let sent = server.chat_count();
+    work.score(&server, &["--out", "standard"]).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!(server.chat_count(), sent, "the tier changes the price and no reply");
 }
 
 #[test]

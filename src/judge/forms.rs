@@ -1,0 +1,122 @@
+//! Forms of a request: how much a model reasons, whether its reply follows a schema, how soon it is wanted.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::domain::CallKind;
+
+/// How much a reasoning model thinks before it replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Not at all.
+    None,
+    /// As little as it can.
+    Minimal,
+    /// A little.
+    Low,
+    /// Somewhat.
+    Medium,
+    /// Thoroughly.
+    High,
+    /// As much as it can.
+    Xhigh,
+}
+
+impl Effort {
+    /// Tokens that a reply limit grows by, since it holds for the reasoning as well: 0, 1,000, 4,000, 12,000, 32,000 and
+    /// 64,000. A limit that the user gives is not changed.
+    pub fn tokens(self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Minimal => 1_000,
+            Self::Low => 4_000,
+            Self::Medium => 12_000,
+            Self::High => 32_000,
+            Self::Xhigh => 64_000,
+        }
+    }
+}
+
+/// The form of a reply that is asked of the server, for questions whose reply is a JSON object. All replies are validated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Structured {
+    /// A schema where the prompts declare one, else JSON mode.
+    #[default]
+    Auto,
+    /// A schema for every question: that of the prompts, else that of [`schema_of`].
+    Schema,
+    /// JSON mode.
+    Json,
+    /// Nothing: the prompt alone asks for JSON.
+    Off,
+}
+
+/// The JSON schema of the replies to a kind of question; `None` where the reply is no JSON.
+///
+/// It has what OpenAI's strict mode demands: every property is required, and there are no others.
+pub fn schema_of(kind: CallKind) -> Option<Value> {
+    let object = |properties: Value| {
+        let names: Vec<&String> = properties.as_object().into_iter().flat_map(|properties| properties.keys()).collect();
+        json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false})
+    };
+    let list = |items: Value| json!({"type": "array", "items": items});
+    match kind {
+        CallKind::Expertise | CallKind::Property => Some(object(json!({"score": {"type": "number"}}))),
+        CallKind::Evidence => Some(object(json!({"score": {"type": "integer"}}))),
+        CallKind::Citations => {
+            let text = json!({"type": "string"});
+            let citation = object(json!({"citation_text": text, "excerpts": list(text.clone())}));
+            let claim = object(json!({"claim_text": text, "citations": list(citation)}));
+            Some(object(json!({"claims": list(claim)})))
+        }
+        CallKind::Aspect | CallKind::Attribution => None,
+    }
+}
+
+/// How soon a reply is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ServiceTier {
+    /// OpenAI's flex processing: at the price of batches, slower, and sometimes refused for now (429).
+    Flex,
+}
+
+impl ServiceTier {
+    /// The share of the listed price.
+    pub fn price_share(self) -> f64 {
+        match self {
+            Self::Flex => 0.5,
+        }
+    }
+
+    /// Time-out and retries are multiplied by this.
+    pub fn patience(self) -> u32 {
+        match self {
+            Self::Flex => 3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{JudgeReply, JudgeTask, Mode};
+
+    #[test]
+    fn schemas_describe_what_is_read() {
+        let (question, answer) = ("q".into(), "a".into());
+        let citations = JudgeTask::Citations { question, answer };
+        let reply = json!({"claims": [{"claim_text": "c", "citations": [{"citation_text": "[1]", "excerpts": ["e"]}]}]});
+        assert!(citations.parse(&JudgeReply::of_text(reply.to_string()), Mode::Default).is_ok());
+        let schema = schema_of(CallKind::Citations).unwrap();
+        let claim = &schema["properties"]["claims"]["items"];
+        assert_eq!(claim["required"], json!(["claim_text", "citations"]));
+        assert_eq!(claim["properties"]["citations"]["items"]["required"], json!(["citation_text", "excerpts"]));
+        assert_eq!(claim["additionalProperties"], false);
+        assert_eq!(schema_of(CallKind::Property).unwrap()["required"], json!(["score"]));
+        assert_eq!(schema_of(CallKind::Aspect), None);
+    }
+}
