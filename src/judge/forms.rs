@@ -109,7 +109,8 @@ mod tests {
     fn schemas_describe_what_is_read() {
         let (question, answer) = ("q".into(), "a".into());
         let citations = JudgeTask::Citations { question, answer };
-        let reply = json!({"claims": [{"claim_text": "c", "citations": [{"citation_text": "[1]", "excerpts": ["e"]}]}]});
+        let reply =
+            json!({"claims": [{"claim_text": "c", "citations": [{"citation_text": "[1]", "excerpts": ["e"]}]}]});
         assert!(citations.parse(&JudgeReply::of_text(reply.to_string()), Mode::Default).is_ok());
         let schema = schema_of(CallKind::Citations).unwrap();
         let claim = &schema["properties"]["claims"]["items"];

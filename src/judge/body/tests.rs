@@ -74,7 +74,9 @@ fn a_schema_and_the_effort_change_the_key_and_the_tier_does_not() {
     let mut options = RequestOptions { schema: Some(json!({})), ..RequestOptions::new("m") };
     (options.reasoning_effort, options.service_tier) = (Some(Effort::Minimal), Some(ServiceTier::Flex));
     let rendered = options.render(CallKind::Evidence, messages(), 0, 0);
-    assert!(rendered.parameters.contains(&Parameter::Schema) && !rendered.parameters.contains(&Parameter::ResponseFormat));
+    assert!(
+        rendered.parameters.contains(&Parameter::Schema) && !rendered.parameters.contains(&Parameter::ResponseFormat)
+    );
     let sent: Value = serde_json::from_slice(&rendered.body.bytes).unwrap();
     assert_eq!(sent["response_format"]["json_schema"], json!({"name": "evidence", "strict": true, "schema": {}}));
     assert_eq!((&sent["reasoning_effort"], &sent["service_tier"]), (&json!("minimal"), &json!("flex")));

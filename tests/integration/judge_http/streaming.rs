@@ -33,7 +33,10 @@ async fn a_streamed_reply_is_the_same_as_a_whole_one() {
     let Ok(Outcome::Reply(reply)) = streaming(endpoint(&server)).ask(&request).await else { panic!() };
     assert_eq!((reply.content.as_str(), reply.finish_reason.as_deref()), ("{\"score\": 7}", Some("stop")));
     assert_eq!(reply.model.as_deref(), Some("m"));
-    assert_eq!(reply.usage, Usage { prompt_tokens: 30, cached_prompt_tokens: 20, completion_tokens: 4, ..Usage::default() });
+    assert_eq!(
+        reply.usage,
+        Usage { prompt_tokens: 30, cached_prompt_tokens: 20, completion_tokens: 4, ..Usage::default() }
+    );
     // Of the rendered body, which the cache knows, only the word about streams is changed.
     let (mut sent, rendered) = (server.chats()[0].json(), request.rendered.unwrap().body.bytes.clone());
     assert_eq!((&sent["stream"], &sent["stream_options"]), (&json!(true), &json!({"include_usage": true})));

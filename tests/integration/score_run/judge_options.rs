@@ -344,7 +344,8 @@ fn reasoning_is_kept_counted_and_given_room() {
     let work = Workspace::new(&["alpha"], 1);
     let reply = |request: &Recorded| {
         let is_short = request.json()["max_tokens"].as_u64().is_some_and(|limit| limit < 1000);
-        let (content, reason) = if is_short { (String::new(), "length") } else { (constant_reply(kind_of(request)), "stop") };
+        let (content, reason) =
+            if is_short { (String::new(), "length") } else { (constant_reply(kind_of(request)), "stop") };
         Some(Act::json(&json!({
             "model": "fake-judge",
             "choices": [{"message": {"content": content, "reasoning_content": "<b>hm</b>"}, "finish_reason": reason}],
@@ -360,12 +361,22 @@ fn reasoning_is_kept_counted_and_given_room() {
     let last = server.chats().pop().unwrap().json();
     assert_eq!((&last["reasoning_effort"], &last["max_tokens"]), (&json!("low"), &json!(100 + 4000)));
     for call in work.lines("out/calls.jsonl") {
-        assert_eq!((&call["reply"]["reasoning"], &call["reply"]["usage"]["reasoning_tokens"]), (&json!("<b>hm</b>"), &json!(80)));
+        assert_eq!(
+            (&call["reply"]["reasoning"], &call["reply"]["usage"]["reasoning_tokens"]),
+            (&json!("<b>hm</b>"), &json!(80))
+        );
     }
     work.run(&["report", "out", "--out", "page.html"]).exits_with(0);
     let page = work.read("page.html");
     assert!(page.contains("hm") && !page.contains("<b>hm</b>"), "reasoning is text");
-    let given = ["--reasoning-effort", "low", "--max-tokens", "property=77,evidence=77,expertise=77,citations=77", "--out", "given"];
+    let given = [
+        "--reasoning-effort",
+        "low",
+        "--max-tokens",
+        "property=77,evidence=77,expertise=77,citations=77",
+        "--out",
+        "given",
+    ];
     work.score(&server, &given);
     assert_eq!(server.chats().pop().unwrap().json()["max_tokens"], 77, "a given limit stays");
 }

@@ -49,7 +49,8 @@ impl Judge for Scripted {
             let result = (self.script.lock().unwrap())();
             result.map(|outcome| match outcome {
                 Outcome::Reply(reply) => {
-                    let usage = Usage { prompt_tokens: 10, cached_prompt_tokens: 6, completion_tokens: 1, ..Usage::default() };
+                    let usage =
+                        Usage { prompt_tokens: 10, cached_prompt_tokens: 6, completion_tokens: 1, ..Usage::default() };
                     Outcome::Reply(JudgeReply { latency_ms: latency.as_millis() as u64, usage, ..reply })
                 }
                 other => other,
