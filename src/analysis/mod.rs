@@ -1,13 +1,14 @@
 //! Analysis of scored answers: means, comparisons, agreement.
 //!
 //! [`summarize`] gives every scorer's means by system, [`comparison`] tests differences between systems,
-//! [`rater_agreement`] compares judges with people, [`agreement`] two annotators' rubrics. Unscored components are
-//! counted and reported, never a silent 0.
+//! [`rater_agreement`] compares judges with people, [`probe`] a judge's scores of answers with those of their
+//! perturbations, [`agreement`] two annotators' rubrics. Unscored components are counted and reported, never a silent 0.
 
 mod agreement;
 pub mod comparison;
 mod headline;
 mod panel;
+mod probe;
 mod quantity;
 mod questions;
 pub mod rater_agreement;
@@ -18,6 +19,7 @@ mod summary;
 pub use agreement::{Agreement, QuestionAgreement, agreement};
 pub use headline::{headline, row_metrics};
 pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
+pub use probe::{Movement, Probe, ProbedMetric, probe};
 pub(crate) use quantity::distinct;
 pub use quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn, metric_of};
 pub use ratings::Estimate;

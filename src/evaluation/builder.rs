@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use serde_json::json;
+
 use super::choice::{Choice, aspects_of};
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges};
 use super::legibility::remedy;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
-use super::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
+use super::record::{Inputs, Manifest, PERTURBATIONS, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
 use super::scorers::ScorerSetup;
 use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, Summary, summarize};
@@ -22,6 +24,7 @@ use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::meters::Meters;
 use crate::judge::{Judge, JudgeBuilder, Notify};
 use crate::scorer::Scorer;
+use crate::text::perturbation::Perturbation;
 
 /// An evaluation: answers, test cases, a judge, and any other option.
 ///
@@ -41,6 +44,7 @@ pub struct Evaluation {
     own_judge: Option<Arc<dyn Judge>>,
     own_scorers: Vec<Arc<dyn Scorer>>,
     preset: Option<Arc<Preset>>,
+    perturbations: Vec<Perturbation>,
     notify: Arc<Notify>,
 }
 
@@ -52,7 +56,8 @@ impl Evaluation {
 
     /// An evaluation with these options; everything that the command line can set is among them.
     pub fn from_options(options: EvaluationOptions) -> Self {
-        Self { options, own_judge: None, own_scorers: Vec::new(), preset: None, notify: Arc::new(|_, _| ()) }
+        let (own_scorers, perturbations) = (Vec::new(), Vec::new());
+        Self { options, own_judge: None, own_scorers, preset: None, perturbations, notify: Arc::new(|_, _| ()) }
     }
 
     /// The test cases with their rubrics (JSON).
@@ -106,19 +111,33 @@ impl Evaluation {
         self
     }
 
+    /// Scores every answer also with each of these perturbations that changes it, as an answer of the system `NAME + padded`
+    /// (and so on), by the scorers that ask a judge. [`probe`](crate::analysis::probe) compares them.
+    #[must_use]
+    pub fn perturbed(mut self, perturbations: &[Perturbation]) -> Self {
+        self.perturbations = perturbations.to_vec();
+        self
+    }
+
     /// Reads all input, chooses the scorers and asks every server which model it serves. Nothing is paid
     /// or written.
     ///
     /// # Errors
     /// For options and input that cannot be used; for a judge that is unreachable and unknown from earlier runs.
     pub async fn prepare(self) -> Result<Prepared> {
-        let Self { options, own_judge, own_scorers, preset, notify } = self;
+        let Self { options, own_judge, own_scorers, preset, perturbations, notify } = self;
         options.check()?;
-        let inputs = LoadedInputs::load(&options, preset.as_deref())?;
-        let choice = match options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
+        let mut inputs = LoadedInputs::load(&options, preset.as_deref())?;
+        let mut choice = match options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
             true => Choice::default(),
             false => Choice::of(&options, &inputs.support, preset.is_some())?,
         };
+        if !perturbations.is_empty() {
+            inputs.perturb(&perturbations)?;
+            if own_scorers.is_empty() {
+                choice.keep_judged()?;
+            }
+        }
         inputs.warnings.iter().for_each(|warning| notify(Severity::Warning, warning));
         inputs.notes.iter().chain(&choice.note()).for_each(|note| notify(Severity::Info, note));
         let aspects = if choice.scorers.contains(&ScorerName::Prometheus) { aspects_of(&options)? } else { Vec::new() };
@@ -136,6 +155,9 @@ impl Evaluation {
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
         manifest.settings.extend(inputs.settings.clone());
         manifest.settings.extend(preset.iter().map(|preset| ("bench".to_owned(), preset.name.into())));
+        if !perturbations.is_empty() {
+            manifest.settings.insert(PERTURBATIONS.to_owned(), json!(perturbations));
+        }
         Ok(Prepared { options, inputs, choice, judges, manifest, scorers })
     }
 

@@ -11,6 +11,7 @@ use crate::dataset::{
 };
 use crate::domain::{CaseId, Item, Mode, SystemName, TestCase};
 use crate::error::{Error, Result};
+use crate::text::perturbation::Perturbation;
 
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::{Checked, Coverage, Preset};
@@ -116,6 +117,33 @@ impl LoadedInputs {
             coverage,
         })
     }
+
+    /// Adds every answer with each of these perturbations that changes it, as answers of further systems.
+    ///
+    /// # Errors
+    /// When a system has the name of a perturbed one, or a text cannot be read.
+    pub(super) fn perturb(&mut self, perturbations: &[Perturbation]) -> Result<()> {
+        let is_one_list = Arc::ptr_eq(&self.rubric, &self.plain);
+        self.rubric = with_perturbed(&self.rubric, perturbations)?;
+        self.plain = if is_one_list { Arc::clone(&self.rubric) } else { with_perturbed(&self.plain, perturbations)? };
+        Ok(())
+    }
+}
+
+fn with_perturbed(items: &[Item], perturbations: &[Perturbation]) -> Result<Arc<[Item]>> {
+    let systems: HashSet<&SystemName> = items.iter().map(|item| &item.answer.system).collect();
+    let mut all = items.to_vec();
+    for perturbation in perturbations {
+        let names = systems.iter().map(|system| dataset::perturbed_system(system, *perturbation));
+        if let Some(name) = names.into_iter().find(|name| systems.contains(name)) {
+            let what = format!("the system {:?} has the name of perturbed answers; rename its file", name.as_str());
+            return Err(Error::Settings(what));
+        }
+        for item in items {
+            all.extend(dataset::perturbed(item, *perturbation)?);
+        }
+    }
+    Ok(all.into())
 }
 
 /// Rejects a run without answers, and a rubric without test cases.

@@ -17,6 +17,7 @@ mod markup;
 mod metrics_table;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod probe;
 mod results_file;
 mod rows;
 mod run_list;

@@ -1,13 +1,13 @@
-//! The report of one run in every format: output of `score`, `bench`, `rescore` and `import`.
+//! The report of one run in every format: output of `score`, `bench`, `probe`, `rescore` and `import`.
 
 use std::sync::Arc;
 
 use super::comparison::{judge_lines, unpublished, verdicts};
 use super::scorecard::{notes as scorecard_notes, scorer_tables};
-use super::{Bench, CsvText, ReportContext, Table, TableStyle, write_items_csv};
+use super::{Bench, CsvText, ReportContext, Table, TableStyle, probe, render_json, write_items_csv};
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
 use crate::analysis::comparison::ComparisonOptions;
-use crate::analysis::{OnUnscored, Summary, agreement, distinct};
+use crate::analysis::{self, OnUnscored, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RunDir};
@@ -20,7 +20,7 @@ const COMPARE_SEED: u64 = 42;
 /// Pairs of systems times cases, over all headline metrics, up to which a report compares the systems: about a second.
 const MOST_COMPARED: usize = 2_000;
 
-/// The scorecard of a run, or the row of a benchmark instead.
+/// The scorecard of a run, or the row of a benchmark or the probe of a judge instead.
 pub struct RunReport {
     /// Means with intervals and ranks.
     pub summary: Summary,
@@ -36,7 +36,10 @@ pub struct RunReport {
     pub json: String,
     /// CSV.
     pub csv: String,
-    /// `summary.json`, `summary.csv` and, for a benchmark, `bench.json` and `bench.csv`.
+    /// Whether the verdict comes before the tables.
+    verdict_first: bool,
+    /// `summary.json`, `summary.csv` and, for a benchmark, `bench.json` and `bench.csv`, for a probe `probe.json` and
+    /// `probe.csv`.
     files: Vec<(&'static str, String)>,
 }
 
@@ -62,9 +65,21 @@ impl RunReport {
         }
         let (json, csv) = (scorecard_json(&shown, &context)?, scorecard_csv(&shown, texts)?);
         files.extend(names.into_iter().zip([json.clone(), csv.clone()]));
+        let perturbations = manifest.perturbations();
+        if !perturbations.is_empty() {
+            let probed = analysis::probe(scored, &perturbations, manifest.seed);
+            let (json, csv) = (render_json(&probed)?, probe::tidy(&probed).csv(texts)?);
+            files.extend([("probe.json", json.clone()), ("probe.csv", csv.clone())]);
+            let (headline, others): (Vec<_>, Vec<_>) = probed.metrics.iter().partition(|metric| metric.is_headline);
+            let [tables, details] = [headline, others]
+                .map(|metrics| metrics.into_iter().map(|metric| probe::table(&probed, metric)).collect());
+            let notes = probe::notes(&probed).into_iter().chain(context.notes).collect();
+            let (verdict, verdict_first) = (probe::verdicts(&probed), true);
+            return Ok(Self { summary, tables, details, verdict, notes, json, csv, verdict_first, files });
+        }
         let (tables, notes) = (scorecard(&shown, &context), scorecard_notes(&shown, &context));
         let (details, verdict) = (scorer_tables(&summary), verdict(manifest, run, scored, &summary)?);
-        Ok(Self { summary, tables, details, verdict, notes, json, csv, files })
+        Ok(Self { summary, tables, details, verdict, notes, json, csv, verdict_first: false, files })
     }
 
     /// The report for a terminal: tables, verdict, notes.
@@ -72,7 +87,9 @@ impl RunReport {
         let details = self.details.iter().filter(|_| style.all_notes);
         let mut blocks: Vec<String> = self.tables.iter().chain(details).map(|table| table.terminal(style)).collect();
         let verdict = self.verdict.iter().map(|line| wrapped(&visible(line), style.columns()) + "\n");
-        blocks.extend(Some(verdict.collect::<String>()).filter(|lines| !lines.is_empty()));
+        let verdict = Some(verdict.collect::<String>()).filter(|lines| !lines.is_empty());
+        let place = if self.verdict_first { 0 } else { blocks.len() };
+        blocks.splice(place..place, verdict);
         blocks.join("\n") + &style.notes(&self.notes)
     }
 

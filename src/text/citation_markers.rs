@@ -1,4 +1,4 @@
-//! Finds and removes citation markers: `[3]`, `[1, 2]`, and author-year forms.
+//! Finds and removes citation markers: `[3]`, `[1, 2]`, and author-year forms; finds lists of sources.
 
 use std::ops::Range;
 
@@ -157,6 +157,28 @@ pub fn author_year_markers(text: &str) -> Vec<Range<usize>> {
         }
     }
     markers
+}
+
+/// For each line whether it belongs to a list of sources: from a line that has only one of these titles (in lower case) to a
+/// heading or two empty lines.
+pub fn source_list_lines<'a>(text: &'a str, titles: &'a [&str]) -> impl Iterator<Item = bool> + 'a {
+    let (mut in_list, mut empty_lines) = (false, 0);
+    text.split('\n').map(move |line| {
+        let line = line.trim();
+        empty_lines = if line.is_empty() { empty_lines + 1 } else { 0 };
+        if is_title(line, titles) {
+            in_list = true;
+        } else if line.starts_with('#') || empty_lines >= 2 {
+            in_list = false;
+        }
+        in_list
+    })
+}
+
+/// Whether the line has only one of these titles, perhaps as a heading.
+pub fn is_title(line: &str, titles: &[&str]) -> bool {
+    let name = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | '*' | '_' | ':'));
+    name.len() <= 20 && titles.contains(&name.to_lowercase().as_str())
 }
 
 fn is_year(word: &str) -> bool {

@@ -1,8 +1,9 @@
-//! Text primitives: words, tokens, stems, sentences, citation markers.
+//! Text primitives: words, tokens, stems, sentences, citation markers, perturbations.
 
 pub mod citation_markers;
 pub mod names;
 pub mod nesting;
+pub mod perturbation;
 pub mod punkt;
 pub mod python_chars;
 pub mod sentences;

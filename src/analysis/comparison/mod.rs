@@ -21,6 +21,7 @@ pub use gates::{Gate, GateOptions, REMEDY, unmet_gates};
 pub use named_metrics::compare_named;
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
 pub use observe::{RunAnswers, observe};
+pub(super) use pairs::POWER;
 pub use result::{
     ComparedRun, Comparison, ComparisonOptions, JudgeNoise, JudgedRole, LengthEffect, MetricComparison, PairComparison,
     SystemMean,

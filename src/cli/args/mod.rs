@@ -24,7 +24,7 @@ pub use exports::{ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use report::ReportArgs;
-pub use score::{BenchArgs, DisplayOptions, ScoreArgs};
+pub use score::{BenchArgs, DisplayOptions, ProbeArgs, ScoreArgs};
 pub use table::{TableArgs, TableFormat};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
@@ -134,6 +134,9 @@ pub enum Command {
     /// Score one row of ScholarQABench's own table
     #[command(after_long_help = score::BENCH_EXAMPLES)]
     Bench(Box<BenchArgs>),
+    /// Test whether a judge moves when only form changes
+    #[command(after_long_help = score::PROBE_EXAMPLES, long_about = "Test whether a judge moves when nothing of substance changes.\n\nEvery answer is also scored with filler, another layout, bullet points, without its citations, with a planted verdict and with shuffled sentences, and each is compared with the unchanged answer. The changes need no model and are the same every time. A run with all of them makes about seven times the calls of score.")]
+    Probe(Box<ProbeArgs>),
     /// Check input, settings and judge with one tiny call
     Check(Box<ScoreArgs>),
     /// Estimate calls, tokens and cost of score

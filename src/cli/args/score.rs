@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::OutputFormat;
 use crate::evaluation::options::EvaluationOptions;
+use crate::text::perturbation::Perturbation;
 
 /// What to score, by which judge, within which limits. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone, Default, Args, Serialize, Deserialize)]
@@ -44,6 +45,28 @@ pub struct DisplayOptions {
     #[arg(long, value_name = "FORM", value_enum, default_value_t, hide_possible_values = true)]
     #[arg(env = "SCHOLAREVAL_FORMAT", hide_env = true)]
     pub format: OutputFormat,
+}
+
+/// How `probe` is used, at the end of its help.
+pub(super) const PROBE_EXAMPLES: &str = "\
+Examples:
+  What 20 questions cost, then the probe (the same command continues where it stopped):
+    scholareval probe answers.jsonl --tests tests.json --model gpt-4o -n 20 --out runs/probe --dry-run
+    scholareval probe answers.jsonl --tests tests.json --model gpt-4o -n 20 --out runs/probe
+  Filler and a planted verdict only:
+    scholareval probe answers.jsonl --tests tests.json --model gpt-4o --only padded,injected
+  One system after another, from the record:
+    scholareval compare runs/probe --baseline answers --metric all";
+
+/// Perturbations, and the answers. It may hold secrets: it has no `Debug` on purpose.
+#[derive(Clone, Args)]
+pub struct ProbeArgs {
+    /// Only these perturbations [default: all]
+    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', help_heading = "Input")]
+    pub only: Vec<Perturbation>,
+    /// The answers, and how they are scored.
+    #[command(flatten)]
+    pub score: ScoreArgs,
 }
 
 /// Examples at the end of the help of `bench`.

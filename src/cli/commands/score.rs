@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::ValueEnum as _;
+
 use super::plan::{plan_line, show_plan};
 use super::{Context, runtime};
 use crate::cli::ExitCode;
@@ -19,6 +21,7 @@ use crate::error::Result;
 use crate::evaluation::options::ScorerName;
 use crate::evaluation::{Evaluation, NoEvents, Prepared, Preset, Run, StopHandle};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
+use crate::text::perturbation::Perturbation;
 
 /// Runs the command.
 ///
@@ -35,6 +38,17 @@ pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode
 pub(super) fn run_scorers(scorers: &[ScorerName], mut args: ScoreArgs, context: &Context<'_>) -> Result<ExitCode> {
     args.options.scorers.scorers = scorers.to_vec();
     run(&context.settings(&args)?, context)
+}
+
+/// Like `run`, with answers perturbed in these ways (all without any), whose table replaces the scorecard.
+///
+/// # Errors
+/// As `run`.
+pub(super) fn run_probe(only: &[Perturbation], settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+    let mut chosen = Perturbation::value_variants().to_vec();
+    chosen.retain(|own| only.is_empty() || only.contains(own));
+    let evaluation = evaluation(settings, context).perturbed(&chosen);
+    runtime()?.block_on(async { score(evaluation.prepare().await?, settings, context, None).await })
 }
 
 /// Like `run`, for a row of a benchmark, whose table replaces the scorecard.

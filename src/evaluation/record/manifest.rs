@@ -13,12 +13,16 @@ use crate::analysis::OnUnscored;
 use crate::dataset::InputFile;
 use crate::domain::{EndpointUse, Fingerprint, GradeMerge, Mode, Unit};
 use crate::error::{Error, InputFault, Result};
+use crate::text::perturbation::Perturbation;
 
 /// The setting of a run with imported scores.
 pub const IMPORTED: &str = "imported";
 
 /// The setting of a run with answers that begin with `<think>` blocks: `kept` or `removed`.
 pub const THINKING: &str = "score.thinking";
+
+/// The setting of a run with perturbed answers: the perturbations.
+pub const PERTURBATIONS: &str = "probe";
 
 /// The commits of the reference scripts that compat mode reproduces.
 const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
@@ -321,6 +325,12 @@ impl Manifest {
     /// The row of a benchmark that the run is, if it is one.
     pub fn row(&self) -> Option<&str> {
         self.settings.get("bench")?.as_str()
+    }
+
+    /// The perturbations whose effect on the judge the run measures; empty for other runs.
+    pub fn perturbations(&self) -> Vec<Perturbation> {
+        let setting = self.settings.get(PERTURBATIONS).cloned();
+        setting.and_then(|names| serde_json::from_value(names).ok()).unwrap_or_default()
     }
 
     /// The boolean setting of that name; false if missing.

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use crate::text::citation_markers::{author_year_markers, number_markers};
+use crate::text::citation_markers::{author_year_markers, is_title, number_markers, source_list_lines};
 use crate::text::sentences::simple_sentences;
 use crate::text::tokens::{token_ranges, tokens};
 
@@ -78,16 +78,11 @@ fn markers(text: &str) -> Vec<Marker> {
 /// The lines that may hold claims, and the texts given for sources in reference lists.
 fn split_references(answer: &str) -> (Vec<&str>, HashMap<String, String>) {
     let (mut body, mut listed) = (Vec::new(), HashMap::<String, String>::new());
-    let (mut in_list, mut empty_lines) = (false, 0);
     let mut entry: Vec<String> = Vec::new();
-    for line in answer.lines().map(str::trim) {
-        empty_lines = if line.is_empty() { empty_lines + 1 } else { 0 };
-        let heading = line.starts_with('#');
-        if is_list_name(line) {
-            (in_list, entry) = (true, Vec::new());
-        } else if heading || empty_lines >= 2 {
-            in_list = false;
-        } else if !in_list && !line.is_empty() {
+    for (line, in_list) in answer.lines().map(str::trim).zip(source_list_lines(answer, &LIST_NAMES)) {
+        if is_title(line, &LIST_NAMES) {
+            entry.clear();
+        } else if !in_list && !line.is_empty() && !line.starts_with('#') {
             body.push(line);
         } else if in_list && let Some(keys) = entry_keys(line) {
             entry = keys;
@@ -98,11 +93,6 @@ fn split_references(answer: &str) -> (Vec<&str>, HashMap<String, String>) {
         }
     }
     (body, listed)
-}
-
-fn is_list_name(line: &str) -> bool {
-    let name = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | '*' | '_' | ':'));
-    name.len() <= 20 && LIST_NAMES.contains(&name.to_lowercase().as_str())
 }
 
 /// What an entry of a reference list is found by; `None` for a line that starts no entry.

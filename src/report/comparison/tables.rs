@@ -129,7 +129,7 @@ pub(in crate::report) fn percent(level: f64) -> String {
 }
 
 /// `+3.4 [0.2, 6.6]`.
-pub(super) fn shown_difference(difference: f64, interval: Option<Interval>, unit: Unit) -> String {
+pub(in crate::report) fn shown_difference(difference: f64, interval: Option<Interval>, unit: Unit) -> String {
     let shown = Format::of_difference(unit).show(difference);
     let interval = interval.map(|interval| format!(" {}", Format::of_mean(unit).show_interval(interval)));
     shown + &interval.unwrap_or_default()

@@ -73,13 +73,13 @@ fn evidence(metric: &MetricComparison, pair: &PairComparison) -> String {
 }
 
 /// `p = 0.011`, `p < 0.001`.
-pub(super) fn shown_p(p: Option<f64>) -> String {
+pub(in crate::report) fn shown_p(p: Option<f64>) -> String {
     let shown = p.map_or("unknown".to_owned(), |p| Format::PValue.show(p));
     format!("p = {shown}").replace("= <", "< ").replace("= >", "> ")
 }
 
 /// A difference between means with its unit.
-pub(super) fn points(value: f64, unit: Unit) -> String {
+pub(in crate::report) fn points(value: f64, unit: Unit) -> String {
     let name = match unit {
         Unit::Share => " points",
         Unit::Grade => " grades",
