@@ -9,7 +9,7 @@ use super::comparison::{MetricId, Observation, POWER, RunAnswers, observe};
 use super::quantity::ASPECT_MEAN;
 use super::questions::Questions;
 use crate::dataset::perturbed_system;
-use crate::domain::{CaseId, ComponentKind, ScoredAnswer, SystemName};
+use crate::domain::{CaseId, ComponentKind, ScoredAnswer, SystemName, Unit};
 use crate::stats::{BootstrapOptions, Interval, PairedMethod, mean, paired_family};
 use crate::text::perturbation::Perturbation;
 
@@ -50,7 +50,7 @@ pub struct ProbedMetric {
 pub struct Movement {
     /// The perturbation.
     pub perturbation: Perturbation,
-    /// Whether a faithful judge may move: it removes or reorders what the metric measures.
+    /// Whether a faithful judge may move: it adds, removes or reorders what the metric measures.
     pub may_move: bool,
     /// Answers with a value before and after.
     pub answers: usize,
@@ -101,7 +101,8 @@ pub fn probe(scored: &[Arc<ScoredAnswer>], perturbations: &[Perturbation], seed:
         pairs.filter(|(_, changed)| systems.contains(&changed)).collect::<Vec<_>>()
     };
     let pairs: Vec<Vec<(SystemName, SystemName)>> = perturbations.iter().map(changed).collect();
-    let unchanged: HashMap<&SystemName, &SystemName> = pairs.iter().flatten().map(|(own, other)| (other, own)).collect();
+    let unchanged: HashMap<&SystemName, &SystemName> =
+        pairs.iter().flatten().map(|(own, other)| (other, own)).collect();
     let judged = with_length_of(scored, &unchanged);
     let observed = observe(&[RunAnswers { name: "", scored: &judged, words: HashMap::new(), unanswered: None }]);
     let numbers = Questions::of(judged.iter().map(AsRef::as_ref));
@@ -114,7 +115,9 @@ pub fn probe(scored: &[Arc<ScoredAnswer>], perturbations: &[Perturbation], seed:
     let options = BootstrapOptions::seeded(seed);
     let level = 1.0 - options.alpha() / perturbations.len().max(1) as f64;
     let headline = observed.headline();
-    let others = (0..observed.metrics.len()).filter(|at| !headline.contains(at));
+    // Counts are of the text, not of a judge.
+    let is_judged = |at: &usize| observed.metrics[*at].metric.unit != Unit::Count;
+    let others = (0..observed.metrics.len()).filter(|at| !headline.contains(at) && is_judged(at));
     let metric = |at: usize| {
         let table = &observed.metrics[at];
         let movement = |(perturbation, pairs): (&Perturbation, &Vec<(SystemName, SystemName)>)| {
@@ -141,14 +144,18 @@ pub fn probe(scored: &[Arc<ScoredAnswer>], perturbations: &[Perturbation], seed:
     Probe { schema_version: SCHEMA_VERSION, level: options.level, resamples: options.resamples, seed, metrics }
 }
 
-/// Whether the perturbation removes or reorders what the metric measures.
+/// Whether the perturbation adds, removes or reorders what the metric measures. For entailment added sentences are claims
+/// without support, and a sentence without a citation has those of the one before it.
 fn may_move(perturbation: Perturbation, metric: &MetricId) -> bool {
+    if metric.scorer == "entailment" {
+        return !matches!(perturbation, Perturbation::Reformatted | Perturbation::Bullets);
+    }
     let names: &[&str] = match perturbation {
         Perturbation::Uncited => &["score", "lexical_score", "citations", "excerpts"],
         Perturbation::Shuffled => &["organization", ASPECT_MEAN],
         _ => &[],
     };
-    names.contains(&metric.name.as_str()) || perturbation == Perturbation::Uncited && metric.scorer == "entailment"
+    names.contains(&metric.name.as_str())
 }
 
 /// The scores without their length component, of which perturbed ones have that of the unchanged answer in their sum.
@@ -156,7 +163,8 @@ fn with_length_of(
     scored: &[Arc<ScoredAnswer>],
     unchanged: &HashMap<&SystemName, &SystemName>,
 ) -> Vec<Arc<ScoredAnswer>> {
-    let key = |answer: &ScoredAnswer, system: &SystemName| (answer.score.scorer, system.clone(), answer.case.case_id.clone());
+    let key =
+        |answer: &ScoredAnswer, system: &SystemName| (answer.score.scorer, system.clone(), answer.case.case_id.clone());
     let by_key: HashMap<_, _> = scored.iter().map(|answer| (key(answer, &answer.system), answer)).collect();
     let judged = |answer: &Arc<ScoredAnswer>| {
         let mut own = ScoredAnswer::clone(answer);
@@ -230,5 +238,75 @@ impl Paired {
             is_same: !differences.is_empty() && differences.iter().all(|difference| *difference == 0.0),
             detectable: critical.zip(error).map(|(critical, error)| (critical + POWER) * error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::test_support::{answer, component, score};
+
+    /// A score with the length component first: 0.2 length + 0.8 property.
+    fn scored(system: &str, case: usize, length: f64, property: Option<f64>) -> Arc<ScoredAnswer> {
+        let components = vec![
+            component("length", ComponentKind::Length, 0.2, Some(length)),
+            component("p0", ComponentKind::Property, 0.8, property),
+        ];
+        Arc::new(answer(system, &format!("c{case}"), score(components)))
+    }
+
+    fn movement(found: &Probe, metric: &str, at: usize) -> Movement {
+        found.metrics.iter().find(|own| own.metric.name == metric).unwrap().perturbations[at].clone()
+    }
+
+    #[test]
+    fn only_what_the_judge_decides_moves_and_unchanged_answers_are_left_out() {
+        let perturbations = [Perturbation::Padded, Perturbation::Bullets, Perturbation::Uncited];
+        let mut all = Vec::new();
+        for case in 0..10 {
+            let gain = 0.01 * case as f64;
+            for system in ["a", "b"] {
+                all.push(scored(system, case, 1.0, Some(0.5)));
+                // The judge gives more; the answer is also longer, which costs 0.2 * 0.5.
+                all.push(scored(&format!("{system} + padded"), case, 0.5, Some(0.6 + gain)));
+                if case != 3 {
+                    all.push(scored(&format!("{system} + bullets"), case, 0.9, Some(0.5)));
+                }
+            }
+        }
+        all[0] = scored("a", 0, 1.0, None);
+        let found = probe(&all, &perturbations, 7);
+        assert_eq!(
+            found.metrics.iter().map(|own| own.metric.name.as_str()).collect::<Vec<_>>(),
+            ["score", "ann_score"]
+        );
+        let padded = movement(&found, "score", 0);
+        assert_eq!((padded.answers, padded.questions, padded.unchanged, padded.unscored), (19, 10, 0, 1));
+        // before: 0.2 * 1 + 0.8 * 0.5; gains of 0.8 * (0.1 + 0.01 case) in 20 answers, less that of case 0
+        let expected = (2.0 * (0..10).map(|case| 0.8 * (0.1 + 0.01 * f64::from(case))).sum::<f64>() - 0.08) / 19.0;
+        assert!((padded.before.unwrap() - 0.6).abs() < 1e-12 && (padded.difference.unwrap() - expected).abs() < 1e-12);
+        // all 10 questions gain: 2 of 1,024 sign assignments, times three perturbations
+        assert_eq!((padded.moves, padded.p), (true, Some(6.0 / 1024.0)));
+        assert!(padded.interval.is_some_and(|own| own.low > 0.0) && padded.detectable.is_some());
+        let bullets = movement(&found, "score", 1);
+        assert_eq!((bullets.answers, bullets.unchanged, bullets.unscored), (17, 2, 1));
+        assert_eq!(
+            (bullets.difference, bullets.moves, bullets.is_same, bullets.p),
+            (Some(0.0), false, true, Some(1.0))
+        );
+        let uncited = movement(&found, "score", 2);
+        assert_eq!((uncited.answers, uncited.difference, uncited.p, uncited.may_move), (0, None, None, true));
+    }
+
+    #[test]
+    fn some_metrics_may_move() {
+        let may = |perturbation, scorer: &str, name: &str| {
+            let id = MetricId { scorer: scorer.into(), name: name.into(), unit: Unit::Share, higher_is_better: true };
+            may_move(perturbation, &id)
+        };
+        assert!(may(Perturbation::Shuffled, "prometheus", "organization"));
+        assert!(!may(Perturbation::Shuffled, "rubric", "score") && !may(Perturbation::Uncited, "rubric", "expertise"));
+        assert!(may(Perturbation::Padded, "entailment", "citation_recall"));
+        assert!(!may(Perturbation::Bullets, "entailment", "citation_recall"));
     }
 }

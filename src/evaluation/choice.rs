@@ -55,7 +55,8 @@ impl Choice {
         self.scorers = judged;
         self.left_out.extend(Vec::into_iter(unjudged).map(|scorer| (scorer, "it asks no judge")));
         if self.scorers.is_empty() {
-            let what = "no scorer that asks a judge can run; add --tests FILE for the rubric, or --model for the others";
+            let what =
+                "no scorer that asks a judge can run; add --tests FILE for the rubric, or --model for the others";
             return Err(Error::Usage(what.to_owned()));
         }
         Ok(())

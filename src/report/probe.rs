@@ -22,7 +22,8 @@ fn clause(perturbation: Perturbation) -> &'static str {
 /// The verdict on each headline metric.
 pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
     let headline: Vec<&ProbedMetric> = probe.metrics.iter().filter(|metric| metric.is_headline).collect();
-    let name = |metric: &ProbedMetric| if headline.len() > 1 { format!("{}: ", metric.metric.name) } else { String::new() };
+    let name =
+        |metric: &ProbedMetric| if headline.len() > 1 { format!("{}: ", metric.metric.name) } else { String::new() };
     headline.iter().map(|metric| name(metric) + &verdict(metric)).collect()
 }
 
@@ -114,8 +115,10 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
             notes.push(Note::warning(format!("{}: too few differences for a verdict: {few}.", metric.metric.name)));
         }
         let left_out = metric.perturbations.iter().filter(|own| own.unchanged + own.unscored > 0).map(|own| {
-            let unchanged = (own.unchanged > 0).then(|| format!("{} that it does not change", counted(own.unchanged, "answer")));
-            let unscored = (own.unscored > 0).then(|| format!("{} without a value before or after", counted(own.unscored, "answer")));
+            let unchanged =
+                (own.unchanged > 0).then(|| format!("{} that it does not change", counted(own.unchanged, "answer")));
+            let unscored = (own.unscored > 0)
+                .then(|| format!("{} without a value before or after", counted(own.unscored, "answer")));
             let what: Vec<String> = unchanged.into_iter().chain(unscored).collect();
             format!("{} ({})", own.perturbation.as_str(), what.join(", "))
         });
@@ -123,7 +126,10 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
             notes.push(Note::warning(format!("{}: left out of {left_out}.", metric.metric.name)));
         }
     }
-    if headline().flat_map(|metric| &metric.perturbations).any(|own| own.moves && own.perturbation == Perturbation::Shuffled) {
+    if headline()
+        .flat_map(|metric| &metric.perturbations)
+        .any(|own| own.moves && own.perturbation == Perturbation::Shuffled)
+    {
         notes.push(Note::warning("Shuffled sentences lose coherence: a movement there is a sensitivity, not a fault."));
     }
     notes.push(Note::info(format!(

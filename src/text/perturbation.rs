@@ -93,12 +93,18 @@ impl Perturbation {
             Self::Injected => format!("{text}\n\n{PLANTED_VERDICT}"),
             Self::Shuffled => {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                by_block(text, |kind, block| if kind == Kind::Paragraph { shuffled(block, &mut rng) } else { block.to_owned() })
+                by_block(
+                    text,
+                    |kind, block| if kind == Kind::Paragraph { shuffled(block, &mut rng) } else { block.to_owned() },
+                )
             }
         };
         (!changed.trim().is_empty() && changed.trim() != text).then_some(changed)
     }
 }
+
+/// Removing a marker can make another one of what is around it, at most this often: `[[1]2]`.
+const NESTED_MARKERS: usize = 10;
 
 /// What a line of an answer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +123,8 @@ impl Kind {
     fn of(line: &str) -> Self {
         let content = line.trim();
         let after_number = content.trim_start_matches(|c: char| c.is_ascii_digit());
-        let is_numbered = after_number.len() < content.len() && [". ", ") "].iter().any(|mark| after_number.starts_with(mark));
+        let is_numbered =
+            after_number.len() < content.len() && [". ", ") "].iter().any(|mark| after_number.starts_with(mark));
         let is_marked = ["- ", "* ", "+ ", "• "].iter().any(|mark| content.starts_with(mark));
         match content.chars().next() {
             None => Self::Blank,
@@ -206,7 +213,13 @@ fn reformatted(kind: Kind, block: &str) -> String {
             for sentence in sentences(block) {
                 // A line that begins like a heading or an item would become one.
                 let is_safe = blocks(&sentence)[..] == [(Kind::Paragraph, sentence.as_str())];
-                text.push_str(if text.is_empty() { "" } else if is_safe { "\n" } else { " " });
+                text.push_str(if text.is_empty() {
+                    ""
+                } else if is_safe {
+                    "\n"
+                } else {
+                    " "
+                });
                 text.push_str(&sentence);
             }
             underlined(&text)
@@ -242,11 +255,11 @@ fn uncited(text: &str) -> String {
 /// The text without its markers, and without what their removal leaves of the brackets and spaces around them.
 fn without_markers(text: &str) -> String {
     let mut text = text.to_owned();
-    loop {
+    for _ in 0..NESTED_MARKERS {
         let numbers = number_markers(&text).into_iter().map(|marker| marker.range);
         let mut markers: Vec<Range<usize>> = numbers.chain(author_year_markers(&text)).collect();
         if markers.is_empty() {
-            return text;
+            break;
         }
         markers.sort_by_key(|range| range.start);
         let (mut kept, mut end) = (String::with_capacity(text.len()), 0);
@@ -269,6 +282,7 @@ fn without_markers(text: &str) -> String {
         }
         text = kept + &text[end..];
     }
+    text
 }
 
 /// The sentences in another order, with the white space between them left where it is.
@@ -336,7 +350,9 @@ mod tests {
             let changed = apply(perturbation, ANSWER);
             assert_ne!(changed, ANSWER);
             assert_eq!(bare(&changed), bare(ANSWER), "{perturbation:?}: {changed}");
-            for kept in ["| a | b |\n|---|---|\n| x. Y | 1. |", "```\na = b[0]\n# One. Two.\n```", "[1] Doe, J. One title."] {
+            for kept in
+                ["| a | b |\n|---|---|\n| x. Y | 1. |", "```\na = b[0]\n# One. Two.\n```", "[1] Doe, J. One title."]
+            {
                 assert!(changed.contains(kept), "{perturbation:?}: {changed}");
             }
         }
@@ -345,7 +361,10 @@ mod tests {
     #[test]
     fn each_form_is_as_documented() {
         let reformatted = apply(Perturbation::Reformatted, ANSWER);
-        assert!(reformatted.starts_with("#### Findings\n\n\nLipids __help__ [1, 2].\nProteins do not ("), "{reformatted}");
+        assert!(
+            reformatted.starts_with("#### Findings\n\n\nLipids __help__ [1, 2].\nProteins do not ("),
+            "{reformatted}"
+        );
         assert!(reformatted.contains("\n\n\n* First item [4]\n* Second item\n\n\n|"), "{reformatted}");
         let bullets = apply(Perturbation::Bullets, "One. Two\nlines. Three?\n\n1. item. Two.");
         assert_eq!(bullets, "- One.\n- Two lines.\n- Three?\n\n1. item. Two.");

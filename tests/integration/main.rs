@@ -29,6 +29,7 @@ mod library;
 mod llama_cpp;
 mod panels;
 mod plan;
+mod probe;
 mod prompts;
 mod prompts_graded;
 mod prompts_injection;

@@ -11,10 +11,11 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 37] = [
     "",
     "score",
     "bench",
+    "probe",
     "plan",
     "batch export",
     "batch import",

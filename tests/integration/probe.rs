@@ -1,0 +1,159 @@
+//! `probe`: a judge's scores of answers and of their perturbations.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::support::fake_server::{Behaviour, FakeServer, Recorded};
+use crate::support::judging::{CONSTANT_SCORE, answer_of, constant_judge, constant_reply, kind_of};
+use crate::support::workspace::{Finished, KEY, Workspace, wait_until};
+
+/// Words of the sentence that a short answer is padded with.
+const FILLER_WORDS: usize = 18;
+
+/// Points of the judge who likes long answers.
+fn points(words: usize) -> f64 {
+    (100.0 * (words as f64).sqrt()).round() / 100.0
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+fn likes_length(request: &Recorded) -> String {
+    match kind_of(request) {
+        kind @ ("citations" | "evidence") => constant_reply(kind),
+        _ => serde_json::json!({"score": points(words(&answer_of(request)))}).to_string(),
+    }
+}
+
+/// Eight answers of two sentences with a citation, each of another length.
+fn workspace() -> Workspace {
+    let work = Workspace::new(&[], 8);
+    let ids: Vec<String> = (1..=8).map(|i| format!("c{i}")).collect();
+    let text = |i: usize| format!("It is known [1]. There are {}few words.", "very ".repeat(i));
+    work.answers("mine", ids.iter().enumerate().map(|(i, id)| (id.as_str(), text(i))));
+    work
+}
+
+fn arguments<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let all = ["probe", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", url, "--out", "out"];
+    all.iter().chain(more).copied().collect()
+}
+
+fn probe(work: &Workspace, server: &FakeServer, more: &[&str]) -> Finished {
+    work.run(&arguments(&server.base_url(), more))
+}
+
+/// A perturbation in the JSON, by the first metric.
+fn movement<'a>(json: &'a Value, name: &str) -> &'a Value {
+    let all = json["metrics"][0]["perturbations"].as_array().unwrap();
+    all.iter().find(|own| own["perturbation"] == name).unwrap()
+}
+
+#[test]
+fn a_judge_that_likes_length_moves_with_filler_and_not_with_the_layout() {
+    let work = workspace();
+    let server = FakeServer::start(Behaviour::good().saying(likes_length));
+    let only = ["--only", "injected,padded,reformatted,padded"];
+    let done = probe(&work, &server, &only).exits_with(0);
+    let verdict = done.stdout.replace('\n', " ");
+    assert!(verdict.starts_with("The judge moves by more than chance when filler is added (+"), "{}", done.stdout);
+    assert!(verdict.contains(" or a verdict is planted (+"), "{}", done.stdout);
+    assert!(verdict.contains("It gives every answer the same score when the layout changes."), "{}", done.stdout);
+    let json = work.json("out/probe.json");
+    let padded = movement(&json, "padded");
+    // Weights: expertise 0.05, two criteria of 0.15. Each answer has 8 words and as many more as its place.
+    let gain = |i: usize| 0.35 * (points(8 + i + FILLER_WORDS) - points(8 + i)) / 10.0;
+    let expected = (0..8).map(gain).sum::<f64>() / 8.0;
+    assert!((padded["difference"].as_f64().unwrap() - expected).abs() < 1e-12, "{padded}");
+    // Every question gains: 2 of 256 sign assignments, times three perturbations.
+    assert_eq!((&padded["p"], &padded["moves"], &padded["answers"]), (&(6.0 / 256.0).into(), &true.into(), &8.into()));
+    assert!(padded["interval"]["low"].as_f64().unwrap() > 0.0);
+    // The perturbed answers are systems of the record, for every other command.
+    let systems: BTreeSet<String> =
+        work.lines("out/scores.jsonl").iter().map(|line| line["system"].to_string()).collect();
+    let names = ["mine", "mine + injected", "mine + padded", "mine + reformatted"].map(|name| format!("{name:?}"));
+    assert_eq!(systems, BTreeSet::from(names));
+    let calls = server.chat_count();
+    assert_eq!(probe(&work, &server, &only).exits_with(0).stdout, done.stdout);
+    let again = work.run(&["rescore", "out", "--out", "again"]).exits_with(0);
+    assert_eq!(
+        (again.stdout, server.chat_count()),
+        (done.stdout, calls),
+        "the same from the record, and nothing is asked"
+    );
+    let compared = work.run(&["compare", "out", "--baseline", "mine"]).exits_with(0).stdout.replace('\n', " ");
+    assert!(compared.contains("mine + padded scores higher than mine"), "{compared}");
+    probe(&work, &server, &["--only", "padded"]).exits_with(3).says(&["different probe"]);
+}
+
+#[test]
+fn a_constant_judge_does_not_move() {
+    let work = workspace();
+    let server = FakeServer::start(constant_judge());
+    let done = probe(&work, &server, &["--format", "json"]).exits_with(0);
+    let json: Value = serde_json::from_str(&done.stdout).unwrap();
+    for name in ["padded", "reformatted", "bullets", "uncited", "injected", "shuffled"] {
+        let own = movement(&json, name);
+        assert_eq!(
+            (&own["difference"], &own["is_same"], &own["moves"]),
+            (&0.0.into(), &true.into(), &false.into()),
+            "{own}"
+        );
+        assert!((own["before"].as_f64().unwrap() - CONSTANT_SCORE).abs() < 1e-12, "{own}");
+        assert_eq!(own["may_move"], name == "uncited", "{own}");
+    }
+    let shown = probe(&work, &server, &[]).exits_with(0).stdout.replace('\n', " ");
+    assert!(
+        shown.starts_with("The judge gives every answer the same score when filler is added, the layout changes, "),
+        "{shown}"
+    );
+    let csv = probe(&work, &server, &["--format", "csv"]).exits_with(0).stdout;
+    assert!(csv.starts_with("scorer,metric,unit,perturbation,answers,before,after,difference,"), "{csv}");
+}
+
+#[test]
+fn a_killed_probe_continues_and_pays_no_reply_twice() {
+    let (work, other) = (workspace(), workspace());
+    let server = FakeServer::start(Behaviour::good());
+    let whole = probe(&other, &server, &[]).exits_with(0);
+    let server = FakeServer::start(Behaviour::good().latency(std::time::Duration::from_millis(10)));
+    let url = server.base_url();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_scholareval"))
+        .env_clear()
+        .env("HOME", work.path("."))
+        .env("OPENAI_API_KEY", KEY)
+        .current_dir(work.path("."))
+        .args(arguments(&url, &["--concurrency", "4"]))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the run has asked so much", || server.chat_count() > 40);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let done = probe(&work, &server, &["--concurrency", "4"]).exits_with(0);
+    assert_eq!(done.stdout, whole.stdout);
+    let bodies: Vec<Vec<u8>> = server.chats().into_iter().map(|chat| chat.body).collect();
+    let distinct: BTreeSet<&Vec<u8>> = bodies.iter().collect();
+    assert!(bodies.len() - distinct.len() <= 4, "more than the calls in flight were repeated");
+}
+
+#[test]
+fn without_a_model_the_baseline_is_probed_and_what_cannot_be_probed_is_an_error() {
+    let work = workspace();
+    let done = work.run(&["probe", "answers", "--tests", "tests.json", "--out", "out"]).exits_with(0);
+    assert!(done.stdout.contains("- Scored by the built-in lexical baseline, not by an LLM."), "{}", done.stdout);
+    let plan = work.run(&["probe", "answers", "--tests", "tests.json", "--model", "m", "--dry-run"]).exits_with(0);
+    // eight answers and six perturbations of each, four calls at once
+    assert!(plan.stdout.starts_with("plan: 224 calls now"), "{}", plan.stdout);
+    work.answers("mine + padded", [("c1", "One.".to_owned())]);
+    work.run(&["probe", "answers", "--tests", "tests.json"])
+        .says(&["\"mine + padded\" has the name of perturbed answers"]);
+    let predictions = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"o\"}";
+    work.write("gold.jsonl", predictions);
+    work.run(&["probe", "gold.jsonl"]).says(&["no scorer that asks a judge can run"]);
+}
