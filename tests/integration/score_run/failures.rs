@@ -81,8 +81,8 @@ fn a_judge_that_is_never_understood_stops_the_run_before_all_is_paid() {
     let done = work.score(&server, &["--concurrency", "2"]).exits_with(5);
     done.says(&["no reply to the property calls about", "different answers holds a verdict", "they are kept"]);
     let properties = server.chats().iter().filter(|chat| kind_of(chat) == "property").count();
-    // two answers with two criteria each, then the first criterion of a third, each asked three times; and of a fourth
-    assert!((15..=21).contains(&properties), "{properties} of 240 were paid");
+    // a criterion of each of three answers, asked three times; and what was in flight: at most a further one of each, or of a fourth
+    assert!((9..=21).contains(&properties), "{properties} of 240 were paid");
 }
 
 #[test]
