@@ -11,7 +11,7 @@ use secrecy::SecretString;
 
 use super::origin::{Environment, Origin};
 use crate::error::{Error, Result};
-use crate::judge::endpoint::{DEFAULT_API_KEY_ENV, Endpoint};
+use crate::judge::endpoint::{ANTHROPIC_API_KEY_ENV, DEFAULT_API_KEY_ENV, Endpoint};
 
 /// The variable that other OpenAI clients also use. It sets an address, but does not select a judge.
 pub(super) const OPENAI_BASE_URL_ENV: &str = "OPENAI_BASE_URL";
@@ -47,11 +47,14 @@ impl NamedServers {
     /// What happens to the secret in `variable`, which `named_by` named, at `server`.
     pub(super) fn key_use(&self, variable: &str, named_by: &Origin, server: &Endpoint) -> KeyUse {
         let is_named = || server.origin().is_some_and(|origin| self.origins.contains(&origin));
-        let is_openai = || variable == DEFAULT_API_KEY_ENV && server.is_openai();
+        let is_own_service = || match server.service() {
+            Some("Anthropic") => variable == ANTHROPIC_API_KEY_ENV,
+            service => service.is_some() && variable == DEFAULT_API_KEY_ENV,
+        };
         match named_by {
             // It gets the login of its address in place of a key that was not named for it.
             Origin::Default if server.login.is_some() => KeyUse::Withhold,
-            _ if self.trusts_all || server.is_loopback() || is_named() || is_openai() => KeyUse::Send,
+            _ if self.trusts_all || server.is_loopback() || is_named() || is_own_service() => KeyUse::Send,
             Origin::Flag(_) => KeyUse::Send,
             Origin::Default => KeyUse::Withhold,
             // A variable of the shell's profile is named for another command and another server.

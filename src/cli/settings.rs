@@ -17,7 +17,7 @@ use super::keys::{KeyUse, NamedServers, OPENAI_BASE_URL_ENV, is_trusted, is_vari
 use super::origin::{Environment, Origin, SettingLine};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeTable, as_map};
-use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL, is_secret_name, mask_url, masked_json};
+use crate::judge::endpoint::{Endpoint, is_secret_name, mask_url, masked_json};
 use crate::judge::kind::JudgeKind;
 use crate::judge::options::{JudgeOptions, OptionFault, defaults};
 use crate::text::names::nearest;
@@ -68,7 +68,7 @@ impl Settings {
         let mut warnings = Vec::new();
         let judge = &mut options.judge;
         let openai = environment.get(OPENAI_BASE_URL_ENV);
-        if judge.kind() != JudgeKind::Lexical && judge.base_url.is_empty() {
+        if !matches!(judge.kind(), JudgeKind::Lexical | JudgeKind::Anthropic) && judge.base_url.is_empty() {
             judge.kind = Some(judge.kind());
             judge.base_url =
                 openai.into_iter().flat_map(|urls| urls.split(',')).map(|url| url.trim().to_owned()).collect();
@@ -349,10 +349,11 @@ impl<'a> Sources<'a> {
                 None => judge.api_key = value,
             }
         }
-        if is_asked && judge.api_key.is_none() && judge.addresses().iter().any(|url| url == OPENAI_BASE_URL) {
+        let services = judge.addresses().into_iter().filter_map(|url| Endpoint::new(&url).ok()?.service());
+        if let Some(service) = services.filter(|_| is_asked && judge.api_key.is_none()).last() {
             let name = judge.api_key_variable();
             let remedy = "export it, or name another variable with --api-key-env (api_key_env in the config file)";
-            warnings.push(format!("{whose}{name} is not set: OpenAI will reject calls; {remedy}"));
+            warnings.push(format!("{whose}{name} is not set: {service} will reject calls; {remedy}"));
         }
         Ok(())
     }
@@ -433,7 +434,7 @@ impl<'a> Sources<'a> {
 /// The value as `config` shows it.
 fn masked(key: &str, value: &Value, judge: &JudgeOptions) -> Value {
     match (key, value) {
-        ("base_url", Value::Array(urls)) if urls.is_empty() => json!(OPENAI_BASE_URL),
+        ("base_url", Value::Array(urls)) if urls.is_empty() => json!(judge.addresses().join(",")),
         ("base_url", Value::Array(urls)) => {
             let urls = urls.iter().filter_map(Value::as_str).map(mask_url);
             json!(urls.collect::<Vec<_>>().join(","))

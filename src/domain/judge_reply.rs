@@ -19,6 +19,9 @@ pub struct Usage {
     /// Tokens of the reasoning.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reasoning_tokens: u64,
+    /// Prompt tokens that the provider wrote into its prefix cache and bills for it (Anthropic).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cache_write_tokens: u64,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -21,6 +21,7 @@ use crate::dataset::InputFile;
 use crate::domain::{CaseId, Item, LEXICAL, Role, ScoredAnswer, Severity, SystemName, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
+use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
 use crate::judge::{Judge, JudgeBuilder, Notify};
 use crate::scorer::Scorer;
@@ -257,6 +258,10 @@ impl Prepared {
         let mut writer = BatchWriter::new(dir, limits);
         let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {
             let route = call.route.ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
+            if route == JudgeKind::Anthropic {
+                let what = "a judge of kind anthropic has no request files for a batch; score without one";
+                return Err(Error::Usage(what.to_owned()));
+            }
             writer.add(&call.call, route, &call.body, call.prompt_tokens)
         })
         .await?;

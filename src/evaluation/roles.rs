@@ -50,7 +50,7 @@ fn can_judge(kind: JudgeKind, role: &Role) -> bool {
     match kind {
         JudgeKind::Lexical => *role == Role::Rubric,
         JudgeKind::Label => *role == Role::Citation,
-        JudgeKind::Chat | JudgeKind::Completions => true,
+        JudgeKind::Chat | JudgeKind::Completions | JudgeKind::Anthropic => true,
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::conversation::Conversation;
 use super::forms::{Effort, ServiceTier};
 use super::kind::JudgeKind;
+use super::messages_api;
 use super::parameter::Parameter;
 use super::tokens::{estimate_messages, estimate_tokens};
 use super::{Body, Rendered};
@@ -113,16 +114,16 @@ impl RequestOptions {
     /// The body and the fingerprint of one call.
     ///
     /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed,
-    /// stream, `logprobs`, `top_logprobs`, reasoning effort, service tier. Raw completions: model, prompt, temperature, `top_p`, `max_tokens`, seed,
-    /// stream, `logprobs`. Then the extra ones sorted by name (at every depth).
+    /// stream, `logprobs`, `top_logprobs`, reasoning effort, service tier. Raw completions: model, prompt, temperature,
+    /// `top_p`, `max_tokens`, seed, stream, `logprobs`. Then the extra ones sorted by name (at every depth).
     pub fn render(&self, kind: CallKind, messages: Messages, draw: u32, attempt: u32) -> Rendered {
-        let is_raw = self.endpoint.is_raw();
+        let (is_raw, is_anthropic) = (self.endpoint.is_raw(), self.endpoint == JudgeKind::Anthropic);
         let extra = sorted(&self.extra_body);
         let raw = is_raw.then(|| self.conversation.render(&messages, self.neutralize));
-        let (name, limit_field) =
-            if is_raw { ("prompt", MAX_TOKENS) } else { ("messages", self.max_tokens_field.as_str()) };
+        let name = if is_raw { "prompt" } else { "messages" };
         let limit = self.max_tokens.get(&kind).copied();
-        let json_mode = !is_raw && self.json_mode && is_json(kind);
+        let limit = limit.or_else(|| is_anthropic.then(|| self.longest_message()));
+        let json_mode = !is_raw && !is_anthropic && self.json_mode && is_json(kind);
         let schema = self.schema.as_ref().filter(|_| !is_raw && is_json(kind));
         // Two zeros are one temperature.
         let temperature = self.temperature.map(|temperature| temperature + 0.0);
@@ -136,46 +137,38 @@ impl RequestOptions {
         };
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let mut key = blake3::Hasher::new();
-        let head = json!([ENCODING, kind, self.judge_id, draw, attempt, is_raw, sampling, extra, lengths]);
+        let route = if is_anthropic { json!(self.endpoint) } else { json!(is_raw) };
+        let head = json!([ENCODING, kind, self.judge_id, draw, attempt, route, sampling, extra, lengths]);
         key.update(head.to_string().as_bytes());
         for text in &texts {
             key.update(text.as_bytes());
         }
-        let seed = self.seed.map(|seed| {
-            let of_draw = i64::from(draw) * SEEDS_PER_DRAW;
-            seed.wrapping_add(of_draw).wrapping_add(i64::from(attempt))
-        });
-        // Null is not sent.
-        let parameters = [
-            ("model", json!(self.model)),
-            // Its place; the text comes when the body is used.
-            (name, json!("")),
-            ("temperature", json!(temperature)),
-            ("top_p", json!(self.top_p)),
-            (limit_field, json!(limit)),
-            ("response_format", response_format(kind, schema, json_mode)),
-            ("seed", json!(seed)),
-            ("stream", json!(false)),
-            ("logprobs", if is_raw { json!(self.logprobs) } else { json!(self.logprobs.map(|_| true)) }),
-            ("top_logprobs", if is_raw { Value::Null } else { json!(self.logprobs) }),
-            ("reasoning_effort", json!(self.reasoning_effort)),
-            ("service_tier", json!(self.service_tier)),
-        ];
-        let max_tokens = extra.get(limit_field).map_or(limit, Value::as_u64);
+        let fields = match is_anthropic {
+            true => {
+                messages_api::fields(&self.model, [temperature, self.top_p], limit, schema, self.reasoning_effort)
+            }
+            false => self.fields(temperature, limit, response_format(kind, schema, json_mode), (draw, attempt)),
+        };
+        let max_tokens = extra.get(self.limit_field()).map_or(limit, Value::as_u64);
         let mut body = Map::new();
-        for (name, value) in parameters {
+        for (name, value) in fields {
             if !value.is_null() && !extra.contains_key(name) {
                 body.insert(name.to_owned(), value);
             }
         }
         let is_own = !extra.contains_key(name);
         let other_form = if schema.is_some() { Parameter::ResponseFormat } else { Parameter::Schema };
-        let is_sent = |parameter: &Parameter| body.contains_key(parameter.field()) && *parameter != other_form;
+        // The Messages API requires a limit.
+        let is_required = |parameter: Parameter| is_anthropic && parameter == Parameter::MaxTokens;
+        let is_sent = |parameter: &Parameter| {
+            body.contains_key(parameter.field()) && *parameter != other_form && !is_required(*parameter)
+        };
         let parameters = Parameter::ALL.into_iter().filter(is_sent).collect();
         body.extend(extra);
         let body = move || {
             let (prompt, prompt_tokens) = match raw {
                 Some(prompt) => (json!(prompt), estimate_tokens(&prompt)),
+                None if is_anthropic => (messages_api::turns(&messages), estimate_messages(&messages)),
                 None => {
                     let message = |role: &str, content: &str| json!({"role": role, "content": content});
                     let system = messages.system.as_deref().map(|system| message("system", system));
@@ -186,9 +179,55 @@ impl RequestOptions {
             if is_own {
                 body.insert(name.to_owned(), prompt);
             }
+            if is_anthropic {
+                match messages.system {
+                    Some(system) => body.insert("system".to_owned(), json!(system)),
+                    None => body.shift_remove("system"),
+                };
+            }
             Body { bytes: Bytes::from(Value::Object(body).to_string()), prompt_tokens }
         };
         Rendered { max_tokens, parameters, ..Rendered::new(Fingerprint::from(key.finalize()), body) }
+    }
+
+    /// The name of the limit field.
+    fn limit_field(&self) -> &str {
+        if self.endpoint == JudgeKind::Chat { &self.max_tokens_field } else { MAX_TOKENS }
+    }
+
+    /// The reply limit of the Messages API, which requires one, where a kind has none.
+    fn longest_message(&self) -> u64 {
+        messages_api::LONGEST_REPLY + self.reasoning_effort.map_or(0, Effort::tokens)
+    }
+
+    /// The fields of a request for chat or raw completions, in order; null is not sent. The prompt comes when the body is
+    /// used.
+    fn fields(
+        &self,
+        temperature: Option<f64>,
+        limit: Option<u64>,
+        response_format: Value,
+        (draw, attempt): (u32, u32),
+    ) -> Vec<(&str, Value)> {
+        let is_raw = self.endpoint.is_raw();
+        let seed = self.seed.map(|seed| {
+            let of_draw = i64::from(draw) * SEEDS_PER_DRAW;
+            seed.wrapping_add(of_draw).wrapping_add(i64::from(attempt))
+        });
+        vec![
+            ("model", json!(self.model)),
+            (if is_raw { "prompt" } else { "messages" }, json!("")),
+            ("temperature", json!(temperature)),
+            ("top_p", json!(self.top_p)),
+            (self.limit_field(), json!(limit)),
+            ("response_format", response_format),
+            ("seed", json!(seed)),
+            ("stream", json!(false)),
+            ("logprobs", if is_raw { json!(self.logprobs) } else { json!(self.logprobs.map(|_| true)) }),
+            ("top_logprobs", if is_raw { Value::Null } else { json!(self.logprobs) }),
+            ("reasoning_effort", json!(self.reasoning_effort)),
+            ("service_tier", json!(self.service_tier)),
+        ]
     }
 }
 

@@ -69,6 +69,13 @@ impl JudgeBuilder {
         Self { options, ..Self::default() }
     }
 
+    /// A model of Anthropic or, with [`JudgeBuilder::base_url`], of another server that speaks its protocol.
+    pub fn anthropic(model: impl Into<String>) -> Self {
+        let mut judge = Self::openai(model);
+        judge.options.kind = Some(JudgeKind::Anthropic);
+        judge
+    }
+
     /// The only model of an OpenAI-compatible server (vLLM, llama.cpp).
     pub fn server(url: impl Into<String>) -> Self {
         Self::default().base_url(url)
@@ -306,10 +313,13 @@ impl ServedModel {
 
     /// Why a run that makes calls must not start; `None` if it may.
     pub fn cannot_be_asked(&self) -> Option<String> {
-        let no_key = |endpoint: &&Endpoint| endpoint.is_openai() && endpoint.api_key.is_none();
+        let no_key = |endpoint: &Endpoint| {
+            let service = endpoint.service().filter(|_| endpoint.api_key.is_none())?;
+            Some((service, endpoint.api_key_env.clone()))
+        };
         self.servers.offline().or_else(|| {
-            let variable = &self.servers.endpoints().find(no_key)?.api_key_env;
-            Some(format!("{variable} is not set, and OpenAI asks for a key; export it, or name another variable with --api-key-env"))
+            let (service, variable) = self.servers.endpoints().find_map(no_key)?;
+            Some(format!("{variable} is not set, and {service} asks for a key; export it, or name another variable with --api-key-env"))
         })
     }
 

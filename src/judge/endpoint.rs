@@ -16,8 +16,12 @@ use crate::error::{Error, Result};
 
 /// OpenAI's own address.
 pub const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
+/// Anthropic's own address.
+pub const ANTHROPIC_BASE_URL: &str = "https://api.anthropic.com/v1";
 /// The default environment variable for the key.
 pub const DEFAULT_API_KEY_ENV: &str = "OPENAI_API_KEY";
+/// The same for Anthropic's protocol.
+pub const ANTHROPIC_API_KEY_ENV: &str = "ANTHROPIC_API_KEY";
 
 /// Replaces secrets in all output.
 const MASK: &str = "***";
@@ -61,8 +65,10 @@ pub struct Endpoint {
     pub base_url: String,
     /// `user:password` of the URL, sent as a Basic login.
     pub login: Option<SecretString>,
-    /// The key, sent as a bearer token.
+    /// The key, sent as a bearer token, or in `x-api-key` to Anthropic's protocol.
     pub api_key: Option<SecretString>,
+    /// Whether the server is asked in Anthropic's protocol.
+    pub is_anthropic: bool,
     /// The environment variable of the key: named in messages, never read here.
     pub api_key_env: String,
     /// Further headers of every request.
@@ -97,6 +103,7 @@ impl Endpoint {
             base_url: String::new(),
             login: None,
             api_key: None,
+            is_anthropic: false,
             api_key_env: DEFAULT_API_KEY_ENV.to_owned(),
             headers: Vec::new(),
             secret_headers: Vec::new(),
@@ -123,11 +130,12 @@ impl Endpoint {
         }
     }
 
-    /// The value of the `Authorization` header: the login of the URL, else the key.
+    /// The value of the `Authorization` header: the login of the URL, else the key (not in Anthropic's protocol).
     pub(crate) fn authorization(&self) -> Option<String> {
         let basic = |login: &SecretString| format!("Basic {}", STANDARD.encode(login.expose_secret()));
         let bearer = |key: &SecretString| format!("Bearer {}", key.expose_secret());
-        self.login.as_ref().map(basic).or_else(|| self.api_key.as_ref().map(bearer))
+        let key = self.api_key.as_ref().filter(|_| !self.is_anthropic);
+        self.login.as_ref().map(basic).or_else(|| key.map(bearer))
     }
 
     /// Masks every secret of this endpoint in `text`, and whatever looks like an OpenAI key, since server messages may
@@ -176,9 +184,14 @@ impl Endpoint {
         secrets
     }
 
-    /// True for OpenAI's own service.
-    pub fn is_openai(&self) -> bool {
-        self.host().is_some_and(|host| host == "api.openai.com")
+    /// The name of the public service whose own address it is: OpenAI or Anthropic. Their lists of models do not identify
+    /// what is behind a name, and they ask for a key.
+    pub fn service(&self) -> Option<&'static str> {
+        match self.host().as_deref() {
+            Some("api.openai.com") => Some("OpenAI"),
+            Some("api.anthropic.com") => Some("Anthropic"),
+            _ => None,
+        }
     }
 
     /// True if the host is this machine, for which proxies must not be used.
@@ -327,7 +340,7 @@ type UrlParts = (String, Option<SecretString>, Vec<(String, String)>);
 /// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
 ///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
 ///   it becomes `https`.
-/// - Slashes at the end and a pasted `/chat/completions`, `/completions` or `/models` are taken off.
+/// - Slashes at the end and a pasted `/chat/completions`, `/completions`, `/messages` or `/models` are taken off.
 /// - A URL without a path gets `/v1`; any other path is kept (`/openai/deployments/x`).
 ///
 /// # Errors
@@ -375,7 +388,7 @@ fn login_of(url: &Url) -> Option<SecretString> {
 
 fn mended_path(path: &str) -> String {
     let mut path = path.trim_end_matches('/');
-    for pasted in ["/chat/completions", "/completions", "/models"] {
+    for pasted in ["/chat/completions", "/completions", "/messages", "/models"] {
         path = path.strip_suffix(pasted).unwrap_or(path).trim_end_matches('/');
     }
     if path.is_empty() { "/v1".to_owned() } else { path.to_owned() }
@@ -499,8 +512,8 @@ mod tests {
     fn routes_beside_v1_are_found() {
         let endpoint = Endpoint::new("http://localhost:80/x/v1").unwrap();
         assert_eq!(endpoint.beside_v1("/props"), "http://localhost/x/props");
-        assert!(endpoint.is_loopback() && !endpoint.is_openai());
-        assert!(Endpoint::new(OPENAI_BASE_URL).unwrap().is_openai());
+        assert!(endpoint.is_loopback() && endpoint.service().is_none());
+        assert_eq!(Endpoint::new(OPENAI_BASE_URL).unwrap().service(), Some("OpenAI"));
     }
 
     #[test]

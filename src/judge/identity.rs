@@ -75,7 +75,7 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
 }
 
 /// The model name for requests and the server's report on it, with one request per route. Without a name it is the only
-/// listed model. OpenAI's own service is not asked: its list does not identify the model behind a name.
+/// listed model. OpenAI's and Anthropic's own services are not asked: their lists do not identify the model behind a name.
 ///
 /// # Errors
 /// [`Error::Settings`] if no model is named and the server lists none or several; [`Error::JudgeUnavailable`] if it
@@ -101,7 +101,7 @@ pub(super) async fn report_of(endpoint: &Endpoint, model: Option<&str>) -> Resul
 /// A server is ready when `GET /models` gives anything but a failed connection, 408, 429 or 5xx, and `GET /health`
 /// (llama.cpp lists its models while it is still loading them) does not give 503.
 async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport, String>> {
-    if endpoint.is_openai() {
+    if endpoint.service().is_some() {
         let name = model.ok_or_else(|| Error::Settings("no model is named; give --model NAME".into()))?;
         return Ok(Ok(ServerReport { model: name.to_owned(), ..ServerReport::default() }));
     }

@@ -1,4 +1,4 @@
-//! Kinds of judges: the built-in baseline, chat, raw completions, or a model that answers with one label.
+//! Kinds of judges: the built-in baseline, chat, raw completions, Anthropic's messages, or a model that answers with one label.
 
 use std::fmt;
 
@@ -29,6 +29,8 @@ pub enum JudgeKind {
     Completions,
     /// A model behind `POST /completions` whose whole reply is one literal label (AttrScore).
     Label,
+    /// An LLM behind Anthropic's `POST /messages`.
+    Anthropic,
 }
 
 impl JudgeKind {
@@ -37,6 +39,7 @@ impl JudgeKind {
         match self {
             Self::Lexical | Self::Chat => "/chat/completions",
             Self::Completions | Self::Label => "/completions",
+            Self::Anthropic => "/messages",
         }
     }
 

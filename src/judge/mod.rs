@@ -18,6 +18,7 @@ pub mod identity;
 pub mod kind;
 pub mod layers;
 pub mod lexical;
+mod messages_api;
 pub mod meters;
 pub mod options;
 pub mod parameter;

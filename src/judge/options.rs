@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::conversation::Conversation;
-use super::endpoint::{DEFAULT_API_KEY_ENV, Endpoint, OPENAI_BASE_URL};
+use super::endpoint::{ANTHROPIC_API_KEY_ENV, ANTHROPIC_BASE_URL, DEFAULT_API_KEY_ENV, Endpoint, OPENAI_BASE_URL};
 use super::forms::{Effort, ServiceTier, Structured};
 use super::kind::JudgeKind;
 use super::layers::budgeted::Price;
@@ -82,11 +82,11 @@ pub struct JudgeOptions {
     #[serde(deserialize_with = "one_or_more")]
     pub base_url: Vec<String>,
     /// Kind of judge: lexical (the built-in baseline: no LLM, offline), chat, completions (the conversation is written
-    /// out here), or label (a model that answers with one label) [default: chat with --model or --base-url, else lexical]
+    /// out here), anthropic (its Messages API), or label (a model that answers with one label) [default: chat with --model or --base-url, else lexical]
     #[arg(long = "judge", value_name = "KIND", value_enum, hide_possible_values = true)]
     pub kind: Option<JudgeKind>,
-    /// Environment variable that holds the API key [default: OPENAI_API_KEY; sent to OpenAI, to this machine and to servers
-    /// that --base-url or the environment names]
+    /// Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY; sent to
+    /// that service, to this machine and to servers that --base-url or the environment names]
     #[arg(long, value_name = "NAME", env = "SCHOLAREVAL_API_KEY_ENV")]
     pub api_key_env: Option<String>,
     /// Wait this long for a server that is still loading, such as 20m
@@ -174,12 +174,18 @@ impl JudgeOptions {
 
     /// The environment variable with the key.
     pub fn api_key_variable(&self) -> &str {
-        self.api_key_env.as_deref().unwrap_or(DEFAULT_API_KEY_ENV)
+        let is_anthropic = self.kind() == JudgeKind::Anthropic;
+        let default = if is_anthropic { ANTHROPIC_API_KEY_ENV } else { DEFAULT_API_KEY_ENV };
+        self.api_key_env.as_deref().unwrap_or(default)
     }
 
     /// The addresses of its servers.
     pub fn addresses(&self) -> Vec<String> {
-        if self.base_url.is_empty() { vec![OPENAI_BASE_URL.to_owned()] } else { self.base_url.clone() }
+        match self.base_url.as_slice() {
+            [] if self.kind() == JudgeKind::Anthropic => vec![ANTHROPIC_BASE_URL.to_owned()],
+            [] => vec![OPENAI_BASE_URL.to_owned()],
+            urls => urls.to_vec(),
+        }
     }
 
     /// The request fields of [`JudgeOptions::extra_body`].
@@ -248,7 +254,13 @@ impl JudgeOptions {
                 contradicts: Some(other.to_owned()),
                 ..OptionFault::new("judge.kind", "lexical takes no model and no base URL; drop one of the two")
             }),
-            (JudgeKind::Chat | JudgeKind::Completions | JudgeKind::Label, None) => {
+            (JudgeKind::Anthropic, _) if self.seed.is_some() => {
+                Err(OptionFault::new("judge.seed", "Anthropic's API takes no seed; leave it out"))
+            }
+            (JudgeKind::Anthropic, _) if self.logprobs.is_some() => {
+                Err(OptionFault::new("judge.logprobs", "Anthropic's API gives no token probabilities; leave it out"))
+            }
+            (kind, None) if kind != JudgeKind::Lexical => {
                 let what = format!("a judge of kind {} needs a server: give a model or a base URL", self.kind());
                 Err(OptionFault::new("judge.kind", what))
             }

@@ -265,6 +265,7 @@ fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint
         let mut endpoint = Endpoint::new(url)?;
         endpoint.api_key = judge.api_key.clone().filter(|_| !judge.withheld_from.contains(url));
         endpoint.api_key_env = judge.api_key_variable().to_owned();
+        endpoint.is_anthropic = judge.kind() == JudgeKind::Anthropic;
         endpoint.headers.clone_from(&judge.headers);
         endpoint.secret_headers.clone_from(&judge.secret_headers);
         endpoint.timeouts.total = *limits.timeout;

@@ -18,12 +18,14 @@ pub struct Messages {
     pub system: Option<String>,
     /// The user message.
     pub user: String,
+    /// Bytes of it that calls about the same answer begin with, so that providers can process them once; 0 if unknown.
+    pub shared: usize,
 }
 
 impl Messages {
     /// Messages with these texts.
     pub fn new(system: Option<String>, user: impl Into<String>) -> Self {
-        Self { system, user: user.into() }
+        Self { system, user: user.into(), shared: 0 }
     }
 }
 
@@ -54,7 +56,8 @@ impl PromptSet {
     /// The messages for one task.
     pub fn render(&self, task: &JudgeTask) -> Messages {
         let templates = self.family(task.kind()).templates_of(task);
-        Messages { system: templates.system(task), user: templates.user(task) }
+        let (user, shared) = templates.user(task);
+        Messages { system: templates.system(task), user, shared }
     }
 
     /// The family that renders this call kind.

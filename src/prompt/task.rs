@@ -56,20 +56,22 @@ impl TaskTemplates {
 
     /// The system message for a task.
     pub(super) fn system(&self, task: &JudgeTask) -> Option<String> {
-        self.system.as_ref().map(|template| self.fill(std::slice::from_ref(template), task))
+        self.system.as_ref().map(|template| self.fill(std::slice::from_ref(template), task).0)
     }
 
-    /// The user message for a task.
-    pub(super) fn user(&self, task: &JudgeTask) -> String {
+    /// The user message for a task, and the bytes before its last file: the others are equal for all tasks of an answer.
+    pub(super) fn user(&self, task: &JudgeTask) -> (String, usize) {
         self.fill(&self.user, task)
     }
 
-    fn fill(&self, templates: &[Template], task: &JudgeTask) -> String {
+    fn fill(&self, templates: &[Template], task: &JudgeTask) -> (String, usize) {
         let is_fenced = self.mode == InsertMode::Fenced;
         let family = PromptFamily::of(task.kind());
         let shared = LazyCell::new(|| Marker::of(&shared_texts(task)));
         let mut out = String::with_capacity(task.answer().len() + task.question().len() + 1024);
+        let mut shared_bytes = 0;
         for (i, template) in templates.iter().enumerate() {
+            shared_bytes = out.len();
             if is_fenced && i > 0 {
                 out.push_str("\n\n");
             }
@@ -84,7 +86,7 @@ impl TaskTemplates {
                 }
             });
         }
-        out
+        (out, shared_bytes)
     }
 
     /// The value of a variable. In fenced sets each text of a list is on one line, since a line break could forge the

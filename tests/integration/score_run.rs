@@ -1,5 +1,6 @@
 //! `score` from end to end against a fake judge: what a user can do, and what is written.
 
+mod anthropic;
 mod damaged;
 mod failures;
 mod inputs;

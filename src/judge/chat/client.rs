@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
+use crate::judge::messages_api;
 use crate::judge::meters::Meters;
 use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
@@ -24,7 +25,7 @@ use crate::prompt::Messages;
 /// So many connections must have failed, besides the time, before no server is taken to be there.
 const FEWEST_FAILED_CONNECTIONS: u32 = 3;
 
-/// A judge behind `POST {base}/chat/completions`, or `/completions`. Shared by reference; one connection pool.
+/// A judge behind `POST {base}/chat/completions`, `/completions` or `/messages`. Shared by reference; one connection pool.
 pub struct Chat {
     transport: Transport,
     endpoint: Arc<Endpoint>,
@@ -88,7 +89,7 @@ impl Chat {
         let read = sent.and_then(|(body, wait)| {
             let mut json = decode(&body.bytes).ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
             self.endpoint.mask_reply(&mut json);
-            Ok((json, wait))
+            Ok((if self.kind == JudgeKind::Anthropic { messages_api::completion(json) } else { json }, wait))
         });
         if !matches!(read, Err(Fault::Connect(_))) {
             let mut reach = locked(&self.reach);

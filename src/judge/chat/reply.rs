@@ -30,7 +30,7 @@ pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
         Err(Fault::Decode(why)) if !why.starts_with("trailing characters") => None,
         Err(_) => {
             let text = String::from_utf8_lossy(body);
-            let is_completion = text.trim_start().starts_with('{') && text.contains("\"choices\"");
+            let is_completion = text.trim_start().starts_with('{') && (text.contains("\"choices\"") || text.contains("\"stop_reason\""));
             is_completion.then(|| json!({"choices": [{"text": text, "finish_reason": "undecodable"}]}))
         }
     }
@@ -112,6 +112,7 @@ fn usage_of(body: &Value) -> Usage {
         cached_prompt_tokens: cached.into_iter().map(count).find(|&tokens| tokens > 0).unwrap_or(0),
         completion_tokens: count(&usage["completion_tokens"]),
         reasoning_tokens: count(&usage["completion_tokens_details"]["reasoning_tokens"]),
+        cache_write_tokens: count(&usage["prompt_tokens_details"]["cache_write_tokens"]),
     }
 }
 
@@ -198,7 +199,7 @@ mod tests {
         );
         assert_eq!(reply.content, "{\"score\": 3}");
         assert_eq!((reply.finish_reason.as_deref(), reply.model.as_deref()), (Some("stop"), Some("m")));
-        let usage = Usage { prompt_tokens: 12, cached_prompt_tokens: 8, completion_tokens: 4, reasoning_tokens: 0 };
+        let usage = Usage { prompt_tokens: 12, cached_prompt_tokens: 8, completion_tokens: 4, ..Usage::default() };
         assert_eq!(reply.usage, usage);
         assert_eq!(reply.latency_ms, 3);
     }

@@ -20,7 +20,10 @@ const LONGEST_QUOTE: usize = 300;
 /// What an error is recognized by: its `code` or `type`, or a lower-case phrase of its message.
 type Sign = (&'static [&'static str], &'static [&'static str]);
 
-const QUOTA: Sign = (&["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"], &[]);
+const QUOTA: Sign = (
+    &["insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"],
+    &["credit balance is too low"],
+);
 const MODERATION: Sign = (
     &["content_filter", "content_policy_violation"],
     &["moderation", "flagged", "content filter", "content policy", "content management policy"],

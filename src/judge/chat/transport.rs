@@ -31,6 +31,8 @@ const KIBIBYTES_OF_LONG_BODIES: u32 = 32 << 10;
 /// Memory for the long bodies of all servers, in KiB. A body takes all that it may need at once, so that each that has
 /// begun can be read to its end.
 static LONG_BODIES: Semaphore = Semaphore::const_new(KIBIBYTES_OF_LONG_BODIES as usize);
+/// The version of Anthropic's protocol.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
 /// Time-out of a probe.
 pub(in crate::judge) const PROBE_LIMIT: Duration = Duration::from_secs(5);
 /// The pause between two attempts of a probe that fails transiently.
@@ -276,9 +278,12 @@ async fn share_of(bytes: usize) -> Option<SemaphorePermit<'static>> {
 pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let authorization = endpoint.authorization().map(|value| (AUTHORIZATION.as_str(), value));
+    let key = endpoint.api_key.as_ref().filter(|_| endpoint.is_anthropic);
+    let key = key.map(|key| ("x-api-key", key.expose_secret().to_owned()));
+    let version = endpoint.is_anthropic.then(|| ("anthropic-version", ANTHROPIC_VERSION.to_owned()));
     let secret = endpoint.secret_headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret().to_owned()));
     let own = endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.clone()));
-    for (name, value) in authorization.into_iter().chain(own).chain(secret) {
+    for (name, value) in authorization.into_iter().chain(key).chain(version).chain(own).chain(secret) {
         if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             value.set_sensitive(true);
             headers.insert(name, value);

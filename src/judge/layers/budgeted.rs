@@ -20,6 +20,8 @@ use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
 /// prompts differ).
 const MARGIN: f64 = 1.25;
 const ABOVE_SEEN: f64 = 1.05;
+/// What a token costs more where it is written into the provider's prefix cache, as a share of its price (Anthropic).
+const CACHE_WRITE: f64 = 0.25;
 
 /// What a model costs, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -57,10 +59,11 @@ impl Price {
     }
 
     /// The cost of these tokens in USD:
-    /// `((prompt - cached) * prompt price + cached * cached price + reply * reply price) / 1e6`.
+    /// `((prompt - cached + 0.25 * written) * prompt price + cached * cached price + reply * reply price) / 1e6`, where
+    /// `written` are the tokens that went into the provider's prefix cache.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_prompt_tokens.min(usage.prompt_tokens);
-        let fresh = (usage.prompt_tokens - cached) as f64;
+        let fresh = (usage.prompt_tokens - cached) as f64 + CACHE_WRITE * usage.cache_write_tokens as f64;
         let cached = cached as f64 * self.cached_prompt.unwrap_or(self.prompt);
         (fresh * self.prompt + cached + usage.completion_tokens as f64 * self.completion) / 1e6
     }

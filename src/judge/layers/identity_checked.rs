@@ -62,7 +62,7 @@ impl<J> IdentityChecked<J> {
     /// `inner`, used while it serves `expected`; `None` disables the check (the user named the judge).
     pub fn new(inner: J, expected: Option<ExpectedIdentity>) -> Self {
         // OpenAI's own service does not identify the model behind a name.
-        let expected = expected.filter(|expected| !expected.endpoint.is_openai());
+        let expected = expected.filter(|expected| expected.endpoint.service().is_none());
         let is_checked = expected.as_ref().is_some_and(|expected| expected.is_known);
         let known = FifoMutex::new(Known { is_checked, was_there: is_checked, ..Known::default() });
         Self { inner, expected, known }

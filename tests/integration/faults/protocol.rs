@@ -1,4 +1,4 @@
-//! The ways in which replies come: chat, raw completions, streams of events.
+//! The ways in which replies come: chat, raw completions, streams of events, Anthropic's messages.
 
 use serde_json::{Value, json};
 
@@ -12,10 +12,11 @@ pub(super) enum Protocol {
     Chat,
     Raw,
     Stream,
+    Anthropic,
 }
 
 impl Protocol {
-    pub(super) const ALL: [Self; 3] = [Self::Chat, Self::Raw, Self::Stream];
+    pub(super) const ALL: [Self; 4] = [Self::Chat, Self::Raw, Self::Stream, Self::Anthropic];
 
     /// The arguments of `score` that choose it, before `more`.
     pub(super) fn arguments<'a>(self, more: &[&'a str]) -> Vec<&'a str> {
@@ -23,6 +24,7 @@ impl Protocol {
             Self::Chat => &[],
             Self::Raw => &["--judge", "completions"],
             Self::Stream => &["--stream", "on"],
+            Self::Anthropic => &["--judge", "anthropic"],
         };
         [own, more].concat()
     }
@@ -32,7 +34,7 @@ impl Protocol {
         if self == Self::Stream { Behaviour::good().streaming() } else { Behaviour::good() }
     }
 
-    /// The run that nobody disturbs. Streams bring the replies of chat.
+    /// The run that nobody disturbs. Streams and messages bring the replies of chat.
     pub(super) fn calm(self) -> &'static Calm {
         if self == Self::Raw { &CALM_RAW } else { &CALM }
     }
@@ -46,6 +48,7 @@ impl Protocol {
         };
         match serde_json::from_slice(&body) {
             Ok(json) if self == Self::Raw => Act::json(&raw(json)),
+            Ok(json) if self == Self::Anthropic => Act::json(&message(json)),
             Ok(json) if json["choices"].is_array() || !json["error"].is_null() => {
                 Act::status(status, event(&delta(json)) + DONE).with_header("content-type", "text/event-stream")
             }
@@ -71,6 +74,28 @@ fn raw(body: Value) -> Value {
     })
 }
 
+/// A message of a chat's.
+fn message(mut body: Value) -> Value {
+    let Some(choices) = body.as_object_mut().and_then(|body| body.remove("choices")) else { return body };
+    if choices.is_null() {
+        return body;
+    }
+    let choice = &choices[0];
+    let content = match &choice["message"]["content"] {
+        Value::Null | Value::Bool(_) => json!([]),
+        Value::Array(parts) => json!(parts),
+        Value::String(text) => json!([{"type": "text", "text": text}]),
+        other => json!([{"type": "text", "text": other.to_string()}]),
+    };
+    body["content"] = content;
+    body["stop_reason"] = match choice["finish_reason"].as_str() {
+        Some("stop") => json!("end_turn"),
+        Some("length") => json!("max_tokens"),
+        other => json!(other),
+    };
+    body
+}
+
 /// A whole chat as one event of a stream.
 fn delta(body: Value) -> Value {
     if !body["choices"].is_array() {
@@ -92,6 +117,10 @@ fn acts_are_translated() {
     assert_eq!(
         serde_json::from_str::<Value>(&body(Protocol::Raw)).unwrap(),
         json!({"choices": [{"text": "x", "finish_reason": "stop"}], "model": "m"})
+    );
+    assert_eq!(
+        serde_json::from_str::<Value>(&body(Protocol::Anthropic)).unwrap(),
+        json!({"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn", "model": "m"})
     );
     let stream = body(Protocol::Stream);
     let (first, rest) = stream.split_once("\n\n").unwrap();

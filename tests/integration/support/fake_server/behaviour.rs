@@ -35,14 +35,19 @@ impl Recorded {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// A call to the judge: a chat, or a raw completion.
+    /// A call to the judge: a chat, a raw completion, or one in Anthropic's protocol.
     pub fn is_chat(&self) -> bool {
-        self.path.ends_with("/completions")
+        self.path.ends_with("/completions") || self.is_anthropic()
+    }
+
+    /// A call in Anthropic's protocol.
+    pub fn is_anthropic(&self) -> bool {
+        self.path.ends_with("/messages")
     }
 
     /// A raw completion.
     pub fn is_raw(&self) -> bool {
-        self.is_chat() && !self.path.ends_with("/chat/completions")
+        self.path.ends_with("/completions") && !self.path.ends_with("/chat/completions")
     }
 
     /// The text of the last message, or the raw prompt.
@@ -52,7 +57,10 @@ impl Recorded {
             return prompt.to_owned();
         }
         let last = json["messages"].as_array().and_then(|messages| messages.last());
-        last.and_then(|message| message["content"].as_str()).unwrap_or_default().to_owned()
+        match last.map(|message| &message["content"]) {
+            Some(Value::Array(blocks)) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+            content => content.and_then(Value::as_str).unwrap_or_default().to_owned(),
+        }
     }
 
     /// A prompt that asks for claims names the member that holds them.
@@ -283,7 +291,9 @@ impl Behaviour {
         if let Some(act) = self.handlers.iter().find_map(|handler| handler(request)) {
             return act;
         }
-        let wrong_key = self.key.as_deref().is_some_and(|key| request.header("authorization") != Some(key));
+        let bearer = request.header("x-api-key").map(|key| format!("Bearer {key}"));
+        let sent = request.header("authorization").or(bearer.as_deref());
+        let wrong_key = self.key.as_deref().is_some_and(|key| sent != Some(key));
         if wrong_key && (request.is_chat() || request.path.ends_with("/models")) {
             return Act::error(401, "invalid_api_key", "Incorrect API key provided");
         }
@@ -363,6 +373,19 @@ fn good_content(request: &Recorded) -> String {
 }
 
 pub(super) fn completion(content: &str, request: &Recorded) -> String {
+    let (prompt_tokens, tokens) = (request.body.len() / 4, content.len().div_ceil(4));
+    if request.is_anthropic() {
+        return json!({
+            "id": "msg_fake",
+            "type": "message",
+            "role": "assistant",
+            "model": "fake-judge",
+            "content": [{"type": "text", "text": content}],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": prompt_tokens, "output_tokens": tokens},
+        })
+        .to_string();
+    }
     let choice = match request.is_raw() {
         true => json!({"index": 0, "text": content, "logprobs": null, "finish_reason": "stop"}),
         false => json!({"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}),
