@@ -144,9 +144,7 @@ impl RequestOptions {
             key.update(text.as_bytes());
         }
         let fields = match is_anthropic {
-            true => {
-                messages_api::fields(&self.model, [temperature, self.top_p], limit, schema, self.reasoning_effort)
-            }
+            true => messages_api::fields(&self.model, [temperature, self.top_p], limit, schema, self.reasoning_effort),
             false => self.fields(temperature, limit, response_format(kind, schema, json_mode), (draw, attempt)),
         };
         let max_tokens = extra.get(self.limit_field()).map_or(limit, Value::as_u64);

@@ -32,7 +32,8 @@ pub(super) fn fields(
         Some(Effort::Minimal) => json!({"effort": Effort::Low}),
         Some(effort) => json!({"effort": effort}),
     };
-    let tool = schema.map(|schema| json!([{"name": TOOL, "description": "Takes the verdict.", "input_schema": schema}]));
+    let tool =
+        schema.map(|schema| json!([{"name": TOOL, "description": "Takes the verdict.", "input_schema": schema}]));
     let choice = tool.as_ref().map(|_| match thinking {
         Some("adaptive") => json!({"type": "auto"}),
         _ => json!({"type": "tool", "name": TOOL}),
@@ -116,7 +117,10 @@ mod tests {
         assert_eq!(of(None)["tool_choice"], json!({"type": "tool", "name": "verdict"}));
         assert_eq!(of(None)["tools"][0]["input_schema"], schema);
         let thinking = of(Some(Effort::Minimal));
-        assert_eq!((&thinking["tool_choice"]["type"], &thinking["thinking"]["type"]), (&json!("auto"), &json!("adaptive")));
+        assert_eq!(
+            (&thinking["tool_choice"]["type"], &thinking["thinking"]["type"]),
+            (&json!("auto"), &json!("adaptive"))
+        );
         assert_eq!(thinking["output_config"], json!({"effort": "low"}));
         assert_eq!(of(Some(Effort::None))["thinking"], json!({"type": "disabled"}));
     }
@@ -138,7 +142,9 @@ mod tests {
         assert_eq!((reply.content.as_str(), reply.finish_reason.as_deref()), (r#"{"score":3}"#, Some("stop")));
         let refused = completion(json!({"content": [], "stop_reason": "refusal"}));
         assert_eq!(read_reply(&refused, 1).unwrap().finish_reason.as_deref(), Some("refusal"));
-        for other in [json!({"type": "error", "error": {"type": "overloaded_error"}}), json!(7), json!({"content": null})] {
+        for other in
+            [json!({"type": "error", "error": {"type": "overloaded_error"}}), json!(7), json!({"content": null})]
+        {
             assert_eq!(completion(other.clone()), other);
         }
     }

@@ -30,7 +30,8 @@ pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
         Err(Fault::Decode(why)) if !why.starts_with("trailing characters") => None,
         Err(_) => {
             let text = String::from_utf8_lossy(body);
-            let is_completion = text.trim_start().starts_with('{') && (text.contains("\"choices\"") || text.contains("\"stop_reason\""));
+            let is_completion = text.trim_start().starts_with('{')
+                && (text.contains("\"choices\"") || text.contains("\"stop_reason\""));
             is_completion.then(|| json!({"choices": [{"text": text, "finish_reason": "undecodable"}]}))
         }
     }
