@@ -39,6 +39,8 @@ const RANKING: &str = "preference_ranking_norm";
 pub struct Labels {
     /// All raters, in order of first appearance.
     pub raters: Vec<Rater>,
+    /// The probability with which each answer was drawn to be labeled, for rows that have one.
+    pub probabilities: HashMap<(SystemName, CaseId), f64>,
     /// Number of repeated labels. The ratings in a row with `models` do not count: every pair with the answer repeats
     /// them.
     pub repeated: usize,
@@ -253,8 +255,10 @@ impl Collector {
             Label::Preference(preference(row, case_id)?)
         } else {
             let Number(Some(value)) = row.required("value")? else { return Ok(()) };
+            let system: SystemName = row.text("system")?.into();
+            self.read_probability(row, &system, &case_id)?;
             Label::Rating(Rating {
-                system: row.text("system")?.into(),
+                system,
                 case_id,
                 item: if row.has("item") { Some(row.text("item")?.into()) } else { None },
                 value,
@@ -264,6 +268,23 @@ impl Collector {
         let is_new = self.add(row, (&rater, kind), label)?;
         self.labels.repeated += usize::from(!is_new);
         Ok(())
+    }
+
+    fn read_probability(&mut self, row: &Row<'_>, system: &SystemName, case_id: &CaseId) -> Result<(), InputFault> {
+        if !row.has("probability") {
+            return Ok(());
+        }
+        let Number(number) = row.required("probability")?;
+        let Some(number) = number.filter(|number| *number > 0.0 && *number <= 1.0) else {
+            let hint = "give the probability with which the answer was drawn, or leave the column out";
+            return Err(row.fault("probability: expected a number above 0, at most 1").hint(hint));
+        };
+        let known = *self.labels.probabilities.entry((system.clone(), case_id.clone())).or_insert(number);
+        if known == number {
+            return Ok(());
+        }
+        let system = system.as_str().escape_debug();
+        Err(row.fault(format!("probability {number} of the answer of {system}, which was {known} before")))
     }
 
     /// A pair as released with ScholarQA's human evaluation (allenai/ai2-scholarqa-eval): `question`, `models` with two

@@ -45,7 +45,8 @@ pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -
     let answers = runs.iter().flat_map(|run| &run.scored);
     let questions: HashMap<CaseId, Arc<str>> =
         answers.map(|answer| (answer.case.case_id.clone(), answer.case.initial_prompt.as_str().into())).collect();
-    let mut agreement = rater_agreement(&Labelled { raters, questions }, options);
+    let mut agreement =
+        rater_agreement(&Labelled { raters, questions, probabilities: labels.probabilities.clone() }, options);
     require_shared(&agreement, &labels)?;
     agreement.notes.splice(..0, notes);
     agreement.notes.sort_by_key(|note| std::cmp::Reverse(note.severity));

@@ -110,7 +110,8 @@ fn tau(estimate: &Estimate) -> String {
 }
 
 /// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,
-/// `ratings` or `preferences` for a group (`first` is its name), `mean` for a prediction-powered mean.
+/// `ratings` or `preferences` for a group (`first` is its name), `mean` for a prediction-powered mean, `difference` for one
+/// of two systems (`name` is `FIRST - SECOND`).
 ///
 /// # Errors
 /// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
@@ -159,6 +160,14 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
         add(place, "labels_only", [mean.labelled; 2], &mean.labels_only);
         add(place, "prediction_powered", [mean.labelled + mean.unlabelled, mean.labelled], &mean.powered);
     }
+    for pair in &agreement.powered_pairs {
+        let name = format!("{} - {}", pair.first, pair.second);
+        let (place, all) = ([&*pair.judge, &*pair.human, "difference", &*name], pair.labelled + pair.unlabelled);
+        add(place, "labels_only", [pair.labelled; 2], &pair.labels_only);
+        add(place, "prediction_powered", [all, pair.labelled], &pair.powered);
+        let p = Estimate::new(pair.p, || None, "no interval");
+        add(place, "p", [all, pair.labelled], &p);
+    }
     table.csv(texts)
 }
 
@@ -183,17 +192,35 @@ fn tables(agreement: &RaterAgreement, is_shown: impl Fn(AgreementTables) -> bool
         tables.extend(systems(pair, &who).filter(|_| is_shown(AgreementTables::System)));
     }
     if is_shown(AgreementTables::System) {
-        let title =
-            "Means on the human scale: of the labels alone, and prediction-powered (for labels drawn at random)";
-        let mut table = Table::new(title, vec![text("system"), text("judge"), count("n")]);
-        table.columns.extend(["labels only", "prediction-powered"].map(|key| Column::new(key, COEFFICIENT)));
-        for mean in agreement.powered.iter().filter(|mean| mean.lambda.is_some()) {
-            let names = [Cell::text(mean.system.as_str()), Cell::text(short(&mean.judge)), Cell::count(mean.labelled)];
-            table.rows.push(names.into_iter().chain([&mean.labels_only, &mean.powered].map(cell)).collect());
-        }
-        tables.push(table);
+        tables.extend(powered(agreement, short));
     }
     tables
+}
+
+/// Means and differences of systems on the human scale.
+fn powered(agreement: &RaterAgreement, short: impl Fn(&str) -> String) -> [Table; 2] {
+    let table = |title: &str, first: &str| {
+        let mut table = Table::new(title, vec![text(first), text("judge"), count("labels"), count("answers")]);
+        table.columns.extend(["labels only", "prediction-powered"].map(|key| Column::new(key, COEFFICIENT)));
+        table
+    };
+    let mut means = table("Means on the human scale: by the labels alone, and prediction-powered", "system");
+    for mean in agreement.powered.iter().filter(|mean| mean.lambda.is_some()) {
+        let counts = [mean.labelled, mean.labelled + mean.unlabelled].map(Cell::count);
+        let names = [Cell::text(mean.system.as_str()), Cell::text(short(&mean.judge))];
+        let estimates = [&mean.labels_only, &mean.powered].map(cell);
+        means.rows.push(names.into_iter().chain(counts).chain(estimates).collect());
+    }
+    let mut pairs = table("Differences of these means, each pair alone", "systems");
+    pairs.columns.push(Column::new("p", Format::PValue));
+    for pair in &agreement.powered_pairs {
+        let name = format!("{} - {}", pair.first, pair.second);
+        let counts = [pair.labelled, pair.labelled + pair.unlabelled].map(Cell::count);
+        let estimates = [&pair.labels_only, &pair.powered].map(cell).into_iter().chain([Cell::maybe(pair.p)]);
+        let names = [Cell::text(name), Cell::text(short(&pair.judge))];
+        pairs.rows.push(names.into_iter().chain(counts).chain(estimates).collect());
+    }
+    [means, pairs]
 }
 
 fn level(agreement: &RaterAgreement) -> &'static str {

@@ -10,7 +10,7 @@
 //! - Agreement of raters: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`],
 //!   [`Correlation`].
 //! - Judge noise: [`variance_components`].
-//! - Prediction-powered inference: [`PredictionPowered`].
+//! - Prediction-powered inference: [`prediction_powered_mean`].
 //!
 //! Checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python, see
 //! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py`.
@@ -51,7 +51,7 @@ pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
 pub use icc::{IntraclassCorrelation, icc_2_1};
 pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};
-pub use ppi::{PredictionPowered, PredictionPoweredMean};
+pub use ppi::{JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
 pub use studentized::mean_interval;

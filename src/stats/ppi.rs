@@ -2,100 +2,193 @@
 //!
 //! A. N. Angelopoulos, S. Bates, C. Fannjiang, M. I. Jordan and T. Zrnic, "Prediction-powered inference", Science 382
 //! (2023); power tuning from A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: efficient prediction-powered inference"
-//! (2023). With n labeled cases (y human, f judge) and N cases judged only,
+//! (2023). With n labeled answers (y human, f judge) and N judged only,
 //! estimate = lambda mean_N(f) + mean_n(y - lambda f),
 //! lambda = cov_n(y, f) / ((1 + n/N) var_{n+N}(f)), kept within 0..=1.
 //! The judge may be biased or useless: the labels correct it, and lambda falls to 0 if it carries no information.
+//!
+//! The same estimate is mean_n(y) + b (mean_{n+N}(f) - mean_n(f)) with b = (1 + n/N) lambda. This form also serves labels
+//! that were drawn with known, unequal probabilities: mean_n is then weighted by their inverses (J. Hajek, discussion of D.
+//! Basu, "An essay on the logical foundations of survey sampling", 1971; T. Zrnic and E. J. Candès, "Active statistical
+//! inference", ICML 2024).
+//!
+//! Intervals are bootstrap-t over whole questions, labeled or not, with lambda estimated again in every resample.
 
-use super::bootstrap::Interval;
-use super::distributions::t_quantile;
-use super::summary::{mean, sd};
+use super::bootstrap::{BootstrapOptions, Clusters, Interval, resample};
+use super::studentized::{equal_tails, studentized, wilson};
 
-/// Cases with a human's and a judge's value, and cases with a judge's only.
+/// An answer that a judge, and perhaps a person, rated.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PredictionPowered<'a> {
-    /// The human values of the labeled cases.
-    pub human: &'a [f64],
-    /// The judge's values of the same cases, in the same order; on any scale.
-    pub judge: &'a [f64],
-    /// The judge's values of the cases without a label, from the same distribution.
-    pub unlabelled: &'a [f64],
+pub struct JudgedAnswer {
+    /// The judge's value, on any scale.
+    pub judge: f64,
+    /// The human label.
+    pub human: Option<f64>,
+    /// 1 / probability of being labeled, up to a common factor; without effect on answers without a label.
+    pub weight: f64,
+    /// The question. Questions are independent of each other, answers to one question are not.
+    pub question: usize,
 }
 
 /// A mean on the human scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PredictionPoweredMean {
-    /// The estimated human mean over all cases.
+    /// The estimated human mean over all answers.
     pub estimate: f64,
-    /// The interval: t with Welch and Satterthwaite's degrees of freedom and divisors n - 1, where the papers use the
-    /// normal quantile and n; slightly wider, which suits few labels.
-    pub interval: Interval,
+    /// Its standard error over questions.
+    pub standard_error: f64,
+    /// Bootstrap-t with equal tails. `None` where that is unbounded, as with few labels that differ, and no range was given.
+    pub interval: Option<Interval>,
+    /// Two-sided p of a mean of 0: below 1 - level exactly if the bootstrap-t interval excludes 0.
+    pub p: f64,
     /// Weight of the judge, 0..=1: 0 is the mean of the labels alone.
     pub lambda: f64,
 }
 
-impl PredictionPowered<'_> {
-    /// The power-tuned mean with an interval at this confidence level.
-    ///
-    /// `None` for fewer than two labeled or two unlabeled cases, lists that do not match, values that are not finite
-    /// and a level outside 0..1.
-    ///
-    /// ```
-    /// use scholareval::stats::PredictionPowered;
-    ///
-    /// // The judge is 0.2 too mild, always: the labels show it.
-    /// let (human, judge) = ([0.1, 0.5, 0.3, 0.7], [0.3, 0.7, 0.5, 0.9]);
-    /// let unlabelled = [0.5, 0.6, 0.7, 0.8, 0.4, 0.6, 0.9, 0.3];
-    /// let mean = PredictionPowered { human: &human, judge: &judge, unlabelled: &unlabelled }.mean(0.95);
-    /// assert!(mean.is_some_and(|mean| (mean.estimate - 0.4).abs() < 0.01));
-    /// ```
-    pub fn mean(&self, level: f64) -> Option<PredictionPoweredMean> {
-        self.mean_with(self.lambda()?, level)
+/// The power-tuned mean of `answers`, or that with a given `lambda`: 0 for the labels alone, 1 for the original
+/// prediction-powered inference.
+///
+/// Where the bootstrap-t interval is unbounded, Wilson's over the `range` of the labels takes its place, as in
+/// [`mean_interval`](super::mean_interval). `None` for labels of fewer than two questions, for fewer than two answers without
+/// a label (unless `lambda` is 0), values that are not finite, weights that are not positive, and a level outside 0..1.
+///
+/// ```
+/// use scholareval::stats::{BootstrapOptions, JudgedAnswer, prediction_powered_mean};
+///
+/// // The judge is 0.2 too mild, always: the labels show it.
+/// let judged = [0.3, 0.7, 0.5, 0.9, 0.5, 0.6, 0.7, 0.8, 0.4, 0.6, 0.9, 0.3];
+/// let answer = |(question, judge): (usize, &f64)| {
+///     let human = (question < 4).then(|| judge - 0.2);
+///     JudgedAnswer { judge: *judge, human, weight: 1.0, question }
+/// };
+/// let answers: Vec<JudgedAnswer> = judged.iter().enumerate().map(answer).collect();
+/// let mean = prediction_powered_mean(&answers, None, None, BootstrapOptions::seeded(1));
+/// assert!(mean.is_some_and(|mean| (mean.estimate - 0.4).abs() < 0.01));
+/// ```
+pub fn prediction_powered_mean(
+    answers: &[JudgedAnswer],
+    lambda: Option<f64>,
+    range: Option<Interval>,
+    options: BootstrapOptions,
+) -> Option<PredictionPoweredMean> {
+    let sums = QuestionSums::new(answers)?;
+    let unlabeled = answers.iter().filter(|answer| answer.human.is_none()).count();
+    let is_enough = sums.labeled_questions() >= 2 && (unlabeled >= 2 || lambda == Some(0.0));
+    if !(is_enough && options.is_usable() && lambda.is_none_or(f64::is_finite)) {
+        return None;
     }
+    let fit = sums.fit(&vec![1; sums.rows.len()], lambda)?;
+    let estimate = sums.human + fit.shift;
+    let error = if fit.error > 1e-12 * estimate.abs().max(1e-3) { fit.error } else { 0.0 };
+    let t = |drawn: &[u32]| {
+        sums.fit(drawn, lambda).map_or(f64::INFINITY, |own| studentized(own.shift - fit.shift, own.error, error))
+    };
+    let tails = equal_tails(estimate, error, resample(sums.rows.len(), t, options), options);
+    let questions = sums.labeled_questions() as f64;
+    let interval = tails.interval.or_else(|| wilson(estimate, error, range?, [questions; 2], options.level));
+    Some(PredictionPoweredMean { estimate, standard_error: error, interval, p: tails.p, lambda: fit.lambda })
+}
 
-    /// The mean with a given `lambda`: 0 for the labels alone, 1 for the original prediction-powered inference.
-    pub fn mean_with(&self, lambda: f64, level: f64) -> Option<PredictionPoweredMean> {
-        if !(self.is_usable() && lambda.is_finite() && level > 0.0 && level < 1.0) {
-            return None;
-        }
-        let corrections: Vec<f64> = self.human.iter().zip(self.judge).map(|(y, f)| y - lambda * f).collect();
-        let (n, unlabelled) = (self.human.len() as f64, self.unlabelled.len() as f64);
-        let estimate = lambda * mean(self.unlabelled)? + mean(&corrections)?;
-        let (judged, corrected) = ((lambda * sd(self.unlabelled)?).powi(2) / unlabelled, sd(&corrections)?.powi(2) / n);
-        let variance = judged + corrected;
-        let half = if variance > 0.0 {
-            let df = variance * variance / (judged * judged / (unlabelled - 1.0) + corrected * corrected / (n - 1.0));
-            t_quantile(f64::midpoint(1.0, level), df)? * variance.sqrt()
-        } else {
-            0.0
+/// Sums over the answers of one question, of values less a common one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    /// Of labeled answers: their number, weight, and weighted y, f and y f.
+    labeled: f64,
+    weight: f64,
+    human: f64,
+    judge: f64,
+    product: f64,
+    /// Of all answers: their number, f and f^2.
+    all: f64,
+    judged: f64,
+    squares: f64,
+}
+
+impl Sums {
+    fn add(&mut self, times: f64, other: &Self) {
+        self.labeled += times * other.labeled;
+        self.weight += times * other.weight;
+        self.human += times * other.human;
+        self.judge += times * other.judge;
+        self.product += times * other.product;
+        self.all += times * other.all;
+        self.judged += times * other.judged;
+        self.squares += times * other.squares;
+    }
+}
+
+struct QuestionSums {
+    rows: Vec<Sums>,
+    /// The mean of the labels, from which their sums are taken.
+    human: f64,
+    /// The largest judge value, less the mean: smaller spreads than its rounding are none.
+    largest: f64,
+}
+
+/// The mean of a resample, less that of the labels.
+struct Fit {
+    shift: f64,
+    error: f64,
+    lambda: f64,
+}
+
+impl QuestionSums {
+    fn new(answers: &[JudgedAnswer]) -> Option<Self> {
+        let is_usable = |answer: &JudgedAnswer| {
+            let numbers = [answer.judge, answer.human.unwrap_or_default(), answer.weight];
+            numbers.iter().all(|number| number.is_finite()) && answer.weight > 0.0
         };
-        Some(PredictionPoweredMean {
-            estimate,
-            interval: Interval { low: estimate - half, high: estimate + half },
-            lambda,
-        })
-    }
-
-    fn is_usable(&self) -> bool {
-        let mut all = self.human.iter().chain(self.judge).chain(self.unlabelled);
-        let matched = self.human.len() == self.judge.len();
-        matched && self.human.len() >= 2 && self.unlabelled.len() >= 2 && all.all(|value| value.is_finite())
-    }
-
-    /// The lambda with the smallest variance; 0 for a constant judge.
-    fn lambda(&self) -> Option<f64> {
-        if !self.is_usable() {
+        if !answers.iter().all(is_usable) {
             return None;
         }
-        let (n, unlabelled) = (self.human.len() as f64, self.unlabelled.len() as f64);
-        let (mean_y, mean_f) = (mean(self.human)?, mean(self.judge)?);
-        let shared: f64 = self.human.iter().zip(self.judge).map(|(y, f)| (y - mean_y) * (f - mean_f)).sum();
-        let judged: Vec<f64> = self.judge.iter().chain(self.unlabelled).copied().collect();
-        let variance = sd(&judged)?.powi(2);
-        if variance <= 0.0 {
-            return Some(0.0);
+        let labels = || answers.iter().filter_map(|answer| Some((answer.human?, answer.weight)));
+        let human =
+            labels().map(|(y, weight)| weight * y).sum::<f64>() / labels().map(|(_, weight)| weight).sum::<f64>();
+        let judge = answers.iter().map(|answer| answer.judge).sum::<f64>() / answers.len() as f64;
+        let clusters = Clusters::new(&answers.iter().map(|answer| answer.question).collect::<Vec<_>>());
+        let mut rows = vec![Sums::default(); clusters.sizes.len()];
+        for (answer, question) in answers.iter().zip(clusters.of_unit) {
+            let f = answer.judge - judge;
+            let mut own = Sums { all: 1.0, judged: f, squares: f * f, ..Sums::default() };
+            if let Some(y) = answer.human {
+                let weighted = answer.weight * (y - human);
+                own = Sums { labeled: 1.0, weight: answer.weight, human: weighted, ..own };
+                own = Sums { judge: answer.weight * f, product: weighted * f, ..own };
+            }
+            rows[question].add(1.0, &own);
         }
-        Some((shared / n / ((1.0 + n / unlabelled) * variance)).clamp(0.0, 1.0))
+        let largest = answers.iter().fold(1e-3_f64, |most, answer| most.max(answer.judge.abs()));
+        (human.is_finite() && judge.is_finite()).then_some(Self { rows, human, largest })
+    }
+
+    fn labeled_questions(&self) -> usize {
+        self.rows.iter().filter(|row| row.labeled > 0.0).count()
+    }
+
+    /// The mean and its standard error with questions drawn this often; `None` if one question has all labels.
+    ///
+    /// The standard error is that of the sum over questions of w (y - b f - its mean) / sum(w) + b (f - its mean) / (n + N),
+    /// each square divided by 1 less the question's share of the labels' weight (CR2).
+    fn fit(&self, drawn: &[u32], lambda: Option<f64>) -> Option<Fit> {
+        let drawn = || self.rows.iter().zip(drawn).filter(|(_, drawn)| **drawn > 0);
+        let mut sums = Sums::default();
+        drawn().for_each(|(row, times)| sums.add(f64::from(*times), row));
+        let (human, judge, judged) = (sums.human / sums.weight, sums.judge / sums.weight, sums.judged / sums.all);
+        let covariance = sums.product / sums.weight - human * judge;
+        let variance = (sums.squares - sums.all * judged * judged) / (sums.all - 1.0);
+        let most = 1.0 + sums.labeled / (sums.all - sums.labeled).max(1.0);
+        let lambda = lambda.unwrap_or_else(|| match variance > (1e-12 * self.largest).powi(2) {
+            true => (covariance / variance / most).clamp(0.0, 1.0),
+            false => 0.0,
+        });
+        let b = most * lambda;
+        let mut squares = 0.0;
+        for (row, times) in drawn() {
+            let labeled = row.human - human * row.weight - b * (row.judge - judge * row.weight);
+            let own = labeled / sums.weight + b * (row.judged - judged * row.all) / sums.all;
+            squares += f64::from(*times) * own * own / (1.0 - row.weight / sums.weight);
+        }
+        squares.is_finite().then(|| Fit { shift: human + b * (judged - judge), error: squares.sqrt(), lambda })
     }
 }
 
@@ -106,59 +199,111 @@ mod tests {
 
     use super::*;
 
+    fn few() -> BootstrapOptions {
+        BootstrapOptions { resamples: 399, ..BootstrapOptions::seeded(1) }
+    }
+
+    /// Answers with the labels, then those without.
+    fn answers(human: &[f64], judge: &[f64], unlabeled: &[f64]) -> Vec<JudgedAnswer> {
+        let labels = human.iter().copied().map(Some).chain(unlabeled.iter().map(|_| None));
+        let judged = labels.zip(judge.iter().chain(unlabeled)).enumerate();
+        judged.map(|(question, (human, judge))| JudgedAnswer { judge: *judge, human, weight: 1.0, question }).collect()
+    }
+
+    fn mean(answers: &[JudgedAnswer], lambda: Option<f64>) -> Option<PredictionPoweredMean> {
+        prediction_powered_mean(answers, lambda, None, few())
+    }
+
     #[test]
     fn estimates_with_a_given_lambda_by_hand() {
-        let data = PredictionPowered { human: &[0.0, 1.0], judge: &[1.0, 2.0], unlabelled: &[3.0, 5.0] };
-        // lambda 1: 4 + mean(-1, -1) = 3; corrections do not vary, variance 2 / 2 = 1, df = 1: 12.7062 * 1
-        let full = data.mean_with(1.0, 0.95).unwrap();
+        let data = answers(&[0.0, 1.0], &[1.0, 2.0], &[3.0, 5.0]);
+        // lambda 1: 4 + mean(-1, -1) = 3. With b = 2 and judge values 2.75 on average (1.5 of the labels), the terms of the
+        // answers are (y - 0.5 - 2 (f - 1.5)) / 2 + 2 (f - 2.75) / 4: 0.25 - 0.875, -0.25 - 0.375, 0.125, 1.125. The squares
+        // of the labels count twice, 1 / (1 - 1/2): 4 * 0.390625 + 0.015625 + 1.265625 = 2.84375.
+        let full = mean(&data, Some(1.0)).unwrap();
         assert_eq!(full.estimate, 3.0);
-        assert!((full.interval.high - 15.706_2).abs() < 1e-4);
-        // lambda 0: the labels' mean, 0.5
-        assert_eq!(data.mean_with(0.0, 0.95).unwrap().estimate, 0.5);
+        assert!((full.standard_error - 2.843_75_f64.sqrt()).abs() < 1e-12, "{full:?}");
+        // lambda 0: the labels' mean, with sd / sqrt(n) = 0.7071 / 1.4142.
+        let labels = mean(&data, Some(0.0)).unwrap();
+        assert!((labels.estimate - 0.5).abs() < 1e-12 && (labels.standard_error - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn weights_count_an_answer_as_often_as_it_stands_for_others() {
+        // Labels 1 (drawn with probability 1/4) and 0 (1/2): (4 + 0) / (4 + 2).
+        let mut data = answers(&[1.0, 0.0], &[1.0, 1.0], &[]);
+        (data[0].weight, data[1].weight) = (4.0, 2.0);
+        assert!((mean(&data, Some(0.0)).unwrap().estimate - 2.0 / 3.0).abs() < 1e-12);
+        // A common factor changes nothing.
+        data.iter_mut().for_each(|answer| answer.weight *= 10.0);
+        assert!((mean(&data, Some(0.0)).unwrap().estimate - 2.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]
     fn an_uninformative_judge_has_no_weight() {
         let human = [0.1, 0.9, 0.4, 0.6];
-        let silent = PredictionPowered { human: &human, judge: &[0.5; 4], unlabelled: &[0.5; 10] };
-        assert_eq!(silent.mean(0.95).unwrap().lambda, 0.0);
-        let opposite = PredictionPowered { human: &human, judge: &[0.9, 0.1, 0.6, 0.4], unlabelled: &[0.2, 0.7, 0.4] };
-        assert_eq!(opposite.mean(0.95).unwrap().lambda, 0.0);
-        assert!((opposite.mean(0.95).unwrap().estimate - 0.5).abs() < 1e-12);
+        assert_eq!(mean(&answers(&human, &[0.5; 4], &[0.5; 10]), None).unwrap().lambda, 0.0);
+        let opposite = mean(&answers(&human, &[0.9, 0.1, 0.6, 0.4], &[0.2, 0.7, 0.4]), None).unwrap();
+        assert_eq!(opposite.lambda, 0.0);
+        assert!((opposite.estimate - 0.5).abs() < 1e-12);
     }
 
     #[test]
     fn what_has_no_mean_is_none() {
-        let data = PredictionPowered { human: &[0.0, 1.0], judge: &[1.0, 2.0], unlabelled: &[3.0, 5.0] };
-        assert_eq!(PredictionPowered { human: &[0.0], judge: &[1.0], ..data }.mean(0.95), None);
-        assert_eq!(PredictionPowered { judge: &[1.0], ..data }.mean(0.95), None);
-        assert_eq!(PredictionPowered { unlabelled: &[1.0], ..data }.mean(0.95), None);
-        assert_eq!(PredictionPowered { unlabelled: &[1.0, f64::NAN], ..data }.mean(0.95), None);
-        assert_eq!(data.mean(1.0), None);
-        assert_eq!(data.mean_with(f64::NAN, 0.9), None);
+        let (human, judge) = ([0.0, 1.0], [1.0, 2.0]);
+        assert_eq!(mean(&answers(&[0.0], &[1.0], &[3.0, 5.0]), None), None);
+        assert_eq!(mean(&answers(&human, &judge, &[1.0]), None), None);
+        assert_eq!(mean(&answers(&human, &judge, &[1.0, f64::NAN]), None), None);
+        assert_eq!(mean(&[], None), None);
+        let mut data = answers(&human, &judge, &[3.0, 5.0]);
+        assert_eq!(mean(&data, Some(f64::NAN)), None);
+        let no_level = BootstrapOptions { level: 1.0, ..few() };
+        assert_eq!(prediction_powered_mean(&data, None, None, no_level), None);
+        data[1].question = data[0].question;
+        assert_eq!(mean(&data, None), None, "one question has all labels");
+    }
+
+    #[test]
+    fn equal_labels_have_an_interval_within_the_range_of_labels_only() {
+        let range = Some(Interval { low: 1.0, high: 5.0 });
+        let data = answers(&[5.0; 20], &[0.9; 20], &[0.9; 80]);
+        assert_eq!(mean(&data, None).unwrap().interval, None);
+        // Wilson's lower end of 20 of 20: 1 / (1 + t^2 / 20), t = 2.093 with 19 degrees of freedom.
+        let found = prediction_powered_mean(&data, None, range, few()).unwrap().interval.unwrap();
+        assert!((found.low - (1.0 + 4.0 / (1.0 + 2.093_f64.powi(2) / 20.0))).abs() < 1e-3 && found.high >= 5.0 - 1e-12);
+    }
+
+    #[test]
+    fn answers_to_one_question_are_no_evidence_of_their_own() {
+        let once = answers(&[0.1, 0.5, 0.3, 0.7, 0.9, 0.4], &[0.2, 0.5, 0.5, 0.6, 0.8, 0.3], &[0.5, 0.6, 0.1, 0.9]);
+        let twice: Vec<JudgedAnswer> = once.iter().flat_map(|answer| [*answer, *answer]).collect();
+        let [single, double] = [once, twice].map(|data| mean(&data, Some(0.5)).unwrap());
+        assert!((single.estimate - double.estimate).abs() < 1e-12);
+        assert!((single.standard_error - double.standard_error).abs() < 1e-12, "{single:?} {double:?}");
     }
 
     #[test]
     fn intervals_hold_the_human_mean_as_often_as_they_say_and_are_narrower_than_without_a_judge() {
-        // Humans rate q^2, mean 1/3; the judge sees q through noise, is 0.1 too mild and on another scale.
+        // Humans rate exp(2 q), mean (e^2 - 1) / 2; the judge sees q through noise, on another scale. Labels are drawn with
+        // probability 0.1 + 0.2 q.
+        let truth = (2.0_f64.exp() - 1.0) / 2.0;
         let mut rng = ChaCha8Rng::seed_from_u64(2026);
-        let mut case = || {
-            let quality = rng.random::<f64>();
-            (quality * quality, 0.8 * quality + 0.1 + 0.2 * rng.random::<f64>())
-        };
         let (mut held, mut width, mut width_alone) = (0, 0.0, 0.0);
-        for _ in 0..2_000 {
-            let (human, judge): (Vec<f64>, Vec<f64>) = (0..60).map(|_| case()).unzip();
-            let unlabelled: Vec<f64> = (0..300).map(|_| case().1).collect();
-            let data = PredictionPowered { human: &human, judge: &judge, unlabelled: &unlabelled };
-            let (tuned, alone) = (data.mean(0.95).unwrap(), data.mean_with(0.0, 0.95).unwrap());
-            held += usize::from(tuned.interval.low <= 1.0 / 3.0 && 1.0 / 3.0 <= tuned.interval.high);
-            width += tuned.interval.high - tuned.interval.low;
-            width_alone += alone.interval.high - alone.interval.low;
+        for _ in 0..400 {
+            let answer = |question: usize| {
+                let (quality, noise, drawn): (f64, f64, f64) = (rng.random(), rng.random(), rng.random());
+                let (p, judge) = (0.1 + 0.2 * quality, 8.0 * quality + 2.0 * noise);
+                JudgedAnswer { judge, human: (drawn < p).then(|| (2.0 * quality).exp()), weight: 1.0 / p, question }
+            };
+            let data: Vec<JudgedAnswer> = (0..300).map(answer).collect();
+            let labels: Vec<JudgedAnswer> = data.iter().filter(|answer| answer.human.is_some()).copied().collect();
+            let (tuned, alone) = (mean(&data, None).unwrap().interval.unwrap(), mean(&labels, Some(0.0)).unwrap());
+            held += i32::from(tuned.low <= truth && truth <= tuned.high);
+            width += tuned.half_width();
+            width_alone += alone.interval.unwrap().half_width();
         }
-        // The standard error of a 95% share of 2,000 is 0.5%.
-        let rate = f64::from(held as u32) / 2_000.0;
-        assert!((0.93..=0.97).contains(&rate), "{rate}");
+        // 380 expected, with a standard error of 4.4.
+        assert!((367..=392).contains(&held), "{held}");
         assert!(width < 0.7 * width_alone, "{width} {width_alone}");
     }
 }

@@ -111,44 +111,79 @@ impl Sample {
         resample(self.clusters(), means, options)
     }
 
-    /// The t statistics of each resample, one per list: (resampled mean - mean) / its standard error. Infinite for a resample
-    /// of equal values with another mean, which has no standard error.
+    /// The t statistics of each resample, one per list.
     pub(super) fn resampled_t(&self, options: BootstrapOptions) -> Vec<Vec<f64>> {
         let statistics = |drawn: &[u32]| {
             let (shifts, errors) = self.shifts_and_errors(drawn);
             let pairs = shifts.into_iter().zip(errors).zip(&self.errors);
-            let t = |((shift, error), whole): ((f64, f64), &f64)| match error > 1e-9 * whole {
-                true => shift / error,
-                false if shift.abs() > 1e-9 * whole => shift.signum() * f64::INFINITY,
-                false => 0.0,
-            };
-            pairs.map(t).collect::<Vec<f64>>()
+            pairs.map(|((shift, error), whole)| studentized(shift, error, *whole)).collect::<Vec<f64>>()
         };
         resample(self.clusters(), statistics, options)
     }
+}
 
-    /// Wilson's interval of a mean of values within `range`: that of a proportion p = (mean - low) / (high - low) over as
-    /// many 0/1 values as have its standard error, p (1 - p) / error^2, with a t quantile for the effective number of
-    /// clusters less 1. With equal values, as many as clusters. (E. B. Wilson, JASA 22, 1927.)
-    fn wilson(&self, at: usize, range: Interval, level: f64) -> Option<Interval> {
-        let width = range.high - range.low;
-        let p = ((self.means[at] - range.low) / width).clamp(0.0, 1.0);
-        let variance = (self.errors[at] / width).powi(2);
-        let n = if variance > 0.0 { p * (1.0 - p) / variance } else { self.clusters() as f64 };
-        // Two clusters of very different size are worth less than two: at least one degree of freedom.
-        let t = t_quantile(f64::midpoint(1.0, level), (self.effective_clusters() - 1.0).max(1.0))?;
-        let square = t * t / n;
-        let center = (p + square / 2.0) / (1.0 + square);
-        let half = t / (1.0 + square) * (p * (1.0 - p) / n + square / (4.0 * n)).sqrt();
-        let end = |p: f64| range.low + width * p.clamp(0.0, 1.0);
-        Some(Interval { low: end(center - half), high: end(center + half) })
+/// The t statistic of a resample: how far its mean moved by its standard error. Infinite for a resample of equal values with
+/// another mean, which has no standard error; `whole` is that of the data.
+pub(super) fn studentized(shift: f64, error: f64, whole: f64) -> f64 {
+    match error > 1e-9 * whole {
+        true => shift / error,
+        false if shift.abs() > 1e-9 * whole => shift.signum() * f64::INFINITY,
+        false => 0.0,
     }
+}
+
+/// What resampled t statistics give for a mean.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EqualTails {
+    /// The bootstrap-t interval; `None` where it is unbounded, or without a standard error.
+    pub(super) interval: Option<Interval>,
+    /// Two-sided p of a mean of 0: twice the smaller tail. Below 1 - level exactly if the interval excludes 0.
+    pub(super) p: f64,
+}
+
+/// The bootstrap-t interval and p with equal tails (B. Efron and R. J. Tibshirani, "An introduction to the bootstrap", 1993,
+/// chapter 12).
+pub(super) fn equal_tails(mean: f64, error: f64, mut resampled: Vec<f64>, options: BootstrapOptions) -> EqualTails {
+    resampled.sort_unstable_by(f64::total_cmp);
+    let (total, t) = (resampled.len(), if mean == 0.0 { 0.0 } else { mean / error });
+    let above = total - resampled.partition_point(|value| *value < t);
+    let below = resampled.partition_point(|value| *value <= t);
+    let tails = tail_rank(options.alpha() / 2.0, total).map(|rank| (resampled[rank - 1], resampled[total - rank]));
+    let tails = tails.filter(|(low, high)| error > 0.0 && low.is_finite() && high.is_finite());
+    EqualTails {
+        interval: tails.map(|(low, high)| Interval { low: mean - high * error, high: mean - low * error }),
+        p: (2.0 * (above.min(below) + 1) as f64 / (total + 1) as f64).min(1.0),
+    }
+}
+
+/// Wilson's interval of a mean of values within `range`: that of a proportion p = (mean - low) / (high - low) over as
+/// many 0/1 values as have its standard error, p (1 - p) / error^2, with a t quantile for the effective number of
+/// clusters less 1. With equal values, as many as clusters, the first of the two numbers. (E. B. Wilson, JASA 22, 1927.)
+pub(super) fn wilson(
+    mean: f64,
+    error: f64,
+    range: Interval,
+    [clusters, effective]: [f64; 2],
+    level: f64,
+) -> Option<Interval> {
+    let width = range.high - range.low;
+    let p = ((mean - range.low) / width).clamp(0.0, 1.0);
+    let variance = (error / width).powi(2);
+    let worth = Some(p * (1.0 - p) / variance).filter(|n| n.is_finite() && *n > 0.0);
+    let n = worth.unwrap_or(clusters);
+    // Two clusters of very different size are worth less than two: at least one degree of freedom.
+    let t = t_quantile(f64::midpoint(1.0, level), (effective - 1.0).max(1.0))?;
+    let square = t * t / n;
+    let center = (p + square / 2.0) / (1.0 + square);
+    let half = t / (1.0 + square) * (p * (1.0 - p) / n + square / (4.0 * n)).sqrt();
+    let end = |p: f64| range.low + width * p.clamp(0.0, 1.0);
+    let interval = Interval { low: end(center - half), high: end(center + half) };
+    (width > 0.0).then_some(interval)
 }
 
 /// The interval of the mean of `values`; `clusters` gives the question of each.
 ///
-/// Values within `range` have Wilson's interval; other ones the bootstrap-t interval with equal tails (B. Efron and R. J.
-/// Tibshirani, "An introduction to the bootstrap", 1993, chapter 12). `None` for fewer than two values or clusters, values
+/// Values within `range` have Wilson's interval; other ones the bootstrap-t interval with equal tails. `None` for fewer than two values or clusters, values
 /// that are not finite, another number of clusters than of values, a level outside 0..1, and without a range for equal values and for so few
 /// that the interval is unbounded.
 ///
@@ -170,21 +205,14 @@ pub fn mean_interval(
     let sample = Sample::new(&[values], clusters).filter(|_| options.is_usable())?;
     let is_within = |range: &Interval| values.iter().all(|value| range.low <= *value && *value <= range.high);
     match range.filter(is_within) {
-        Some(range) => sample.wilson(0, range, options.level),
-        None => sample.bootstrap_t(options),
-    }
-}
-
-impl Sample {
-    /// The bootstrap-t interval with equal tails of the first mean.
-    fn bootstrap_t(&self, options: BootstrapOptions) -> Option<Interval> {
-        let mut resampled: Vec<f64> = self.resampled_t(options).into_iter().map(|own| own[0]).collect();
-        resampled.sort_unstable_by(f64::total_cmp);
-        let rank = tail_rank(options.alpha() / 2.0, resampled.len())?;
-        let (low, high) = (resampled[rank - 1], resampled[resampled.len() - rank]);
-        let (mean, error) = (self.means[0], self.errors[0]);
-        let is_bounded = error > 0.0 && low.is_finite() && high.is_finite();
-        is_bounded.then_some(Interval { low: mean - high * error, high: mean - low * error })
+        Some(range) => {
+            let clusters = [sample.clusters() as f64, sample.effective_clusters()];
+            wilson(sample.means[0], sample.errors[0], range, clusters, options.level)
+        }
+        None => {
+            let resampled = sample.resampled_t(options).into_iter().map(|own| own[0]).collect();
+            equal_tails(sample.means[0], sample.errors[0], resampled, options).interval
+        }
     }
 }
 

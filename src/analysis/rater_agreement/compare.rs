@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::groups::groups;
 use super::pair::rater_pair;
-use super::powered::powered;
+use super::powered::LabeledRun;
 use super::result::{
     ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, NO_ORDER, RaterAgreement, RaterPair, SummaryRow,
 };
 use super::scales::reversed_note;
 use super::units::{Context, RaterView};
 use crate::analysis::ratings::Estimate;
-use crate::domain::{CaseId, Note, Rater, RaterKind};
+use crate::domain::{CaseId, Note, Rater, RaterKind, SystemName};
 use crate::stats::mean;
 
 /// Version of the format of [`RaterAgreement`].
@@ -25,6 +25,8 @@ pub struct Labelled {
     pub raters: Vec<Rater>,
     /// The question of each case, if known: cases of one question are resampled together.
     pub questions: HashMap<CaseId, Arc<str>>,
+    /// The probability with which each answer was drawn to be labeled, if known: in 0..=1, not 0.
+    pub probabilities: HashMap<(SystemName, CaseId), f64>,
 }
 
 /// Compares the raters: each judge with the mean of the people and with each person, people in pairs, judges in pairs
@@ -48,6 +50,9 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
         chosen.extend(in_pairs(&judges));
     }
     let pairs: Vec<RaterPair> = chosen.into_iter().map(|(first, second)| rater_pair(first, second, &context)).collect();
+    let labels = humans.as_ref().or(people.first().copied());
+    let labeled = judges.iter().filter_map(|judge| LabeledRun::new(judge, labels?, &labelled.probabilities, &context));
+    let labeled: Vec<LabeledRun> = labeled.collect();
     let mut agreement = RaterAgreement {
         schema_version: SCHEMA_VERSION,
         options: options.clone(),
@@ -55,12 +60,14 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
         raters: views.iter().chain(&humans).map(|view| view.rater.clone()).collect(),
         pairs,
         groups: groups(&views, &context),
-        powered: powered(&judges, humans.as_ref().or(people.first().copied()), &context),
+        powered: labeled.iter().flat_map(LabeledRun::means).collect(),
+        powered_pairs: labeled.iter().flat_map(LabeledRun::pairs).collect(),
         notes: Vec::new(),
     };
     agreement.notes = {
         let reversed = labelled.raters.iter().filter_map(|rater| reversed_note(rater, options));
-        reversed.chain(notes(&agreement)).collect()
+        let weighted = labeled.iter().any(LabeledRun::is_weighted);
+        reversed.chain(powered_notes(&agreement, weighted)).chain(notes(&agreement)).collect()
     };
     if judges.len() >= 2 && views.len() > ALL_PAIRS {
         let text = format!("More than {ALL_PAIRS} raters: two judges are not compared with each other.");
@@ -121,6 +128,29 @@ fn mean_estimate(estimates: impl Iterator<Item = Estimate>, reason: &str) -> Est
     Estimate::new(mean(&defined), || None, reason)
 }
 
+/// Notes on the prediction-powered means; `weighted` if the labels have unequal probabilities of being drawn.
+fn powered_notes(agreement: &RaterAgreement, weighted: bool) -> Vec<Note> {
+    let means = agreement.powered.iter().map(|mean| (&mean.powered, mean.reliable));
+    let pairs = agreement.powered_pairs.iter().map(|pair| (&pair.powered, pair.reliable));
+    let all: Vec<(&Estimate, bool)> = means.chain(pairs).filter(|(powered, _)| powered.estimate.is_some()).collect();
+    let mut notes = Vec::new();
+    if all.iter().any(|(powered, reliable)| powered.low.is_some() && !reliable) {
+        notes.push(Note::warning(
+            "Some prediction-powered means and differences rest on fewer than 50 labels, or on labels of which more than 80% are \
+             equal: their intervals may hold the true value less often than stated.",
+        ));
+    }
+    if weighted {
+        notes.push(Note::warning(
+            "The labeled answers were drawn with unequal probabilities: prediction-powered means weight labels by their \
+             inverses; the measures of agreement do not.",
+        ));
+    } else if !all.is_empty() {
+        notes.push(Note::info("Prediction-powered means hold if the labeled answers were drawn at random."));
+    }
+    notes
+}
+
 /// Warnings first.
 fn notes(agreement: &RaterAgreement) -> Vec<Note> {
     let mut notes = Vec::new();
@@ -131,9 +161,6 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
         notes.push(Note::warning(format!(
             "The intervals of some pairs of raters rest on {fewest} questions only and are likely too narrow."
         )));
-    }
-    if agreement.powered.iter().any(|mean| mean.powered.estimate.is_some()) {
-        notes.push(Note::info("Prediction-powered means hold if the labeled answers were drawn at random."));
     }
     for rater in agreement.raters.iter().filter(|rater| rater.ratings == 0 && rater.preferences == 0) {
         let of = agreement.options.metric.as_ref().map_or(String::new(), |metric| format!(" of {metric}"));
@@ -149,7 +176,7 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
     }
     let options = &agreement.options;
     notes.push(Note::info(format!(
-        "Intervals: {:.0}%, BCa bootstrap over questions, {} resamples, seed {}; of ICC by F, of prediction-powered means by t.",
+        "Intervals: {:.0}%, BCa bootstrap over questions, {} resamples, seed {}; of ICC by F, of prediction-powered means by bootstrap-t.",
         100.0 * options.confidence,
         options.resamples,
         options.seed

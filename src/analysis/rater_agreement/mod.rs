@@ -37,8 +37,8 @@ pub use super::ratings::Estimate;
 pub use compare::{Labelled, rater_agreement};
 pub use result::{
     AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, Measures, PairAgreement, PartMeasures, PoweredMean,
-    RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, SystemWins, TieThreshold,
-    Wins,
+    PoweredPair, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, SystemWins,
+    TieThreshold, Wins,
 };
 pub use run::{run_metrics, run_rater};
 

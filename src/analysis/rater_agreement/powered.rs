@@ -1,61 +1,194 @@
-//! Prediction-powered means: systems on the human scale, from few labels and many judge verdicts.
+//! Prediction-powered means: systems on the human scale, and their differences, from few labels and many judge verdicts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::result::{AgreementLevel, FEWEST_FOR_INTERVAL, PoweredMean};
+use super::result::{AgreementLevel, FEWEST_FOR_INTERVAL, PoweredMean, PoweredPair};
 use super::units::{Context, RatedByBoth, RaterView};
-use crate::analysis::ratings::Estimate;
-use crate::domain::SystemName;
-use crate::stats::{PredictionPowered, mean, mean_interval, sd};
+use crate::analysis::ratings::{Estimate, distinct};
+use crate::domain::{CaseId, SystemName};
+use crate::stats::{Interval, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean, sd};
 
-/// One row per judge and system with labels; none at the level of items. `human` provides the labels: the people's
-/// mean, or the only person's.
-pub(super) fn powered(judges: &[&RaterView], human: Option<&RaterView>, context: &Context<'_>) -> Vec<PoweredMean> {
-    let Some(human) = human.filter(|_| context.options.level != AgreementLevel::Item) else { return Vec::new() };
-    let systems: BTreeSet<&SystemName> = human.values.keys().map(|unit| &unit.system).collect();
-    let of_judge = |judge: &&RaterView| {
-        let labeled = RatedByBoth::new(human, judge, context);
+/// Fewest labels, and largest share of equal ones, for which the intervals were found to hold.
+const FEWEST_LABELS: usize = 50;
+const MOST_EQUAL: f64 = 0.8;
+/// Fewest questions with labels of both systems for their difference.
+const FEWEST_QUESTIONS: usize = 20;
+
+/// Probabilities with which answers were drawn to be labeled.
+pub(super) type Probabilities = HashMap<(SystemName, CaseId), f64>;
+
+/// The answers that one judge rated, with the labels of people: their mean, or the only person's.
+pub(super) struct LabeledRun<'a> {
+    judge: &'a RaterView,
+    human: &'a RaterView,
+    context: &'a Context<'a>,
+    draw: Draw,
+    /// The lowest and highest label.
+    range: Interval,
+    systems: BTreeMap<&'a SystemName, BTreeMap<&'a CaseId, JudgedAnswer>>,
+}
+
+/// How the labeled answers were drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Draw {
+    /// With equal probabilities, as far as known.
+    Uniform,
+    /// With known ones that differ.
+    Unequal,
+    /// Some probabilities are unknown.
+    Unknown,
+}
+
+impl<'a> LabeledRun<'a> {
+    /// `None` at the level of items.
+    pub(super) fn new(
+        judge: &'a RaterView,
+        human: &'a RaterView,
+        probabilities: &Probabilities,
+        context: &'a Context<'a>,
+    ) -> Option<Self> {
+        if context.options.level == AgreementLevel::Item {
+            return None;
+        }
+        let shared = RatedByBoth::new(human, judge, context);
         // Lambda is limited to 0..=1, which would restrict a judge on a smaller scale, so its verdicts are first
         // rescaled to the spread of the labels.
-        let ratio = sd(&labeled.x).zip(sd(&labeled.y)).map(|(labels, verdicts)| labels / verdicts);
+        let ratio = sd(&shared.x).zip(sd(&shared.y)).map(|(labels, verdicts)| labels / verdicts);
         let factor = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0).unwrap_or(1.0);
-        systems.iter().filter_map(|system| of_system(judge, &labeled, factor, system)).collect::<Vec<_>>()
-    };
-    judges.iter().flat_map(of_judge).collect()
+        let probability =
+            |system: &SystemName, case: &CaseId| probabilities.get(&(system.clone(), case.clone())).copied();
+        let drawn: Vec<Option<f64>> =
+            shared.units.iter().map(|unit| probability(&unit.system, &unit.case_id)).collect();
+        let draw = match drawn.windows(2).all(|two| two[0] == two[1]) {
+            true => Draw::Uniform,
+            false if drawn.contains(&None) => Draw::Unknown,
+            false => Draw::Unequal,
+        };
+        let mut systems: BTreeMap<&SystemName, BTreeMap<&CaseId, JudgedAnswer>> = BTreeMap::new();
+        for (unit, verdict) in &judge.values {
+            let known = probability(&unit.system, &unit.case_id).filter(|_| draw == Draw::Unequal);
+            let answer = JudgedAnswer {
+                judge: factor * verdict,
+                human: human.values.get(unit).copied(),
+                weight: known.map_or(1.0, |probability| 1.0 / probability),
+                question: context.questions.number(&unit.case_id),
+            };
+            systems.entry(&unit.system).or_default().insert(&unit.case_id, answer);
+        }
+        systems.retain(|_, answers| answers.values().any(|answer| answer.human.is_some()));
+        let range = Interval {
+            low: human.values.values().copied().fold(f64::INFINITY, f64::min),
+            high: human.values.values().copied().fold(f64::NEG_INFINITY, f64::max),
+        };
+        Some(Self { judge, human, context, draw, range, systems })
+    }
+
+    /// Whether the labels were drawn with known, unequal probabilities, which weight them.
+    pub(super) fn is_weighted(&self) -> bool {
+        self.draw == Draw::Unequal
+    }
+
+    /// One mean for each system with labels.
+    pub(super) fn means(&self) -> Vec<PoweredMean> {
+        let range = (self.draw == Draw::Uniform).then_some(self.range);
+        let of_system = |(system, answers): (&&SystemName, &BTreeMap<&CaseId, JudgedAnswer>)| {
+            let answers: Vec<JudgedAnswer> = answers.values().copied().collect();
+            let estimates = self.estimates(&answers, range);
+            let (judge, human) = (Arc::clone(&self.judge.rater.name), Arc::clone(&self.human.rater.name));
+            PoweredMean {
+                judge,
+                human,
+                system: (*system).clone(),
+                labelled: estimates.labels,
+                unlabelled: answers.len() - estimates.labels,
+                labels_only: estimates.labels_only,
+                powered: estimates.powered,
+                lambda: estimates.mean.map(|mean| mean.lambda),
+                reliable: estimates.reliable,
+            }
+        };
+        self.systems.iter().map(of_system).collect()
+    }
+
+    /// The difference of every two systems with enough questions of which both answers have a label. Under unequal
+    /// probabilities, those of labeling both answers are unknown: none.
+    pub(super) fn pairs(&self) -> Vec<PoweredPair> {
+        let systems: Vec<_> = self.systems.iter().collect();
+        let pairs = (0..systems.len()).flat_map(|a| (a + 1..systems.len()).map(move |b| (a, b)));
+        let of_pair = |(a, b): (usize, usize)| {
+            let ((first, ours), (second, theirs)) = (systems[a], systems[b]);
+            let difference = |(case, own): (&&CaseId, &JudgedAnswer)| {
+                let other = theirs.get(*case)?;
+                let human = own.human.zip(other.human).map(|(own, other)| own - other);
+                Some(JudgedAnswer { judge: own.judge - other.judge, human, ..*own })
+            };
+            let answers: Vec<JudgedAnswer> = ours.iter().filter_map(difference).collect();
+            let labeled: Vec<usize> =
+                answers.iter().filter(|own| own.human.is_some()).map(|own| own.question).collect();
+            if distinct(&labeled) < FEWEST_QUESTIONS {
+                return None;
+            }
+            let estimates = self.estimates(&answers, None);
+            Some(PoweredPair {
+                judge: Arc::clone(&self.judge.rater.name),
+                human: Arc::clone(&self.human.rater.name),
+                first: (*first).clone(),
+                second: (*second).clone(),
+                labelled: estimates.labels,
+                unlabelled: answers.len() - estimates.labels,
+                labels_only: estimates.labels_only,
+                p: estimates.powered.low.and(estimates.mean).map(|mean| mean.p),
+                powered: estimates.powered,
+                reliable: estimates.reliable,
+            })
+        };
+        pairs.filter(|_| self.draw == Draw::Uniform).filter_map(of_pair).collect()
+    }
+
+    /// The mean from the labels alone and the prediction-powered one.
+    fn estimates(&self, answers: &[JudgedAnswer], range: Option<Interval>) -> Estimates {
+        let labeled: Vec<JudgedAnswer> = answers.iter().filter(|own| own.human.is_some()).copied().collect();
+        let is_usable = self.draw != Draw::Unknown;
+        let mean = |answers: &[JudgedAnswer], lambda: Option<f64>| {
+            prediction_powered_mean(answers, lambda, range, self.context.bootstrap()).filter(|_| is_usable)
+        };
+        let estimate = |mean: Option<PredictionPoweredMean>, reason: &str| {
+            let found = Estimate::new(mean.map(|mean| mean.estimate), || mean?.interval, reason);
+            found.with_units(labeled.len(), FEWEST_FOR_INTERVAL)
+        };
+        let few = if is_usable { "labels of fewer than two questions" } else { "some labels have no probability" };
+        let reason = match answers.len() - labeled.len() {
+            0 => "every answer that was judged has a label",
+            1 => "one answer without a label is too few",
+            _ => few,
+        };
+        let powered = mean(answers, None);
+        Estimates {
+            labels: labeled.len(),
+            labels_only: estimate(mean(&labeled, Some(0.0)), few),
+            powered: estimate(powered, reason),
+            mean: powered,
+            reliable: is_reliable(&labeled),
+        }
+    }
 }
 
-fn of_system(judge: &RaterView, labeled: &RatedByBoth<'_>, factor: f64, system: &SystemName) -> Option<PoweredMean> {
-    let (human, context) = (labeled.first, labeled.context);
-    let own = labeled.only(|unit| unit.system == *system);
-    if own.units.is_empty() {
-        return None;
-    }
-    let judged: Vec<f64> = own.y.iter().map(|verdict| factor * verdict).collect();
-    let without_label =
-        judge.values.iter().filter(|(unit, _)| unit.system == *system && !human.values.contains_key(unit));
-    let unlabeled: Vec<f64> = without_label.map(|(_, verdict)| factor * verdict).collect();
-    let n = own.x.len();
-    let powered =
-        PredictionPowered { human: &own.x, judge: &judged, unlabelled: &unlabeled }.mean(context.options.confidence);
-    let reason = match unlabeled.len() {
-        0 => "every answer that was judged has a label",
-        1 => "one answer without a label is too few",
-        _ => "fewer than two labels",
-    };
-    let interval = || mean_interval(&own.x, Some(&own.questions), None, context.bootstrap());
-    let powered_mean = Estimate::new(powered.map(|mean| mean.estimate), || powered.map(|mean| mean.interval), reason);
-    Some(PoweredMean {
-        judge: Arc::clone(&judge.rater.name),
-        human: Arc::clone(&human.rater.name),
-        system: system.clone(),
-        labelled: n,
-        unlabelled: unlabeled.len(),
-        labels_only: Estimate::new(mean(&own.x), interval, "no labels").with_units(n, FEWEST_FOR_INTERVAL),
-        powered: powered_mean.with_units(n, FEWEST_FOR_INTERVAL),
-        lambda: powered.map(|mean| mean.lambda),
-    })
+struct Estimates {
+    labels: usize,
+    labels_only: Estimate,
+    powered: Estimate,
+    mean: Option<PredictionPoweredMean>,
+    reliable: bool,
 }
+
+fn is_reliable(labeled: &[JudgedAnswer]) -> bool {
+    let mut counts: HashMap<u64, usize> = HashMap::new();
+    labeled.iter().filter_map(|own| own.human).for_each(|label| *counts.entry(label.to_bits()).or_default() += 1);
+    let most = counts.into_values().max().unwrap_or(0);
+    labeled.len() >= FEWEST_LABELS && most as f64 <= MOST_EQUAL * labeled.len() as f64
+}
+
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng};
@@ -63,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
-    use crate::domain::{Rater, RaterKind, Rating};
+    use crate::domain::{Note, Rater, RaterKind, Rating};
 
     /// One system, 25 labels from 1 to 5 among 125 verdicts in 0..=1 that are more lenient than people and noisy.
     fn draw_labels(rng: &mut ChaCha8Rng, factor: f64) -> Labelled {
@@ -82,7 +215,7 @@ mod tests {
     #[test]
     fn intervals_of_means_on_another_scale_than_the_judges_hold() {
         // Grades are 1 + 4 * uniform + noise around 0, cut evenly at both ends: their mean is 3.
-        let options = AgreementOptions { resamples: 1, ..AgreementOptions::seeded(1) };
+        let options = AgreementOptions { resamples: 199, ..AgreementOptions::seeded(1) };
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let (mut held, mut width, mut plain) = (0, 0.0, 0.0);
         for _ in 0..300 {
@@ -92,7 +225,8 @@ mod tests {
 
             let views: Vec<RaterView> = labelled.raters.iter().map(|rater| RaterView::new(rater, &options)).collect();
             let context = Context::new(&views, &labelled.questions, &options);
-            let mean = powered(&[&views[0]], Some(&views[1]), &context).remove(0).powered;
+            let labeled = LabeledRun::new(&views[0], &views[1], &labelled.probabilities, &context).unwrap();
+            let mean = labeled.means().remove(0).powered;
             let (low, high) = (mean.low.unwrap(), mean.high.unwrap());
             held += u32::from(low <= 3.0 && 3.0 <= high);
             width += high - low;
@@ -113,5 +247,71 @@ mod tests {
         let (shares, points) = (of(1.0), of(100.0));
         assert!((shares.estimate.unwrap() - points.estimate.unwrap()).abs() < 1e-9);
         assert!((shares.low.unwrap() - points.low.unwrap()).abs() < 1e-9);
+    }
+
+    /// Two systems of 120 cases: `b` has 0.5 more than `a` by people; the judge gives it 1 more. Cases up to `labels` have both
+    /// labels, and case k the probability `probability(k)`.
+    fn two_systems(labels: usize, probability: impl Fn(usize) -> Option<f64>) -> Labelled {
+        let (mut person, mut judge) = (Rater::new("p", RaterKind::Human), Rater::new("j", RaterKind::Judge));
+        let mut probabilities = Probabilities::new();
+        for case in 0..120 {
+            for (system, more) in [("a", 0.0), ("b", 1.0)] {
+                let noise = ((case * 37 + if more > 0.0 { 11 } else { 0 }) % 50) as f64 / 50.0;
+                let of =
+                    |value| Rating { system: system.into(), case_id: format!("{case:03}").into(), item: None, value };
+                judge.ratings.push(of(noise + more));
+                person.ratings.extend((case < labels).then(|| of(2.0 * noise + 0.5 * more)));
+                let known = probability(case).filter(|_| case < labels);
+                probabilities.extend(known.map(|known| ((system.into(), format!("{case:03}").into()), known)));
+            }
+        }
+        Labelled { raters: vec![judge, person], probabilities, ..Labelled::default() }
+    }
+
+    fn found(
+        labels: usize,
+        probability: impl Fn(usize) -> Option<f64>,
+    ) -> crate::analysis::rater_agreement::RaterAgreement {
+        let options = AgreementOptions { resamples: 399, ..AgreementOptions::seeded(1) };
+        rater_agreement(&two_systems(labels, probability), &options)
+    }
+
+    fn mentions(notes: &[Note], text: &str) -> bool {
+        notes.iter().any(|note| note.text.contains(text))
+    }
+
+    #[test]
+    fn a_difference_has_an_interval_and_p_that_agree_and_needs_20_questions() {
+        let all = found(60, |_| None);
+        let pair = &all.powered_pairs[0];
+        assert_eq!((pair.first.as_str(), pair.second.as_str(), pair.labelled, pair.unlabelled), ("a", "b", 60, 60));
+        let interval = pair.powered.interval().unwrap();
+        assert!(interval.low < pair.powered.estimate.unwrap() && pair.powered.estimate.unwrap() < interval.high);
+        assert_eq!(pair.p.unwrap() < 0.05, interval.high < 0.0 || interval.low > 0.0);
+        assert!(interval.half_width() < pair.labels_only.interval().unwrap().half_width(), "{pair:?}");
+        assert!(pair.reliable && !mentions(&all.notes, "fewer than 50 labels"));
+        let few = found(20, |_| None);
+        assert!(!few.powered_pairs[0].reliable && mentions(&few.notes, "fewer than 50 labels"));
+        assert_eq!(found(19, |_| None).powered_pairs, []);
+    }
+
+    #[test]
+    fn unequal_probabilities_weight_the_means_and_equal_ones_change_nothing() {
+        let (plain, equal) = (found(60, |_| None), found(60, |_| Some(0.5)));
+        assert_eq!(plain.powered, equal.powered);
+        let weighted = found(60, |case| Some(if case % 2 == 0 { 0.25 } else { 0.75 }));
+        assert!(mentions(&weighted.notes, "unequal probabilities") && weighted.powered_pairs.is_empty());
+        // Labels of `a`: 2 noise; those of even cases count three times as much as the others.
+        let label = |case: usize| 2.0 * ((case * 37) % 50) as f64 / 50.0;
+        let weight = |case: usize| if case % 2 == 0 { 4.0 } else { 4.0 / 3.0 };
+        let sum: f64 = (0..60).map(|case| weight(case) * label(case)).sum();
+        let mean = sum / (0..60).map(weight).sum::<f64>();
+        assert!((weighted.powered[0].labels_only.estimate.unwrap() - mean).abs() < 1e-12);
+        // The judge's values give the labels of `a` exactly, so the weights do not matter with it.
+        assert!(
+            (weighted.powered[0].powered.estimate.unwrap() - plain.powered[0].powered.estimate.unwrap()).abs() < 0.2
+        );
+        let unknown = found(60, |case| (case % 2 == 0).then_some(0.5));
+        assert_eq!(unknown.powered[0].powered.undefined.as_deref(), Some("some labels have no probability"));
     }
 }

@@ -93,6 +93,8 @@ pub struct RaterAgreement {
     pub groups: Vec<RaterGroup>,
     /// Means of systems on the human scale.
     pub powered: Vec<PoweredMean>,
+    /// Differences of two systems on the human scale.
+    pub powered_pairs: Vec<PoweredPair>,
     /// Notes; as sentences in JSON, warnings first.
     #[serde(serialize_with = "texts")]
     pub notes: Vec<Note>,
@@ -315,6 +317,33 @@ pub struct PoweredMean {
     pub powered: Estimate,
     /// Weight of the judge, 0..=1.
     pub lambda: Option<f64>,
+    /// Whether there are at least 50 labels, at most 80% of them equal: then the intervals were found to hold.
+    pub reliable: bool,
+}
+
+/// The difference of two systems' means on the human scale, over the cases that the judge rated for both.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PoweredPair {
+    /// The judge.
+    pub judge: Arc<str>,
+    /// The source of the labels.
+    pub human: Arc<str>,
+    /// The first system by name.
+    pub first: SystemName,
+    /// The second system.
+    pub second: SystemName,
+    /// Cases with labels of both systems.
+    pub labelled: usize,
+    /// Cases with verdicts only, for one system at least.
+    pub unlabelled: usize,
+    /// First minus second by the labels alone.
+    pub labels_only: Estimate,
+    /// The prediction-powered difference, first minus second.
+    pub powered: Estimate,
+    /// Two-sided p of no difference, of this pair alone: below 0.05 exactly if the interval excludes 0.
+    pub p: Option<f64>,
+    /// As in [`PoweredMean`].
+    pub reliable: bool,
 }
 
 impl Measures {

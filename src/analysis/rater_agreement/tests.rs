@@ -39,7 +39,7 @@ fn of(name: &str, kind: RaterKind, rows: &[&[f64]]) -> Rater {
 }
 
 fn agree(raters: &[Rater], options: &AgreementOptions) -> RaterAgreement {
-    rater_agreement(&Labelled { raters: raters.to_vec(), questions: HashMap::new() }, options)
+    rater_agreement(&Labelled { raters: raters.to_vec(), questions: HashMap::new(), ..Labelled::default() }, options)
 }
 
 fn close(estimate: &Estimate, expected: f64) {
@@ -344,7 +344,7 @@ fn cases_of_one_question_are_one_piece_of_evidence() {
     let turned: Vec<&[f64]> = rows.iter().rev().copied().collect();
     let questions = (0..8).map(|case| (format!("c{case}").into(), Arc::from(format!("q{}", case / 2)))).collect();
     let raters = vec![human("x", &rows), human("y", &turned)];
-    let found = rater_agreement(&Labelled { raters, questions }, &options());
+    let found = rater_agreement(&Labelled { raters, questions, ..Labelled::default() }, &options());
     assert_eq!((found.pairs[0].overall.n, found.pairs[0].overall.questions), (16, 4));
     assert_eq!(found.groups[0].questions, 4);
 }
