@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | vLLM | `max_model_len` in `GET /v1/models` | prompt and reply limit together |
 //! | llama.cpp | `default_generation_settings.n_ctx` in `GET /props` (one slot), `meta.n_ctx` in `GET /v1/models` | the prompt |
+//! | SGLang | `max_model_len` as vLLM; before that `max_req_input_len` in `GET /get_server_info` | the prompt |
 //!
 //! The context that a model was trained for (`n_ctx_train`) is no limit of the server, and is not used.
 
@@ -25,6 +26,13 @@ impl Capacity {
         let of = |counts_reply| move |context_tokens| Self { context_tokens, counts_reply };
         let slot = tokens(&props["default_generation_settings"]["n_ctx"]).or_else(|| tokens(&listed["meta"]["n_ctx"]));
         tokens(&listed["max_model_len"]).map(of(true)).or_else(|| slot.map(of(false)))
+    }
+
+    /// The capacity by SGLang's report on itself.
+    pub(super) fn of_sglang(info: &Value) -> Option<Self> {
+        let prompt = info["max_req_input_len"].as_u64().filter(|tokens| *tokens > 0)?;
+        // Beside the prompt there must be room for one token of a reply.
+        Some(Self { context_tokens: prompt.saturating_add(1), counts_reply: false })
     }
 
     /// Tokens that a prompt may have beside a reply limited to `max_tokens`.
@@ -54,6 +62,8 @@ mod tests {
         let listed = json!({"id": "m", "meta": {"n_ctx": 2048, "n_ctx_train": 8192}});
         assert_eq!(Capacity::reported(&listed, &Value::Null), llama(2048));
         assert_eq!(Capacity::reported(&listed, &json!({"default_generation_settings": {"n_ctx": 512}})), llama(512));
+        let sglang = Capacity::of_sglang(&json!({"context_length": null, "max_req_input_len": 4090})).unwrap();
+        assert_eq!((sglang.prompt_room(Some(100)), Capacity::of_sglang(&Value::Null)), (4090, None));
         for silent in [json!(null), json!({"id": "m", "meta": {"n_ctx_train": 8192}}), json!(7)] {
             assert_eq!(Capacity::reported(&silent, &Value::Null), None, "{silent}");
         }

@@ -133,7 +133,12 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
     };
     // Again and again: an identity that misses a part would miss the cache.
     let props = transport.get_json(&endpoint.beside_v1("/props"), 3).await.unwrap_or_default();
-    Ok(Ok(report(name, &list, &props)))
+    let mut report = report(name, &list, &props);
+    if report.capacity.is_none() {
+        let info = transport.get_json(&endpoint.beside_v1("/get_server_info"), 1).await.unwrap_or_default();
+        report.capacity = Capacity::of_sglang(&info);
+    }
+    Ok(Ok(report))
 }
 
 /// The entries of `GET /v1/models` and `GET /props` for that model; null stands for a missing route.

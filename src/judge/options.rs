@@ -322,7 +322,7 @@ pub struct LimitOptions {
     /// Time-out of one request, such as 90s
     #[arg(long, value_name = "TIME", env = "SCHOLAREVAL_TIMEOUT", default_value = "10m")]
     pub timeout: TimeSpan,
-    /// Stream replies, so that a server stops generating on a time-out; auto: for vLLM and llama.cpp
+    /// Stream replies, so that a server stops generating on a time-out; auto: for vLLM, llama.cpp and SGLang
     #[arg(long, value_name = "WHEN", value_enum, env = "SCHOLAREVAL_STREAM", default_value_t)]
     pub stream: Streaming,
 }
@@ -360,7 +360,7 @@ impl LimitOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Streaming {
-    /// If the server stops when its client disconnects: vLLM and llama.cpp.
+    /// If the server stops when its client disconnects: vLLM, llama.cpp and SGLang.
     #[default]
     Auto,
     /// Always.

@@ -71,8 +71,8 @@ impl Refusals {
             }
             changed = Cow::Owned(without);
         }
-        let note = format!("the judge was asked without {}, which its server refuses", missing.join(", "));
-        (changed, (!missing.is_empty()).then_some(note))
+        let note = || format!("the judge was asked without {}, which its server refuses", missing.join(", "));
+        (changed, (!missing.is_empty()).then(note))
     }
 }
 

@@ -500,6 +500,17 @@ async fn the_only_model_of_a_server_needs_no_name() {
 }
 
 #[tokio::test]
+async fn sglang_reports_its_longest_prompt() {
+    let info = |request: &Recorded| {
+        let info = json!({"context_length": null, "max_req_input_len": 4090, "max_total_num_tokens": 9000});
+        request.path.ends_with("/get_server_info").then(|| Act::json(&info))
+    };
+    let server = FakeServer::start(Behaviour::good().handler(info));
+    let capacity = ask_server(&endpoint(&server), None).await.unwrap().capacity.unwrap();
+    assert_eq!(capacity.prompt_room(Some(100)), 4090);
+}
+
+#[tokio::test]
 async fn a_ping_finds_what_would_fail_later() {
     let options = RequestOptions::new("m");
     let server = FakeServer::start(Behaviour::good());

@@ -24,7 +24,7 @@ impl Protocol {
             Self::Chat => &[],
             Self::Raw => &["--judge", "completions"],
             Self::Stream => &["--stream", "on"],
-            Self::Anthropic => &["--judge", "anthropic"],
+            Self::Anthropic => &["--judge", "anthropic", "--api-key-env", "OPENAI_API_KEY"],
         };
         [own, more].concat()
     }
