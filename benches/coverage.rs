@@ -1,13 +1,13 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means pairs families] [--reps 2000]`
+//! `cargo bench --bench coverage [-- means pairs families power] [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use scholareval::stats::{BootstrapOptions, Interval, mean_interval, paired_family};
+use scholareval::stats::{BootstrapOptions, Interval, PilotSpread, mean_interval, paired_family};
 
 const RESAMPLES: u32 = 999;
 
@@ -164,6 +164,16 @@ fn pairs(repetitions: u64) {
     }
 }
 
+/// The differences of all pairs of equal systems.
+fn differences(noise: Differences, systems: usize, questions: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
+    let mut scores = vec![Vec::new(); systems];
+    for _ in 0..questions {
+        scores.iter_mut().for_each(|own| own.push(noise.of(rng)));
+    }
+    let pairs = (0..systems).flat_map(|a| (a + 1..systems).map(move |b| (a, b)));
+    pairs.map(|(a, b)| scores[a].iter().zip(&scores[b]).map(|(x, y)| x - y).collect()).collect()
+}
+
 fn families(repetitions: u64) {
     println!("\nAll pairs of equal systems: no pair significant, simultaneous intervals hold 0 (%), by questions");
     println!("{:28} {:>11} {:>11} {:>11} {:>11}", "scores, systems", 12, 20, 50, 100);
@@ -173,13 +183,7 @@ fn families(repetitions: u64) {
         for systems in [4, 6] {
             let cell = |questions: usize| {
                 share(repetitions, |rng, options| {
-                    let mut scores = vec![Vec::new(); systems];
-                    for _ in 0..questions {
-                        scores.iter_mut().for_each(|own| own.push(noise.of(rng)));
-                    }
-                    let pairs = (0..systems).flat_map(|a| (a + 1..systems).map(move |b| (a, b)));
-                    let lists: Vec<Vec<f64>> =
-                        pairs.map(|(a, b)| scores[a].iter().zip(&scores[b]).map(|(x, y)| x - y).collect()).collect();
+                    let lists = differences(noise, systems, questions, rng);
                     let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
                     let family = paired_family(&lists, None, options);
                     family.is_some_and(|family| {
@@ -196,12 +200,39 @@ fn families(repetitions: u64) {
     }
 }
 
+fn power(repetitions: u64) {
+    println!(
+        "\nStudies planned from a pilot: the difference is significant (%; planned for 80), by questions of the pilot"
+    );
+    println!("{:28} {:>11} {:>11} {:>11}", "systems, difference / sd", 20, 50, 100);
+    for (systems, difference) in [(2, 0.25), (2, 0.5), (4, 0.25), (4, 0.5), (6, 0.25), (6, 0.5)] {
+        let cell = |questions: usize| {
+            share(repetitions, |rng, options| {
+                let study =
+                    |questions: usize, rng: &mut ChaCha8Rng| differences(Differences::Normal, systems, questions, rng);
+                let lists = study(questions, rng);
+                let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
+                let pilot = PilotSpread::new(&lists, None, options).unwrap();
+                // Differences of two standard normal scores.
+                let difference = difference * 2.0_f64.sqrt();
+                let mut lists = study(pilot.questions_for(difference, pilot.variances[0]), rng);
+                lists[0].iter_mut().for_each(|value| *value += difference);
+                let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
+                let found = paired_family(&lists, None, options).unwrap().pairs[0];
+                found.p < 0.05 && found.difference > 0.0
+            })
+        };
+        let cells = [20, 50, 100].map(cell);
+        println!("{:28} {}", format!("{systems}, {difference}"), cells.map(|cell| format!("{cell:>11}")).join(" "));
+    }
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let repetitions =
         words.windows(2).find(|two| two[0] == "--reps").and_then(|two| two[1].parse().ok()).unwrap_or(2_000);
     let is_named = |name: &str| words.iter().any(|word| word == name);
-    let all = !["means", "pairs", "families"].into_iter().any(is_named);
+    let all = !["means", "pairs", "families", "power"].into_iter().any(is_named);
     if all || is_named("means") {
         means(repetitions);
     }
@@ -210,5 +241,8 @@ fn main() {
     }
     if all || is_named("families") {
         families(repetitions);
+    }
+    if all || is_named("power") {
+        power(repetitions);
     }
 }

@@ -36,7 +36,7 @@ pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
 pub use reading_graded::{ReferenceScore, merge_as_reference, reference_score};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
-pub use score::{Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_share};
+pub use score::{Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_inner_share, parse_share};
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;
 pub use time_span::TimeSpan;

@@ -54,6 +54,15 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "not a share from 0% to 100%; write 5% or 0.05".to_owned())
 }
 
+/// A share between 0 and 1: neither of them.
+///
+/// # Errors
+/// As [`parse_share`].
+pub fn parse_inner_share(text: &str) -> Result<f64, String> {
+    let share = parse_share(text).ok().filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "not between 0 and 1; write 0.05 or 5%".to_owned())
+}
+
 /// What a component measures; the tidy `items.csv` carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

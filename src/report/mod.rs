@@ -17,6 +17,7 @@ mod markup;
 mod metrics_table;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod power;
 mod probe;
 mod results_file;
 mod rows;
@@ -36,6 +37,7 @@ pub use inspect::write_inspect_logs;
 pub use json::{render_json, terminal_safe_json};
 pub use layout::wrapped;
 pub use metrics_table::{IntervalStyle, MetricsTableOptions, paper_table};
+pub use power::{power_table, power_text};
 pub use results_file::{check_writable, write_results};
 pub use rows::{ComponentRow, component_rows, write_items_csv};
 pub use run_list::run_list;

@@ -6,7 +6,7 @@
 //! - Intervals: [`mean_interval`] for means, [`bca_interval`] and [`bca_clustered_interval`] for other statistics,
 //!   [`bca_sums_intervals`] for measures of summed counts.
 //! - Comparing systems: [`paired_family`], [`cohens_dz`], [`cliffs_delta`], [`indistinguishable_groups`],
-//!   [`rank_distribution`]; length-adjusted: [`least_squares`].
+//!   [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
 //! - Agreement of raters: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`],
 //!   [`Correlation`].
 //! - Judge noise: [`variance_components`].
@@ -33,6 +33,7 @@ mod groups;
 mod icc;
 mod kendall;
 mod paired;
+mod power;
 mod ppi;
 mod ranks;
 mod regression;
@@ -51,6 +52,7 @@ pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
 pub use icc::{IntraclassCorrelation, icc_2_1};
 pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};
+pub use power::PilotSpread;
 pub use ppi::{JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};

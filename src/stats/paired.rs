@@ -19,7 +19,7 @@ use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
 use super::studentized::Sample;
 
 /// Fewest questions for a bootstrap-t.
-const FEWEST_QUESTIONS: usize = 20;
+pub(super) const FEWEST_QUESTIONS: usize = 20;
 /// Fewest differences of either sign for a bootstrap-t of a single pair.
 const FEWEST_OF_EITHER_SIGN: usize = 3;
 /// Up to this many questions all sign assignments are used; else random ones.

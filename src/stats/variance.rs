@@ -70,16 +70,11 @@ pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
 }
 
 impl VarianceComponents {
-    /// The fewest samples of each judge on each question with which the standard error of a mean, sqrt(question / q +
-    /// judge / j + question_judge / (q j) + draw / (q j d)), is at most `wanted`, over these numbers of questions and judges.
-    /// For a comparison, pass the components of the differences of two systems, where shared effects cancel. `None` if no
-    /// number suffices, because questions and judges alone contribute more, and without questions or judges.
-    pub fn draws_needed(&self, questions: usize, judges: usize, wanted: f64) -> Option<usize> {
-        let (q, j) = (questions as f64, judges as f64);
-        let others = self.question / q + self.judge.unwrap_or(0.0) / j + self.question_judge.unwrap_or(0.0) / (q * j);
-        let left = wanted * wanted - others;
-        let draws = (self.draw / (q * j * left)).ceil().max(1.0);
-        (wanted > 0.0 && left > 0.0 && draws < 1e15).then_some(draws as usize)
+    /// The variance of one question's mean over this many judges with this many samples each, the judges being the same for
+    /// all questions: question + question_judge / j + draw / (j d).
+    pub fn of_question(&self, judges: usize, draws: usize) -> f64 {
+        let j = judges as f64;
+        self.question + self.question_judge.unwrap_or(0.0) / j + self.draw / (j * draws as f64)
     }
 }
 
@@ -258,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_draws_of_a_standard_error_by_hand() {
+    fn the_variance_of_a_question_by_hand() {
         let parts = VarianceComponents {
             question: 0.04,
             judge: Some(0.0009),
@@ -266,10 +261,7 @@ mod tests {
             draw: 0.02,
             balanced: true,
         };
-        // Without draws 0.04/100 + 0.0009/2 + 0.01/200 = 0.0009; at most 0.00092: 0.02 / 200 / d <= 0.00002, d >= 5.
-        assert_eq!(parts.draws_needed(100, 2, (0.000_92_f64 - 1e-12).sqrt()), Some(6));
-        assert_eq!(parts.draws_needed(100, 2, (0.000_92_f64 + 1e-12).sqrt()), Some(5));
-        assert_eq!(parts.draws_needed(100, 2, 0.000_9_f64.sqrt()), None);
-        assert_eq!(parts.draws_needed(100, 0, 1.0), None);
+        // 0.04 + 0.01 / 2 + 0.02 / (2 * 5)
+        assert!((parts.of_question(2, 5) - 0.047).abs() < 1e-12);
     }
 }

@@ -171,13 +171,11 @@ fn several_draws_tell_how_noisy_the_judge_is() {
     });
     let server = FakeServer::start(moody);
     work.score(&server, &["--samples", "2"]).exits_with(0);
-    let done = compare(&work, &["out", "--wanted-difference", "0.02", "--notes"]).exits_with(0);
-    let told = unwrapped(&done.stdout);
+    let told = unwrapped(&compare(&work, &["out", "--notes"]).exits_with(0).stdout);
     assert!(told.contains("- Judge noise (1 judge, at most 2 samples each): standard error of a mean "), "{told}");
-    assert!(
-        told.contains("To find a difference of 2.0 points takes ") && told.contains(" on these questions (80% power)"),
-        "{told}"
-    );
+    let plan = unwrapped(&work.run(&["plan", "--power", "out", "--difference", "0.02"]).exits_with(0).stdout);
+    assert!(plan.starts_with("To find a difference of 2.0 points in score between two of 2 systems"), "{plan}");
+    assert!(plan.contains(" with 5 samples each).") && plan.contains("difference samples questions"), "{plan}");
 }
 
 #[test]

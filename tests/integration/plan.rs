@@ -199,3 +199,51 @@ fn slices_are_disjoint_complete_and_merge_into_a_run_that_asks_nothing() {
     work.score(&server, &["--slice", "2/3", "--out", "out-1"]).exits_with(3);
     work.score(&server, &["--slice", "0/3"]).exits_with(2).says(&["2/5"]);
 }
+
+/// The run `out` of two systems on so many cases, with a spread of their differences.
+fn pilot(cases: usize) -> (Workspace, FakeServer) {
+    let work = Workspace::new(&["alpha", "beta"], cases);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    // Every answer has 0.755; alpha is better by 0.1 in the first three cases.
+    work.edit_scores(|scores| scores.replacen("\"score\":0.755", "\"score\":0.855", 3));
+    (work, server)
+}
+
+#[test]
+fn a_study_is_planned_from_a_pilot_and_never_from_its_difference() {
+    let (work, _server) = pilot(24);
+    let plan = |more: &[&str]| work.run(&[&["plan", "--power", "out"], more].concat());
+    let text = plan(&[]).exits_with(0).stdout;
+    // Of 24 differences three are 0.1: their variance is 0.1^2 * 3 * 21 / (24 * 23) = 0.001141, its root 3.4 points.
+    assert!(
+        text.starts_with("To find a difference of 5.0 points in score between two of 2 systems with 80% power"),
+        "{text}"
+    );
+    assert!(text.contains("from a pilot of 24 questions") && text.contains("3.4 points"), "{text}");
+    assert!(!text.contains("too few") && !text.contains("most variable"), "{text}");
+    let json = plan(&["--difference", "0.01", "--format", "json"]).exits_with(0).stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!((number(&json, "/sd") - 0.001_141_3_f64.sqrt()).abs() < 1e-5, "{json}");
+    // About (1.96 + 0.84)^2 * 0.001141 / 0.01^2 = 90.
+    let questions = number(&json, "/studies/0/questions");
+    assert!((80.0..110.0).contains(&questions), "{json}");
+    let csv = plan(&["--difference", "0.01", "--format", "csv"]).exits_with(0);
+    assert!(csv.stdout.starts_with("difference,questions,questions_low,questions_high\n0.01,"), "{}", csv.stdout);
+    assert!(csv.stderr.contains("warning: The ranges are what the pilot leaves open"), "{}", csv.stderr);
+    let (few, _server) = pilot(6);
+    few.run(&["plan", "--power", "out"]).exits_with(0).says(&["6 questions are too few to plan by"]);
+}
+
+#[test]
+fn a_plan_of_a_study_takes_no_options_of_score_and_says_what_it_lacks() {
+    let (work, _server) = pilot(4);
+    let plan = |more: &[&str]| work.run(&[&["plan"], more].concat());
+    plan(&["answers", "--power", "out"]).exits_with(2).says(&["cannot be used with --power"]);
+    plan(&["--power", "out", "--tests", "tests.json"]).exits_with(2).says(&["--tests", "cannot be used with --power"]);
+    plan(&["answers", "--difference", "0.02"]).exits_with(2).says(&["--power"]);
+    plan(&["--power", "out", "--difference", "5"]).exits_with(2).says(&["not between 0 and 1"]);
+    plan(&["--power", "out", "--metric", "scoer"]).exits_with(3).says(&["did you mean score?"]);
+    plan(&["--power", "out", "--metric", "length"]).exits_with(3).says(&["out: no pilot", "two systems"]);
+    plan(&["--power", "answers"]).exits_with(3).says(&["name the directory of a run"]);
+}

@@ -59,7 +59,7 @@ pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &
         questions: shared.distinct_questions(),
         cases_in_all: shared.by_id.iter().filter(|case| is_counted(case)).count(),
         notes: notes(&shared),
-        noise: judge_noise(&shared, family.as_ref().and_then(|family| family.critical).unwrap_or(shared.normal())),
+        noise: judge_noise(&shared),
         systems,
         pairs,
         method: family.as_ref().map(|family| family.method),

@@ -12,6 +12,7 @@ mod noise;
 mod observations;
 mod observe;
 mod pairs;
+mod power;
 mod result;
 mod shared;
 
@@ -22,6 +23,7 @@ pub use named_metrics::compare_named;
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
 pub use observe::{RunAnswers, observe};
 pub(super) use pairs::POWER;
+pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub use result::{
     ComparedRun, Comparison, ComparisonOptions, JudgeNoise, JudgedRole, LengthEffect, MetricComparison, PairComparison,
     SystemMean,

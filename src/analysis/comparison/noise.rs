@@ -1,10 +1,9 @@
-//! Judge noise, and the number of samples needed to detect a difference.
+//! Judge noise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::JudgeNoise;
-use super::pairs::POWER;
 use super::shared::SharedCases;
 use crate::analysis::quantity::{Quantity, finite};
 use crate::domain::{Component, ComponentKind, ScoredAnswer};
@@ -14,17 +13,23 @@ use crate::stats::{Judged, VarianceComponents, mean, variance_components};
 const MAX_POINTS: f64 = 10.0;
 
 /// `None` without repeated samples or a second judge, and where they leave the components undetermined.
-pub(super) fn judge_noise(shared: &SharedCases<'_>, critical: f64) -> Option<JudgeNoise> {
+pub(super) fn judge_noise(shared: &SharedCases<'_>) -> Option<JudgeNoise> {
     let samples = Samples { shared, by_system: shared.table.samples.as_ref()? };
     let components = pooled((0..shared.participants).map(|rank| samples.of_system(rank)))?;
     let (judges, most) = samples.design();
-    Some(JudgeNoise {
-        judges,
-        samples: most,
-        standard_error: samples.standard_error(components.draw),
-        samples_needed: samples.needed(judges, critical),
-        components,
-    })
+    Some(JudgeNoise { judges, samples: most, standard_error: samples.standard_error(components.draw), components })
+}
+
+/// Numbers of samples, the own one among them, with the factor by which each changes the variance of a question's difference
+/// between two systems (typical of the pairs). `None` without repeated samples.
+pub(super) fn sample_factors(shared: &SharedCases<'_>) -> Option<Vec<(Option<usize>, f64)>> {
+    let samples = Samples { shared, by_system: shared.table.samples.as_ref()? };
+    let (judges, own) = samples.design();
+    let between = pooled(shared.pairs().into_iter().map(|pair| samples.of_pair(pair)))?;
+    let factor = |count: usize| between.of_question(judges, count) / between.of_question(judges, own);
+    let counts = BTreeSet::from([1, 2, 5, own]);
+    let factors: Vec<_> = counts.into_iter().map(|count| (Some(count), factor(count))).collect();
+    (own > 1 && factors.iter().all(|(_, factor)| factor.is_finite())).then_some(factors)
 }
 
 /// The samples of the participants.
@@ -92,17 +97,6 @@ impl Samples<'_> {
         };
         let all: Vec<f64> = (0..self.shared.participants).filter_map(of_system).collect();
         mean(&all).map(f64::sqrt)
-    }
-
-    /// The number of samples that detects the wanted difference on these questions, at the critical value of the
-    /// verdict.
-    fn needed(&self, judges: usize, critical: f64) -> Option<usize> {
-        let questions = self.shared.distinct_questions();
-        let wanted = self.shared.options.wanted_difference?.abs();
-        let between = pooled(self.shared.pairs().into_iter().map(|pair| self.of_pair(pair)))?;
-        // The same judges judge both systems, so their overall differences cancel.
-        let between = VarianceComponents { judge: None, ..between };
-        between.draws_needed(questions, judges, wanted / (critical + POWER))
     }
 }
 

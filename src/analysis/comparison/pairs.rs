@@ -22,10 +22,7 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
     if shared.cases.is_empty() || ranks.is_empty() {
         return (Vec::new(), None);
     }
-    let differences = |(first, second): &(usize, usize)| -> Vec<f64> {
-        shared.values[*first].iter().zip(&shared.values[*second]).map(|(a, b)| a - b).collect()
-    };
-    let samples: Vec<Vec<f64>> = ranks.iter().map(differences).collect();
+    let samples = shared.differences(&ranks);
     let lists: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
     let family = paired_family(&lists, Some(&shared.questions), shared.bootstrap());
     let critical = family.as_ref().and_then(|family| family.critical);
@@ -38,11 +35,6 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
         let pointwise = test.and_then(|test| test.pointwise);
         let error = test.map(|test| test.standard_error).filter(|error| *error > 0.0);
         let detectable = critical.zip(error).map(|(critical, error)| (critical + POWER) * error);
-        // A standard error shrinks with the root of the number of questions.
-        let needed = |(wanted, error): (f64, f64)| {
-            let most = wanted / (critical.unwrap_or(shared.normal()) + POWER);
-            (shared.distinct_questions() as f64 * (error / most).powi(2)).ceil().max(2.0) as usize
-        };
         results.push(PairComparison {
             first,
             second,
@@ -61,7 +53,6 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
             sensitive: false,
             length: length_effect(shared, (first, second), pointwise),
             detectable,
-            questions_needed: shared.options.wanted_difference.zip(error).map(needed),
         });
     }
     results.iter_mut().for_each(|pair| add_sensitivity(shared, pair));

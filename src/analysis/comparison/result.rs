@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{ComparedCase, MetricId, ObservedSystem};
-use crate::domain::{Note, parse_share};
+use crate::domain::{Note, parse_inner_share};
 use crate::stats::{Interval, PairedMethod, VarianceComponents};
 
 /// Options of a comparison.
@@ -23,16 +23,12 @@ pub struct ComparisonOptions {
     /// Test only the pairs with this system
     #[arg(long, value_name = "SYSTEM")]
     pub baseline: Option<String>,
-    /// Report how many questions (and samples, where there are several) it takes to find this difference (0.02 is two
-    /// points)
-    #[arg(long, value_name = "D", value_parser = parse_inner_share)]
-    pub wanted_difference: Option<f64>,
 }
 
 impl ComparisonOptions {
     /// 95% intervals, 10,000 resamples, all pairs, with this seed.
     pub fn seeded(seed: u64) -> Self {
-        Self { level: 0.95, resamples: 10_000, seed, baseline: None, wanted_difference: None }
+        Self { level: 0.95, resamples: 10_000, seed, baseline: None }
     }
 }
 
@@ -178,8 +174,6 @@ pub struct PairComparison {
     /// The smallest difference that the verdict finds with 80% power: (critical value + 0.84) standard errors; `None` if
     /// nothing can be significant.
     pub detectable: Option<f64>,
-    /// Number of questions with which it finds [`ComparisonOptions::wanted_difference`].
-    pub questions_needed: Option<usize>,
 }
 
 impl PairComparison {
@@ -222,12 +216,4 @@ pub struct JudgeNoise {
     pub samples: usize,
     /// Standard error of a system's mean from resampling the judge.
     pub standard_error: Option<f64>,
-    /// Number of samples that detects [`ComparisonOptions::wanted_difference`] on these questions; `None` if no number
-    /// suffices or no difference is wanted.
-    pub samples_needed: Option<usize>,
-}
-
-fn parse_inner_share(text: &str) -> Result<f64, String> {
-    let share = parse_share(text).ok().filter(|share| *share > 0.0 && *share < 1.0);
-    share.ok_or_else(|| "not between 0 and 1; write 0.05 or 5%".to_owned())
 }

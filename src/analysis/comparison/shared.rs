@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{ComparisonOptions, MetricId, MetricTable, Observation, Observations};
 use crate::analysis::questions::Questions;
-use crate::stats::{BootstrapOptions, Interval, mean, normal_quantile};
+use crate::stats::{BootstrapOptions, Interval, mean};
 
 /// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
@@ -75,11 +75,6 @@ impl<'a> SharedCases<'a> {
         BootstrapOptions { level: self.options.level, resamples: self.options.resamples, seed: self.options.seed }
     }
 
-    /// The critical value of many questions and one pair.
-    pub(super) fn normal(&self) -> f64 {
-        normal_quantile(f64::midpoint(1.0, self.options.level)).unwrap_or(f64::INFINITY)
-    }
-
     pub(super) fn label(&self, rank: usize) -> &str {
         self.all.systems[self.order[rank]].label.as_str()
     }
@@ -91,6 +86,14 @@ impl<'a> SharedCases<'a> {
         let ranks = 0..self.participants;
         let all = ranks.flat_map(|first| (first + 1..self.participants).map(move |second| (first, second)));
         all.filter(|(first, second)| is_tested(*first) || is_tested(*second)).collect()
+    }
+
+    /// Values of the first system less those of the second, by pair.
+    pub(super) fn differences(&self, pairs: &[(usize, usize)]) -> Vec<Vec<f64>> {
+        let of_pair = |(first, second): &(usize, usize)| {
+            self.values[*first].iter().zip(&self.values[*second]).map(|(a, b)| a - b).collect()
+        };
+        pairs.iter().map(of_pair).collect()
     }
 
     pub(super) fn observation(&self, rank: usize, case: usize) -> Observation {

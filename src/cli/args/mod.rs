@@ -6,6 +6,7 @@ mod compare;
 mod exports;
 mod facts;
 mod help;
+mod plan;
 mod report;
 mod score;
 mod table;
@@ -23,6 +24,7 @@ pub use compare::CompareArgs;
 pub use exports::{ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
+pub use plan::PlanArgs;
 pub use report::ReportArgs;
 pub use score::{BenchArgs, DisplayOptions, ProbeArgs, ScoreArgs};
 pub use table::{TableArgs, TableFormat};
@@ -139,8 +141,9 @@ pub enum Command {
     Probe(Box<ProbeArgs>),
     /// Check input, settings and judge with one tiny call
     Check(Box<ScoreArgs>),
-    /// Estimate calls, tokens and cost of score
-    Plan(Box<ScoreArgs>),
+    /// Estimate cost of score, or the questions of a study (--power)
+    #[command(after_long_help = plan::EXAMPLES)]
+    Plan(Box<PlanArgs>),
     /// Make the calls of score through a batch service
     #[command(subcommand)]
     Batch(BatchCommand),

@@ -12,6 +12,7 @@ mod export;
 mod facts;
 mod import;
 mod plan;
+mod power;
 mod prompts;
 mod report;
 mod rescore;
@@ -127,8 +128,11 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Probe(args) => score::run_probe(&args.only, &context.settings(&args.score)?, &context),
         Command::Check(args) => check::run(&context.settings(&args)?, &context),
         Command::Plan(mut args) => {
-            args.dry_run = true;
-            score::run(&context.settings(&args)?, &context)
+            args.score.dry_run = true;
+            match &args.power {
+                Some(pilot) => power::run(pilot, &args, &context),
+                None => score::run(&context.settings(&args.score)?, &context),
+            }
         }
         Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),

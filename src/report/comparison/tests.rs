@@ -53,7 +53,6 @@ fn pair(first: usize, second: usize, difference: f64, p: f64) -> PairComparison 
         sensitive: false,
         length: None,
         detectable: Some(0.03),
-        questions_needed: Some(40),
     }
 }
 
@@ -105,7 +104,6 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
             judges: 1,
             samples: 3,
             standard_error: Some(0.0123),
-            samples_needed: None,
         }),
         notes: vec![Note::info("A note on the metric.")],
     }
@@ -220,7 +218,7 @@ fn the_verdict_names_the_pairs_that_differ() {
         let places = [(0, 1), (0, 2), (1, 2)];
         metric.pairs = places.iter().zip(p_values).map(|((a, b), p)| pair(*a, *b, 0.034, *p)).collect();
         let comparison = comparison(vec![metric]);
-        super::verdict::verdict(&comparison, &comparison.metrics[0])
+        super::verdict::verdict(&comparison.metrics[0])
     };
     assert_eq!(verdict_of(&[0.107]), "careful and brief do not differ significantly (+3.4 [1.4, 5.4], p = 0.107).");
     assert_eq!(

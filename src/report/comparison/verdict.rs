@@ -3,7 +3,6 @@
 use super::tables::{metric_name, shown_difference};
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
 use crate::domain::Unit;
-use crate::report::layout::counted;
 use crate::report::table::Format;
 
 /// Significant pairs named before the rest is counted.
@@ -12,13 +11,13 @@ const NAMED: usize = 3;
 /// The verdict on each metric, one line each; metrics without a significant difference share a line.
 pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
     if let [only] = &comparison.metrics[..] {
-        return Some(verdict(comparison, only)).filter(|line| !line.is_empty()).into_iter().collect();
+        return Some(verdict(only)).filter(|line| !line.is_empty()).into_iter().collect();
     }
     let (mut lines, mut same) = (Vec::new(), Vec::new());
     for metric in comparison.metrics.iter().filter(|metric| !metric.pairs.is_empty()) {
         let name = metric_name(comparison, metric);
-        match metric.pairs.iter().any(|pair| pair.differs) || comparison.options.wanted_difference.is_some() {
-            true => lines.push(format!("{name}: {}", verdict(comparison, metric))),
+        match metric.pairs.iter().any(|pair| pair.differs) {
+            true => lines.push(format!("{name}: {}", verdict(metric))),
             false => same.push(name),
         }
     }
@@ -28,9 +27,8 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// Which systems differ significantly and, if a difference is requested, how many questions it takes. Empty for one
-/// system.
-pub(super) fn verdict(comparison: &Comparison, metric: &MetricComparison) -> String {
+/// Which systems differ significantly. Empty for one system.
+pub(super) fn verdict(metric: &MetricComparison) -> String {
     let significant: Vec<&PairComparison> = metric.pairs.iter().filter(|pair| pair.differs).collect();
     let others = metric.pairs.len() - significant.len();
     let scores = if metric.metric.higher_is_better { "scores higher than" } else { "has more than" };
@@ -46,18 +44,14 @@ pub(super) fn verdict(comparison: &Comparison, metric: &MetricComparison) -> Str
         (0, _) => "; no other pair differs significantly".to_owned(),
         (more, _) => format!("; significant differences in {more} more of the {} pairs", metric.pairs.len()),
     };
-    let sentence = match (&significant[..], &metric.pairs[..]) {
-        (_, []) => return String::new(),
+    match (&significant[..], &metric.pairs[..]) {
+        (_, []) => String::new(),
         ([], [only]) => {
             let [first, second] = labels(metric, only);
             format!("{first} and {second} do not differ significantly ({}).", evidence(metric, only))
         }
         ([], _) => "No pair differs significantly.".to_owned(),
         _ => format!("{named}{rest}."),
-    };
-    match needed(comparison, metric) {
-        Some(needed) => format!("{sentence} {needed}"),
-        None => sentence,
     }
 }
 
@@ -86,16 +80,4 @@ pub(in crate::report) fn points(value: f64, unit: Unit) -> String {
         Unit::Count => "",
     };
     Format::of_mean(unit).show(value) + name
-}
-
-/// Number of questions needed to detect the requested difference.
-fn needed(comparison: &Comparison, metric: &MetricComparison) -> Option<String> {
-    let difference = points(comparison.options.wanted_difference?, metric.metric.unit);
-    let questions = metric.pairs.iter().filter_map(|pair| pair.questions_needed).max()?;
-    let samples = metric.noise.as_ref().map(|noise| {
-        let samples = noise.samples_needed.map_or("no number of samples".to_owned(), |count| counted(count, "sample"));
-        format!(", or {samples} on these questions")
-    });
-    let questions = counted(questions, "question");
-    Some(format!("To find a difference of {difference} takes {questions}{} (80% power).", samples.unwrap_or_default()))
 }

@@ -134,14 +134,3 @@ fn gates_that_cannot_be_understood_are_refused_before_anything_is_printed() {
         assert_eq!(done.stdout, "", "{gate:?}");
     }
 }
-
-#[test]
-fn a_wanted_difference_tells_its_questions_at_one_draw_and_lies_between_0_and_1() {
-    let (work, _server) = two_systems();
-    // Every case differs by the same 0.07 in score; with one answer changed there is a spread.
-    work.edit_scores(|scores| scores.replacen("\"score\":0.825", "\"score\":0.725", 1));
-    let done = compare(&work, &["out", "--wanted-difference", "0.02"]).exits_with(0);
-    assert!(done.stdout.replace('\n', " ").contains("To find a difference of 2.0"), "{}", done.stdout);
-    let beyond = compare(&work, &["out", "--wanted-difference", "2"]).exits_with(2);
-    assert!(beyond.stderr.contains("not between 0 and 1"), "{}", beyond.stderr);
-}

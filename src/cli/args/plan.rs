@@ -1,0 +1,35 @@
+//! Arguments of `plan`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ScoreArgs;
+use crate::domain::parse_inner_share;
+
+/// Examples at the end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  What score would ask and cost (all its options):
+    scholareval plan answers/ --tests test_cases.json --model gpt-4o
+  How many questions find a difference, from a run over a few of them:
+    scholareval plan --power runs/pilot
+  A difference of three points by another metric:
+    scholareval plan --power runs/pilot --difference 0.03 --metric ann_score";
+
+/// What is planned: a run, or with a pilot run the size of a study. It may hold secrets: it has no `Debug` on purpose.
+#[derive(Clone, Args)]
+pub struct PlanArgs {
+    /// Plan a study from this pilot run: the questions that find a difference between two systems with 80% power
+    #[arg(long, value_name = "RUN", help_heading = "Study")]
+    pub power: Option<PathBuf>,
+    /// The difference to find, in the unit of files (0.02 is two points) [default: several]
+    #[arg(long, value_name = "D", requires = "power", value_parser = parse_inner_share, help_heading = "Study")]
+    pub difference: Option<f64>,
+    /// Metric of the study [default: the headline metric]
+    #[arg(long, value_name = "NAME", requires = "power", help_heading = "Study")]
+    pub metric: Option<String>,
+    /// The run.
+    #[command(flatten)]
+    pub score: ScoreArgs,
+}

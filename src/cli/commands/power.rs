@@ -1,0 +1,49 @@
+//! `scholareval plan --power`: the size of a study, from a pilot run.
+
+use std::path::Path;
+
+use clap::Args as _;
+
+use super::Context;
+use crate::analysis::comparison::{ComparisonOptions, plan_power};
+use crate::cli::ExitCode;
+use crate::cli::args::{OutputFormat, PlanArgs, ScoreArgs};
+use crate::cli::terminal::write_form;
+use crate::error::{Error, InputFault, Result};
+use crate::evaluation::RunSet;
+use crate::report::{power_table, power_text, render_json};
+
+/// Runs the command.
+///
+/// # Errors
+/// When an option of `score` is given, the run cannot be read or has too few systems or questions, or has no such metric.
+pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let of_score = ScoreArgs::augment_args(clap::Command::new("plan"));
+    let is_given = |arg: &&clap::Arg| context.is_flag(arg.get_id().as_str()) && arg.get_id() != "format";
+    if let Some(arg) = of_score.get_arguments().find(is_given) {
+        let what = format!("{arg} cannot be used with --power, which plans from a recorded run and scores nothing");
+        return Err(Error::Usage(what));
+    }
+    let runs = RunSet::open(&context.runs(&[pilot.to_path_buf()])?.0, false)?;
+    let observations = runs.observe()?;
+    let metrics = match &args.metric {
+        Some(name) => observations.metrics_named(name)?,
+        None => observations.headline(),
+    };
+    let metric = metrics.first().copied().unwrap_or_default();
+    let plan = plan_power(&observations, metric, args.difference, &ComparisonOptions::seeded(42)).ok_or_else(|| {
+        let what = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
+        InputFault::new(pilot, what).hint("score two systems on some 20 questions first")
+    })?;
+    let format = args.score.display.format;
+    let text = match format {
+        OutputFormat::Table => power_text(&plan, &context.style()),
+        OutputFormat::Csv => power_table(&plan).csv(context.global.csv_text())?,
+        OutputFormat::Json => render_json(&plan)?,
+    };
+    if format != OutputFormat::Table {
+        power_table(&plan).notes.iter().for_each(|note| context.note(&format!("warning: {}", note.text)));
+    }
+    write_form(&text, format)?;
+    Ok(ExitCode::Ok)
+}

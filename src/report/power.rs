@@ -1,0 +1,68 @@
+//! A planned study, for people and as a table.
+
+use super::TableStyle;
+use super::comparison::{percent, points};
+use super::layout::{counted, wrapped};
+use super::table::{Cell, Column, Format, Table};
+use super::visible;
+use crate::analysis::comparison::{PlannedStudy, PowerPlan};
+use crate::domain::Note;
+
+/// Questions of a pilot below which its standard deviation is too uncertain to plan by.
+const FEW: usize = 20;
+
+/// The answer in one sentence, then the table with its notes.
+pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {
+    let by_difference: Vec<&[PlannedStudy]> = plan.studies.chunk_by(|a, b| a.difference == b.difference).collect();
+    // The only difference, or the one before the largest.
+    let main = by_difference[by_difference.len().saturating_sub(2)];
+    let questions = |study: &PlannedStudy| Format::Count.show(study.questions as f64);
+    let most = main.last().and_then(|most| Some(format!(" ({} with {} samples each)", questions(most), most.samples?)));
+    let sentence = format!(
+        "To find a difference of {} in {} between two of {} with 80% power, ask about {} questions{}.",
+        points(main[0].difference, plan.metric.unit),
+        plan.metric.name,
+        counted(plan.systems, "system"),
+        questions(&main[0]),
+        most.unwrap_or_default(),
+    );
+    format!("{}\n\n{}", wrapped(&visible(&sentence), style.columns()), power_table(plan).terminal(style))
+}
+
+/// The planned studies, one per row.
+pub fn power_table(plan: &PowerPlan) -> Table {
+    let (pilot, level) = (counted(plan.questions, "question"), percent(plan.level));
+    let title = format!("Questions for 80% power at level {level}, from a pilot of {pilot}");
+    let (has_samples, has_pairs) = (plan.studies.iter().any(|study| study.samples.is_some()), plan.systems > 2);
+    let columns = [
+        Column::new("difference", Format::of_mean(plan.metric.unit)),
+        Column::new("samples", Format::Count),
+        Column::headed("questions", if has_pairs { "typical pair" } else { "questions" }, Format::Count),
+        Column::headed("most_variable", "most variable pair", Format::Count),
+    ];
+    let row = |study: &PlannedStudy| {
+        vec![
+            Cell::number(study.difference),
+            Cell::maybe(study.samples.map(|count| count as f64)),
+            Cell::estimate(Some(study.questions as f64), Some(study.interval)),
+            Cell::count(study.most_variable),
+        ]
+    };
+    let mut table = Table::new(title, columns.to_vec());
+    table.rows = plan.studies.iter().map(row).collect();
+    for (at, _) in [(3, has_pairs), (1, has_samples)].iter().filter(|(_, is_shown)| !is_shown) {
+        table.columns.remove(*at);
+        table.rows.iter_mut().for_each(|row| _ = row.remove(*at));
+    }
+    if plan.questions < FEW {
+        let text = format!("{pilot} are too few to plan by: the true number may be far off. Ask {FEW} or more first.");
+        table.notes.push(Note::warning(text));
+    }
+    let [low, high] = [plan.range.low, plan.range.high].map(|factor| 100.0 * (factor.sqrt() - 1.0));
+    table.notes.push(Note::warning(format!(
+        "The ranges are what the pilot leaves open: it measures the standard deviation of differences, {}, only to within \
+         {low:+.0}% to {high:+.0}% ({level} interval for normal differences).",
+        points(plan.sd, plan.metric.unit),
+    )));
+    table
+}
