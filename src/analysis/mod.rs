@@ -6,6 +6,7 @@
 
 mod agreement;
 pub mod comparison;
+mod criteria;
 mod headline;
 mod panel;
 mod probe;
@@ -17,6 +18,7 @@ mod summarize;
 mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, agreement};
+pub use criteria::{Criteria, CriterionStatistics, Finding, criteria};
 pub use headline::{headline, row_metrics};
 pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
 pub use probe::{Movement, Probe, ProbedMetric, probe};

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use super::Slice;
 use super::record::{IMPORTED, Manifest, RecordedRun, RunStatus, load_run, setting_differences};
-use crate::analysis::OnUnscored;
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations, ObservedSystem, RunAnswers,
     compare, observe,
 };
-use crate::dataset::with_text;
+use crate::analysis::{Criteria, OnUnscored, criteria};
+use crate::dataset::{load_labels, with_text};
 use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
 use crate::text::words::word_count;
@@ -96,6 +96,26 @@ impl RunSet {
         let rows: BTreeSet<Option<&str>> = self.runs.iter().map(|run| run.manifest.row()).collect();
         let row = rows.first().copied().flatten().filter(|_| rows.len() == 1);
         Ok(Observations { row: row.map(str::to_owned), ..observe(&answers) })
+    }
+
+    /// Statistics of every criterion, with its agreement with the item labels in these files.
+    ///
+    /// # Errors
+    /// When labels cannot be read, are of no criterion in the run, or are given for several runs.
+    pub fn criteria(&self, labels: &[PathBuf]) -> Result<Criteria> {
+        if !labels.is_empty() && self.runs.len() > 1 {
+            let what = "--labels needs a single run: in several, a label may be of more than one answer";
+            return Err(Error::Settings(what.to_owned()));
+        }
+        let people = load_labels(labels)?;
+        let scored: Vec<&[Arc<ScoredAnswer>]> = self.runs.iter().map(|run| run.scored.as_slice()).collect();
+        let mut criteria = criteria(&scored, &people.raters);
+        if let Some(path) = labels.first().filter(|_| criteria.criteria.iter().all(|row| row.labels == 0)) {
+            let fault = InputFault::new(path, "no label of a person is of a criterion in the run");
+            return Err(fault.hint("write system, case_id and item (the criterion's name) as in items.csv").into());
+        }
+        criteria.notes.extend(people.notes);
+        Ok(criteria)
     }
 
     /// The systems of these runs compared by these observations.

@@ -7,6 +7,7 @@
 mod agreement;
 mod bench;
 mod comparison;
+mod criteria;
 pub mod facts;
 pub mod html;
 mod inspect;
@@ -33,6 +34,7 @@ pub use self::parquet::write_parquet_tables;
 pub use agreement::{AgreementTables, render_agreement_csv, render_agreement_table};
 pub use bench::{Bench, BenchBlank};
 pub use comparison::{comparison_csv, comparison_text, run_warnings};
+pub use criteria::{criteria_csv, criteria_text};
 pub use inspect::write_inspect_logs;
 pub use json::{render_json, terminal_safe_json};
 pub use layout::wrapped;

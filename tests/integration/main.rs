@@ -10,6 +10,7 @@ mod cache;
 mod citations_golden;
 mod cli_settings;
 mod compare;
+mod criteria;
 mod dataset;
 #[cfg(unix)]
 mod endpoints;

@@ -41,6 +41,7 @@ const COMMANDS: [&str; 37] = [
     "fever score",
     "fever check",
     "agree",
+    "criteria",
     "citations",
     "overlap",
     "convert",

@@ -20,6 +20,7 @@ pub use super::quantity::Observation;
 pub use compare::compare;
 pub use gates::{Gate, GateOptions, REMEDY, unmet_gates};
 pub use named_metrics::compare_named;
+pub(super) use noise::sample_values;
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
 pub use observe::{RunAnswers, observe};
 pub(super) use pairs::POWER;

@@ -115,7 +115,11 @@ fn pooled(samples: impl Iterator<Item = Vec<Judged>>) -> Option<VarianceComponen
 
 /// The values by judge: the quantity with sample k of that judge in every judged component. Samples that do not give
 /// the whole quantity are dropped. Adds new judges to `judges`, in the order of the result.
-pub(super) fn sample_values(quantity: &Quantity, answer: &ScoredAnswer, judges: &mut Vec<Arc<str>>) -> Vec<Vec<f64>> {
+pub(in crate::analysis) fn sample_values(
+    quantity: &Quantity,
+    answer: &ScoredAnswer,
+    judges: &mut Vec<Arc<str>>,
+) -> Vec<Vec<f64>> {
     let components: Vec<&Component> = quantity.components(answer).collect();
     let members = || components.iter().filter_map(|part| answer.members.get(&*part.name)).flatten();
     for member in members() {

@@ -9,7 +9,7 @@ use crate::evaluation::options::EvaluationOptions;
 /// All commands, in the order of the help.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run", &["score", "plan", "batch", "bench", "probe"]),
-    ("Read", &["table", "compare", "agree", "report", "runs"]),
+    ("Read", &["table", "compare", "agree", "criteria", "report", "runs"]),
     ("Inputs", &["convert", "build-tests", "import", "export", "prompts"]),
     ("Without a judge", &["citations", "overlap", "scifact", "fever"]),
     ("Upkeep", &["cache", "config", "check", "rescore", "shell-completions"]),

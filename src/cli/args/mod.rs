@@ -45,6 +45,19 @@ Examples:
 
 Options of the reference script work as well: --qa-dir, --test-config, --src-names, --rubrics, --snippets, --output.";
 
+const CRITERIA_COLUMNS: &str = "\
+Columns:
+  n         answers; for a group of criteria, answers of each
+  mean      mean value, from 0 (lowest mark) to 100 (full marks)
+  at 0      % of the answers with the lowest mark; full: with full marks
+  r         correlation with the rest of the same answer's score, within questions
+  systems   % of the variance within questions that is between systems, less what chance gives
+  noise     standard deviation of a judge's repeated samples of one answer
+  reliable  % of the variance within questions that is not the judge's noise
+  people    Kendall's tau-b with people's labels
+
+r and people need at least 10 answers, their intervals 10 questions. All criteria: --notes, or --format csv.";
+
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   What rubric_eval.py wrote becomes a run:
@@ -177,6 +190,9 @@ pub enum Command {
     /// Measure how judges and people agree
     #[command(after_long_help = agree::EXAMPLES)]
     Agree(AgreeArgs),
+    /// Show which criteria discriminate, suspicious ones first
+    #[command(after_long_help = CRITERIA_COLUMNS)]
+    Criteria(CriteriaArgs),
     /// Audit citations; with --entail a judge checks their support
     Citations(Box<ScoreArgs>),
     /// Compare with gold answers: exact match, F1, ROUGE
@@ -197,6 +213,23 @@ pub enum Command {
         #[arg(hide_possible_values = true)]
         shell: Shell,
     },
+}
+
+/// Arguments of `criteria`.
+#[derive(Debug, Clone, Args)]
+pub struct CriteriaArgs {
+    /// Run directories, or directories that hold several (unfinished ones are skipped)
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Files of people's labels of criteria, as for agree --level item; for a single run
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub labels: Vec<PathBuf>,
+    /// Show runs whose judge, prompts, tests or settings differ, and flag it
+    #[arg(long)]
+    pub anyway: bool,
+    /// How the statistics are shown.
+    #[command(flatten)]
+    pub display: DisplayOptions,
 }
 
 /// Arguments of `runs`.

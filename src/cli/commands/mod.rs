@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod config;
 mod convert;
+mod criteria;
 mod export;
 mod facts;
 mod import;
@@ -153,6 +154,7 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         )),
         Command::Citations(args) => score::run_scorers(&[ScorerName::CitationAudit], *args, &context),
         Command::Agree(args) => agree::run(&args, &context),
+        Command::Criteria(args) => criteria::run(&args, &context),
         Command::Overlap(args) => score::run_scorers(&[ScorerName::Overlap], *args, &context),
         Command::Convert(args) => convert::run(&args, &context),
         Command::BuildTests(args) => convert::build_tests(&args),

@@ -45,6 +45,7 @@ pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<ExitCode> 
     }
     let report = HtmlReport {
         comparison: &comparison,
+        criteria: &set.criteria(&[])?,
         observations: &observations,
         runs: &set.runs,
         calls,

@@ -15,6 +15,7 @@ mod tests;
 pub use page::page;
 pub use safety::content_security_policy;
 
+use crate::analysis::Criteria;
 use crate::analysis::comparison::{Comparison, Observations};
 use crate::evaluation::CallRecord;
 use crate::evaluation::record::RecordedRun;
@@ -26,6 +27,8 @@ pub struct HtmlReport<'a> {
     pub comparison: &'a Comparison,
     /// Its values.
     pub observations: &'a Observations,
+    /// The statistics of the criteria; the page has no section on them if there are none.
+    pub criteria: &'a Criteria,
     /// The runs, in the order of the comparison.
     pub runs: &'a [RecordedRun],
     /// The judges' calls by run; empty if unknown or excluded.

@@ -17,6 +17,7 @@ use crate::evaluation::record::{Manifest, RunStatus};
 use crate::report::comparison::{
     judge_lines, metric_name, metric_notes, pairs_table, run_warnings, systems_table, unpublished,
 };
+use crate::report::criteria::{criteria_tables, criteria_verdict};
 use crate::report::metrics_table::{MetricsTableOptions, metrics_table, paper_table};
 use crate::report::table::{Cell, Column, Format, Table, short_names};
 use crate::report::{CsvText, visible};
@@ -24,6 +25,9 @@ use crate::stats::Interval;
 
 /// Metrics beside a single headline metric in the scorecard.
 const MOST_BESIDE: usize = 5;
+/// Longest text of a criterion.
+const TEXT_WIDTH: usize = 300;
+
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = concat!(include_str!("page.css"), "\n", include_str!("case.css"));
 const SCRIPT: &str = concat!(
@@ -152,6 +156,7 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
     let options = MetricsTableOptions { letters: true, ..MetricsTableOptions::default() };
     let card = metrics_table(comparison, &shown, &options)?;
     let for_paper = paper_table(comparison, &shown, &options)?;
+    let criteria: Vec<_> = criteria_tables(report.criteria, false, TEXT_WIDTH).iter().map(table_view).collect();
     let judged: Vec<_> = comparison.judged_by.iter().collect();
     let dates = report.runs.iter().filter_map(|run| run.manifest.started_at.get(..10));
     let dates: BTreeSet<String> = dates.map(str::to_owned).collect();
@@ -170,6 +175,9 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
         copies => [("LaTeX", for_paper.latex()), ("CSV", card.csv(CsvText::Guarded)?)],
         warnings => run_warnings(comparison).into_iter().map(|note| note.text).collect::<Vec<_>>(),
         metrics => Value::from(Serde(metrics)),
+        criteria => Value::from(Serde(criteria)),
+        criteria_verdict => criteria_verdict(report.criteria),
+        criteria_notes => report.criteria.notes.iter().map(|note| note.text.clone()).collect::<Vec<_>>(),
         judged_by => judge_lines(&judged).into_iter().chain(unpublished(&judged)).collect::<Vec<_>>(),
         runs => Value::from(Serde(runs)),
         resamples => Format::Count.show(f64::from(comparison.options.resamples)),

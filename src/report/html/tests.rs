@@ -7,6 +7,7 @@ use crate::analysis::comparison::{
     ComparedCase, ComparedRun, ComparisonOptions, JudgedRole, MetricId, MetricTable, Observation, ObservedSystem,
     compare,
 };
+use crate::analysis::criteria;
 use crate::domain::{
     Answer, CaseId, Component, ComponentKind, Item, Mode, Score, ScoredAnswer, SystemName, TestCase, Unit,
     UnscoredKind, UnscoredReason,
@@ -75,6 +76,7 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
     let report = HtmlReport {
         comparison: &comparison,
         observations: &observations,
+        criteria: &criteria(&[scored], &[]),
         runs: &[run],
         calls: Vec::new(),
         call_count: 1234,

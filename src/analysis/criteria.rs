@@ -1,0 +1,312 @@
+//! Which criteria of a rubric discriminate: item statistics over scored answers.
+//!
+//! Every value counts as a share of its scale: 0 is the lowest mark, 1 full marks (grade 3 of 1 to 5 is 0.5). Differences are
+//! those between answers to the same question. Formulas: `docs/metrics.md`.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::comparison::sample_values;
+use super::quantity::{Quantity, finite};
+use super::questions::Questions;
+use super::rater_agreement::FEWEST_FOR_INTERVAL;
+use super::ratings::Estimate;
+use crate::domain::{CaseId, Component, ComponentKind, Note, Rater, RaterKind, ScoredAnswer, SystemName};
+use crate::stats::{BootstrapOptions, Correlation, Judged, mean, variance_components};
+
+/// Options of the intervals.
+const OPTIONS: BootstrapOptions = BootstrapOptions { level: 0.95, resamples: 2_000, seed: 42 };
+
+/// Smaller differences are rounding.
+const TIE: f64 = 1e-9;
+
+/// The statistics of all criteria, serialized by `criteria --format json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Criteria {
+    /// Version of this format.
+    pub schema_version: u32,
+    /// Suspicious criteria first, by finding, those with most answers first; then the others, in rubric order.
+    pub criteria: Vec<CriterionStatistics>,
+    /// Notes on the data.
+    pub notes: Vec<Note>,
+}
+
+/// The statistics of a criterion of one case, of a criterion of all cases (`length`, an aspect), or of all criteria of cases
+/// that have one name but for its number (`most_important_item`). Values are shares of the scale, 0..=1.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CriterionStatistics {
+    /// The scorer.
+    pub scorer: &'static str,
+    /// Its case; `None` over all cases.
+    pub case_id: Option<CaseId>,
+    /// Its name; of a group the common part.
+    pub name: String,
+    /// Its kind.
+    pub kind: ComponentKind,
+    /// Its text; empty for a group.
+    pub text: String,
+    /// The number of criteria in the group; 0 for a criterion.
+    pub group_of: usize,
+    /// Number of values: answers, in a group those of each criterion.
+    pub answers: usize,
+    /// Mean value.
+    pub mean: Option<f64>,
+    /// Share of values at the lowest mark.
+    pub at_lowest: Option<f64>,
+    /// Share of values at full marks.
+    pub at_full: Option<f64>,
+    /// Variance between answers to the same question; `None` if no question has two.
+    pub variance: Option<f64>,
+    /// Correlation with the rest of the same answer's score.
+    pub item_rest: Estimate,
+    /// Share of the variance that is between systems, less what chance gives (epsilon squared); `None` for one question.
+    pub system_share: Option<f64>,
+    /// Standard deviation of repeated samples of one answer.
+    pub noise: Option<f64>,
+    /// Share of the variance between answers that is not the judge's noise.
+    pub reliability: Option<f64>,
+    /// Answers with a person's label.
+    pub labels: usize,
+    /// Kendall's tau-b with people's labels (their mean, if several).
+    pub people: Estimate,
+    /// Why it is suspicious.
+    pub finding: Option<Finding>,
+}
+
+/// Why a criterion is suspicious.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// Every answer has the lowest mark.
+    NeverMet,
+    /// Every answer has full marks.
+    AlwaysMet,
+    /// All answers to a question have the same value.
+    OneValue,
+    /// The interval of the correlation with the rest of the score is below 0.
+    Reversed,
+    /// The judge's noise is as large as the differences between answers, or larger.
+    Noisy,
+}
+
+/// The labels of people by answer and item.
+type Labels<'a> = HashMap<(&'a SystemName, &'a CaseId, &'a str), Vec<f64>>;
+
+/// Scorer, case, kind and name of a row.
+type Key<'a> = (&'static str, Option<&'a CaseId>, ComponentKind, &'a str);
+
+/// One value.
+#[derive(Clone, Copy)]
+struct Mark<'a> {
+    run: usize,
+    answer: &'a ScoredAnswer,
+    component: &'a Component,
+    question: usize,
+    value: f64,
+}
+
+/// The statistics of the criteria of these runs, with the item labels of the people among these raters.
+///
+/// ```
+/// assert!(scholareval::analysis::criteria(&[], &[]).criteria.is_empty());
+/// ```
+pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
+    let all = || runs.iter().enumerate().flat_map(|(run, own)| own.iter().map(move |answer| (run, &**answer)));
+    let questions = Questions::of(all().map(|(_, answer)| answer));
+    let mut labels = Labels::new();
+    for rating in raters.iter().filter(|rater| rater.kind == RaterKind::Human).flat_map(|rater| &rater.ratings) {
+        let key = (&rating.system, &rating.case_id, rating.item.as_deref().unwrap_or_default());
+        labels.entry(key).or_default().push(rating.value);
+    }
+    let (mut rows, mut places): (Vec<(Key<'_>, &Component, Vec<Mark<'_>>)>, _) = (Vec::new(), HashMap::new());
+    for (run, answer) in all() {
+        let question = questions.number(&answer.case.case_id);
+        for component in answer.score.components.iter().filter(|own| is_criterion(own)) {
+            let case = Some(&answer.case.case_id).filter(|_| component.kind.is_annotated());
+            let own: Key<'_> = (answer.score.scorer, case, component.kind, &component.name);
+            for key in std::iter::once(own).chain(case.map(|_| (own.0, None, own.2, group_of(component)))) {
+                let at = *places.entry(key).or_insert(rows.len());
+                if at == rows.len() {
+                    rows.push((key, component, Vec::new()));
+                }
+                rows[at].2.extend(scaled(component).map(|value| Mark { run, answer, component, question, value }));
+            }
+        }
+    }
+    let rows = rows.iter().map(|(key, component, marks)| statistics(*key, component, marks, &labels));
+    let mut criteria: Vec<CriterionStatistics> = rows.filter(|row| row.group_of != 1).collect();
+    criteria.sort_by_key(|row| (row.finding.is_none(), row.finding.map(|finding| (finding, Reverse(row.answers)))));
+    Criteria { schema_version: 1, notes: notes(&criteria), criteria }
+}
+
+/// Components of a rubric, and aspects.
+fn is_criterion(component: &Component) -> bool {
+    component.kind.is_weighted() || component.kind == ComponentKind::Aspect
+}
+
+/// The criterion that the snippets belong to; the name of any other component.
+fn property_of(component: &Component) -> &str {
+    let snippets = component.name.strip_suffix("_evidence").filter(|_| component.kind == ComponentKind::Evidence);
+    snippets.unwrap_or(&component.name)
+}
+
+/// The name without its number.
+fn group_of(component: &Component) -> &str {
+    property_of(component).trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_')
+}
+
+/// The value as a share of its scale.
+fn scaled(component: &Component) -> Option<f64> {
+    let (low, high) = component.kind.unit().range();
+    Some((finite(component.value)? - low) / (high - low))
+}
+
+impl<'a> Mark<'a> {
+    /// The criterion of a case: its values are compared with one another.
+    fn block(&self) -> (&'a CaseId, &'a str) {
+        (&self.answer.case.case_id, &self.component.name)
+    }
+
+    /// The weighted mean of the other components, without those of the same criterion: its snippets are judged only if it
+    /// earned points. `None` if one has no value.
+    fn rest(&self) -> Option<f64> {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for other in self.answer.score.components.iter().filter(|other| is_criterion(other)) {
+            if property_of(other) != property_of(self.component) {
+                let weight = if other.kind == ComponentKind::Aspect { 1.0 } else { other.weight };
+                (sum, weights) = (sum + weight * scaled(other)?, weights + weight);
+            }
+        }
+        (weights > 0.0).then(|| sum / weights)
+    }
+
+    fn label(&self, labels: &Labels<'_>) -> Option<f64> {
+        mean(labels.get(&(&self.answer.system, &self.answer.case.case_id, &*self.component.name))?)
+    }
+}
+
+/// The marks for which `of` has a value, their own values, and those.
+fn paired<'a, 'm>(
+    marks: &'m [Mark<'a>],
+    of: impl Fn(&Mark<'a>) -> Option<f64>,
+) -> (Vec<&'m Mark<'a>>, Vec<f64>, Vec<f64>) {
+    marks.iter().filter_map(|mark| Some((mark, mark.value, of(mark)?))).collect()
+}
+
+/// The values of these marks less the mean of their block.
+fn centered(marks: &[&Mark<'_>], values: &[f64]) -> Vec<f64> {
+    let mut blocks: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    marks.iter().zip(values).for_each(|(mark, value)| blocks.entry(mark.block()).or_default().push(*value));
+    let means: BTreeMap<_, f64> = blocks.iter().filter_map(|(block, own)| Some((*block, mean(own)?))).collect();
+    marks.iter().zip(values).map(|(mark, value)| value - means[&mark.block()]).collect()
+}
+
+fn statistics(key: Key<'_>, component: &Component, marks: &[Mark<'_>], labels: &Labels<'_>) -> CriterionStatistics {
+    let (scorer, case_id, kind, name) = key;
+    let values: Vec<f64> = marks.iter().map(|mark| mark.value).collect();
+    let share = |is_so: fn(f64) -> bool| mean(&values.iter().map(|own| f64::from(is_so(*own))).collect::<Vec<_>>());
+    let is_group = kind.is_annotated() && case_id.is_none();
+    let blocks = marks.iter().map(Mark::block).collect::<BTreeSet<_>>().len();
+    let (variance, system_share) = between(marks, blocks);
+    let (noise, of_noise) = noise(marks).unzip();
+    let (with_rest, own, rest) = paired(marks, Mark::rest);
+    let within = |values: &[f64]| centered(&with_rest, values);
+    let (labeled, labeled_values, people) = paired(marks, |mark| mark.label(labels));
+    let mut row = CriterionStatistics {
+        scorer,
+        case_id: case_id.cloned(),
+        name: name.to_owned() + if is_group && kind == ComponentKind::Evidence { "_evidence" } else { "" },
+        kind,
+        text: if is_group { String::new() } else { component.text.clone() },
+        group_of: if is_group { blocks } else { 0 },
+        answers: values.len(),
+        mean: mean(&values),
+        at_lowest: share(|value| value < TIE),
+        at_full: share(|value| value > 1.0 - TIE),
+        variance,
+        item_rest: correlation(Correlation::Pearson, &with_rest, &within(&own), &within(&rest)),
+        system_share,
+        noise,
+        reliability: variance.filter(|own| *own > TIE).zip(of_noise).map(|(own, of)| (1.0 - of / own).max(0.0)),
+        labels: labeled.len(),
+        people: correlation(Correlation::KendallTauB, &labeled, &labeled_values, &people),
+        finding: None,
+    };
+    let findings = [
+        (Finding::NeverMet, row.at_lowest == Some(1.0)),
+        (Finding::AlwaysMet, row.at_full == Some(1.0)),
+        (Finding::OneValue, variance.is_some_and(|variance| variance <= TIE)),
+        (Finding::Reversed, row.item_rest.high.is_some_and(|high| high < 0.0)),
+        (Finding::Noisy, row.reliability == Some(0.0)),
+    ];
+    row.finding = findings.into_iter().find(|(_, holds)| *holds && row.answers > 1).map(|(finding, _)| finding);
+    row
+}
+
+/// The variance within blocks, and the share of it that is between systems.
+fn between(marks: &[Mark<'_>], blocks: usize) -> (Option<f64>, Option<f64>) {
+    let (all, values, _) = paired(marks, |mark| Some(mark.value));
+    let deviations = centered(&all, &values);
+    let mut systems: BTreeMap<(usize, &SystemName), Vec<f64>> = BTreeMap::new();
+    for (mark, deviation) in all.iter().zip(&deviations) {
+        systems.entry((mark.run, &mark.answer.system)).or_default().push(*deviation);
+    }
+    let total: f64 = deviations.iter().map(|own| own * own).sum();
+    let between: f64 = systems.values().map(|own| own.iter().sum::<f64>().powi(2) / own.len() as f64).sum();
+    let (free, free_between) = ((values.len() - blocks) as f64, systems.len() as f64 - 1.0);
+    let chance = free_between * (total - between) / (free - free_between);
+    let share = (free > free_between && free_between > 0.0 && total > TIE).then(|| (between - chance) / total);
+    ((free > 0.0).then(|| total / free), share.map(|share| share.max(0.0)))
+}
+
+/// The standard deviation of one sample, and the variance that samples leave in a value; `None` without repeated ones.
+fn noise(marks: &[Mark<'_>]) -> Option<(f64, f64)> {
+    let (mut judges, mut judged, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+    for (question, mark) in marks.iter().enumerate() {
+        let (low, high) = mark.component.kind.unit().range();
+        let quantity = Quantity::Component(mark.component.name.clone());
+        let before = judged.len();
+        for (judge, own) in sample_values(&quantity, mark.answer, &mut judges).into_iter().enumerate() {
+            judged.extend(own.into_iter().map(|own| Judged { question, judge, value: own / (high - low) }));
+        }
+        shares.extend((judged.len() > before).then(|| 1.0 / (judged.len() - before) as f64));
+    }
+    let variance = variance_components(&judged)?.draw;
+    Some((variance.sqrt(), variance * mean(&shares)?))
+}
+
+/// The correlation of x and y over these marks; resampled are questions, or for a single block its answers.
+fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> Estimate {
+    if marks.len() < FEWEST_FOR_INTERVAL {
+        return Estimate::undefined(format!("fewer than {FEWEST_FOR_INTERVAL} answers"));
+    }
+    let is_one_block = marks.iter().all(|mark| mark.block() == marks[0].block());
+    let unit = |(at, mark): (usize, &&Mark<'_>)| if is_one_block { at } else { mark.question };
+    let units: Vec<usize> = marks.iter().enumerate().map(unit).collect();
+    let interval = || kind.clustered_interval(x, y, &units, OPTIONS);
+    let count = units.iter().collect::<BTreeSet<_>>().len();
+    Estimate::new(kind.of(x, y), interval, "all values are equal").with_units(count, FEWEST_FOR_INTERVAL)
+}
+
+fn notes(criteria: &[CriterionStatistics]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if criteria.iter().any(|row| row.scorer.starts_with("lexical_")) {
+        notes.push(Note::warning("Scored by the built-in lexical baseline, not by an LLM."));
+    }
+    let most = criteria.iter().filter(|row| row.case_id.is_some()).map(|row| row.answers).max().unwrap_or(0);
+    if (1..FEWEST_FOR_INTERVAL).contains(&most) {
+        // The exact binomial bound: (1 - share)^most = 0.05.
+        let bound = 100.0 * (1.0 - 0.05_f64.powf(1.0 / most as f64));
+        let what = format!("Criteria of one case rest on at most {most} answers");
+        let text =
+            format!("{what}: if these are equal, up to {bound:.0}% of other answers may still differ (95% bound).");
+        notes.push(Note::warning(text));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! `criteria` from end to end: which criteria of a recorded run discriminate.
+
+use serde_json::{Value, json};
+
+use crate::support::fake_server::{Behaviour, FakeServer};
+use crate::support::judging::{answer_of, constant_reply, kind_of, section};
+use crate::support::workspace::{Finished, Workspace, test_case};
+
+/// A text that must stay text in a terminal, a spreadsheet and a page.
+const HOSTILE: &str = "=HYPERLINK(\"x\") <script>window.pwned = 1</script> \u{1b}[2J of it";
+
+/// Two cases by a judge that never sees the effects, and gives the causes 10 points in alpha's answers and 4 in beta's.
+fn judged() -> Workspace {
+    let effects = format!("{HOSTILE}: effects");
+    let case = |id| test_case(id, &[(HOSTILE, &["Rain.", "Wind."]), (&effects, &["Dust."])]);
+    let work = Workspace::with_cases(&[case("c1"), case("c2")]);
+    for system in ["alpha", "beta"] {
+        work.answers(system, ["c1", "c2"].map(|id| (id, format!("The {system} answer to {id}."))));
+    }
+    let server = FakeServer::start(Behaviour::good().saying(|request| match kind_of(request) {
+        "property" if section(request, "criterion").contains("effects") => json!({"score": 0}).to_string(),
+        "property" if answer_of(request).contains("alpha") => json!({"score": 10}).to_string(),
+        "property" => json!({"score": 4}).to_string(),
+        kind => constant_reply(kind),
+    }));
+    work.score(&server, &[]).exits_with(0);
+    work
+}
+
+/// At 80 columns.
+fn criteria(work: &Workspace, more: &[&str]) -> Finished {
+    let mut command = work.command(&[&["criteria", "out"], more].concat());
+    Finished::of(command.env("COLUMNS", "80").output().unwrap())
+}
+
+fn rows(work: &Workspace, more: &[&str]) -> Vec<Value> {
+    let done = criteria(work, &[&["--format", "json"], more].concat()).exits_with(0);
+    let found: Value = serde_json::from_str(&done.stdout).unwrap();
+    found["criteria"].as_array().unwrap().clone()
+}
+
+#[track_caller]
+fn close(value: &Value, expected: f64) {
+    assert!(value.as_f64().is_some_and(|value| (value - expected).abs() < 1e-9), "{value} is not {expected}");
+}
+
+#[test]
+fn the_first_sentence_counts_what_separates_the_answers_and_the_table_fits() {
+    let work = judged();
+    let table = criteria(&work, &[]).exits_with(0).stdout;
+    // Four general criteria, and of two cases p0, p1 and the snippets of both. Only p0 differs between answers: length and
+    // excerpts are full, expertise, citations and the snippets of p0 equal, p1 and its snippets 0.
+    assert!(table.starts_with("2 of 12 criteria separate the answers; 10 are suspicious.\n"), "{table}");
+    for line in ["\nnever met       4  no answer", "\nalways met      2  every", "\none value       4  all answers"] {
+        assert!(table.contains(line), "{line:?} in {table}");
+    }
+    assert!(table.contains("at most 2 answers: if these are equal, up to 78%"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
+    // Of the effects in two cases; with all notes of the causes, too.
+    let all = criteria(&work, &["--notes"]).exits_with(0).stdout;
+    assert_eq!([table, all].map(|text| text.matches("=HYPERLINK").count()), [2, 4]);
+}
+
+#[test]
+fn json_has_every_criterion_with_hand_computed_numbers() {
+    let rows = rows(&judged(), &[]);
+    let find = |name: &str, case: Value| rows.iter().find(|row| row["name"] == name && row["case_id"] == case).unwrap();
+    assert_eq!(rows.len(), 14);
+    let p0 = find("p0", "c2".into());
+    assert_eq!((&p0["finding"], &p0["answers"], &p0["text"]), (&Value::Null, &2.into(), &HOSTILE.into()));
+    // 1 and 0.4: mean 0.7, squares 2 * 0.3^2 over 1
+    close(&p0["mean"], 0.7);
+    close(&p0["variance"], 0.18);
+    assert_eq!(p0["item_rest"]["undefined"], "fewer than 10 answers");
+    assert_eq!(find("p1_evidence", "c1".into())["finding"], "never_met");
+    // Four criteria: 1 and 0.4, 0 and 0, twice. Deviations of 0.3 in four of eight values: total 0.36; between systems
+    // 2 * 0.6^2 / 4 = 0.18; the rest over 4 - 1 is 0.06; (0.18 - 0.06) / 0.36.
+    let group = find("p", Value::Null);
+    assert_eq!((&group["group_of"], &group["answers"]), (&4.into(), &8.into()));
+    close(&group["mean"], 0.35);
+    close(&group["at_lowest"], 0.5);
+    close(&group["at_full"], 0.25);
+    close(&group["system_share"], 1.0 / 3.0);
+}
+
+#[test]
+fn labels_of_people_are_counted_and_strange_ones_refused() {
+    let work = judged();
+    work.write(
+        "labels.csv",
+        "system,case_id,rater,item,value\nalpha,c1,ann,p0,5\nbeta,c1,ann,p0,1\nalpha,c2,ann,p0,4\n",
+    );
+    let rows = rows(&work, &["--labels", "labels.csv"]);
+    let labels: Vec<&Value> = rows.iter().filter(|row| row["name"] == "p0").map(|row| &row["labels"]).collect();
+    assert_eq!(labels, [&json!(2), &json!(1)]);
+    work.write("strange.csv", "system,case_id,rater,item,value\nalpha,c1,ann,p9,5\n");
+    criteria(&work, &["--labels", "strange.csv"]).exits_with(3).says(&["no label of a person is of a criterion"]);
+    criteria(&work, &["out", "--labels", "labels.csv"]).exits_with(0);
+}
+
+#[test]
+fn a_hostile_criterion_is_text_in_csv_and_page() {
+    let work = judged();
+    let csv = criteria(&work, &["--format", "csv"]).exits_with(0).stdout;
+    assert!(csv.starts_with("finding,scorer,name,text,case_id,kind,group_of,answers,mean,"), "{csv}");
+    assert!(csv.contains(",\"'=HYPERLINK(") && !csv.contains('\u{1b}'), "{csv}");
+    work.run(&["report", "out"]).exits_with(0);
+    let page = work.read("report.html");
+    assert!(page.contains("2 of 12 criteria separate the answers") && page.contains("&lt;script&gt;window.pwned"));
+    assert!(!page.contains("<script>window.pwned") && !page.contains("\u{1b}"));
+}
+
+#[test]
+fn a_run_without_criteria_is_one_clear_error() {
+    let work = Workspace::with_cases(&[]);
+    let data = format!("{}/data", env!("CARGO_MANIFEST_DIR"));
+    let (predictions, golds) = (format!("{data}/predictions"), format!("{data}/golds.jsonl"));
+    work.run(&["overlap", &predictions, "--references", &golds, "--out", "out"]).exits_with(0);
+    let done = criteria(&work, &[]).exits_with(3).says(&["out: no criteria: neither a rubric nor aspects were scored"]);
+    assert_eq!(done.stderr.matches("error").count(), 1, "{}", done.stderr);
+    assert!(!work.run(&["report", "out"]).exits_with(0).stdout.is_empty());
+    assert!(!work.read("report.html").contains("criteria-title"));
+}
