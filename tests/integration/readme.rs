@@ -11,7 +11,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 37] = [
+const COMMANDS: [&str; 38] = [
     "",
     "score",
     "bench",
