@@ -30,7 +30,7 @@
 //! function that returns the questions it needs ([`JudgeCall`](domain::JudgeCall)s: tasks, not prompts), or the finished
 //! score.
 //!
-//! A **[`Judge`]** replies to a call. [`JudgeBuilder`] makes one of a model behind an OpenAI-compatible endpoint, with its
+//! A **[`Judge`]** replies to a call. [`JudgeBuilder`] makes one of a model behind an OpenAI-compatible endpoint or Anthropic's, with its
 //! limits, retries and reply cache. A [`Role`](domain::Role) (rubric, aspects, citations) may have a panel of several.
 //!
 //! A **verdict** is what is read from a reply. An answer without one is *unscored*, with a reason; never 0, never NaN.

@@ -254,17 +254,30 @@ impl JudgeOptions {
                 contradicts: Some(other.to_owned()),
                 ..OptionFault::new("judge.kind", "lexical takes no model and no base URL; drop one of the two")
             }),
-            (JudgeKind::Anthropic, _) if self.seed.is_some() => {
-                Err(OptionFault::new("judge.seed", "Anthropic's API takes no seed; leave it out"))
-            }
-            (JudgeKind::Anthropic, _) if self.logprobs.is_some() => {
-                Err(OptionFault::new("judge.logprobs", "Anthropic's API gives no token probabilities; leave it out"))
-            }
             (kind, None) if kind != JudgeKind::Lexical => {
                 let what = format!("a judge of kind {} needs a server: give a model or a base URL", self.kind());
                 Err(OptionFault::new("judge.kind", what))
             }
-            _ => Ok(()),
+            _ => self.check_protocol(),
+        }
+    }
+
+    /// An option that the kind's protocol does not have would be without effect.
+    fn check_protocol(&self) -> Result<(), OptionFault> {
+        let kind = self.kind();
+        let is_anthropic = kind == JudgeKind::Anthropic;
+        let missing = [
+            ("seed", is_anthropic && self.seed.is_some()),
+            ("logprobs", is_anthropic && self.logprobs.is_some()),
+            ("service_tier", (is_anthropic || kind.is_raw()) && self.service_tier.is_some()),
+            ("reasoning_effort", kind.is_raw() && self.reasoning_effort.is_some()),
+        ];
+        match missing.into_iter().find(|(_, is_missing)| *is_missing) {
+            Some((key, _)) => {
+                let what = format!("the protocol of a judge of kind {kind} has no {key}; leave it out");
+                Err(OptionFault::new(&format!("judge.{key}"), what))
+            }
+            None => Ok(()),
         }
     }
 

@@ -88,7 +88,7 @@ fn errors_are_told_apart_by_their_type() {
     let temperature = error(400, "invalid_request_error", "`temperature` is deprecated for this model.");
     let refuses = |request: &Recorded| request.json().get("temperature").is_some();
     let server = FakeServer::start(constant_judge().when(refuses, temperature));
-    work.score(&server, &with(&["--no-cache", "--out", "without"])).exits_with(0).says(&[]);
+    work.score(&server, &with(&["--no-cache", "--out", "without"])).exits_with(0);
     assert_eq!(server.chat_count(), AT_MOST + 1);
 }
 
@@ -109,7 +109,13 @@ fn reasoning_has_its_own_fields_and_room() {
 fn what_the_protocol_does_not_have_is_an_error_before_the_first_call() {
     let work = Workspace::new(&["alpha"], 1);
     let server = FakeServer::start(constant_judge());
-    work.score(&server, &with(&["--judge-seed", "1"])).exits_with(2).says(&["takes no seed"]);
-    work.score(&server, &with(&["--logprobs", "5"])).exits_with(2).says(&["no token probabilities"]);
+    for (option, value, name) in
+        [("--judge-seed", "1", "seed"), ("--logprobs", "5", "logprobs"), ("--service-tier", "flex", "service_tier")]
+    {
+        let what = format!("the protocol of a judge of kind anthropic has no {name}");
+        work.score(&server, &with(&[option, value])).exits_with(2).says(&[&what]);
+    }
+    let raw = ["--judge", "completions", "--reasoning-effort", "low"];
+    work.score(&server, &raw).exits_with(2).says(&["kind completions has no reasoning_effort"]);
     assert_eq!(server.chat_count(), 0);
 }
