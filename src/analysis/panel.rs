@@ -85,6 +85,7 @@ impl ItemGroup {
             ComponentKind::Property | ComponentKind::Expertise => Self::new("points", Scale::Points),
             ComponentKind::Evidence => Self::new("evidence", Scale::Count),
             ComponentKind::Citations => Self::new("claims", Scale::Share),
+            ComponentKind::Criterion => Self::new("criteria", Scale::Share),
             ComponentKind::Aspect => Self::new(&component.name, Scale::Grade),
             ComponentKind::Length | ComponentKind::Excerpts | ComponentKind::Share | ComponentKind::Count => {
                 Self::new(&component.name, Scale::Number)

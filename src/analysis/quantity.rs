@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use crate::domain::{Component, Score, ScoredAnswer, Unit};
+use crate::domain::{Component, ComponentKind, Score, ScoredAnswer, Unit};
 use crate::stats::{Interval, mean};
 
 /// Mean over a system's aspects.
@@ -34,6 +34,8 @@ pub(super) enum Quantity {
     AnnScore,
     /// The component of this name.
     Component(String),
+    /// The score over the criteria with this tag.
+    Tag(String),
     /// The mean of the components with these names, if an answer has all of them.
     Mean(Vec<String>),
 }
@@ -76,12 +78,21 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     let first = answers.first().map(|answer| &answer.score);
     if first.is_none_or(Score::is_weighted_sum) {
         let (name, ann_name) = first.map_or(("score", "ann_score"), Score::sum_names);
-        all.push((column(name, Unit::Share), Quantity::Score));
-        all.push((column(ann_name, Unit::Share), Quantity::AnnScore));
+        let is_net = answers.iter().any(|answer| answer.score.unit() == Unit::Net);
+        let unit = if is_net { Unit::Net } else { Unit::Share };
+        all.push((column(name, unit), Quantity::Score));
+        if first.is_none_or(Score::has_ann_score) {
+            all.push((column(ann_name, Unit::Share), Quantity::AnnScore));
+        }
+        let tags = answers.iter().flat_map(|answer| &answer.score.components).flat_map(|component| &component.tags);
+        for tag in distinct(tags) {
+            let metric = if tag == name { format!("tag {tag}") } else { tag.clone() };
+            all.push((column(&metric, unit), Quantity::Tag(tag.clone())));
+        }
     }
     let mut seen = HashSet::new();
     for component in answers.iter().flat_map(|answer| &answer.score.components) {
-        if !component.kind.is_annotated() && seen.insert(&*component.name) {
+        if !component.kind.is_annotated() && component.kind != ComponentKind::Criterion && seen.insert(&*component.name) {
             let own = column(metric_of(first.map_or("", |score| score.scorer), &component.name), component.kind.unit());
             all.push((own, Quantity::Component(component.name.to_string())));
         }
@@ -101,6 +112,7 @@ impl Quantity {
             Self::Score => component.kind.is_weighted(),
             Self::AnnScore => component.kind.is_annotated(),
             Self::Component(name) => *component.name == **name,
+            Self::Tag(tag) => component.tags.contains(tag),
             Self::Mean(names) => names.iter().any(|name| **name == *component.name),
         })
     }
@@ -113,6 +125,7 @@ impl Quantity {
             Self::Score => weighted_sum(score.value, score, |filled| Some(filled.0)),
             Self::AnnScore => weighted_sum(score.ann_score, score, |filled| filled.1),
             Self::Component(name) => of_component(name),
+            Self::Tag(_) => tagged(&self.components(answer).collect::<Vec<_>>()),
             Self::Mean(names) => mean_of(&names.iter().map(of_component).collect::<Vec<_>>()),
         }
     }
@@ -158,6 +171,24 @@ fn component_value(component: &Component) -> Observation {
     finite(component.value).map_or(Observation::Unscored(range), Observation::Value)
 }
 
+/// The score over the criteria with a tag: their weighted credits divided by their positive weights; not applicable
+/// without positive ones.
+fn tagged(criteria: &[&Component]) -> Observation {
+    let positive: f64 = criteria.iter().map(|criterion| criterion.weight.max(0.0)).sum();
+    if positive <= 0.0 {
+        return Observation::NotApplicable;
+    }
+    let with = |fill: f64| {
+        let missing = |weight: f64| if weight < 0.0 { 1.0 - fill } else { fill };
+        let credit = |criterion: &&Component| finite(criterion.value).unwrap_or(missing(criterion.weight));
+        criteria.iter().map(|criterion| criterion.weight * credit(criterion)).sum::<f64>() / positive
+    };
+    match criteria.iter().all(|criterion| finite(criterion.value).is_some() || criterion.is_abstained()) {
+        true => Observation::Value(with(0.0)),
+        false => Observation::Unscored(Interval { low: with(0.0), high: with(1.0) }),
+    }
+}
+
 fn mean_of(parts: &[Observation]) -> Observation {
     let ranges: Option<Vec<Interval>> = parts.iter().map(|part| part.range()).collect();
     let Some(ranges) = ranges else { return Observation::NotApplicable };
@@ -171,6 +202,10 @@ fn mean_of(parts: &[Observation]) -> Observation {
 fn weighted_sum(value: Option<f64>, score: &Score, of: impl Fn((f64, Option<f64>)) -> Option<f64>) -> Observation {
     if let Some(value) = finite(value) {
         return Observation::Value(value);
+    }
+    // If no point can be earned, there is no score to be bounded.
+    if !score.components.iter().any(|component| component.weight > 0.0) {
+        return Observation::NotApplicable;
     }
     let mut known = score.clone();
     known.components.iter_mut().for_each(|component| component.value = finite(component.value));

@@ -142,8 +142,11 @@ impl<'a> Scored<'a> {
                 answers.iter().filter_map(|answer| Some((self.question(answer), self.counted(quantity, answer)?)));
             let sample: Sample = own.collect();
             let observed: Vec<Observation> = answers.iter().map(|answer| quantity.observe(answer)).collect();
+            let estimate = mean(&sample.values);
+            let is_outside = |mean: &f64| column.unit == Unit::Net && !(0.0..=1.0).contains(mean);
             let metric = Metric {
-                estimate: mean(&sample.values),
+                estimate,
+                clipped: estimate.filter(is_outside).map(|mean| mean.clamp(0.0, 1.0)),
                 interval: sample.interval(column.unit, BootstrapOptions::seeded(self.options.seed)),
                 n: sample.values.len(),
                 unscored: observed.iter().filter(|own| matches!(own, Observation::Unscored(_))).count(),
@@ -213,6 +216,7 @@ impl<'a> Scored<'a> {
                 n,
                 unscored: answers.len() - n,
                 bounds,
+                clipped: None,
                 shared: None,
             };
             row.metrics.insert(ASPECT_MEAN.to_owned(), metric);
@@ -258,6 +262,7 @@ impl<'a> Scored<'a> {
             n: precision.n.min(recall.n),
             unscored: precision.unscored.max(recall.unscored),
             bounds: bounds_of(&[precision, recall], of_both).filter(|_| is_bounded),
+            clipped: None,
             shared: None,
         }
     }

@@ -146,6 +146,9 @@ pub struct Metric {
     /// The mean with every missing value at its lowest and at its highest; `None` if none is missing, and for counts,
     /// which are unbounded.
     pub bounds: Option<Interval>,
+    /// The mean clipped to 0..=1, if it lies outside, as negative weights can make it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clipped: Option<f64>,
     /// The mean over the cases with a value of every system (except systems without any).
     pub shared: Option<SharedMean>,
 }

@@ -33,8 +33,7 @@ const TABLES: [(&str, &[&str]); 6] = [
 ];
 
 /// Keys that exclude each other: a stronger source for one of them resets the others.
-const CHOICES: [(&str, &str, [&str; 2]); 3] = [
-    ("score", "scoring", ["rubrics", "snippets"]),
+const CHOICES: [(&str, &str, [&str; 2]); 2] = [
     ("judge", "judge", ["temperature", "no_temperature"]),
     ("cache", "cache", ["path", "no_cache"]),
 ];

@@ -113,7 +113,12 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
     let most_important = criteria("most_important", 2.0 * unit, most_important);
     let criteria = most_important.chain(criteria("nice_to_have", unit, nice_to_have)).collect();
     let rubric = Rubric { question: question.as_str().into(), criteria, ..Rubric::default() };
-    Ok(TestCase { case_id: case_id.into(), initial_prompt: question, annotator: spreadsheet.name, agreement, rubric })
+    Ok(TestCase {
+        annotator: spreadsheet.name,
+        agreement,
+        rubric,
+        ..TestCase::without_rubric(case_id.into(), &question)
+    })
 }
 
 /// Test cases as an indented JSON list in the released form, with a final line feed.

@@ -319,8 +319,10 @@ fn files(
 /// Number of items with the data that scorers need.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Support {
-    /// Items with a rubric ([`Scorable::rubric`]); the other counts are over [`Scorable::plain`].
+    /// Items with a rubric ([`Scorable::rubric`]).
     pub rubric: usize,
+    /// Items with criteria (there, too); the other counts are over [`Scorable::plain`].
+    pub criteria: usize,
     /// With a question.
     pub questions: usize,
     /// With a gold answer.
@@ -343,6 +345,7 @@ pub fn supports(scorable: &Scorable) -> Support {
     let cites = |prediction: &&Arc<Prediction>| prediction.sources.iter().any(|source| source.text.is_some());
     Support {
         rubric: scorable.rubric.iter().filter(|item| !item.case.rubric.is_none()).count(),
+        criteria: scorable.rubric.iter().filter(|item| !item.case.criteria.is_empty()).count(),
         questions: plain().filter(|item| !item.case.rubric.question.trim().is_empty()).count(),
         gold_answer: gold(|gold| gold.answer.is_some()),
         short_answers: gold(|gold| !gold.short_answers.is_empty()),

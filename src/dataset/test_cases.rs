@@ -105,7 +105,7 @@ impl From<CaseLine> for TestCase {
             rubric.question = line.initial_prompt.as_str().into();
         }
         let CaseLine { case_id: Id(case_id), initial_prompt, annotator, agreement, .. } = line;
-        Self { case_id: case_id.into(), initial_prompt, annotator, agreement, rubric }
+        Self { annotator, agreement, rubric, ..Self::without_rubric(case_id.into(), &initial_prompt) }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Aspect;
+use super::{Aspect, CaseCriterion, ReplyShape};
 
 /// Kind of a question; used in records, limits per kind and cache keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,12 +24,21 @@ pub enum CallKind {
     Aspect,
     /// Does a source support a claim? A label.
     Attribution,
+    /// Which level does the answer reach on each of some criteria? One level each.
+    Criteria,
 }
 
 impl CallKind {
     /// All kinds, in documentation order.
-    pub const ALL: [Self; 6] =
-        [Self::Expertise, Self::Property, Self::Evidence, Self::Citations, Self::Aspect, Self::Attribution];
+    pub const ALL: [Self; 7] = [
+        Self::Expertise,
+        Self::Property,
+        Self::Evidence,
+        Self::Citations,
+        Self::Aspect,
+        Self::Attribution,
+        Self::Criteria,
+    ];
 
     /// The kinds used by the ScholarQA-CS rubric.
     pub const RUBRIC: [Self; 4] = [Self::Expertise, Self::Property, Self::Evidence, Self::Citations];
@@ -43,6 +52,7 @@ impl CallKind {
             Self::Citations => "citations",
             Self::Aspect => "aspect",
             Self::Attribution => "attribution",
+            Self::Criteria => "criteria",
         }
     }
 
@@ -68,6 +78,8 @@ pub enum Role {
     Aspect(Arc<str>),
     /// The citation judge: does a source support a claim?
     Citation,
+    /// The judge of a list of criteria.
+    Criteria,
 }
 
 impl Role {
@@ -77,6 +89,7 @@ impl Role {
             Self::Rubric => "rubric".into(),
             Self::Aspect(aspect) => format!("aspect.{aspect}").into(),
             Self::Citation => "citation".into(),
+            Self::Criteria => "criteria".into(),
         }
     }
 
@@ -85,6 +98,7 @@ impl Role {
         match name {
             "rubric" => Some(Self::Rubric),
             "citation" => Some(Self::Citation),
+            "criteria" => Some(Self::Criteria),
             _ => name.strip_prefix("aspect.").filter(|aspect| !aspect.is_empty()).map(|a| Self::Aspect(a.into())),
         }
     }
@@ -105,7 +119,7 @@ impl TryFrom<String> for Role {
 }
 
 /// One question to a judge. Texts are shared: the calls of one answer hold one copy of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum JudgeTask {
     /// Rate the answer 0-10 on the fixed criterion about the asker's expertise.
     Expertise {
@@ -159,6 +173,17 @@ pub enum JudgeTask {
         /// The document, or several joined by line feeds.
         document: Arc<str>,
     },
+    /// Decide which level of a scale the answer reaches on each of these criteria.
+    Criteria {
+        /// The question.
+        question: Arc<str>,
+        /// The answer.
+        answer: Arc<str>,
+        /// The criteria; never empty.
+        criteria: Arc<[CaseCriterion]>,
+        /// How the reply is read.
+        shape: Arc<ReplyShape>,
+    },
 }
 
 impl JudgeTask {
@@ -171,6 +196,7 @@ impl JudgeTask {
             Self::Citations { .. } => CallKind::Citations,
             Self::Aspect { .. } => CallKind::Aspect,
             Self::Attribution { .. } => CallKind::Attribution,
+            Self::Criteria { .. } => CallKind::Criteria,
         }
     }
 
@@ -182,7 +208,8 @@ impl JudgeTask {
             | Self::Property { answer, .. }
             | Self::Evidence { answer, .. }
             | Self::Citations { answer, .. }
-            | Self::Aspect { answer, .. } => answer,
+            | Self::Aspect { answer, .. }
+            | Self::Criteria { answer, .. } => answer,
         }
     }
 
@@ -194,15 +221,17 @@ impl JudgeTask {
             | Self::Property { question, .. }
             | Self::Evidence { question, .. }
             | Self::Citations { question, .. }
-            | Self::Aspect { question, .. } => question,
+            | Self::Aspect { question, .. }
+            | Self::Criteria { question, .. } => question,
         }
     }
 }
 
 /// One judge call of a scorer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct JudgeCall {
-    /// The component that the verdict is for (`expertise`, `citations`, `<name>`, `<name>_evidence`).
+    /// The component that the verdict is for (`expertise`, `citations`, `<name>`, `<name>_evidence`), or the first and
+    /// the last criterion of several (`c1..c8`).
     pub item: Arc<str>,
     /// The judge's role.
     pub role: Role,

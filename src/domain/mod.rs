@@ -6,6 +6,7 @@
 
 mod answer;
 mod aspect;
+mod criteria;
 mod endpoint_stats;
 mod expected;
 mod ids;
@@ -16,6 +17,7 @@ pub(crate) mod python_json;
 mod rater;
 mod reading;
 mod reading_compat;
+mod reading_criteria;
 mod reading_graded;
 mod rubric;
 mod score;
@@ -26,6 +28,9 @@ mod verdict;
 
 pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
+pub use criteria::{
+    BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, ReplyForm, ReplyShape, RubricProfile,
+};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
@@ -36,7 +41,9 @@ pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
 pub use reading_graded::{ReferenceScore, merge_as_reference, reference_score};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
-pub use score::{Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_inner_share, parse_share};
+pub use score::{
+    Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_inner_share, parse_share, scores_test_cases,
+};
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;
 pub use time_span::TimeSpan;

@@ -7,7 +7,7 @@ use super::judge_reply::{after_thinking, quoted};
 use super::python_json::{self, kind, outermost_braces};
 use super::{
     ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, UnscoredKind, Verdict, reading_compat,
-    reading_graded,
+    reading_criteria, reading_graded,
 };
 
 /// Maximum points.
@@ -22,7 +22,8 @@ impl JudgeTask {
     /// Default mode: the text is a JSON object, or holds one as its outermost `{..}` after a leading `<think>..</think>`.
     /// `score` must be a number, 0..=10 for points and not negative for counts; `claims` a list of objects, each with a
     /// list `citations` of objects, each with a list `excerpts`. With the verdict comes the judge's `feedback` (or
-    /// `reason`, `explanation`), where it is a string. Aspects end in a grade, attribution is a label.
+    /// `reason`, `explanation`), where it is a string. Aspects end in a grade, attribution is a label,
+    /// criteria have a level each.
     ///
     /// Compat mode: as the reference reads the text, in range or not, without feedback.
     ///
@@ -40,6 +41,9 @@ impl JudgeTask {
         let (verdict, feedback) = match (self, mode) {
             (Self::Aspect { .. }, _) => return reading_graded::grade(reply, mode),
             (Self::Attribution { .. }, _) => return reading_graded::label(reply, mode),
+            (Self::Criteria { criteria, shape, .. }, _) => {
+                return reading_criteria::verdicts(reply, shape, criteria.len(), mode);
+            }
             (_, Mode::Compat) => (reading_compat::read(self, &reply.content)?, None),
             (_, Mode::Default) => read(self, reply)?,
         };
@@ -78,15 +82,13 @@ fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
     let verdict = match task {
         JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => points(&object).map(Verdict::Points),
         JudgeTask::Evidence { .. } => count(&object).map(Verdict::Count),
-        JudgeTask::Citations { .. } | JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => {
-            claim_shares(&object).map(Verdict::Claims)
-        }
+        _ => claim_shares(&object).map(Verdict::Claims),
     };
     Ok((verdict.map_err(Unreadable::new)?, feedback(&object)))
 }
 
 /// The JSON object of a reply: the whole text, or the outermost braces after the judge's thinking.
-fn outermost_object(content: &str) -> Result<Value, String> {
+pub(super) fn outermost_object(content: &str) -> Result<Value, String> {
     if let Ok(object @ Value::Object(_)) = python_json::parse(content.trim()) {
         return Ok(object);
     }
@@ -145,7 +147,7 @@ fn claim_shares(object: &Value) -> Result<ClaimShares, String> {
     Ok(ClaimShares::of_counts((cited, claims.len()), (quoted, citations)))
 }
 
-fn feedback(object: &Value) -> Option<String> {
+pub(super) fn feedback(object: &Value) -> Option<String> {
     let mut texts = FEEDBACK_KEYS.into_iter().filter_map(|key| object.get(key)?.as_str());
     texts.find(|text| !text.trim().is_empty()).map(str::to_owned)
 }

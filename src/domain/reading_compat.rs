@@ -22,7 +22,7 @@ pub(super) fn read(task: &JudgeTask, text: &str) -> Result<Verdict, Unreadable> 
         // An integer becomes a float before it is divided by the float 10.0.
         JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => number(object.as_ref(), 1.0).map(Verdict::Points),
         JudgeTask::Evidence { snippets, .. } => number(object.as_ref(), snippets.len() as f64).map(Verdict::Count),
-        JudgeTask::Citations { .. } | JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => {
+        _ => {
             // The script catches any exception here and gives 0 and 0, as for a reply without an object.
             let shares = object.as_ref().and_then(claim_shares);
             Ok(Verdict::Claims(shares.unwrap_or_else(|| ClaimShares::of_counts((0, 0), (0, 0)))))

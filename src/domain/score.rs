@@ -18,6 +18,11 @@ const RANGE_TOLERANCE: f64 = 1e-6;
 /// Name of the rubric scores of the built-in baseline, so that they are not taken for an LLM's.
 pub const LEXICAL: &str = "lexical_rubric";
 
+/// Whether this scorer scores by what the test cases hold: a rubric, or a list of criteria.
+pub fn scores_test_cases(scorer: &str) -> bool {
+    matches!(scorer.trim_start_matches("lexical_"), "rubric" | "criteria")
+}
+
 /// Unit of a quantity's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,15 +33,18 @@ pub enum Unit {
     Grade,
     /// A count per item, shown with one decimal.
     Count,
+    /// A share that negative weights can pull below 0, shown as %.
+    Net,
 }
 
 impl Unit {
-    /// The lowest and the highest value, which is infinite for counts.
+    /// The lowest and the highest value; infinite for counts and net shares.
     pub fn range(self) -> (f64, f64) {
         match self {
             Self::Share => (0.0, 1.0),
             Self::Grade => (MIN_GRADE, MAX_GRADE),
             Self::Count => (0.0, f64::INFINITY),
+            Self::Net => (f64::NEG_INFINITY, f64::INFINITY),
         }
     }
 }
@@ -79,6 +87,8 @@ pub enum ComponentKind {
     Property,
     /// Share of a criterion's snippets that are present.
     Evidence,
+    /// The credit for one criterion of a list.
+    Criterion,
     /// A grade 1..=5 in one aspect.
     Aspect,
     /// Any other share, 0..=1, without a weight.
@@ -100,6 +110,7 @@ impl ComponentKind {
             Self::Excerpts => "excerpts",
             Self::Property => "property",
             Self::Evidence => "evidence",
+            Self::Criterion => "criterion",
             Self::Aspect => "aspect",
             Self::Share => "share",
             Self::Count => "count",
@@ -156,6 +167,9 @@ pub struct Measure {
     /// Its weight in the score; 0 if the score is not a weighted sum.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub weight: f64,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
 }
 
 impl Eq for Measure {}
@@ -183,7 +197,7 @@ impl DerefMut for Component {
 impl Component {
     /// A component without a weight and a value.
     pub fn new(name: &str, kind: ComponentKind) -> Self {
-        let measure = Measure { name: name.to_owned(), kind, text: String::new(), weight: 0.0 };
+        let measure = Measure { name: name.to_owned(), kind, text: String::new(), weight: 0.0, tags: Vec::new() };
         Self { measure: Arc::new(measure), value: None, reason: None, feedback: None }
     }
 
@@ -192,6 +206,11 @@ impl Component {
     pub fn with_text(mut self, text: &str) -> Self {
         text.clone_into(&mut self.text);
         self
+    }
+
+    /// Whether the judge says that it cannot assess it.
+    pub fn is_abstained(&self) -> bool {
+        self.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::Abstained)
     }
 
     /// Sets the weight.
@@ -270,7 +289,7 @@ impl Serialize for Score {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("scorer", self.scorer)?;
         map.serialize_entry(score, &self.value)?;
-        if self.is_weighted_sum() {
+        if self.has_ann_score() {
             map.serialize_entry(ann_score, &self.ann_score)?;
             map.serialize_entry("ann_divisor", &self.ann_divisor)?;
         }
@@ -320,7 +339,8 @@ fn interned<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ScorerId, D::E
 impl Score {
     /// Names of `value` and `ann_score` in files and tables.
     pub fn sum_names(&self) -> (&'static str, &'static str) {
-        if self.scorer == LEXICAL { ("lexical_score", "lexical_ann_score") } else { ("score", "ann_score") }
+        let is_lexical = self.scorer.starts_with("lexical_");
+        if is_lexical { ("lexical_score", "lexical_ann_score") } else { ("score", "ann_score") }
     }
 
     /// Adds a reason to every component without a finite value. NaN, which compat mode allows, counts as missing.
@@ -354,7 +374,9 @@ impl Score {
             (!is_inside).then(|| format!("{} is {value}, outside {low}..{high}", name.escape_debug()))
         };
         let ranges = || self.components.iter().map(|component| component.kind.unit().range());
+        let own = Some(self.unit().range()).filter(|_| self.unit() == Unit::Net);
         let all = ranges().reduce(|(low, high), (other_low, other_high)| (low.min(other_low), high.max(other_high)));
+        let all = own.or(all);
         let names = <[_; 2]>::from(self.sum_names());
         let sums = names.into_iter().zip([self.value, self.ann_score]).map(|(name, sum)| (name, sum, all));
         let components = self.components.iter().zip(ranges().map(Some));
@@ -367,12 +389,29 @@ impl Score {
         self.components.iter().any(|component| component.kind.is_weighted())
     }
 
-    /// Whether every component has a value.
-    pub fn is_complete(&self) -> bool {
-        self.components.iter().all(|component| component.value.is_some())
+    /// Whether the score has a part that comes from an annotator: a rubric's, not a list of criteria.
+    pub fn has_ann_score(&self) -> bool {
+        let is_of_rubric =
+            |component: &Component| component.kind.is_weighted() && component.kind != ComponentKind::Criterion;
+        self.components.iter().any(is_of_rubric)
     }
 
-    /// `score` and `ann_score` with `fill` for missing values: 0 and 1 give the bounds, 0 is `--on-unscored zero`.
+    /// The unit of the score as a whole.
+    pub fn unit(&self) -> Unit {
+        match self.is_weighted_sum() {
+            true if self.components.iter().any(|component| component.weight < 0.0) => Unit::Net,
+            false if self.components.iter().any(|component| component.kind == ComponentKind::Aspect) => Unit::Grade,
+            _ => Unit::Share,
+        }
+    }
+
+    /// Whether every component has a value, but for those that a judge cannot assess.
+    pub fn is_complete(&self) -> bool {
+        self.components.iter().all(|component| component.value.is_some() || component.is_abstained())
+    }
+
+    /// `score` and `ann_score` with `fill` for missing values: 0 and 1 give the bounds, 0 is `--on-unscored zero`. For
+    /// negative weights it is the other way round: 0 gives the lowest sum, 1 the highest.
     /// Without annotated components `ann_score` stays undefined.
     pub fn filled(&self, fill: f64) -> (f64, Option<f64>) {
         let sums = WeightedSums::of(&self.components, fill);
@@ -398,7 +437,8 @@ impl WeightedSums {
         let criteria = components.iter().filter(|component| !is_evidence(component));
         let mut sums = Self { all: 0.0, annotated: 0.0 };
         for component in criteria.chain(components.iter().filter(is_evidence)) {
-            let part = component.weight * component.value.unwrap_or(fill);
+            let worst_or_best = if component.weight < 0.0 { 1.0 - fill } else { fill };
+            let part = component.weight * component.value.unwrap_or(worst_or_best);
             sums.all += part;
             if component.kind.is_annotated() {
                 sums.annotated += part;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Rubric};
+use super::{CaseCriterion, CaseId, Rubric};
 
-/// One test case of ScholarQA-CS (`test_configs_snippets.json`).
+/// A question with a rubric of ScholarQA-CS (`test_configs_snippets.json`), or with a list of criteria.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestCase {
     /// Joins answers to this case.
@@ -17,14 +17,29 @@ pub struct TestCase {
     pub annotator: String,
     /// Whether another annotator wrote a rubric for the same question.
     pub agreement: bool,
-    /// The rubric.
+    /// The rubric; with a list of criteria only its question.
     pub rubric: Rubric,
+    /// The list of criteria, if the case has one in place of a rubric.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<CaseCriterion>,
 }
 
 impl TestCase {
+    /// Whether it has a rubric or a list of criteria.
+    pub fn has_rubric(&self) -> bool {
+        !self.rubric.is_none() || !self.criteria.is_empty()
+    }
+
     /// A question without a rubric, for scorers that need none.
     pub fn without_rubric(case_id: CaseId, question: &str) -> Self {
         let rubric = Rubric::none(Arc::from(question));
-        Self { case_id, initial_prompt: question.to_owned(), annotator: String::new(), agreement: false, rubric }
+        Self {
+            case_id,
+            initial_prompt: question.to_owned(),
+            annotator: String::new(),
+            agreement: false,
+            rubric,
+            criteria: Vec::new(),
+        }
     }
 }

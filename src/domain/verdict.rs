@@ -1,11 +1,12 @@
 //! Verdicts parsed from replies, and reasons for missing ones.
 
 use std::fmt;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::JudgeReply;
+use super::{CriterionVerdict, JudgeReply};
 
 /// Parser and arithmetic: ours, or the reference scripts' to the last digit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
@@ -48,7 +49,7 @@ impl ClaimShares {
 pub type Reading = (Verdict, Option<String>);
 
 /// A parsed reply.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// 0..=10 for a criterion (any number in compat mode).
@@ -61,6 +62,8 @@ pub enum Verdict {
     Grade(f64),
     /// Whether a document supports a claim.
     Attribution(Attribution),
+    /// One verdict for each criterion of the call, in order; null in files: cannot assess.
+    Criteria(Arc<[CriterionVerdict]>),
 }
 
 /// Why a complete reply could not be parsed.
@@ -107,6 +110,8 @@ pub enum UnscoredKind {
     DependsOnUnscored,
     /// The reference script would have raised an exception (compat mode).
     Exception,
+    /// The judge says that it cannot assess the criterion.
+    Abstained,
     /// It was not asked: the run was stopped or only planned, or nothing is left to judge.
     NotAsked,
     /// A run is rescored in another mode, which needs calls that the run did not make.

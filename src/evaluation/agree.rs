@@ -76,15 +76,15 @@ fn judge(name: String, run: &RecordedRun, metric: Option<&str>) -> Result<Rater>
     Ok(rater)
 }
 
-/// The metric of a run for a name: that metric, the rubric's score for `score` (for `lexical_score` that of the lexical
+/// The metric of a run for a name: that metric, the score by test cases for `score` (for `lexical_score` that of the lexical
 /// baseline, which is not a score), or the only `SCORER.NAME`; otherwise an error with the name to use.
 fn full_name(typed: &str, known: &[String]) -> Result<String, (String, String)> {
-    let rubric = match typed {
-        "score" => "rubric.score",
-        "lexical_score" => "lexical_rubric.score",
-        other => other,
+    let sums = match typed {
+        "score" => ["rubric.score", "criteria.score"],
+        "lexical_score" => ["lexical_rubric.score", "lexical_criteria.score"],
+        other => [other; 2],
     };
-    if let Some(name) = [typed, rubric].into_iter().find(|name| known.iter().any(|known| known == name)) {
+    if let Some(name) = [typed].into_iter().chain(sums).into_iter().find(|name| known.iter().any(|known| known == name)) {
         return Ok(name.to_owned());
     }
     let is_meant = |name: &&String| {

@@ -12,14 +12,14 @@ use super::expected;
 use super::gates;
 use super::lane::Lanes;
 use super::legibility::Legibility;
-use super::merge::{Draw, member_values, merge_draws, merge_members, merge_texts};
+use super::merge::{Draw, by_criterion, member_values, merge_draws, merge_members, merge_texts};
 use super::panel::Member;
 use super::sender::EventSender;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
 use super::{Job, Options};
 use crate::domain::{
-    CallKind, GradeMerge, Item, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason,
+    CallKind, GradeMerge, Item, JudgeCall, JudgeTask, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason,
 };
 use crate::error::Error;
 use crate::judge::planner::recall;
@@ -290,7 +290,7 @@ impl AnswerRun<'_> {
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
             let draw: Draw = read.map_err(UnscoredReason::from);
             let draw = if member.expected { expected::weigh(call, &reply, draw, &mut flags) } else { draw };
-            let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
+            let verdict = draw.as_ref().map(|(verdict, _)| verdict.clone()).map_err(Clone::clone);
             let is_fresh = !reply.cached;
             self.record(CallRecord::of(&request, member, Some(reply), verdict)).await;
             if !again {
@@ -366,26 +366,38 @@ impl State {
             self.verdicts.insert(call.item, merge_members(Vec::new(), &[], GradeMerge::Mean));
             return;
         };
-        let (mut merged_members, mut values) = (Vec::new(), Vec::new());
+        let names: Vec<Arc<str>> = match &call.task {
+            JudgeTask::Criteria { criteria, .. } => criteria.iter().map(|one| one.name.as_str().into()).collect(),
+            _ => vec![Arc::clone(&call.item)],
+        };
+        let mut merged: Vec<(Vec<Judged>, Vec<MemberValues>)> = vec![Default::default(); names.len()];
         for (index, member) in (0_u32..).zip(&panel.members) {
             let (mut raws, mut samples) = (Vec::new(), Vec::new());
             for (_, sample) in asked.samples.extract_if(.., |((judge, _), _)| *judge == index) {
                 raws.extend(sample.raw);
                 samples.push(sample.draw);
             }
-            let merged = match merges_texts(job, member, call.task.kind()) {
-                true => merge_texts(&raws, member.merge),
-                false => merge_draws(samples.clone(), member.merge),
-            };
-            if panel.members.len() > 1 || member.samples > 1 {
-                values.push(member_values(&member.judge_id, &merged, &samples));
+            let parts = if names.len() > 1 { by_criterion(&samples, names.len()) } else { vec![samples] };
+            for ((judged, values), samples) in merged.iter_mut().zip(parts) {
+                let own = match merges_texts(job, member, call.task.kind()) {
+                    true => merge_texts(&raws, member.merge),
+                    false => merge_draws(samples.clone(), member.merge),
+                };
+                if panel.members.len() > 1 || member.samples > 1 {
+                    values.push(member_values(&member.judge_id, &own, &samples));
+                }
+                judged.push(own);
             }
-            merged_members.push(merged);
         }
         let judges: Vec<&str> = panel.members.iter().map(|member| &*member.judge_id).collect();
-        self.verdicts.insert(Arc::clone(&call.item), merge_members(merged_members, &judges, panel.merge));
-        if !values.is_empty() {
-            self.members.insert(call.item, values);
+        for (name, (judged, values)) in names.into_iter().zip(merged) {
+            let judged = merge_members(judged, &judges, panel.merge);
+            // A call about several criteria without a usable reply leaves each of them open.
+            let item = if matches!(judged, Judged::Unscored(_)) { Arc::clone(&call.item) } else { Arc::clone(&name) };
+            self.verdicts.insert(item, judged);
+            if !values.is_empty() {
+                self.members.insert(name, values);
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ use super::scorers::ScorerSetup;
 use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::dataset::InputFile;
-use crate::domain::{CaseId, Item, LEXICAL, Role, ScoredAnswer, Severity, SystemName, UnscoredReason};
+use crate::domain::{CaseId, Item, Role, ScoredAnswer, Severity, SystemName, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::kind::JudgeKind;
@@ -145,7 +145,8 @@ impl Evaluation {
         let (parts, mode) = (options.scoring.parts(), options.scoring.mode());
         let (scorer_options, aspects, items) = (&options.scorers, &aspects[..], &inputs.plain[..]);
         let made = |is_lexical: bool| {
-            let setup = ScorerSetup { options: scorer_options, parts, mode, aspects, items, is_lexical };
+            let profile = &inputs.profile;
+            let setup = ScorerSetup { options: scorer_options, profile, parts, mode, aspects, items, is_lexical };
             let built_in = choice.scorers.iter().map(|name| name.make(&setup));
             built_in.chain(own_scorers.iter().cloned()).collect::<Vec<_>>()
         };
@@ -309,9 +310,9 @@ impl Prepared {
     }
 }
 
-/// Whether any scorer needs the rubrics: the rubric scorer and custom ones.
+/// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
 pub(super) fn needs_rubric(scorer: &dyn Scorer) -> bool {
-    ScorerName::of(scorer.name()).is_none_or(|name| name == ScorerName::Rubric)
+    ScorerName::of(scorer.name()).is_none_or(|name| matches!(name, ScorerName::Rubric | ScorerName::Criteria))
 }
 
 /// A run with its record.
@@ -491,7 +492,7 @@ pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
     let on_unscored = manifest.policy.on_unscored;
     let options = AggregateOptions { mode: manifest.mode, on_unscored, seed: manifest.seed };
     // Without a judge the rubric was not scored, so nothing is missing of it.
-    let missing = manifest.missing.iter().filter(|_| manifest.roles.contains_key("rubric"));
+    let missing = manifest.missing.iter().filter(|_| ["rubric", "criteria"].iter().any(|role| manifest.roles.contains_key(*role)));
     let missing: Vec<(SystemName, CaseId)> =
         missing.map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect();
     summarize(scored, &missing, options)
@@ -505,7 +506,8 @@ fn manifest(
     judges: &Judges,
 ) -> Result<Manifest> {
     let mut settings = options.run_settings();
-    let of_scorer = |scorer: &Arc<dyn Scorer>| (format!("scorer.{}", scorer.name()), scorer.settings());
+    let name = |scorer: &Arc<dyn Scorer>| scorer.name().trim_start_matches("lexical_").to_owned();
+    let of_scorer = |scorer: &Arc<dyn Scorer>| (format!("scorer.{}", name(scorer)), scorer.settings());
     settings.extend(scorers.iter().map(of_scorer).filter(|(_, settings)| !settings.is_null()));
     let mut files = inputs.files.clone();
     if let Some(aspects) = &options.scorers.aspect_rubrics {
@@ -517,12 +519,11 @@ fn manifest(
         true => (&inputs.rubric, inputs.missing.as_slice()),
         false => (&inputs.plain, [].as_slice()),
     };
-    let name = |scorer: &Arc<dyn Scorer>| if scorer.name() == LEXICAL { "rubric" } else { scorer.name() };
     Ok(Manifest {
         label: options.output.label.clone(),
         settings,
         inputs: files,
-        scorers: scorers.iter().map(|scorer| name(scorer).to_owned()).collect(),
+        scorers: scorers.iter().map(name).collect(),
         roles: judges.entries(),
         seed: options.scoring.seed,
         answers: items.len() as u64,

@@ -76,6 +76,7 @@ impl Choice {
 fn why_not(scorer: ScorerName, options: &EvaluationOptions, support: &Support) -> Option<&'static str> {
     let has_judge = match scorer {
         ScorerName::Rubric => options.has_role(&Role::Rubric),
+        ScorerName::Criteria => options.has_role(&Role::Criteria),
         ScorerName::Prometheus => options.has_aspect_role(),
         ScorerName::Entailment => options.has_role(&Role::Citation),
         ScorerName::CitationAudit | ScorerName::Overlap => true,

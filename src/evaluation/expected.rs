@@ -7,7 +7,7 @@ use crate::domain::{JudgeCall, JudgeReply, JudgeTask, ScoreLocation, Verdict, Wh
 /// gives the reason. Claims and labels are unchanged.
 pub(super) fn weigh(call: &JudgeCall, reply: &JudgeReply, draw: Draw, marks: &mut Vec<String>) -> Draw {
     let (verdict, said) = draw?;
-    let (range, location) = match (&call.task, verdict) {
+    let (range, location) = match (&call.task, &verdict) {
         (_, Verdict::Points(_)) => (0..=10, ScoreLocation::JsonScore),
         (_, Verdict::Grade(_)) => (1..=5, ScoreLocation::AfterResult),
         (JudgeTask::Evidence { snippets, .. }, Verdict::Count(_)) => {

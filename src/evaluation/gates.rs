@@ -32,6 +32,8 @@ fn open_verdict(kind: CallKind) -> Verdict {
         }
         CallKind::Aspect => Verdict::Grade(MAX_GRADE),
         CallKind::Attribution => Verdict::Attribution(Attribution::Attributable),
+        // Nothing is behind these.
+        CallKind::Criteria => Verdict::Criteria(Arc::default()),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::dataset::{
     self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support, SystemAnswers,
 };
-use crate::domain::{CaseId, Item, Mode, SystemName, TestCase};
+use crate::domain::{BatchSize, CaseId, Item, Mode, ReplyForm, RubricProfile, SystemName, TestCase};
 use crate::error::{Error, Result};
 use crate::text::perturbation::Perturbation;
 
@@ -24,6 +24,8 @@ pub struct LoadedInputs {
     pub rubric: Arc<[Item]>,
     /// Every answer once, for scorers that need no rubric.
     pub plain: Arc<[Item]>,
+    /// How criteria are read, asked and counted.
+    pub profile: RubricProfile,
     /// How many answers have what each scorer needs.
     pub support: Support,
     /// Every test case of the file: the lexical judge's corpus.
@@ -53,7 +55,8 @@ impl LoadedInputs {
     pub(super) fn load(settings: &EvaluationOptions, preset: Option<&Preset>) -> Result<Self> {
         let (input, mode) = (&settings.input, settings.scoring.mode());
         check_given(settings)?;
-        let tests = input.tests.as_deref().map(|path| dataset::load_test_cases(path, mode)).transpose()?;
+        let profile = profile_of(settings)?;
+        let tests = input.tests.as_deref().map(|path| dataset::load_tests(path, mode, &profile)).transpose()?;
         let reading = AnswerOptions {
             mode,
             fields: input.fields.clone(),
@@ -104,6 +107,7 @@ impl LoadedInputs {
         };
         let are_same = rubric.len() == made.plain.len() && rubric.iter().zip(&made.plain).all(is_same);
         Ok(Self {
+            profile,
             support,
             plain: if are_same { Arc::clone(&rubric) } else { made.plain.into() },
             rubric,
@@ -146,13 +150,27 @@ fn with_perturbed(items: &[Item], perturbations: &[Perturbation]) -> Result<Arc<
     Ok(all.into())
 }
 
+/// The profile of the options, with their number of criteria a call.
+fn profile_of(settings: &EvaluationOptions) -> Result<RubricProfile> {
+    let mut profile = dataset::rubric_profile(settings.scorers.rubric.as_deref())?;
+    if let Some(BatchSize(size)) = settings.scorers.criteria_per_call {
+        profile.batch = size;
+    }
+    if settings.scoring.compat && profile.batch != 1 && profile.reply.form == ReplyForm::Object {
+        let what = "--compat asks one criterion a call with this rubric; leave --criteria-per-call out";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    Ok(profile)
+}
+
 /// Rejects a run without answers, and a rubric without test cases.
 fn check_given(settings: &EvaluationOptions) -> Result<()> {
     let usage = |what: &str| Err(Error::Usage(what.to_owned()));
     if settings.input.answers.is_empty() {
         return usage("no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..");
     }
-    if settings.input.tests.is_none() && settings.scorers.names(ScorerName::Rubric) {
+    let needs_tests = [ScorerName::Rubric, ScorerName::Criteria].iter().any(|name| settings.scorers.names(*name));
+    if settings.input.tests.is_none() && needs_tests {
         return usage("no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file");
     }
     Ok(())

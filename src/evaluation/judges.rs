@@ -121,8 +121,8 @@ impl Judges {
         roles: &[Role],
         notify: &Notify,
     ) -> Result<Self> {
-        let prompts = Arc::new(match &options.scoring.prompts {
-            Some(dir) => PromptSet::load(dir)?,
+        let prompts = Arc::new(match options.prompts_dir() {
+            Some(dir) => PromptSet::load(&dir)?,
             None => PromptSet::builtin(),
         });
         let judges_of = |role: &Role| (role.clone(), options.judges_of(role));
@@ -208,9 +208,9 @@ impl Judges {
         Ok(())
     }
 
-    /// The rubric's judge, if the rubric is scored; the first of a panel.
+    /// The judge of rubrics or criteria, if these are scored; the first of a panel.
     pub(super) fn rubric(&self) -> Option<&NamedJudge> {
-        let (_, names) = self.roles.iter().find(|(role, _)| *role == Role::Rubric)?;
+        let (_, names) = self.roles.iter().find(|(role, _)| matches!(role, Role::Rubric | Role::Criteria))?;
         self.of(names).next().map(|(_, named)| named)
     }
 
@@ -313,5 +313,6 @@ fn family_of(role: &Role) -> PromptFamily {
         Role::Rubric => PromptFamily::Rubric,
         Role::Aspect(_) => PromptFamily::Aspect,
         Role::Citation => PromptFamily::Attribution,
+        Role::Criteria => PromptFamily::Criteria,
     }
 }

@@ -1,7 +1,7 @@
 //! Merges the samples of a call into one verdict, and the verdicts of several judges into the panel's.
 
 use crate::domain::{
-    Attribution, ClaimShares, GradeMerge, MemberValues, UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
+    Attribution, ClaimShares, CriterionVerdict, GradeMerge, MemberValues, UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
 };
 use crate::scorer::Judged;
 use crate::stats::sd;
@@ -14,7 +14,7 @@ pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
 /// Points, counts and grades follow `merge`; so do the two shares of claims (their counts are summed). Labels merge to
 /// the most common one; on a tie, to one that is not support.
 pub(super) fn merge_draws(draws: Vec<Draw>, merge: GradeMerge) -> Judged {
-    let verdicts: Vec<Verdict> = draws.iter().flatten().map(|(verdict, _)| *verdict).collect();
+    let verdicts: Vec<Verdict> = draws.iter().flatten().map(|(verdict, _)| verdict.clone()).collect();
     match merged(&verdicts, merge) {
         Some(verdict) => Judged::Verdict(verdict, draws.into_iter().flatten().find_map(|(_, feedback)| feedback)),
         None => Judged::Unscored(
@@ -61,34 +61,51 @@ pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: GradeM
 /// The verdict of one judge: its merged value, its samples and their spread.
 pub(super) fn member_values(judge: &std::sync::Arc<str>, merged: &Judged, draws: &[Draw]) -> MemberValues {
     let draws: Vec<Option<f64>> =
-        draws.iter().map(|draw| draw.as_ref().ok().map(|(verdict, _)| number(verdict))).collect();
+        draws.iter().map(|draw| draw.as_ref().ok().and_then(|(verdict, _)| number(verdict))).collect();
     let readable: Vec<f64> = draws.iter().flatten().copied().collect();
     let value = match merged {
-        Judged::Verdict(verdict, _) => Some(number(verdict)),
+        Judged::Verdict(verdict, _) => number(verdict),
         Judged::Unscored(_) => None,
     };
     MemberValues { judge: std::sync::Arc::clone(judge), value, draws, spread: sd(&readable) }
 }
 
 fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {
-    let of = |value: fn(&Verdict) -> f64| merge.of(&verdicts.iter().map(value).collect::<Vec<_>>());
+    let of = |value: fn(&Verdict) -> Option<f64>| merge.of(&verdicts.iter().filter_map(value).collect::<Vec<_>>());
     match verdicts {
         [] => None,
-        [only] => Some(*only),
+        [only] => Some(only.clone()),
         [Verdict::Points(_), ..] => of(number).map(Verdict::Points),
         [Verdict::Count(_), ..] => of(number).map(Verdict::Count),
         [Verdict::Grade(_), ..] => of(number).map(Verdict::Grade),
+        [Verdict::Criteria(_), ..] => {
+            let verdict = CriterionVerdict { credit: of(number), feedback: None };
+            Some(Verdict::Criteria([verdict].into()))
+        }
         [Verdict::Attribution(_), ..] => most_common_label(verdicts).map(Verdict::Attribution),
         [Verdict::Claims(_), ..] => {
             let sum = |value: fn(&ClaimShares) -> u64| verdicts.iter().filter_map(claims).map(value).sum();
             Some(Verdict::Claims(ClaimShares {
                 citations: of(number)?,
-                excerpts: of(|verdict| claims(verdict).map_or(0.0, |shares| shares.excerpts))?,
+                excerpts: of(|verdict| claims(verdict).map(|shares| shares.excerpts))?,
                 claim_count: sum(|shares| shares.claim_count),
                 citation_count: sum(|shares| shares.citation_count),
             }))
         }
     }
+}
+
+/// Samples of a call about several criteria as samples of each: one list for each criterion.
+pub(super) fn by_criterion(samples: &[Draw], count: usize) -> Vec<Vec<Draw>> {
+    let of = |place: usize, sample: &Draw| match sample {
+        Ok((Verdict::Criteria(all), _)) => {
+            let own = all.get(place).cloned().ok_or_else(UnscoredReason::other_kind)?;
+            let feedback = own.feedback.clone();
+            Ok((Verdict::Criteria([own].into()), feedback))
+        }
+        other => other.clone(),
+    };
+    (0..count).map(|place| samples.iter().map(|sample| of(place, sample)).collect()).collect()
 }
 
 fn claims(verdict: &Verdict) -> Option<&ClaimShares> {
@@ -106,13 +123,15 @@ fn most_common_label(verdicts: &[Verdict]) -> Option<Attribution> {
         .max_by_key(|label| (count(*label), !label.is_support()))
 }
 
-/// The number of a verdict: for claims the cited share, for labels 1 for support.
-fn number(verdict: &Verdict) -> f64 {
-    match verdict {
+/// The number of a verdict: for claims the cited share, for labels 1 for support, for one criterion its credit;
+/// `None` if the judge cannot assess it.
+fn number(verdict: &Verdict) -> Option<f64> {
+    Some(match verdict {
+        Verdict::Criteria(of_one) => of_one.first()?.credit?,
         Verdict::Points(value) | Verdict::Count(value) | Verdict::Grade(value) => *value,
         Verdict::Attribution(label) => f64::from(u8::from(label.is_support())),
         Verdict::Claims(shares) => shares.citations,
-    }
+    })
 }
 
 #[cfg(test)]

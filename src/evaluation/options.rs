@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
@@ -20,6 +20,7 @@ use crate::domain::{GradeMerge, Mode, RubricParts, parse_share};
 use crate::judge::endpoint::masked_json;
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Price;
+use crate::prompt::MANIFEST;
 use crate::judge::options::{
     BudgetOptions, CacheOptions, JudgeOptions, LimitOptions, OptionFault, defaults, from_map, name_and_text,
     one_or_more,
@@ -93,7 +94,8 @@ pub struct RoleTable {
     /// How the verdicts of a panel are merged.
     #[serde(default)]
     pub merge: GradeMerge,
-    /// Names of judges by the name of their role: `rubric`, `citation`, `aspect`, `aspect.NAME`.
+    /// Names of judges by the name of their role: `rubric`, `criteria`, `citation`, `aspect`,
+    /// `aspect.NAME`.
     #[serde(flatten)]
     pub judges: BTreeMap<String, JudgeNames>,
 }
@@ -137,16 +139,23 @@ pub struct InputOptions {
     pub strict: bool,
 }
 
+/// A half of a ScholarQA-CS rubric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RubricPart {
+    /// What answers should say.
+    Criteria,
+    /// Supporting texts that answers should convey.
+    Snippets,
+}
+
 /// How it is scored.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Scoring")]
 pub struct ScoringOptions {
-    /// Score the criteria only [default: criteria and snippets]
-    #[arg(long, num_args = 0, default_missing_value = "true")]
-    pub rubrics: Option<bool>,
-    /// Score the snippets only [default: criteria and snippets]
-    #[arg(long, num_args = 0, default_missing_value = "true")]
-    pub snippets: Option<bool>,
+    /// Score only the criteria or only the snippets of ScholarQA-CS rubrics [default: both]
+    #[arg(long, value_name = "PART", value_enum)]
+    pub only: Option<RubricPart>,
     /// Ask every question K times and merge
     #[arg(long, value_name = "K", default_value = "1")]
     pub samples: NonZeroU32,
@@ -184,26 +193,15 @@ impl Default for ScoringOptions {
 }
 
 impl ScoringOptions {
-    /// Which halves of the rubrics are scored. If only one option is set, the other half gets the opposite.
+    /// Which halves of the rubrics are scored.
     pub fn parts(&self) -> RubricParts {
-        let (rubrics, snippets) = match (self.rubrics, self.snippets) {
-            (None, None) => (true, true),
-            (Some(on), None) => (on, !on),
-            (None, Some(on)) => (!on, on),
-            (Some(rubrics), Some(snippets)) => (rubrics, snippets),
-        };
+        let (rubrics, snippets) = (self.only != Some(RubricPart::Snippets), self.only != Some(RubricPart::Criteria));
         RubricParts { rubrics, snippets }
     }
 
     /// The scoring rules: the default ones, or those of the reference script.
     pub fn mode(&self) -> Mode {
         if self.compat { Mode::Compat } else { Mode::Default }
-    }
-
-    fn check(&self) -> Result<(), OptionFault> {
-        let RubricParts { rubrics, snippets } = self.parts();
-        let what = "rubrics and snippets are both false; set one of them to true";
-        if rubrics || snippets { Ok(()) } else { Err(OptionFault::new("score.rubrics", what)) }
     }
 }
 
@@ -250,6 +248,9 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     // The manifest has what these lead to, for the answers that they concern.
     "score.fields",
     "score.keep_thinking",
+    "score.only",
+    "score.rubric",
+    "score.criteria_per_call",
     "score.strict",
     "score.on_unscored",
     "score.max_unscored",
@@ -273,7 +274,6 @@ impl EvaluationOptions {
     /// # Errors
     /// The first value that cannot be used.
     pub fn check(&self) -> Result<(), OptionFault> {
-        self.scoring.check()?;
         if let Some((part, _)) = self.input.fields.iter().find(|(part, _)| !ANSWER_PARTS.contains(&part.as_str())) {
             let what = format!("expected {}, found {}", ANSWER_PARTS.join(", "), part.escape_debug());
             return Err(OptionFault::new("score.fields", what));
@@ -305,6 +305,12 @@ impl EvaluationOptions {
             }
         }
         self.check_roles()
+    }
+
+    /// The prompt set: the one given, else that of the rubric's directory.
+    pub fn prompts_dir(&self) -> Option<PathBuf> {
+        let of_rubric = || self.scorers.rubric.as_ref().map(PathBuf::from).filter(|dir| dir.join(MANIFEST).is_file());
+        self.scoring.prompts.clone().or_else(of_rubric)
     }
 
     /// The settings that affect scores, by config-file key, except those of judges, and without anything specific to the
@@ -377,15 +383,12 @@ mod tests {
 
     #[test]
     fn one_half_of_the_rubrics_alone_restricts_to_it() {
-        let parts = |rubrics, snippets| {
-            let parts = ScoringOptions { rubrics, snippets, ..ScoringOptions::default() }.parts();
+        let parts = |only| {
+            let parts = ScoringOptions { only, ..ScoringOptions::default() }.parts();
             (parts.rubrics, parts.snippets)
         };
-        assert_eq!(parts(None, None), (true, true));
-        assert_eq!(parts(Some(true), None), (true, false));
-        assert_eq!(parts(Some(false), None), (false, true));
-        assert_eq!(parts(Some(true), Some(true)), (true, true));
-        let none = ScoringOptions { rubrics: Some(false), snippets: Some(false), ..ScoringOptions::default() };
-        assert!(none.check().unwrap_err().what.contains("set one of them to true"));
+        assert_eq!(parts(None), (true, true));
+        assert_eq!(parts(Some(RubricPart::Criteria)), (true, false));
+        assert_eq!(parts(Some(RubricPart::Snippets)), (false, true));
     }
 }

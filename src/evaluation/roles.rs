@@ -32,6 +32,7 @@ fn scorer_of(role: &Role) -> ScorerName {
         Role::Rubric => ScorerName::Rubric,
         Role::Aspect(_) => ScorerName::Prometheus,
         Role::Citation => ScorerName::Entailment,
+        Role::Criteria => ScorerName::Criteria,
     }
 }
 
@@ -48,7 +49,7 @@ fn any_aspect() -> Role {
 /// Whether a judge of this kind can judge this role.
 fn can_judge(kind: JudgeKind, role: &Role) -> bool {
     match kind {
-        JudgeKind::Lexical => *role == Role::Rubric,
+        JudgeKind::Lexical => matches!(role, Role::Rubric | Role::Criteria),
         JudgeKind::Label => *role == Role::Citation,
         JudgeKind::Chat | JudgeKind::Completions | JudgeKind::Anthropic => true,
     }
@@ -68,9 +69,9 @@ impl EvaluationOptions {
     }
 
     /// Names of the judges of a role, empty if it has none: those that `[roles]` names for it or, for an aspect, for
-    /// all aspects; else the judge of `[judge]`, which always has the rubric, but aspects and citations only if their
-    /// scorer was requested by name (so that nothing is paid for unrequested). The baseline can judge only the rubric,
-    /// a label judge only citations.
+    /// all aspects; else the judge of `[judge]`, which always has the rubric and criteria, but aspects and citations only if their
+    /// scorer was requested by name (so that nothing is paid for unrequested). The baseline can judge only the rubric
+    /// and criteria, a label judge only citations.
     pub fn judges_of(&self, role: &Role) -> Vec<String> {
         let of_aspects = || matches!(role, Role::Aspect(_)).then(|| self.roles.judges.get(ASPECT_ROLE)).flatten();
         match self.roles.judges.get(&*role.name()).or_else(of_aspects) {
@@ -91,7 +92,7 @@ impl EvaluationOptions {
     }
 
     fn default_has(&self, role: &Role) -> bool {
-        (*role == Role::Rubric || self.scorers.names(scorer_of(role))) && can_judge(self.judge.kind(), role)
+        (matches!(role, Role::Rubric | Role::Criteria) || self.scorers.names(scorer_of(role))) && can_judge(self.judge.kind(), role)
     }
 
     /// The entries of `[roles]`, each with its key and the names of its judges.
@@ -104,7 +105,7 @@ impl EvaluationOptions {
         let may_run = |role: &Role| self.scorers.may_run(scorer_of(role));
         let named = self.named_roles().filter(|(_, role, _)| may_run(role));
         let mut used: BTreeSet<String> = named.flat_map(|(.., names)| names.iter().cloned()).collect();
-        let of_all = [Role::Rubric, Role::Citation, any_aspect()];
+        let of_all = [Role::Rubric, Role::Criteria, Role::Citation, any_aspect()];
         used.extend(of_all.iter().filter(|role| may_run(role)).flat_map(|role| self.judges_of(role)));
         used
     }
@@ -114,9 +115,9 @@ impl EvaluationOptions {
         for (key, JudgeNames(names)) in &self.roles.judges {
             let fault = |what: String| Err(OptionFault::new(&format!("roles.{key}"), what));
             let Some(role) = role_of_key(key) else {
-                let near = nearest(key, ["rubric", "citation", ASPECT_ROLE, "merge"]);
+                let near = nearest(key, ["rubric", "criteria", "citation", ASPECT_ROLE, "merge"]);
                 let hint = near.map_or_else(
-                    || "known are rubric, citation, aspect, aspect.NAME, and merge for panels".to_owned(),
+                    || "known are rubric, criteria, citation, aspect, aspect.NAME, and merge for panels".to_owned(),
                     |near| format!("did you mean {near}?"),
                 );
                 return fault(format!("unknown role; {hint}"));
@@ -137,7 +138,7 @@ impl EvaluationOptions {
                     return fault(format!("{name} is named twice in this panel; name it once, and use samples"));
                 }
                 if !can_judge(judge.kind(), &role) {
-                    let only = if judge.kind() == JudgeKind::Lexical { "the rubric" } else { "citations" };
+                    let only = if judge.kind() == JudgeKind::Lexical { "rubrics and criteria" } else { "citations" };
                     return fault(format!(
                         "{name} is a {} judge, which can judge {only} only; name a chat or completions judge",
                         judge.kind()
@@ -288,7 +289,7 @@ mod tests {
         }
         let other: [fn(&mut EvaluationOptions); 7] = [
             |options| options.scoring.compat = true,
-            |options| options.scoring.rubrics = Some(true),
+            |options| options.scoring.only = Some(crate::evaluation::options::RubricPart::Criteria),
             |options| options.input.systems = vec!["a".to_owned()],
             |options| options.judge.seed = Some(1),
             |options| options.judge.no_temperature = true,

@@ -13,7 +13,7 @@ use crate::analysis::comparison::{
 };
 use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
-use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
+use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind, scores_test_cases};
 use crate::error::{Error, InputFault, Result};
 use crate::text::words::word_count;
 
@@ -301,7 +301,7 @@ fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     // With a rubric, the manifest lists the test cases without an answer. A stopped run without inputs does not list
     // the answers without a score, so there every case without a score is missing.
     let is_listed = manifest.status == RunStatus::Complete || !run.items.is_empty();
-    let mut missing = if manifest.scorers.iter().any(|scorer| scorer == "rubric") && is_listed {
+    let mut missing = if manifest.scorers.iter().any(|scorer| scores_test_cases(scorer)) && is_listed {
         manifest.missing.iter().map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect()
     } else {
         unscored_cases(run, &kept)

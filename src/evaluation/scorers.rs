@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::record::Manifest;
+use super::record::{Manifest, criteria_scorer};
 use crate::dataset::ReferencesBlock;
 use crate::dataset::Support;
-use crate::domain::{Aspect, Item, Mode, RubricParts};
+use crate::domain::{Aspect, BatchSize, Item, Mode, RubricParts, RubricProfile};
 use crate::error::{InputFault, Result};
 use crate::judge::options::defaults;
 use crate::scorer::Scorer;
 use crate::scorer::citation::{CitationAuditScorer, IndexBase, names_gold_sources};
+use crate::scorer::criteria::CriteriaScorer;
 use crate::scorer::entailment::{EntailmentScorer, Form};
 use crate::scorer::overlap::OverlapScorer;
 use crate::scorer::prometheus::PrometheusScorer;
@@ -28,6 +28,8 @@ use crate::scorer::rubric::RubricScorer;
 pub enum ScorerName {
     /// The ScholarQA-CS rubric.
     Rubric,
+    /// A list of criteria, as a profile says.
+    Criteria,
     /// Grades of 1 to 5 in aspects (Prometheus).
     Prometheus,
     /// Citation precision and recall by entailment.
@@ -45,6 +47,7 @@ impl ScorerName {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rubric => "rubric",
+            Self::Criteria => "criteria",
             Self::Prometheus => "prometheus",
             Self::Entailment => "entailment",
             Self::CitationAudit => "citation_audit",
@@ -61,7 +64,9 @@ impl ScorerName {
     pub(super) fn missing_input(self, support: &Support) -> Option<&'static str> {
         let golds = support.gold_answer + support.short_answers + support.long_answers;
         let (is_missing, what) = match self {
+            Self::Rubric if support.criteria > 0 => (true, "the test cases hold criteria, no rubric of ScholarQA-CS"),
             Self::Rubric => (support.rubric == 0, "no test cases (add --tests FILE)"),
+            Self::Criteria => (support.criteria == 0, "no test cases with criteria (add --tests FILE)"),
             Self::Prometheus => (support.questions == 0, "no questions beside the answers"),
             Self::Entailment => (support.sources == 0, "no sources (ctxs or docs)"),
             Self::CitationAudit => {
@@ -78,6 +83,9 @@ impl ScorerName {
         let index_base = options.index_base;
         match self {
             Self::Rubric => Arc::new(RubricScorer::new(run.parts, mode).lexical(run.is_lexical)),
+            Self::Criteria => {
+                Arc::new(CriteriaScorer { profile: run.profile.clone(), mode, lexical: run.is_lexical })
+            }
             Self::Prometheus => Arc::new(PrometheusScorer {
                 aspects: run.aspects.to_vec(),
                 instruction: options.instruction.as_str().into(),
@@ -107,18 +115,11 @@ impl ScorerName {
                 let parts = RubricParts { rubrics, snippets };
                 Arc::new(RubricScorer::new(parts, mode).lexical(manifest.is_lexical()))
             }
-            Self::Prometheus => Arc::new(PrometheusScorer { mode, ..self.with_settings(manifest)? }),
-            Self::Entailment => Arc::new(EntailmentScorer { mode, ..self.with_settings(manifest)? }),
-            Self::CitationAudit => Arc::new(self.with_settings::<CitationAuditScorer>(manifest)?),
-            Self::Overlap => Arc::new(OverlapScorer { mode, ..self.with_settings(manifest)? }),
-        })
-    }
-
-    fn with_settings<T: DeserializeOwned>(self, manifest: &Manifest) -> Result<T> {
-        let key = format!("scorer.{}", self.as_str());
-        let value = manifest.settings.get(&key).cloned().unwrap_or_default();
-        serde_json::from_value(value).map_err(|error| {
-            InputFault::new("manifest.json", format!("setting {key}: {error}")).hint("score the answers anew").into()
+            Self::Criteria => Arc::new(criteria_scorer(manifest)?),
+            Self::Prometheus => Arc::new(PrometheusScorer { mode, ..manifest.settings_of(self.as_str())? }),
+            Self::Entailment => Arc::new(EntailmentScorer { mode, ..manifest.settings_of(self.as_str())? }),
+            Self::CitationAudit => Arc::new(manifest.settings_of::<CitationAuditScorer>(self.as_str())?),
+            Self::Overlap => Arc::new(OverlapScorer { mode, ..manifest.settings_of(self.as_str())? }),
         })
     }
 }
@@ -126,6 +127,8 @@ impl ScorerName {
 /// What the scorers of a new run are made from.
 pub(super) struct ScorerSetup<'a> {
     pub(super) options: &'a ScorerOptions,
+    /// How criteria are asked and counted.
+    pub(super) profile: &'a RubricProfile,
     /// The scored halves of the rubrics.
     pub(super) parts: RubricParts,
     pub(super) mode: Mode,
@@ -149,9 +152,16 @@ pub(super) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Scorers")]
 pub struct ScorerOptions {
-    /// rubric, prometheus, entailment, citation_audit, overlap [default: all that the input supports]
+    /// rubric, criteria, prometheus, entailment, citation_audit, overlap [default: all that the input supports]
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', hide_possible_values = true)]
     pub scorers: Vec<ScorerName>,
+    /// How criteria are read, asked and counted: a name that `rubrics list` shows, or a directory with a
+    /// profile.toml [default: criteria]
+    #[arg(long, value_name = "NAME|DIR")]
+    pub rubric: Option<String>,
+    /// Criteria asked in one call [default: as the rubric says]
+    #[arg(long, value_name = "N|all", value_parser = BatchSize::from_text)]
+    pub criteria_per_call: Option<BatchSize>,
     /// Gold and reference answers, joined by question
     #[arg(long, value_name = "FILE")]
     pub references: Option<PathBuf>,

@@ -161,6 +161,7 @@ fn sampled_job(
     let item = |i: usize| {
         let case_id = CaseId::from(format!("c{i}"));
         let case = TestCase {
+            criteria: Vec::new(),
             case_id: case_id.clone(),
             initial_prompt: "q".into(),
             annotator: String::new(),

@@ -9,6 +9,8 @@ use crate::domain::CallKind;
 
 /// Reply limit of kinds that answer with one number.
 const SCORE_TOKENS: u64 = 100;
+/// Reply limit of a level with its explanation, for each criterion of a call.
+const CRITERION_TOKENS: u64 = 300;
 /// Reply limit of a grade with its feedback, as published for Prometheus (ScholarQABench, `prometheus_eval.py`).
 const GRADE_TOKENS: u64 = 512;
 /// Reply limit of a model that answers with one label, as published for AttrScore (ScholarQABench,
@@ -49,13 +51,15 @@ impl JudgeKind {
     }
 
     /// The reply limit in tokens of a kind of question where no other is given: 100 for a number or a label with
-    /// its reason, 512 for a grade with feedback, 10 where the reply is nothing but a label; `None` (no limit) for
+    /// its reason, 512 for a grade with feedback, 300 for
+    /// each criterion of a call, 10 where the reply is nothing but a label; `None` (no limit) for
     /// claims, whose list restates the whole answer.
     pub fn default_max_tokens(self, kind: CallKind) -> Option<u64> {
         match kind {
             CallKind::Citations => None,
             CallKind::Attribution if self == Self::Label => Some(LABEL_TOKENS),
             CallKind::Aspect => Some(GRADE_TOKENS),
+            CallKind::Criteria => Some(CRITERION_TOKENS),
             CallKind::Expertise | CallKind::Property | CallKind::Evidence | CallKind::Attribution => Some(SCORE_TOKENS),
         }
     }

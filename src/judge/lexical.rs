@@ -6,6 +6,7 @@
 //!   stems without stop words, weighted by their rarity over the test cases (`ln(1 + (1 + N) / (1 + df))`, N texts,
 //!   df of them with the word). A window holds `WINDOW` content words. The best window counts wholly, what a second
 //!   and a third one add counts `LATER_WINDOWS`. `score = 10 x covered weight / whole weight`, to one decimal.
+//! - **Criteria of a list**: the level whose credit is nearest to that share of the criterion.
 //! - **Snippets**: one counts as present if a single window covers at least `SNIPPET_PRESENT` of its weight; the
 //!   window is `SNIPPET_ROOM` times as long as the snippet, at least `WINDOW`.
 //! - **Claims**: sentences with citation markers; the rules are in `claims.rs`.
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex};
 
 use self::index::{Index, Query, Vocabulary, coverage};
 use super::{AskFuture, Judge, JudgeRequest, Outcome, locked};
-use crate::domain::{JudgeReply, JudgeTask, TestCase};
+use crate::domain::{CaseCriterion, JudgeReply, JudgeTask, TestCase};
 
 /// Content words of one window: about a paragraph.
 const WINDOW: u32 = 60;
@@ -62,6 +63,7 @@ impl Lexical {
             let question: &str = &case.rubric.question;
             let criteria = case.rubric.criteria.iter();
             let texts = criteria.flat_map(|c| c.snippets.iter().map(String::as_str).chain([&*c.criterion]));
+            let texts = texts.chain(case.criteria.iter().map(|criterion| &*criterion.text));
             for text in texts.chain([question]).filter(|text| documents.insert(text)) {
                 vocabulary.count_document(text);
             }
@@ -90,6 +92,14 @@ impl Lexical {
                 format!("{{\"score\": {}}}", snippets.iter().filter(is_present).count())
             }
             JudgeTask::Citations { answer, .. } => claims::reply(answer),
+            JudgeTask::Criteria { answer, criteria, shape, .. } => {
+                let index = self.index(answer);
+                let share = |criterion: &CaseCriterion| {
+                    let query = Query::new(&criterion.text, &self.vocabulary);
+                    coverage(&query, &index, WINDOW, &LATER_WINDOWS)
+                };
+                shape.reply_of(&criteria.iter().map(share).collect::<Vec<_>>())
+            }
             // It has no opinion on these: settings refuse it for their roles, and an empty reply is never a verdict.
             JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => String::new(),
         }

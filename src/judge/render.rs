@@ -1,6 +1,7 @@
 //! Renders calls to requests by the prompt set and the judge's options. Texts that do not fit are cut with `--truncate`
 //! only.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::forms::{Structured, schema_of};
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::refusals::Refusals;
-use crate::domain::{CallKind, JudgeCall, JudgeTask};
+use crate::domain::{CallKind, JudgeCall, JudgeTask, ReplyForm};
 use crate::error::Result;
 use crate::prompt::{InsertMode, PromptSet};
 
@@ -60,6 +61,13 @@ impl Renderer {
         let (mut options, note) = self.refusals.apply(self.options.get(&kind)?);
         if attempt > 0 && self.is_schema_tried_once && options.schema.is_some() {
             options.to_mut().schema = None;
+        }
+        if let JudgeTask::Criteria { criteria, shape, .. } = task {
+            let own = options.to_mut();
+            own.max_tokens.entry(kind).and_modify(|limit| *limit = limit.saturating_mul(criteria.len() as u64));
+            if shape.form == ReplyForm::Lines {
+                (own.json_mode, own.schema) = (false, None);
+            }
         }
         let rendered = options.render(kind, self.prompts.render(task), call.draw, attempt);
         Some(Rendered { note, ..rendered })
@@ -124,7 +132,8 @@ fn cut_text(task: &mut JudgeTask) -> &mut Arc<str> {
         | JudgeTask::Property { answer, .. }
         | JudgeTask::Evidence { answer, .. }
         | JudgeTask::Citations { answer, .. }
-        | JudgeTask::Aspect { answer, .. } => answer,
+        | JudgeTask::Aspect { answer, .. }
+        | JudgeTask::Criteria { answer, .. } => answer,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The three prompt families (rubric, aspects, attribution), and the hashes of their published texts: the wording
+//! The four prompt families (rubric, aspects, attribution, criteria), and the hashes of their published texts: the wording
 //! itself is not part of this program.
 
 use crate::domain::CallKind;
@@ -12,11 +12,13 @@ pub enum PromptFamily {
     Aspect,
     /// Whether a document supports a claim.
     Attribution,
+    /// Levels of criteria.
+    Criteria,
 }
 
 impl PromptFamily {
     /// All families.
-    pub const ALL: [Self; 3] = [Self::Rubric, Self::Aspect, Self::Attribution];
+    pub const ALL: [Self; 4] = [Self::Rubric, Self::Aspect, Self::Attribution, Self::Criteria];
 
     /// The family of a call kind.
     pub fn of(kind: CallKind) -> Self {
@@ -29,6 +31,7 @@ impl PromptFamily {
             Self::Rubric => &CallKind::RUBRIC,
             Self::Aspect => &[CallKind::Aspect],
             Self::Attribution => &[CallKind::Attribution],
+            Self::Criteria => &[CallKind::Criteria],
         }
     }
 
@@ -38,6 +41,7 @@ impl PromptFamily {
             Self::Rubric => "rubric",
             Self::Aspect => "aspect",
             Self::Attribution => "attribution",
+            Self::Criteria => "criteria",
         }
     }
 }

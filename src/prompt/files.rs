@@ -14,7 +14,8 @@ const README_TEXT: &str = include_str!("../../rubrics/scholarqa_cs/README.md");
 const RUBRIC_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
 const ASPECT_MANIFEST: &str = include_str!("../../rubrics/aspects/manifest.toml");
 const ATTRIBUTION_MANIFEST: &str = include_str!("../../rubrics/attribution/manifest.toml");
-const BUILTIN_FILES: [(&str, &str); 13] = [
+const CRITERIA_MANIFEST: &str = include_str!("../../rubrics/criteria/manifest.toml");
+const BUILTIN_FILES: [(&str, &str); 15] = [
     ("system.txt", include_str!("../../rubrics/scholarqa_cs/system.txt")),
     ("answer.txt", include_str!("../../rubrics/scholarqa_cs/answer.txt")),
     ("expertise.txt", include_str!("../../rubrics/scholarqa_cs/expertise.txt")),
@@ -28,12 +29,14 @@ const BUILTIN_FILES: [(&str, &str); 13] = [
     ("attribution.system.txt", include_str!("../../rubrics/attribution/attribution.system.txt")),
     ("attribution.document.txt", include_str!("../../rubrics/attribution/attribution.document.txt")),
     ("attribution.claim.txt", include_str!("../../rubrics/attribution/attribution.claim.txt")),
+    ("criteria.system.txt", include_str!("../../rubrics/criteria/criteria.system.txt")),
+    ("criteria.task.txt", include_str!("../../rubrics/criteria/criteria.task.txt")),
 ];
 
-/// The built-in manifest: the rubric's plus the tables of the other two.
+/// The built-in manifest: the rubric's plus the tables of the others.
 fn builtin_manifest() -> String {
     let tables = |source: &'static str| source.find("\n[").map_or(source, |at| &source[at..]);
-    [RUBRIC_MANIFEST, tables(ASPECT_MANIFEST), tables(ATTRIBUTION_MANIFEST)].concat()
+    [RUBRIC_MANIFEST, tables(ASPECT_MANIFEST), tables(ATTRIBUTION_MANIFEST), tables(CRITERIA_MANIFEST)].concat()
 }
 
 impl PromptSet {
@@ -145,7 +148,7 @@ mod tests {
         let (_dir, set) = edited("README.md", |text| text);
         assert!(set.unwrap().families().iter().all(Family::is_builtin));
         let rubrics = Path::new(env!("CARGO_MANIFEST_DIR")).join("rubrics");
-        for name in ["scholarqa_cs", "aspects", "attribution"] {
+        for name in ["scholarqa_cs", "aspects", "attribution", "criteria"] {
             assert!(PromptSet::load(&rubrics.join(name)).unwrap().families().iter().all(Family::is_builtin), "{name}");
         }
     }
@@ -155,14 +158,14 @@ mod tests {
         let (_dir, set) = edited("attribution.claim.txt", |text| text + "Be strict.");
         let set = set.unwrap();
         let is_builtin: Vec<bool> = set.families().iter().map(|family| family.is_builtin()).collect();
-        assert_eq!(is_builtin, [true, true, false]);
+        assert_eq!(is_builtin, [true, true, false, true]);
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.txt"), "{{document}}{{claim}}").unwrap();
         let manifest = "mode = \"verbatim\"\n[attribution]\nuser = [\"a.txt\"]\n";
         fs::write(dir.path().join("manifest.toml"), manifest).unwrap();
         let set = PromptSet::load(dir.path()).unwrap();
         let modes: Vec<InsertMode> = set.families().iter().map(|family| family.mode).collect();
-        assert_eq!(modes, [InsertMode::Fenced, InsertMode::Fenced, InsertMode::Verbatim]);
+        assert_eq!(modes, [InsertMode::Fenced, InsertMode::Fenced, InsertMode::Verbatim, InsertMode::Fenced]);
         assert_eq!(rubric(&set).fingerprint(), rubric(&PromptSet::builtin()).fingerprint());
         assert!(set.family(CallKind::Attribution).label().starts_with("custom@"));
         assert_eq!((set.max_tokens(CallKind::Attribution), set.max_tokens(CallKind::Aspect)), (None, Some(512)));

@@ -95,6 +95,7 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
         citations: Some(citations),
         aspect: None,
         attribution: None,
+        criteria: None,
     })
 }
 

@@ -40,6 +40,7 @@ pub(crate) struct Manifest {
     pub(crate) citations: Option<TaskEntry>,
     pub(crate) aspect: Option<AspectEntry>,
     pub(crate) attribution: Option<TaskEntry>,
+    pub(crate) criteria: Option<TaskEntry>,
 }
 
 /// Origin of an imported set.
@@ -123,9 +124,10 @@ impl Manifest {
                 .hint("give all of [expertise], [property], [evidence] and [citations], or none of them")
                 .into());
         }
-        if !has_rubric && self.aspect.is_none() && self.attribution.is_none() {
+        let others = [&self.attribution, &self.criteria];
+        if !has_rubric && self.aspect.is_none() && others.iter().all(|entry| entry.is_none()) {
             return Err(InputFault::new(path, "names no prompts")
-                .hint("give the four tables of the rubric, [aspect] or [attribution]")
+                .hint("give the four tables of the rubric, [aspect], [attribution] or [criteria]")
                 .into());
         }
         Ok(())
@@ -139,6 +141,7 @@ impl Manifest {
             CallKind::Evidence => &self.evidence,
             CallKind::Citations => &self.citations,
             CallKind::Attribution => &self.attribution,
+            CallKind::Criteria => &self.criteria,
             CallKind::Aspect => return self.aspect.iter().flat_map(AspectEntry::tasks).collect(),
         };
         entry.iter().map(|entry| NamedTask { kind, part: "user", entry: entry.clone() }).collect()

@@ -31,7 +31,7 @@ impl Messages {
 
 /// Templates for every judge task, with their parameters.
 ///
-/// A set has three [families](PromptFamily). Families missing from a directory come from the built-in set; each
+/// A set has four [families](PromptFamily). Families missing from a directory come from the built-in set; each
 /// family's [label](Family::label) names its wording.
 #[derive(Debug)]
 pub struct PromptSet {

@@ -120,6 +120,12 @@ impl TaskTemplates {
                 }
                 rubric.into()
             }
+            ("criteria", JudgeTask::Criteria { criteria, .. }) => {
+                let lines = criteria.iter().enumerate().map(|(i, one)| format!("{}. {}", i + 1, line(&one.text)));
+                lines.collect::<Vec<_>>().join("\n").into()
+            }
+            ("levels", JudgeTask::Criteria { shape, .. }) => shape.describe_levels().into(),
+            ("reply", JudgeTask::Criteria { criteria, shape, .. }) => shape.describe_reply(criteria.len()).into(),
             ("document", JudgeTask::Attribution { document, .. }) => Cow::Borrowed(document),
             ("claim", JudgeTask::Attribution { claim, .. }) => Cow::Borrowed(claim),
             (grade, JudgeTask::Aspect { aspect, .. }) => {
@@ -189,6 +195,7 @@ impl TaskTemplates {
             CallKind::Property => vec!["question", "response", "criterion"],
             CallKind::Evidence => vec!["question", "response", "snippets", "snippet_count"],
             CallKind::Attribution => vec!["document", "claim"],
+            CallKind::Criteria => vec!["question", "response", "criteria", "levels", "reply"],
             CallKind::Aspect => {
                 let mut variables = vec!["instruction", "response", "score_rubric"];
                 variables.extend((self.named.part == "with_reference").then_some("reference_answer"));
@@ -209,7 +216,7 @@ const SHARED: [&str; 5] = ["question", "response", "instruction", "reference_ans
 fn section(variable: &'static str) -> &'static str {
     match variable {
         "reference_answer" => "reference",
-        "score_rubric" => "rubric",
+        "score_rubric" | "criteria" => "rubric",
         other => other,
     }
 }

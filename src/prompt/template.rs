@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{InputFault, Result};
 
 /// The template variables, but for [`RUBRIC_PARTS`].
-const VARIABLES: [&str; 11] = [
+const VARIABLES: [&str; 14] = [
     "question",
     "response",
     "criterion",
@@ -16,6 +16,9 @@ const VARIABLES: [&str; 11] = [
     "score_rubric",
     "document",
     "claim",
+    "criteria",
+    "levels",
+    "reply",
     OPEN_BRACES,
 ];
 
@@ -39,7 +42,7 @@ pub(crate) fn variable(name: &str) -> Option<&'static str> {
 
 /// Whether the variable holds untrusted text.
 pub(crate) fn is_text(variable: &str) -> bool {
-    !matches!(variable, "snippet_count" | OPEN_BRACES)
+    !matches!(variable, "snippet_count" | "levels" | "reply" | OPEN_BRACES)
 }
 
 /// `{{a}}, {{b}}`: for messages that list variables.

@@ -137,7 +137,7 @@ fn has_role(scorer: &str, role: &str) -> bool {
     match scorer {
         "prometheus" => role.starts_with("aspect."),
         "entailment" => role == "citation",
-        _ => scorer.ends_with("rubric") && role == "rubric",
+        _ => scorer.trim_start_matches("lexical_") == role,
     }
 }
 

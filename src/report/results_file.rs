@@ -37,7 +37,7 @@ pub fn write_results(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
 
 fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
     let mut sorted: Vec<&ScoredAnswer> =
-        scored.iter().map(AsRef::as_ref).filter(|answer: &&ScoredAnswer| answer.score.is_weighted_sum()).collect();
+        scored.iter().map(AsRef::as_ref).filter(|answer: &&ScoredAnswer| answer.score.has_ann_score()).collect();
     let key =
         |answer: &&ScoredAnswer| (answer.system.clone(), answer.case.annotator.clone(), answer.case.case_id.clone());
     sorted.sort_by_cached_key(key);

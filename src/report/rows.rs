@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::analysis::{ASPECT_MEAN, metric_of};
-use crate::domain::{Component, ComponentKind, ScoredAnswer, Unit, UnscoredKind};
+use crate::domain::{Component, ScoredAnswer, Unit, UnscoredKind};
 use crate::text::spreadsheets::CsvText;
 
 /// One number of a scored answer: a sum, or a component.
@@ -50,7 +50,6 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer, texts: CsvText
     let has_own_score = !matches!(score.scorer, "entailment" | "citation_audit");
     let score_name = if score.scorer == "prometheus" { ASPECT_MEAN } else { score_name };
     let is_sum = score.is_weighted_sum();
-    let is_graded = score.components.iter().any(|component| component.kind == ComponentKind::Aspect);
     let sum = |kind: &'static str, name: &'a str, value| ComponentRow {
         run: texts.cell("run", run),
         system: scored.system.as_str(),
@@ -58,7 +57,7 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer, texts: CsvText
         scorer: score.scorer,
         component: texts.cell("component", name),
         kind,
-        unit: if is_graded { Unit::Grade } else { Unit::Share },
+        unit: score.unit(),
         question: texts.cell("question", &scored.case.initial_prompt),
         text: None,
         weight: None,
@@ -80,7 +79,7 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer, texts: CsvText
     if is_sum || (has_own_score && score.value.is_some()) {
         rows.push(sum("score", score_name, score.value));
     }
-    if is_sum {
+    if score.has_ann_score() {
         rows.push(sum("ann_score", ann_score_name, score.ann_score));
     }
     rows.extend(score.components.iter().map(component));
@@ -108,6 +107,7 @@ pub fn write_items_csv<'a>(
 mod tests {
     use super::*;
     use crate::analysis::test_support::{answer, component, score};
+    use crate::domain::ComponentKind;
 
     fn lines(components: Vec<Component>, texts: CsvText) -> Vec<String> {
         let answer = answer("gpt", "c1", score(components));

@@ -26,7 +26,7 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
         let minute = run.started_at.get(..16).map(|minute| minute.replace('T', " "));
         let headline = run.headline.as_ref();
         let mean = |value: Option<f64>| match (value, headline.map(|headline| headline.unit)) {
-            (Some(mean), Some(Unit::Share)) if for_people => Cell::text(Format::Percent.show(mean) + "%"),
+            (Some(mean), Some(Unit::Share | Unit::Net)) if for_people => Cell::text(Format::Percent.show(mean) + "%"),
             (mean, _) => Cell::maybe(mean),
         };
         let or_missing = |text: &str| if text.is_empty() { Cell::Missing } else { Cell::text(text) };

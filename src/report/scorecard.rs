@@ -13,8 +13,9 @@ use super::{Bench, CsvText, ReportContext, visible};
 use crate::analysis::{
     Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary, SystemSummary, distinct,
 };
-use crate::domain::{Mode, Note, SystemName, UnscoredKind};
+use crate::domain::{Mode, Note, SystemName, UnscoredKind, scores_test_cases};
 use crate::error::Result;
+use crate::text::names::list;
 
 /// The tables that a reader sees first: the headline metrics of all scorers, or all metrics of a single one, and the
 /// agreement of annotators if it was requested.
@@ -63,7 +64,7 @@ pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
     let mut table = Table::new("", vec![Column::new("system", Format::Text)]);
     table.rows = summary.systems().iter().map(|system| vec![Cell::text(system.as_str())]).collect();
     for scorer in &summary.scorers {
-        let is_rubric = scorer.scorer.ends_with("rubric");
+        let is_rubric = scores_test_cases(scorer.scorer);
         let prefix = if is_rubric { String::new() } else { format!("{}.", scorer.scorer) };
         let push_count = |table: &mut Table, name: &str, count: fn(&SystemSummary) -> Option<usize>| {
             table.columns.push(Column::new(&format!("{prefix}{name}"), Format::Count));
@@ -215,9 +216,20 @@ fn panel_note(panel: &PanelAgreement) -> Note {
     ))
 }
 
+/// Means below 0, which HealthBench reports as 0.
+fn clipped(scorer: &ScorerSummary) -> Option<String> {
+    let of_row = |row: &SystemSummary| {
+        let names = row.metrics.iter().filter(|(_, metric)| metric.clipped.is_some()).map(|(name, _)| name.as_str());
+        let names: Vec<&str> = names.collect();
+        (!names.is_empty()).then(|| format!("{} ({})", shortened(row.system.as_str(), 60), list(names.iter().copied(), 5)))
+    };
+    let systems: Vec<String> = scorer.rows.iter().filter_map(of_row).collect();
+    (!systems.is_empty()).then(|| format!("Below 0, and 0 if means are clipped to 0..100: {}.", systems.join("; ")))
+}
+
 /// Notes on one scorer's numbers.
 fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
-    let warnings = [unscored(scorer, on_unscored), fewer_answers(scorer)];
+    let warnings = [unscored(scorer, on_unscored), fewer_answers(scorer), clipped(scorer)];
     let mut notes: Vec<Note> = warnings.into_iter().flatten().map(Note::warning).collect();
     notes.extend(
         scorer.notes.iter().map(|note| {

@@ -75,7 +75,7 @@ impl Format {
     /// The format of means of that unit.
     pub fn of_mean(unit: Unit) -> Self {
         match unit {
-            Unit::Share => Self::Percent,
+            Unit::Share | Unit::Net => Self::Percent,
             Unit::Grade => Self::Number(2),
             Unit::Count => Self::Number(1),
         }
@@ -83,13 +83,13 @@ impl Format {
 
     /// The format of means of that unit with this many decimals.
     pub fn of_mean_to(unit: Unit, decimals: usize) -> Self {
-        if unit == Unit::Share { Self::PercentTo(decimals) } else { Self::Number(decimals) }
+        if matches!(unit, Unit::Share | Unit::Net) { Self::PercentTo(decimals) } else { Self::Number(decimals) }
     }
 
     /// The format of differences of that unit.
     pub fn of_difference(unit: Unit) -> Self {
         match unit {
-            Unit::Share => Self::PercentDifference,
+            Unit::Share | Unit::Net => Self::PercentDifference,
             Unit::Grade => Self::Difference(2),
             Unit::Count => Self::Difference(1),
         }

@@ -5,6 +5,7 @@
 
 pub mod answer_match;
 pub mod citation;
+pub mod criteria;
 pub mod entailment;
 pub mod overlap;
 mod predicted;

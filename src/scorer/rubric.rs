@@ -86,7 +86,7 @@ impl RubricScorer {
     /// Value of a component whose gate is open, from its verdict; `None` if there is none yet.
     fn value(part: &Part, case: &TestCase, verdicts: &Verdicts) -> Option<Value> {
         let (verdict, feedback) = match verdicts.get(part.item.as_str())? {
-            Judged::Verdict(verdict, feedback) => (*verdict, feedback.clone()),
+            Judged::Verdict(verdict, feedback) => (verdict.clone(), feedback.clone()),
             Judged::Unscored(reason) => return Some(Err(reason.clone())),
         };
         let value = match (part.source, verdict) {

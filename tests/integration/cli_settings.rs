@@ -146,8 +146,6 @@ fn the_reference_scripts_own_command_line_works() {
         "answers",
         "--test-config",
         "tests.json",
-        "--rubrics",
-        "--snippets",
         "--src-names",
         "a,b.jsonl",
         "--output",
@@ -160,7 +158,6 @@ fn the_reference_scripts_own_command_line_works() {
     assert_eq!(shown(&output, "score.tests").0, "tests.json");
     assert_eq!(shown(&output, "score.systems").0, serde_json::json!(["a", "b.jsonl"]));
     assert_eq!(shown(&output, "output.results_file").0, "results.json");
-    assert_eq!((shown(&output, "score.rubrics").0, shown(&output, "score.snippets").0), (true.into(), true.into()));
 }
 
 /// Arguments, config file, exit code, and what the message says.
@@ -334,14 +331,14 @@ fn the_example_of_a_config_file_holds_every_key_and_is_accepted() {
 
 #[test]
 fn blank_variables_count_as_not_set_and_flags_beat_choices_of_the_file() {
-    let arguments = ["config", "--config", "my.toml", "--format", "json", "--snippets", "--temperature", "0.5"];
+    let arguments = ["config", "--config", "my.toml", "--format", "json", "--only", "snippets", "--temperature", "0.5"];
     let blank = [("SCHOLAREVAL_RPM", ""), ("SCHOLAREVAL_MODEL", " "), ("SCHOLAREVAL_FORMAT", "")];
-    let config = "[score]\nrubrics = true\n[judge]\nmodel = \"m\"\nno_temperature = true\nbase_url = \"h\"\n\
+    let config = "[score]\nonly = \"criteria\"\n[judge]\nmodel = \"m\"\nno_temperature = true\nbase_url = \"h\"\n\
                   headers = { x-team = \"a\", X-Other = \"b\" }\n[cache]\nno_cache = true\n";
     let output = run(&[&arguments[..], &["--header", "X-Team:c", "--cache", "f"]].concat(), &blank, config);
     assert_eq!(shown(&output, "limits.rpm"), (Value::Null, "default".to_owned()));
     assert_eq!(shown(&output, "judge.model").0, "m");
-    assert_eq!((shown(&output, "score.rubrics").0, shown(&output, "score.snippets").0), (Value::Null, true.into()));
+    assert_eq!(shown(&output, "score.only").0, "snippets");
     assert_eq!(
         (shown(&output, "judge.no_temperature").0, shown(&output, "judge.temperature").0),
         (false.into(), 0.5.into())

@@ -254,7 +254,7 @@ impl Workspace {
     /// The criteria alone, by the baseline, into `out` and `results.json`.
     fn score_offline_halves(&self) {
         let arguments =
-            ["score", "answers", "--tests", "tests.json", "--rubrics", "--out", "out", "--output", "results.json"];
+            ["score", "answers", "--tests", "tests.json", "--only", "criteria", "--out", "out", "--output", "results.json"];
         self.run(&arguments).exits_with(0);
     }
 }

@@ -35,6 +35,7 @@ fn kind(kind: CallKind, case: u32, _draw: u32) -> String {
         CallKind::Citations => r#"{"claims": [{"citations": [{"excerpts": []}]}]}"#.to_owned(),
         CallKind::Aspect => format!("good [RESULT] {}", 4 + case.min(1)),
         CallKind::Attribution => "Attributable".to_owned(),
+        CallKind::Criteria => panic!("not asked here"),
     }
 }
 
@@ -46,6 +47,7 @@ fn strict(kind: CallKind, case: u32, draw: u32) -> String {
         CallKind::Citations => r#"{"claims": [{"citations": []}, {"citations": [{"excerpts": []}]}]}"#.to_owned(),
         CallKind::Aspect => format!("poor [RESULT] {}", 2 + case),
         CallKind::Attribution => if case == 0 { "Attributable" } else { "Extrapolatory" }.to_owned(),
+        CallKind::Criteria => panic!("not asked here"),
     }
 }
 
@@ -75,6 +77,7 @@ fn item(number: u32) -> Item {
         ..Rubric::none("where?".into())
     };
     let case = TestCase {
+            criteria: Vec::new(),
         case_id: case_id.clone(),
         initial_prompt: "where?".to_owned(),
         annotator: String::new(),

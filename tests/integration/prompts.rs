@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use scholareval::domain::{CallKind, JudgeTask};
+use scholareval::domain::{CallKind, CaseCriterion, JudgeTask};
 use scholareval::prompt::{Family, InsertMode, PromptFamily, PromptSet, delimiters::neutralize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -35,6 +35,12 @@ impl Texts {
             CallKind::Property => JudgeTask::Property { question, answer, criterion: Arc::clone(&self.criterion) },
             CallKind::Evidence => JudgeTask::Evidence { question, answer, snippets: Arc::clone(&self.snippets) },
             CallKind::Citations => JudgeTask::Citations { question, answer },
+            CallKind::Criteria => {
+                let profile = scholareval::dataset::rubric_profile(None).unwrap();
+                let text = Arc::clone(&self.criterion);
+                let criterion = CaseCriterion { name: "c1".to_owned(), text, weight: 1.0, tags: Vec::new() };
+                JudgeTask::Criteria { question, answer, criteria: [criterion].into(), shape: profile.reply }
+            }
             CallKind::Attribution => JudgeTask::Attribution { claim: answer, document: question },
             CallKind::Aspect => {
                 JudgeTask::Aspect { aspect: Arc::default(), instruction: "".into(), question, answer, reference: None }

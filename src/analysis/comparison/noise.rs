@@ -143,6 +143,10 @@ fn fold(quantity: &Quantity, components: &[&Component], values: &[f64], ann_divi
     finite(match quantity {
         Quantity::Score => Some(weighted()),
         Quantity::AnnScore => (ann_divisor > 0.0).then(|| weighted() / ann_divisor),
+        Quantity::Tag(_) => {
+            let positive: f64 = components.iter().map(|part| part.weight.max(0.0)).sum();
+            (positive > 0.0).then(|| weighted() / positive)
+        }
         Quantity::Component(_) => values.first().copied(),
         Quantity::Mean(names) => mean(values).filter(|_| values.len() == names.len()),
     })
@@ -156,7 +160,7 @@ fn component_value(component: &Component, answer: &ScoredAnswer, judge: &Arc<str
     match component.kind {
         ComponentKind::Property | ComponentKind::Expertise => Some(number / MAX_POINTS),
         ComponentKind::Evidence => snippets(component, answer).map(|snippets| (number / snippets).min(1.0)),
-        ComponentKind::Citations | ComponentKind::Aspect => Some(number),
+        ComponentKind::Citations | ComponentKind::Aspect | ComponentKind::Criterion => Some(number),
         // A custom scorer's conversion of verdicts to values is unknown here.
         ComponentKind::Length | ComponentKind::Excerpts | ComponentKind::Share | ComponentKind::Count => None,
     }

@@ -43,7 +43,7 @@ Examples:
   By a local server (vLLM, llama.cpp) that is still loading, two systems only:
     scholareval score answers/ --tests test_cases.json --base-url localhost:8000 --wait-server 20m --systems a,b
 
-Options of the reference script work as well: --qa-dir, --test-config, --src-names, --rubrics, --snippets, --output.";
+Options of the reference script work as well: --qa-dir, --test-config, --src-names, --output.";
 
 const CRITERIA_COLUMNS: &str = "\
 Columns:
@@ -337,13 +337,12 @@ mod tests {
     #[test]
     fn the_reference_scripts_own_command_line_is_understood() {
         let args = score_args(
-            "scholareval score --qa-dir D --test-config F --rubrics --snippets --src-names a,b.jsonl --output R.json",
+            "scholareval score --qa-dir D --test-config F --src-names a,b.jsonl --output R.json",
         );
         assert_eq!(args.qa_dir, [PathBuf::from("D")]);
         assert_eq!(args.options.input.tests, Some(PathBuf::from("F")));
         assert_eq!(args.options.input.systems, ["a", "b.jsonl"]);
         assert_eq!(args.options.output.results_file, Some(PathBuf::from("R.json")));
-        assert_eq!((args.options.scoring.rubrics, args.options.scoring.snippets), (Some(true), Some(true)));
     }
 
     #[test]

@@ -48,8 +48,8 @@ mod tests {
         let set = PromptSet::builtin();
         let text = summary(&set);
         let heads: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
-        assert_eq!(heads, ["rubric", "aspect", "attribution"]);
-        assert_eq!(text.matches("prompts:     scholareval@").count(), 3, "{text}");
+        assert_eq!(heads, ["rubric", "aspect", "attribution", "criteria"]);
+        assert_eq!(text.matches("prompts:     scholareval@").count(), 4, "{text}");
         assert!(text.contains("  note:        not comparable with published numbers"), "{text}");
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("my");

@@ -37,9 +37,9 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// These answers for all scorers; for the rubric scorer, only those whose case has a rubric.
+    /// These answers for all scorers; for the rubric scorer, only those whose case has a rubric or criteria.
     pub fn new(items: Vec<Item>) -> Self {
-        let rubric = (0..items.len()).filter(|index| !items[*index].case.rubric.is_none()).collect();
+        let rubric = (0..items.len()).filter(|index| items[*index].case.has_rubric()).collect();
         let plain = (0..items.len()).collect();
         Self { cases: cases_of(&items), items, rubric, plain }
     }
@@ -156,6 +156,7 @@ mod tests {
     #[test]
     fn inputs_survive_their_file() {
         let case = Arc::new(TestCase {
+            criteria: Vec::new(),
             case_id: "c1".into(),
             initial_prompt: "why?".into(),
             annotator: "A".into(),

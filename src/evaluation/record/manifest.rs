@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -317,9 +318,21 @@ impl Manifest {
         names.filter(|name| !OTHER_INPUTS.contains(name))
     }
 
-    /// True if the built-in baseline judged the rubric.
+    /// The settings of a scorer.
+    ///
+    /// # Errors
+    /// When they are missing or invalid.
+    pub(in crate::evaluation) fn settings_of<T: DeserializeOwned>(&self, scorer: &str) -> Result<T> {
+        let key = format!("scorer.{scorer}");
+        let value = self.settings.get(&key).cloned().unwrap_or_default();
+        serde_json::from_value(value).map_err(|error| {
+            InputFault::new("manifest.json", format!("setting {key}: {error}")).hint("score the answers anew").into()
+        })
+    }
+
+    /// True if the built-in baseline judged rubrics or criteria.
     pub fn is_lexical(&self) -> bool {
-        self.roles.get("rubric").is_some_and(|entry| entry.judges.iter().any(|judge| judge.lexical))
+        self.roles.values().any(|entry| entry.judges.iter().any(|judge| judge.lexical))
     }
 
     /// The row of a benchmark that the run is, if it is one.

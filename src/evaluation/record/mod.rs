@@ -25,6 +25,7 @@ pub use inputs::Inputs;
 pub use manifest::{
     Headline, IMPORTED, JudgeEntry, Manifest, PERTURBATIONS, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, THINKING,
 };
+pub(super) use run::criteria_scorer;
 pub use run::{RecordedRun, load_run};
 pub use settings::{SettingDifference, setting_differences};
 pub use stamp::FileStamp;

@@ -10,11 +10,13 @@ use super::manifest::{IMPORTED, Manifest, RunStatus};
 use crate::analysis::distinct;
 use crate::dataset::with_text;
 use crate::domain::{
-    CaseId, Component, Item, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
+    CaseId, Component, Item, LEXICAL, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
+    scores_test_cases,
 };
 use crate::error::{InputFault, Result};
 use crate::prompt::injection;
-use crate::scorer::rubric::{LEXICAL, RubricScorer};
+use crate::scorer::criteria::{CRITERIA, CriteriaScorer, LEXICAL_CRITERIA};
+use crate::scorer::rubric::RubricScorer;
 
 /// A recorded run, with all that comparisons and reports need.
 #[derive(Debug, Clone)]
@@ -114,21 +116,42 @@ fn with_missing_answers(
         scored.iter().map(|answer| (key(answer), answer)).collect();
     let mut entries: Vec<Arc<ScoredAnswer>> = Vec::new();
     for name in &manifest.scorers {
-        let rubric = (name == "rubric").then(|| rubric_of(manifest));
-        let scorer = if rubric.is_some() && manifest.is_lexical() { LEXICAL } else { name };
+        let is_of_tests = scores_test_cases(name);
+        let scorer = match name.as_str() {
+            "rubric" if manifest.is_lexical() => LEXICAL,
+            CRITERIA if manifest.is_lexical() => LEXICAL_CRITERIA,
+            other => other,
+        };
         let template = score_template(scored.iter().map(|answer| &answer.score).filter(|score| score.scorer == scorer));
-        let items: Vec<&Item> = if rubric.is_some() { inputs.rubric().collect() } else { inputs.plain().collect() };
+        let items: Vec<&Item> = if is_of_tests { inputs.rubric().collect() } else { inputs.plain().collect() };
         for item in items {
             let found = recorded.remove(&(scorer, item.answer.system.clone(), item.case.case_id.clone()));
-            let score = || rubric.map_or_else(|| template.clone(), |rubric| Some(rubric.unjudged(&item.case)));
+            let score = || if is_of_tests { unjudged(name, manifest, &item.case).map(Some) } else { Ok(template.clone()) };
             entries.extend(match found {
                 Some(found) => Some(Arc::clone(found)),
-                None => score().map(|score| unscored_entry(item, score)).transpose()?.map(Arc::new),
+                None => score()?.map(|score| unscored_entry(item, score)).transpose()?.map(Arc::new),
             });
         }
     }
     entries.extend(scored.iter().filter(|answer| recorded.contains_key(&key(answer))).map(Arc::clone));
     Ok(entries)
+}
+
+/// The components of a case without values.
+fn unjudged(name: &str, manifest: &Manifest, case: &TestCase) -> Result<Score> {
+    match name {
+        "rubric" => Ok(rubric_of(manifest).unjudged(case)),
+        _ => Ok(criteria_scorer(manifest)?.unjudged(case)),
+    }
+}
+
+/// The scorer of criteria of a run.
+///
+/// # Errors
+/// For invalid settings.
+pub(in crate::evaluation) fn criteria_scorer(manifest: &Manifest) -> Result<CriteriaScorer> {
+    let scorer: CriteriaScorer = manifest.settings_of(CRITERIA)?;
+    Ok(CriteriaScorer { mode: manifest.mode, lexical: manifest.is_lexical(), ..scorer })
 }
 
 fn rubric_of(manifest: &Manifest) -> RubricScorer {

@@ -117,7 +117,7 @@ fn best(metric: &MetricComparison, rank: usize) -> Option<f64> {
 /// The unit of a metric, in words.
 pub(in crate::report) fn unit_name(unit: Unit) -> &'static str {
     match unit {
-        Unit::Share => "%",
+        Unit::Share | Unit::Net => "%",
         Unit::Grade => "grades from 1 to 5",
         Unit::Count => "count per answer",
     }

@@ -75,7 +75,7 @@ pub(in crate::report) fn shown_p(p: Option<f64>) -> String {
 /// A difference between means with its unit.
 pub(in crate::report) fn points(value: f64, unit: Unit) -> String {
     let name = match unit {
-        Unit::Share => " points",
+        Unit::Share | Unit::Net => " points",
         Unit::Grade => " grades",
         Unit::Count => "",
     };

@@ -11,7 +11,7 @@ use super::safety::embedded;
 use crate::analysis::ASPECT_MEAN;
 use crate::analysis::comparison::Observation;
 use crate::dataset::with_text;
-use crate::domain::{Answer, CaseId, Score, ScoredAnswer, SystemName, Unit};
+use crate::domain::{Answer, CaseId, ScoredAnswer, SystemName, Unit};
 use crate::error::Result;
 use crate::evaluation::CallRecord;
 use crate::report::comparison::metric_name;
@@ -121,14 +121,15 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
 fn score_entry(scored: &ScoredAnswer) -> Value {
     let score = &scored.score;
     let (name, ann_name) = score.sum_names();
-    let sums = match unit_of(score) {
+    let sums = match score.unit() {
         Unit::Grade => json!([[ASPECT_MEAN, score.value]]),
+        _ if score.is_weighted_sum() && !score.has_ann_score() => json!([[name, score.value]]),
         _ if score.is_weighted_sum() => json!([[name, score.value], [ann_name, score.ann_score]]),
         _ => json!([]),
     };
     json!({
         "scorer": score.scorer,
-        "unit": unit_of(score),
+        "unit": score.unit(),
         "sums": sums,
         "parts": score.components.iter().map(|part| json!([part.name, part])).collect::<Value>(),
         "members": scored.members,
@@ -151,12 +152,6 @@ fn call_entry(call: &CallRecord) -> Value {
         "unscored": call.verdict.as_ref().err().map(|reason| &reason.message),
         "note": reply.and_then(|reply| reply.note.as_deref()),
     })
-}
-
-/// The unit of a total score: for aspects the mean grade, otherwise a share.
-fn unit_of(score: &Score) -> Unit {
-    let is_grade = score.components.iter().any(|component| component.kind.unit() == Unit::Grade);
-    if is_grade && !score.is_weighted_sum() { Unit::Grade } else { Unit::Share }
 }
 
 /// The offset in UTF-16 units, as scripts count, of a byte of the text; 0 within a character.

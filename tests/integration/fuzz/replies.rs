@@ -48,6 +48,7 @@ fn is_on_its_scale(verdict: Verdict) {
         Verdict::Claims(shares) => is_share(shares.citations) && is_share(shares.excerpts),
         Verdict::Grade(grade) => (1.0..=5.0).contains(&grade),
         Verdict::Attribution(_) => true,
+        Verdict::Criteria(ref all) => all.iter().filter_map(|one| one.credit).all(is_share),
     };
     assert!(is_good, "{verdict:?}");
 }

@@ -65,13 +65,13 @@ fn the_plan_is_printed_before_the_first_call() {
 #[test]
 fn each_half_of_the_rubric_can_be_asked_alone() {
     for (half, asked, names) in [
-        ("--rubrics", ("property", 2), "p0 p1"),
+        ("criteria", ("property", 2), "p0 p1"),
         // without criteria there are no gates
-        ("--snippets", ("evidence", 2), "p0_evidence p1_evidence"),
+        ("snippets", ("evidence", 2), "p0_evidence p1_evidence"),
     ] {
         let work = Workspace::new(&["alpha"], 1);
         let server = FakeServer::start(constant_judge());
-        let done = work.score(&server, &[half]).exits_with(0);
+        let done = work.score(&server, &["--only", half]).exits_with(0);
         assert_eq!(planned(&done.stderr), (4, 4, 0), "{half}");
         assert_eq!(kinds(&server), BTreeMap::from([("citations", 1), ("expertise", 1), asked]), "{half}");
         let score = &work.lines("out/scores.jsonl")[0];
@@ -89,7 +89,7 @@ fn weights_of_properties_without_a_part_go_to_the_others_and_the_run_says_so() {
     let work = Workspace::with_cases(&cases);
     work.answers("alpha", [("c1", "Because.".to_owned())]);
     let server = FakeServer::start(constant_judge());
-    let done = work.score(&server, &["--snippets"]).exits_with(0);
+    let done = work.score(&server, &["--only", "snippets"]).exits_with(0);
     let score = &work.lines("out/scores.jsonl")[0];
     // p1 has no snippets: its 0.3 goes to p0_evidence
     assert_eq!(score["details"]["p0_evidence"]["weight"], 0.6, "{score}");

@@ -231,7 +231,7 @@ fn the_results_file_has_the_shape_of_the_reference() {
     let server = FakeServer::start(constant_judge());
     let url = server.base_url();
     // the reference script's own command line, beside the judge
-    let line = "score --qa-dir answers --test-config tests.json --rubrics --snippets --src-names beta.jsonl,alpha \
+    let line = "score --qa-dir answers --test-config tests.json --src-names beta.jsonl,alpha \
                 --output results.json --model fake-judge --base-url";
     let arguments: Vec<&str> = line.split_whitespace().chain([url.as_str()]).collect();
     work.run(&arguments).exits_with(0).says(&["record of the run: runs/"]);
@@ -343,7 +343,7 @@ fn rescoring_removes_no_record_but_an_earlier_copy_of_the_run() {
         .says(&["name another directory with --out"]);
     assert_eq!((work.read("out/calls.jsonl"), work.read("out/inputs.jsonl")), (calls.clone(), inputs));
     // a run of other settings, and one of the same settings with replies of its own
-    work.score(&server, &["--no-cache", "--rubrics", "--out", "other"]).exits_with(0);
+    work.score(&server, &["--no-cache", "--only", "criteria", "--out", "other"]).exits_with(0);
     work.score(&server, &["--no-cache", "--out", "twin"]).exits_with(0);
     for (name, why) in
         [("other", "different score.snippets: false (in the run), true (now)"), ("twin", "a record of other calls")]

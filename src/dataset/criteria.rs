@@ -1,0 +1,239 @@
+//! Reads cases with lists of criteria, in JSON, JSONL or CSV, with the field names of a profile.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::{CaseCriterion, Mode, RubricProfile, TestCase};
+use crate::error::{Error, InputFault, Result};
+use crate::files::read_text;
+use crate::text::names::{list, start_of};
+
+use super::profiles::{SHIPPED_PROFILES, rubric_profile};
+use super::reader::{Id, JsonLine, csv_as_jsonl, elements, expected, is_csv, typed};
+use super::test_cases::{TestCases, parse_test_cases};
+
+type Fields = Map<String, Value>;
+
+/// Reads a file of test cases: those of ScholarQA-CS, or cases with criteria (`docs/formats.md`).
+///
+/// # Errors
+/// As [`load_test_cases`](super::load_test_cases).
+pub fn load_tests(path: &Path, mode: Mode, profile: &RubricProfile) -> Result<TestCases> {
+    let (text, blake3) = read_text(path)?;
+    let is_rows = is_csv(path) || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
+    let rows = is_rows.then(|| csv_as_jsonl(&text, path)).transpose()?;
+    let elements = elements(rows.as_deref().unwrap_or(&text), path)?;
+    let fields = elements.iter().find_map(|line| serde_json::from_str::<Fields>(line.text).ok()).unwrap_or_default();
+    let has_criteria = |profile: &RubricProfile| {
+        fields.contains_key(&profile.case.criteria) || is_rows && fields.contains_key(text_field(&fields, profile))
+    };
+    if !has_criteria(profile) {
+        if fields.contains_key("metric_config") || fields.contains_key("answer_text") || fields.is_empty() {
+            return Ok(TestCases { blake3, ..parse_test_cases(&text, path, mode)? });
+        }
+        let others = SHIPPED_PROFILES.iter().filter_map(|(name, _)| rubric_profile(Some(name)).ok());
+        let other = others.into_iter().find(|other| fields.contains_key(&other.case.id) && has_criteria(other));
+        let found = list(fields.keys().map(String::as_str), 8);
+        let what = format!("no field {} with the criteria of a case; found {found}", profile.case.criteria);
+        let hint = other.map_or_else(
+            || "write one {case_id, question, criteria: [{text, weight}]} per line, or name the rubric with --rubric".into(),
+            |other| format!("these are fields of --rubric {}", other.name),
+        );
+        return Err(InputFault::new(path, what).hint(hint).into());
+    }
+    let mut reader = Reader { profile, is_rows, cases: Vec::new(), lines: HashMap::new(), faults: Vec::new() };
+    elements.iter().for_each(|line| reader.read(line));
+    let Reader { cases, faults, .. } = reader;
+    let mut faults: Vec<InputFault> = faults;
+    let mut warnings = Vec::new();
+    for (line, case) in &cases {
+        let of_case = |what: String| line.fault(what).of_case(case.case_id.as_str());
+        faults.extend(name_fault(case).map(of_case));
+        warnings.extend(doubts(case).into_iter().map(|(what, hint)| of_case(what).hint(hint)));
+    }
+    if !faults.is_empty() {
+        return Err(Error::Input(faults));
+    }
+    let cases = cases.into_iter().map(|(_, case)| case.into()).collect();
+    Ok(TestCases { path: path.to_path_buf(), blake3, cases, warnings })
+}
+
+/// The field with the text of a criterion; a table calls it `criterion`.
+fn text_field<'a>(fields: &Fields, profile: &'a RubricProfile) -> &'a str {
+    let own = profile.criterion.text.as_str();
+    if fields.contains_key(own) { own } else { "criterion" }
+}
+
+struct Reader<'a> {
+    profile: &'a RubricProfile,
+    /// Whether each element is a criterion, not a case.
+    is_rows: bool,
+    cases: Vec<(JsonLine<'a>, TestCase)>,
+    /// Cases by id.
+    lines: HashMap<String, usize>,
+    faults: Vec<InputFault>,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self, line: &JsonLine<'a>) {
+        let fields: Fields = match line.parse("{case_id, question, criteria: [{text, weight}]}") {
+            Ok(fields) => fields,
+            Err(fault) => return self.faults.push(fault),
+        };
+        let names = &self.profile.case;
+        let id = fields.get(&names.id).ok_or_else(|| format!("{} is missing", names.id));
+        let id = match id.and_then(|id| Id::try_from(id.clone()).map_err(|what| format!("{}: {what}", names.id))) {
+            Ok(Id(id)) if !id.is_empty() => id,
+            Ok(_) => return self.faults.push(line.fault(format!("{} is empty", names.id))),
+            Err(what) => return self.faults.push(line.fault(what)),
+        };
+        if let Err(what) = self.add(line, &id, &fields) {
+            self.faults.push(line.fault(what).of_case(id));
+        }
+    }
+
+    fn add(&mut self, line: &JsonLine<'a>, id: &str, fields: &Fields) -> Result<(), String> {
+        let question = question(fields, &self.profile.case.question)?;
+        let place = match self.lines.get(id) {
+            Some(first) if !self.is_rows => {
+                return Err(format!("duplicate case id, first on line {}", self.cases[*first].0.number));
+            }
+            Some(first) if self.cases[*first].1.initial_prompt != question => {
+                return Err(format!("another question than on line {}", self.cases[*first].0.number));
+            }
+            Some(first) => *first,
+            None => {
+                self.lines.insert(id.to_owned(), self.cases.len());
+                self.cases.push((*line, TestCase::without_rubric(id.into(), &question)));
+                self.cases.len() - 1
+            }
+        };
+        let key = self.profile.case.criteria.as_str();
+        let row = [Value::Object(fields.clone())];
+        let criteria = match fields.get(key) {
+            _ if self.is_rows => &row[..],
+            Some(Value::Array(list)) if !list.is_empty() => list,
+            Some(Value::Array(_)) => return Err(format!("{key} is empty; give the case criteria, or leave it out")),
+            Some(other) => return Err(format!("{key}: {}", expected("a list", other))),
+            None => return Err(format!("{key} is missing; found {}", list(fields.keys().map(String::as_str), 8))),
+        };
+        let mut read = Vec::with_capacity(criteria.len());
+        for (at, value) in criteria.iter().enumerate() {
+            let number = self.cases[place].1.criteria.len() + at + 1;
+            let what = |what: String| if self.is_rows { what } else { format!("{key}[{at}]: {what}") };
+            read.push(self.criterion(value, number).map_err(what)?);
+        }
+        if !self.is_rows {
+            let own: HashSet<String> = read.iter().flat_map(|criterion| criterion.tags.clone()).collect();
+            let of_case = tags(fields.get(&self.profile.case.tags), false)?;
+            let of_case: Vec<String> = of_case.into_iter().filter(|tag| !own.contains(tag)).collect();
+            read.iter_mut().for_each(|criterion| criterion.tags.extend(of_case.iter().cloned()));
+        }
+        self.cases[place].1.criteria.append(&mut read);
+        Ok(())
+    }
+
+    fn criterion(&self, value: &Value, number: usize) -> Result<CaseCriterion, String> {
+        let names = &self.profile.criterion;
+        let only_text;
+        let fields = match value {
+            Value::Object(fields) => fields,
+            Value::String(text) => {
+                only_text = Map::from_iter([(names.text.clone(), json!(text))]);
+                &only_text
+            }
+            other => return Err(expected("an object or a text", other)),
+        };
+        let key = text_field(fields, self.profile);
+        let text = match fields.get(key) {
+            Some(Value::String(text)) if !text.trim().is_empty() => text,
+            Some(Value::String(_)) => return Err(format!("{key} is empty")),
+            Some(other) => return Err(format!("{key}: {}", expected("a text", other))),
+            None => return Err(format!("{} is missing", names.text)),
+        };
+        let weight = match fields.get(&names.weight) {
+            None | Some(Value::Null) => 1.0,
+            Some(Value::String(text)) if text.trim().is_empty() => 1.0,
+            Some(value) => {
+                let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+                let number = number.filter(|number: &f64| number.is_finite());
+                number.ok_or_else(|| format!("{}: {}", names.weight, expected("a number", value)))?
+            }
+        };
+        let id = fields.get(&names.id).filter(|_| !self.is_rows || names.id != self.profile.case.id);
+        let id = id.map(|id| typed::<Id>(id.clone()).map(|Id(id)| id)).transpose()?.filter(|id| !id.trim().is_empty());
+        Ok(CaseCriterion {
+            name: id.unwrap_or_else(|| format!("c{number}")),
+            text: text.as_str().into(),
+            weight,
+            tags: tags(fields.get(&names.tags), self.is_rows)?,
+        })
+    }
+}
+
+/// A text, or the messages of a conversation.
+fn question(fields: &Fields, key: &str) -> Result<String, String> {
+    let message = |message: &Value| {
+        let part = |key: &str| message.get(key).and_then(Value::as_str);
+        Some((part("role").unwrap_or("user").to_owned(), part("content")?.to_owned()))
+    };
+    match fields.get(key) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::Array(messages)) if !messages.is_empty() => {
+            let messages: Option<Vec<(String, String)>> = messages.iter().map(message).collect();
+            let messages = messages.ok_or_else(|| format!("{key}: a message has no content"))?;
+            Ok(match &messages[..] {
+                [(_, only)] => only.clone(),
+                all => all.iter().map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join("\n\n"),
+            })
+        }
+        Some(other) => Err(format!("{key}: {}", expected("a text or a list of messages", other))),
+        None => Err(format!("{key} is missing; found {}", list(fields.keys().map(String::as_str), 8))),
+    }
+}
+
+/// One tag or a list of tags, each once; in a table separated by semicolons.
+fn tags(value: Option<&Value>, is_table: bool) -> Result<Vec<String>, String> {
+    let all: Vec<String> = match value {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::String(tags)) if is_table => tags.split(';').map(str::to_owned).collect(),
+        Some(Value::String(tag)) => vec![tag.clone()],
+        Some(list) => typed(list.clone()).map_err(|what| format!("tags: {what}"))?,
+    };
+    let mut seen = HashSet::new();
+    let tags = all.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty() && seen.insert(*tag));
+    Ok(tags.map(str::to_owned).collect())
+}
+
+/// A name that two components would share.
+fn name_fault(case: &TestCase) -> Option<String> {
+    let mut seen = HashSet::new();
+    let mut names = case.criteria.iter().map(|criterion| criterion.name.as_str());
+    // `a..b` names a call about several criteria.
+    let name = names.find(|name| !seen.insert(*name) || name.contains(".."))?.escape_debug();
+    Some(format!("the id {name} of a criterion occurs twice or holds two full stops; give each its own id"))
+}
+
+/// What may be wrong with the criteria of a case, and what to do.
+fn doubts(case: &TestCase) -> Vec<(String, &'static str)> {
+    let mut doubts = Vec::new();
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for criterion in &case.criteria {
+        let text = criterion.text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        if let Some(first) = seen.insert(text, &criterion.name) {
+            let what = format!("{} repeats {first}: \u{201c}{}\u{201d}", criterion.name, start_of(&criterion.text));
+            doubts.push((what, "it counts twice; take one of them out"));
+        }
+    }
+    if case.criteria.iter().all(|criterion| criterion.weight == 0.0) {
+        doubts.push(("all weights are 0".to_owned(), "its answers have no score; give a criterion a positive weight"));
+    } else if case.criteria.iter().all(|criterion| criterion.weight <= 0.0) {
+        doubts.push((
+            "no weight is positive, so that no point can be earned".to_owned(),
+            "its answers have no score; give a criterion a positive weight",
+        ));
+    }
+    doubts
+}

@@ -1,0 +1,231 @@
+//! Rubrics that are lists of criteria: the criteria of a case, and profiles that say how they are read, asked and
+//! counted.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// One criterion of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseCriterion {
+    /// Name of its component, unique within the case: its id in the file, else `c1`, `c2`, ..
+    pub name: String,
+    /// What an answer should do, or, with a negative weight, what it should not do.
+    pub text: Arc<str>,
+    /// Points for meeting it; negative ones are taken away.
+    pub weight: f64,
+    /// Tags; scores are also reported by tag.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+}
+
+/// How the criteria of a benchmark, or of a user's own, are read, asked and counted (`profile.toml`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RubricProfile {
+    /// Its name.
+    pub name: String,
+    /// What it is for, and its source.
+    pub about: String,
+    /// Criteria of one call; 0 for all of a case.
+    #[serde(default = "one")]
+    pub batch: usize,
+    /// With `--compat`, criteria without a readable verdict count as 0, and so do cases without positive weights.
+    #[serde(default)]
+    pub zero_in_compat: bool,
+    /// Fields of a case.
+    #[serde(default)]
+    pub case: CaseFields,
+    /// Fields of a criterion.
+    #[serde(default)]
+    pub criterion: CriterionFields,
+    /// How a reply is read.
+    pub reply: Arc<ReplyShape>,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// Names of the fields of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CaseFields {
+    /// Its id.
+    pub id: String,
+    /// Its question: a text, or a list of messages `{role, content}`.
+    pub question: String,
+    /// The list of its criteria.
+    pub criteria: String,
+    /// Tags of all its criteria.
+    pub tags: String,
+}
+
+impl Default for CaseFields {
+    fn default() -> Self {
+        Self { id: "case_id".into(), question: "question".into(), criteria: "criteria".into(), tags: "tags".into() }
+    }
+}
+
+/// Names of the fields of a criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CriterionFields {
+    /// Its text.
+    pub text: String,
+    /// Its weight; 1 where the field is missing.
+    pub weight: String,
+    /// Its id.
+    pub id: String,
+    /// Its tag, or a list of tags.
+    pub tags: String,
+}
+
+impl Default for CriterionFields {
+    fn default() -> Self {
+        Self { text: "text".into(), weight: "weight".into(), id: "id".into(), tags: "tags".into() }
+    }
+}
+
+/// How a reply says which level of the scale each criterion reaches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplyShape {
+    /// JSON objects, or lines.
+    #[serde(default)]
+    pub form: ReplyForm,
+    /// Key of the level in an object.
+    #[serde(default = "verdict")]
+    pub key: String,
+    /// The levels.
+    pub levels: Vec<Level>,
+    /// What a judge replies in place of a level where it cannot assess a criterion; empty: not offered.
+    #[serde(default)]
+    pub abstain: String,
+}
+
+fn verdict() -> String {
+    "verdict".to_owned()
+}
+
+/// Form of a reply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyForm {
+    /// One object for one criterion; for several, a list of objects with the number of the criterion.
+    #[default]
+    Object,
+    /// One level a line, in the order of the criteria.
+    Lines,
+}
+
+/// A level of a scale.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// As the judge writes it: a text, a number, true or false.
+    pub level: Value,
+    /// What it earns, 0..=1, times the weight.
+    pub credit: f64,
+    /// When it applies, for the prompt.
+    pub means: String,
+}
+
+impl ReplyShape {
+    /// The levels and when they apply, one a line, for the prompt.
+    pub fn describe_levels(&self) -> String {
+        let level = |level: &Level| format!("{}: {}", text_of(&level.level), level.means);
+        let abstain = (!self.abstain.is_empty())
+            .then(|| format!("{}: the question and the answer do not let you decide", self.abstain));
+        self.levels.iter().map(level).chain(abstain).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The form of a reply about `count` criteria, for the prompt.
+    pub fn describe_reply(&self, count: usize) -> String {
+        if self.form == ReplyForm::Lines {
+            return format!("{count} lines, one for each criterion in their order, each with its level and nothing else");
+        }
+        let mut levels: Vec<String> = self.levels.iter().map(|level| level.level.to_string()).collect();
+        levels.extend((!self.abstain.is_empty()).then(|| Value::from(self.abstain.as_str()).to_string()));
+        let verdict =
+            format!("\"explanation\": \"one or two sentences\", {}: {}", Value::from(&*self.key), levels.join(" or "));
+        match count {
+            1 => format!("one JSON object: {{{verdict}}}"),
+            _ => format!(
+                "one JSON object with one entry for each of the {count} criteria: {{\"verdicts\": [{{\"criterion\": 1, \
+                 {verdict}}}, ..]}}"
+            ),
+        }
+    }
+}
+
+impl ReplyShape {
+    /// A reply in this form, with the level whose credit is nearest to each of these shares.
+    pub fn reply_of(&self, shares: &[f64]) -> String {
+        let distance = |level: &Level, share: f64| (level.credit - share).abs();
+        let nearest = |share: f64| {
+            self.levels.iter().min_by(|a, b| distance(a, share).total_cmp(&distance(b, share))).map(|level| &level.level)
+        };
+        let levels = shares.iter().filter_map(|share| nearest(*share));
+        if self.form == ReplyForm::Lines {
+            return levels.map(text_of).collect::<Vec<_>>().join("\n");
+        }
+        let entry = |(place, level): (usize, &Value)| json!({"criterion": place + 1, &*self.key: level});
+        let mut entries: Vec<Value> = levels.enumerate().map(entry).collect();
+        if entries.len() == 1 { entries.remove(0).to_string() } else { json!({"verdicts": entries}).to_string() }
+    }
+}
+
+/// A level as text: without the quotes of JSON.
+pub(super) fn text_of(level: &Value) -> String {
+    level.as_str().map_or_else(|| level.to_string(), str::to_owned)
+}
+
+/// What a judge says of one criterion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CriterionVerdict {
+    /// The credit of its level; `None` if the judge cannot assess it.
+    pub credit: Option<f64>,
+    /// The judge's explanation.
+    #[serde(skip)]
+    pub feedback: Option<String>,
+}
+
+/// Criteria a call, as an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
+pub struct BatchSize(pub usize);
+
+impl BatchSize {
+    /// Parses a number, or `all`, which is 0.
+    ///
+    /// # Errors
+    /// A message with the expected form.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        let size = if text == "all" { Some(0) } else { text.parse().ok().filter(|size| *size > 0) };
+        size.map(Self).ok_or_else(|| "write a number of criteria, or all".to_owned())
+    }
+}
+
+impl TryFrom<Value> for BatchSize {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        Self::from_text(&text_of(&value))
+    }
+}
+
+impl From<BatchSize> for Value {
+    fn from(size: BatchSize) -> Self {
+        if size.0 == 0 { "all".into() } else { size.0.into() }
+    }
+}
+
+impl fmt::Display for BatchSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text_of(&(*self).into()))
+    }
+}

@@ -1,0 +1,136 @@
+//! Parses replies about criteria: one level of the profile's scale for each.
+
+use serde_json::Value;
+
+use super::criteria::text_of;
+use super::judge_reply::{after_thinking, quoted};
+use super::python_json;
+use super::reading::{feedback, outermost_object};
+use super::{CriterionVerdict, JudgeReply, Mode, Reading, ReplyForm, ReplyShape, Unreadable, UnscoredKind, Verdict};
+
+/// Key of an entry's number.
+const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
+
+/// Parses the verdicts on `count` criteria.
+///
+/// Default: every criterion has exactly one verdict, matched by its number (by position in lines), else nothing of the
+/// reply counts. A reply cut at the token limit is not parsed. Compat: an object as simple-evals reads it (a fence
+/// ` ```json ` is removed, the level is the exact value, any number is its own credit where levels are numbers), lines as
+/// `ResearchQA` reads them (exact words; another one is an exception).
+pub(super) fn verdicts(
+    reply: &JudgeReply,
+    shape: &ReplyShape,
+    count: usize,
+    mode: Mode,
+) -> Result<Reading, Unreadable> {
+    let verdicts = match (shape.form, mode) {
+        (_, Mode::Default) if reply.is_cut() => return Err(Unreadable::cut(reply.usage.completion_tokens)),
+        (ReplyForm::Lines, _) => lines(&reply.content, shape, count, mode),
+        (ReplyForm::Object, Mode::Compat) if count == 1 => compat_object(&reply.content, shape).map(|one| vec![one]),
+        (ReplyForm::Object, _) => objects(&reply.content, shape, count).map_err(Unreadable::new),
+    }?;
+    Ok((Verdict::Criteria(verdicts.into()), None))
+}
+
+fn objects(content: &str, shape: &ReplyShape, count: usize) -> Result<Vec<CriterionVerdict>, String> {
+    let object = outermost_object(content)?;
+    let list = object.get("verdicts").or_else(|| object.as_object()?.values().find(|value| value.is_array()));
+    let entries = match list {
+        Some(Value::Array(entries)) => entries.as_slice(),
+        _ => std::slice::from_ref(&object),
+    };
+    let mut found: Vec<Option<CriterionVerdict>> = vec![None; count];
+    for entry in entries {
+        let number = match NUMBER_KEYS.iter().find_map(|key| entry.get(*key)) {
+            None if count == 1 => 1,
+            None => return Err("a verdict has no number of its criterion".to_owned()),
+            Some(number) => text_of(number).trim().parse::<usize>().unwrap_or(0),
+        };
+        let place = number.checked_sub(1).and_then(|place| found.get_mut(place));
+        let place = place.ok_or_else(|| format!("a verdict is on criterion {number} of {count}"))?;
+        let level = entry.get(&shape.key).ok_or_else(|| format!("no \"{}\" in a verdict", shape.key))?;
+        let verdict = CriterionVerdict { credit: credit(level, shape)?, feedback: feedback(entry) };
+        if place.replace(verdict).is_some() {
+            return Err(format!("criterion {number} has two verdicts"));
+        }
+    }
+    let missing = found.iter().position(Option::is_none);
+    match missing {
+        Some(place) => Err(format!("criterion {} of {count} has no verdict", place + 1)),
+        None => Ok(found.into_iter().flatten().collect()),
+    }
+}
+
+fn lines(content: &str, shape: &ReplyShape, count: usize, mode: Mode) -> Result<Vec<CriterionVerdict>, Unreadable> {
+    let text = match mode {
+        Mode::Default => after_thinking(content).map_err(Unreadable::new)?,
+        Mode::Compat => content,
+    };
+    let lines: Vec<&str> = text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.len() != count {
+        return Err(Unreadable::new(format!("{} lines for {count} criteria", lines.len())));
+    }
+    let line = |(place, line): (usize, &&str)| match mode {
+        Mode::Default => numbered(line, place + 1).and_then(|word| credit(&word.into(), shape)).map_err(Unreadable::new),
+        Mode::Compat => exact(&Value::from(*line), shape).map(Some).ok_or_else(|| Unreadable {
+            what: format!("the reference stops at the level \"{}\"", quoted(line)),
+            ask_again: false,
+            kind: UnscoredKind::Exception,
+        }),
+    };
+    let verdict = |credit| CriterionVerdict { credit, feedback: None };
+    lines.iter().enumerate().map(line).map(|credit| credit.map(verdict)).collect()
+}
+
+/// A line without the number of its criterion, which must be right if it is there.
+fn numbered(line: &str, number: usize) -> Result<&str, String> {
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    match line[digits..].strip_prefix(['.', ')', ':']) {
+        Some(rest) if digits > 0 && line[..digits].parse() == Ok(number) => Ok(rest.trim_start()),
+        Some(_) if digits > 0 => Err(format!("line {number} is numbered {}", &line[..digits])),
+        _ => Ok(line),
+    }
+}
+
+/// The credit of a level, `None` for an abstention. Case, a full stop at the end, and `_` or `-` for a space do not matter.
+fn credit(found: &Value, shape: &ReplyShape) -> Result<Option<f64>, String> {
+    let words = |level: &Value| match level.as_f64() {
+        Some(number) => number.to_string(),
+        None => text_of(level).trim().trim_end_matches('.').to_lowercase().replace(['_', '-'], " "),
+    };
+    let said = words(found);
+    if !shape.abstain.is_empty() && said == words(&shape.abstain.as_str().into()) {
+        return Ok(None);
+    }
+    let level = shape.levels.iter().find(|level| words(&level.level) == said);
+    let fault = || format!("\"{}\" is no level of the scale", quoted(&text_of(found)));
+    level.map(|level| Some(level.credit)).ok_or_else(fault)
+}
+
+/// The credit of a level that is written exactly so; any number is its own credit where levels are numbers.
+fn exact(found: &Value, shape: &ReplyShape) -> Option<f64> {
+    let number = || python_json::number(found).filter(|_| shape.levels.iter().any(|level| level.level.is_number()));
+    shape.levels.iter().find(|level| level.level == *found).map(|level| level.credit).or_else(number)
+}
+
+fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, Unreadable> {
+    let text = content.trim();
+    let text = text.strip_prefix("```json").map_or(text, str::trim_start);
+    let text = text.strip_suffix("```").map_or(text, str::trim_end);
+    let raises = || Unreadable {
+        what: format!("the reference raises an exception on \"{}\"", quoted(text)),
+        ask_again: false,
+        kind: UnscoredKind::Exception,
+    };
+    let object = python_json::parse(text).map_err(|fault| Unreadable::new(format!("no JSON: {fault}")))?;
+    let level = match &object {
+        Value::Object(fields) => fields.get(&shape.key),
+        // Python's `key in value` is false for these, and indexing the others raises.
+        Value::Array(values) if !values.iter().any(|value| *value == shape.key) => None,
+        Value::String(text) if !text.contains(&shape.key) => None,
+        _ => return Err(raises()),
+    };
+    let credit = level.and_then(|level| exact(level, shape));
+    let fault = || Unreadable::new(format!("no level under \"{}\"", shape.key));
+    credit.map(|credit| CriterionVerdict { credit: Some(credit), feedback: None }).ok_or_else(fault)
+}

@@ -1,0 +1,178 @@
+//! Scores by a list of criteria, as a profile says: the user's own, HealthBench, ResearchRubrics, ResearchQA.
+//!
+//! Formulas: `docs/metrics.md`, section 3. A score is the sum of credit x weight over the criteria, divided by the sum
+//! of the positive weights; components carry their weight as a share of that sum.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::domain::{
+    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Role, RubricProfile, Score, TestCase,
+    UnscoredKind, UnscoredReason, Verdict,
+};
+use crate::scorer::{Judged, Scorer, Step, Verdicts};
+
+/// Name of the scorer.
+pub const CRITERIA: &str = "criteria";
+/// Name of the scorer with the built-in baseline as judge.
+pub const LEXICAL_CRITERIA: &str = "lexical_criteria";
+
+/// Asks for the level that an answer reaches on each criterion of its case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CriteriaScorer {
+    /// How criteria are asked and counted.
+    pub profile: RubricProfile,
+    /// Scoring rules.
+    #[serde(skip)]
+    pub mode: Mode,
+    /// Whether the lexical baseline judges.
+    #[serde(skip)]
+    pub lexical: bool,
+}
+
+/// A credit with the judge's explanation, or why it is missing.
+type Credit = Result<(f64, Option<String>), UnscoredReason>;
+
+impl CriteriaScorer {
+    /// Every criterion of the case as a component without a value: a template for answers that were not judged.
+    pub fn unjudged(&self, case: &TestCase) -> Score {
+        let reason = || UnscoredReason::new(UnscoredKind::NotAsked, "not judged");
+        self.fold(case, case.criteria.iter().map(|_| Err(reason())).collect())
+    }
+
+    /// The criteria of each call.
+    fn batches<'a>(&self, case: &'a TestCase) -> std::slice::Chunks<'a, CaseCriterion> {
+        let size = if self.profile.batch == 0 { case.criteria.len() } else { self.profile.batch };
+        case.criteria.chunks(size.max(1))
+    }
+
+    /// The credit for a criterion of this batch.
+    fn credit(&self, criterion: &CaseCriterion, batch: &[CaseCriterion], verdicts: &Verdicts) -> Credit {
+        let judged = verdicts.get(criterion.name.as_str()).or_else(|| verdicts.get(item_of(batch).as_str()));
+        match judged {
+            Some(Judged::Verdict(Verdict::Criteria(of_one), _)) => {
+                let verdict = of_one.first().ok_or_else(UnscoredReason::other_kind)?;
+                let abstained = || UnscoredReason::new(UnscoredKind::Abstained, "the judge cannot assess it");
+                Ok((verdict.credit.ok_or_else(abstained)?, verdict.feedback.clone()))
+            }
+            Some(Judged::Unscored(reason)) if self.counts_zero() && reason.kind == UnscoredKind::Unreadable => {
+                Ok((0.0, None))
+            }
+            Some(Judged::Unscored(reason)) => Err(reason.clone()),
+            Some(Judged::Verdict(..)) => Err(UnscoredReason::other_kind()),
+            None => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
+        }
+    }
+
+    fn counts_zero(&self) -> bool {
+        self.mode == Mode::Compat && self.profile.zero_in_compat
+    }
+
+    fn fold(&self, case: &TestCase, credits: Vec<Credit>) -> Score {
+        let is_abstained = |credit: &Credit| credit.as_ref().is_err_and(|why| why.kind == UnscoredKind::Abstained);
+        // What the judge cannot assess has no weight.
+        let weight = |(criterion, credit): (&CaseCriterion, &Credit)| {
+            if is_abstained(credit) { 0.0 } else { criterion.weight }
+        };
+        let weights: Vec<f64> = case.criteria.iter().zip(&credits).map(weight).collect();
+        let positive: f64 = weights.iter().filter(|weight| **weight > 0.0).sum();
+        let earned = |(weight, credit): (&f64, &Credit)| match credit {
+            Ok((credit, _)) => Some(weight * credit),
+            Err(_) => is_abstained(credit).then_some(0.0),
+        };
+        let sum: Option<f64> = weights.iter().zip(&credits).map(earned).sum();
+        let value = match positive > 0.0 {
+            true => sum.map(|sum| sum / positive),
+            // ResearchRubrics gives 0.
+            false => sum.filter(|_| self.counts_zero()).map(|_| 0.0),
+        };
+        let mut notes = Vec::new();
+        if credits.iter().any(is_abstained) {
+            notes.push("criteria that the judge cannot assess do not count".to_owned());
+        }
+        // Without positive weights there is no share; the weights stay as they are.
+        let whole = if positive > 0.0 { positive } else { 1.0 };
+        let component = |((criterion, weight), credit): ((&CaseCriterion, f64), Credit)| {
+            let mut component = Component::new(&criterion.name, ComponentKind::Criterion)
+                .with_text(&criterion.text)
+                .with_weight(weight / whole)
+                .with(credit);
+            component.tags.clone_from(&criterion.tags);
+            component
+        };
+        let components = case.criteria.iter().zip(weights).zip(credits).map(component).collect();
+        Score { scorer: self.name(), value, components, notes, ..Score::default() }
+    }
+}
+
+impl Scorer for CriteriaScorer {
+    fn name(&self) -> &'static str {
+        if self.lexical { LEXICAL_CRITERIA } else { CRITERIA }
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        vec![Role::Criteria]
+    }
+
+    fn settings(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Asks batch by batch. A batch whose reply cannot be used is asked one by one, except in compat mode.
+    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+        if !self.counts_zero() && !case.criteria.iter().any(|criterion| criterion.weight > 0.0) {
+            let why = "no criterion has a positive weight, so that no point can be earned";
+            let reason = UnscoredReason::new(UnscoredKind::NotAsked, why);
+            return Step::Done(self.fold(case, case.criteria.iter().map(|_| Err(reason.clone())).collect()));
+        }
+        let mut calls = Vec::new();
+        for batch in self.batches(case) {
+            let is_open = |criterion: &&CaseCriterion| !verdicts.contains_key(criterion.name.as_str());
+            match verdicts.get(item_of(batch).as_str()) {
+                None if batch.iter().any(|criterion| is_open(&criterion)) => calls.push(self.call(case, answer, batch)),
+                Some(Judged::Unscored(reason)) if self.mode == Mode::Default && is_worth_splitting(reason.kind) => {
+                    let alone = batch.iter().filter(is_open).map(std::slice::from_ref);
+                    calls.extend(alone.map(|one| self.call(case, answer, one)));
+                }
+                _ => {}
+            }
+        }
+        if !calls.is_empty() {
+            return Step::Ask(calls);
+        }
+        let of_batch = |batch: &[CaseCriterion]| -> Vec<Credit> {
+            batch.iter().map(|criterion| self.credit(criterion, batch, verdicts)).collect()
+        };
+        Step::Done(self.fold(case, self.batches(case).flat_map(of_batch).collect()))
+    }
+}
+
+impl CriteriaScorer {
+    fn call(&self, case: &TestCase, answer: &Answer, batch: &[CaseCriterion]) -> JudgeCall {
+        let task = JudgeTask::Criteria {
+            question: Arc::clone(&case.rubric.question),
+            answer: Arc::clone(&answer.answer_text),
+            criteria: batch.into(),
+            shape: Arc::clone(&self.profile.reply),
+        };
+        JudgeCall { item: item_of(batch).into(), role: Role::Criteria, task, draw: 0, member: 0 }
+    }
+}
+
+/// The item of a call: the criterion, or the first and the last of several.
+fn item_of(batch: &[CaseCriterion]) -> String {
+    match batch {
+        [first, .., last] => format!("{}..{}", first.name, last.name),
+        _ => batch.first().map_or_else(String::new, |only| only.name.clone()),
+    }
+}
+
+/// Whether a call with fewer criteria could get a usable reply.
+fn is_worth_splitting(kind: UnscoredKind) -> bool {
+    matches!(
+        kind,
+        UnscoredKind::Unreadable | UnscoredKind::Cut | UnscoredKind::ContextOverflow | UnscoredKind::Refused
+    )
+}
