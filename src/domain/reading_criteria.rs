@@ -24,7 +24,7 @@ pub(super) fn verdicts(
     mode: Mode,
 ) -> Result<Reading, Unreadable> {
     let verdicts = match (shape.form, mode) {
-        (_, Mode::Default) if reply.is_cut() => return Err(Unreadable::cut(reply.usage.completion_tokens)),
+        (_, Mode::Default) if reply.is_cut() => return Err(Unreadable::cut(reply)),
         (ReplyForm::Lines, _) => lines(&reply.content, shape, count, mode),
         (ReplyForm::Object, Mode::Compat) if count == 1 => compat_object(&reply.content, shape).map(|one| vec![one]),
         (ReplyForm::Object, _) => objects(&reply.content, shape, count).map_err(Unreadable::new),

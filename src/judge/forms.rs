@@ -54,7 +54,7 @@ pub enum Structured {
     Off,
 }
 
-/// The JSON schema of the replies to a kind of question; `None` where the reply is no JSON.
+/// The JSON schema of the replies to a kind of question; `None` where the reply is no JSON, or its form is not known.
 ///
 /// It has what OpenAI's strict mode demands: every property is required, and there are no others.
 pub fn schema_of(kind: CallKind) -> Option<Value> {
@@ -72,7 +72,8 @@ pub fn schema_of(kind: CallKind) -> Option<Value> {
             let claim = object(json!({"claim_text": text, "citations": list(citation)}));
             Some(object(json!({"claims": list(claim)})))
         }
-        CallKind::Aspect | CallKind::Attribution => None,
+        // The form of criteria is the profile's.
+        CallKind::Aspect | CallKind::Attribution | CallKind::Criteria => None,
     }
 }
 

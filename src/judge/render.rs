@@ -1,7 +1,6 @@
 //! Renders calls to requests by the prompt set and the judge's options. Texts that do not fit are cut with `--truncate`
 //! only.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
