@@ -125,7 +125,7 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
     for (run, answer) in all() {
         let question = questions.number(&answer.case.case_id);
         for component in answer.score.components.iter().filter(|own| is_criterion(own)) {
-            let case = Some(&answer.case.case_id).filter(|_| component.kind.is_annotated());
+            let case = Some(&answer.case.case_id).filter(|_| component.kind.is_of_case());
             let own: Key<'_> = (answer.score.scorer, case, component.kind, &component.name);
             for key in std::iter::once(own).chain(case.map(|_| (own.0, None, own.2, group_of(component)))) {
                 let at = *places.entry(key).or_insert(rows.len());
@@ -208,7 +208,7 @@ fn statistics(key: Key<'_>, component: &Component, marks: &[Mark<'_>], labels: &
     let (scorer, case_id, kind, name) = key;
     let values: Vec<f64> = marks.iter().map(|mark| mark.value).collect();
     let share = |is_so: fn(f64) -> bool| mean(&values.iter().map(|own| f64::from(is_so(*own))).collect::<Vec<_>>());
-    let is_group = kind.is_annotated() && case_id.is_none();
+    let is_group = kind.is_of_case() && case_id.is_none();
     let blocks = marks.iter().map(Mark::block).collect::<BTreeSet<_>>().len();
     let (variance, system_share) = between(marks, blocks);
     let (noise, of_noise) = noise(marks).unzip();

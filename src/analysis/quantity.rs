@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use crate::domain::{Component, ComponentKind, Score, ScoredAnswer, Unit};
+use crate::domain::{Component, Score, ScoredAnswer, Unit};
 use crate::stats::{Interval, mean};
 
 /// Mean over a system's aspects.
@@ -92,7 +92,7 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     }
     let mut seen = HashSet::new();
     for component in answers.iter().flat_map(|answer| &answer.score.components) {
-        if !component.kind.is_annotated() && component.kind != ComponentKind::Criterion && seen.insert(&*component.name) {
+        if !component.kind.is_of_case() && seen.insert(&*component.name) {
             let own = column(metric_of(first.map_or("", |score| score.scorer), &component.name), component.kind.unit());
             all.push((own, Quantity::Component(component.name.to_string())));
         }

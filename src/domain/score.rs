@@ -131,6 +131,11 @@ impl ComponentKind {
         !matches!(self, Self::Aspect | Self::Share | Self::Count)
     }
 
+    /// Whether each case has components of its own of this kind.
+    pub fn is_of_case(self) -> bool {
+        self.is_annotated() || self == Self::Criterion
+    }
+
     /// Whether it comes from the annotator's rubric (`ann_score`).
     pub fn is_annotated(self) -> bool {
         matches!(self, Self::Property | Self::Evidence)

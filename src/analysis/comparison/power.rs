@@ -67,7 +67,7 @@ pub fn plan_power(
     pilot.variances.sort_unstable_by(f64::total_cmp);
     let [typical, largest] = [quantile(&pilot.variances, 0.5)?, quantile(&pilot.variances, 1.0)?];
     let unit = match table.metric.unit {
-        Unit::Share => 1.0,
+        Unit::Share | Unit::Net => 1.0,
         Unit::Grade => 10.0,
         Unit::Count => 100.0,
     };
