@@ -33,10 +33,8 @@ const TABLES: [(&str, &[&str]); 6] = [
 ];
 
 /// Keys that exclude each other: a stronger source for one of them resets the others.
-const CHOICES: [(&str, &str, [&str; 2]); 2] = [
-    ("judge", "judge", ["temperature", "no_temperature"]),
-    ("cache", "cache", ["path", "no_cache"]),
-];
+const CHOICES: [(&str, &str, [&str; 2]); 2] =
+    [("judge", "judge", ["temperature", "no_temperature"]), ("cache", "cache", ["path", "no_cache"])];
 
 /// The options of a scoring command, with their origins. They may hold secrets: no `Debug` on purpose.
 #[derive(Clone)]

@@ -38,7 +38,10 @@ pub fn load_tests(path: &Path, mode: Mode, profile: &RubricProfile) -> Result<Te
         let found = list(fields.keys().map(String::as_str), 8);
         let what = format!("no field {} with the criteria of a case; found {found}", profile.case.criteria);
         let hint = other.map_or_else(
-            || "write one {case_id, question, criteria: [{text, weight}]} per line, or name the rubric with --rubric".into(),
+            || {
+                "write one {case_id, question, criteria: [{text, weight}]} per line, or name the rubric with --rubric"
+                    .into()
+            },
             |other| format!("these are fields of --rubric {}", other.name),
         );
         return Err(InputFault::new(path, what).hint(hint).into());

@@ -43,7 +43,8 @@ pub fn profile_source(name: &str) -> Result<(String, String, String)> {
     }
     let names = SHIPPED_PROFILES.map(|(name, _)| name);
     let near = nearest(name, names).map_or_else(String::new, |near| format!("did you mean {near}? "));
-    let what = format!("--rubric: no rubric is called \"{}\"; {near}There are {}", name.escape_debug(), names.join(", "));
+    let what =
+        format!("--rubric: no rubric is called \"{}\"; {near}There are {}", name.escape_debug(), names.join(", "));
     Err(Error::Usage(format!("{what}, and directories with a {PROFILE}")))
 }
 

@@ -145,7 +145,9 @@ impl ReplyShape {
     /// The form of a reply about `count` criteria, for the prompt.
     pub fn describe_reply(&self, count: usize) -> String {
         if self.form == ReplyForm::Lines {
-            return format!("{count} lines, one for each criterion in their order, each with its level and nothing else");
+            return format!(
+                "{count} lines, one for each criterion in their order, each with its level and nothing else"
+            );
         }
         let mut levels: Vec<String> = self.levels.iter().map(|level| level.level.to_string()).collect();
         levels.extend((!self.abstain.is_empty()).then(|| Value::from(self.abstain.as_str()).to_string()));
@@ -166,7 +168,10 @@ impl ReplyShape {
     pub fn reply_of(&self, shares: &[f64]) -> String {
         let distance = |level: &Level, share: f64| (level.credit - share).abs();
         let nearest = |share: f64| {
-            self.levels.iter().min_by(|a, b| distance(a, share).total_cmp(&distance(b, share))).map(|level| &level.level)
+            self.levels
+                .iter()
+                .min_by(|a, b| distance(a, share).total_cmp(&distance(b, share)))
+                .map(|level| &level.level)
         };
         let levels = shares.iter().filter_map(|share| nearest(*share));
         if self.form == ReplyForm::Lines {

@@ -29,7 +29,8 @@ mod verdict;
 pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
 pub use criteria::{
-    BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, ReplyForm, ReplyShape, RubricProfile,
+    BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, ReplyForm, ReplyShape,
+    RubricProfile,
 };
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
@@ -42,7 +43,8 @@ pub use reading_graded::{ReferenceScore, merge_as_reference, reference_score};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
 pub use score::{
-    Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_inner_share, parse_share, scores_test_cases,
+    Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_inner_share, parse_share,
+    scores_test_cases,
 };
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;

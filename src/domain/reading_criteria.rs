@@ -71,7 +71,9 @@ fn lines(content: &str, shape: &ReplyShape, count: usize, mode: Mode) -> Result<
         return Err(Unreadable::new(format!("{} lines for {count} criteria", lines.len())));
     }
     let line = |(place, line): (usize, &&str)| match mode {
-        Mode::Default => numbered(line, place + 1).and_then(|word| credit(&word.into(), shape)).map_err(Unreadable::new),
+        Mode::Default => {
+            numbered(line, place + 1).and_then(|word| credit(&word.into(), shape)).map_err(Unreadable::new)
+        }
         Mode::Compat => exact(&Value::from(*line), shape).map(Some).ok_or_else(|| Unreadable {
             what: format!("the reference stops at the level \"{}\"", quoted(line)),
             ask_again: false,

@@ -84,7 +84,8 @@ fn full_name(typed: &str, known: &[String]) -> Result<String, (String, String)> 
         "lexical_score" => ["lexical_rubric.score", "lexical_criteria.score"],
         other => [other; 2],
     };
-    if let Some(name) = [typed].into_iter().chain(sums).into_iter().find(|name| known.iter().any(|known| known == name)) {
+    if let Some(name) = [typed].into_iter().chain(sums).into_iter().find(|name| known.iter().any(|known| known == name))
+    {
         return Ok(name.to_owned());
     }
     let is_meant = |name: &&String| {

@@ -492,7 +492,10 @@ pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
     let on_unscored = manifest.policy.on_unscored;
     let options = AggregateOptions { mode: manifest.mode, on_unscored, seed: manifest.seed };
     // Without a judge the rubric was not scored, so nothing is missing of it.
-    let missing = manifest.missing.iter().filter(|_| ["rubric", "criteria"].iter().any(|role| manifest.roles.contains_key(*role)));
+    let missing = manifest
+        .missing
+        .iter()
+        .filter(|_| ["rubric", "criteria"].iter().any(|role| manifest.roles.contains_key(*role)));
     let missing: Vec<(SystemName, CaseId)> =
         missing.map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect();
     summarize(scored, &missing, options)

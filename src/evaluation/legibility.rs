@@ -55,7 +55,10 @@ pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
             Some("`scholareval check` shows what the server refuses; the same command repeats calls that it refused")
         }
         UnscoredKind::NeedsOtherCalls => Some("score --compat asks the calls that this run did not"),
-        UnscoredKind::Abstained | UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked => None,
+        UnscoredKind::Abstained
+        | UnscoredKind::DependsOnUnscored
+        | UnscoredKind::Exception
+        | UnscoredKind::NotAsked => None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Merges the samples of a call into one verdict, and the verdicts of several judges into the panel's.
 
 use crate::domain::{
-    Attribution, ClaimShares, CriterionVerdict, GradeMerge, MemberValues, UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
+    Attribution, ClaimShares, CriterionVerdict, GradeMerge, MemberValues, UnscoredKind, UnscoredReason, Verdict,
+    merge_as_reference,
 };
 use crate::scorer::Judged;
 use crate::stats::sd;

@@ -20,11 +20,11 @@ use crate::domain::{GradeMerge, Mode, RubricParts, parse_share};
 use crate::judge::endpoint::masked_json;
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Price;
-use crate::prompt::MANIFEST;
 use crate::judge::options::{
     BudgetOptions, CacheOptions, JudgeOptions, LimitOptions, OptionFault, defaults, from_map, name_and_text,
     one_or_more,
 };
+use crate::prompt::MANIFEST;
 
 /// The name of the judge of the table `[judge]` and the flags.
 pub const DEFAULT_JUDGE: &str = "judge";

@@ -92,7 +92,8 @@ impl EvaluationOptions {
     }
 
     fn default_has(&self, role: &Role) -> bool {
-        (matches!(role, Role::Rubric | Role::Criteria) || self.scorers.names(scorer_of(role))) && can_judge(self.judge.kind(), role)
+        (matches!(role, Role::Rubric | Role::Criteria) || self.scorers.names(scorer_of(role)))
+            && can_judge(self.judge.kind(), role)
     }
 
     /// The entries of `[roles]`, each with its key and the names of its judges.

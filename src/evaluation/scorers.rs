@@ -83,9 +83,7 @@ impl ScorerName {
         let index_base = options.index_base;
         match self {
             Self::Rubric => Arc::new(RubricScorer::new(run.parts, mode).lexical(run.is_lexical)),
-            Self::Criteria => {
-                Arc::new(CriteriaScorer { profile: run.profile.clone(), mode, lexical: run.is_lexical })
-            }
+            Self::Criteria => Arc::new(CriteriaScorer { profile: run.profile.clone(), mode, lexical: run.is_lexical }),
             Self::Prometheus => Arc::new(PrometheusScorer {
                 aspects: run.aspects.to_vec(),
                 instruction: options.instruction.as_str().into(),

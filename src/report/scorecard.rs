@@ -221,7 +221,8 @@ fn clipped(scorer: &ScorerSummary) -> Option<String> {
     let of_row = |row: &SystemSummary| {
         let names = row.metrics.iter().filter(|(_, metric)| metric.clipped.is_some()).map(|(name, _)| name.as_str());
         let names: Vec<&str> = names.collect();
-        (!names.is_empty()).then(|| format!("{} ({})", shortened(row.system.as_str(), 60), list(names.iter().copied(), 5)))
+        (!names.is_empty())
+            .then(|| format!("{} ({})", shortened(row.system.as_str(), 60), list(names.iter().copied(), 5)))
     };
     let systems: Vec<String> = scorer.rows.iter().filter_map(of_row).collect();
     (!systems.is_empty()).then(|| format!("Below 0, and 0 if means are clipped to 0..100: {}.", systems.join("; ")))

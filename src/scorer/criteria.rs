@@ -171,8 +171,5 @@ fn item_of(batch: &[CaseCriterion]) -> String {
 
 /// Whether a call with fewer criteria could get a usable reply.
 fn is_worth_splitting(kind: UnscoredKind) -> bool {
-    matches!(
-        kind,
-        UnscoredKind::Unreadable | UnscoredKind::Cut | UnscoredKind::ContextOverflow | UnscoredKind::Refused
-    )
+    matches!(kind, UnscoredKind::Unreadable | UnscoredKind::Cut | UnscoredKind::ContextOverflow | UnscoredKind::Refused)
 }

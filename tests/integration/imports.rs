@@ -253,8 +253,18 @@ fn several_files_become_one_run_unless_they_share_a_system() {
 impl Workspace {
     /// The criteria alone, by the baseline, into `out` and `results.json`.
     fn score_offline_halves(&self) {
-        let arguments =
-            ["score", "answers", "--tests", "tests.json", "--only", "criteria", "--out", "out", "--output", "results.json"];
+        let arguments = [
+            "score",
+            "answers",
+            "--tests",
+            "tests.json",
+            "--only",
+            "criteria",
+            "--out",
+            "out",
+            "--output",
+            "results.json",
+        ];
         self.run(&arguments).exits_with(0);
     }
 }

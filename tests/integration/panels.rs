@@ -77,7 +77,7 @@ fn item(number: u32) -> Item {
         ..Rubric::none("where?".into())
     };
     let case = TestCase {
-            criteria: Vec::new(),
+        criteria: Vec::new(),
         case_id: case_id.clone(),
         initial_prompt: "where?".to_owned(),
         annotator: String::new(),

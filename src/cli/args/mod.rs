@@ -336,9 +336,7 @@ mod tests {
 
     #[test]
     fn the_reference_scripts_own_command_line_is_understood() {
-        let args = score_args(
-            "scholareval score --qa-dir D --test-config F --src-names a,b.jsonl --output R.json",
-        );
+        let args = score_args("scholareval score --qa-dir D --test-config F --src-names a,b.jsonl --output R.json");
         assert_eq!(args.qa_dir, [PathBuf::from("D")]);
         assert_eq!(args.options.input.tests, Some(PathBuf::from("F")));
         assert_eq!(args.options.input.systems, ["a", "b.jsonl"]);

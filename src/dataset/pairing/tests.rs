@@ -15,7 +15,14 @@ fn case(id: &str, prompt: &str) -> Arc<TestCase> {
         criteria: Vec::new(),
     };
     let initial_prompt = prompt.to_owned();
-    Arc::new(TestCase { case_id: id.into(), initial_prompt, annotator: String::new(), agreement: false, rubric, criteria: Vec::new() })
+    Arc::new(TestCase {
+        case_id: id.into(),
+        initial_prompt,
+        annotator: String::new(),
+        agreement: false,
+        rubric,
+        criteria: Vec::new(),
+    })
 }
 
 /// Cases 1 and 3 are two annotations of question A.

@@ -10,8 +10,8 @@ use super::manifest::{IMPORTED, Manifest, RunStatus};
 use crate::analysis::distinct;
 use crate::dataset::with_text;
 use crate::domain::{
-    CaseId, Component, Item, LEXICAL, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
-    scores_test_cases,
+    CaseId, Component, Item, LEXICAL, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
+    UnscoredReason, scores_test_cases,
 };
 use crate::error::{InputFault, Result};
 use crate::prompt::injection;
@@ -126,7 +126,8 @@ fn with_missing_answers(
         let items: Vec<&Item> = if is_of_tests { inputs.rubric().collect() } else { inputs.plain().collect() };
         for item in items {
             let found = recorded.remove(&(scorer, item.answer.system.clone(), item.case.case_id.clone()));
-            let score = || if is_of_tests { unjudged(name, manifest, &item.case).map(Some) } else { Ok(template.clone()) };
+            let score =
+                || if is_of_tests { unjudged(name, manifest, &item.case).map(Some) } else { Ok(template.clone()) };
             entries.extend(match found {
                 Some(found) => Some(Arc::clone(found)),
                 None => score()?.map(|score| unscored_entry(item, score)).transpose()?.map(Arc::new),

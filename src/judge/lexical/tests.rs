@@ -16,7 +16,7 @@ fn case(question: &str, criteria: &[(&str, &[&str])]) -> Arc<TestCase> {
         snippets: snippets.iter().map(|snippet| (*snippet).to_owned()).collect(),
     });
     Arc::new(TestCase {
-            criteria: Vec::new(),
+        criteria: Vec::new(),
         case_id: "case".into(),
         initial_prompt: question.to_owned(),
         annotator: "a".to_owned(),

@@ -14,7 +14,14 @@ fn criterion(name: &str, text: &str, weight: f64, snippets: usize) -> Criterion 
 
 fn case(criteria: Vec<Criterion>) -> TestCase {
     let rubric = Rubric { question: "q".into(), criteria, ..Rubric::default() };
-    TestCase { case_id: "c".into(), initial_prompt: "q".into(), annotator: String::new(), agreement: false, rubric, criteria: Vec::new() }
+    TestCase {
+        case_id: "c".into(),
+        initial_prompt: "q".into(),
+        annotator: String::new(),
+        agreement: false,
+        rubric,
+        criteria: Vec::new(),
+    }
 }
 
 fn answer(text: &str) -> Answer {

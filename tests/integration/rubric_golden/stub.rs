@@ -48,7 +48,9 @@ pub(super) fn reply(task: &JudgeTask) -> String {
         JudgeTask::Expertise { question, .. } => expertise(question, answer),
         JudgeTask::Property { criterion, .. } => property(criterion, answer),
         JudgeTask::Evidence { snippets, .. } => evidence(snippets, answer),
-        JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } | JudgeTask::Criteria { .. } => panic!("the rubric does not ask this"),
+        JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } | JudgeTask::Criteria { .. } => {
+            panic!("the rubric does not ask this")
+        }
         JudgeTask::Citations { .. } => {
             let citation =
                 |excerpts: &u64| serde_json::json!({"citation_text": "c", "excerpts": vec!["e"; *excerpts as usize]});
