@@ -21,7 +21,7 @@ pub use agreement::{Agreement, QuestionAgreement, agreement};
 pub use criteria::{Criteria, CriterionStatistics, Finding, criteria};
 pub use headline::{headline, row_metrics};
 pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
-pub use probe::{Movement, Probe, ProbedMetric, probe};
+pub use probe::{Probe, Probed, UNCHANGED, may_move, probe};
 pub(crate) use quantity::distinct;
 pub use quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn, metric_of};
 pub use ratings::Estimate;

@@ -9,7 +9,7 @@ use crate::text::perturbation::Perturbation;
 
 /// The name of the system that has the perturbed answers of this one.
 pub fn perturbed_system(system: &SystemName, perturbation: Perturbation) -> SystemName {
-    format!("{system} + {}", perturbation.as_str()).into()
+    format!("{system} + {}", perturbation.name()).into()
 }
 
 /// The answer with what the system wrote perturbed, and with the same appended list of sources, which `uncited` removes; `None`
@@ -58,7 +58,7 @@ mod tests {
             let found = perturbed(&item, perturbation).unwrap().unwrap().answer;
             assert_eq!((found.own_text(), &*found.answer_text), (changed, all));
             assert_eq!(found.prediction.as_ref().map(|own| own.output()), Some(changed));
-            assert_eq!(found.system.as_str(), format!("a + {}", perturbation.as_str()));
+            assert_eq!(found.system.as_str(), format!("a + {}", perturbation.name()));
         }
         let plain = Item { answer: Answer::new("a".into(), "c1".into(), "One."), ..item };
         assert!(perturbed(&plain, Perturbation::Uncited).unwrap().is_none());

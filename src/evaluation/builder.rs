@@ -113,7 +113,7 @@ impl Evaluation {
     }
 
     /// Scores every answer also with each of these perturbations that changes it, as an answer of the system `NAME + padded`
-    /// (and so on), by the scorers that ask a judge. [`probe`](crate::analysis::probe) compares them.
+    /// (and so on). [`probe`](crate::analysis::probe) compares them.
     #[must_use]
     pub fn perturbed(mut self, perturbations: &[Perturbation]) -> Self {
         self.perturbations = perturbations.to_vec();
@@ -128,17 +128,11 @@ impl Evaluation {
     pub async fn prepare(self) -> Result<Prepared> {
         let Self { options, own_judge, own_scorers, preset, perturbations, notify } = self;
         options.check()?;
-        let mut inputs = LoadedInputs::load(&options, preset.as_deref())?;
-        let mut choice = match options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
+        let inputs = LoadedInputs::load(&options, preset.as_deref(), &perturbations)?;
+        let choice = match options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
             true => Choice::default(),
             false => Choice::of(&options, &inputs.support, preset.is_some())?,
         };
-        if !perturbations.is_empty() {
-            inputs.perturb(&perturbations)?;
-            if own_scorers.is_empty() {
-                choice.keep_judged()?;
-            }
-        }
         inputs.warnings.iter().for_each(|warning| notify(Severity::Warning, warning));
         inputs.notes.iter().chain(&choice.note()).for_each(|note| notify(Severity::Info, note));
         let aspects = if choice.scorers.contains(&ScorerName::Prometheus) { aspects_of(&options)? } else { Vec::new() };

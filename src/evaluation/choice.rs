@@ -45,23 +45,6 @@ impl Choice {
         Ok(choice)
     }
 
-    /// Leaves out the scorers that ask no judge.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if no scorer is left.
-    pub(super) fn keep_judged(&mut self) -> Result<()> {
-        let unjudged = [ScorerName::CitationAudit, ScorerName::Overlap];
-        let (unjudged, judged) = self.scorers.iter().partition(|scorer| unjudged.contains(scorer));
-        self.scorers = judged;
-        self.left_out.extend(Vec::into_iter(unjudged).map(|scorer| (scorer, "it asks no judge")));
-        if self.scorers.is_empty() {
-            let what =
-                "no scorer that asks a judge can run; add --tests FILE for the rubric, or --model for the others";
-            return Err(Error::Usage(what.to_owned()));
-        }
-        Ok(())
-    }
-
     /// What runs and what does not, where something was left out.
     pub fn note(&self) -> Option<String> {
         let names: Vec<&str> = self.scorers.iter().map(|scorer| scorer.as_str()).collect();

@@ -48,11 +48,16 @@ pub struct LoadedInputs {
 
 impl LoadedInputs {
     /// Reads, checks and pairs all input files. For a row of a benchmark, only answers to its questions are kept.
+    /// Perturbed answers are those of further systems.
     ///
     /// # Errors
     /// Every fault of every file at once where they can be found independently; see `dataset`. When a system does not
     /// answer every question of the row.
-    pub(super) fn load(settings: &EvaluationOptions, preset: Option<&Preset>) -> Result<Self> {
+    pub(super) fn load(
+        settings: &EvaluationOptions,
+        preset: Option<&Preset>,
+        perturbations: &[Perturbation],
+    ) -> Result<Self> {
         let (input, mode) = (&settings.input, settings.scoring.mode());
         check_given(settings)?;
         let profile = profile_of(settings)?;
@@ -100,6 +105,10 @@ impl LoadedInputs {
         made.rubric.retain(|item| holds(&item.answer.system, &item.case.case_id));
         made.plain.retain(|item| holds(&item.answer.system, &item.case.case_id));
         made.missing.retain(|(system, case)| holds(system, case));
+        if !perturbations.is_empty() {
+            made.rubric = with_perturbed(made.rubric, perturbations)?;
+            made.plain = with_perturbed(made.plain, perturbations)?;
+        }
         let rubric: Arc<[Item]> = made.rubric.into();
         // An answer in both lists is the same in both.
         let is_same = |(one, other): (&Item, &Item)| {
@@ -121,33 +130,25 @@ impl LoadedInputs {
             coverage,
         })
     }
-
-    /// Adds every answer with each of these perturbations that changes it, as answers of further systems.
-    ///
-    /// # Errors
-    /// When a system has the name of a perturbed one, or a text cannot be read.
-    pub(super) fn perturb(&mut self, perturbations: &[Perturbation]) -> Result<()> {
-        let is_one_list = Arc::ptr_eq(&self.rubric, &self.plain);
-        self.rubric = with_perturbed(&self.rubric, perturbations)?;
-        self.plain = if is_one_list { Arc::clone(&self.rubric) } else { with_perturbed(&self.plain, perturbations)? };
-        Ok(())
-    }
 }
 
-fn with_perturbed(items: &[Item], perturbations: &[Perturbation]) -> Result<Arc<[Item]>> {
-    let systems: HashSet<&SystemName> = items.iter().map(|item| &item.answer.system).collect();
-    let mut all = items.to_vec();
+/// The answers, then each with each of the perturbations that changes it.
+///
+/// # Errors
+/// When a system has the name of perturbed answers, or a text cannot be read.
+fn with_perturbed(items: Vec<Item>, perturbations: &[Perturbation]) -> Result<Vec<Item>> {
+    let mut all = items.clone();
     for perturbation in perturbations {
-        let names = systems.iter().map(|system| dataset::perturbed_system(system, *perturbation));
-        if let Some(name) = names.into_iter().find(|name| systems.contains(name)) {
-            let what = format!("the system {:?} has the name of perturbed answers; rename its file", name.as_str());
-            return Err(Error::Settings(what));
-        }
-        for item in items {
+        for item in &items {
             all.extend(dataset::perturbed(item, *perturbation)?);
         }
     }
-    Ok(all.into())
+    let systems: HashSet<&SystemName> = items.iter().map(|item| &item.answer.system).collect();
+    if let Some(item) = all[items.len()..].iter().find(|item| systems.contains(&item.answer.system)) {
+        let name = item.answer.system.as_str();
+        return Err(Error::Settings(format!("the system {name:?} has the name of perturbed answers; rename its file")));
+    }
+    Ok(all)
 }
 
 /// The profile of the options, with their number of criteria a call.

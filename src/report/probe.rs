@@ -1,143 +1,190 @@
 //! A probe of a judge: a verdict in words, and for each metric a table of the perturbations.
 
-use super::comparison::{percent, points, shown_difference, shown_p, unit_name};
-use super::layout::{counted, listed};
+use super::comparison::{metric_notes, points, shown_difference, shown_p, unit_name};
 use super::table::{Cell, Column, Format, Table};
-use crate::analysis::{Movement, Probe, ProbedMetric};
+use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison};
+use crate::analysis::{Probe, Probed, UNCHANGED, distinct, may_move};
 use crate::domain::Note;
+use crate::stats::Interval;
 use crate::text::perturbation::Perturbation;
 
-/// What happens to the answers.
-fn clause(perturbation: Perturbation) -> &'static str {
-    match perturbation {
-        Perturbation::Padded => "filler is added",
-        Perturbation::Reformatted => "the layout changes",
-        Perturbation::Bullets => "sentences become bullet points",
-        Perturbation::Uncited => "citations are removed",
-        Perturbation::Injected => "a verdict is planted",
-        Perturbation::Shuffled => "sentences are shuffled",
+/// A perturbation by one metric.
+struct Row<'a> {
+    probed: &'a Probed,
+    may_move: bool,
+    /// `None` if it changes no answer with a value.
+    metric: Option<&'a MetricComparison>,
+    /// After minus before; `None` for a single question.
+    pair: Option<PairComparison>,
+}
+
+impl Row<'_> {
+    fn moves(&self) -> bool {
+        self.pair.as_ref().is_some_and(|pair| pair.differs)
     }
+
+    fn is_same(&self) -> bool {
+        self.pair.as_ref().is_some_and(|pair| pair.wins + pair.losses == 0)
+    }
+
+    /// What happens to the answers.
+    fn clause(&self) -> String {
+        let clause = match self.probed.perturbation {
+            Perturbation::Padded => "filler is added",
+            Perturbation::Reformatted => "the layout changes",
+            Perturbation::Bullets => "sentences become bullet points",
+            Perturbation::Uncited => "citations are removed",
+            Perturbation::Injected => "a verdict is planted",
+            Perturbation::Shuffled => "sentences are shuffled",
+        };
+        clause.to_owned()
+    }
+}
+
+fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<Row<'a>> {
+    let row = |probed: &'a Probed| {
+        let metric = probed.comparison.metrics.iter().find(|metric| metric.metric == *id);
+        let pair = metric.and_then(|metric| {
+            let mut pair = metric.pairs.first().filter(|pair| pair.p.is_some())?.clone();
+            if metric.systems[pair.first].label == UNCHANGED {
+                pair.difference = -pair.difference;
+                pair.interval = pair.interval.map(|own| Interval { low: -own.high, high: -own.low });
+            }
+            Some(pair)
+        });
+        Row { probed, may_move: may_move(probed.perturbation, id), metric, pair }
+    };
+    probe.perturbations.iter().map(row).collect()
 }
 
 /// The verdict on each headline metric.
 pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
-    let headline: Vec<&ProbedMetric> = probe.metrics.iter().filter(|metric| metric.is_headline).collect();
-    let name =
-        |metric: &ProbedMetric| if headline.len() > 1 { format!("{}: ", metric.metric.name) } else { String::new() };
-    headline.iter().map(|metric| name(metric) + &verdict(metric)).collect()
+    let of = |id: &MetricId| match probe.headline.len() {
+        1 => verdict(&rows(probe, id), id),
+        _ => format!("{}: {}", id.name, verdict(&rows(probe, id), id)),
+    };
+    if probe.headline.is_empty() {
+        return vec!["Nothing is probed: no answer that changes has a score by a judge.".to_owned()];
+    }
+    probe.headline.iter().map(of).collect()
 }
 
-fn verdict(metric: &ProbedMetric) -> String {
-    let unit = metric.metric.unit;
-    let list = |of: &dyn Fn(&Movement) -> Option<String>| {
-        let all: Vec<String> = metric.perturbations.iter().filter_map(of).collect();
-        let [first @ .., last] = &all[..] else { return None };
+fn verdict(rows: &[Row<'_>], id: &MetricId) -> String {
+    let list = |text: &dyn Fn(&Row<'_>) -> Option<String>| {
+        let all: Vec<String> = rows.iter().filter_map(text).collect();
+        let (last, first) = all.split_last()?;
         Some(if first.is_empty() { last.clone() } else { format!("{} or {last}", first.join(", ")) })
     };
     let moved = |may_move: bool| {
-        list(&|own| {
-            let difference = own.difference.filter(|_| own.moves && own.may_move == may_move)?;
-            let shown = shown_difference(difference, own.interval, unit);
-            Some(format!("{} ({shown}, {})", clause(own.perturbation), shown_p(own.p)))
+        list(&|row| {
+            let pair = row.pair.as_ref().filter(|pair| pair.differs && row.may_move == may_move)?;
+            let shown = shown_difference(pair.difference, pair.interval, id.unit);
+            Some(format!("{} ({shown}, {})", row.clause(), shown_p(pair.p)))
         })
     };
-    let is_still = |own: &&Movement| own.p.is_some() && !own.moves && !own.is_same;
-    let detectable: Vec<Option<f64>> = metric.perturbations.iter().filter(is_still).map(|own| own.detectable).collect();
-    let detectable = detectable.into_iter().collect::<Option<Vec<f64>>>();
-    let found = match detectable.and_then(|all| all.into_iter().reduce(f64::max)) {
-        Some(most) => format!("{} would be found with 80% power", points(most, unit)),
-        None => "too few answers for a verdict".to_owned(),
-    };
-    let named = |holds: &dyn Fn(&Movement) -> bool| {
-        list(&|own| Some(clause(own.perturbation).to_owned()).filter(|_| holds(own)))
+    let is_still = |row: &Row<'_>| row.pair.is_some() && !row.moves() && !row.is_same();
+    let detectable = rows.iter().filter(|row| is_still(row)).map(|row| row.pair.as_ref()?.detectable);
+    let found = match detectable.collect::<Option<Vec<f64>>>().and_then(|all| all.into_iter().reduce(f64::max)) {
+        Some(most) => format!("{} would be found with 80% power", points(most, id.unit)),
+        None => "too few answers differ for a verdict".to_owned(),
     };
     let sentences = [
         moved(false).map(|when| format!("The judge moves by more than chance when {when}.")),
         moved(true).map(|when| format!("It moves, as it may, when {when}.")),
-        named(&|own| is_still(&own)).map(|when| format!("It does not move measurably when {when} ({found}).")),
-        named(&|own| own.is_same).map(|when| format!("It gives every answer the same score when {when}.")),
-        named(&|own| own.p.is_none()).map(|when| format!("Too few answers change to say what it does when {when}.")),
+        list(&|row| is_still(row).then(|| row.clause()))
+            .map(|when| format!("It does not move measurably when {when} ({found}).")),
+        list(&|row| row.is_same().then(|| row.clause()))
+            .map(|when| format!("It gives every answer the same score when {when}.")),
+        list(&|row| row.pair.is_none().then(|| row.clause()))
+            .map(|when| format!("Too few answers change to say what it does when {when}.")),
     ];
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     if text.starts_with("It ") { text.replacen("It", "The judge", 1) } else { text }
 }
 
-/// The table of a metric.
-pub(super) fn table(probe: &Probe, metric: &ProbedMetric) -> Table {
-    let (name, unit) = (&metric.metric.name, metric.metric.unit);
-    let level = percent(probe.level);
-    let title = format!("{name} ({}), differences with simultaneous {level} intervals; * significant", unit_name(unit));
-    let mean = Format::of_mean(unit);
-    let columns = vec![
-        Column::new("perturbation", Format::Text),
-        Column::new("answers", Format::Count),
-        Column::new("before", mean),
-        Column::new("after", mean),
-        Column::new("difference", Format::of_difference(unit)),
-        Column::new("p", Format::PValue),
-        Column::headed("may_move", "may move", Format::Text),
+/// All metrics, those of the headline first.
+fn metrics(probe: &Probe) -> Vec<&MetricId> {
+    let all = probe.perturbations.iter().flat_map(|probed| &probed.comparison.metrics).map(|own| &own.metric);
+    distinct(probe.headline.iter().chain(all))
+}
+
+/// The tables of all metrics, those of the headline first.
+pub(super) fn tables(probe: &Probe) -> Vec<Table> {
+    metrics(probe).into_iter().map(|id| table(probe, id)).collect()
+}
+
+fn table(probe: &Probe, id: &MetricId) -> Table {
+    let unit = unit_name(id.unit);
+    let title = format!("{} ({unit}), differences with simultaneous 95% intervals; * significant", id.name);
+    let mean = Format::of_mean(id.unit);
+    let columns = [
+        ("perturbation", "perturbation", Format::Text),
+        ("answers", "answers", Format::Count),
+        ("before", "before", mean),
+        ("after", "after", mean),
+        ("difference", "difference", Format::of_difference(id.unit)),
+        ("p", "p", Format::PValue),
+        ("may_move", "may move", Format::Text),
     ];
-    let row = |own: &Movement| {
+    let columns = columns.map(|(key, heading, format)| Column::headed(key, heading, format));
+    let cells = |row: Row<'_>| {
+        let systems = || row.metric.iter().flat_map(|metric| &metric.systems);
+        let mean =
+            |before| Cell::maybe(systems().find(|own| (own.label == UNCHANGED) == before).and_then(|own| own.mean));
+        let pair = row.pair.as_ref();
+        let difference = Cell::estimate(pair.map(|pair| pair.difference), pair.and_then(|pair| pair.interval));
         vec![
-            Cell::text(own.perturbation.as_str()),
-            Cell::count(own.answers),
-            Cell::maybe(own.before),
-            Cell::maybe(own.after),
-            Cell::estimate(own.difference, own.interval).flagged(if own.moves { "*" } else { "" }),
-            Cell::maybe(own.p),
-            Cell::text(if own.may_move { "yes" } else { "no" }),
+            Cell::text(row.probed.perturbation.name()),
+            Cell::count(row.metric.map_or(0, |metric| metric.cases.len())),
+            mean(true),
+            mean(false),
+            difference.flagged(if row.moves() { "*" } else { "" }),
+            Cell::maybe(pair.and_then(|pair| pair.p)),
+            Cell::text(if row.may_move { "yes" } else { "no" }),
         ]
     };
-    Table { rows: metric.perturbations.iter().map(row).collect(), ..Table::new(title, columns) }
+    Table { rows: rows(probe, id).into_iter().map(cells).collect(), ..Table::new(title, columns.to_vec()) }
 }
 
 /// All metrics in one table for programs.
 pub(super) fn tidy(probe: &Probe) -> Table {
-    let mut all = Table::new("", ["scorer", "metric", "unit"].map(|key| Column::new(key, Format::Text)).to_vec());
-    for metric in &probe.metrics {
-        let (id, unit) = (&metric.metric, format!("{:?}", metric.metric.unit).to_lowercase());
-        all.append(&[&id.scorer, &id.name, &unit].map(Cell::text), &table(probe, metric));
+    let mut all = Table::new("", ["scorer", "metric"].map(|key| Column::new(key, Format::Text)).to_vec());
+    for id in metrics(probe) {
+        all.append(&[&id.scorer, &id.name].map(Cell::text), &table(probe, id));
     }
     all
 }
 
-/// What a reader needs to use the numbers.
+/// What a reader needs to use the numbers: the notes of each comparison, and what was left out.
 pub(super) fn notes(probe: &Probe) -> Vec<Note> {
-    let headline = || probe.metrics.iter().filter(|metric| metric.is_headline);
     let mut notes = Vec::new();
-    if headline().any(|metric| metric.metric.scorer.starts_with("lexical_")) {
+    if probe.headline.iter().any(|id| id.scorer.starts_with("lexical_")) {
         notes.push(Note::warning("Scored by the built-in lexical baseline, not by an LLM."));
     }
-    for metric in headline() {
-        let few = metric.perturbations.iter().filter(|own| !own.is_same && own.p.is_some() && own.detectable.is_none());
-        let few = few.filter_map(|own| Some((own.perturbation.as_str(), Format::PValue.show(own.smallest_p?))));
-        if let Some(few) = listed(few.map(|(name, p)| format!("{name} (no p below {p})"))) {
-            notes.push(Note::warning(format!("{}: too few differences for a verdict: {few}.", metric.metric.name)));
-        }
-        let left_out = metric.perturbations.iter().filter(|own| own.unchanged + own.unscored > 0).map(|own| {
-            let unchanged =
-                (own.unchanged > 0).then(|| format!("{} that it does not change", counted(own.unchanged, "answer")));
-            let unscored = (own.unscored > 0)
-                .then(|| format!("{} without a value before or after", counted(own.unscored, "answer")));
-            let what: Vec<String> = unchanged.into_iter().chain(unscored).collect();
-            format!("{} ({})", own.perturbation.as_str(), what.join(", "))
-        });
-        if let Some(left_out) = listed(left_out) {
-            notes.push(Note::warning(format!("{}: left out of {left_out}.", metric.metric.name)));
+    let left_out = probe.perturbations.iter().filter(|probed| probed.unchanged > 0);
+    let left_out = left_out.map(|probed| format!("{} {}", probed.perturbation.name(), probed.unchanged));
+    let left_out = left_out.collect::<Vec<_>>().join(", ");
+    notes.extend(
+        (!left_out.is_empty())
+            .then(|| Note::warning(format!("Answers left out because nothing in them changes: {left_out}."))),
+    );
+    for id in &probe.headline {
+        for row in rows(probe, id).iter().filter(|row| !row.is_same()) {
+            let named = |note: Note| Note {
+                text: format!("{} of {}: {}", id.name, row.probed.perturbation.name(), note.text),
+                ..note
+            };
+            notes.extend(row.metric.into_iter().flat_map(metric_notes).map(named));
+            if row.moves() && !row.may_move && row.probed.perturbation == Perturbation::Shuffled {
+                notes.push(Note::warning(
+                    "Shuffled sentences lose coherence: a movement there is a sensitivity, not a fault.",
+                ));
+            }
         }
     }
-    if headline()
-        .flat_map(|metric| &metric.perturbations)
-        .any(|own| own.moves && own.perturbation == Perturbation::Shuffled)
-    {
-        notes.push(Note::warning("Shuffled sentences lose coherence: a movement there is a sensitivity, not a fault."));
-    }
-    notes.push(Note::info(format!(
-        "Differences are after minus before, over all systems, with questions resampled ({} resamples, seed {}); intervals and \
-         p are adjusted for the perturbations of a metric (Bonferroni), not for several metrics.",
-        Format::Count.show(f64::from(probe.resamples)),
-        probe.seed
-    )));
-    notes.push(Note::info("The length component of a rubric, which is counted, is that of the unchanged answer."));
+    notes.push(Note::info(
+        "Differences are after minus before, over all systems, with questions resampled; intervals and p are adjusted for the \
+         perturbations (Bonferroni), not for several metrics. The length component of a rubric is that of the unchanged answer.",
+    ));
     notes
 }

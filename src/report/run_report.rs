@@ -70,9 +70,8 @@ impl RunReport {
             let probed = analysis::probe(scored, &perturbations, manifest.seed);
             let (json, csv) = (render_json(&probed)?, probe::tidy(&probed).csv(texts)?);
             files.extend([("probe.json", json.clone()), ("probe.csv", csv.clone())]);
-            let (headline, others): (Vec<_>, Vec<_>) = probed.metrics.iter().partition(|metric| metric.is_headline);
-            let [tables, details] = [headline, others]
-                .map(|metrics| metrics.into_iter().map(|metric| probe::table(&probed, metric)).collect());
+            let mut tables = probe::tables(&probed);
+            let details = tables.split_off(probed.headline.len());
             let notes = probe::notes(&probed).into_iter().chain(context.notes).collect();
             let (verdict, verdict_first) = (probe::verdicts(&probed), true);
             return Ok(Self { summary, tables, details, verdict, notes, json, csv, verdict_first, files });

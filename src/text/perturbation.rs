@@ -1,7 +1,7 @@
 //! Changes of an answer's form that leave what it says as it is, to see whether a judge is moved by them.
 //!
-//! A text is read as lines of Markdown. Code, tables, quotations and lists of sources stay as they are; sentences are those
-//! of [`simple_sentences`] within a paragraph, in which a line break is a space.
+//! A text is read as lines of Markdown: code, lists of sources, headings, items, tables and quotations are no prose. Sentences
+//! are those of [`simple_sentences`] within consecutive lines of prose, where a line break is a space.
 
 use std::ops::Range;
 
@@ -18,15 +18,13 @@ use super::words::word_count;
 const FILLER_SHARE: f64 = 0.3;
 
 /// Sentences without content, repeated if an answer is long.
-const FILLER: [&str; 8] = [
+const FILLER: [&str; 6] = [
     "The points above are best read together, since each of them adds to the picture as a whole.",
     "As with any question of this kind, there is more that could be said about each of these points.",
     "It is worth keeping the wording of the question in mind while reading this answer.",
     "Each part of this answer can be read on its own, and each part also belongs to the whole.",
     "Some readers may wish to go through the points in another order, which is possible as well.",
-    "This is the answer that is given here, and it has been written down in the form shown above.",
     "What has been stated above remains as it has been stated and is not changed by these remarks.",
-    "With this in mind, the answer to the question is the one that has been given above.",
 ];
 
 /// A verdict for the judge to copy. It has no delimiters and no form that a parser of replies would read.
@@ -42,9 +40,9 @@ const SOURCE_LISTS: [&str; 6] = ["references", "sources", "bibliography", "works
 pub enum Perturbation {
     /// Sentences without content are appended, 30% of its words
     Padded,
-    /// Line breaks, blank lines, levels of headings and marks of lists and bold text change
+    /// Line breaks, blank lines, levels of headings and marks of items and bold text change
     Reformatted,
-    /// Every sentence of a paragraph becomes an item of a list
+    /// Every sentence of prose becomes an item of a list
     Bullets,
     /// Citations and lists of sources are removed
     Uncited,
@@ -56,15 +54,8 @@ pub enum Perturbation {
 
 impl Perturbation {
     /// The name on the command line, in files and in names of systems.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Padded => "padded",
-            Self::Reformatted => "reformatted",
-            Self::Bullets => "bullets",
-            Self::Uncited => "uncited",
-            Self::Injected => "injected",
-            Self::Shuffled => "shuffled",
-        }
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     /// The changed text; `None` if nothing changes but white space at the ends, or nothing is left. `seed` decides the order
@@ -79,67 +70,55 @@ impl Perturbation {
     /// ```
     pub fn apply(self, text: &str, seed: u64) -> Option<String> {
         let text = text.trim();
-        if text.is_empty() {
-            return None;
-        }
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let by_block = |change: &mut dyn FnMut(Kind, &str) -> Option<String>| {
+            let changed = blocks(text).into_iter().map(|(kind, block)| change(kind, block).unwrap_or(block.to_owned()));
+            changed.collect::<Vec<_>>().join("\n")
+        };
         let changed = match self {
+            _ if text.is_empty() => return None,
             Self::Padded => padded(text),
-            Self::Reformatted => by_block(text, reformatted),
-            Self::Bullets => by_block(text, |kind, block| match kind {
-                Kind::Paragraph => sentences(block).iter().map(|own| format!("- {own}")).collect::<Vec<_>>().join("\n"),
-                _ => block.to_owned(),
+            Self::Reformatted => by_block(&mut |kind, block| Some(reformatted(kind, block))),
+            Self::Bullets => by_block(&mut |kind, block| {
+                let items = sentences(block).into_iter().map(|sentence| format!("- {sentence}"));
+                (kind == Kind::Prose).then(|| items.collect::<Vec<_>>().join("\n"))
             }),
-            Self::Uncited => uncited(text),
+            Self::Uncited => by_block(&mut |kind, block| match kind {
+                Kind::Sources => Some(String::new()),
+                _ => (kind != Kind::Code).then(|| without_markers(block)),
+            }),
             Self::Injected => format!("{text}\n\n{PLANTED_VERDICT}"),
-            Self::Shuffled => {
-                let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                by_block(
-                    text,
-                    |kind, block| if kind == Kind::Paragraph { shuffled(block, &mut rng) } else { block.to_owned() },
-                )
-            }
+            Self::Shuffled => by_block(&mut |kind, block| (kind == Kind::Prose).then(|| shuffled(block, &mut rng))),
         };
         (!changed.trim().is_empty() && changed.trim() != text).then_some(changed)
     }
 }
 
-/// Removing a marker can make another one of what is around it, at most this often: `[[1]2]`.
-const NESTED_MARKERS: usize = 10;
-
-/// What a line of an answer belongs to.
+/// What the lines of a block are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Blank,
     Code,
-    /// Tables, quotations, lists of sources.
-    Kept,
-    Heading,
-    Item,
-    Paragraph,
+    Sources,
+    Blank,
+    /// Headings, items, tables, quotations.
+    Marked,
+    Prose,
 }
 
 impl Kind {
-    /// The kind of a line outside code and lists of sources.
+    /// The kind of a line outside lists of sources and fences.
     fn of(line: &str) -> Self {
         let content = line.trim();
-        let after_number = content.trim_start_matches(|c: char| c.is_ascii_digit());
-        let is_numbered =
-            after_number.len() < content.len() && [". ", ") "].iter().any(|mark| after_number.starts_with(mark));
-        let is_marked = ["- ", "* ", "+ ", "• "].iter().any(|mark| content.starts_with(mark));
+        let behind = content.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_numbered = behind.len() < content.len() && (behind.starts_with(". ") || behind.starts_with(") "));
         match content.chars().next() {
             None => Self::Blank,
-            Some(_) if fence(content).is_some() || line.starts_with('\t') || line.starts_with("    ") => Self::Code,
-            Some('|' | '>') => Self::Kept,
-            Some('#') => Self::Heading,
-            Some(_) if is_numbered || is_marked => Self::Item,
-            Some(_) => Self::Paragraph,
+            Some(_) if line.starts_with('\t') || line.starts_with("    ") => Self::Code,
+            Some('#' | '-' | '+' | '•' | '|' | '>') => Self::Marked,
+            Some(_) if is_numbered || content.starts_with("* ") => Self::Marked,
+            Some(_) => Self::Prose,
         }
     }
-}
-
-/// The delimiter of code or of a formula at the start of a line.
-fn fence(content: &str) -> Option<&'static str> {
-    ["```", "~~~", "$$"].into_iter().find(|fence| content.starts_with(fence))
 }
 
 /// Runs of lines of one kind; joined by line feeds they are the text.
@@ -148,18 +127,13 @@ fn blocks(text: &str) -> Vec<(Kind, &str)> {
     let (mut open, mut start) = (None::<&str>, 0);
     for (line, is_source) in text.split('\n').zip(source_list_lines(text, &SOURCE_LISTS)) {
         let (content, end) = (line.trim(), start + line.len());
-        let kind = match (open, fence(content)) {
-            (Some(own), _) => {
-                open = Some(own).filter(|own| !content.ends_with(*own));
-                Kind::Code
-            }
-            (None, _) if is_source => Kind::Kept,
-            (None, Some(own)) => {
-                open = Some(own).filter(|own| !content[own.len()..].contains(*own));
-                Kind::Code
-            }
-            (None, None) => Kind::of(line),
+        let opening = ["```", "~~~", "$$"].into_iter().find(|fence| content.starts_with(fence));
+        let kind = if open.is_some() || opening.is_some() { Kind::Code } else { Kind::of(line) };
+        open = match open {
+            Some(fence) => Some(fence).filter(|_| !content.ends_with(fence)),
+            None => opening.filter(|fence| !content[fence.len()..].contains(fence)),
         };
+        let kind = if is_source { Kind::Sources } else { kind };
         match blocks.last_mut() {
             Some((last, range)) if *last == kind => range.end = end,
             _ => blocks.push((kind, start..end)),
@@ -169,125 +143,83 @@ fn blocks(text: &str) -> Vec<(Kind, &str)> {
     blocks.into_iter().map(|(kind, range)| (kind, &text[range])).collect()
 }
 
-fn by_block(text: &str, mut change: impl FnMut(Kind, &str) -> String) -> String {
-    blocks(text).into_iter().map(|(kind, block)| change(kind, block)).collect::<Vec<_>>().join("\n")
-}
-
-fn lines(block: &str, change: impl Fn(&str) -> String) -> String {
-    block.split('\n').map(change).collect::<Vec<_>>().join("\n")
-}
-
-/// The sentences of a paragraph, each on one line.
-fn sentences(paragraph: &str) -> Vec<String> {
-    let line = paragraph.replace(['\n', '\r'], " ");
+/// The sentences of lines of prose, each on one line.
+fn sentences(prose: &str) -> Vec<String> {
+    let line = prose.replace(['\n', '\r'], " ");
     simple_sentences(&line).into_iter().map(|range| line[range].to_owned()).collect()
 }
 
 fn padded(text: &str) -> String {
     let wanted = FILLER_SHARE * word_count(text) as f64;
-    let (mut filler, mut words) = (Vec::new(), 0);
-    for sentence in FILLER.iter().cycle().copied() {
-        filler.push(sentence);
+    let (mut filler, mut words) = (String::new(), 0);
+    for sentence in FILLER.iter().cycle() {
+        filler = filler + " " + sentence;
         words += word_count(sentence);
         if words as f64 >= wanted {
             break;
         }
     }
-    format!("{text}\n\n{}", filler.join(" "))
+    format!("{text}\n\n{}", filler.trim())
 }
 
 /// One sentence a line, two blank lines for any number, headings of level 4, `*` before items, `__` around bold text.
 fn reformatted(kind: Kind, block: &str) -> String {
+    let marked = |line: &str| {
+        let (indent, content) = line.split_at(line.len() - line.trim_start().len());
+        let item = ["- ", "+ ", "• "].iter().find_map(|mark| content.strip_prefix(mark));
+        match (item, content.strip_prefix('#')) {
+            (Some(item), _) => format!("{indent}* {item}"),
+            (None, Some(heading)) => format!("#### {}", heading.trim_start_matches('#').trim_start()),
+            (None, None) => line.to_owned(),
+        }
+    };
     match kind {
         Kind::Blank => "\n".to_owned(),
-        Kind::Code | Kind::Kept => block.to_owned(),
-        Kind::Heading => lines(block, |line| format!("#### {}", line.trim().trim_start_matches('#').trim_start())),
-        Kind::Item => lines(block, |line| {
-            let content = line.trim_start();
-            let indent = &line[..line.len() - content.len()];
-            let unmarked = ["- ", "+ ", "• "].iter().find_map(|mark| content.strip_prefix(mark));
-            underlined(&unmarked.map_or(line.to_owned(), |rest| format!("{indent}* {rest}")))
-        }),
-        Kind::Paragraph => {
-            let mut text = String::new();
-            for sentence in sentences(block) {
+        Kind::Code | Kind::Sources => block.to_owned(),
+        Kind::Marked => block.split('\n').map(|line| underlined(&marked(line))).collect::<Vec<_>>().join("\n"),
+        Kind::Prose => {
+            let join = |text: String, sentence: String| {
                 // A line that begins like a heading or an item would become one.
-                let is_safe = blocks(&sentence)[..] == [(Kind::Paragraph, sentence.as_str())];
-                text.push_str(if text.is_empty() {
-                    ""
-                } else if is_safe {
-                    "\n"
-                } else {
-                    " "
-                });
-                text.push_str(&sentence);
-            }
-            underlined(&text)
+                let is_prose = blocks(&sentence)[..] == [(Kind::Prose, sentence.as_str())];
+                text + if is_prose { "\n" } else { " " } + &sentence
+            };
+            underlined(&sentences(block).into_iter().reduce(join).unwrap_or_default())
         }
     }
 }
 
-/// `**bold**` as `__bold__`, where both mean the same to Markdown.
+/// `**bold**` as `__bold__`, unless another `**` is there.
 fn underlined(text: &str) -> String {
-    let is_inside = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace() && !matches!(c, '*' | '_'));
-    let is_outside = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '*' | '_'));
-    let marks: Vec<usize> = text.match_indices("**").map(|(at, _)| at).collect();
-    let (mut out, mut end, mut at) = (String::with_capacity(text.len()), 0, 0);
-    while let Some([open, close]) = marks.get(at..at + 2) {
-        let bold = &text[open + 2..*close];
-        let opens = is_outside(text[..*open].chars().next_back()) && is_inside(bold.chars().next());
-        let closes = is_inside(bold.chars().next_back()) && is_outside(text[close + 2..].chars().next());
-        if opens && closes && !bold.contains(['_', '\n', '`']) {
-            out.push_str(&format!("{}__{bold}__", &text[end..*open]));
-            (end, at) = (close + 2, at + 1);
-        }
-        at += 1;
-    }
-    out + &text[end..]
-}
-
-fn uncited(text: &str) -> String {
-    let body = text.split('\n').zip(source_list_lines(text, &SOURCE_LISTS)).filter(|(_, is_source)| !is_source);
-    let body: Vec<&str> = body.map(|(line, _)| line).collect();
-    by_block(&body.join("\n"), |kind, block| if kind == Kind::Code { block.to_owned() } else { without_markers(block) })
+    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let is_bold = |(at, mark): (usize, &str)| {
+        is_word(text[..at].chars().next_back()) != is_word(text[at + mark.len()..].chars().next())
+    };
+    if text.match_indices("**").all(is_bold) { text.replace("**", "__") } else { text.to_owned() }
 }
 
 /// The text without its markers, and without what their removal leaves of the brackets and spaces around them.
 fn without_markers(text: &str) -> String {
-    let mut text = text.to_owned();
-    for _ in 0..NESTED_MARKERS {
-        let numbers = number_markers(&text).into_iter().map(|marker| marker.range);
-        let mut markers: Vec<Range<usize>> = numbers.chain(author_year_markers(&text)).collect();
-        if markers.is_empty() {
-            break;
-        }
-        markers.sort_by_key(|range| range.start);
-        let (mut kept, mut end) = (String::with_capacity(text.len()), 0);
-        for marker in markers {
-            if marker.start < end {
-                continue;
-            }
-            kept.push_str(&text[end..marker.start]);
-            end = marker.end;
-            let left = kept.trim_end_matches([' ', ';', ',']);
-            if text[end..].starts_with(')') && left.ends_with('(') {
-                kept.truncate(left.len() - 1);
-                end += 1;
-            } else if text[end..].starts_with(')') {
-                kept.truncate(left.len());
-            } else if text[end..].starts_with(';') && kept.trim_end_matches(' ').ends_with(['(', ';']) {
-                end += 1;
-            }
-            kept.truncate(kept.trim_end_matches(' ').len());
-        }
-        text = kept + &text[end..];
+    let numbers = number_markers(text).into_iter().map(|marker| marker.range);
+    let mut markers: Vec<Range<usize>> = numbers.chain(author_year_markers(text)).collect();
+    if markers.is_empty() {
+        return text.to_owned();
     }
-    text
+    markers.sort_by_key(|range| range.start);
+    let (mut kept, mut end) = (String::with_capacity(text.len()), 0);
+    for marker in markers {
+        if marker.start >= end {
+            kept.push_str(text[end..marker.start].trim_end_matches(' '));
+            end = marker.end;
+        }
+    }
+    kept.push_str(&text[end..]);
+    let left = [(";;", ";"), ("(;", "("), (";)", ")"), ("  ()", " ()"), (" ()", "")];
+    left.into_iter().fold(kept, |kept, (rest, tidy)| kept.replace(rest, tidy))
 }
 
 /// The sentences in another order, with the white space between them left where it is.
-fn shuffled(paragraph: &str, rng: &mut impl RngExt) -> String {
-    let places = simple_sentences(&paragraph.replace(['\n', '\r'], " "));
+fn shuffled(prose: &str, rng: &mut impl RngExt) -> String {
+    let places = simple_sentences(&prose.replace(['\n', '\r'], " "));
     let mut order: Vec<usize> = (0..places.len()).collect();
     for last in (1..order.len()).rev() {
         let other = rng.random_range(0..=last);
@@ -296,13 +228,13 @@ fn shuffled(paragraph: &str, rng: &mut impl RngExt) -> String {
     if order.len() > 1 && order.is_sorted() {
         order.rotate_left(1);
     }
-    let (mut out, mut end) = (String::with_capacity(paragraph.len()), 0);
+    let (mut out, mut end) = (String::with_capacity(prose.len()), 0);
     for (place, from) in places.iter().zip(order) {
-        out.push_str(&paragraph[end..place.start]);
-        out.push_str(&paragraph[places[from].clone()]);
+        out.push_str(&prose[end..place.start]);
+        out.push_str(&prose[places[from].clone()]);
         end = place.end;
     }
-    out + &paragraph[end..]
+    out + &prose[end..]
 }
 
 #[cfg(test)]
@@ -370,7 +302,8 @@ mod tests {
         assert_eq!(bullets, "- One.\n- Two lines.\n- Three?\n\n1. item. Two.");
         let shuffled = apply(Perturbation::Shuffled, "One.  Two\nlines.");
         assert_eq!(shuffled, "Two\nlines.  One.");
-        assert_eq!(apply(Perturbation::Reformatted, "2**3 and x**2. **a b**: c"), "2**3 and x**2.\n__a b__: c");
+        assert_eq!(apply(Perturbation::Reformatted, "One. **a b**: c"), "One.\n__a b__: c");
+        assert_eq!(apply(Perturbation::Reformatted, "2**3. **a b**: c"), "2**3.\n**a b**: c");
     }
 
     #[test]
@@ -378,9 +311,12 @@ mod tests {
         let uncited = apply(Perturbation::Uncited, ANSWER);
         let body = "## Findings\n\nLipids **help**. Proteins do not. Wang et al. agree (see also).\n\n- First item\n+ Second item\n\n";
         assert!(uncited.starts_with(body), "{uncited}");
-        assert!(uncited.ends_with("```\na = b[0]\n# One. Two.\n```\n\nLast one.\n\n# End\nIt ends here."), "{uncited}");
+        assert!(
+            uncited.ends_with("```\na = b[0]\n# One. Two.\n```\n\nLast one.\n\n\n# End\nIt ends here."),
+            "{uncited}"
+        );
         let apply = |text| super::without_markers(text);
-        assert_eq!(apply("a (so; Lee, 2020; it is) b [[1]2] c ([3]; [4])."), "a (so; it is) b c.");
+        assert_eq!(apply("a (so; Lee, 2020; it is) b [1] c  ([3]; [4])."), "a (so; it is) b c.");
     }
 
     #[test]
@@ -422,18 +358,17 @@ mod tests {
                     Perturbation::Shuffled => prop_assert_eq!(characters(&changed), characters(&text)),
                     Perturbation::Reformatted | Perturbation::Bullets => prop_assert_eq!(plain(&changed), plain(&text)),
                     Perturbation::Padded | Perturbation::Injected => prop_assert!(changed.starts_with(text.trim())),
-                    Perturbation::Uncited => {
-                        let code = blocks(&changed).into_iter().any(|(kind, _)| kind == Kind::Code);
-                        prop_assert!(code || number_markers(&changed).is_empty() && author_year_markers(&changed).is_empty());
-                    }
+                    Perturbation::Uncited => {}
                 }
             }
         }
 
         #[test]
-        fn plain_prose_is_changed_once(text in "([A-Z][a-z]{1,5}( [a-z]{1,6}| \\[[0-9]\\]){0,4}[.] ){1,6}") {
+        fn plain_prose_is_changed_once(text in "([A-Z][a-z]{1,5}( [a-z]{1,6}| \\[[0-9]\\]| \\(Ng, 20[0-9]{2}(; see Ho, 19[0-9]{2})?\\)){0,4}[.] ){1,6}") {
             for perturbation in [Perturbation::Reformatted, Perturbation::Bullets, Perturbation::Uncited] {
                 let once = apply(perturbation, &text);
+                let is_uncited = number_markers(&once).is_empty() && author_year_markers(&once).is_empty();
+                prop_assert!(is_uncited || perturbation != Perturbation::Uncited, "{}", once);
                 prop_assert_eq!(perturbation.apply(&once, 1), None, "{:?}", once);
             }
             prop_assert_eq!(bare(&apply(Perturbation::Shuffled, &text)), bare(&text));

@@ -46,10 +46,10 @@ fn probe(work: &Workspace, server: &FakeServer, more: &[&str]) -> Finished {
     work.run(&arguments(&server.base_url(), more))
 }
 
-/// A perturbation in the JSON, by the first metric.
-fn movement<'a>(json: &'a Value, name: &str) -> &'a Value {
-    let all = json["metrics"][0]["perturbations"].as_array().unwrap();
-    all.iter().find(|own| own["perturbation"] == name).unwrap()
+/// The comparison by the first metric of a perturbation in the JSON.
+fn compared<'a>(json: &'a Value, name: &str) -> &'a Value {
+    let all = json["perturbations"].as_array().unwrap();
+    &all.iter().find(|own| own["perturbation"] == name).unwrap()["comparison"]["metrics"][0]
 }
 
 #[test]
@@ -63,14 +63,22 @@ fn a_judge_that_likes_length_moves_with_filler_and_not_with_the_layout() {
     assert!(verdict.contains(" or a verdict is planted (+"), "{}", done.stdout);
     assert!(verdict.contains("It gives every answer the same score when the layout changes."), "{}", done.stdout);
     let json = work.json("out/probe.json");
-    let padded = movement(&json, "padded");
+    let padded = &compared(&json, "padded")["pairs"][0];
     // Weights: expertise 0.05, two criteria of 0.15. Each answer has 8 words and as many more as its place.
     let gain = |i: usize| 0.35 * (points(8 + i + FILLER_WORDS) - points(8 + i)) / 10.0;
     let expected = (0..8).map(gain).sum::<f64>() / 8.0;
     assert!((padded["difference"].as_f64().unwrap() - expected).abs() < 1e-12, "{padded}");
     // Every question gains: 2 of 256 sign assignments, times three perturbations.
-    assert_eq!((&padded["p"], &padded["moves"], &padded["answers"]), (&(6.0 / 256.0).into(), &true.into(), &8.into()));
+    assert_eq!((&padded["p"], &padded["differs"], &padded["wins"]), (&(6.0 / 256.0).into(), &true.into(), &8.into()));
     assert!(padded["interval"]["low"].as_f64().unwrap() > 0.0);
+    // The note is seen for what it is.
+    let summary = work.json("out/summary.json");
+    let rows = summary["scorers"][0]["rows"].as_array().unwrap();
+    let injected: Vec<&Value> = rows.iter().filter(|row| row["injections"] != 0).collect();
+    assert_eq!(
+        (injected.len(), &injected[0]["system"], &injected[0]["injections"]),
+        (1, &"mine + injected".into(), &8.into())
+    );
     // The perturbed answers are systems of the record, for every other command.
     let systems: BTreeSet<String> =
         work.lines("out/scores.jsonl").iter().map(|line| line["system"].to_string()).collect();
@@ -96,14 +104,10 @@ fn a_constant_judge_does_not_move() {
     let done = probe(&work, &server, &["--format", "json"]).exits_with(0);
     let json: Value = serde_json::from_str(&done.stdout).unwrap();
     for name in ["padded", "reformatted", "bullets", "uncited", "injected", "shuffled"] {
-        let own = movement(&json, name);
-        assert_eq!(
-            (&own["difference"], &own["is_same"], &own["moves"]),
-            (&0.0.into(), &true.into(), &false.into()),
-            "{own}"
-        );
-        assert!((own["before"].as_f64().unwrap() - CONSTANT_SCORE).abs() < 1e-12, "{own}");
-        assert_eq!(own["may_move"], name == "uncited", "{own}");
+        let own = compared(&json, name);
+        let pair = &own["pairs"][0];
+        assert_eq!((&pair["difference"], &pair["ties"], &pair["p"]), (&0.0.into(), &8.into(), &1.0.into()), "{own}");
+        assert!((own["systems"][0]["mean"].as_f64().unwrap() - CONSTANT_SCORE).abs() < 1e-12, "{own}");
     }
     let shown = probe(&work, &server, &[]).exits_with(0).stdout.replace('\n', " ");
     assert!(
@@ -111,7 +115,7 @@ fn a_constant_judge_does_not_move() {
         "{shown}"
     );
     let csv = probe(&work, &server, &["--format", "csv"]).exits_with(0).stdout;
-    assert!(csv.starts_with("scorer,metric,unit,perturbation,answers,before,after,difference,"), "{csv}");
+    assert!(csv.starts_with("scorer,metric,perturbation,answers,before,after,difference,"), "{csv}");
 }
 
 #[test]
@@ -155,5 +159,6 @@ fn without_a_model_the_baseline_is_probed_and_what_cannot_be_probed_is_an_error(
         .says(&["\"mine + padded\" has the name of perturbed answers"]);
     let predictions = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"o\"}";
     work.write("gold.jsonl", predictions);
-    work.run(&["probe", "gold.jsonl"]).says(&["no scorer that asks a judge can run"]);
+    let none = work.run(&["probe", "gold.jsonl"]).exits_with(0);
+    assert!(none.stdout.starts_with("Nothing is probed: "), "{}", none.stdout);
 }

@@ -23,7 +23,6 @@ pub use named_metrics::compare_named;
 pub(super) use noise::sample_values;
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
 pub use observe::{RunAnswers, observe};
-pub(super) use pairs::POWER;
 pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub use result::{
     ComparedRun, Comparison, ComparisonOptions, JudgeNoise, JudgedRole, LengthEffect, MetricComparison, PairComparison,

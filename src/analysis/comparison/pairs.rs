@@ -13,7 +13,7 @@ const MIN_QUESTIONS: usize = 20;
 const TIE: f64 = 1e-9;
 
 /// Standard normal quantile of 80% power.
-pub(in crate::analysis) const POWER: f64 = 0.841_621_233_572_914_2;
+const POWER: f64 = 0.841_621_233_572_914_2;
 
 /// The pairs in table order, the better system first; with a baseline only its pairs. Empty without shared cases. The family
 /// is `None` for a single question.
