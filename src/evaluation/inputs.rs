@@ -105,10 +105,8 @@ impl LoadedInputs {
         made.rubric.retain(|item| holds(&item.answer.system, &item.case.case_id));
         made.plain.retain(|item| holds(&item.answer.system, &item.case.case_id));
         made.missing.retain(|(system, case)| holds(system, case));
-        if !perturbations.is_empty() {
-            made.rubric = with_perturbed(made.rubric, perturbations)?;
-            made.plain = with_perturbed(made.plain, perturbations)?;
-        }
+        add_perturbed(&mut made.rubric, perturbations)?;
+        add_perturbed(&mut made.plain, perturbations)?;
         let rubric: Arc<[Item]> = made.rubric.into();
         // An answer in both lists is the same in both.
         let is_same = |(one, other): (&Item, &Item)| {
@@ -132,23 +130,24 @@ impl LoadedInputs {
     }
 }
 
-/// The answers, then each with each of the perturbations that changes it.
+/// Adds each answer with each of the perturbations that changes it.
 ///
 /// # Errors
 /// When a system has the name of perturbed answers, or a text cannot be read.
-fn with_perturbed(items: Vec<Item>, perturbations: &[Perturbation]) -> Result<Vec<Item>> {
-    let mut all = items.clone();
+fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Result<()> {
+    let systems: HashSet<SystemName> = items.iter().map(|item| item.answer.system.clone()).collect();
+    let mut added = Vec::new();
     for perturbation in perturbations {
-        for item in &items {
-            all.extend(dataset::perturbed(item, *perturbation)?);
+        for item in items.iter() {
+            added.extend(dataset::perturbed(item, *perturbation)?);
         }
     }
-    let systems: HashSet<&SystemName> = items.iter().map(|item| &item.answer.system).collect();
-    if let Some(item) = all[items.len()..].iter().find(|item| systems.contains(&item.answer.system)) {
+    if let Some(item) = added.iter().find(|item| systems.contains(&item.answer.system)) {
         let name = item.answer.system.as_str();
         return Err(Error::Settings(format!("the system {name:?} has the name of perturbed answers; rename its file")));
     }
-    Ok(all)
+    items.extend(added);
+    Ok(())
 }
 
 /// The profile of the options, with their number of criteria a call.

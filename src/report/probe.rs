@@ -117,16 +117,15 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
     let unit = unit_name(id.unit);
     let title = format!("{} ({unit}), differences with simultaneous 95% intervals; * significant", id.name);
     let mean = Format::of_mean(id.unit);
-    let columns = [
-        ("perturbation", "perturbation", Format::Text),
-        ("answers", "answers", Format::Count),
-        ("before", "before", mean),
-        ("after", "after", mean),
-        ("difference", "difference", Format::of_difference(id.unit)),
-        ("p", "p", Format::PValue),
-        ("may_move", "may move", Format::Text),
+    let columns = vec![
+        Column::new("perturbation", Format::Text),
+        Column::new("answers", Format::Count),
+        Column::new("before", mean),
+        Column::new("after", mean),
+        Column::new("difference", Format::of_difference(id.unit)),
+        Column::new("p", Format::PValue),
+        Column::headed("may_move", "may move", Format::Text),
     ];
-    let columns = columns.map(|(key, heading, format)| Column::headed(key, heading, format));
     let cells = |row: Row<'_>| {
         let systems = || row.metric.iter().flat_map(|metric| &metric.systems);
         let mean =
@@ -143,7 +142,7 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
             Cell::text(if row.may_move { "yes" } else { "no" }),
         ]
     };
-    Table { rows: rows(probe, id).into_iter().map(cells).collect(), ..Table::new(title, columns.to_vec()) }
+    Table { rows: rows(probe, id).into_iter().map(cells).collect(), ..Table::new(title, columns) }
 }
 
 /// All metrics in one table for programs.
