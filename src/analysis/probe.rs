@@ -92,7 +92,7 @@ fn pair(before: &ScoredAnswer, after: &ScoredAnswer, name: &str) -> [Arc<ScoredA
     let case = &before.case;
     let question = if case.initial_prompt.trim().is_empty() { case.case_id.as_str() } else { &case.initial_prompt };
     let case = Arc::new(TestCase::without_rubric(format!("{}/{}", before.system, case.case_id).into(), question));
-    let [mut own, mut other] = [before, after].map(|answer| answer.score.clone());
+    let [own, mut other] = [before, after].map(|answer| answer.score.clone());
     let length = own.components.iter().find(|component| component.kind == ComponentKind::Length);
     for component in other.components.iter_mut().filter(|component| component.kind == ComponentKind::Length) {
         component.value = length.and_then(|length| length.value);
