@@ -170,7 +170,7 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
     for id in &probe.headline {
         for row in rows(probe, id).iter().filter(|row| !row.is_same()) {
             let named = |note: Note| Note {
-                text: format!("{} of {}: {}", id.name, row.probed.perturbation.name(), note.text),
+                text: format!("{}, {}: {}", id.name, row.probed.perturbation.name(), note.text),
                 ..note
             };
             notes.extend(row.metric.into_iter().flat_map(metric_notes).map(named));

@@ -89,7 +89,7 @@ fn pair_name(metric: &MetricComparison, pair: &PairComparison) -> String {
 fn too_small(metric: &MetricComparison) -> Option<Note> {
     let least = metric.smallest_p.filter(|_| metric.pairs.iter().all(|pair| pair.detectable.is_none()))?;
     let questions = counted(metric.questions, "question");
-    let p = Format::PValue.show(least);
+    let p = Format::PValue.show(least).replace('>', "");
     Some(Note::warning(format!("Too few differences for a verdict: {questions} can give no p below {p}.")))
 }
 
