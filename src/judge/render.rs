@@ -57,9 +57,11 @@ impl Renderer {
 
     fn rendered(&self, task: &JudgeTask, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
         let kind = task.kind();
-        let (mut options, note) = self.refusals.apply(self.options.get(&kind)?);
+        let (mut options, mut note) = self.refusals.apply(self.options.get(&kind)?);
         if attempt > 0 && self.is_schema_tried_once && options.schema.is_some() {
             options.to_mut().schema = None;
+            let again = "unreadable replies to a schema were asked again without it (--structured json asks without)";
+            note = Some(note.iter().fold(again.to_owned(), |again, note| format!("{again}; {note}")));
         }
         if let JudgeTask::Criteria { criteria, shape, .. } = task {
             let own = options.to_mut();

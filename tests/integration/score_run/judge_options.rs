@@ -334,6 +334,9 @@ fn a_reply_outside_a_declared_schema_is_asked_again_without_it() {
     };
     assert_eq!((asked("property", true), asked("property", false)), (2, 2), "two criteria, each twice");
     assert_eq!((asked("evidence", true), asked("evidence", false)), (0, 2));
+    let calls = work.lines("out/calls.jsonl");
+    let noted = calls.iter().filter(|call| call["reply"]["note"].as_str().is_some_and(|note| note.contains("schema")));
+    assert_eq!(noted.count(), 2, "the repeats are noted");
     let sent = server.chat_count();
     work.score(&server, &["--prompts", "set", "--out", "again"]).exits_with(0).says(&["nothing to ask"]);
     assert_eq!(server.chat_count(), sent);
