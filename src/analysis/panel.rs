@@ -14,7 +14,7 @@ use super::quantity::{CITATION_RECALL, distinct, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
-use crate::stats::{BootstrapOptions, KappaWeights, MeasurementLevel, mean, sd};
+use crate::stats::{KappaWeights, MeasurementLevel, mean, sd};
 
 /// Scale of a judge's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -159,7 +159,7 @@ pub struct DrawNoise {
 pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     scored: &[A],
     questions: &Questions<'_>,
-    bca: BootstrapOptions,
+    confidence: f64,
 ) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let judged = || scored.iter().map(Borrow::borrow).filter(|answer| !answer.members.is_empty());
@@ -182,7 +182,7 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     // Points, snippets, claims; the others in the order of the score.
     groups.sort_by_key(|group| (scorers.iter().position(|scorer| *scorer == group.scorer), group.group.scale));
     let of_panels = groups.iter().filter(|group| group.judges.len() > 1);
-    let panels = of_panels.map(|group| group.agreement(questions, bca)).collect();
+    let panels = of_panels.map(|group| group.agreement(questions, confidence)).collect();
     (panels, groups.iter().flat_map(Group::noise).collect())
 }
 
@@ -195,7 +195,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn agreement(&self, questions: &Questions<'_>, bca: BootstrapOptions) -> PanelAgreement {
+    fn agreement(&self, questions: &Questions<'_>, confidence: f64) -> PanelAgreement {
         let scale = self.group.scale;
         let ratings = |number: &dyn Fn(f64) -> f64| Ratings {
             rows: (0..self.judges.len())
@@ -205,7 +205,7 @@ impl Group<'_> {
         };
         let rated = ratings(&|value| value);
         let weights = if scale == Scale::Label { KappaWeights::Unweighted } else { KappaWeights::Quadratic };
-        let (kappa, kappa_pairs) = ratings(&|value| scale.category(value)).kappa(weights, bca);
+        let (kappa, kappa_pairs) = ratings(&|value| scale.category(value)).kappa(weights, confidence);
         let (pairable, by_all) = (rated.rated_by(2), rated.rated_by(self.judges.len()));
         let cases: BTreeSet<&CaseId> = pairable.iter().map(|unit| self.units[*unit].0).collect();
         let judges = self.judges.iter().zip(&rated.rows).map(|(judge, own)| PanelJudge {
@@ -221,7 +221,7 @@ impl Group<'_> {
             pairable: pairable.len(),
             judged_by_all: by_all.len(),
             cases: cases.len(),
-            alpha: rated.alpha(scale.level(), bca),
+            alpha: rated.alpha(scale.level(), confidence),
             kappa,
             kappa_pairs,
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::stats::{
-    BootstrapOptions, Interval, KappaWeights, MeasurementLevel, icc_2_1, krippendorff_alpha,
+    Interval, KappaWeights, MeasurementLevel, icc_2_1, icc_2_1_interval, krippendorff_alpha,
     krippendorff_alpha_interval, mean_pairwise_kappa, mean_pairwise_kappa_interval,
 };
 
@@ -50,8 +50,7 @@ impl Estimate {
         self.low.zip(self.high).map(|(low, high)| Interval { low, high })
     }
 
-    /// Drops a meaningless interval: with fewer than `fewest` units resamples repeat one another, and an interval of
-    /// zero width only shows that all resamples were equal.
+    /// Drops an interval from fewer than `fewest` units, and one of zero width, which only shows that all resamples are equal.
     pub(crate) fn with_units(self, n: usize, fewest: usize) -> Self {
         if n >= fewest && self.low < self.high { self } else { Self { low: None, high: None, ..self } }
     }
@@ -62,7 +61,7 @@ impl Estimate {
 pub(crate) struct Ratings {
     /// One row per rater, one column per unit; `None` for a missing rating.
     pub(crate) rows: Vec<Vec<Option<f64>>>,
-    /// The question of each unit. Intervals resample questions, with all their units.
+    /// The question of each unit. Intervals take questions with all their units.
     pub(crate) questions: Vec<usize>,
 }
 
@@ -71,6 +70,15 @@ impl Ratings {
     pub(crate) fn of_two(x: &[f64], y: &[f64], questions: &[usize]) -> Self {
         let row = |values: &[f64]| values.iter().copied().map(Some).collect();
         Self { rows: vec![row(x), row(y)], questions: questions.to_vec() }
+    }
+
+    /// Outcomes of pairs (1, 0 or -1) with each pair in both orders, so that nothing depends on which system is first.
+    pub(crate) fn in_both_orders(mut self) -> Self {
+        for row in &mut self.rows {
+            row.extend(row.clone().into_iter().map(|outcome| outcome.map(|outcome| 0.0 - outcome)));
+        }
+        self.questions.extend_from_within(..);
+        self
     }
 
     /// Indices of the units with at least this many ratings.
@@ -85,26 +93,26 @@ impl Ratings {
     }
 
     /// Krippendorff's alpha over the units with at least two ratings.
-    pub(crate) fn alpha(&self, level: MeasurementLevel, options: BootstrapOptions) -> Estimate {
+    pub(crate) fn alpha(&self, level: MeasurementLevel, confidence: f64) -> Estimate {
         let rows = self.slices();
-        let interval = || krippendorff_alpha_interval(&rows, &self.questions, level, options);
+        let interval = || krippendorff_alpha_interval(&rows, &self.questions, level, confidence);
         Estimate::new(krippendorff_alpha(&rows, level), interval, self.no_variation())
     }
 
     /// Mean of Cohen's kappa over pairs of raters, and the number of pairs with a kappa.
-    pub(crate) fn kappa(&self, weights: KappaWeights, options: BootstrapOptions) -> (Estimate, usize) {
+    pub(crate) fn kappa(&self, weights: KappaWeights, confidence: f64) -> (Estimate, usize) {
         let rows = self.slices();
         let kappa = mean_pairwise_kappa(&rows, weights);
-        let interval = || mean_pairwise_kappa_interval(&rows, &self.questions, weights, options);
+        let interval = || mean_pairwise_kappa_interval(&rows, &self.questions, weights, confidence);
         let estimate = Estimate::new(kappa.map(|kappa| kappa.mean), interval, self.no_variation());
         (estimate, kappa.map_or(0, |kappa| kappa.defined))
     }
 
-    /// ICC(2,1) over the units that all rated, with its interval by the F distribution.
+    /// ICC(2,1) over the units that all rated.
     pub(crate) fn icc(&self, confidence: f64) -> Estimate {
-        let icc = icc_2_1(&self.slices(), confidence);
+        let rows = self.slices();
         let reason = "fewer than two units rated by all, or all ratings are one value";
-        Estimate::new(icc.map(|icc| icc.value), || icc.and_then(|icc| icc.interval), reason)
+        Estimate::new(icc_2_1(&rows), || icc_2_1_interval(&rows, &self.questions, confidence), reason)
     }
 
     fn no_variation(&self) -> &'static str {

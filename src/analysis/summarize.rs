@@ -56,7 +56,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         scorers.push(summary);
     }
     let bca = BootstrapOptions::seeded(options.seed);
-    let (panels, noise) = panel_agreement(scored, &questions, bca);
+    let (panels, noise) = panel_agreement(scored, &questions, bca.level);
     let (cases, questions) = questions.counts();
     let answer_id =
         |(system, case_id): &(SystemName, CaseId)| AnswerId { system: system.clone(), case_id: case_id.clone() };

@@ -12,7 +12,8 @@
 
 use std::collections::BTreeMap;
 
-use super::bootstrap::{BootstrapOptions, Clusters, Interval, bca_interval};
+use super::bootstrap::{Clusters, Interval};
+use super::jackknife::interval_over_clusters;
 use super::summary::{distinct, mean, place};
 
 /// Distance between two ratings for alpha.
@@ -63,8 +64,8 @@ pub fn krippendorff_alpha(ratings: &[&[Option<f64>]], level: MeasurementLevel) -
     Alpha::new(&units, level).of(&units.times(&[1]))
 }
 
-/// The BCa interval of [`krippendorff_alpha`]; `clusters` gives each unit's cluster. Clusters are drawn with all their
-/// units, and both disagreements recomputed.
+/// The interval of [`krippendorff_alpha`], as [`coefficient_interval`](super::coefficient_interval); `clusters` gives each
+/// unit's cluster.
 ///
 /// Units with fewer than two ratings are ignored, and clusters without any other. `None` if alpha is, for `clusters` of
 /// another length, and for fewer than two clusters.
@@ -72,11 +73,11 @@ pub fn krippendorff_alpha_interval(
     ratings: &[&[Option<f64>]],
     clusters: &[usize],
     level: MeasurementLevel,
-    options: BootstrapOptions,
+    confidence: f64,
 ) -> Option<Interval> {
     let units = Units::new(ratings, clusters)?;
     let alpha = Alpha::new(&units, level);
-    bca_interval(units.clusters, |drawn| alpha.of(&units.times(drawn)), options)
+    interval_over_clusters(units.clusters, |kept| alpha.of(&units.times(kept)), confidence)
 }
 
 /// Cohen's kappa of two raters over the units that both rated.
@@ -107,24 +108,24 @@ pub fn mean_pairwise_kappa(ratings: &[&[Option<f64>]], weights: KappaWeights) ->
     Some(PairwiseKappa { mean: mean(&kappas)?, defined: kappas.len() })
 }
 
-/// The BCa interval of [`mean_pairwise_kappa`]; units and clusters as in [`krippendorff_alpha_interval`].
+/// The interval of [`mean_pairwise_kappa`]; units and clusters as in [`krippendorff_alpha_interval`].
 pub fn mean_pairwise_kappa_interval(
     ratings: &[&[Option<f64>]],
     clusters: &[usize],
     weights: KappaWeights,
-    options: BootstrapOptions,
+    confidence: f64,
 ) -> Option<Interval> {
     let units = Units::new(ratings, clusters)?;
     let pairs = Kappa::of_pairs(&units, weights);
-    let statistic = |drawn: &[u32]| {
-        let times = units.times(drawn);
+    let kappa = |kept: &[u32]| {
+        let times = units.times(kept);
         mean(&pairs.iter().filter_map(|pair| pair.of(&times)).collect::<Vec<f64>>())
     };
-    bca_interval(units.clusters, statistic, options)
+    interval_over_clusters(units.clusters, kappa, confidence)
 }
 
 /// Units with at least two ratings, grouped by their ratings. Judges use few values, so thousands of units share some
-/// dozens of patterns, and a resample is only a count per pattern.
+/// dozens of patterns, and leaving out a question only changes the count of some patterns.
 struct Units {
     /// The ratings of each pattern, one per rater.
     patterns: Vec<Vec<Option<f64>>>,
@@ -169,11 +170,11 @@ impl Units {
         Some(Self { patterns, clusters: kept.sizes.len(), entries })
     }
 
-    /// Count of each pattern, given how often each cluster was drawn.
-    fn times(&self, drawn: &[u32]) -> Vec<f64> {
+    /// Count of each pattern, with this weight of each cluster.
+    fn times(&self, weights: &[u32]) -> Vec<f64> {
         let mut times = vec![0.0; self.patterns.len()];
         for (cluster, pattern, count) in &self.entries {
-            times[*pattern] += f64::from(count * drawn[*cluster]);
+            times[*pattern] += f64::from(count * weights[*cluster]);
         }
         times
     }
@@ -332,10 +333,6 @@ mod tests {
         [MeasurementLevel::Nominal, MeasurementLevel::Ordinal, MeasurementLevel::Interval];
     const WEIGHTS: [KappaWeights; 3] = [KappaWeights::Unweighted, KappaWeights::Linear, KappaWeights::Quadratic];
 
-    fn options() -> BootstrapOptions {
-        BootstrapOptions { resamples: 400, ..BootstrapOptions::seeded(5) }
-    }
-
     fn borrowed(ratings: &[Vec<Option<f64>>]) -> Vec<&[Option<f64>]> {
         ratings.iter().map(Vec::as_slice).collect()
     }
@@ -452,8 +449,8 @@ mod tests {
             (vec![], vec![]),
             (vec![&third, &third], vec![0, 1, 2]),
         ] {
-            assert_eq!(krippendorff_alpha_interval(&ratings, &clusters, level, options()), None);
-            assert_eq!(mean_pairwise_kappa_interval(&ratings, &clusters, weights, options()), None);
+            assert_eq!(krippendorff_alpha_interval(&ratings, &clusters, level, 0.95), None);
+            assert_eq!(mean_pairwise_kappa_interval(&ratings, &clusters, weights, 0.95), None);
         }
     }
 
@@ -463,12 +460,12 @@ mod tests {
             let (all, own) = (ratings(units), (0..units as usize).collect::<Vec<_>>());
             for weights in WEIGHTS {
                 let kappa = mean_pairwise_kappa(&borrowed(&all), weights).unwrap().mean;
-                let interval = mean_pairwise_kappa_interval(&borrowed(&all), &own, weights, options()).unwrap();
+                let interval = mean_pairwise_kappa_interval(&borrowed(&all), &own, weights, 0.95).unwrap();
                 assert!(interval.low < kappa && kappa < interval.high && interval.high <= 1.0);
             }
             let widths = LEVELS.map(|level| {
                 let alpha = krippendorff_alpha(&borrowed(&all), level).unwrap();
-                let interval = krippendorff_alpha_interval(&borrowed(&all), &own, level, options()).unwrap();
+                let interval = krippendorff_alpha_interval(&borrowed(&all), &own, level, 0.95).unwrap();
                 assert!(interval.low < alpha && alpha < interval.high, "{alpha} {interval:?}");
                 interval.high - interval.low
             });
@@ -486,13 +483,13 @@ mod tests {
         let (own, fours) = ((0..40).collect::<Vec<usize>>(), (0..160).map(|unit| unit / 4).collect::<Vec<usize>>());
         let (once, copied) = (borrowed(&once), borrowed(&copied));
         for weights in WEIGHTS {
-            let clustered = mean_pairwise_kappa_interval(&copied, &fours, weights, options()).unwrap();
-            let plain = mean_pairwise_kappa_interval(&once, &own, weights, options()).unwrap();
+            let clustered = mean_pairwise_kappa_interval(&copied, &fours, weights, 0.95).unwrap();
+            let plain = mean_pairwise_kappa_interval(&once, &own, weights, 0.95).unwrap();
             assert!((clustered.low - plain.low).abs() < 1e-12 && (clustered.high - plain.high).abs() < 1e-12);
         }
         // Taken as 160 pieces, alpha would look about twice as sure (the square root of 4).
         let width = |clusters: &[usize]| {
-            let interval = krippendorff_alpha_interval(&copied, clusters, MeasurementLevel::Interval, options());
+            let interval = krippendorff_alpha_interval(&copied, clusters, MeasurementLevel::Interval, 0.95);
             interval.map(|interval| interval.high - interval.low).unwrap()
         };
         let (honest, naive) = (width(&fours), width(&(0..160).collect::<Vec<_>>()));

@@ -194,7 +194,7 @@ pub(super) fn resample<T: Send>(
 }
 
 /// The statistic with each unit left out.
-fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
+pub(super) fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
     let one = |weights: &mut Vec<u32>, unit: usize| {
         weights[unit] = 0;
         let value = statistic(weights);

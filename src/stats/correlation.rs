@@ -1,6 +1,7 @@
 //! Correlations of two lists, with intervals: Pearson, Spearman, Kendall's tau-b.
 
-use super::bootstrap::{BootstrapOptions, Interval, bca_clustered_interval};
+use super::bootstrap::Interval;
+use super::jackknife::coefficient_interval;
 use super::kendall::RankedPairs;
 use super::summary::{distinct, mean, place};
 
@@ -23,28 +24,21 @@ impl Correlation {
         self.of_weights(x, y)?(&vec![1; x.len()])
     }
 
-    /// The BCa interval of the correlation; `clusters` gives each pair's cluster, and each resample is ranked anew.
-    /// `None` if the correlation is, if most resamples have none, for `clusters` of another length, and for fewer than
-    /// two clusters.
+    /// The interval of the correlation, as [`coefficient_interval`]; `clusters` gives each pair's cluster, and ranks are
+    /// those of the pairs that are left. `None` also for `clusters` of another length.
     ///
     /// ```
-    /// use scholareval::stats::{BootstrapOptions, Correlation};
+    /// use scholareval::stats::Correlation;
     ///
     /// let judge = [1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 4.0];
     /// let human = [1.0, 1.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0];
     /// let questions = [0, 1, 2, 3, 4, 5, 6, 7];
-    /// let interval = Correlation::Spearman.clustered_interval(&judge, &human, &questions, BootstrapOptions::seeded(1));
-    /// assert!(interval.is_some_and(|i| 0.0 < i.low && i.low < i.high && i.high <= 1.0));
+    /// let interval = Correlation::Spearman.clustered_interval(&judge, &human, &questions, 0.95);
+    /// assert!(interval.is_some_and(|i| 0.0 < i.low && i.low < i.high && i.high < 1.0));
     /// ```
-    pub fn clustered_interval(
-        self,
-        x: &[f64],
-        y: &[f64],
-        clusters: &[usize],
-        options: BootstrapOptions,
-    ) -> Option<Interval> {
+    pub fn clustered_interval(self, x: &[f64], y: &[f64], clusters: &[usize], confidence: f64) -> Option<Interval> {
         let statistic = self.of_weights(x, y).filter(|_| clusters.len() == x.len())?;
-        bca_clustered_interval(clusters, statistic, options)
+        coefficient_interval(clusters, statistic, confidence)
     }
 
     /// The correlation with a weight for every pair.
@@ -167,31 +161,29 @@ mod tests {
     #[test]
     fn copies_of_a_pair_in_one_cluster_are_no_evidence() {
         let (x, y) = lists(30);
-        let options = BootstrapOptions { resamples: 400, ..BootstrapOptions::seeded(3) };
         let own: Vec<usize> = (0..30).collect();
         let copied = |list: &[f64]| list.iter().flat_map(|value| [*value; 3]).collect::<Vec<f64>>();
         let thirds: Vec<usize> = (0..90).map(|at| at / 3).collect();
         for kind in [Correlation::Pearson, Correlation::Spearman] {
-            let plain = kind.clustered_interval(&x, &y, &own, options).unwrap();
+            let plain = kind.clustered_interval(&x, &y, &own, 0.95).unwrap();
             // Three copies of every pair change neither correlation nor its interval over clusters.
-            let clustered = kind.clustered_interval(&copied(&x), &copied(&y), &thirds, options).unwrap();
+            let clustered = kind.clustered_interval(&copied(&x), &copied(&y), &thirds, 0.95).unwrap();
             assert!((clustered.low - plain.low).abs() < 1e-9 && (clustered.high - plain.high).abs() < 1e-9, "{kind:?}");
         }
-        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &y, &own[1..], options), None);
-        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &y, &[7; 30], options), None);
+        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &y, &own[1..], 0.95), None);
+        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &y, &[7; 30], 0.95), None);
     }
 
     #[test]
     fn the_interval_holds_the_correlation_and_turns_with_its_sign() {
         let (x, y) = lists(60);
         let (turned, own) = (y.iter().map(|value| -value).collect::<Vec<_>>(), (0..60).collect::<Vec<_>>());
-        let options = BootstrapOptions { resamples: 1_000, ..BootstrapOptions::seeded(2) };
         for correlation in ALL {
             let r = correlation.of(&x, &y).unwrap();
-            let interval = correlation.clustered_interval(&x, &y, &own, options).unwrap();
+            let interval = correlation.clustered_interval(&x, &y, &own, 0.95).unwrap();
             assert!(-1.0 <= interval.low && interval.low < r && r < interval.high && interval.high <= 1.0);
-            let other = correlation.clustered_interval(&x, &turned, &own, options).unwrap();
-            assert!((other.low + interval.high).abs() < 0.01, "{correlation:?} {interval:?} {other:?}");
+            let other = correlation.clustered_interval(&x, &turned, &own, 0.95).unwrap();
+            assert!((other.low + interval.high).abs() < 1e-9, "{correlation:?} {interval:?} {other:?}");
         }
     }
 
@@ -209,11 +201,10 @@ mod tests {
     }
 
     #[test]
-    fn perfect_agreement_is_a_point() {
+    fn perfect_agreement_has_no_interval() {
         let (x, own) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0, 1, 2, 3, 4, 5, 6]);
-        let interval = Correlation::KendallTauB.clustered_interval(&x, &x, &own, BootstrapOptions::seeded(1)).unwrap();
-        assert!((interval.low - 1.0).abs() < 1e-12 && (interval.high - 1.0).abs() < 1e-12);
-        assert_eq!(Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &own, BootstrapOptions::seeded(1)), None);
+        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &x, &own, 0.95), None);
+        assert_eq!(Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &own, 0.95), None);
     }
 
     #[test]

@@ -42,18 +42,6 @@ fn t_quantile_of_many(z: f64, df: f64) -> f64 {
     terms.iter().rev().fold(0.0, |sum, term| sum / df + term)
 }
 
-/// The F quantile, 0 < p < 1, both degrees of freedom > 0.
-pub(super) fn f_quantile(p: f64, numerator_df: f64, denominator_df: f64) -> Option<f64> {
-    // P(F > f) = I_w(d2 / 2, d1 / 2) with w = d2 / (d2 + d1 f); the smaller tail is solved for.
-    let ratio = denominator_df / numerator_df;
-    if p > 0.5 {
-        let w = beta_quantile(1.0 - p, denominator_df / 2.0, numerator_df / 2.0)?;
-        return Some(ratio * (1.0 - w) / w);
-    }
-    let z = beta_quantile(p, numerator_df / 2.0, denominator_df / 2.0)?;
-    Some(ratio * z / (1.0 - z))
-}
-
 /// Solves I_x(a, b) = p by bisection down to adjacent floats.
 fn beta_quantile(p: f64, a: f64, b: f64) -> Option<f64> {
     if !(p > 0.0 && p < 1.0) {
@@ -95,10 +83,6 @@ mod tests {
             assert_close(t_quantile(p, df), t, &row);
             assert_close(t_quantile(1.0 - p, df), -t, &row);
         }
-        for row in golden("f_quantile") {
-            let [d1, d2, p, f] = ["d1", "d2", "p", "f"].map(|key| row[key].as_f64().unwrap());
-            assert_close(f_quantile(p, d1, d2), f, &row);
-        }
     }
 
     #[test]
@@ -114,6 +98,5 @@ mod tests {
         assert_eq!(t_quantile(1.0, 3.0), None);
         assert_eq!(t_quantile(0.9, 0.0), None);
         assert_eq!(t_quantile(0.9, f64::NAN), None);
-        assert_eq!(f_quantile(0.9, 0.0, 1.0), None);
     }
 }

@@ -81,7 +81,7 @@ fn a_run_is_compared_with_what_people_said() {
     assert_eq!(pair["overall"]["n"], 15);
     near(&pair["overall"]["pearson"]["estimate"], pearson(&x, &y));
     near(&pair["overall"]["kendall_tau_b"]["estimate"], tau_b(&x, &y));
-    // five questions give the same three pairs of numbers each, so no resample differs: an interval would have no width
+    // five questions give the same three pairs of numbers each: without any one of them nothing changes
     assert!(pair["overall"]["pearson"]["low"].is_null(), "{pair}");
     // lexical shares and grades from 1 to 5 have no kappa
     assert!(pair["overall"]["kappa"]["undefined"].as_str().unwrap().starts_with("not on one scale"), "{pair}");
@@ -370,6 +370,117 @@ fn the_released_preferences_give_the_numbers_that_plain_loops_give() {
     near(&judged["overall"]["comparisons"]["strict"]["estimate"], strict);
     near(&judged["overall"]["comparisons"]["half_credit"]["estimate"], half);
     assert_eq!(judged["ranking"]["systems"].as_array().unwrap().len(), 6);
+}
+
+/// Kappa and nominal alpha of outcomes, each pair counted in both orders.
+fn kappa_and_alpha(outcomes: &[(i32, i32)]) -> (f64, f64) {
+    let both: Vec<(i32, i32)> = outcomes.iter().flat_map(|(a, b)| [(*a, *b), (-a, -b)]).collect();
+    let n = both.len() as f64;
+    let share = |of: &dyn Fn(&(i32, i32)) -> bool| both.iter().filter(|pair| of(pair)).count() as f64 / n;
+    let differ = share(&|(a, b)| a != b);
+    let by_chance: f64 = [-1, 0, 1].map(|c| share(&|(a, _)| *a == c) * share(&|(_, b)| *b == c)).iter().sum();
+    let counts = [-1, 0, 1].map(|c| n * (share(&|(a, _)| *a == c) + share(&|(_, b)| *b == c)));
+    let unequal = 4.0 * n * n - counts.iter().map(|count| count * count).sum::<f64>();
+    (1.0 - differ / (1.0 - by_chance), 1.0 - differ / (unequal / (2.0 * n * (2.0 * n - 1.0))))
+}
+
+#[test]
+fn kappa_and_alpha_of_the_released_preferences_are_those_of_both_orders() {
+    let Some(shared) = shared() else { return };
+    let folder = shared.canonicalize().unwrap().join("data/human_preferences");
+    let files = ["ann1", "ann2"].map(|who| folder.join(format!("pairwise_dev_assigned_{who}.json")));
+    let (one, two) = (pairs_of(&files[0]), pairs_of(&files[1]));
+    let both: Vec<(i32, i32)> = one.iter().zip(&two).map(|(a, b)| (sign(a.2, 0.0), sign(b.2, 0.0))).collect();
+    let (kappa, alpha) = kappa_and_alpha(&both);
+    // scikit-learn 1.9.1 (cohen_kappa_score) and krippendorff 0.9.0 over the 600 outcomes of both orders.
+    assert!((kappa - 0.23784143904064).abs() < 1e-12 && (alpha - 0.23796888888889).abs() < 1e-12, "{kappa} {alpha}");
+    let found = agreement_of(&files.map(|path| std::fs::read_to_string(path).unwrap()));
+    let people = found["pairs"].as_array().unwrap().iter().find(|pair| pair["first"] != "model").unwrap();
+    near(&people["overall"]["comparisons"]["kappa"]["estimate"], kappa);
+    let groups = found["groups"].as_array().unwrap();
+    let group = groups.iter().find(|group| group["of"] == "preferences").unwrap();
+    assert_eq!((&group["n"], &group["questions"]), (&300.into(), &100.into()));
+    near(&group["alpha_nominal"]["estimate"], alpha);
+}
+
+/// `agree --format json` of these files of labels, each by its own person.
+fn agreement_of(files: &[String]) -> Value {
+    let work = Workspace::with_cases(&[]);
+    let names: Vec<String> = (0..files.len()).map(|at| format!("person{at}.json")).collect();
+    names.iter().zip(files).for_each(|(name, text)| work.write(name, text));
+    let arguments = ["agree", "--resamples", "200", "--format", "json", "--labels"].into_iter();
+    let arguments: Vec<&str> = arguments.chain(names.iter().map(String::as_str)).collect();
+    serde_json::from_str(&work.run(&arguments).exits_with(0).stdout).unwrap()
+}
+
+/// The same result with `x-` taken from the systems' names, lists of systems by name.
+fn unnamed(value: &Value) -> Value {
+    let name = |value: &Value| ["system", "name"].iter().find_map(|key| value[key].as_str().map(str::to_owned));
+    match value {
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), unnamed(value))).collect(),
+        Value::Array(list) => {
+            let mut list: Vec<Value> = list.iter().map(unnamed).collect();
+            list.sort_by_key(name);
+            Value::Array(list)
+        }
+        Value::String(text) if text.chars().nth(1) == Some('-') => text[2..].into(),
+        _ => value.clone(),
+    }
+}
+
+#[track_caller]
+fn assert_equal_numbers(one: &Value, other: &Value, place: &str) {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) => {
+            assert!(a.keys().eq(b.keys()), "{place}");
+            a.iter().for_each(|(key, value)| assert_equal_numbers(value, &b[key], &format!("{place}.{key}")));
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{place}");
+            a.iter().zip(b).for_each(|(a, b)| assert_equal_numbers(a, b, place));
+        }
+        (Value::Number(_), Value::Number(b)) => near(one, b.as_f64().unwrap()),
+        _ => assert_eq!(one, other, "{place}"),
+    }
+}
+
+/// Prefixes that order six systems as by name, in reverse, and mixed.
+const NAMINGS: [[char; 6]; 3] =
+    [['a', 'b', 'c', 'd', 'e', 'f'], ['f', 'e', 'd', 'c', 'b', 'a'], ['c', 'f', 'a', 'e', 'b', 'd']];
+
+#[test]
+fn no_number_depends_on_the_names_of_systems() {
+    let systems = ["elicit", "openai-dr", "perplexity", "qwen-sqa", "sqa", "storm"];
+    // Two people and the model rate and compare answers; the first named of two wins more often than not.
+    let made = |person: usize| {
+        let pair = |at: usize| {
+            let (a, b) = (at % 6, (at + 1 + at / 6 % 5) % 6);
+            let preference = [[1.0, 0.0], [0.5, 0.5], [1.0, 0.5], [0.0, 1.0]][(at * 7 + at / 3 * person) % 4];
+            let model = [(at * 37 % 101) as f64 / 101.0, (at * 53 % 89) as f64 / 89.0];
+            json!({"question": format!("q{at}"), "models": [systems[a], systems[b]], "model_overall": model,
+                   "preference_ranking_norm": preference})
+        };
+        serde_json::to_string(&(0..60).map(pair).collect::<Vec<_>>()).unwrap()
+    };
+    let mut inputs = vec![[made(0), made(1)]];
+    inputs.extend(shared().map(|shared| {
+        let folder = shared.canonicalize().unwrap().join("data/human_preferences");
+        ["ann1", "ann2"]
+            .map(|who| std::fs::read_to_string(folder.join(format!("pairwise_dev_assigned_{who}.json"))).unwrap())
+    }));
+    for files in inputs {
+        let [first, second, third] = NAMINGS.map(|prefixes| {
+            let renamed = files.each_ref().map(|text| {
+                systems.iter().zip(prefixes).fold(text.clone(), |text, (system, prefix)| {
+                    text.replace(&format!("\"{system}\""), &format!("\"{prefix}-{system}\""))
+                })
+            });
+            unnamed(&agreement_of(&renamed))
+        });
+        assert!(first["pairs"].as_array().unwrap().len() > 2, "{first}");
+        assert_equal_numbers(&first, &second, "");
+        assert_equal_numbers(&first, &third, "");
+    }
 }
 
 #[test]

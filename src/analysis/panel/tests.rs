@@ -4,7 +4,7 @@ use super::*;
 use crate::analysis::test_support::{answer, component, simple_score};
 
 fn agreed(scored: &[ScoredAnswer]) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
-    panel_agreement(scored, &Questions::of(scored.iter()), BootstrapOptions::seeded(1))
+    panel_agreement(scored, &Questions::of(scored.iter()), 0.95)
 }
 
 fn said(judge: &str, draws: &[Option<f64>]) -> MemberValues {

@@ -154,29 +154,21 @@ fn powered_notes(agreement: &RaterAgreement, weighted: bool) -> Vec<Note> {
 /// Warnings first.
 fn notes(agreement: &RaterAgreement) -> Vec<Note> {
     let mut notes = Vec::new();
-    let overall = || agreement.pairs.iter().map(|pair| (pair.overall.questions, pair.overall.estimates()));
-    let with_interval = overall().filter(|(_, all)| all.iter().any(|(.., estimate)| estimate.low.is_some()));
-    let fewest = with_interval.map(|(questions, _)| questions).min().unwrap_or(FEWEST_FOR_INTERVAL);
-    if fewest < FEWEST_FOR_INTERVAL {
-        notes.push(Note::warning(format!(
-            "The intervals of some pairs of raters rest on {fewest} questions only and are likely too narrow."
-        )));
-    }
     for rater in agreement.raters.iter().filter(|rater| rater.ratings == 0 && rater.preferences == 0) {
         let of = agreement.options.metric.as_ref().map_or(String::new(), |metric| format!(" of {metric}"));
         notes.push(Note::warning(format!("{} has no ratings{of} at this level and is left out.", rater.name)));
     }
     let is_bare = |estimate: &Estimate| estimate.estimate.is_some() && estimate.low.is_none();
-    let is_few = |questions: usize, n: usize| n.min(questions) < FEWEST_FOR_INTERVAL;
-    if overall().any(|(questions, all)| all.iter().any(|(_, n, own)| is_few(questions, *n) && is_bare(own))) {
+    if agreement.pairs.iter().any(|pair| pair.overall.estimates().iter().any(|(.., own)| is_bare(own))) {
         notes.push(Note::info(format!(
-            "Intervals need at least {FEWEST_FOR_INTERVAL} units (answers, items, pairs; for numbers about systems the \
-             questions), and resamples that differ."
+            "Intervals need at least {FEWEST_FOR_INTERVAL} units (answers, items or pairs; for orders of systems, questions) \
+             and a number that changes with the questions."
         )));
     }
     let options = &agreement.options;
     notes.push(Note::info(format!(
-        "Intervals: {:.0}%, BCa bootstrap over questions, {} resamples, seed {}; of ICC by F, of prediction-powered means by bootstrap-t.",
+        "Intervals: {:.0}%, questions with all their units; of coefficients by jackknife, of shares Wilson's, of orders of \
+         systems by BCa bootstrap over questions, {} resamples, seed {}; of prediction-powered means by bootstrap-t.",
         100.0 * options.confidence,
         options.resamples,
         options.seed

@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::result::{PairAgreement, TieThreshold};
+use super::result::{FEWEST_FOR_INTERVAL, PairAgreement, TieThreshold};
 use super::units::{RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::{ComparedPair, Preferred, RaterKind, SystemName};
-use crate::stats::KappaWeights;
+use crate::stats::{Interval, KappaWeights, mean, mean_interval};
+
+/// Range of a share.
+const SHARE: Interval = Interval { low: 0.0, high: 1.0 };
 
 /// Two answers that both raters compared.
 pub(super) struct Compared<'a> {
@@ -126,27 +129,25 @@ impl<'a> RatedByBoth<'a> {
             (0..2).filter(|rater| ties(*rater) == signs.len()).map(|rater| &**names[rater]).collect();
         let indifferent = (!indifferent.is_empty()).then(|| format!("no preference by {}", indifferent.join(" and ")));
         let is_decided = |signs: &[i8; 2]| !signs.contains(&0);
-        let rate = |counts: &(dyn Fn(&[i8; 2]) -> bool + Sync), half: f64| {
+        let rate = |counts: &dyn Fn(&[i8; 2]) -> bool, half: f64| {
             let credit = |signs: &[i8; 2]| match signs {
                 [a, b] if a == b => 1.0,
                 [0, _] | [_, 0] => half,
                 _ => 0.0,
             };
-            let statistic = |weights: &[u32]| {
-                let (mut sum, mut total) = (0.0, 0.0);
-                for (signs, weight) in signs.iter().zip(weights).filter(|(signs, _)| counts(signs)) {
-                    sum += f64::from(*weight) * credit(signs);
-                    total += f64::from(*weight);
-                }
-                (total > 0.0).then(|| sum / total)
-            };
-            let n = signs.iter().filter(|signs| counts(signs)).count();
+            let counted = signs.iter().zip(&questions).filter(|(signs, _)| counts(signs));
+            let (credits, own): (Vec<f64>, Vec<usize>) =
+                counted.map(|(signs, question)| (credit(signs), *question)).unzip();
+            let interval = || mean_interval(&credits, Some(&own), Some(SHARE), self.context.bootstrap());
             let reason = "every pair is a tie for one of the two";
-            Estimate::unless(indifferent.as_ref(), || self.context.estimate(&questions, statistic, n, reason))
+            Estimate::unless(indifferent.as_ref(), || {
+                Estimate::new(mean(&credits), interval, reason).with_units(credits.len(), FEWEST_FOR_INTERVAL)
+            })
         };
         let kappa = || {
             let row = |rater: usize| signs.iter().map(|own| f64::from(own[rater])).collect::<Vec<f64>>();
-            self.kappa(&Ratings::of_two(&row(0), &row(1), &questions), KappaWeights::Unweighted)
+            let outcomes = Ratings::of_two(&row(0), &row(1), &questions).in_both_orders();
+            self.kappa(&outcomes, KappaWeights::Unweighted, signs.len())
         };
         Some(PairAgreement {
             n: signs.len(),

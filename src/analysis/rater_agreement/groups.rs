@@ -40,11 +40,18 @@ fn of_ratings(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterG
         rows: raters.iter().map(row).collect(),
         questions: units.iter().map(|unit| context.questions.number(&unit.case_id)).collect(),
     };
-    let mixed = mixed_items(&units, &ratings.rows);
-    group((name, "ratings"), &raters, &ratings, mixed, context)
+    let unusable = mixed_items(&raters, &units).or_else(|| not_one_scale(&raters, &units));
+    let confidence = context.options.confidence;
+    let complete = ratings.rated_by(raters.len().max(2)).len();
+    let icc = || ratings.icc(confidence).with_units(complete, FEWEST_FOR_INTERVAL);
+    RaterGroup {
+        complete,
+        icc_2_1: Estimate::unless(unusable.as_ref(), icc),
+        ..group((name, "ratings"), &raters, &ratings, 1, unusable.as_ref(), confidence)
+    }
 }
 
-/// Comparisons as ratings of pairs.
+/// Comparisons as ratings of pairs, each in both orders.
 fn of_preferences(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterGroup {
     let raters: Vec<&RaterView> = views.iter().copied().filter(|view| !view.preferences.is_empty()).collect();
     let pairs: BTreeSet<&ComparedPair> = raters.iter().flat_map(|view| view.preferences.keys()).collect();
@@ -53,40 +60,35 @@ fn of_preferences(name: &str, views: &[&RaterView], context: &Context<'_>) -> Ra
         rows: raters.iter().map(row).collect(),
         questions: pairs.iter().map(|pair| context.questions.number(&pair.case_id)).collect(),
     };
-    let group = group((name, "preferences"), &raters, &ratings, None, context);
-    RaterGroup { icc_2_1: Estimate::undefined("outcomes are no scale"), ..group }
+    let complete = ratings.rated_by(raters.len().max(2)).len();
+    let outcomes = ratings.in_both_orders();
+    RaterGroup { complete, ..group((name, "preferences"), &raters, &outcomes, 2, None, context.options.confidence) }
 }
 
-/// The coefficients of these ratings.
+/// Alpha of these ratings, which hold every unit `copies` times.
 fn group(
     (name, of): (&str, &'static str),
     raters: &[&RaterView],
     ratings: &Ratings,
-    mixed: Option<String>,
-    context: &Context<'_>,
+    copies: usize,
+    unusable: Option<&String>,
+    confidence: f64,
 ) -> RaterGroup {
-    let summaries: Vec<_> = raters.iter().map(|view| &view.rater).collect();
-    let unusable = not_one_scale(&summaries, ratings).or(mixed);
     let pairable = ratings.rated_by(2);
-    let complete = ratings.rated_by(raters.len().max(2)).len();
+    let n = pairable.len() / copies;
     let alpha = |level: MeasurementLevel, unusable: Option<&String>| {
-        Estimate::unless(unusable, || {
-            ratings.alpha(level, context.bootstrap()).with_units(pairable.len(), FEWEST_FOR_INTERVAL)
-        })
+        Estimate::unless(unusable, || ratings.alpha(level, confidence).with_units(n, FEWEST_FOR_INTERVAL))
     };
     RaterGroup {
         name: name.to_owned(),
         of,
         raters: raters.iter().map(|view| Arc::clone(&view.rater.name)).collect(),
-        n: pairable.len(),
+        n,
         questions: distinct(pairable.iter().map(|unit| &ratings.questions[*unit])),
-        alpha_nominal: alpha(MeasurementLevel::Nominal, no_categories(ratings).as_ref().or(unusable.as_ref())),
-        alpha_ordinal: alpha(MeasurementLevel::Ordinal, unusable.as_ref()),
-        alpha_interval: alpha(MeasurementLevel::Interval, unusable.as_ref()),
-        complete,
-        // ICC's interval uses no resampling, so few units are fine.
-        icc_2_1: Estimate::unless(unusable.as_ref(), || {
-            ratings.icc(context.options.confidence).with_units(complete, 0)
-        }),
+        alpha_nominal: alpha(MeasurementLevel::Nominal, unusable.or(no_categories(ratings).as_ref())),
+        alpha_ordinal: alpha(MeasurementLevel::Ordinal, unusable),
+        alpha_interval: alpha(MeasurementLevel::Interval, unusable),
+        complete: n,
+        icc_2_1: Estimate::undefined("outcomes are no scale"),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`run_rater`] makes a [`Rater`](crate::domain::Rater) from a run, people come from label files; [`rater_agreement`]
 //! compares them in pairs and together. Formulas: `docs/metrics.md`. An undefined value has a reason; a missing rating
-//! is never 0; intervals resample questions with all their ratings.
+//! is never 0; questions with all their ratings are the units of intervals.
 //!
 //! ```
 //! use scholareval::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};

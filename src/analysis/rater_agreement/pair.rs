@@ -33,18 +33,18 @@ impl<'a> RatedByBoth<'a> {
     /// Correlations and kappas of the shared units, with these comparisons.
     fn measures(&self, comparisons: Option<PairAgreement>) -> Measures {
         let mixed = self.mixed_items();
-        let n = self.x.len();
+        let (n, confidence) = (self.x.len(), self.context.options.confidence);
         let correlation = |kind: Correlation| {
             Estimate::unless(mixed.as_ref(), || {
-                let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, self.context.bootstrap());
+                let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, confidence);
                 let reason = self.no_correlation(&self.x, &self.y);
                 Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(n, FEWEST_FOR_INTERVAL)
             })
         };
         let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
-        let raters = [&self.first.rater, &self.second.rater];
-        let no_kappa = not_one_scale(&raters, &ratings).or_else(|| mixed.clone()).or_else(|| no_categories(&ratings));
-        let kappa = |weights: KappaWeights| Estimate::unless(no_kappa.as_ref(), || self.kappa(&ratings, weights));
+        let scales = || not_one_scale(&[self.first, self.second], &self.units);
+        let no_kappa = mixed.clone().or_else(scales).or_else(|| no_categories(&ratings));
+        let kappa = |weights: KappaWeights| Estimate::unless(no_kappa.as_ref(), || self.kappa(&ratings, weights, n));
         Measures {
             n,
             questions: distinct(&self.questions),
@@ -57,8 +57,9 @@ impl<'a> RatedByBoth<'a> {
         }
     }
 
-    pub(super) fn kappa(&self, ratings: &Ratings, weights: KappaWeights) -> Estimate {
-        ratings.kappa(weights, self.context.bootstrap()).0.with_units(ratings.questions.len(), FEWEST_FOR_INTERVAL)
+    /// Kappa of `n` units.
+    pub(super) fn kappa(&self, ratings: &Ratings, weights: KappaWeights, n: usize) -> Estimate {
+        ratings.kappa(weights, self.context.options.confidence).0.with_units(n, FEWEST_FOR_INTERVAL)
     }
 
     /// Measures of each item, if there are items; each with its own tie threshold.
@@ -100,6 +101,6 @@ impl<'a> RatedByBoth<'a> {
 
     /// Why the items of a rater cannot be measured together.
     fn mixed_items(&self) -> Option<String> {
-        mixed_items(&self.units, &Ratings::of_two(&self.x, &self.y, &self.questions).rows)
+        mixed_items(&[self.first, self.second], &self.units)
     }
 }

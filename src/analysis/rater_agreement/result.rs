@@ -72,8 +72,7 @@ pub(super) const FEWEST_SYSTEMS: usize = 4;
 /// The reason where there are fewer.
 pub(super) const NO_ORDER: &str = "an order needs at least 4 systems";
 
-/// Minimum number of units (answers, items, pairs; for values of systems, questions) for an interval: fewer give too
-/// few distinct resamples. ICC is exempt, since its interval uses no resampling.
+/// Minimum number of units (answers, items, pairs; for orders of systems, questions) for an interval.
 pub const FEWEST_FOR_INTERVAL: usize = 10;
 
 /// Agreement of raters.
@@ -278,7 +277,7 @@ pub struct SystemWins {
 pub struct RaterGroup {
     /// `all raters`, `people` or `judges`.
     pub name: String,
-    /// Kind of data: `ratings` or `preferences` (1 for the first system by name, -1 for the second, 0 for a tie).
+    /// Kind of data: `ratings` or `preferences` (1, -1 or 0 for a tie, of each pair in both orders).
     pub of: &'static str,
     /// The raters.
     pub raters: Vec<Arc<str>>,

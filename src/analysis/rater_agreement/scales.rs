@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::result::{AgreementLevel, AgreementOptions, RaterSummary};
-use super::units::Unit;
+use super::result::{AgreementLevel, AgreementOptions};
+use super::units::{RaterView, Unit};
 use crate::analysis::ratings::Ratings;
 use crate::domain::{CaseId, Note, Preferred, Rater, SystemName};
+use crate::stats::Interval;
 
 /// Maximum number of distinct values for categories (0 to 10 are eleven).
 const MOST_CATEGORIES: usize = 11;
+/// Usual scales, from 0 to these numbers.
+const SCALES: [f64; 4] = [1.0, 5.0, 10.0, 100.0];
 /// Minimum number of pairs to detect a reversed scale.
 const FEWEST_PAIRS: usize = 20;
 /// The square of 1.96: the sign test at 5%, by the normal approximation.
@@ -21,33 +24,40 @@ pub(super) fn no_categories(ratings: &Ratings) -> Option<String> {
     (values > MOST_CATEGORIES).then(|| format!("{values} distinct values are no categories"))
 }
 
-/// Detects a judge and a person of which only one is within 0..=1. `raters` are those of the rows.
-pub(super) fn not_one_scale(raters: &[&RaterSummary], ratings: &Ratings) -> Option<String> {
-    if raters.windows(2).all(|two| two[0].kind == two[1].kind) {
-        return None;
-    }
-    let largest = |row: &Vec<Option<f64>>| row.iter().flatten().copied().reduce(f64::max);
-    let rated: Vec<(&RaterSummary, f64)> =
-        raters.iter().zip(&ratings.rows).filter_map(|(rater, row)| Some((*rater, largest(row)?))).collect();
-    let (unit, _) = rated.iter().find(|(_, largest)| *largest <= 1.0)?;
-    let (wide, largest) = rated.iter().find(|(_, largest)| *largest > 1.0)?;
-    Some(format!("not on one scale: {} within 0..1, {} up to {largest}", unit.name, wide.name))
+/// Detects raters on different scales of these units: of two ranges of numbers kappa, alpha and ICC measure mostly the
+/// difference of the ranges.
+pub(super) fn not_one_scale(raters: &[&RaterView], units: &[&Unit]) -> Option<String> {
+    let items = items(units);
+    let scale = |view: &&RaterView| {
+        let ends: Vec<&Interval> = items.iter().filter_map(|item| view.ends.get(*item)).collect();
+        (!ends.is_empty()).then(|| (Arc::clone(&view.rater.name), top_of_scale(&ends)))
+    };
+    let scales: Vec<_> = raters.iter().filter_map(scale).collect();
+    let (one, top) = scales.first()?;
+    let (other, other_top) = scales.iter().find(|(_, other)| other != top)?;
+    let show = |top: &Option<f64>| top.map_or("not within 0..100".to_owned(), |top| format!("within 0..{top}"));
+    Some(format!("not on one scale: {one} {}, {other} {}", show(top), show(other_top)))
 }
 
-/// Detects a rater with items within 0..=1 and items beyond. `rows` hold the ratings of these units, one row per rater.
-pub(super) fn mixed_items(units: &[&Unit], rows: &[Vec<Option<f64>>]) -> Option<String> {
-    let is_mixed = |row: &Vec<Option<f64>>| {
-        let mut largest: BTreeMap<&str, f64> = BTreeMap::new();
-        for (unit, value) in units.iter().zip(row) {
-            if let Some((item, value)) = unit.item.as_deref().zip(*value) {
-                let own = largest.entry(item).or_insert(value);
-                *own = own.max(value);
-            }
-        }
-        largest.values().any(|value| *value <= 1.0) && largest.values().any(|value| *value > 1.0)
+/// The end of the smallest usual scale that holds all ratings; `None` for negative ones and those above 100.
+fn top_of_scale(ends: &[&Interval]) -> Option<f64> {
+    SCALES.into_iter().find(|top| ends.iter().all(|own| own.low >= 0.0 && own.high <= *top))
+}
+
+/// Detects a rater with items within 0..=1 and items beyond, among those of these units.
+pub(super) fn mixed_items(raters: &[&RaterView], units: &[&Unit]) -> Option<String> {
+    let items = items(units);
+    let is_mixed = |view: &&RaterView| {
+        let mut shares = items.iter().filter_map(|item| view.ends.get(*item)).map(|ends| ends.high <= 1.0);
+        let first = shares.next();
+        shares.any(|is_share| Some(is_share) != first)
     };
-    let is_any_mixed = rows.iter().any(is_mixed);
+    let is_any_mixed = raters.iter().any(is_mixed);
     is_any_mixed.then(|| "items on several scales: see each item, or choose one with --metric".to_owned())
+}
+
+fn items<'a>(units: &[&'a Unit]) -> BTreeSet<&'a Option<Arc<str>>> {
+    units.iter().map(|unit| &unit.item).collect()
 }
 
 /// A note if a rater's ratings contradict the same rater's preferences, as with grades where 1 is the best; a warning if

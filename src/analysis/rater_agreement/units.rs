@@ -7,7 +7,7 @@ use super::result::{AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, Rater
 use crate::analysis::questions::Questions;
 use crate::analysis::ratings::Estimate;
 use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, Rating, SystemName};
-use crate::stats::{BootstrapOptions, bca_clustered_interval, mean};
+use crate::stats::{BootstrapOptions, Interval, bca_clustered_interval, mean};
 
 /// A rated item. Its order groups the answers to one case (or one item of it).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,8 @@ pub(super) struct Unit {
 pub(super) struct RaterView {
     pub(super) rater: RaterSummary,
     pub(super) values: BTreeMap<Unit, f64>,
+    /// The lowest and the highest rating of each item (`None`: of whole answers). Of several people those of all.
+    pub(super) ends: BTreeMap<Option<Arc<str>>, Interval>,
     /// Comparisons as -1, 0 or 1.
     pub(super) preferences: BTreeMap<ComparedPair, f64>,
 }
@@ -60,6 +62,10 @@ impl RaterView {
         preferences.values_mut().filter(|sum| **sum != 0.0).for_each(|sum| *sum = sum.signum());
         let means = values.into_iter().filter_map(|(unit, all)| Some((unit, mean(&all)?))).collect();
         let mut view = Self::of(name, RaterKind::Human, means, preferences);
+        for (item, own) in people.iter().flat_map(|person| &person.ends) {
+            let ends = view.ends.entry(item.clone()).or_insert(*own);
+            *ends = Interval { low: ends.low.min(own.low), high: ends.high.max(own.high) };
+        }
         view.rater.mean_of = people.iter().map(|person| Arc::clone(&person.rater.name)).collect();
         view
     }
@@ -67,7 +73,12 @@ impl RaterView {
     fn of(name: &str, kind: RaterKind, values: BTreeMap<Unit, f64>, preferences: BTreeMap<ComparedPair, f64>) -> Self {
         let (ratings, compared) = (values.len(), preferences.len());
         let rater = RaterSummary { name: name.into(), kind, ratings, preferences: compared, mean_of: Vec::new() };
-        Self { rater, values, preferences }
+        let mut ends: BTreeMap<Option<Arc<str>>, Interval> = BTreeMap::new();
+        for (unit, value) in &values {
+            let own = ends.entry(unit.item.clone()).or_insert(Interval { low: *value, high: *value });
+            *own = Interval { low: own.low.min(*value), high: own.high.max(*value) };
+        }
+        Self { rater, values, ends, preferences }
     }
 
     /// The ratings of both answers of a pair.
