@@ -1,13 +1,17 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means pairs families power] [--reps 2000]`
+//! `cargo bench --bench coverage [-- means pairs families power agreement] [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use scholareval::stats::{BootstrapOptions, Interval, PilotSpread, mean_interval, paired_family};
+use scholareval::stats::{
+    BootstrapOptions, Correlation, Interval, KappaWeights, MeasurementLevel, PilotSpread, cohens_kappa, icc_2_1,
+    icc_2_1_interval, krippendorff_alpha, krippendorff_alpha_interval, mean, mean_interval,
+    mean_pairwise_kappa_interval, paired_family,
+};
 
 const RESAMPLES: u32 = 999;
 
@@ -227,12 +231,125 @@ fn power(repetitions: u64) {
     }
 }
 
+/// A measure of the agreement of two raters.
+#[derive(Debug, Clone, Copy)]
+enum Measure {
+    /// Kappa of which of two is better, each pair in both orders.
+    KappaOfPairs,
+    /// The share of pairs with the same outcome, half for a tie of one.
+    BetterOfTwo,
+    Kappa,
+    QuadraticKappa,
+    Alpha,
+    Icc,
+    TauB,
+}
+
+/// Ratings of two raters, and the question of each.
+type Rated = ([Vec<f64>; 2], Vec<usize>);
+
+/// Grades from 1 to 5, or outcomes of pairs, of answers with a common part of their quality per question; each rater's error
+/// has a common part, too. `signal` is the share of the quality in the variance of a rating.
+fn rated(rng: &mut ChaCha8Rng, questions: usize, size: usize, signal: f64, pairs: bool) -> Rated {
+    let (mut ratings, mut clusters) = ([Vec::new(), Vec::new()], Vec::new());
+    let within = |common: f64, share: f64, own: f64| share.sqrt() * common + (1.0 - share).sqrt() * own;
+    for question in 0..questions {
+        let [quality, error, other_error] = [0, 1, 2].map(|_| normal(rng));
+        for _ in 0..size {
+            let quality = within(quality, if pairs { 0.1 } else { 0.3 }, normal(rng));
+            for (ratings, error) in ratings.iter_mut().zip([error, other_error]) {
+                let value = within(quality, signal, within(error, 0.3, normal(rng)));
+                let grade = 3.0 + (value / 0.8).round().clamp(-2.0, 2.0);
+                ratings.push(if !pairs {
+                    grade
+                } else if value.abs() <= 0.2 {
+                    0.0
+                } else {
+                    value.signum()
+                });
+            }
+            clusters.push(question);
+        }
+    }
+    (ratings, clusters)
+}
+
+impl Measure {
+    fn is_of_pairs(self) -> bool {
+        matches!(self, Self::KappaOfPairs | Self::BetterOfTwo)
+    }
+
+    /// The value, and its interval unless only the value is wanted.
+    fn of(self, ([x, y], questions): &Rated, is_value: bool) -> (Option<f64>, Option<Interval>) {
+        let both_orders = |list: &[f64]| list.iter().chain(list).copied().collect::<Vec<f64>>();
+        let (mut a, mut b, mut clusters) = (x.clone(), y.clone(), questions.clone());
+        if let Self::KappaOfPairs = self {
+            (a, b) = (both_orders(x), both_orders(y));
+            a[x.len()..].iter_mut().chain(&mut b[y.len()..]).for_each(|value| *value = 0.0 - *value);
+            clusters.extend_from_slice(questions);
+        }
+        let [a, b] = [a, b].map(|list| list.into_iter().map(Some).collect::<Vec<_>>());
+        let credit = |(x, y): (&f64, &f64)| f64::midpoint(1.0, if x == y { 1.0 } else { x * y });
+        let credits: Vec<f64> = x.iter().zip(y).map(credit).collect();
+        let (share, alpha) = (Interval { low: 0.0, high: 1.0 }, MeasurementLevel::Ordinal);
+        let weights = if let Self::QuadraticKappa = self { KappaWeights::Quadratic } else { KappaWeights::Unweighted };
+        let value = match self {
+            Self::BetterOfTwo => mean(&credits),
+            Self::Alpha => krippendorff_alpha(&[&a, &b], alpha),
+            Self::Icc => icc_2_1(&[&a, &b]),
+            Self::TauB => Correlation::KendallTauB.of(x, y),
+            _ => cohens_kappa(&a, &b, weights),
+        };
+        let interval = || match self {
+            Self::BetterOfTwo => mean_interval(&credits, Some(questions), Some(share), BootstrapOptions::seeded(1)),
+            Self::Alpha => krippendorff_alpha_interval(&[&a, &b], &clusters, alpha, 0.95),
+            Self::Icc => icc_2_1_interval(&[&a, &b], &clusters, 0.95),
+            Self::TauB => Correlation::KendallTauB.clustered_interval(x, y, questions, 0.95),
+            _ => mean_pairwise_kappa_interval(&[&a, &b], &clusters, weights, 0.95),
+        };
+        (value, if is_value { None } else { interval() })
+    }
+}
+
+fn agreement(repetitions: u64) {
+    println!("\nIntervals of agreement: share of those given that hold the value (%), by questions x answers");
+    println!(
+        "{:28} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11}",
+        "measure", "10x1", "10x5", "20x1", "20x5", "50x1", "50x5"
+    );
+    for measure in [
+        Measure::KappaOfPairs,
+        Measure::BetterOfTwo,
+        Measure::Kappa,
+        Measure::QuadraticKappa,
+        Measure::Alpha,
+        Measure::Icc,
+        Measure::TauB,
+    ] {
+        for signal in [0.3, 0.8, 0.97] {
+            let many = rated(&mut ChaCha8Rng::seed_from_u64(9), 60_000, 5, signal, measure.is_of_pairs());
+            let truth = measure.of(&many, true).0.unwrap();
+            let cell = |(questions, size): (usize, usize)| {
+                let found = (0..repetitions).into_par_iter().filter_map(|at| {
+                    let mut rng = ChaCha8Rng::seed_from_u64(at);
+                    measure.of(&rated(&mut rng, questions, size, signal, measure.is_of_pairs()), false).1
+                });
+                let held: Vec<bool> = found.map(|interval| holds(Some(interval), truth)).collect();
+                let share = held.iter().filter(|held| **held).count() as f64 / held.len() as f64;
+                format!("{:5.1} ±{:.1}", 100.0 * share, 100.0 * (share * (1.0 - share) / held.len() as f64).sqrt())
+            };
+            let cells = [(10, 1), (10, 5), (20, 1), (20, 5), (50, 1), (50, 5)].map(cell);
+            println!("{:28} {}", format!("{measure:?} {truth:.2}"), cells.map(|cell| format!("{cell:>11}")).join(" "));
+        }
+    }
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let repetitions =
         words.windows(2).find(|two| two[0] == "--reps").and_then(|two| two[1].parse().ok()).unwrap_or(2_000);
     let is_named = |name: &str| words.iter().any(|word| word == name);
-    let all = !["means", "pairs", "families", "power"].into_iter().any(is_named);
+    let all = !["means", "pairs", "families", "power", "agreement"].into_iter().any(is_named);
     if all || is_named("means") {
         means(repetitions);
     }
@@ -244,5 +361,8 @@ fn main() {
     }
     if all || is_named("power") {
         power(repetitions);
+    }
+    if all || is_named("agreement") {
+        agreement(repetitions);
     }
 }
