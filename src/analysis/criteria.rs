@@ -15,10 +15,10 @@ use super::questions::Questions;
 use super::rater_agreement::FEWEST_FOR_INTERVAL;
 use super::ratings::Estimate;
 use crate::domain::{CaseId, Component, ComponentKind, Note, Rater, RaterKind, ScoredAnswer, SystemName};
-use crate::stats::{BootstrapOptions, Correlation, Judged, mean, variance_components};
+use crate::stats::{Correlation, Judged, mean, variance_components};
 
 /// Options of the intervals.
-const OPTIONS: BootstrapOptions = BootstrapOptions { level: 0.95, resamples: 2_000, seed: 42 };
+const CONFIDENCE: f64 = 0.95;
 
 /// Smaller differences are rounding.
 const TIE: f64 = 1e-9;
@@ -278,7 +278,7 @@ fn noise(marks: &[Mark<'_>]) -> Option<(f64, f64)> {
     Some((variance.sqrt(), variance * mean(&shares)?))
 }
 
-/// The correlation of x and y over these marks; resampled are questions, or for a single block its answers.
+/// The correlation of x and y over these marks; its interval takes questions as a whole, or for a single block its answers.
 fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> Estimate {
     if marks.len() < FEWEST_FOR_INTERVAL {
         return Estimate::undefined(format!("fewer than {FEWEST_FOR_INTERVAL} answers"));
@@ -286,7 +286,7 @@ fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> 
     let is_one_block = marks.iter().all(|mark| mark.block() == marks[0].block());
     let unit = |(at, mark): (usize, &&Mark<'_>)| if is_one_block { at } else { mark.question };
     let units: Vec<usize> = marks.iter().enumerate().map(unit).collect();
-    let interval = || kind.clustered_interval(x, y, &units, OPTIONS);
+    let interval = || kind.clustered_interval(x, y, &units, CONFIDENCE);
     let count = units.iter().collect::<BTreeSet<_>>().len();
     Estimate::new(kind.of(x, y), interval, "all values are equal").with_units(count, FEWEST_FOR_INTERVAL)
 }
