@@ -8,6 +8,9 @@ use crate::analysis::{Criteria, CriterionStatistics, Estimate, Finding};
 use crate::domain::ComponentKind;
 use crate::error::Result;
 
+/// Statistics for programs only.
+const UNSHOWN: [&str; 5] = ["text", "scorer", "kind", "labels", "variance"];
+
 /// Suspicious criteria of single cases, unless all are shown.
 const SHOWN: usize = 20;
 
@@ -24,7 +27,6 @@ const STATISTICS: [Statistic; 18] = [
     ("text", "criterion", Format::Text, |row| Cell::text(&row.text)),
     ("case_id", "case", Format::Text, |row| row.case_id.as_ref().map_or(Cell::Missing, |own| Cell::text(own.as_str()))),
     ("kind", "kind", Format::Text, |row| Cell::text(row.kind.as_str())),
-    ("group_of", "group of", Format::Count, |row| Cell::maybe((row.group_of > 0).then_some(row.group_of as f64))),
     ("answers", "n", Format::Count, |row| Cell::count(row.answers)),
     ("mean", "mean", Format::Percent, |row| Cell::maybe(row.mean)),
     ("at_lowest", "at 0", Format::Percent, |row| Cell::maybe(row.at_lowest)),
@@ -36,6 +38,7 @@ const STATISTICS: [Statistic; 18] = [
     ("reliability", "reliable", Format::Percent, |row| Cell::maybe(row.reliability)),
     ("labels", "labels", Format::Count, |row| Cell::count(row.labels)),
     ("people", "people", COEFFICIENT, |row| estimate(&row.people)),
+    ("group_of", "group of", Format::Count, |row| Cell::maybe((row.group_of > 0).then_some(row.group_of as f64))),
 ];
 
 fn estimate(own: &Estimate) -> Cell {
@@ -77,12 +80,13 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
         findings.rows.push(vec![Cell::text(name), Cell::count(same.len()), Cell::text(meaning)]);
     }
     let shown = |row: &CriterionStatistics| {
-        let text = without_middle(if row.kind == ComponentKind::Property { &row.text } else { &row.name }, width);
+        let is_text = row.kind == ComponentKind::Property && row.case_id.is_some();
+        let name = without_middle(if is_text { &row.text } else { &row.name }, width);
         let case_id = row.case_id.as_ref().map(|case| without_middle(case.as_str(), width / 3).into());
-        CriterionStatistics { text, case_id, ..row.clone() }
+        CriterionStatistics { name, case_id, ..row.clone() }
     };
-    let (mut single, over_all): (Vec<_>, Vec<_>) =
-        criteria.criteria.iter().map(shown).partition(|row| row.case_id.is_some());
+    let rows = criteria.criteria.iter().map(shown);
+    let (mut single, over_all): (Vec<_>, Vec<_>) = rows.partition(|row| row.case_id.is_some());
     single.retain(|row| all || row.finding.is_some());
     let title = match single.len() {
         _ if all => "Criteria of single cases".to_owned(),
@@ -90,14 +94,12 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
         count => format!("Suspicious criteria of single cases ({SHOWN} of {count}; criteria --notes shows all)"),
     };
     single.truncate(if all { usize::MAX } else { SHOWN });
-    let over_all =
-        table("Over all cases, within questions", &over_all, &["text", "scorer", "kind", "labels", "variance"]);
-    let single = table(title, &single, &["name", "scorer", "kind", "labels", "variance"]);
-    [findings, single, over_all].into_iter().filter(|table| !table.rows.is_empty()).collect()
+    let tables = [findings, table(title, &single, &UNSHOWN), table("Over all cases".to_owned(), &over_all, &UNSHOWN)];
+    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// These rows, without the columns of these keys; if there are such, also without those that have no value.
-fn table(title: impl Into<String>, rows: &[CriterionStatistics], without: &[&str]) -> Table {
+fn table(title: String, rows: &[CriterionStatistics], without: &[&str]) -> Table {
     let has_values = |cell: fn(&CriterionStatistics) -> Cell| rows.iter().any(|row| cell(row) != Cell::Missing);
     let is_shown = |(key, .., cell): &&Statistic| without.is_empty() || !without.contains(key) && has_values(*cell);
     let shown: Vec<&Statistic> = STATISTICS.iter().filter(is_shown).collect();
@@ -122,5 +124,5 @@ pub fn criteria_text(criteria: &Criteria, style: &TableStyle) -> String {
 /// # Errors
 /// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
 pub fn criteria_csv(criteria: &Criteria, texts: CsvText) -> Result<String> {
-    table("", &criteria.criteria, &[]).csv(texts)
+    table(String::new(), &criteria.criteria, &[]).csv(texts)
 }

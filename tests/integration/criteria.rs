@@ -102,7 +102,7 @@ fn labels_of_people_are_counted_and_strange_ones_refused() {
 fn a_hostile_criterion_is_text_in_csv_and_page() {
     let work = judged();
     let csv = criteria(&work, &["--format", "csv"]).exits_with(0).stdout;
-    assert!(csv.starts_with("finding,scorer,name,text,case_id,kind,group_of,answers,mean,"), "{csv}");
+    assert!(csv.starts_with("finding,scorer,name,text,case_id,kind,answers,mean,"), "{csv}");
     assert!(csv.contains(",\"'=HYPERLINK(") && !csv.contains('\u{1b}'), "{csv}");
     work.run(&["report", "out"]).exits_with(0);
     let page = work.read("report.html");

@@ -50,13 +50,14 @@ Columns:
   n         answers; for a group of criteria, answers of each
   mean      mean value, from 0 (lowest mark) to 100 (full marks)
   at 0      % of the answers with the lowest mark; full: with full marks
-  r         correlation with the rest of the same answer's score, within questions
-  systems   % of the variance within questions that is between systems, less what chance gives
+  r         correlation with the rest of the same answer's score
+  systems   % of the variance that is between systems, less what chance gives
   noise     standard deviation of a judge's repeated samples of one answer
-  reliable  % of the variance within questions that is not the judge's noise
+  reliable  % of the variance that is not the judge's noise
   people    Kendall's tau-b with people's labels
 
-r and people need at least 10 answers, their intervals 10 questions. All criteria: --notes, or --format csv.";
+Variance and r are those of the answers to the same question. r and people need
+at least 10 answers, their intervals 10 questions. All criteria: --notes.";
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
