@@ -4,7 +4,7 @@ use super::comparison::{metric_notes, points, shown_difference, shown_p, unit_na
 use super::table::{Cell, Column, Format, Table};
 use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison};
 use crate::analysis::{Probe, Probed, UNCHANGED, distinct, may_move};
-use crate::domain::Note;
+use crate::domain::{Note, Unit};
 use crate::stats::Interval;
 use crate::text::perturbation::Perturbation;
 
@@ -18,17 +18,29 @@ struct Row<'a> {
     pair: Option<PairComparison>,
 }
 
+/// What a judge does.
+#[derive(Clone, Copy, PartialEq)]
+enum Finding {
+    Moves,
+    MovesAsItMay,
+    Still,
+    Same,
+    Unknown,
+}
+
 impl Row<'_> {
-    fn moves(&self) -> bool {
-        self.pair.as_ref().is_some_and(|pair| pair.differs)
+    fn finding(&self) -> Finding {
+        match &self.pair {
+            None => Finding::Unknown,
+            Some(pair) if pair.differs && self.may_move => Finding::MovesAsItMay,
+            Some(pair) if pair.differs => Finding::Moves,
+            Some(pair) if pair.wins + pair.losses == 0 => Finding::Same,
+            Some(_) => Finding::Still,
+        }
     }
 
-    fn is_same(&self) -> bool {
-        self.pair.as_ref().is_some_and(|pair| pair.wins + pair.losses == 0)
-    }
-
-    /// What happens to the answers.
-    fn clause(&self) -> String {
+    /// What happens to the answers, with the difference if it is significant.
+    fn clause(&self, unit: Unit) -> String {
         let clause = match self.probed.perturbation {
             Perturbation::Padded => "filler is added",
             Perturbation::Reformatted => "the layout changes",
@@ -37,7 +49,13 @@ impl Row<'_> {
             Perturbation::Injected => "a verdict is planted",
             Perturbation::Shuffled => "sentences are shuffled",
         };
-        clause.to_owned()
+        match self.pair.as_ref().filter(|pair| pair.differs) {
+            Some(pair) => {
+                let difference = shown_difference(pair.difference, pair.interval, unit);
+                format!("{clause} ({difference}, {})", shown_p(pair.p))
+            }
+            None => clause.to_owned(),
+        }
     }
 }
 
@@ -47,7 +65,7 @@ fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<Row<'a>> {
         let pair = metric.and_then(|metric| {
             let mut pair = metric.pairs.first().filter(|pair| pair.p.is_some())?.clone();
             if metric.systems[pair.first].label == UNCHANGED {
-                pair.difference = -pair.difference;
+                pair.difference = 0.0 - pair.difference;
                 pair.interval = pair.interval.map(|own| Interval { low: -own.high, high: -own.low });
             }
             Some(pair)
@@ -60,8 +78,8 @@ fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<Row<'a>> {
 /// The verdict on each headline metric.
 pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
     let of = |id: &MetricId| match probe.headline.len() {
-        1 => verdict(&rows(probe, id), id),
-        _ => format!("{}: {}", id.name, verdict(&rows(probe, id), id)),
+        1 => verdict(&rows(probe, id), id.unit),
+        _ => format!("{}: {}", id.name, verdict(&rows(probe, id), id.unit)),
     };
     if probe.headline.is_empty() {
         return vec!["Nothing is probed: no answer that changes has a score by a judge.".to_owned()];
@@ -69,36 +87,28 @@ pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
     probe.headline.iter().map(of).collect()
 }
 
-fn verdict(rows: &[Row<'_>], id: &MetricId) -> String {
-    let list = |text: &dyn Fn(&Row<'_>) -> Option<String>| {
-        let all: Vec<String> = rows.iter().filter_map(text).collect();
-        let (last, first) = all.split_last()?;
-        Some(if first.is_empty() { last.clone() } else { format!("{} or {last}", first.join(", ")) })
+fn verdict(rows: &[Row<'_>], unit: Unit) -> String {
+    let still = rows.iter().filter(|row| row.finding() == Finding::Still);
+    let detectable: Option<Vec<f64>> = still.map(|row| row.pair.as_ref()?.detectable).collect();
+    let found = match detectable.and_then(|all| all.into_iter().reduce(f64::max)) {
+        Some(most) => format!(" ({} would be found with 80% power)", points(most, unit)),
+        None => " (too few answers differ for a verdict)".to_owned(),
     };
-    let moved = |may_move: bool| {
-        list(&|row| {
-            let pair = row.pair.as_ref().filter(|pair| pair.differs && row.may_move == may_move)?;
-            let shown = shown_difference(pair.difference, pair.interval, id.unit);
-            Some(format!("{} ({shown}, {})", row.clause(), shown_p(pair.p)))
-        })
-    };
-    let is_still = |row: &Row<'_>| row.pair.is_some() && !row.moves() && !row.is_same();
-    let detectable = rows.iter().filter(|row| is_still(row)).map(|row| row.pair.as_ref()?.detectable);
-    let found = match detectable.collect::<Option<Vec<f64>>>().and_then(|all| all.into_iter().reduce(f64::max)) {
-        Some(most) => format!("{} would be found with 80% power", points(most, id.unit)),
-        None => "too few answers differ for a verdict".to_owned(),
-    };
-    let sentences = [
-        moved(false).map(|when| format!("The judge moves by more than chance when {when}.")),
-        moved(true).map(|when| format!("It moves, as it may, when {when}.")),
-        list(&|row| is_still(row).then(|| row.clause()))
-            .map(|when| format!("It does not move measurably when {when} ({found}).")),
-        list(&|row| row.is_same().then(|| row.clause()))
-            .map(|when| format!("It gives every answer the same score when {when}.")),
-        list(&|row| row.pair.is_none().then(|| row.clause()))
-            .map(|when| format!("Too few answers change to say what it does when {when}.")),
+    let all = [
+        (Finding::Moves, "The judge moves by more than chance when", ""),
+        (Finding::MovesAsItMay, "It moves, as it may, when", ""),
+        (Finding::Still, "It does not move measurably when", found.as_str()),
+        (Finding::Same, "It gives every answer the same score when", ""),
+        (Finding::Unknown, "Too few answers change to say what it does when", ""),
     ];
-    let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let sentence = |(finding, start, end): (Finding, &str, &str)| {
+        let own = rows.iter().filter(|row| row.finding() == finding);
+        let clauses: Vec<String> = own.map(|row| row.clause(unit)).collect();
+        let (last, others) = clauses.split_last()?;
+        let either = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
+        Some(format!("{start} {either}{last}{end}."))
+    };
+    let text = all.into_iter().filter_map(sentence).collect::<Vec<_>>().join(" ");
     if text.starts_with("It ") { text.replacen("It", "The judge", 1) } else { text }
 }
 
@@ -137,7 +147,7 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
             Cell::count(row.metric.map_or(0, |metric| metric.cases.len())),
             mean(true),
             mean(false),
-            difference.flagged(if row.moves() { "*" } else { "" }),
+            difference.flagged(if pair.is_some_and(|pair| pair.differs) { "*" } else { "" }),
             Cell::maybe(pair.and_then(|pair| pair.p)),
             Cell::text(if row.may_move { "yes" } else { "no" }),
         ]
@@ -161,20 +171,20 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
         notes.push(Note::warning("Scored by the built-in lexical baseline, not by an LLM."));
     }
     let left_out = probe.perturbations.iter().filter(|probed| probed.unchanged > 0);
-    let left_out = left_out.map(|probed| format!("{} {}", probed.perturbation.name(), probed.unchanged));
-    let left_out = left_out.collect::<Vec<_>>().join(", ");
-    notes.extend(
-        (!left_out.is_empty())
-            .then(|| Note::warning(format!("Answers left out because nothing in them changes: {left_out}."))),
-    );
+    let left_out: Vec<String> =
+        left_out.map(|probed| format!("{} {}", probed.perturbation.name(), probed.unchanged)).collect();
+    if !left_out.is_empty() {
+        let left_out = left_out.join(", ");
+        notes.push(Note::warning(format!("Answers left out because nothing in them changes: {left_out}.")));
+    }
     for id in &probe.headline {
-        for row in rows(probe, id).iter().filter(|row| !row.is_same()) {
+        for row in rows(probe, id).iter().filter(|row| row.finding() != Finding::Same) {
             let named = |note: Note| Note {
                 text: format!("{}, {}: {}", id.name, row.probed.perturbation.name(), note.text),
                 ..note
             };
             notes.extend(row.metric.into_iter().flat_map(metric_notes).map(named));
-            if row.moves() && !row.may_move && row.probed.perturbation == Perturbation::Shuffled {
+            if row.finding() == Finding::Moves && row.probed.perturbation == Perturbation::Shuffled {
                 notes.push(Note::warning(
                     "Shuffled sentences lose coherence: a movement there is a sensitivity, not a fault.",
                 ));

@@ -151,7 +151,8 @@ fn without_a_model_the_baseline_is_probed_and_what_cannot_be_probed_is_an_error(
     let work = workspace();
     let done = work.run(&["probe", "answers", "--tests", "tests.json", "--out", "out"]).exits_with(0);
     assert!(done.stdout.contains("- Scored by the built-in lexical baseline, not by an LLM."), "{}", done.stdout);
-    let plan = work.run(&["probe", "answers", "--tests", "tests.json", "--model", "m", "--dry-run"]).exits_with(0);
+    let server = FakeServer::start(constant_judge());
+    let plan = probe(&work, &server, &["--dry-run"]).exits_with(0);
     // eight answers and six perturbations of each, four calls at once
     assert!(plan.stdout.starts_with("plan: 224 calls now"), "{}", plan.stdout);
     work.answers("mine + padded", [("c1", "One.".to_owned())]);
