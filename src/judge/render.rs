@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Rendered;
 use super::body::RequestOptions;
 use super::capacity::Capacity;
-use super::forms::{Structured, schema_of};
+use super::forms::{Effort, Structured, schema_of};
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::refusals::Refusals;
@@ -65,7 +65,13 @@ impl Renderer {
         }
         if let JudgeTask::Criteria { criteria, shape, .. } = task {
             let own = options.to_mut();
-            own.max_tokens.entry(kind).and_modify(|limit| *limit = limit.saturating_mul(criteria.len() as u64));
+            let reasoning = own.reasoning_effort.map_or(0, Effort::tokens);
+            own.max_tokens.entry(kind).and_modify(|limit| {
+                // The room for the reasoning, which a given limit does not have, is that of one reply.
+                let is_given = self.prompts.max_tokens(kind).is_none_or(|own| *limit != own + reasoning);
+                let room = if is_given { 0 } else { reasoning };
+                *limit = (*limit - room).saturating_mul(criteria.len() as u64).saturating_add(room);
+            });
             if shape.form == ReplyForm::Lines {
                 (own.json_mode, own.schema) = (false, None);
             }

@@ -252,16 +252,18 @@ fn particular_judge() -> Behaviour {
 fn refused_parameters_are_left_out_of_all_calls_once_and_for_later_runs() {
     let work = Workspace::new(&["alpha"], 3);
     let server = FakeServer::start(particular_judge());
-    let note = "the judge was asked without temperature, which its server refuses (3 answers)";
-    work.score(&server, &["--concurrency", "1"]).exits_with(0).says(&[note]);
+    let note = "the judge was asked without temperature, which its server refuses";
+    let first = work.score(&server, &["--concurrency", "1"]).exits_with(0);
+    assert_eq!(first.stdout.matches(note).count(), 1, "{}", first.stdout);
     // The first call is made three times: with both, without max_tokens, without temperature.
     assert_eq!(server.chat_count(), 3 * AT_MOST + 2);
     let last = server.chats().pop().unwrap().json();
     assert_eq!((&last["temperature"], &last["max_tokens"]), (&Value::Null, &Value::Null));
     assert!(server.chats().iter().any(|chat| chat.json()["max_completion_tokens"] == 100));
     let calls = work.lines("out/calls.jsonl");
-    assert!(calls.iter().all(|call| call["reply"]["note"].as_str().is_some_and(|own| note.starts_with(own))));
-    work.score(&server, &["--out", "again"]).exits_with(0).says(&[note]);
+    assert!(calls.iter().all(|call| call["reply"]["note"] == note));
+    let again = work.score(&server, &["--out", "again"]).exits_with(0).says(&["nothing to ask"]);
+    assert!(again.stdout.contains(note), "{}", again.stdout);
     work.score(&server, &["--out", "given", "--no-temperature"]).exits_with(0);
     assert_eq!(server.chat_count(), 3 * AT_MOST + 2, "the cached replies are those without a temperature");
     // A run that has lost its cache finds the refusals again, and its replies in its record.
@@ -285,7 +287,8 @@ fn check_finds_refused_parameters_and_a_run_begins_without_them() {
     let server = FakeServer::start(particular_judge());
     let url = server.base_url();
     let check = ["check", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", &url];
-    work.run(&check).exits_with(0).says(&["note: the judge was asked without temperature, which its server refuses"]);
+    let checked = work.run(&check).exits_with(0);
+    assert!(checked.stdout.contains("note: the judge was asked without temperature"), "{}", checked.stdout);
     assert_eq!(server.chat_count(), 3);
     work.score(&server, &[]).exits_with(0);
     assert_eq!(server.chat_count(), 3 + AT_MOST);
