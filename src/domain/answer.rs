@@ -76,6 +76,11 @@ impl Answer {
         self.left_in.as_ref().map_or(self.answer_text.len(), |place| place.text_bytes)
     }
 
+    /// Hash of the text, be it in memory or in its file.
+    pub fn text_hash(&self) -> Digest<16> {
+        self.left_in.as_ref().map_or_else(|| blake3::hash(self.answer_text.as_bytes()).into(), |place| place.blake3)
+    }
+
     /// The prediction's question, trimmed; empty if unknown.
     pub fn question(&self) -> &str {
         self.prediction.as_ref().map_or("", |prediction| prediction.input.trim())

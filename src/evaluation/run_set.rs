@@ -1,6 +1,6 @@
 //! Recorded runs side by side, for `compare` and `report`.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::Slice;
 use super::record::{IMPORTED, Manifest, RecordedRun, RunStatus, load_run, setting_differences};
 use crate::analysis::comparison::{
-    ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations, ObservedSystem, RunAnswers,
-    compare, observe,
+    ComparedRun, Comparison, ComparisonOptions, JudgeChange, JudgedRole, MetricComparison, Observations,
+    ObservedSystem, RunAnswers, compare, judge_changes, observe,
 };
 use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
@@ -34,6 +34,30 @@ impl RunSet {
     /// - As [`run_directories`], or a file of a run cannot be read.
     /// - Without `anyway`: run settings that affect scores differ (each with its values and runs).
     pub fn open(paths: &[PathBuf], anyway: bool) -> Result<Self> {
+        Self::of(Self::load(paths)?, anyway, false)
+    }
+
+    /// Reads runs of the same answers by different judges; systems that are not in every run are left out.
+    ///
+    /// # Errors
+    /// As [`RunSet::open`]; for fewer than two runs, without a common system, and if an answer is not the same in all runs.
+    pub fn open_across_judges(paths: &[PathBuf], anyway: bool) -> Result<Self> {
+        let mut runs = Self::load(paths)?;
+        let Some((old, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
+            return Err(Error::Usage("--across judges takes two runs: by the old judge and by the new one".to_owned()));
+        };
+        others.iter().try_for_each(|new| require_same_answers(old, new))?;
+        let in_all = |system: &SystemName| runs.iter().all(|run| run.systems().contains(system));
+        let common: HashSet<SystemName> = old.systems().into_iter().filter(in_all).collect();
+        if common.is_empty() {
+            let fault = InputFault::new(&others[0].path, format!("no system of {} is in this run", old.name));
+            return Err(fault.hint("score the same answers by both judges").into());
+        }
+        runs.iter_mut().for_each(|run| run.scored.retain(|answer| common.contains(&answer.system)));
+        Self::of(runs, anyway, true)
+    }
+
+    fn load(paths: &[PathBuf]) -> Result<Vec<RecordedRun>> {
         let (directories, _) = run_directories(paths)?;
         let mut runs = directories.iter().map(|directory| load_run(directory)).collect::<Result<Vec<_>>>()?;
         let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
@@ -42,12 +66,12 @@ impl RunSet {
                 run.name = run.path.display().to_string();
             }
         }
-        Self::of(runs, anyway)
+        Ok(runs)
     }
 
-    fn of(runs: Vec<RecordedRun>, anyway: bool) -> Result<Self> {
+    fn of(runs: Vec<RecordedRun>, anyway: bool, across_judges: bool) -> Result<Self> {
         let all: Vec<usize> = (0..runs.len()).collect();
-        let differences = differences(&runs, &[all], anyway)?;
+        let differences = differences(&runs, &[all], anyway, across_judges)?;
         Ok(Self { differences, runs })
     }
 
@@ -65,7 +89,7 @@ impl RunSet {
             let with_values = metric.systems.iter().filter(|system| system.own_cases > 0);
             with_values.map(|system| systems[system.system].run).collect::<BTreeSet<_>>().into_iter().collect()
         };
-        self.differences = differences(&self.runs, &metrics.iter().map(runs_of).collect::<Vec<_>>(), anyway)?;
+        self.differences = differences(&self.runs, &metrics.iter().map(runs_of).collect::<Vec<_>>(), anyway, false)?;
         Ok(())
     }
 
@@ -134,6 +158,43 @@ impl RunSet {
             ..compare(observations, options)
         }
     }
+
+    /// What changes from the judge of the first run to that of each other one, by these observations.
+    ///
+    /// # Errors
+    /// When no metric has values of both judges on two or more shared questions.
+    pub fn compare_judges(&self, observations: Observations, options: &ComparisonOptions) -> Result<Comparison> {
+        let run = |at: usize| (at, self.runs[at].name.as_str());
+        let changes = (1..self.runs.len()).flat_map(|new| judge_changes(&observations, [run(0), run(new)], options));
+        let judge_changes: Vec<JudgeChange> = changes.collect();
+        if judge_changes.is_empty() {
+            let what = "no metric has values of both judges on two or more shared questions";
+            return Err(InputFault::new(&self.runs[1].path, what).hint("choose another --metric").into());
+        }
+        let of_runs = Observations { metrics: Vec::new(), ..observations };
+        Ok(Comparison { judge_changes, ..self.compare(&of_runs, options) })
+    }
+}
+
+/// # Errors
+/// When the answers of a run are not recorded, or one that both runs have is another one (text or sources).
+fn require_same_answers(old: &RecordedRun, new: &RecordedRun) -> Result<()> {
+    let answers = |run: &RecordedRun| -> BTreeMap<_, _> {
+        let of = |Item { answer: own, .. }: &Item| {
+            ((own.system.clone(), own.case_id.clone()), (own.text_hash(), own.prediction.clone()))
+        };
+        run.items.iter().map(of).collect()
+    };
+    let (own, others) = (answers(old), answers(new));
+    if let Some(run) = [old, new].into_iter().find(|run| run.items.is_empty()) {
+        let fault = InputFault::new(&run.path, "the answers are not recorded, so they may be others");
+        return Err(fault.hint("score again without --no-inputs").into());
+    }
+    let is_other = |key: &&(SystemName, CaseId)| others.get(*key).is_some_and(|other| own.get(*key) != Some(other));
+    let differ: Vec<_> = own.keys().filter(is_other).collect();
+    let Some((system, case)) = differ.first() else { return Ok(()) };
+    let what = format!("{} answers are not those of {}, the first by {system}", differ.len(), old.name);
+    Err(InputFault::new(&new.path, what).of_case(case.as_str()).hint("score the same answers by both judges").into())
 }
 
 /// The directories of runs that these paths name, in order, each once, and a line about each run that was skipped: a
@@ -209,17 +270,17 @@ fn end_of(status: RunStatus) -> &'static str {
     }
 }
 
-/// Run settings that differ within one of these groups of runs.
+/// Run settings that differ within one of these groups of runs; with `across_judges` without those of the judges.
 ///
 /// # Errors
 /// Without `anyway`: one fault for each difference, at the first run that differs from those before it; the first says
 /// what to do.
-fn differences(runs: &[RecordedRun], groups: &[Vec<usize>], anyway: bool) -> Result<Vec<String>> {
+fn differences(runs: &[RecordedRun], groups: &[Vec<usize>], anyway: bool, across_judges: bool) -> Result<Vec<String>> {
     let (mut texts, mut faults, mut is_judge) = (Vec::new(), Vec::new(), false);
     for group in groups {
         let manifests: Vec<_> = group.iter().map(|run| (runs[*run].name.as_str(), &runs[*run].manifest)).collect();
         for difference in setting_differences(&manifests, false) {
-            if !texts.contains(&difference.text) {
+            if !(across_judges && difference.is_judge || texts.contains(&difference.text)) {
                 faults.push(InputFault::new(&runs[group[difference.run]].path, difference.text.as_str()));
                 texts.push(difference.text);
                 is_judge |= difference.is_judge;
@@ -229,7 +290,7 @@ fn differences(runs: &[RecordedRun], groups: &[Vec<usize>], anyway: bool) -> Res
     let Some(first) = faults.first_mut().filter(|_| !anyway) else { return Ok(texts) };
     first.hint = "these runs are not comparable; --anyway compares them and flags the difference".to_owned();
     if is_judge {
-        first.hint += "; two judges of the same answers are compared by scholareval agree";
+        first.hint += "; --across judges shows what another judge of the same answers changes";
     }
     Err(Error::Input(faults))
 }
@@ -354,7 +415,7 @@ mod tests {
     }
 
     fn differences(change: impl Fn(&mut Value)) -> Vec<String> {
-        RunSet::of(vec![run("one", |_| ()), run("two", change)], true).expect("compared anyway").differences
+        RunSet::of(vec![run("one", |_| ()), run("two", change)], true, false).expect("compared anyway").differences
     }
 
     #[test]
@@ -415,7 +476,7 @@ mod tests {
             m["settings"]["score.compat"] = true.into();
         });
         let runs = vec![run("one", |_| ()), two];
-        let error = RunSet::of(runs, false).expect_err("not comparable").to_string();
+        let error = RunSet::of(runs, false, false).expect_err("not comparable").to_string();
         let lines: Vec<&str> = error.lines().collect();
         assert_eq!(lines.len(), 2, "{error}");
         assert!(lines.iter().all(|line| line.starts_with("two: ")) && lines[0].contains("--anyway"), "{error}");

@@ -34,6 +34,7 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
         metrics: observations.metrics.iter().map(|table| compare_metric(observations, table, options)).collect(),
         differences: Vec::new(),
         judged_by: Vec::new(),
+        judge_changes: Vec::new(),
     }
 }
 

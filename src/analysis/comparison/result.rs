@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{ComparedCase, MetricId, ObservedSystem};
+use super::{ComparedCase, JudgeChange, MetricId, ObservedSystem};
 use crate::domain::{Note, parse_inner_share};
 use crate::stats::{Interval, PairedMethod, VarianceComponents};
 
@@ -49,6 +49,9 @@ pub struct Comparison {
     pub differences: Vec<String>,
     /// The judges of each role.
     pub judged_by: Vec<JudgedRole>,
+    /// With `--across judges`, in place of metrics: what changes from the first run to each other one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judge_changes: Vec<JudgeChange>,
 }
 
 /// A role with its judge.

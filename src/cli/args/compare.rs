@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::DisplayOptions;
 use crate::analysis::comparison::{ComparisonOptions, GateOptions};
@@ -33,8 +33,17 @@ Examples:
     scholareval compare runs/1
   Two runs of one judge on other systems, every metric, against one of them:
     scholareval compare runs/1 runs/2 --metric all --baseline gpt
+  Before a judge is replaced: the same answers by both, the old one first:
+    scholareval compare runs/gpt-4o runs/gpt-5 --across judges
   A gate for CI:
     scholareval compare runs/1 --fail-under new:score=0.5 --require \"new>=old\"";
+
+/// What differs between compared runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Across {
+    /// The judge.
+    Judges,
+}
 
 /// Which runs are compared, and how.
 #[derive(Debug, Clone, Args)]
@@ -48,6 +57,10 @@ pub struct CompareArgs {
     /// Compare runs whose judge, prompts, tests or settings differ, and flag it
     #[arg(long)]
     pub anyway: bool,
+    /// judges: what another judge of the same answers changes, from the first run to each other one
+    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
+    #[arg(conflicts_with_all = ["baseline", "fail_under", "require", "tolerate_missing"])]
+    pub across: Option<Across>,
     /// How the comparison is shown.
     #[command(flatten)]
     pub display: DisplayOptions,

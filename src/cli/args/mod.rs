@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
-pub use compare::CompareArgs;
+pub use compare::{Across, CompareArgs};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;

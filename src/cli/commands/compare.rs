@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, Gate, Observations, REMEDY, unmet_gates};
 use crate::cli::ExitCode;
-use crate::cli::args::{CompareArgs, OutputFormat};
+use crate::cli::args::{Across, CompareArgs, OutputFormat};
 use crate::cli::terminal::{self, write_stdout};
 use crate::error::{InputFault, Result};
 use crate::evaluation::RunSet;
@@ -17,7 +17,10 @@ use crate::report::{comparison_csv, comparison_text, render_json, run_warnings};
 /// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
 pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode> {
     let (directories, skipped) = context.runs(&args.runs)?;
-    let runs = RunSet::open(&directories, args.anyway)?;
+    let runs = match args.across {
+        Some(Across::Judges) => RunSet::open_across_judges(&directories, args.anyway)?,
+        None => RunSet::open(&directories, args.anyway)?,
+    };
     let mut observations = runs.observe()?;
     if observations.metrics.is_empty() {
         let fault = InputFault::new(&args.runs[0], "no scores that can be compared").hint("score some answers first");
@@ -27,7 +30,10 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     let options = ComparisonOptions { baseline: baseline.map(str::to_owned), ..args.options.clone() };
     let gates = Gate::all(&args.gates, &observations, baseline)?;
     select(&mut observations, &args.metric, &gates)?;
-    let comparison = runs.compare(&observations, &options);
+    let comparison = match args.across {
+        Some(Across::Judges) => runs.compare_judges(observations, &options)?,
+        None => runs.compare(&observations, &options),
+    };
     let text = match args.display.format {
         OutputFormat::Table => comparison_text(&comparison, &context.style())?,
         OutputFormat::Csv => comparison_csv(&comparison, context.global.csv_text())?,

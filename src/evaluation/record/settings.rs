@@ -54,7 +54,7 @@ pub struct SettingDifference {
     pub text: String,
     /// The first run that differs from those before it.
     pub run: usize,
-    /// Whether the judges differ.
+    /// Whether the judges differ, or what they are asked for: samples, temperature, their merging.
     pub is_judge: bool,
 }
 
@@ -87,7 +87,9 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
             };
             let text = format!("different {name}: {}", values.iter().map(value).collect::<Vec<_>>().join(", "));
             let run = values.iter().map(|(_, its_runs)| its_runs[0]).max().unwrap_or_default();
-            differences.push(SettingDifference { text, run, is_judge: name.starts_with("judge ") });
+            let is_judge =
+                name.starts_with("judge ") || name.starts_with("merge of ") || name.contains(" of the judge ");
+            differences.push(SettingDifference { text, run, is_judge });
         }
     }
     differences.sort_by_key(|difference| !difference.is_judge);

@@ -1,5 +1,6 @@
 //! A comparison for a terminal and as CSV: the verdict, the means, and what a reader must know to use them.
 
+mod judge_change;
 mod notes;
 mod render;
 mod tables;

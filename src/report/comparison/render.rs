@@ -1,11 +1,13 @@
 //! The comparison in each format: verdicts, tables, notes.
 
+use super::judge_change::{sentences, systems_by_judge};
 use super::notes::{notes, run_warnings};
-use super::tables::{pairs_table, systems_table, tidy};
+use super::tables::{pairs_table, systems_table};
 use super::verdict::verdicts;
 use crate::analysis::comparison::Comparison;
 use crate::error::Result;
 use crate::report::metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
+use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::{CsvText, TableStyle, visible, wrapped};
 
 /// The verdict of each metric, the means, then the notes. Pairs, and the systems of each of several metrics, are shown
@@ -28,7 +30,12 @@ pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<St
         tables.extend((style.all_notes || !several).then(|| systems_table(comparison, metric)));
         tables.extend(pairs_table(comparison, metric).filter(|_| style.all_notes));
     }
-    let verdicts = verdicts(comparison).into_iter().map(|verdict| wrapped(&visible(&verdict), style.columns()) + "\n");
+    let changes = comparison.judge_changes.iter().flat_map(sentences);
+    let verdicts = verdicts(comparison)
+        .into_iter()
+        .chain(changes)
+        .map(|verdict| wrapped(&visible(&verdict), style.columns()) + "\n");
+    tables.extend(comparison.judge_changes.iter().map(|change| systems_by_judge(change, comparison.options.level)));
     let blocks = std::iter::once(verdicts.collect()).chain(tables.iter().map(|table| table.terminal(style)));
     let blocks: Vec<String> = blocks.filter(|block: &String| !block.is_empty()).collect();
     Ok(blocks.join("\n") + &style.notes(&notes))
@@ -41,4 +48,28 @@ pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<St
 pub fn comparison_csv(comparison: &Comparison, texts: CsvText) -> Result<String> {
     let warnings: Vec<String> = run_warnings(comparison).into_iter().map(|note| note.text).collect();
     tidy(comparison, &warnings.join(" ")).csv(texts)
+}
+
+/// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`). Cells that do not apply
+/// are empty; `warnings` is the same in every row. A change of judge has its systems
+/// (`judge_change`).
+fn tidy(comparison: &Comparison, warnings: &str) -> Table {
+    let lead = ["kind", "scorer", "metric", "unit", "warnings"];
+    let mut all = Table::new("", lead.map(|key| Column::new(key, Format::Text)).to_vec());
+    for metric in &comparison.metrics {
+        let (id, unit) = (&metric.metric, format!("{:?}", metric.metric.unit).to_lowercase());
+        let systems = ("system", systems_table(comparison, metric));
+        let pairs = pairs_table(comparison, metric).map(|pairs| ("pair", pairs));
+        for (kind, table) in std::iter::once(systems).chain(pairs) {
+            all.append(&[kind, &id.scorer, &id.name, &unit, warnings].map(Cell::text), &table);
+        }
+    }
+    for change in &comparison.judge_changes {
+        let (id, unit) = (&change.metric, format!("{:?}", change.metric.unit).to_lowercase());
+        let mut table = systems_by_judge(change, comparison.options.level);
+        table.columns.extend(["old_run", "new_run"].map(|key| Column::new(key, Format::Text)));
+        table.rows.iter_mut().for_each(|row| row.extend([&change.old, &change.new].map(Cell::text)));
+        all.append(&["judge_change", &id.scorer, &id.name, &unit, warnings].map(Cell::text), &table);
+    }
+    all
 }

@@ -93,22 +93,6 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     Some(table)
 }
 
-/// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`). Cells that do not apply
-/// are empty; `warnings` is the same in every row.
-pub(super) fn tidy(comparison: &Comparison, warnings: &str) -> Table {
-    let lead = ["kind", "scorer", "metric", "unit", "warnings"];
-    let mut all = Table::new("", lead.map(|key| Column::new(key, Format::Text)).to_vec());
-    for metric in &comparison.metrics {
-        let (id, unit) = (&metric.metric, format!("{:?}", metric.metric.unit).to_lowercase());
-        let systems = ("system", systems_table(comparison, metric));
-        let pairs = pairs_table(comparison, metric).map(|pairs| ("pair", pairs));
-        for (kind, table) in std::iter::once(systems).chain(pairs) {
-            all.append(&[kind, &id.scorer, &id.name, &unit, warnings].map(Cell::text), &table);
-        }
-    }
-    all
-}
-
 /// How often the system of that rank is first over resamples.
 fn best(metric: &MetricComparison, rank: usize) -> Option<f64> {
     metric.ranks.as_ref()?.get(rank)?.first().copied()

@@ -125,6 +125,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
             differs_from_published: Some("prompts scholareval@1a2b3c4d".to_owned()),
             runs: Vec::new(),
         }],
+        judge_changes: Vec::new(),
     }
 }
 

@@ -39,7 +39,7 @@ fn runs_compared_anyway_are_marked_in_every_form() {
 }
 
 #[test]
-fn another_judge_of_the_same_answers_is_a_matter_of_agreement() {
+fn another_judge_of_the_same_answers_is_a_change_and_not_a_comparison() {
     let work = Workspace::new(&["alpha"], 2);
     let server = FakeServer::start(partial_judge());
     for (out, id) in [("first", "one"), ("second", "two")] {
@@ -47,7 +47,69 @@ fn another_judge_of_the_same_answers_is_a_matter_of_agreement() {
     }
     compare(&work, &["first", "second"])
         .exits_with(3)
-        .says(&["different judge of rubric: one (first), two (second)", "scholareval agree"]);
+        .says(&["different judge of rubric: one (first), two (second)", "--across judges"]);
+}
+
+/// `old` by the partial judge, and `new` by one that gives alpha's answers 6 points and others 10.
+fn old_and_new_judge() -> (Workspace, FakeServer) {
+    let work = Workspace::new(&["alpha", "beta"], 8);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &["--out", "old", "--cache-id", "one"]).exits_with(0);
+    let other = FakeServer::start(Behaviour::good().saying(|request| match kind_of(request) {
+        "property" | "expertise" if answer_of(request).contains("alpha") => json!({"score": 6}).to_string(),
+        "property" | "expertise" => json!({"score": 10}).to_string(),
+        kind => constant_reply(kind),
+    }));
+    work.score(&other, &["--out", "new", "--cache-id", "two"]).exits_with(0);
+    (work, other)
+}
+
+#[test]
+fn a_change_of_judge_shows_shifts_ranks_and_agreement() {
+    let (work, _server) = old_and_new_judge();
+    let told = as_json(&compare(&work, &["old", "new", "--across", "judges", "--format", "json"]).exits_with(0));
+    assert_eq!((&told["metrics"], &told["differences"]), (&json!([]), &json!([])));
+    let change = &told["judge_changes"][0];
+    assert_eq!((&change["old"], &change["new"], &change["cases"]), (&"old".into(), &"new".into(), &8.into()));
+    // Two points are worth 0.2 * (0.05 + 2 * 0.15) = 0.07: alpha falls by twice as much, beta rises by once.
+    let systems = change["systems"].as_array().unwrap();
+    assert_eq!((&systems[0]["system"], &systems[1]["system"]), (&"alpha".into(), &"beta".into()));
+    is_close(&systems[0]["shift"], -0.14);
+    is_close(&systems[1]["shift"], 0.07);
+    is_close(&systems[0]["means"][0], ALPHA);
+    is_close(&systems[0]["means"][1], ALPHA - 0.14);
+    assert_eq!((&systems[0]["ranks"], &systems[1]["ranks"]), (&json!([1, 2]), &json!([2, 1])));
+    is_close(&change["shift"], -0.035);
+    let swapped = &change["swapped"][0];
+    assert_eq!(swapped["systems"], json!(["alpha", "beta"]));
+    is_close(&swapped["differences"][0], ALPHA - BETA);
+    is_close(&swapped["differences"][1], ALPHA - BETA - 0.21);
+    // The judges prefer other answers in every question.
+    is_close(&change["agreement"]["overall"]["comparisons"]["half_credit"]["estimate"], 0.0);
+    let text = unwrapped(&compare(&work, &["old", "new", "--across", "judges"]).exits_with(0).stdout);
+    assert!(text.starts_with("score: new scores 3.5 points lower than old on average (-3.5"), "{text}");
+    assert!(text.contains("alpha and beta change places (+7.0 by old, -14.0 by new)."), "{text}");
+    assert!(text.contains("tau-b of scores -") && text.contains("(%) 0.0"), "{text}");
+    let csv = compare(&work, &["old", "new", "--across", "judges", "--format", "csv"]).exits_with(0).stdout;
+    assert_eq!(csv.lines().filter(|line| line.starts_with("judge_change,rubric,score,share,")).count(), 2, "{csv}");
+}
+
+#[test]
+fn a_change_of_judge_is_measured_on_the_same_answers_tests_and_settings_only() {
+    let (work, server) = old_and_new_judge();
+    let across = |runs: &[&str]| compare(&work, &[runs, &["--across", "judges"]].concat());
+    across(&["old"]).exits_with(2).says(&["takes two runs"]);
+    across(&["old", "new", "--baseline", "alpha"]).exits_with(2);
+    work.score(&server, &["--out", "few", "--limit", "3", "--cache-id", "two"]).exits_with(0);
+    across(&["old", "few"]).exits_with(3).says(&["few: different cases: 8 ["]);
+    work.score(&server, &["--out", "bare", "--no-inputs", "--cache-id", "two"]).exits_with(0);
+    across(&["old", "bare"]).exits_with(3).says(&["bare: the answers are not recorded", "--no-inputs"]);
+    let ids = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+    work.answers("alpha", ids.map(|id| (id, format!("Another answer of alpha to {id}."))));
+    work.score(&server, &["--out", "other", "--cache-id", "two"]).exits_with(0);
+    across(&["old", "other"])
+        .exits_with(3)
+        .says(&["answers are not those of old, the first by alpha", "the same answers by both"]);
 }
 
 #[test]

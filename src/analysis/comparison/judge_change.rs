@@ -1,0 +1,143 @@
+//! What changes with the judge: two runs of the same answers.
+
+use serde::Serialize;
+
+use super::shared::{SAME, SharedCases};
+use super::{ComparisonOptions, MetricId, MetricTable, Observations};
+use crate::analysis::rater_agreement::{AgreementOptions, Labelled, RaterPair, rater_agreement};
+use crate::domain::{Rater, RaterKind, Rating, SystemName};
+use crate::stats::{Interval, mean, paired_family};
+
+/// The scores of one metric by an old and a new judge, over the cases with a value of every system in every run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgeChange {
+    /// The metric.
+    pub metric: MetricId,
+    /// The run by the old judge.
+    pub old: String,
+    /// The run by the new judge.
+    pub new: String,
+    /// Shared cases.
+    pub cases: usize,
+    /// Distinct questions among them.
+    pub questions: usize,
+    /// Mean of new minus old, over systems and cases.
+    pub shift: f64,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// The systems, best by the old judge first.
+    pub systems: Vec<SystemShift>,
+    /// Pairs of systems that the two judges order differently, the better one by the old judge first.
+    pub swapped: Vec<SwappedPair>,
+    /// Agreement of the two judges on these cases, the old one first.
+    pub agreement: Option<RaterPair>,
+}
+
+/// One system by both judges.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SystemShift {
+    /// The system.
+    pub system: SystemName,
+    /// Means by the old and the new judge.
+    pub means: [f64; 2],
+    /// Ranks by the old and the new judge; equal means share a rank.
+    pub ranks: [usize; 2],
+    /// Mean of new minus old.
+    pub shift: f64,
+    /// Its interval, simultaneous over the systems.
+    pub interval: Option<Interval>,
+    /// Two-sided p, adjusted for the systems.
+    pub p: f64,
+}
+
+/// Two systems in another order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SwappedPair {
+    /// The systems.
+    pub systems: [SystemName; 2],
+    /// Mean of first minus second by the old and the new judge.
+    pub differences: [f64; 2],
+    /// Their intervals, simultaneous over all pairs of systems.
+    pub intervals: [Option<Interval>; 2],
+}
+
+/// The change from the first to the second of these runs (index and name), by every metric that has values of both on at least two questions.
+pub fn judge_changes(all: &Observations, runs: [(usize, &str); 2], options: &ComparisonOptions) -> Vec<JudgeChange> {
+    all.metrics.iter().filter_map(|table| judge_change(all, table, runs, options)).collect()
+}
+
+fn judge_change(
+    all: &Observations,
+    table: &MetricTable,
+    runs: [(usize, &str); 2],
+    options: &ComparisonOptions,
+) -> Option<JudgeChange> {
+    let shared = SharedCases::of(all, table, options);
+    let system = |rank: usize| &all.systems[shared.order[rank]];
+    let of_run = |run: usize| (0..shared.participants).filter(move |rank| system(*rank).run == run);
+    let by_both = |old: usize| Some([old, of_run(runs[1].0).find(|new| system(*new).system == system(old).system)?]);
+    let ranks: Vec<[usize; 2]> = of_run(runs[0].0).filter_map(by_both).collect();
+    let family = |pairs: &[(usize, usize)]| {
+        let differences = shared.differences(pairs);
+        let lists: Vec<&[f64]> = differences.iter().map(Vec::as_slice).collect();
+        Some((paired_family(&lists, Some(&shared.questions), shared.bootstrap())?.pairs, differences))
+    };
+    let (tests, shifts) = family(&ranks.iter().map(|[old, new]| (*new, *old)).collect::<Vec<_>>())?;
+    let by_case = |case: usize| shifts.iter().map(|own| own[case]).sum::<f64>() / shifts.len() as f64;
+    let by_case: Vec<f64> = (0..shared.cases.len()).map(by_case).collect();
+    let whole = paired_family(&[&by_case], Some(&shared.questions), shared.bootstrap())?.pairs[0];
+    let means: Vec<[f64; 2]> =
+        ranks.iter().map(|own| own.map(|rank| mean(&shared.values[rank]).unwrap_or_default())).collect();
+    let systems = tests.iter().enumerate().map(|(at, test)| SystemShift {
+        system: system(ranks[at][0]).system.clone(),
+        means: means[at],
+        ranks: [0, 1].map(|judge| 1 + means.iter().filter(|own| own[judge] > means[at][judge] + SAME).count()),
+        shift: test.difference,
+        interval: test.interval,
+        p: test.p,
+    });
+    let pairs: Vec<(usize, usize)> = (0..ranks.len()).flat_map(|a| (a + 1..ranks.len()).map(move |b| (a, b))).collect();
+    let by_judge =
+        |judge: usize| family(&pairs.iter().map(|(a, b)| (ranks[*a][judge], ranks[*b][judge])).collect::<Vec<_>>());
+    let mut swapped = Vec::new();
+    if let (Some((old, _)), Some((new, _))) = (by_judge(0), by_judge(1)) {
+        for (at, (a, b)) in pairs.iter().enumerate() {
+            if old[at].difference > SAME && new[at].difference < -SAME {
+                swapped.push(SwappedPair {
+                    systems: [*a, *b].map(|own| system(ranks[own][0]).system.clone()),
+                    differences: [old[at].difference, new[at].difference],
+                    intervals: [old[at].interval, new[at].interval],
+                });
+            }
+        }
+    }
+    let rater = |judge: usize| {
+        let ratings = ranks.iter().flat_map(|own| {
+            let rated = shared.cases.iter().zip(&shared.values[own[judge]]);
+            let system = &system(own[0]).system;
+            rated.map(|(case, value)| Rating {
+                system: system.clone(),
+                case_id: all.cases[*case].case_id.clone(),
+                item: None,
+                value: *value,
+            })
+        });
+        Rater { ratings: ratings.collect(), ..Rater::new(runs[judge].1, RaterKind::Judge) }
+    };
+    let questions = all.cases.iter().map(|case| (case.case_id.clone(), case.question.clone())).collect();
+    let labelled = Labelled { raters: [0, 1].map(rater).to_vec(), questions, ..Labelled::default() };
+    let (confidence, resamples) = (options.level, options.resamples);
+    let options = AgreementOptions { confidence, resamples, ..AgreementOptions::seeded(options.seed) };
+    Some(JudgeChange {
+        metric: table.metric.clone(),
+        old: runs[0].1.to_owned(),
+        new: runs[1].1.to_owned(),
+        cases: shared.cases.len(),
+        questions: shared.distinct_questions(),
+        shift: whole.difference,
+        interval: whole.interval,
+        systems: systems.collect(),
+        swapped,
+        agreement: rater_agreement(&labelled, &options).pairs.pop(),
+    })
+}

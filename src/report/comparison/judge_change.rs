@@ -1,0 +1,75 @@
+//! What changes with the judge, in words and as tables.
+
+use super::tables::{percent, shown_difference, unit_name};
+use super::verdict::points;
+use crate::analysis::Estimate;
+use crate::analysis::comparison::JudgeChange;
+use crate::report::layout::{counted, listed};
+use crate::report::table::{Cell, Column, Format, Table};
+use crate::stats::Interval;
+
+/// The shift and the order of the systems; then how the judges agree.
+pub(super) fn sentences(change: &JudgeChange) -> Vec<String> {
+    let JudgeChange { old, new, metric, shift, interval, .. } = change;
+    let shown = |difference: f64, interval: Option<Interval>| shown_difference(difference, interval, metric.unit);
+    let average = shown(*shift, *interval);
+    let shift = match interval {
+        Some(own) if own.low > 0.0 || own.high < 0.0 => {
+            let side = if *shift > 0.0 { "higher" } else { "lower" };
+            format!("{new} scores {} {side} than {old} on average ({average})", points(shift.abs(), metric.unit))
+        }
+        _ => format!("{new} and {old} do not differ significantly on average ({average})"),
+    };
+    let swapped = change.swapped.iter().map(|pair| {
+        let [first, second] = [0, 1].map(|judge| shown(pair.differences[judge], pair.intervals[judge]));
+        format!("{} and {} change places ({first} by {old}, {second} by {new})", pair.systems[0], pair.systems[1])
+    });
+    let order = match change.systems.len() {
+        1 => None,
+        _ => listed(swapped).or_else(|| Some("the order of the systems is unchanged".to_owned())),
+    };
+    let shift = [Some(shift), order].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let pair = change.agreement.as_ref();
+    let half = pair.and_then(|pair| Some(&pair.overall.comparisons.as_ref()?.half_credit));
+    let order = pair.and_then(|pair| Some(&pair.ranking.as_ref()?.kendall_tau_b));
+    let measures = [
+        ("tau-b of scores", Format::Number(2), pair.map(|pair| &pair.overall.kendall_tau_b)),
+        ("same one of two answers better (%)", Format::Percent, half),
+        ("tau-b of the orders of systems", Format::Number(2), order),
+    ];
+    let shown = |(what, format, own): (&str, Format, Option<&Estimate>)| {
+        Some(format!("{what} {}", format.show_estimate(own?.estimate?, own?.interval())))
+    };
+    let agreement = listed(measures.into_iter().filter_map(shown));
+    let agreement = agreement.map(|measures| format!("Agreement of the two judges: {measures}."));
+    std::iter::once(format!("{}: {shift}.", metric.name)).chain(agreement).collect()
+}
+
+/// The systems by both judges.
+pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
+    let (unit, level_text) = (change.metric.unit, percent(level));
+    let title = format!(
+        "{} ({}) by {} (old) and {} (new), shift with simultaneous {level_text} intervals, * significant: {}",
+        change.metric.name,
+        unit_name(unit),
+        change.old,
+        change.new,
+        counted(change.cases, "shared case"),
+    );
+    let mean = |key: &str, heading: &str| Column::headed(key, heading, Format::of_mean(unit));
+    let mut columns = vec![Column::new("system", Format::Text), mean("old_mean", "old"), mean("new_mean", "new")];
+    columns.extend([Column::new("shift", Format::of_difference(unit)), Column::new("p", Format::PValue)]);
+    columns.extend(
+        [("old_rank", "old rank"), ("new_rank", "new rank")].map(|(key, own)| Column::headed(key, own, Format::Count)),
+    );
+    let mut table = Table::new(title, columns);
+    table.rows.extend(change.systems.iter().map(|own| {
+        let flag = if own.p < 1.0 - level { "*" } else { "" };
+        let mut row = vec![Cell::text(own.system.as_str())];
+        row.extend(own.means.map(Cell::number));
+        row.extend([Cell::estimate(Some(own.shift), own.interval).flagged(flag), Cell::number(own.p)]);
+        row.extend(own.ranks.map(Cell::count));
+        row
+    }));
+    table
+}
