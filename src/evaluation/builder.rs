@@ -18,13 +18,14 @@ use super::scorers::ScorerSetup;
 use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::dataset::InputFile;
-use crate::domain::{CaseId, Item, Role, ScoredAnswer, Severity, SystemName, UnscoredReason};
+use crate::domain::{BatchSize, CaseId, Item, Role, RubricProfile, ScoredAnswer, Severity, SystemName, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
 use crate::judge::{Judge, JudgeBuilder, Notify};
 use crate::scorer::Scorer;
+use crate::scorer::criteria::CriteriaScorer;
 use crate::text::perturbation::Perturbation;
 
 /// An evaluation: answers, test cases, a judge, and any other option.
@@ -201,6 +202,15 @@ impl Prepared {
     /// The jobs of the run and the servers they use. `dir` may hold replies of an earlier session, which are used even
     /// if the cache is lost.
     fn jobs(&self, dir: Option<&Path>, meters: &Arc<Meters>) -> Result<(Vec<Job>, Endpoints)> {
+        self.jobs_of(&self.scorers, dir, meters)
+    }
+
+    fn jobs_of(
+        &self,
+        scorers: &[Arc<dyn Scorer>],
+        dir: Option<&Path>,
+        meters: &Arc<Meters>,
+    ) -> Result<(Vec<Job>, Endpoints)> {
         let dir = dir.filter(|_| !self.options.output.overwrite);
         let recorded = dir.map(RecordedReplies::to_resume).transpose()?.flatten();
         let (panels, endpoints) = self.judges.build(&self.options, &self.inputs.all_cases, recorded, meters)?;
@@ -215,7 +225,7 @@ impl Prepared {
                 mode: self.options.scoring.mode(),
             }),
         };
-        Ok((self.scorers.iter().map(job).collect(), endpoints))
+        Ok((scorers.iter().map(job).collect(), endpoints))
     }
 
     fn items(&self, scorer: &dyn Scorer) -> &Arc<[Item]> {
@@ -233,6 +243,25 @@ impl Prepared {
     pub async fn plan(&self) -> Result<PlanOutcome> {
         let (jobs, _) = self.jobs(Some(&self.out_dir()), &Arc::default())?;
         super::plan(&jobs, &mut NoEvents).await
+    }
+
+    /// The cost of the criteria with 1, 8 and all of a case in a call; empty if no criteria are asked, or the reference
+    /// decides (compat).
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub async fn batch_costs(&self) -> Result<Vec<(BatchSize, PlanEstimate)>> {
+        let mut costs = Vec::new();
+        if !self.choice.scorers.contains(&ScorerName::Criteria) || self.options.scoring.compat {
+            return Ok(costs);
+        }
+        for size in [1, 8, 0] {
+            let profile = RubricProfile { batch: size, ..self.inputs.profile.clone() };
+            let scorer = CriteriaScorer { profile, mode: self.options.scoring.mode(), lexical: false };
+            let (jobs, _) = self.jobs_of(&[Arc::new(scorer)], Some(&self.out_dir()), &Arc::default())?;
+            costs.push((BatchSize(size), self.cost(&super::plan(&jobs, &mut NoEvents).await?)));
+        }
+        Ok(costs)
     }
 
     /// The cost of planned calls.

@@ -173,3 +173,6 @@ fn item_of(batch: &[CaseCriterion]) -> String {
 fn is_worth_splitting(kind: UnscoredKind) -> bool {
     matches!(kind, UnscoredKind::Unreadable | UnscoredKind::Cut | UnscoredKind::ContextOverflow | UnscoredKind::Refused)
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ mod citations_golden;
 mod cli_settings;
 mod compare;
 mod criteria;
+mod criteria_golden;
 mod dataset;
 #[cfg(unix)]
 mod endpoints;

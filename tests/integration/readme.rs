@@ -11,7 +11,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 38] = [
+const COMMANDS: [&str; 41] = [
     "",
     "score",
     "bench",
@@ -31,6 +31,9 @@ const COMMANDS: [&str; 38] = [
     "prompts export",
     "prompts import",
     "prompts show",
+    "rubrics list",
+    "rubrics show",
+    "rubrics check",
     "cache stats",
     "cache merge",
     "scifact score",

@@ -179,6 +179,9 @@ pub enum Command {
     /// Write, import or show prompt sets
     #[command(subcommand)]
     Prompts(PromptsCommand),
+    /// List, show or check rubrics: lists of criteria
+    #[command(subcommand)]
+    Rubrics(RubricsCommand),
     /// Score SciFact submissions and single modules
     #[command(subcommand)]
     Scifact(ScifactCommand),
@@ -279,6 +282,27 @@ pub enum PromptsCommand {
         /// The set [default: built in]
         #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
         prompts: Option<PathBuf>,
+    },
+}
+
+/// Commands about rubrics that are lists of criteria.
+#[derive(Debug, Clone, Subcommand)]
+pub enum RubricsCommand {
+    /// List the rubrics that --rubric knows by name
+    List,
+    /// Print the profile of a rubric, to start your own from
+    Show {
+        /// Its name, or a directory with a profile.toml
+        #[arg(value_name = "NAME|DIR")]
+        rubric: String,
+    },
+    /// Check a file of criteria: duplicates, and cases in which no point can be earned
+    Check {
+        /// The file, as for score --tests
+        file: PathBuf,
+        /// Its rubric [default: criteria]
+        #[arg(long, value_name = "NAME|DIR")]
+        rubric: Option<String>,
     },
 }
 

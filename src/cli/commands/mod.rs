@@ -17,6 +17,7 @@ mod power;
 mod prompts;
 mod report;
 mod rescore;
+mod rubrics;
 mod runs;
 mod score;
 mod shell_completions;
@@ -143,6 +144,7 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Compare(args) => compare::run(&args, &context),
         Command::Config(args) => config::run(&context.settings(&args)?, &context),
         Command::Prompts(command) => prompts::run(&command),
+        Command::Rubrics(command) => rubrics::run(&command),
         Command::Scifact(command) => facts::scifact(&command, &context),
         Command::Cache(command) => cache::run(&command),
         Command::Fever(command) => facts::fever(&command, &context),

@@ -1,11 +1,14 @@
 //! `scholareval plan`, which is `score --dry-run`: estimates calls, tokens and cost of a run.
 
+use serde::Serialize;
+
 use crate::cli::ExitCode;
 use crate::cli::args::OutputFormat;
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{self, about, cost_range, grouped, of_day};
 use crate::error::Result;
-use crate::evaluation::{PlanEstimate, PlanLine, Prepared};
+use crate::domain::BatchSize;
+use crate::evaluation::{Cost, PlanEstimate, PlanLine, Prepared};
 use crate::judge::layers::budgeted::Price;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::{TableStyle, render_json};
@@ -19,17 +22,61 @@ use super::Context;
 /// When the cache cannot be read.
 pub(super) async fn show_plan(prepared: &Prepared, format: OutputFormat, context: &Context<'_>) -> Result<ExitCode> {
     let estimate = prepared.cost(&prepared.plan().await?);
+    let batches = prepared.batch_costs().await?;
     let text = match format {
-        OutputFormat::Json => render_json(&estimate)?,
+        OutputFormat::Json => {
+            let criteria_per_call = batches.into_iter().map(|(size, cost)| SizedCost { size, cost: cost.total.at_most });
+            render_json(&WithBatches { estimate: &estimate, criteria_per_call: criteria_per_call.collect() })?
+        }
         OutputFormat::Csv => table(&estimate).csv(context.global.csv_text())?,
-        OutputFormat::Table => text(&estimate, &context.style()),
+        OutputFormat::Table => text(&estimate, &batches, &context.style()),
     };
     terminal::write_form(&text, format)?;
     Ok(ExitCode::Ok)
 }
 
+/// The estimate with the cost of other numbers of criteria a call.
+#[derive(Serialize)]
+struct WithBatches<'a> {
+    #[serde(flatten)]
+    estimate: &'a PlanEstimate,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    criteria_per_call: Vec<SizedCost>,
+}
+
+#[derive(Serialize)]
+struct SizedCost {
+    size: BatchSize,
+    #[serde(flatten)]
+    cost: Cost,
+}
+
+/// Calls and cost of the criteria by how many are asked in a call.
+fn batch_table(batches: &[(BatchSize, PlanEstimate)]) -> Table {
+    let columns = [
+        ("criteria_per_call", "Criteria per call", Format::Text),
+        ("calls", "Calls", Format::Count),
+        ("prompt_tokens", "Prompt tokens", Format::Count),
+        ("usd_low", "USD from", Format::Number(2)),
+        ("usd_high", "USD to", Format::Number(2)),
+    ];
+    let mut table = Table::new("", columns.map(|(key, heading, format)| Column::headed(key, heading, format)).to_vec());
+    let row = |(size, estimate): &(BatchSize, PlanEstimate)| {
+        let most = estimate.total.at_most;
+        vec![
+            Cell::text(&size.to_string()),
+            Cell::number(most.calls as f64),
+            Cell::number(most.prompt_tokens as f64),
+            Cell::maybe(most.usd.map(|usd| usd.low)),
+            Cell::maybe(most.usd.map(|usd| usd.high)),
+        ]
+    };
+    table.rows = batches.iter().map(row).collect();
+    table
+}
+
 /// The estimate for people, the result first.
-fn text(estimate: &PlanEstimate, style: &TableStyle) -> String {
+fn text(estimate: &PlanEstimate, batches: &[(BatchSize, PlanEstimate)], style: &TableStyle) -> String {
     let mut text = plan_line(estimate) + "\n";
     if estimate.total.at_most.calls == 0 {
         return text;
@@ -39,6 +86,9 @@ fn text(estimate: &PlanEstimate, style: &TableStyle) -> String {
          are not counted. Prompt tokens (estimated, ±12%) and USD (replies up to their limits) are of these calls\n",
         table(estimate).terminal(style),
     ));
+    if !batches.is_empty() {
+        text.push_str(&format!("\n{}\n--criteria-per-call chooses\n", batch_table(batches).terminal(style)));
+    }
     for model in &estimate.unpriced {
         text.push_str(&format!("no price for {}: {}\n", escape_controls(model), Price::how_to_set(model)));
     }
@@ -86,7 +136,7 @@ fn table(estimate: &PlanEstimate) -> Table {
 fn row(line: &PlanLine) -> Vec<Cell> {
     let most = line.at_most;
     vec![
-        Cell::text(format!("{} {}", line.role, line.kind).trim_end()),
+        Cell::text(if line.role == line.kind { line.kind.to_owned() } else { format!("{} {}", line.role, line.kind) }.trim_end()),
         Cell::text(&line.judge),
         Cell::number(line.now.calls as f64),
         Cell::number(most.calls as f64),

@@ -33,7 +33,7 @@ function figure(value, unit) {
 const signed = (value, unit) => (value === null ? "–" : (value > 0 && /[1-9]/.test(figure(value, unit)) ? "+" : "") + figure(value, unit));
 
 /** Names of units. */
-const unitNames = { share: "%", grade: "grades from 1 to 5", count: "counts" };
+const unitNames = { share: "%", net: "%", grade: "grades from 1 to 5", count: "counts" };
 
 /** The unit of a component by its kind. */
 const unitOf = (kind) => (kind === "aspect" ? "grade" : kind === "count" ? "count" : "share");

@@ -1,0 +1,38 @@
+//! `scholareval rubrics list|show|check`.
+
+use crate::cli::ExitCode;
+use crate::cli::args::RubricsCommand;
+use crate::cli::origin::escape_controls;
+use crate::cli::terminal::{counted, path_text, write_stdout};
+use crate::dataset::{SHIPPED_PROFILES, load_tests, profile_source, rubric_profile};
+use crate::domain::Mode;
+use crate::error::Result;
+
+pub(super) fn run(command: &RubricsCommand) -> Result<ExitCode> {
+    let text = match command {
+        RubricsCommand::List => list()?,
+        RubricsCommand::Show { rubric } => profile_source(rubric)?.1,
+        RubricsCommand::Check { file, rubric } => {
+            let tests = load_tests(file, Mode::Default, &rubric_profile(rubric.as_deref())?)?;
+            let criteria = || tests.cases.iter().flat_map(|case| &case.criteria);
+            let negative = criteria().filter(|criterion| criterion.weight < 0.0).count();
+            let (cases, all) = (counted(tests.cases.len(), "case"), criteria().count());
+            let criteria = if all == 1 { "criterion" } else { "criteria" };
+            let mut text = format!("{}: {cases}, {all} {criteria}, {negative} of negative weight\n", path_text(file));
+            for warning in &tests.warnings {
+                text.push_str(&format!("warning: {}\n", escape_controls(&warning.to_string())));
+            }
+            text
+        }
+    };
+    write_stdout(text.as_bytes())?;
+    Ok(ExitCode::Ok)
+}
+
+fn list() -> Result<String> {
+    let mut text = String::new();
+    for (name, _) in SHIPPED_PROFILES {
+        text.push_str(&format!("{name:<16}{}\n", rubric_profile(Some(name))?.about));
+    }
+    Ok(text)
+}
