@@ -114,8 +114,7 @@ fn given(credits: &[f64]) -> impl FnMut(&JudgeCall, &[CaseCriterion]) -> Result<
 /// The answer of an example of `HealthBench`, its tags beside those of its criteria as the reader of files does it.
 fn health_answer(example: &Value) -> ScoredAnswer {
     let own: Vec<String> = list(example, "rubric").iter().flat_map(|item| texts(item, "tags")).collect();
-    let of_example: Vec<String> =
-        texts(example, "example_tags").into_iter().filter(|tag| !own.contains(tag)).collect();
+    let of_example: Vec<String> = texts(example, "example_tags").into_iter().filter(|tag| !own.contains(tag)).collect();
     let criteria = list(example, "rubric")
         .iter()
         .map(|item| (item["points"].as_f64().unwrap(), [texts(item, "tags"), of_example.clone()].concat()));
@@ -166,7 +165,8 @@ fn healthbench_means_are_clipped_beside_the_plain_ones() {
         for (name, value) in group["metrics"].as_object().unwrap() {
             let (name, is_count) = name.strip_suffix(":n_samples").map_or((name.as_str(), false), |name| (name, true));
             let own = metrics.get(if name == "overall_score" { "score" } else { name });
-            let own = own.map(|metric| if is_count { metric.n as f64 } else { metric.clipped.or(metric.estimate).unwrap() });
+            let own =
+                own.map(|metric| if is_count { metric.n as f64 } else { metric.clipped.or(metric.estimate).unwrap() });
             is_close(own, value, name);
         }
     }
@@ -226,7 +226,8 @@ fn researchqa_reads_batches_of_lines_as_its_reference() {
             let mut failed = false;
             let own = score(&scorer, &case, |call, _| {
                 // The reference asks no further batch after one that failed.
-                let verdicts = if failed || raised { Err(UnscoredKind::Unreadable) } else { read(&call.task, &mut replies, 3) };
+                let verdicts =
+                    if failed || raised { Err(UnscoredKind::Unreadable) } else { read(&call.task, &mut replies, 3) };
                 failed |= verdicts.is_err();
                 raised |= verdicts == Err(UnscoredKind::Exception);
                 verdicts

@@ -6,8 +6,8 @@ use crate::cli::ExitCode;
 use crate::cli::args::OutputFormat;
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{self, about, cost_range, grouped, of_day};
-use crate::error::Result;
 use crate::domain::BatchSize;
+use crate::error::Result;
 use crate::evaluation::{Cost, PlanEstimate, PlanLine, Prepared};
 use crate::judge::layers::budgeted::Price;
 use crate::report::table::{Cell, Column, Format, Table};
@@ -25,7 +25,8 @@ pub(super) async fn show_plan(prepared: &Prepared, format: OutputFormat, context
     let batches = prepared.batch_costs().await?;
     let text = match format {
         OutputFormat::Json => {
-            let criteria_per_call = batches.into_iter().map(|(size, cost)| SizedCost { size, cost: cost.total.at_most });
+            let criteria_per_call =
+                batches.into_iter().map(|(size, cost)| SizedCost { size, cost: cost.total.at_most });
             render_json(&WithBatches { estimate: &estimate, criteria_per_call: criteria_per_call.collect() })?
         }
         OutputFormat::Csv => table(&estimate).csv(context.global.csv_text())?,
@@ -136,7 +137,10 @@ fn table(estimate: &PlanEstimate) -> Table {
 fn row(line: &PlanLine) -> Vec<Cell> {
     let most = line.at_most;
     vec![
-        Cell::text(if line.role == line.kind { line.kind.to_owned() } else { format!("{} {}", line.role, line.kind) }.trim_end()),
+        Cell::text(
+            if line.role == line.kind { line.kind.to_owned() } else { format!("{} {}", line.role, line.kind) }
+                .trim_end(),
+        ),
         Cell::text(&line.judge),
         Cell::number(line.now.calls as f64),
         Cell::number(most.calls as f64),
