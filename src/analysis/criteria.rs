@@ -158,10 +158,11 @@ fn group_of(component: &Component) -> &str {
     property_of(component).trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_')
 }
 
-/// The value as a share of its scale.
+/// The value as a share of its scale; of a fault (a negative weight), what is left of it.
 fn scaled(component: &Component) -> Option<f64> {
     let (low, high) = component.kind.unit().range();
-    Some((finite(component.value)? - low) / (high - low))
+    let share = (finite(component.value)? - low) / (high - low);
+    Some(if component.weight < 0.0 { 1.0 - share } else { share })
 }
 
 impl<'a> Mark<'a> {
@@ -176,15 +177,18 @@ impl<'a> Mark<'a> {
         let (mut sum, mut weights) = (0.0, 0.0);
         for other in self.answer.score.components.iter().filter(|other| is_criterion(other)) {
             if property_of(other) != property_of(self.component) {
-                let weight = if other.kind == ComponentKind::Aspect { 1.0 } else { other.weight };
-                (sum, weights) = (sum + weight * scaled(other)?, weights + weight);
+                let weight = if other.kind == ComponentKind::Aspect { 1.0 } else { other.weight.abs() };
+                // What the judge cannot assess has no weight and no value.
+                sum += if weight > 0.0 { weight * scaled(other)? } else { 0.0 };
+                weights += weight;
             }
         }
         (weights > 0.0).then(|| sum / weights)
     }
 
     fn label(&self, labels: &Labels<'_>) -> Option<f64> {
-        mean(labels.get(&(&self.answer.system, &self.answer.case.case_id, &*self.component.name))?)
+        let label = mean(labels.get(&(&self.answer.system, &self.answer.case.case_id, &*self.component.name))?)?;
+        Some(if self.component.weight < 0.0 { -label } else { label })
     }
 }
 
@@ -297,7 +301,7 @@ fn notes(criteria: &[CriterionStatistics]) -> Vec<Note> {
         notes.push(Note::warning("Scored by the built-in lexical baseline, not by an LLM."));
     }
     let most = criteria.iter().filter(|row| row.case_id.is_some()).map(|row| row.answers).max().unwrap_or(0);
-    if (1..FEWEST_FOR_INTERVAL).contains(&most) {
+    if (2..FEWEST_FOR_INTERVAL).contains(&most) {
         // The exact binomial bound: (1 - share)^most = 0.05.
         let bound = 100.0 * (1.0 - 0.05_f64.powf(1.0 / most as f64));
         let what = format!("Criteria of one case rest on at most {most} answers");

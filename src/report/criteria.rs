@@ -80,7 +80,7 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
         findings.rows.push(vec![Cell::text(name), Cell::count(same.len()), Cell::text(meaning)]);
     }
     let shown = |row: &CriterionStatistics| {
-        let is_text = row.kind == ComponentKind::Property && row.case_id.is_some();
+        let is_text = row.kind != ComponentKind::Evidence && row.case_id.is_some();
         let name = without_middle(if is_text { &row.text } else { &row.name }, width);
         let case_id = row.case_id.as_ref().map(|case| without_middle(case.as_str(), width / 3).into());
         CriterionStatistics { name, case_id, ..row.clone() }

@@ -54,6 +54,17 @@ fn criteria_with_equal_answers_come_first_and_the_group_pools_all() {
 }
 
 #[test]
+fn a_fault_that_no_answer_has_is_full_marks() {
+    let fault = |system, value| {
+        let components = vec![component("f", ComponentKind::Criterion, -0.5, Some(value))];
+        answer_to(system, case("c", "why?", "A", false), score(components))
+    };
+    let found = of(vec![fault("a", 0.0), fault("b", 0.0)], &[]);
+    assert_eq!((row(&found, "f").finding, row(&found, "f").mean), (Some(Finding::AlwaysMet), Some(1.0)));
+    assert_close(row(&of(vec![fault("a", 0.0), fault("b", 1.0)], &[]), "f").mean, 0.5);
+}
+
+#[test]
 fn one_answer_is_no_finding_and_has_no_variance() {
     let found = of(vec![answer("a", "c", &[("p", Property, 0.0)])], &[]);
     assert_eq!((row(&found, "p").finding, row(&found, "p").variance), (None, None));
