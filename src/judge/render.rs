@@ -156,9 +156,33 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::{CaseCriterion, ReplyShape, Role};
 
     fn task(answer: &str) -> JudgeTask {
         JudgeTask::Property { question: "q".into(), answer: answer.into(), criterion: "c".into() }
+    }
+
+    #[test]
+    fn limits_of_criteria_grow_with_their_number_and_the_room_for_reasoning_does_not() {
+        let criterion =
+            |name: &str| CaseCriterion { name: name.to_owned(), text: "t".into(), weight: 1.0, tags: Vec::new() };
+        let (form, key, abstain) = (ReplyForm::default(), "verdict".to_owned(), String::new());
+        let shape = Arc::new(ReplyShape { form, key, levels: Vec::new(), abstain });
+        let criteria = [criterion("a"), criterion("b"), criterion("c")].into();
+        let task = JudgeTask::Criteria { question: "q".into(), answer: "a".into(), criteria, shape };
+        let call = JudgeCall { item: "c".into(), role: Role::Rubric, task, draw: 0, member: 0 };
+        let prompts = Arc::new(PromptSet::builtin());
+        let own = prompts.max_tokens(CallKind::Criteria).unwrap();
+        let limit = |limit: u64, reasoning_effort: Option<Effort>| {
+            let max_tokens = [(CallKind::Criteria, limit)].into();
+            let options = RequestOptions { reasoning_effort, max_tokens, ..RequestOptions::new("m") };
+            let structured = Structured::default();
+            let renderer = Renderer::new(Arc::clone(&prompts), &options, structured, None, Arc::default());
+            renderer.render(&call, 0).unwrap().max_tokens
+        };
+        assert_eq!(limit(own, None), Some(3 * own));
+        assert_eq!(limit(own + 4000, Some(Effort::Low)), Some(3 * own + 4000));
+        assert_eq!(limit(77, Some(Effort::Low)), Some(3 * 77), "a given limit is one of a criterion");
     }
 
     /// Ten tokens around an answer of one token a word.
