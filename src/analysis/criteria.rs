@@ -17,7 +17,7 @@ use super::ratings::Estimate;
 use crate::domain::{CaseId, Component, ComponentKind, Note, Rater, RaterKind, ScoredAnswer, SystemName};
 use crate::stats::{Correlation, Judged, mean, variance_components};
 
-/// Options of the intervals.
+/// Level of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
 /// Smaller differences are rounding.

@@ -15,6 +15,7 @@ const MEAN: Format = Format::Number(3);
 type Headings = [(&'static str, &'static str, Format)];
 const RATINGS: &Headings = &[
     ("kendall_tau_b", "Kendall tau-b", COEFFICIENT),
+    ("within_question_tau_b", "tau-b within question", COEFFICIENT),
     ("spearman", "Spearman", COEFFICIENT),
     ("pearson", "Pearson", COEFFICIENT),
     ("kappa", "Cohen's kappa", COEFFICIENT),
@@ -87,6 +88,11 @@ fn verdict(agreement: &RaterAgreement) -> Option<String> {
         None if row.is_above_chance => "is above",
         None => "may be",
     };
+    let with_each = match main_estimate(row).interval() {
+        None if row.is_above_chance && row.who == PEOPLE => format!(" for each of {} pairs of people", row.pairs),
+        None if row.is_above_chance && row.pairs > 1 => format!(" with each of {} people", row.pairs),
+        _ => String::new(),
+    };
     let closest = if others.len() > 1 { format!(" (closest of {} judges)", others.len()) } else { String::new() };
     let end = match (row.who.ends_with(" with people"), best, people) {
         (_, Some(_), Some(people)) => format!("; people with people: {}", show(people)),
@@ -94,8 +100,14 @@ fn verdict(agreement: &RaterAgreement) -> Option<String> {
         (_, Some(_), None) => "; only labels by people show who is right".to_owned(),
         (_, None, _) => ", and is the most that a judge can reach".to_owned(),
     };
-    let text = format!("{}{closest}, on {what}: {} {relation} chance ({at_chance}){end}.", row.who, show(row));
-    Some(format!("{text} Order of systems: {}.", tau(&row.systems)))
+    let text = format!("{}{closest}, on {what}: {} {relation} chance ({at_chance}){with_each}{end}.", row.who, show(row));
+    let with_ceiling = |of: fn(&SummaryRow) -> &Estimate| {
+        let ceiling = row.ceiling.as_deref().filter(|_| of(row).estimate.is_some()).map(of);
+        let ceiling = ceiling.map(|own| format!(" (people with people: {})", tau(own)));
+        format!("{}{}", tau(of(row)), ceiling.unwrap_or_default())
+    };
+    let [within, order] = [|row: &SummaryRow| &row.within_question_tau_b, |row: &SummaryRow| &row.systems].map(with_ceiling);
+    Some(format!("{text} Answers to one question: {within}. Order of systems: {order}."))
 }
 
 /// Agreement on which of two answers is better, else on ratings.
@@ -135,6 +147,12 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
         for (part, name, measures) in std::iter::once(("overall", "", overall)).chain(items).chain(systems) {
             for (measure, n, estimate) in measures.estimates() {
                 add([first, second, part, name], measure, [n, measures.questions], estimate);
+            }
+        }
+        for at in &pair.by_tie_threshold {
+            for (measure, n, estimate) in at.comparisons.estimates() {
+                let threshold = at.tie_threshold.to_string();
+                add([first, second, "tie_threshold", &threshold], measure, [n, at.comparisons.questions], estimate);
             }
         }
         if let Some(ranking) = &pair.ranking {
@@ -180,6 +198,7 @@ fn tables(agreement: &RaterAgreement, is_shown: impl Fn(AgreementTables) -> bool
         let overall = |pair: &'_ RaterPair| vec![short(&pair.first), short(&pair.second)];
         let rows = agreement.pairs.iter().map(|pair| (overall(pair), &pair.overall)).collect();
         tables.extend(measured(&format!("Agreement on {}", level(agreement)), &["raters", ""], rows));
+        tables.push(by_tie_threshold(agreement, &short));
         tables.push(groups(agreement));
     }
     for pair in agreement.pairs.iter().filter(|pair| is_detailed(agreement, pair)) {
@@ -241,10 +260,12 @@ fn summary(agreement: &RaterAgreement) -> Table {
         Column::new("better of two (%)", Format::Percent),
         Column::new("Kendall tau-b", COEFFICIENT),
         Column::new("order of systems", COEFFICIENT),
+        Column::new("tau-b within question", COEFFICIENT),
     ];
     let mut table = Table::new(title, columns);
     for row in &agreement.summary {
-        let estimates = [&row.half_credit, &row.kendall_tau_b, &row.systems].map(cell);
+        let estimates =
+            [&row.half_credit, &row.kendall_tau_b, &row.systems, &row.within_question_tau_b].map(cell);
         table.rows.push([Cell::text(&row.who)].into_iter().chain(estimates).collect());
     }
     table
@@ -265,6 +286,22 @@ fn measured(title: &str, headings: &[&str], rows: Vec<(Vec<String>, &Measures)>)
         }
         table
     })
+}
+
+/// Agreement of judges with people on which of two is better, at several tie thresholds.
+fn by_tie_threshold(agreement: &RaterAgreement, short: impl Fn(&str) -> String) -> Table {
+    let title = "Which of two is better, by the largest difference of the judge that is a tie: 0, 1% of its scale, as used";
+    let columns = vec![text("judge"), text("person"), Column::new("tie up to", Format::Number(3)), count("ties")];
+    let mut table = Table::new(title, columns);
+    table.columns.extend(COMPARISONS.iter().map(|(key, heading, format)| Column::headed(key, heading, *format)));
+    for (pair, at) in agreement.pairs.iter().flat_map(|pair| pair.by_tie_threshold.iter().map(move |at| (pair, at))) {
+        let of = &at.comparisons;
+        let names = [&pair.first, &pair.second].map(|name| Cell::text(short(name)));
+        let estimates = [&of.half_credit, &of.strict, &of.decided_agreement, &of.kappa].map(cell);
+        let threshold = [Cell::number(at.tie_threshold), Cell::count(of.first_ties)];
+        table.rows.push(names.into_iter().chain(threshold).chain(estimates).collect());
+    }
+    table
 }
 
 fn groups(agreement: &RaterAgreement) -> Table {

@@ -356,7 +356,31 @@ fn the_released_preferences_give_the_numbers_that_plain_loops_give() {
     near(&people["ranking"]["kendall_tau_b"]["estimate"], tau_b(&means(&first), &means(&second)));
     near(&people["wins"]["kendall_tau_b"]["estimate"], tau_b(&win_rates(&one), &win_rates(&two)));
 
+    // Within questions, as the meta-evaluation counts: pairs of the file, the mean over both people.
+    let within = |pairs: &Pairs| {
+        let signs: Vec<(i32, i32)> = pairs.iter().map(|pair| (sign(pair.2, 0.0), sign(pair.3, 0.0))).collect();
+        let untied = |of: &dyn Fn(&(i32, i32)) -> i32| f64::from(signs.iter().map(|pair| of(pair).abs()).sum::<i32>());
+        let balance: i32 = signs.iter().map(|(human, model)| human * model).sum();
+        f64::from(balance) / (untied(&|pair| pair.0) * untied(&|pair| pair.1)).sqrt()
+    };
+    let (by_one, by_two) = (within(&one), within(&two));
+    assert!((by_one - 0.2350).abs() < 5e-5 && (by_two - 0.2324).abs() < 5e-5, "{by_one} {by_two}");
+    let summary = &found["summary"][1];
+    assert_eq!(summary["who"], "model with people");
+    near(&summary["within_question_tau_b"]["estimate"], f64::midpoint(by_one, by_two));
+    assert_eq!(summary["ceiling"], found["summary"][0]);
+
     let judged = pair("model", "pairwise_dev_assigned_ann1");
+    near(&judged["overall"]["within_question_tau_b"]["estimate"], by_one);
+    for at in judged["by_tie_threshold"].as_array().unwrap() {
+        let threshold = at["tie_threshold"].as_f64().unwrap();
+        let both: Vec<(i32, i32)> = one.iter().map(|pair| (sign(pair.3, threshold), sign(pair.2, 0.0))).collect();
+        near(&at["comparisons"]["strict"]["estimate"], strict_and_half(&both).0);
+        near(&at["comparisons"]["kappa"]["estimate"], kappa_and_alpha(&both).0);
+    }
+    let thresholds: Vec<f64> =
+        judged["by_tie_threshold"].as_array().unwrap().iter().filter_map(|at| at["tie_threshold"].as_f64()).collect();
+    assert_eq!((thresholds.len(), &thresholds[..2]), (3, &[0.0, 0.01][..]));
     near(&judged["overall"]["kendall_tau_b"]["estimate"], tau_b(&list(&model), &list(&first)));
     near(&judged["ranking"]["kendall_tau_b"]["estimate"], tau_b(&means(&model), &means(&first)));
     // The threshold: as many ties of the model as of the person.

@@ -102,7 +102,12 @@ fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) ->
             pairs: own.len(),
             kendall_tau_b: mean_estimate(own.iter().map(|pair| pair.overall.kendall_tau_b.clone()), none),
             half_credit: mean_estimate(own.iter().filter_map(compared), none),
+            within_question_tau_b: mean_estimate(
+                own.iter().map(|pair| pair.overall.within_question_tau_b.clone()),
+                none,
+            ),
             systems: mean_estimate(own.iter().filter_map(order), NO_ORDER),
+            ceiling: None,
             is_above_chance: own.iter().all(is_above_chance),
         }
     };
@@ -115,6 +120,10 @@ fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) ->
         rows.push(row("judges with judges".to_owned(), &|_| true));
     }
     rows.retain(|row| row.pairs > 0);
+    if people.len() >= 2 {
+        let ceiling = rows.first().cloned().map(Box::new);
+        rows.iter_mut().skip(1).for_each(|row| row.ceiling.clone_from(&ceiling));
+    }
     rows
 }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::result::{FEWEST_FOR_INTERVAL, PairAgreement, TieThreshold};
+use super::result::{FEWEST_FOR_INTERVAL, PairAgreement, ThresholdAgreement, TieThreshold};
+use super::scales::top_of_scale;
 use super::units::{RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::{ComparedPair, Preferred, RaterKind, SystemName};
-use crate::stats::{Interval, KappaWeights, mean, mean_interval};
+use crate::stats::{Interval, KappaWeights, coefficient_interval, mean, mean_interval};
 
 /// Range of a share.
 const SHARE: Interval = Interval { low: 0.0, high: 1.0 };
@@ -112,14 +113,44 @@ impl<'a> RatedByBoth<'a> {
         (thresholds, Some(threshold))
     }
 
+    /// A judge and a person: agreement at tie thresholds of 0, 1% of the judge's scale, and this one.
+    pub(super) fn by_threshold(&self, compared: &[&Compared<'_>], chosen: &TieThreshold) -> Vec<ThresholdAgreement> {
+        if self.second.rater.kind == RaterKind::Judge {
+            return Vec::new();
+        }
+        let scale = top_of_scale(&self.first.ends.values().collect::<Vec<_>>());
+        let mut thresholds = vec![0.0, chosen.value];
+        thresholds.extend(scale.map(|top| top / 100.0));
+        thresholds.sort_unstable_by(f64::total_cmp);
+        thresholds.dedup();
+        let at = |tie_threshold: f64| {
+            let comparisons = self.comparisons(compared, [tie_threshold, 0.0])?;
+            Some(ThresholdAgreement { tie_threshold, comparisons })
+        };
+        thresholds.into_iter().filter_map(at).collect()
+    }
+
+    /// Kendall's tau-b over these pairs of answers to one question: concordant minus discordant pairs over the geometric mean
+    /// of the pairs untied by either rater.
+    pub(super) fn within_questions(&self, compared: &[&Compared<'_>]) -> Estimate {
+        let (questions, signs): (Vec<usize>, Vec<[f64; 2]>) =
+            compared.iter().map(|pair| (pair.question, pair.signs([0.0; 2]).map(f64::from))).unzip();
+        let tau = |weights: &[u32]| {
+            let sum = |of: &dyn Fn(&[f64; 2]) -> f64| -> f64 {
+                signs.iter().zip(weights).map(|(signs, weight)| f64::from(*weight) * of(signs)).sum()
+            };
+            let untied = sum(&|[x, _]| x.abs()) * sum(&|[_, y]| y.abs());
+            (untied > 0.0).then(|| sum(&|[x, y]| x * y) / untied.sqrt())
+        };
+        let interval = || coefficient_interval(&questions, tau, self.context.options.confidence);
+        let reason = "one of the two prefers no answer to the others of its question";
+        Estimate::new(tau(&vec![1; signs.len()]), interval, reason).with_units(signs.len(), FEWEST_FOR_INTERVAL)
+    }
+
     /// Agreement on which of two answers is better, over these pairs; `None` without pairs.
-    pub(super) fn comparisons<'c>(
-        &self,
-        compared: impl Iterator<Item = &'c Compared<'c>>,
-        thresholds: [f64; 2],
-    ) -> Option<PairAgreement> {
+    pub(super) fn comparisons(&self, compared: &[&Compared<'_>], thresholds: [f64; 2]) -> Option<PairAgreement> {
         let (questions, signs): (Vec<usize>, Vec<[i8; 2]>) =
-            compared.map(|pair| (pair.question, pair.signs(thresholds))).unzip();
+            compared.iter().map(|pair| (pair.question, pair.signs(thresholds))).unzip();
         if signs.is_empty() {
             return None;
         }

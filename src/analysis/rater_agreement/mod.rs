@@ -38,7 +38,7 @@ pub use compare::{Labelled, rater_agreement};
 pub use result::{
     AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, Measures, PairAgreement, PartMeasures, PoweredMean,
     PoweredPair, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, SystemWins,
-    TieThreshold, Wins,
+    ThresholdAgreement, TieThreshold, Wins,
 };
 pub use run::{run_metrics, run_rater};
 

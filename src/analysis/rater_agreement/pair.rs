@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::comparisons::Compared;
-use super::result::{FEWEST_FOR_INTERVAL, Measures, PairAgreement, PartMeasures, RaterPair, RaterSummary};
+use super::result::{FEWEST_FOR_INTERVAL, Measures, PartMeasures, RaterPair, RaterSummary};
 use super::scales::{mixed_items, no_categories, not_one_scale};
 use super::systems::{BySystem, wins};
 use super::units::{Context, RatedByBoth, RaterView};
@@ -17,12 +17,14 @@ pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Contex
     let shared = RatedByBoth::new(first, second, context);
     let compared = shared.compared();
     let (thresholds, tie_threshold) = shared.thresholds(&compared);
+    let all: Vec<&Compared<'_>> = compared.iter().collect();
     RaterPair {
         first: Arc::clone(&first.rater.name),
         second: Arc::clone(&second.rater.name),
-        overall: shared.measures(shared.comparisons(compared.iter(), thresholds)),
+        overall: shared.measures(&all, thresholds),
         items: shared.items(),
         systems: shared.systems(&compared, thresholds),
+        by_tie_threshold: tie_threshold.as_ref().map_or_else(Vec::new, |chosen| shared.by_threshold(&all, chosen)),
         tie_threshold,
         ranking: if shared.mixed_items().is_some() { None } else { BySystem::of_ratings(&shared).ranking(&shared) },
         wins: wins(&shared, &compared, thresholds),
@@ -30,8 +32,8 @@ pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Contex
 }
 
 impl<'a> RatedByBoth<'a> {
-    /// Correlations and kappas of the shared units, with these comparisons.
-    fn measures(&self, comparisons: Option<PairAgreement>) -> Measures {
+    /// Correlations and kappas of the shared units, and agreement on these pairs.
+    fn measures(&self, compared: &[&Compared<'_>], thresholds: [f64; 2]) -> Measures {
         let mixed = self.mixed_items();
         let (n, confidence) = (self.x.len(), self.context.options.confidence);
         let correlation = |kind: Correlation| {
@@ -51,9 +53,10 @@ impl<'a> RatedByBoth<'a> {
             pearson: correlation(Correlation::Pearson),
             spearman: correlation(Correlation::Spearman),
             kendall_tau_b: correlation(Correlation::KendallTauB),
+            within_question_tau_b: self.within_questions(compared),
             kappa: kappa(KappaWeights::Unweighted),
             quadratic_kappa: kappa(KappaWeights::Quadratic),
-            comparisons,
+            comparisons: self.comparisons(compared, thresholds),
         }
     }
 
@@ -69,7 +72,7 @@ impl<'a> RatedByBoth<'a> {
             let own = self.only(|unit| unit.item.as_ref() == Some(item));
             let compared = own.compared();
             let (thresholds, _) = own.thresholds(&compared);
-            let measures = own.measures(own.comparisons(compared.iter(), thresholds));
+            let measures = own.measures(&compared.iter().collect::<Vec<_>>(), thresholds);
             PartMeasures { name: item.to_string(), measures }
         };
         names.into_iter().map(part).collect()
@@ -80,8 +83,8 @@ impl<'a> RatedByBoth<'a> {
         let rated = self.units.iter().map(|unit| &unit.system);
         let names: BTreeSet<&SystemName> = rated.chain(compared.iter().flat_map(|pair| pair.systems)).collect();
         let part = |system: &SystemName| {
-            let compared = compared.iter().filter(|pair| pair.systems.contains(&system));
-            let measures = self.only(|unit| unit.system == *system).measures(self.comparisons(compared, thresholds));
+            let compared: Vec<&Compared<'_>> = compared.iter().filter(|pair| pair.systems.contains(&system)).collect();
+            let measures = self.only(|unit| unit.system == *system).measures(&compared, thresholds);
             PartMeasures { name: system.to_string(), measures }
         };
         if names.len() > 1 { names.into_iter().map(part).collect() } else { Vec::new() }

@@ -114,8 +114,12 @@ pub struct SummaryRow {
     pub kendall_tau_b: Estimate,
     /// Agreement on which of two answers is better; a tie of one rater counts half.
     pub half_credit: Estimate,
+    /// Kendall's tau-b of answers to one question, pooled over questions.
+    pub within_question_tau_b: Estimate,
     /// Kendall's tau-b of the orders of systems.
     pub systems: Estimate,
+    /// For a judge: the row of people with people, the most that a judge can reach.
+    pub ceiling: Option<Box<SummaryRow>>,
     /// Whether the interval of every pair excludes agreement by chance: 50% on which is better, else tau-b 0.
     pub is_above_chance: bool,
 }
@@ -150,6 +154,9 @@ pub struct RaterPair {
     pub systems: Vec<PartMeasures>,
     /// The rater whose small differences count as ties, if any.
     pub tie_threshold: Option<TieThreshold>,
+    /// A judge and a person: agreement on which of two is better at tie thresholds of 0, 1% of the judge's scale, and the
+    /// chosen or given one.
+    pub by_tie_threshold: Vec<ThresholdAgreement>,
     /// The systems by both raters' means.
     pub ranking: Option<Ranking>,
     /// The systems by their wins, if a rater made comparisons.
@@ -178,6 +185,9 @@ pub struct Measures {
     pub spearman: Estimate,
     /// Kendall's tau-b.
     pub kendall_tau_b: Estimate,
+    /// Kendall's tau-b of answers to one question, pooled over questions: concordant minus discordant pairs of answers over
+    /// the geometric mean of the pairs untied by either rater, without a tie threshold.
+    pub within_question_tau_b: Estimate,
     /// Cohen's kappa, plain.
     pub kappa: Estimate,
     /// Cohen's kappa with squared differences as weights.
@@ -218,6 +228,15 @@ pub struct TieThreshold {
     pub value: f64,
     /// Whether it was chosen to give the rater as many ties as the other one; otherwise it was given.
     pub chosen: bool,
+}
+
+/// Agreement on which of two is better at one tie threshold of a judge.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ThresholdAgreement {
+    /// The largest difference that is a tie.
+    pub tie_threshold: f64,
+    /// The agreement.
+    pub comparisons: PairAgreement,
 }
 
 /// Systems by the means of two raters over the units that both rated.
@@ -352,15 +371,23 @@ impl Measures {
             ("pearson", self.n, &self.pearson),
             ("spearman", self.n, &self.spearman),
             ("kendall_tau_b", self.n, &self.kendall_tau_b),
+            ("within_question_tau_b", self.comparisons.as_ref().map_or(0, |of| of.n), &self.within_question_tau_b),
             ("kappa", self.n, &self.kappa),
             ("quadratic_kappa", self.n, &self.quadratic_kappa),
         ];
-        if let Some(of) = &self.comparisons {
-            all.push(("pairs_strict", of.n, &of.strict));
-            all.push(("pairs_half_credit", of.n, &of.half_credit));
-            all.push(("pairs_decided", of.decided, &of.decided_agreement));
-            all.push(("pairs_kappa", of.n, &of.kappa));
-        }
+        all.extend(self.comparisons.iter().flat_map(PairAgreement::estimates));
         all
+    }
+}
+
+impl PairAgreement {
+    /// Name, units and value of every estimate.
+    pub fn estimates(&self) -> [(&'static str, usize, &Estimate); 4] {
+        [
+            ("pairs_strict", self.n, &self.strict),
+            ("pairs_half_credit", self.n, &self.half_credit),
+            ("pairs_decided", self.decided, &self.decided_agreement),
+            ("pairs_kappa", self.n, &self.kappa),
+        ]
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn not_one_scale(raters: &[&RaterView], units: &[&Unit]) -> Option<St
 }
 
 /// The end of the smallest usual scale that holds all ratings; `None` for negative ones and those above 100.
-fn top_of_scale(ends: &[&Interval]) -> Option<f64> {
+pub(super) fn top_of_scale(ends: &[&Interval]) -> Option<f64> {
     SCALES.into_iter().find(|top| ends.iter().all(|own| own.low >= 0.0 && own.high <= *top))
 }
 
