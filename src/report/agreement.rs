@@ -100,13 +100,16 @@ fn verdict(agreement: &RaterAgreement) -> Option<String> {
         (_, Some(_), None) => "; only labels by people show who is right".to_owned(),
         (_, None, _) => ", and is the most that a judge can reach".to_owned(),
     };
-    let text = format!("{}{closest}, on {what}: {} {relation} chance ({at_chance}){with_each}{end}.", row.who, show(row));
-    let with_ceiling = |of: fn(&SummaryRow) -> &Estimate| {
-        let ceiling = row.ceiling.as_deref().filter(|_| of(row).estimate.is_some()).map(of);
-        let ceiling = ceiling.map(|own| format!(" (people with people: {})", tau(own)));
-        format!("{}{}", tau(of(row)), ceiling.unwrap_or_default())
+    let text =
+        format!("{}{closest}, on {what}: {} {relation} chance ({at_chance}){with_each}{end}.", row.who, show(row));
+    let beside = |own: &Estimate, ceiling: Option<&Estimate>| {
+        let ceiling = ceiling.filter(|_| own.estimate.is_some());
+        let ceiling = ceiling.map(|ceiling| format!(" (people with people: {})", tau(ceiling)));
+        format!("{}{}", tau(own), ceiling.unwrap_or_default())
     };
-    let [within, order] = [|row: &SummaryRow| &row.within_question_tau_b, |row: &SummaryRow| &row.systems].map(with_ceiling);
+    let ceiling = row.ceiling.as_deref();
+    let within = beside(&row.within_question_tau_b, ceiling.map(|ceiling| &ceiling.within_question_tau_b));
+    let order = beside(&row.systems, ceiling.map(|ceiling| &ceiling.systems));
     Some(format!("{text} Answers to one question: {within}. Order of systems: {order}."))
 }
 
@@ -264,8 +267,7 @@ fn summary(agreement: &RaterAgreement) -> Table {
     ];
     let mut table = Table::new(title, columns);
     for row in &agreement.summary {
-        let estimates =
-            [&row.half_credit, &row.kendall_tau_b, &row.systems, &row.within_question_tau_b].map(cell);
+        let estimates = [&row.half_credit, &row.kendall_tau_b, &row.systems, &row.within_question_tau_b].map(cell);
         table.rows.push([Cell::text(&row.who)].into_iter().chain(estimates).collect());
     }
     table
@@ -290,7 +292,8 @@ fn measured(title: &str, headings: &[&str], rows: Vec<(Vec<String>, &Measures)>)
 
 /// Agreement of judges with people on which of two is better, at several tie thresholds.
 fn by_tie_threshold(agreement: &RaterAgreement, short: impl Fn(&str) -> String) -> Table {
-    let title = "Which of two is better, by the largest difference of the judge that is a tie: 0, 1% of its scale, as used";
+    let title =
+        "Which of two is better, by the largest difference of the judge that is a tie: 0, 1% of its scale, as used";
     let columns = vec![text("judge"), text("person"), Column::new("tie up to", Format::Number(3)), count("ties")];
     let mut table = Table::new(title, columns);
     table.columns.extend(COMPARISONS.iter().map(|(key, heading, format)| Column::headed(key, heading, *format)));
