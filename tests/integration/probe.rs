@@ -56,8 +56,8 @@ fn compared<'a>(json: &'a Value, name: &str) -> &'a Value {
 fn a_judge_that_likes_length_moves_with_filler_and_not_with_the_layout() {
     let work = workspace();
     let server = FakeServer::start(Behaviour::good().saying(likes_length));
-    let only = ["--only", "injected,padded,reformatted,padded"];
-    let done = probe(&work, &server, &only).exits_with(0);
+    let chosen = ["--perturb", "injected,padded,reformatted,padded"];
+    let done = probe(&work, &server, &chosen).exits_with(0);
     let verdict = done.stdout.replace('\n', " ");
     assert!(verdict.starts_with("The judge moves by more than chance when filler is added (+"), "{}", done.stdout);
     assert!(verdict.contains(" or a verdict is planted (+"), "{}", done.stdout);
@@ -85,7 +85,7 @@ fn a_judge_that_likes_length_moves_with_filler_and_not_with_the_layout() {
     let names = ["mine", "mine + injected", "mine + padded", "mine + reformatted"].map(|name| format!("{name:?}"));
     assert_eq!(systems, BTreeSet::from(names));
     let calls = server.chat_count();
-    assert_eq!(probe(&work, &server, &only).exits_with(0).stdout, done.stdout);
+    assert_eq!(probe(&work, &server, &chosen).exits_with(0).stdout, done.stdout);
     let again = work.run(&["rescore", "out", "--out", "again"]).exits_with(0);
     assert_eq!(
         (again.stdout, server.chat_count()),
@@ -94,7 +94,7 @@ fn a_judge_that_likes_length_moves_with_filler_and_not_with_the_layout() {
     );
     let compared = work.run(&["compare", "out", "--baseline", "mine"]).exits_with(0).stdout.replace('\n', " ");
     assert!(compared.contains("mine + padded scores higher than mine"), "{compared}");
-    probe(&work, &server, &["--only", "padded"]).exits_with(3).says(&["different probe"]);
+    probe(&work, &server, &["--perturb", "padded"]).exits_with(3).says(&["different probe"]);
 }
 
 #[test]

@@ -54,7 +54,7 @@ Examples:
     scholareval probe answers.jsonl --tests tests.json --model gpt-4o -n 20 --out runs/probe --dry-run
     scholareval probe answers.jsonl --tests tests.json --model gpt-4o -n 20 --out runs/probe
   Filler and a planted verdict only:
-    scholareval probe answers.jsonl --tests tests.json --model gpt-4o --only padded,injected
+    scholareval probe answers.jsonl --tests tests.json --model gpt-4o --perturb padded,injected
   One system after another, from the record:
     scholareval compare runs/probe --baseline answers --metric all";
 
@@ -63,7 +63,7 @@ Examples:
 pub struct ProbeArgs {
     /// Only these perturbations [default: all]
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', help_heading = "Input")]
-    pub only: Vec<Perturbation>,
+    pub perturb: Vec<Perturbation>,
     /// The answers, and how they are scored.
     #[command(flatten)]
     pub score: ScoreArgs,

@@ -127,7 +127,7 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
     match cli.command {
         Command::Score(args) => score::run(&context.settings(&args)?, &context),
         Command::Bench(args) => bench::run(&args, &context),
-        Command::Probe(args) => score::run_probe(&args.only, &context.settings(&args.score)?, &context),
+        Command::Probe(args) => score::run_probe(&args.perturb, &context.settings(&args.score)?, &context),
         Command::Check(args) => check::run(&context.settings(&args)?, &context),
         Command::Plan(mut args) => {
             args.score.dry_run = true;
