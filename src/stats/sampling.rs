@@ -1,0 +1,84 @@
+//! Samples with known, unequal probabilities.
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// The probabilities of a sample of `n` units: half of it is spread evenly, half in proportion to `sizes` (0 or more). None is
+/// above 1 or below n / (2 units); they sum to n.
+///
+/// ```
+/// use scholareval::stats::inclusion_probabilities;
+///
+/// // Half of 1 is spread evenly over three units, the other half goes to 0, 1/4 and 3/4.
+/// let found = inclusion_probabilities(&[0.0, 1.0, 3.0], 1);
+/// assert!((found[0] - 1.0 / 6.0).abs() < 1e-12 && (found[2] - (1.0 / 6.0 + 3.0 / 8.0)).abs() < 1e-12);
+/// ```
+pub fn inclusion_probabilities(sizes: &[f64], n: usize) -> Vec<f64> {
+    let (units, n) = (sizes.len() as f64, n.min(sizes.len()) as f64);
+    let total: f64 = sizes.iter().sum();
+    let is_equal = total <= 0.0 || sizes.iter().all(|size| *size == sizes[0]);
+    let share = |size: &f64| if is_equal { n / units } else { n * f64::midpoint(1.0 / units, size / total) };
+    let mut probabilities: Vec<f64> = sizes.iter().map(share).collect();
+    // What certain units have above 1 goes to the others; each round makes at least one more unit certain.
+    while probabilities.iter().any(|p| *p > 1.0) {
+        probabilities.iter_mut().for_each(|p| *p = p.min(1.0));
+        let certain = probabilities.iter().filter(|p| **p >= 1.0).count() as f64;
+        let rest: f64 = probabilities.iter().filter(|p| **p < 1.0).sum();
+        let factor = if rest > 0.0 { (n - certain) / rest } else { 1.0 };
+        probabilities.iter_mut().filter(|p| **p < 1.0).for_each(|p| *p *= factor);
+    }
+    probabilities
+}
+
+/// Positions of a sample with these probabilities, ascending: systematic sampling in random order (W. G. Madow, "On the theory
+/// of systematic sampling, II", Annals of Mathematical Statistics 20, 1949). As many units as the probabilities sum to.
+pub fn systematic_sample(probabilities: &[f64], seed: u64) -> Vec<usize> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut order: Vec<usize> = (0..probabilities.len()).collect();
+    order.shuffle(&mut rng);
+    // Every unit is an interval as long as its probability; the units that hold start, start + 1, .. are drawn.
+    let (start, mut end) = (rng.random::<f64>(), 0.0);
+    let mut drawn: Vec<usize> = Vec::new();
+    for unit in order {
+        end += probabilities[unit];
+        if end > start + drawn.len() as f64 {
+            drawn.push(unit);
+        }
+    }
+    drawn.sort_unstable();
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_sum_to_the_sample_and_have_a_floor_and_a_ceiling() {
+        let sizes: Vec<f64> = (0..40_u32).map(|at| f64::from(at * at % 7)).chain([500.0, 300.0]).collect();
+        for n in [1, 5, 20, 41, 42] {
+            let found = inclusion_probabilities(&sizes, n);
+            assert!((found.iter().sum::<f64>() - n as f64).abs() < 1e-9, "{n}");
+            assert!(found.iter().all(|p| *p <= 1.0 && *p >= n as f64 / 84.0 - 1e-12), "{n}: {found:?}");
+            assert_eq!(systematic_sample(&found, 3).len(), n);
+        }
+        assert_eq!(inclusion_probabilities(&[0.0; 4], 1), [0.25; 4]);
+        assert_eq!(inclusion_probabilities(&[0.3; 3], 5), [1.0; 3]);
+        assert!(inclusion_probabilities(&[], 3).is_empty());
+    }
+
+    #[test]
+    fn units_are_drawn_as_often_as_their_probabilities_say() {
+        let probabilities = inclusion_probabilities(&[0.0, 1.0, 2.0, 5.0, 0.5], 2);
+        let mut counts = [0_u32; 5];
+        for seed in 0..4_000 {
+            systematic_sample(&probabilities, seed).into_iter().for_each(|unit| counts[unit] += 1);
+        }
+        // The standard error of a share of 4,000 is at most 0.008.
+        for (count, p) in counts.into_iter().zip(&probabilities) {
+            assert!((f64::from(count) / 4_000.0 - p).abs() < 0.03, "{count} {p}");
+        }
+        assert_eq!(systematic_sample(&probabilities, 9), systematic_sample(&probabilities, 9));
+    }
+}
