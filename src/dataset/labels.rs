@@ -276,7 +276,7 @@ impl Collector {
         }
         let Number(number) = row.required("probability")?;
         let Some(number) = number.filter(|number| *number > 0.0 && *number <= 1.0) else {
-            let hint = "give the probability with which the answer was drawn, or leave the column out";
+            let hint = "leave the column as agree --select wrote it, or leave it out";
             return Err(row.fault("probability: expected a number above 0, at most 1").hint(hint));
         };
         let known = *self.labels.probabilities.entry((system.clone(), case_id.clone())).or_insert(number);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::record::{RecordedRun, RunStatus, load_run};
 use crate::analysis::rater_agreement::{
-    AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement, run_metrics, run_rater,
+    AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labelled, RaterAgreement, label_plans,
+    rater_agreement, run_metrics, run_rater,
 };
 use crate::dataset::{Labels, load_labels};
 use crate::domain::{CaseId, Note, Rater, SystemName};
@@ -19,6 +20,33 @@ use crate::text::names::{list, suggest};
 /// [`Error::Input`] for runs and labels that cannot be read; [`Error::Settings`] for fewer than two raters, for a metric
 /// that does not exist, and when no two raters share two rated items.
 pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Result<RaterAgreement> {
+    let (labelled, labels, notes) = load(runs, labels, options)?;
+    let mut agreement = rater_agreement(&labelled, options);
+    require_shared(&agreement, &labels)?;
+    agreement.notes.splice(..0, notes);
+    agreement.notes.sort_by_key(|note| std::cmp::Reverse(note.severity));
+    Ok(agreement)
+}
+
+/// Plans the labels that a system's mean on the human scale needs, by the labels at hand.
+///
+/// # Errors
+/// As [`agree`]; [`Error::Settings`] for too few labels of answers that the runs judged.
+pub fn plan_labels(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Result<Vec<LabelPlan>> {
+    let (labelled, ..) = load(runs, labels, options)?;
+    let plans = label_plans(&labelled, options);
+    if plans.is_empty() {
+        let what = format!(
+            "--plan needs a run and at least {FEWEST_PILOT_LABELS} ratings of its whole answers by people; label more answers, \
+             or choose them with --metric"
+        );
+        return Err(Error::Settings(what));
+    }
+    Ok(plans)
+}
+
+/// The raters of runs and labels, the labels by themselves, and notes on both.
+fn load(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Result<(Labelled, Labels, Vec<Note>)> {
     let runs: Vec<RecordedRun> = runs.iter().map(|dir| load_run(dir)).collect::<Result<_>>()?;
     let labels = load_labels(labels)?;
     let metric = options.metric.as_deref();
@@ -45,12 +73,8 @@ pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -
     let answers = runs.iter().flat_map(|run| &run.scored);
     let questions: HashMap<CaseId, Arc<str>> =
         answers.map(|answer| (answer.case.case_id.clone(), answer.case.initial_prompt.as_str().into())).collect();
-    let mut agreement =
-        rater_agreement(&Labelled { raters, questions, probabilities: labels.probabilities.clone() }, options);
-    require_shared(&agreement, &labels)?;
-    agreement.notes.splice(..0, notes);
-    agreement.notes.sort_by_key(|note| std::cmp::Reverse(note.severity));
-    Ok(agreement)
+    let probabilities = labels.probabilities.clone();
+    Ok((Labelled { raters, questions, probabilities }, labels, notes))
 }
 
 /// The run's name, or its path where another rater has that name.

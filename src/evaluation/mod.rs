@@ -33,6 +33,7 @@ mod run;
 mod run_list;
 mod run_set;
 mod scorers;
+mod selection;
 mod sender;
 mod slice;
 mod spending;
@@ -43,7 +44,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use agree::agree;
+pub use agree::{agree, plan_labels};
 pub use builder::{Evaluation, Prepared, Run, summary};
 pub use choice::Choice;
 pub use cost::{Cost, JudgeTerms, PlanEstimate, PlanLine};
@@ -58,6 +59,7 @@ pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, run};
 pub use run_list::{ListedRun, list_runs};
 pub use run_set::{RunSet, judged_by, run_directories};
+pub use selection::{SelectedAnswer, Selection, select_answers};
 pub use slice::Slice;
 pub use stop::StopHandle;
 pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls};

@@ -3,7 +3,8 @@
 use super::table::{Cell, Column, Format, Table, note_lines, short_names};
 use super::{CsvText, TableStyle, visible, wrapped};
 use crate::analysis::Estimate;
-use crate::analysis::rater_agreement::{AgreementLevel, Measures, RaterAgreement, RaterPair, SummaryRow};
+use crate::analysis::rater_agreement::{AgreementLevel, LabelPlan, Measures, RaterAgreement, RaterPair, SummaryRow};
+use crate::domain::Note;
 use crate::error::Result;
 
 /// Decimals of coefficients.
@@ -190,6 +191,26 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
         add(place, "p", [all, pair.labelled], &p);
     }
     table.csv(texts)
+}
+
+/// The half widths of planned numbers of labels, with the numbers that they rest on as notes.
+pub fn label_plan_table(plans: &[LabelPlan]) -> Table {
+    let title = "Half width of the 95% interval of a system's mean on the human scale, by its number of labels";
+    let mut table = Table::new(title, vec![text("judge"), count("labels")]);
+    table.columns.extend([Column::headed("labels_only", "labels only", MEAN)]);
+    table.columns.extend([Column::headed("prediction_powered", "prediction-powered", MEAN)]);
+    for plan in plans {
+        table.rows.extend(plan.rows.iter().map(|row| {
+            let widths = [row.labels_only, row.powered].map(Cell::number);
+            [Cell::text(&*plan.judge), Cell::count(row.labels)].into_iter().chain(widths).collect()
+        }));
+        table.notes.push(Note::info(format!(
+            "{}: normal approximation from {} labels, for {} answers of a system; within systems labels have a standard deviation of \
+             {:.3} and a correlation of {:.2} with the judge.",
+            plan.judge, plan.labels, plan.answers, plan.sd, plan.correlation
+        )));
+    }
+    table
 }
 
 fn tables(agreement: &RaterAgreement, is_shown: impl Fn(AgreementTables) -> bool) -> Vec<Table> {

@@ -31,7 +31,7 @@ mod visible;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::write_parquet_tables;
-pub use agreement::{AgreementTables, render_agreement_csv, render_agreement_table};
+pub use agreement::{AgreementTables, label_plan_table, render_agreement_csv, render_agreement_table};
 pub use bench::{Bench, BenchBlank};
 pub use comparison::{comparison_csv, comparison_text, run_warnings};
 pub use criteria::{criteria_csv, criteria_text};

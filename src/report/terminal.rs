@@ -27,7 +27,7 @@ impl Default for TableStyle {
 }
 
 impl TableStyle {
-    pub(super) fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         usize::from(self.width.max(80))
     }
 

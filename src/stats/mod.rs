@@ -10,7 +10,7 @@
 //! - Agreement of raters: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`],
 //!   [`Correlation`].
 //! - Judge noise: [`variance_components`].
-//! - Prediction-powered inference: [`prediction_powered_mean`].
+//! - Prediction-powered inference: [`prediction_powered_mean`]; samples of answers to label: [`systematic_sample`].
 //!
 //! Checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python, see
 //! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py`.
@@ -38,6 +38,7 @@ mod power;
 mod ppi;
 mod ranks;
 mod regression;
+mod sampling;
 mod studentized;
 mod summary;
 mod variance;
@@ -58,6 +59,7 @@ pub use power::PilotSpread;
 pub use ppi::{JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
+pub use sampling::{inclusion_probabilities, systematic_sample};
 pub use studentized::mean_interval;
 pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};
 pub use variance::{Judged, VarianceComponents, variance_components};

@@ -584,3 +584,32 @@ fn two_annotators_of_a_question_agree_as_scipy_says() {
     }
     assert!(compared > 100, "{compared}");
 }
+
+#[test]
+fn selected_answers_come_back_as_labels_and_plan_further_ones() {
+    let work = scored();
+    let select = |n: &str| work.run(&["agree", "r1", "--select", n, "--seed", "1"]);
+    let template = select("9").exits_with(0).says(&["9 of 18 answers drawn, all with the same probability"]).stdout;
+    assert_eq!(template, select("9").stdout);
+    let mut rows = template.lines();
+    assert_eq!(rows.next(), Some("system,case_id,rater,value,probability"));
+    assert!(rows.clone().count() == 9 && rows.all(|row| row.ends_with(",person,,0.5")), "{template}");
+    select("19").exits_with(3).says(&["the run has only 18 answers with a value"]);
+    work.run(&["agree", "r1", "r1", "--select", "3"]).exits_with(2);
+
+    let filled: Vec<String> = template
+        .lines()
+        .map(|row| {
+            let cells: Vec<&str> = row.split(',').collect();
+            if cells[0] == "system" {
+                row.to_owned()
+            } else {
+                row.replace(",,", &format!(",{},", grade(cells[0], cells[1])))
+            }
+        })
+        .collect();
+    work.write("filled.csv", &filled.join("\n"));
+    work.run(&["agree", "r1", "--labels", "filled.csv"]).exits_with(0);
+    let plan = work.run(&["agree", "r1", "--labels", "filled.csv", "--plan"]);
+    plan.exits_with(3).says(&["--plan needs a run and at least 20 ratings"]);
+}

@@ -29,18 +29,31 @@ pub struct Labelled {
     pub probabilities: HashMap<(SystemName, CaseId), f64>,
 }
 
+impl Labelled {
+    /// The raters, and the mean of the people if there are several.
+    pub(super) fn views(&self, options: &AgreementOptions) -> (Vec<RaterView>, Option<RaterView>) {
+        let views: Vec<RaterView> = self.raters.iter().map(|rater| RaterView::new(rater, options)).collect();
+        let people: Vec<&RaterView> = views.iter().filter(|view| view.rater.kind == RaterKind::Human).collect();
+        let mut name = HUMANS.to_owned();
+        while self.raters.iter().any(|rater| *rater.name == *name) {
+            name.insert_str(0, "all ");
+        }
+        let humans = (people.len() >= 2).then(|| RaterView::mean_of(&name, &people));
+        (views, humans)
+    }
+
+    pub(super) fn context<'a>(&'a self, views: &'a [RaterView], options: &'a AgreementOptions) -> Context<'a> {
+        Context::new(views, &self.questions, options)
+    }
+}
+
 /// Compares the raters: each judge with the mean of the people and with each person, people in pairs, judges in pairs
 /// (with at most six raters), and all together.
 pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> RaterAgreement {
-    let views: Vec<RaterView> = labelled.raters.iter().map(|rater| RaterView::new(rater, options)).collect();
-    let context = Context::new(&views, &labelled.questions, options);
+    let (views, humans) = labelled.views(options);
+    let context = labelled.context(&views, options);
     let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) =
         views.iter().partition(|view| view.rater.kind == RaterKind::Human);
-    let mut humans_name = HUMANS.to_owned();
-    while labelled.raters.iter().any(|rater| *rater.name == *humans_name) {
-        humans_name.insert_str(0, "all ");
-    }
-    let humans = (people.len() >= 2).then(|| RaterView::mean_of(&humans_name, &people));
     let mut chosen: Vec<(&RaterView, &RaterView)> = Vec::new();
     for judge in &judges {
         chosen.extend(humans.iter().chain(people.iter().copied()).map(|human| (*judge, human)));

@@ -25,6 +25,7 @@
 mod compare;
 mod comparisons;
 mod groups;
+mod label_plan;
 mod pair;
 mod powered;
 mod result;
@@ -35,6 +36,7 @@ mod units;
 
 pub use super::ratings::Estimate;
 pub use compare::{Labelled, rater_agreement};
+pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
 pub use result::{
     AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, Measures, PairAgreement, PartMeasures, PoweredMean,
     PoweredPair, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, SystemWins,

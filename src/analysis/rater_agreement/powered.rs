@@ -20,13 +20,14 @@ pub(super) type Probabilities = HashMap<(SystemName, CaseId), f64>;
 
 /// The answers that one judge rated, with the labels of people: their mean, or the only person's.
 pub(super) struct LabeledRun<'a> {
-    judge: &'a RaterView,
-    human: &'a RaterView,
+    pub(super) judge: &'a RaterView,
+    pub(super) human: &'a RaterView,
     context: &'a Context<'a>,
     draw: Draw,
     /// The lowest and highest label.
     range: Interval,
-    systems: BTreeMap<&'a SystemName, BTreeMap<&'a CaseId, JudgedAnswer>>,
+    /// The answers of each system with labels.
+    pub(super) systems: BTreeMap<&'a SystemName, BTreeMap<&'a CaseId, JudgedAnswer>>,
 }
 
 /// How the labeled answers were drawn.

@@ -1,5 +1,6 @@
 //! Arguments of `agree`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -21,6 +22,9 @@ Examples:
     scholareval agree runs/gpt runs/llama
   Annotators with each other, and with a model whose scores are in the same files:
     scholareval agree --labels ann1.json ann2.json
+  Draw 50 answers to label, and see how many more labels help:
+    scholareval agree runs/mine --select 50 > labels.csv
+    scholareval agree runs/mine --labels labels.csv --plan
 
 Which of two is better: an outcome is the first, the second, or a tie.
   better of two  pairs with the same outcome; half where only one rater has a tie
@@ -43,6 +47,12 @@ pub struct AgreeArgs {
     /// How raters are compared.
     #[command(flatten)]
     pub options: AgreementOptions,
+    /// Plan instead: how exact a system's mean on the human scale is by its number of labels, judged by the labels at hand
+    #[arg(long, requires = "labels")]
+    pub plan: bool,
+    /// Draw N answers of the run to label, more often where its judges and samples differ: a CSV of labels to fill in
+    #[arg(long, value_name = "N", conflicts_with_all = ["labels", "plan", "by", "format"])]
+    pub select: Option<NonZeroUsize>,
     /// More tables: rater (every pair), item, system
     #[arg(long, value_name = "TABLES", value_enum, value_delimiter = ',', hide_possible_values = true)]
     pub by: Vec<AgreementTables>,

@@ -3,11 +3,12 @@
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{AgreeArgs, OutputFormat};
-use crate::cli::terminal::write_form;
+use crate::cli::terminal::{write_form, write_stdout};
+use crate::domain::Note;
 use crate::error::{Error, Result};
-use crate::evaluation::agree;
-use crate::report::table::shown_notes;
-use crate::report::{render_agreement_csv, render_agreement_table, render_json};
+use crate::evaluation::{agree, plan_labels, select_answers};
+use crate::report::table::{Cell, Column, Format, Table, shown_notes};
+use crate::report::{label_plan_table, render_agreement_csv, render_agreement_table, render_json, visible, wrapped};
 
 /// Runs the command.
 ///
@@ -17,6 +18,12 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
     if args.runs.is_empty() && args.labels.is_empty() {
         let what = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
         return Err(Error::Usage(what.to_owned()));
+    }
+    if let Some(n) = args.select {
+        return select(args, n.get(), context);
+    }
+    if args.plan {
+        return plan(args, context);
     }
     let agreement = agree(&context.runs(&args.runs)?.0, &args.labels, &args.options)?;
     let format = args.display.format;
@@ -31,5 +38,44 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
             .iter()
             .for_each(|warning| context.note(&format!("warning: {}", warning.text)));
     }
+    Ok(ExitCode::Ok)
+}
+
+fn plan(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let plans = plan_labels(&context.runs(&args.runs)?.0, &args.labels, &args.options)?;
+    let (table, format) = (label_plan_table(&plans), args.display.format);
+    let style = context.style();
+    let note = |note: &Note| wrapped(&format!("- {}", visible(&note.text)), style.columns()) + "\n";
+    let notes: String = table.notes.iter().map(note).collect();
+    let text = match format {
+        OutputFormat::Table => format!("{}\n{notes}", table.terminal(&style)),
+        OutputFormat::Json => render_json(&plans)?,
+        OutputFormat::Csv => table.csv(context.global.csv_text())?,
+    };
+    write_form(&text, format)?;
+    Ok(ExitCode::Ok)
+}
+
+/// Writes a file of labels to fill in to standard output.
+fn select(args: &AgreeArgs, n: usize, context: &Context<'_>) -> Result<ExitCode> {
+    let [run] = &context.runs(&args.runs)?.0[..] else {
+        return Err(Error::Usage("--select draws answers of one run: agree RUN --select N".to_owned()));
+    };
+    let selection = select_answers(run, args.options.metric.as_deref(), n, args.options.seed)?;
+    let mut template = vec!["system", "case_id", "rater", "value", "probability"];
+    let item = args.options.metric.as_deref().inspect(|_| template.insert(2, "item"));
+    let mut table = Table::new("", template.into_iter().map(|key| Column::new(key, Format::Text)).collect());
+    table.rows.extend(selection.answers.iter().map(|answer| {
+        let names = [answer.system.as_str(), answer.case_id.as_str()].into_iter().chain(item).chain(["person", ""]);
+        names.map(Cell::text).chain([Cell::text(answer.probability.to_string())]).collect()
+    }));
+    write_stdout(table.csv(context.global.csv_text())?.as_bytes())?;
+    let how = if selection.uniform {
+        "all with the same probability, since the run has no samples or panel that show where its judge is unsure"
+    } else {
+        "more often where samples and judges differ"
+    };
+    let (drawn, of) = (selection.answers.len(), selection.of);
+    context.note(&format!("{drawn} of {of} answers drawn, {how}; fill in value, then pass the file to --labels"));
     Ok(ExitCode::Ok)
 }

@@ -206,3 +206,19 @@ fn a_field_without_numbers_is_left_out_and_named() {
     let expected = "Labels without a number (null, empty) are left out; rows by field: human_comment (2).";
     assert_eq!(labels.notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>(), [expected]);
 }
+
+#[test]
+fn the_probability_of_a_selection_belongs_to_the_answer_and_an_empty_value_is_a_missing_label() {
+    let text = "system,case_id,rater,value,probability\ngpt,c1,person,4,0.25\ngpt,c1,ann,3,0.25\ngpt,c2,person,,0.5\n";
+    let labels = parse(text, "l.csv").unwrap();
+    assert_eq!(labels.probabilities, HashMap::from([(("gpt".into(), "c1".into()), 0.25)]));
+    assert_eq!(labels.raters.len(), 2);
+    for (rows, what) in [
+        ("gpt,c1,ann,4,0", "expected a number above 0"),
+        ("gpt,c1,ann,4,1.5", "expected a number above 0"),
+        ("gpt,c1,ann,4,0.5\ngpt,c1,bob,4,0.25", "which was 0.5 before"),
+    ] {
+        let found = faults(&format!("system,case_id,rater,value,probability\n{rows}\n"), "l.csv");
+        assert!(found[0].contains(what), "{found:?}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Draws the answers of a run that are worth labeling.
+
+use std::path::PathBuf;
+
+use super::run_set::RunSet;
+use crate::domain::{CaseId, SystemName};
+use crate::error::{Error, Result};
+use crate::stats::{inclusion_probabilities, mean, sd, systematic_sample};
+
+/// Answers to label.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// The answers, by case and system.
+    pub answers: Vec<SelectedAnswer>,
+    /// Answers with a value, from which these were drawn.
+    pub of: usize,
+    /// Whether every answer had the same probability: nothing sets apart the uncertainty of the judge about them.
+    pub uniform: bool,
+}
+
+/// An answer to label.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SelectedAnswer {
+    /// The system.
+    pub system: SystemName,
+    /// The test case.
+    pub case_id: CaseId,
+    /// The probability with which it was drawn, above 0, at most 1.
+    pub probability: f64,
+}
+
+/// Draws `n` answers with a value of the metric (the run's most important one by default): half of the sample is spread evenly,
+/// half in proportion to the standard deviation of the values by every judge and sample. Where an answer has fewer than two
+/// of these, it has the mean of the others.
+///
+/// # Errors
+/// When the run cannot be read; [`Error::Settings`] for a metric that it lacks and for fewer answers than `n`.
+pub fn select_answers(run: &PathBuf, metric: Option<&str>, n: usize, seed: u64) -> Result<Selection> {
+    let observations = RunSet::open(std::slice::from_ref(run), true)?.observe()?;
+    let chosen = metric.map_or_else(|| Ok(observations.headline()), |name| observations.metrics_named(name))?;
+    let table = chosen.first().map(|at| &observations.metrics[*at]);
+    let mut answers = Vec::new();
+    for (at, case) in observations.cases.iter().enumerate() {
+        for (row, system) in observations.systems.iter().enumerate() {
+            let Some(table) = table.filter(|table| table.values[row][at].value().is_some()) else { continue };
+            let samples = table.samples.as_ref().map(|samples| samples[row][at].concat());
+            answers.push((&system.system, &case.case_id, samples.and_then(|samples| sd(&samples))));
+        }
+    }
+    answers.sort_by(|a, b| (a.1, a.0).cmp(&(b.1, b.0)));
+    if n > answers.len() {
+        let what = format!("--select {n}: the run has only {} answers with a value; select fewer", answers.len());
+        return Err(Error::Settings(what));
+    }
+    let known: Vec<f64> = answers.iter().filter_map(|(.., spread)| *spread).collect();
+    let typical = mean(&known).unwrap_or(0.0);
+    let spreads: Vec<f64> = answers.iter().map(|(.., spread)| spread.unwrap_or(typical)).collect();
+    let probabilities = inclusion_probabilities(&spreads, n);
+    let selected = systematic_sample(&probabilities, seed).into_iter().map(|at| {
+        let (system, case_id, _) = answers[at];
+        SelectedAnswer { system: system.clone(), case_id: case_id.clone(), probability: probabilities[at] }
+    });
+    let uniform = probabilities.windows(2).all(|two| two[0] == two[1]);
+    Ok(Selection { answers: selected.collect(), of: answers.len(), uniform })
+}
