@@ -1,9 +1,13 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means pairs families power agreement] [--reps 2000]`
+//! `cargo bench --bench coverage [-- means pairs families power agreement powered] [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "coverage/powered.rs"]
+mod powered;
+
+use powered::powered;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -349,7 +353,7 @@ fn main() {
     let repetitions =
         words.windows(2).find(|two| two[0] == "--reps").and_then(|two| two[1].parse().ok()).unwrap_or(2_000);
     let is_named = |name: &str| words.iter().any(|word| word == name);
-    let all = !["means", "pairs", "families", "power", "agreement"].into_iter().any(is_named);
+    let all = !["means", "pairs", "families", "power", "agreement", "powered"].into_iter().any(is_named);
     if all || is_named("means") {
         means(repetitions);
     }
@@ -364,5 +368,8 @@ fn main() {
     }
     if all || is_named("agreement") {
         agreement(repetitions);
+    }
+    if all || is_named("powered") {
+        powered(repetitions);
     }
 }

@@ -10,7 +10,7 @@
 //! - Agreement of raters: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`],
 //!   [`Correlation`].
 //! - Judge noise: [`variance_components`].
-//! - Prediction-powered inference: [`prediction_powered_mean`]; samples of answers to label: [`systematic_sample`].
+//! - Prediction-powered inference: [`prediction_powered_mean`], [`prediction_powered_difference`]; samples of answers to label: [`systematic_sample`].
 //!
 //! Checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python, see
 //! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py`.
@@ -56,7 +56,7 @@ pub use icc::{icc_2_1, icc_2_1_interval};
 pub use jackknife::coefficient_interval;
 pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};
 pub use power::PilotSpread;
-pub use ppi::{JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
+pub use ppi::{JudgedAnswer, PredictionPoweredMean, prediction_powered_difference, prediction_powered_mean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
 pub use sampling::{inclusion_probabilities, systematic_sample};

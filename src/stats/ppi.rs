@@ -37,7 +37,7 @@ pub struct PredictionPoweredMean {
     pub estimate: f64,
     /// Its standard error over questions.
     pub standard_error: f64,
-    /// Bootstrap-t with equal tails. `None` where that is unbounded, as with few labels that differ, and no range was given.
+    /// Bootstrap-t. `None` where that is unbounded, as with few labels that differ, and no range was given.
     pub interval: Option<Interval>,
     /// Two-sided p of a mean of 0: below 1 - level exactly if the bootstrap-t interval excludes 0.
     pub p: f64,
@@ -71,6 +71,32 @@ pub fn prediction_powered_mean(
     range: Option<Interval>,
     options: BootstrapOptions,
 ) -> Option<PredictionPoweredMean> {
+    powered(answers, lambda, range, options, Tails::Equal)
+}
+
+/// The mean of differences of two systems' labels and values, as [`prediction_powered_mean`], with an interval that is symmetric
+/// around it: the |t| of the resamples give it and p. Equal tails would miss equal systems with many ties too often.
+pub fn prediction_powered_difference(
+    answers: &[JudgedAnswer],
+    lambda: Option<f64>,
+    options: BootstrapOptions,
+) -> Option<PredictionPoweredMean> {
+    powered(answers, lambda, None, options, Tails::Symmetric)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tails {
+    Equal,
+    Symmetric,
+}
+
+fn powered(
+    answers: &[JudgedAnswer],
+    lambda: Option<f64>,
+    range: Option<Interval>,
+    options: BootstrapOptions,
+    tails: Tails,
+) -> Option<PredictionPoweredMean> {
     let sums = QuestionSums::new(answers)?;
     let unlabeled = answers.iter().filter(|answer| answer.human.is_none()).count();
     let is_enough = sums.labeled_questions() >= 2 && (unlabeled >= 2 || lambda == Some(0.0));
@@ -83,7 +109,11 @@ pub fn prediction_powered_mean(
     let t = |drawn: &[u32]| {
         sums.fit(drawn, lambda).map_or(f64::INFINITY, |own| studentized(own.shift - fit.shift, own.error, error))
     };
-    let tails = equal_tails(estimate, error, resample(sums.rows.len(), t, options), options);
+    let mut resampled = resample(sums.rows.len(), t, options);
+    if tails == Tails::Symmetric {
+        resampled.extend(resampled.iter().map(|t| -t).collect::<Vec<f64>>());
+    }
+    let tails = equal_tails(estimate, error, resampled, options);
     let questions = sums.labeled_questions() as f64;
     let interval = tails.interval.or_else(|| wilson(estimate, error, range?, [questions; 2], options.level));
     Some(PredictionPoweredMean { estimate, standard_error: error, interval, p: tails.p, lambda: fit.lambda })
@@ -226,6 +256,19 @@ mod tests {
         // lambda 0: the labels' mean, with sd / sqrt(n) = 0.7071 / 1.4142.
         let labels = mean(&data, Some(0.0)).unwrap();
         assert!((labels.estimate - 0.5).abs() < 1e-12 && (labels.standard_error - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_interval_of_a_difference_is_symmetric_and_excludes_0_exactly_if_p_is_below_5_percent() {
+        for shift in [-0.6, -0.4, -0.3, -0.2, 0.0, 0.2] {
+            let human: Vec<f64> = (0..30).map(|at| f64::from(at * 7 % 11) / 10.0 + shift).collect();
+            let judge: Vec<f64> = (0..60).map(|at| f64::from(at * 5 % 13)).collect();
+            let found =
+                prediction_powered_difference(&answers(&human, &judge[..30], &judge[30..]), None, few()).unwrap();
+            let interval = found.interval.unwrap();
+            assert!((interval.low + interval.high - 2.0 * found.estimate).abs() < 1e-12);
+            assert_eq!(found.p < 0.05, interval.low > 0.0 || interval.high < 0.0, "{found:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@ use super::result::{AgreementLevel, FEWEST_FOR_INTERVAL, PoweredMean, PoweredPai
 use super::units::{Context, RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{CaseId, SystemName};
-use crate::stats::{Interval, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean, sd};
+use crate::stats::{
+    Interval, JudgedAnswer, PredictionPoweredMean, prediction_powered_difference, prediction_powered_mean, sd,
+};
 
 /// Fewest labels, and largest share of equal ones, for which the intervals were found to hold.
 const FEWEST_LABELS: usize = 50;
@@ -95,7 +97,7 @@ impl<'a> LabeledRun<'a> {
         let range = (self.draw == Draw::Uniform).then_some(self.range);
         let of_system = |(system, answers): (&&SystemName, &BTreeMap<&CaseId, JudgedAnswer>)| {
             let answers: Vec<JudgedAnswer> = answers.values().copied().collect();
-            let estimates = self.estimates(&answers, range);
+            let estimates = self.estimates(&answers, Quantity::Mean(range));
             let (judge, human) = (Arc::clone(&self.judge.rater.name), Arc::clone(&self.human.rater.name));
             PoweredMean {
                 judge,
@@ -130,7 +132,7 @@ impl<'a> LabeledRun<'a> {
             if distinct(&labeled) < FEWEST_QUESTIONS {
                 return None;
             }
-            let estimates = self.estimates(&answers, None);
+            let estimates = self.estimates(&answers, Quantity::Difference);
             Some(PoweredPair {
                 judge: Arc::clone(&self.judge.rater.name),
                 human: Arc::clone(&self.human.rater.name),
@@ -148,11 +150,16 @@ impl<'a> LabeledRun<'a> {
     }
 
     /// The mean from the labels alone and the prediction-powered one.
-    fn estimates(&self, answers: &[JudgedAnswer], range: Option<Interval>) -> Estimates {
+    fn estimates(&self, answers: &[JudgedAnswer], quantity: Quantity) -> Estimates {
         let labeled: Vec<JudgedAnswer> = answers.iter().filter(|own| own.human.is_some()).copied().collect();
         let is_usable = self.draw != Draw::Unknown;
+        let options = self.context.bootstrap();
         let mean = |answers: &[JudgedAnswer], lambda: Option<f64>| {
-            prediction_powered_mean(answers, lambda, range, self.context.bootstrap()).filter(|_| is_usable)
+            let found = match quantity {
+                Quantity::Mean(range) => prediction_powered_mean(answers, lambda, range, options),
+                Quantity::Difference => prediction_powered_difference(answers, lambda, options),
+            };
+            found.filter(|_| is_usable)
         };
         let estimate = |mean: Option<PredictionPoweredMean>, reason: &str| {
             let found = Estimate::new(mean.map(|mean| mean.estimate), || mean?.interval, reason);
@@ -173,6 +180,13 @@ impl<'a> LabeledRun<'a> {
             reliable: is_reliable(&labeled),
         }
     }
+}
+
+/// What is estimated: a mean of labels within a range, if it is known, or of differences.
+#[derive(Debug, Clone, Copy)]
+enum Quantity {
+    Mean(Option<Interval>),
+    Difference,
 }
 
 struct Estimates {
