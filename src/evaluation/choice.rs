@@ -37,6 +37,13 @@ impl Choice {
                 Some(why) => choice.left_out.push((scorer, why)),
             }
         }
+        // Test cases hold rubrics or criteria: a note about the other would say nothing.
+        let has_criteria = support.criteria > 0;
+        choice.left_out.retain(|(scorer, _)| match scorer {
+            ScorerName::Rubric => !has_criteria,
+            ScorerName::Criteria => has_criteria,
+            _ => true,
+        });
         if choice.scorers.is_empty() {
             let left: Vec<String> =
                 choice.left_out.iter().map(|(scorer, why)| format!("{}: {why}", scorer.as_str())).collect();

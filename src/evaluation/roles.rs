@@ -245,7 +245,7 @@ mod tests {
             ("aspect", &["promethus"][..], "there is no judge \"promethus\"; did you mean prometheus?"),
             ("rubric", &["gpt-4"], "known are attrscore, prometheus, words, judge (others are defined by"),
             ("rubric", &["judge", "judge"], "judge is named twice in this panel"),
-            ("aspect.coverage", &["words"], "words is a lexical judge, which can judge the rubric only"),
+            ("aspect.coverage", &["words"], "words is a lexical judge, which can judge rubrics and criteria only"),
             ("citation", &["judge"], "judge is a lexical judge"),
             ("aspect", &["attrscore"], "attrscore is a label judge, which can judge citations only"),
             ("rubrik", &["judge"], "unknown role; did you mean rubric?"),
