@@ -136,3 +136,6 @@ fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, 
     let fault = || Unreadable::new(format!("no level under \"{}\"", shape.key));
     credit.map(|credit| CriterionVerdict { credit: Some(credit), feedback: None }).ok_or_else(fault)
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,7 @@ pub const LEXICAL_CRITERIA: &str = "lexical_criteria";
 
 /// Asks for the level that an answer reaches on each criterion of its case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct CriteriaScorer {
     /// How criteria are asked and counted.
     pub profile: RubricProfile,

@@ -1,0 +1,38 @@
+use super::*;
+use crate::domain::Level;
+
+fn shape(form: ReplyForm) -> ReplyShape {
+    let level = |word: &str, credit| Level { level: word.into(), credit, means: String::new() };
+    let levels = vec![level("met", 1.0), level("not met", 0.0)];
+    ReplyShape { form, key: "verdict".to_owned(), levels, abstain: "cannot assess".to_owned() }
+}
+
+/// The credits, or what is wrong.
+fn read(text: &str, form: ReplyForm, count: usize) -> Result<Vec<Option<f64>>, String> {
+    match verdicts(&JudgeReply::of_text(text), &shape(form), count, Mode::Default) {
+        Ok((Verdict::Criteria(all), None)) => Ok(all.iter().map(|one| one.credit).collect()),
+        Ok(other) => Err(format!("{other:?}")),
+        Err(unreadable) => Err(unreadable.what),
+    }
+}
+
+#[test]
+fn verdicts_are_matched_by_number_each_exactly_once() {
+    let of = |text: &str| read(text, ReplyForm::Object, 2);
+    let one = |number: u32, verdict: &str| format!("{{\"criterion\": {number}, \"verdict\": \"{verdict}\"}}");
+    let both = |a: String, b: String| of(&format!("{{\"verdicts\": [{a}, {b}]}}"));
+    assert_eq!(both(one(2, "Met."), one(1, "not_met")), Ok(vec![Some(0.0), Some(1.0)]));
+    assert_eq!(both(one(1, "cannot assess"), one(2, "met")), Ok(vec![None, Some(1.0)]));
+    assert_eq!(both(one(1, "met"), one(1, "met")).unwrap_err(), "criterion 1 has two verdicts");
+    assert_eq!(both(one(1, "met"), one(3, "met")).unwrap_err(), "a verdict is on criterion 3 of 2");
+    assert_eq!(of(&format!("{{\"verdicts\": [{}]}}", one(1, "met"))).unwrap_err(), "criterion 2 of 2 has no verdict");
+    assert_eq!(both(one(1, "met"), one(2, "unmet")).unwrap_err(), "\"unmet\" is no level of the scale");
+}
+
+#[test]
+fn one_criterion_needs_no_number_and_lines_may_have_theirs() {
+    assert_eq!(read("{\"verdict\": \"met\"}", ReplyForm::Object, 1), Ok(vec![Some(1.0)]));
+    assert_eq!(read("1. Met\n\n2) not met\n", ReplyForm::Lines, 2), Ok(vec![Some(1.0), Some(0.0)]));
+    assert_eq!(read("2. met\n1. met", ReplyForm::Lines, 2).unwrap_err(), "line 1 is numbered 2");
+    assert_eq!(read("met", ReplyForm::Lines, 2).unwrap_err(), "1 lines for 2 criteria");
+}
