@@ -1,11 +1,17 @@
 //! A judge's reply before parsing.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::python_json::{self, outermost_braces};
 
 /// Maximum number of characters quoted from a reply.
 const QUOTED_CHARS: usize = 40;
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
+
+/// Keys of the judge's explanation, in order of preference.
+const FEEDBACK_KEYS: [&str; 3] = ["feedback", "reason", "explanation"];
 
 /// Tokens of one call as counted by the server; 0 if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,4 +115,19 @@ pub(super) fn quoted(text: &str) -> String {
         out.push_str("..");
     }
     out
+}
+
+/// The JSON object of a reply: the whole text, or the outermost braces after the judge's thinking.
+pub(super) fn outermost_object(content: &str) -> Result<Value, String> {
+    if let Ok(object @ Value::Object(_)) = python_json::parse(content.trim()) {
+        return Ok(object);
+    }
+    let object = outermost_braces(after_thinking(content)?).ok_or("no JSON object in the reply")?;
+    python_json::parse(object).map_err(|fault| format!("no JSON object in the reply: {fault}"))
+}
+
+/// The judge's explanation.
+pub(super) fn feedback(object: &Value) -> Option<String> {
+    let mut texts = FEEDBACK_KEYS.into_iter().filter_map(|key| object.get(key)?.as_str());
+    texts.find(|text| !text.trim().is_empty()).map(str::to_owned)
 }

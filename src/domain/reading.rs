@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::judge_reply::{after_thinking, quoted};
-use super::python_json::{self, kind, outermost_braces};
+use super::judge_reply::{feedback, outermost_object, quoted};
+use super::python_json::{self, kind};
 use super::{
     ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, UnscoredKind, Verdict, reading_compat,
     reading_criteria, reading_graded,
@@ -12,9 +12,6 @@ use super::{
 
 /// Maximum points.
 const MAX_POINTS: f64 = 10.0;
-
-/// Keys of the judge's explanation, in order of preference.
-const FEEDBACK_KEYS: [&str; 3] = ["feedback", "reason", "explanation"];
 
 impl JudgeTask {
     /// Parses a reply to this task.
@@ -87,15 +84,6 @@ fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
     Ok((verdict.map_err(Unreadable::new)?, feedback(&object)))
 }
 
-/// The JSON object of a reply: the whole text, or the outermost braces after the judge's thinking.
-pub(super) fn outermost_object(content: &str) -> Result<Value, String> {
-    if let Ok(object @ Value::Object(_)) = python_json::parse(content.trim()) {
-        return Ok(object);
-    }
-    let object = outermost_braces(after_thinking(content)?).ok_or("no JSON object in the reply")?;
-    python_json::parse(object).map_err(|fault| format!("no JSON object in the reply: {fault}"))
-}
-
 /// The number under `score`; infinite beyond the range of floats, which no range allows.
 fn number(object: &Value) -> Result<f64, String> {
     let score = object.get("score").ok_or("no \"score\" in the reply's object")?;
@@ -145,11 +133,6 @@ fn claim_shares(object: &Value) -> Result<ClaimShares, String> {
         }
     }
     Ok(ClaimShares::of_counts((cited, claims.len()), (quoted, citations)))
-}
-
-pub(super) fn feedback(object: &Value) -> Option<String> {
-    let mut texts = FEEDBACK_KEYS.into_iter().filter_map(|key| object.get(key)?.as_str());
-    texts.find(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]

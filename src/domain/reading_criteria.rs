@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::criteria::text_of;
-use super::judge_reply::{after_thinking, quoted};
+use super::judge_reply::{after_thinking, feedback, outermost_object, quoted};
 use super::python_json;
-use super::reading::{feedback, outermost_object};
 use super::{CriterionVerdict, JudgeReply, Mode, Reading, ReplyForm, ReplyShape, Unreadable, UnscoredKind, Verdict};
 
 /// Key of an entry's number.
