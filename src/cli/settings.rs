@@ -346,8 +346,8 @@ impl<'a> Sources<'a> {
                 None => judge.api_key = value,
             }
         }
-        let services = judge.addresses().into_iter().filter_map(|url| Endpoint::new(&url).ok()?.service());
-        if let Some(service) = services.filter(|_| is_asked && judge.api_key.is_none()).last() {
+        let mut services = judge.addresses().into_iter().filter_map(|url| Endpoint::new(&url).ok()?.service());
+        if let Some(service) = services.rfind(|_| is_asked && judge.api_key.is_none()) {
             let name = judge.api_key_variable();
             let remedy = "export it, or name another variable with --api-key-env (api_key_env in the config file)";
             warnings.push(format!("{whose}{name} is not set: {service} will reject calls; {remedy}"));

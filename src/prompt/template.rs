@@ -180,8 +180,8 @@ mod tests {
             message,
             "set/property.txt:2: unknown variable {{respons}}; the variables are {{question}}, {{response}}, \
              {{criterion}}, {{snippets}}, {{snippet_count}}, {{instruction}}, {{reference_answer}}, \
-             {{score_rubric}}, {{document}}, {{claim}}, {{open_braces}}, {{criteria_description}}, \
-             {{score1_description}}, {{score2_description}}, {{score3_description}}, {{score4_description}}, \
+             {{score_rubric}}, {{document}}, {{claim}}, {{criteria}}, {{levels}}, {{reply}}, {{open_braces}}, \
+             {{criteria_description}}, {{score1_description}}, {{score2_description}}, {{score3_description}}, {{score4_description}}, \
              {{score5_description}}"
         );
     }

@@ -222,7 +222,7 @@ fn tables(agreement: &RaterAgreement, is_shown: impl Fn(AgreementTables) -> bool
         let overall = |pair: &'_ RaterPair| vec![short(&pair.first), short(&pair.second)];
         let rows = agreement.pairs.iter().map(|pair| (overall(pair), &pair.overall)).collect();
         tables.extend(measured(&format!("Agreement on {}", level(agreement)), &["raters", ""], rows));
-        tables.push(by_tie_threshold(agreement, &short));
+        tables.push(by_tie_threshold(agreement, short));
         tables.push(groups(agreement));
     }
     for pair in agreement.pairs.iter().filter(|pair| is_detailed(agreement, pair)) {

@@ -318,7 +318,7 @@ mod tests {
         assert!(mentions(&weighted.notes, "unequal probabilities") && weighted.powered_pairs.is_empty());
         // Labels of `a`: 2 noise; those of even cases count three times as much as the others.
         let label = |case: usize| 2.0 * ((case * 37) % 50) as f64 / 50.0;
-        let weight = |case: usize| if case % 2 == 0 { 4.0 } else { 4.0 / 3.0 };
+        let weight = |case: usize| if case.is_multiple_of(2) { 4.0 } else { 4.0 / 3.0 };
         let sum: f64 = (0..60).map(|case| weight(case) * label(case)).sum();
         let mean = sum / (0..60).map(weight).sum::<f64>();
         assert!((weighted.powered[0].labels_only.estimate.unwrap() - mean).abs() < 1e-12);

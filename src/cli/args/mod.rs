@@ -155,7 +155,7 @@ pub enum Command {
     Probe(Box<ProbeArgs>),
     /// Check input, settings and judge with one tiny call
     Check(Box<ScoreArgs>),
-    /// Estimate cost of score, or the questions of a study (--power)
+    /// Estimate cost of score, or size a study (--power)
     #[command(after_long_help = plan::EXAMPLES)]
     Plan(Box<PlanArgs>),
     /// Make the calls of score through a batch service

@@ -65,7 +65,7 @@ fn batch_table(batches: &[(BatchSize, PlanEstimate)]) -> Table {
     let row = |(size, estimate): &(BatchSize, PlanEstimate)| {
         let most = estimate.total.at_most;
         vec![
-            Cell::text(&size.to_string()),
+            Cell::text(size.to_string()),
             Cell::number(most.calls as f64),
             Cell::number(most.prompt_tokens as f64),
             Cell::maybe(most.usd.map(|usd| usd.low)),
