@@ -599,7 +599,8 @@ fn selected_answers_come_back_as_labels_and_plan_further_ones() {
     assert_eq!(rows.next(), Some("system,case_id,rater,value,probability"));
     assert!(rows.clone().count() == 9 && rows.all(|row| row.ends_with(",person,,0.5")), "{template}");
     select("19").exits_with(3).says(&["the run has only 18 answers with a value"]);
-    work.run(&["agree", "r1", "r1", "--select", "3"]).exits_with(2);
+    work.run(&["score", "answers", "--tests", "tests.json", "--out", "r2", "--quiet"]).exits_with(0);
+    work.run(&["agree", "r1", "r2", "--select", "3"]).exits_with(2);
 
     let filled: Vec<String> = template
         .lines()

@@ -23,8 +23,12 @@ pub struct JudgeChange {
     pub questions: usize,
     /// Mean of new minus old, over systems and cases.
     pub shift: f64,
-    /// Its interval.
+    /// Its interval; `None` if it is unbounded or every case shifts by the same.
     pub interval: Option<Interval>,
+    /// Two-sided p.
+    pub p: f64,
+    /// Whether it is significant: `p` below 1 - level.
+    pub differs: bool,
     /// The systems, best by the old judge first.
     pub systems: Vec<SystemShift>,
     /// Pairs of systems that the two judges order differently, the better one by the old judge first.
@@ -48,6 +52,8 @@ pub struct SystemShift {
     pub interval: Option<Interval>,
     /// Two-sided p, adjusted for the systems.
     pub p: f64,
+    /// Whether it is significant: `p` below 1 - level.
+    pub differs: bool,
 }
 
 /// Two systems in another order.
@@ -86,6 +92,7 @@ fn judge_change(
     let by_case = |case: usize| shifts.iter().map(|own| own[case]).sum::<f64>() / shifts.len() as f64;
     let by_case: Vec<f64> = (0..shared.cases.len()).map(by_case).collect();
     let whole = paired_family(&[&by_case], Some(&shared.questions), shared.bootstrap())?.pairs[0];
+    let alpha = shared.bootstrap().alpha();
     let means: Vec<[f64; 2]> =
         ranks.iter().map(|own| own.map(|rank| mean(&shared.values[rank]).unwrap_or_default())).collect();
     let systems = tests.iter().enumerate().map(|(at, test)| SystemShift {
@@ -95,6 +102,7 @@ fn judge_change(
         shift: test.difference,
         interval: test.interval,
         p: test.p,
+        differs: test.p < alpha,
     });
     let pairs: Vec<(usize, usize)> = (0..ranks.len()).flat_map(|a| (a + 1..ranks.len()).map(move |b| (a, b))).collect();
     let by_judge =
@@ -136,6 +144,8 @@ fn judge_change(
         questions: shared.distinct_questions(),
         shift: whole.difference,
         interval: whole.interval,
+        p: whole.p,
+        differs: whole.p < alpha,
         systems: systems.collect(),
         swapped,
         agreement: rater_agreement(&labelled, &options).pairs.pop(),

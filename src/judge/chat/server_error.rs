@@ -364,7 +364,9 @@ mod tests {
     #[test]
     fn a_refused_parameter_is_recognized_in_the_forms_of_each_server() {
         let refused = |status: u16, body: &str| {
-            ServerError::of_body(status, None, body.as_bytes(), &endpoint()).refused_parameter(&Parameter::ALL)
+            // A request has a schema or JSON mode.
+            let sent = Parameter::ALL.map(|own| if own == Parameter::Schema { Parameter::ResponseFormat } else { own });
+            ServerError::of_body(status, None, body.as_bytes(), &endpoint()).refused_parameter(&sent)
         };
         for (status, body, parameter) in [
             // OpenAI

@@ -13,12 +13,12 @@ pub(super) fn sentences(change: &JudgeChange) -> Vec<String> {
     let JudgeChange { old, new, metric, shift, interval, .. } = change;
     let shown = |difference: f64, interval: Option<Interval>| shown_difference(difference, interval, metric.unit);
     let average = shown(*shift, *interval);
-    let shift = match interval {
-        Some(own) if own.low > 0.0 || own.high < 0.0 => {
+    let shift = match change.differs {
+        true => {
             let side = if *shift > 0.0 { "higher" } else { "lower" };
             format!("{new} scores {} {side} than {old} on average ({average})", points(shift.abs(), metric.unit))
         }
-        _ => format!("{new} and {old} do not differ significantly on average ({average})"),
+        false => format!("{new} and {old} do not differ significantly on average ({average})"),
     };
     let swapped = change.swapped.iter().map(|pair| {
         let [first, second] = [0, 1].map(|judge| shown(pair.differences[judge], pair.intervals[judge]));
@@ -64,7 +64,7 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
     );
     let mut table = Table::new(title, columns);
     table.rows.extend(change.systems.iter().map(|own| {
-        let flag = if own.p < 1.0 - level { "*" } else { "" };
+        let flag = if own.differs { "*" } else { "" };
         let mut row = vec![Cell::text(own.system.as_str())];
         row.extend(own.means.map(Cell::number));
         row.extend([Cell::estimate(Some(own.shift), own.interval).flagged(flag), Cell::number(own.p)]);
