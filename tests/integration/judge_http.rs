@@ -123,7 +123,7 @@ async fn headers_query_and_key_are_sent() {
     Chat::new(endpoint, Arc::default()).unwrap().ask(&request("x")).await.unwrap();
     let requests = server.requests();
     let paths: Vec<&str> = requests.iter().map(|sent| sent.path.as_str()).collect();
-    assert_eq!(paths, ["/v1/models", "/health", "/props", "/v1/chat/completions"]);
+    assert_eq!(paths, ["/v1/models", "/health", "/props", "/get_server_info", "/v1/chat/completions"]);
     for sent in requests {
         assert_eq!(sent.header("authorization"), Some("Bearer very-secret-key-123"));
         assert_eq!(sent.header("x-team"), Some("judges"));
