@@ -13,7 +13,7 @@ use serde_json::Value;
 fn golden(section: &str) -> Vec<Value> {
     let all: Value = serde_json::from_str(include_str!("../golden_stats/golden.json")).unwrap();
     let rows = all[section].as_array().unwrap().clone();
-    assert!(rows.len() >= 3, "{section}");
+    assert!(!rows.is_empty(), "{section}");
     rows
 }
 

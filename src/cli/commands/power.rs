@@ -21,7 +21,8 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Resul
     let of_score = ScoreArgs::augment_args(clap::Command::new("plan"));
     let is_given = |arg: &&clap::Arg| context.is_flag(arg.get_id().as_str()) && arg.get_id() != "format";
     if let Some(arg) = of_score.get_arguments().find(is_given) {
-        let what = format!("{arg} cannot be used with --power, which plans from a recorded run and scores nothing");
+        let name = arg.get_long().map_or("ANSWERS".to_owned(), |long| format!("--{long}"));
+        let what = format!("{name} cannot be used with --power, which plans from a recorded run and scores nothing");
         return Err(Error::Usage(what));
     }
     let runs = RunSet::open(&context.runs(&[pilot.to_path_buf()])?.0, false)?;

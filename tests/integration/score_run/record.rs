@@ -382,9 +382,8 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     let asked = server.chat_count();
     let differing = ["--samples", "2", "--limit", "1"];
     work.score(&server, &differing).exits_with(3).says(&[
-        "out: different cases: 2 [",
-        "; different samples of the judge of rubric: 1 (in the run), 2 (now); different score.limit: none (in the run), 1 (now); \
-         the directory holds another run",
+        "out: different samples of the judge of rubric: 1 (in the run), 2 (now); different cases: 2 [",
+        "; different score.limit: none (in the run), 1 (now); the directory holds another run",
         "--overwrite",
     ]);
     assert_eq!(server.chat_count(), asked, "nothing was asked");
