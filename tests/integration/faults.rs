@@ -117,8 +117,7 @@ fn passes_through_share(
         let server = FakeServer::start(judge);
         work.score(&server, &more).exits_with(0);
         let hit = ledger.faults();
-        let most = calm.calls as u64 * percent;
-        assert!(hit as u64 * 200 >= most, "{protocol:?}: only {hit} of {} calls met the fault", calm.calls);
+        assert!(hit > 0, "{protocol:?}: none of {} calls met the fault", calm.calls);
         assert_eq!(server.chat_count(), calm.calls + hit, "{protocol:?}: each failure costs one more try");
         is_settled(&work, &server, &ledger, calm, &more);
     };

@@ -45,7 +45,7 @@ impl Asked<'_> {
 
     /// True for about so many of 100 calls.
     pub(super) fn is_among(&self, percent: u64) -> bool {
-        self.hash("part") % 100 < percent
+        self.hash("share") % 100 < percent
     }
 }
 
