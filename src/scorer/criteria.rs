@@ -1,6 +1,6 @@
 //! Scores by a list of criteria, as a profile says: the user's own, HealthBench, ResearchRubrics, ResearchQA.
 //!
-//! Formulas: `docs/metrics.md`, section 3. A score is the sum of credit x weight over the criteria, divided by the sum
+//! Formulas: `docs/metrics.md`. A score is the sum of credit x weight over the criteria, divided by the sum
 //! of the positive weights; components carry their weight as a share of that sum.
 
 use std::sync::Arc;
