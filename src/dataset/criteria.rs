@@ -157,7 +157,16 @@ impl<'a> Reader<'a> {
             None => return Err(format!("{} is missing", names.text)),
         };
         let weight = match fields.get(&names.weight) {
-            None | Some(Value::Null) => 1.0,
+            None => match self.other_number(fields) {
+                Some(other) => {
+                    let weight = &names.weight;
+                    return Err(format!(
+                        "no {weight}, but {other} is a number; call it {weight} if it is one, or remove it"
+                    ));
+                }
+                None => 1.0,
+            },
+            Some(Value::Null) => 1.0,
             Some(Value::String(text)) if text.trim().is_empty() => 1.0,
             Some(value) => {
                 let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
@@ -173,6 +182,20 @@ impl<'a> Reader<'a> {
             weight,
             tags: tags(fields.get(&names.tags), self.is_rows)?,
         })
+    }
+}
+
+impl Reader<'_> {
+    /// A field without a known name that holds a number: perhaps the weight under another name.
+    fn other_number<'a>(&self, fields: &'a Fields) -> Option<&'a str> {
+        let (case, own) = (&self.profile.case, &self.profile.criterion);
+        let known = [&case.id, &case.question, &own.text, &own.id, &own.tags].map(String::as_str);
+        let is_number =
+            |value: &Value| value.is_number() || value.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok());
+        let other = |(name, value): &(&String, &Value)| {
+            is_number(value) && !known.contains(&name.as_str()) && *name != text_field(fields, self.profile)
+        };
+        fields.iter().find(other).map(|(name, _)| name.as_str())
     }
 }
 
@@ -239,4 +262,35 @@ fn doubts(case: &TestCase) -> Vec<(String, &'static str)> {
         ));
     }
     doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(name: &str, text: &str) -> Result<Vec<f64>> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let tests = load_tests(&path, Mode::Default, &rubric_profile(None)?)?;
+        Ok(tests.cases[0].criteria.iter().map(|criterion| criterion.weight).collect())
+    }
+
+    #[test]
+    fn weights_are_read_from_lists_and_tables_and_are_1_where_there_are_none() {
+        let list = r#"{"case_id": 7, "question": "q", "criteria": [{"text": "a", "weight": -2}, {"text": "b"}, "c"]}"#;
+        assert_eq!(weights("list.jsonl", list).unwrap(), [-2.0, 1.0, 1.0]);
+        let table = "case_id,question,criterion,weight\n7,q,a,2\n7,q,b,\n7,q,c,-0.5\n";
+        assert_eq!(weights("table.csv", table).unwrap(), [2.0, 1.0, -0.5]);
+        assert_eq!(weights("plain.csv", "case_id,question,criterion\n7,q,a\n").unwrap(), [1.0]);
+    }
+
+    #[test]
+    fn a_number_under_another_name_is_not_taken_for_a_weight_of_1() {
+        let table = "case_id,question,criterion,points\n7,q,a,-5\n";
+        let told = weights("table.csv", table).unwrap_err().to_string();
+        assert!(told.contains("no weight, but points is a number; call it weight"), "{told}");
+        let list = r#"{"case_id": "7", "question": "q", "criteria": [{"text": "a", "wieght": -2}]}"#;
+        assert!(weights("list.jsonl", list).unwrap_err().to_string().contains("wieght is a number"));
+    }
 }

@@ -33,7 +33,9 @@ pub(super) fn verdicts(
 
 fn objects(content: &str, shape: &ReplyShape, count: usize) -> Result<Vec<CriterionVerdict>, String> {
     let object = outermost_object(content)?;
-    let list = object.get("verdicts").or_else(|| object.as_object()?.values().find(|value| value.is_array()));
+    // Where the object itself has a level, other lists in it are the judge's own.
+    let is_list = |value: &&Value| object.get(&shape.key).is_none() && value.is_array();
+    let list = object.get("verdicts").or_else(|| object.as_object()?.values().find(is_list));
     let entries = match list {
         Some(Value::Array(entries)) => entries.as_slice(),
         _ => std::slice::from_ref(&object),
@@ -41,7 +43,7 @@ fn objects(content: &str, shape: &ReplyShape, count: usize) -> Result<Vec<Criter
     let mut found: Vec<Option<CriterionVerdict>> = vec![None; count];
     for entry in entries {
         let number = match NUMBER_KEYS.iter().find_map(|key| entry.get(*key)) {
-            None if count == 1 => 1,
+            _ if count == 1 => 1,
             None => return Err("a verdict has no number of its criterion".to_owned()),
             Some(number) => text_of(number).trim().parse::<usize>().unwrap_or(0),
         };
@@ -70,9 +72,10 @@ fn lines(content: &str, shape: &ReplyShape, count: usize, mode: Mode) -> Result<
         return Err(Unreadable::new(format!("{} lines for {count} criteria", lines.len())));
     }
     let line = |(place, line): (usize, &&str)| match mode {
-        Mode::Default => {
-            numbered(line, place + 1).and_then(|word| credit(&word.into(), shape)).map_err(Unreadable::new)
-        }
+        // A level may begin with a number itself, as 1.5 does.
+        Mode::Default => credit(&(*line).into(), shape)
+            .or_else(|_| numbered(line, place + 1).and_then(|word| credit(&word.into(), shape)))
+            .map_err(Unreadable::new),
         Mode::Compat => exact(&Value::from(*line), shape).map(Some).ok_or_else(|| Unreadable {
             what: format!("the reference stops at the level \"{}\"", quoted(line)),
             ask_again: false,

@@ -295,7 +295,10 @@ impl AnswerRun<'_> {
             self.record(CallRecord::of(&request, member, Some(reply), verdict)).await;
             if !again {
                 // With `retry_unscored`, new calls repeat unreadable replies and are no fair sample of the judge.
-                if draw.is_ok() || (is_fresh && !self.job.options.retry_unscored) {
+                // Of an unreadable reply about several criteria each is asked alone.
+                let has_several = matches!(&call.task, JudgeTask::Criteria { criteria, .. } if criteria.len() > 1);
+                let is_final = !has_several || self.job.options.mode == Mode::Compat;
+                if draw.is_ok() || (is_fresh && is_final && !self.job.options.retry_unscored) {
                     self.legibility.note(&request, draw.as_ref().err(), begun).map_err(Abort::Fatal)?;
                 }
                 return Ok(Some(Answered { draw, raw, flags }));

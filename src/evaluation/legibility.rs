@@ -34,8 +34,8 @@ impl Legibility {
         };
         Err(Error::Unreadable(format!(
             "no reply to the {kind} calls about {answers} different answers holds a verdict (the last one: {reason}); \
-             {}; they are kept, the same command continues after them",
-            remedy(reason.kind).unwrap_or_default()
+             {}they are kept, the same command continues after them",
+            remedy(reason.kind).map_or_else(String::new, |remedy| format!("{remedy}; "))
         )))
     }
 }

@@ -15,7 +15,7 @@ const RUBRIC_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.
 const ASPECT_MANIFEST: &str = include_str!("../../rubrics/aspects/manifest.toml");
 const ATTRIBUTION_MANIFEST: &str = include_str!("../../rubrics/attribution/manifest.toml");
 const CRITERIA_MANIFEST: &str = include_str!("../../rubrics/criteria/manifest.toml");
-const BUILTIN_FILES: [(&str, &str); 15] = [
+const BUILTIN_FILES: [(&str, &str); 16] = [
     ("system.txt", include_str!("../../rubrics/scholarqa_cs/system.txt")),
     ("answer.txt", include_str!("../../rubrics/scholarqa_cs/answer.txt")),
     ("expertise.txt", include_str!("../../rubrics/scholarqa_cs/expertise.txt")),
@@ -30,6 +30,7 @@ const BUILTIN_FILES: [(&str, &str); 15] = [
     ("attribution.document.txt", include_str!("../../rubrics/attribution/attribution.document.txt")),
     ("attribution.claim.txt", include_str!("../../rubrics/attribution/attribution.claim.txt")),
     ("criteria.system.txt", include_str!("../../rubrics/criteria/criteria.system.txt")),
+    ("criteria.answer.txt", include_str!("../../rubrics/criteria/criteria.answer.txt")),
     ("criteria.task.txt", include_str!("../../rubrics/criteria/criteria.task.txt")),
 ];
 

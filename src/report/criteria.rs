@@ -49,7 +49,7 @@ fn estimate(own: &Estimate) -> Cell {
 fn words(finding: Finding) -> (&'static str, &'static str) {
     match finding {
         Finding::NeverMet => ("never met", "no answer meets it: unreachable, or the judge cannot see it"),
-        Finding::AlwaysMet => ("always met", "every answer has full marks: it separates nothing"),
+        Finding::AlwaysMet => ("full marks", "every answer has full marks: it separates nothing"),
         Finding::OneValue => ("one value", "all answers to a question get the same: it separates nothing"),
         Finding::Reversed => ("reversed", "answers that meet it score lower elsewhere: check its wording"),
         Finding::Noisy => ("noisy", "samples of one answer differ as much as answers: too vague"),

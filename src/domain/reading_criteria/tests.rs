@@ -32,7 +32,19 @@ fn verdicts_are_matched_by_number_each_exactly_once() {
 #[test]
 fn one_criterion_needs_no_number_and_lines_may_have_theirs() {
     assert_eq!(read("{\"verdict\": \"met\"}", ReplyForm::Object, 1), Ok(vec![Some(1.0)]));
+    assert_eq!(read("{\"verdict\": \"met\", \"quotes\": [\"a\"]}", ReplyForm::Object, 1), Ok(vec![Some(1.0)]));
+    assert_eq!(read("{\"criterion\": \"names it\", \"verdict\": \"met\"}", ReplyForm::Object, 1), Ok(vec![Some(1.0)]));
     assert_eq!(read("1. Met\n\n2) not met\n", ReplyForm::Lines, 2), Ok(vec![Some(1.0), Some(0.0)]));
     assert_eq!(read("2. met\n1. met", ReplyForm::Lines, 2).unwrap_err(), "line 1 is numbered 2");
     assert_eq!(read("met", ReplyForm::Lines, 2).unwrap_err(), "1 lines for 2 criteria");
+}
+
+#[test]
+fn a_level_may_begin_with_a_number() {
+    let levels =
+        [0.5, 1.5, 2.5, 5.0].map(|level| Level { level: level.into(), credit: level / 5.0, means: String::new() });
+    let shape = ReplyShape { levels: levels.into(), ..shape(ReplyForm::Lines) };
+    let read = verdicts(&JudgeReply::of_text("0.5\n2.5\n3. 1.5"), &shape, 3, Mode::Default).unwrap().0;
+    let Verdict::Criteria(all) = read else { panic!("{read:?}") };
+    assert_eq!(all.iter().map(|one| one.credit).collect::<Vec<_>>(), [Some(0.1), Some(0.5), Some(0.3)]);
 }
