@@ -37,8 +37,8 @@ pub fn plan_labels(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOpti
     let plans = label_plans(&labelled, options);
     if plans.is_empty() {
         let what = format!(
-            "--plan needs a run and at least {FEWEST_PILOT_LABELS} ratings of its whole answers by people; label more answers, \
-             or choose them with --metric"
+            "--plan needs a run and at least {FEWEST_PILOT_LABELS} ratings of its whole answers by people, not all equal; \
+             label more answers"
         );
         return Err(Error::Settings(what));
     }
@@ -48,6 +48,7 @@ pub fn plan_labels(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOpti
 /// The raters of runs and labels, the labels by themselves, and notes on both.
 fn load(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Result<(Labelled, Labels, Vec<Note>)> {
     let runs: Vec<RecordedRun> = runs.iter().map(|dir| load_run(dir)).collect::<Result<_>>()?;
+    let is_given = !labels.is_empty();
     let labels = load_labels(labels)?;
     let metric = options.metric.as_deref();
     let mut raters: Vec<Rater> = Vec::new();
@@ -66,9 +67,11 @@ fn load(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Res
     raters.extend(labels.raters.iter().cloned());
     if let [] | [_] = &raters[..] {
         let found = raters.first().map_or("none".to_owned(), |rater| rater.name.escape_debug().to_string());
-        return Err(Error::Settings(format!(
-            "agreement needs two raters, found only {found}; add labels of people (--labels FILE) or a second run"
-        )));
+        let remedy = match is_given && labels.raters.is_empty() {
+            true => "the files of labels hold no value; fill in the column value",
+            false => "add labels of people (--labels FILE) or a second run",
+        };
+        return Err(Error::Settings(format!("agreement needs two raters, found only {found}; {remedy}")));
     }
     let answers = runs.iter().flat_map(|run| &run.scored);
     let questions: HashMap<CaseId, Arc<str>> =

@@ -149,14 +149,14 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
         let items = pair.items.iter().map(|item| ("item", item.name.as_str(), &item.measures));
         let systems = pair.systems.iter().map(|system| ("system", system.name.as_str(), &system.measures));
         for (part, name, measures) in std::iter::once(("overall", "", overall)).chain(items).chain(systems) {
-            for (measure, n, estimate) in measures.estimates() {
-                add([first, second, part, name], measure, [n, measures.questions], estimate);
+            for (measure, counts, estimate) in measures.estimates() {
+                add([first, second, part, name], measure, counts, estimate);
             }
         }
         for at in &pair.by_tie_threshold {
-            for (measure, n, estimate) in at.comparisons.estimates() {
+            for (measure, counts, estimate) in at.comparisons.estimates() {
                 let threshold = at.tie_threshold.to_string();
-                add([first, second, "tie_threshold", &threshold], measure, [n, at.comparisons.questions], estimate);
+                add([first, second, "tie_threshold", &threshold], measure, counts, estimate);
             }
         }
         if let Some(ranking) = &pair.ranking {
@@ -301,8 +301,8 @@ fn measured(title: &str, headings: &[&str], rows: Vec<(Vec<String>, &Measures)>)
         table.columns.extend(shown.iter().map(|(key, heading, format)| Column::headed(key, heading, *format)));
         for (names, measures) in &rows {
             let all = measures.estimates();
-            let find = |key: &str| all.iter().find(|(measure, n, _)| *measure == key && *n > 0);
-            if let Some((_, n, _)) = find(shown[0].0) {
+            let find = |key: &str| all.iter().find(|(measure, [n, _], _)| *measure == key && *n > 0);
+            if let Some((_, [n, _], _)) = find(shown[0].0) {
                 let cells = shown.iter().map(|(key, ..)| find(key).map_or(Cell::Missing, |(.., own)| cell(own)));
                 table.rows.push(names.iter().map(Cell::text).chain([Cell::count(*n)]).chain(cells).collect());
             }

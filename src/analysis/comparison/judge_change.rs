@@ -65,6 +65,8 @@ pub struct SwappedPair {
     pub differences: [f64; 2],
     /// Their intervals, simultaneous over all pairs of systems.
     pub intervals: [Option<Interval>; 2],
+    /// Whether they are significant: the adjusted p is below 1 - level.
+    pub differs: [bool; 2],
 }
 
 /// The change from the first to the second of these runs (index and name), by every metric that has values of both on at least two questions.
@@ -115,6 +117,7 @@ fn judge_change(
                     systems: [*a, *b].map(|own| system(ranks[own][0]).system.clone()),
                     differences: [old[at].difference, new[at].difference],
                     intervals: [old[at].interval, new[at].interval],
+                    differs: [old[at].p < alpha, new[at].p < alpha],
                 });
             }
         }

@@ -73,7 +73,7 @@ fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
         }
         (labels, systems, all) = (labels + pairs.len(), systems + 1, all + answers.len());
     }
-    if labels < FEWEST_PILOT_LABELS || labels <= systems {
+    if labels < FEWEST_PILOT_LABELS || labels <= systems || yy <= 0.0 {
         return None;
     }
     let sd = (yy / (labels - systems) as f64).sqrt();

@@ -365,15 +365,17 @@ pub struct PoweredPair {
 }
 
 impl Measures {
-    /// Name, units and value of every estimate.
-    pub fn estimates(&self) -> Vec<(&'static str, usize, &Estimate)> {
+    /// Name, number of units and of questions, and value of every estimate.
+    pub fn estimates(&self) -> Vec<(&'static str, [usize; 2], &Estimate)> {
+        let counts = [self.n, self.questions];
+        let compared = self.comparisons.as_ref().map_or([0, 0], |of| [of.n, of.questions]);
         let mut all = vec![
-            ("pearson", self.n, &self.pearson),
-            ("spearman", self.n, &self.spearman),
-            ("kendall_tau_b", self.n, &self.kendall_tau_b),
-            ("within_question_tau_b", self.comparisons.as_ref().map_or(0, |of| of.n), &self.within_question_tau_b),
-            ("kappa", self.n, &self.kappa),
-            ("quadratic_kappa", self.n, &self.quadratic_kappa),
+            ("pearson", counts, &self.pearson),
+            ("spearman", counts, &self.spearman),
+            ("kendall_tau_b", counts, &self.kendall_tau_b),
+            ("within_question_tau_b", compared, &self.within_question_tau_b),
+            ("kappa", counts, &self.kappa),
+            ("quadratic_kappa", counts, &self.quadratic_kappa),
         ];
         all.extend(self.comparisons.iter().flat_map(PairAgreement::estimates));
         all
@@ -381,13 +383,13 @@ impl Measures {
 }
 
 impl PairAgreement {
-    /// Name, units and value of every estimate.
-    pub fn estimates(&self) -> [(&'static str, usize, &Estimate); 4] {
+    /// Name, number of units and of questions, and value of every estimate.
+    pub fn estimates(&self) -> [(&'static str, [usize; 2], &Estimate); 4] {
         [
-            ("pairs_strict", self.n, &self.strict),
-            ("pairs_half_credit", self.n, &self.half_credit),
-            ("pairs_decided", self.decided, &self.decided_agreement),
-            ("pairs_kappa", self.n, &self.kappa),
+            ("pairs_strict", [self.n, self.questions], &self.strict),
+            ("pairs_half_credit", [self.n, self.questions], &self.half_credit),
+            ("pairs_decided", [self.decided, self.questions], &self.decided_agreement),
+            ("pairs_kappa", [self.n, self.questions], &self.kappa),
         ]
     }
 }

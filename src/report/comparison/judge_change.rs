@@ -3,7 +3,7 @@
 use super::tables::{percent, shown_difference, unit_name};
 use super::verdict::points;
 use crate::analysis::Estimate;
-use crate::analysis::comparison::JudgeChange;
+use crate::analysis::comparison::{JudgeChange, SwappedPair};
 use crate::report::layout::{counted, listed};
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::Interval;
@@ -20,13 +20,19 @@ pub(super) fn sentences(change: &JudgeChange) -> Vec<String> {
         }
         false => format!("{new} and {old} do not differ significantly on average ({average})"),
     };
-    let swapped = change.swapped.iter().map(|pair| {
+    let (clear, unclear): (Vec<&SwappedPair>, Vec<_>) =
+        change.swapped.iter().partition(|pair| pair.differs != [false; 2]);
+    let swapped = clear.into_iter().map(|pair| {
         let [first, second] = [0, 1].map(|judge| shown(pair.differences[judge], pair.intervals[judge]));
         format!("{} and {} change places ({first} by {old}, {second} by {new})", pair.systems[0], pair.systems[1])
     });
+    let others = (!unclear.is_empty()).then(|| {
+        let pairs = counted(unclear.len(), "pair");
+        format!("ordered otherwise without a significant difference by either judge: {pairs} of systems")
+    });
     let order = match change.systems.len() {
         1 => None,
-        _ => listed(swapped).or_else(|| Some("the order of the systems is unchanged".to_owned())),
+        _ => listed(swapped.chain(others)).or_else(|| Some("the order of the systems is unchanged".to_owned())),
     };
     let shift = [Some(shift), order].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let pair = change.agreement.as_ref();
