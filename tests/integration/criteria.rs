@@ -121,3 +121,23 @@ fn a_run_without_criteria_is_one_clear_error() {
     assert!(!work.run(&["report", "out"]).exits_with(0).stdout.is_empty());
     assert!(!work.read("report.html").contains("criteria-title"));
 }
+
+#[test]
+fn a_judge_that_can_do_one_criterion_at_a_time_is_asked_so_and_never_given_up() {
+    let work = Workspace::new(&["alpha"], 6);
+    let case =
+        |i: usize| json!({"case_id": format!("c{i}"), "question": format!("What of {i}?"), "criteria": ["a", "b"]});
+    work.write("tests.json", &Value::from((1..=6).map(case).collect::<Vec<_>>()).to_string());
+    let server =
+        FakeServer::start(Behaviour::good().saying(|request| match request.user_message().contains("verdicts") {
+            true => "I find both of them met.".to_owned(),
+            false => json!({"explanation": "it is there", "verdict": "met"}).to_string(),
+        }));
+    let both = ["--criteria-per-call", "2", "--parse-retries", "0", "--concurrency", "8"];
+    work.score(&server, &both).exits_with(0);
+    // Each answer: both criteria in one call, which cannot be read, then each alone.
+    assert_eq!(server.chat_count(), 6 * 3);
+    assert!(work.lines("out/scores.jsonl").iter().all(|line| line["score"] == 1.0));
+    work.score(&server, &both).exits_with(0);
+    assert_eq!(server.chat_count(), 6 * 3);
+}
