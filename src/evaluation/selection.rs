@@ -34,7 +34,7 @@ pub struct SelectedAnswer {
 /// of these, it has the mean of the others.
 ///
 /// # Errors
-/// When the run cannot be read; [`Error::Settings`] for a metric that it lacks and for fewer answers than `n`.
+/// When the run cannot be read; [`Error::Settings`] for a metric that it does not have and for fewer answers than `n`.
 pub fn select_answers(run: &PathBuf, metric: Option<&str>, n: usize, seed: u64) -> Result<Selection> {
     let observations = RunSet::open(std::slice::from_ref(run), true)?.observe()?;
     let chosen = metric.map_or_else(|| Ok(observations.headline()), |name| observations.metrics_named(name))?;

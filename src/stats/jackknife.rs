@@ -3,7 +3,7 @@
 //! With k clusters and the coefficients c_i without cluster i, the standard error is sqrt((k - 1) / k sum (c_i - mean)^2)
 //! (B. Efron and C. Stein, "The jackknife estimate of variance", Annals of Statistics 9, 1981). On the scale of atanh(c)
 //! (R. A. Fisher, Metron 1, 1921) it is divided by 1 - c^2; t has k - 1 degrees of freedom. Measured coverage stands in
-//! `docs/metrics.md`: BCa and bootstrap-t intervals of the same coefficients hold less often with few questions.
+//! `docs/metrics.md`.
 
 use super::bootstrap::{Clusters, Interval, leave_one_out};
 use super::distributions::t_quantile;

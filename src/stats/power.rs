@@ -60,9 +60,9 @@ impl PilotSpread {
         Some(Self { variances, range: Interval { low, high }, critical })
     }
 
-    /// Questions with which a difference in mean is significant with 80% power: at least 20, and so many that difference / sqrt(variance /
-    /// n) is the sum of the critical value and the 80% quantile of Student's t with n - 1 degrees of freedom. Critical is the
-    /// t with the tail of the critical value of many questions.
+    /// Questions n with which a difference in mean is significant with 80% power: at least 20, and so many that difference /
+    /// sqrt(variance / n) is the sum of the critical value and the 80% quantile of Student's t with n - 1 degrees of freedom.
+    /// The critical value is the t with the same tail as that of many questions.
     pub fn questions_for(&self, difference: f64, variance: f64) -> usize {
         let tail = Normal::standard().sf(self.critical);
         let mut questions = FEWEST_QUESTIONS;
