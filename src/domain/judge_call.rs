@@ -26,11 +26,15 @@ pub enum CallKind {
     Attribution,
     /// Which level does the answer reach on each of some criteria? One level each.
     Criteria,
+    /// Which paragraphs of the answer are irrelevant to the question? A list of texts.
+    Precision,
+    /// Which claims of a section do its citations support? A list.
+    CitationGroup,
 }
 
 impl CallKind {
     /// All kinds, in documentation order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Expertise,
         Self::Property,
         Self::Evidence,
@@ -38,6 +42,8 @@ impl CallKind {
         Self::Aspect,
         Self::Attribution,
         Self::Criteria,
+        Self::Precision,
+        Self::CitationGroup,
     ];
 
     /// The kinds used by the ScholarQA-CS rubric.
@@ -53,6 +59,8 @@ impl CallKind {
             Self::Aspect => "aspect",
             Self::Attribution => "attribution",
             Self::Criteria => "criteria",
+            Self::Precision => "precision",
+            Self::CitationGroup => "citation_group",
         }
     }
 
@@ -184,6 +192,49 @@ pub enum JudgeTask {
         /// How the reply is read.
         shape: Arc<ReplyShape>,
     },
+    /// List the paragraphs of the answer that are irrelevant to the question (ScholarQA-CS2).
+    Precision {
+        /// The question.
+        question: Arc<str>,
+        /// The answer.
+        answer: Arc<str>,
+    },
+    /// Decide which claims of a section or table are supported by its citations (ScholarQA-CS2).
+    CitationGroup {
+        /// The section's or the table's text.
+        text: Arc<str>,
+        /// All its citations, cited in the text or not; never empty.
+        citations: Arc<[ShownCitation]>,
+    },
+}
+
+/// A citation as it is shown to the judge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownCitation {
+    /// The marker, as it is in the text.
+    pub id: String,
+    /// What is known of the source.
+    pub shown: ShownText,
+}
+
+/// What is known of a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShownText {
+    /// Quotes from it, already joined.
+    Quotes(String),
+    /// Nothing but its title, which a null makes `None`; shown after the prompt set's title marker.
+    Title(Option<String>),
+}
+
+impl ShownText {
+    /// The text shown: a title after the prompt set's marker, and `None`, as Python writes a null, for no title.
+    pub fn text(&self, title_marker: &str) -> Cow<'_, str> {
+        match self {
+            Self::Quotes(quotes) => quotes.into(),
+            Self::Title(title) => format!("{title_marker}{}", title.as_deref().unwrap_or("None")).into(),
+        }
+    }
 }
 
 impl JudgeTask {
@@ -197,32 +248,38 @@ impl JudgeTask {
             Self::Aspect { .. } => CallKind::Aspect,
             Self::Attribution { .. } => CallKind::Attribution,
             Self::Criteria { .. } => CallKind::Criteria,
+            Self::Precision { .. } => CallKind::Precision,
+            Self::CitationGroup { .. } => CallKind::CitationGroup,
         }
     }
 
-    /// The judged text: the answer, or the claim.
+    /// The judged text: the answer, the section, or the claim.
     pub fn answer(&self) -> &Arc<str> {
         match self {
             Self::Attribution { claim, .. } => claim,
+            Self::CitationGroup { text, .. } => text,
             Self::Expertise { answer, .. }
             | Self::Property { answer, .. }
             | Self::Evidence { answer, .. }
             | Self::Citations { answer, .. }
             | Self::Aspect { answer, .. }
-            | Self::Criteria { answer, .. } => answer,
+            | Self::Criteria { answer, .. }
+            | Self::Precision { answer, .. } => answer,
         }
     }
 
-    /// The text it is judged against: the question, or the cited document.
+    /// The text it is judged against: the question, or the cited document; a section has only its own.
     pub fn question(&self) -> &Arc<str> {
         match self {
             Self::Attribution { document, .. } => document,
+            Self::CitationGroup { text, .. } => text,
             Self::Expertise { question, .. }
             | Self::Property { question, .. }
             | Self::Evidence { question, .. }
             | Self::Citations { question, .. }
             | Self::Aspect { question, .. }
-            | Self::Criteria { question, .. } => question,
+            | Self::Criteria { question, .. }
+            | Self::Precision { question, .. } => question,
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::python_json::{self, outermost_braces};
+use super::python_json::{self, kind, outermost_braces};
 
 /// Maximum number of characters quoted from a reply.
 const QUOTED_CHARS: usize = 40;
@@ -124,6 +124,16 @@ pub(super) fn outermost_object(content: &str) -> Result<Value, String> {
     }
     let object = outermost_braces(after_thinking(content)?).ok_or("no JSON object in the reply")?;
     python_json::parse(object).map_err(|fault| format!("no JSON object in the reply: {fault}"))
+}
+
+/// The list under `key`. `place` is the object's path with a full stop, empty for the reply.
+pub(super) fn list_of<'a>(object: &'a Value, key: &str, place: &str) -> Result<&'a [Value], String> {
+    match object.get(key) {
+        Some(Value::Array(list)) => Ok(list),
+        Some(other) => Err(format!("{place}{key} is {}, not a list", kind(other))),
+        None if object.is_object() => Err(format!("{place}{key} is missing")),
+        None => Err(format!("{} is {}, not an object", place.trim_end_matches('.'), kind(object))),
+    }
 }
 
 /// The judge's explanation.

@@ -18,6 +18,7 @@ mod rater;
 mod reading;
 mod reading_compat;
 mod reading_criteria;
+mod reading_cs2;
 mod reading_graded;
 mod rubric;
 mod score;
@@ -35,7 +36,7 @@ pub use criteria::{
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
-pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};
+pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role, ShownCitation, ShownText};
 pub use judge_reply::{JudgeReply, TokenLogprob, Usage};
 pub use note::{Note, Severity};
 pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
@@ -51,5 +52,6 @@ pub use test_case::TestCase;
 pub use time_span::TimeSpan;
 pub(crate) use time_span::timestamp;
 pub use verdict::{
-    Attribution, ClaimShares, ClaimSupport, Mode, Reading, Unreadable, UnscoredKind, UnscoredReason, Verdict,
+    Attribution, CitedClaim, ClaimShares, ClaimSupport, Mode, Reading, Unreadable, UnscoredKind, UnscoredReason,
+    Verdict,
 };

@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::judge_reply::{feedback, outermost_object, quoted};
+use super::judge_reply::{feedback, list_of, outermost_object, quoted};
 use super::python_json::{self, kind};
 use super::{
     ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, UnscoredKind, Verdict, reading_compat,
-    reading_criteria, reading_graded,
+    reading_criteria, reading_cs2, reading_graded,
 };
 
 /// Maximum points.
@@ -20,7 +20,7 @@ impl JudgeTask {
     /// `score` must be a number, 0..=10 for points and not negative for counts; `claims` a list of objects, each with a
     /// list `citations` of objects, each with a list `excerpts`. With the verdict comes the judge's `feedback` (or
     /// `reason`, `explanation`), where it is a string. Aspects end in a grade, attribution is a label,
-    /// criteria have a level each.
+    /// criteria have a level each; see `reading_cs2` for the two questions of ScholarQA-CS2.
     ///
     /// Compat mode: as the reference reads the text, in range or not, without feedback.
     ///
@@ -41,6 +41,8 @@ impl JudgeTask {
             (Self::Criteria { criteria, shape, .. }, _) => {
                 return reading_criteria::verdicts(reply, shape, criteria.len(), mode);
             }
+            (Self::Precision { .. }, _) => return reading_cs2::irrelevant(reply, mode),
+            (Self::CitationGroup { .. }, _) => return reading_cs2::cited_claims(reply, mode),
             (_, Mode::Compat) => (reading_compat::read(self, &reply.content)?, None),
             (_, Mode::Default) => read(self, reply)?,
         };
@@ -108,16 +110,6 @@ fn count(object: &Value) -> Result<f64, String> {
         Err("count is infinite".to_owned())
     } else {
         Ok(count)
-    }
-}
-
-/// The list under `key`. `place` is the object's path with a full stop, empty for the reply.
-fn list_of<'a>(object: &'a Value, key: &str, place: &str) -> Result<&'a [Value], String> {
-    match object.get(key) {
-        Some(Value::Array(list)) => Ok(list),
-        Some(other) => Err(format!("{place}{key} is {}, not a list", kind(other))),
-        None if object.is_object() => Err(format!("{place}{key} is missing")),
-        None => Err(format!("{} is {}, not an object", place.trim_end_matches('.'), kind(object))),
     }
 }
 

@@ -64,6 +64,21 @@ pub enum Verdict {
     Attribution(Attribution),
     /// One verdict for each criterion of the call, in order; null in files: cannot assess.
     Criteria(Arc<[CriterionVerdict]>),
+    /// Texts of the answer that are irrelevant to the question, as the judge quotes them.
+    Irrelevant(Arc<[String]>),
+    /// The claims of a section with their citations.
+    CitedClaims(Arc<[CitedClaim]>),
+}
+
+/// One claim of a section, as the judge divides it (ScholarQA-CS2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CitedClaim {
+    /// Ids of the citations that support it; an id may be repeated or unknown.
+    pub supporting: Vec<String>,
+    /// Ids of those that do not.
+    pub non_supporting: Vec<String>,
+    /// Whether they support all of it.
+    pub is_fully_supported: bool,
 }
 
 /// Why a complete reply could not be parsed.

@@ -34,6 +34,8 @@ fn open_verdict(kind: CallKind) -> Verdict {
         CallKind::Attribution => Verdict::Attribution(Attribution::Attributable),
         // Nothing is behind these.
         CallKind::Criteria => Verdict::Criteria(Arc::default()),
+        CallKind::Precision => Verdict::Irrelevant(Arc::default()),
+        CallKind::CitationGroup => Verdict::CitedClaims(Arc::default()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Merges the samples of a call into one verdict, and the verdicts of several judges into the panel's.
 
+use std::cmp::Ordering;
+
 use crate::domain::{
     Attribution, ClaimShares, CriterionVerdict, GradeMerge, MemberValues, UnscoredKind, UnscoredReason, Verdict,
     merge_as_reference,
@@ -13,7 +15,8 @@ pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
 /// Merges the readable samples; the first reason if none is readable. Keeps the feedback of the first readable sample.
 ///
 /// Points, counts and grades follow `merge`; so do the two shares of claims (their counts are summed). Labels merge to
-/// the most common one; on a tie, to one that is not support.
+/// the most common one; on a tie, to one that is not support. Lists (irrelevant texts, cited claims) cannot be averaged: the
+/// sample with the median number counts as a whole, of two the one with the lower number.
 pub(super) fn merge_draws(draws: Vec<Draw>, merge: GradeMerge) -> Judged {
     let verdicts: Vec<Verdict> = draws.iter().flatten().map(|(verdict, _)| verdict.clone()).collect();
     match merged(&verdicts, merge) {
@@ -83,6 +86,11 @@ fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {
             let verdict = CriterionVerdict { credit: of(number), feedback: None };
             Some(Verdict::Criteria([verdict].into()))
         }
+        [Verdict::Irrelevant(_) | Verdict::CitedClaims(_), ..] => {
+            let mut sorted: Vec<&Verdict> = verdicts.iter().collect();
+            sorted.sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(Ordering::Equal));
+            sorted.get((sorted.len() - 1) / 2).map(|median| (*median).clone())
+        }
         [Verdict::Attribution(_), ..] => most_common_label(verdicts).map(Verdict::Attribution),
         [Verdict::Claims(_), ..] => {
             let sum = |value: fn(&ClaimShares) -> u64| verdicts.iter().filter_map(claims).map(value).sum();
@@ -124,7 +132,7 @@ fn most_common_label(verdicts: &[Verdict]) -> Option<Attribution> {
         .max_by_key(|label| (count(*label), !label.is_support()))
 }
 
-/// The number of a verdict: for claims the cited share, for labels 1 for support, for one criterion its credit;
+/// The number of a verdict: for claims the cited or supported share, for irrelevant texts their count, for labels 1 for support, for one criterion its credit;
 /// `None` if the judge cannot assess it.
 fn number(verdict: &Verdict) -> Option<f64> {
     Some(match verdict {
@@ -132,6 +140,11 @@ fn number(verdict: &Verdict) -> Option<f64> {
         Verdict::Points(value) | Verdict::Count(value) | Verdict::Grade(value) => *value,
         Verdict::Attribution(label) => f64::from(u8::from(label.is_support())),
         Verdict::Claims(shares) => shares.citations,
+        Verdict::Irrelevant(texts) => texts.len() as f64,
+        Verdict::CitedClaims(claims) => {
+            let supported = claims.iter().filter(|claim| claim.is_fully_supported && !claim.supporting.is_empty());
+            supported.count() as f64 / claims.len().max(1) as f64
+        }
     })
 }
 

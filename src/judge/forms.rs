@@ -72,6 +72,17 @@ pub fn schema_of(kind: CallKind) -> Option<Value> {
             let claim = object(json!({"claim_text": text, "citations": list(citation)}));
             Some(object(json!({"claims": list(claim)})))
         }
+        CallKind::Precision => {
+            let paragraph = object(json!({"reason": {"type": "string"}, "answer_text": {"type": "string"}}));
+            Some(object(json!({"irrelevant_paragraphs": list(paragraph)})))
+        }
+        CallKind::CitationGroup => {
+            let (text, is_supported) = (json!({"type": "string"}), json!({"type": "boolean"}));
+            let ids = list(text.clone());
+            let claim =
+                json!({"text": text, "supporting": ids, "non_supporting": ids, "is_fully_supported": is_supported});
+            Some(object(json!({"claims": list(object(claim))})))
+        }
         // The form of criteria is the profile's.
         CallKind::Aspect | CallKind::Attribution | CallKind::Criteria => None,
     }

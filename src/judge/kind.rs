@@ -53,10 +53,10 @@ impl JudgeKind {
     /// The reply limit in tokens of a kind of question where no other is given: 100 for a number or a label with
     /// its reason, 512 for a grade with feedback, 300 for
     /// each criterion of a call, 10 where the reply is nothing but a label; `None` (no limit) for
-    /// claims, whose list restates the whole answer.
+    /// claims and irrelevant paragraphs, whose lists restate the answer.
     pub fn default_max_tokens(self, kind: CallKind) -> Option<u64> {
         match kind {
-            CallKind::Citations => None,
+            CallKind::Citations | CallKind::Precision | CallKind::CitationGroup => None,
             CallKind::Attribution if self == Self::Label => Some(LABEL_TOKENS),
             CallKind::Aspect => Some(GRADE_TOKENS),
             CallKind::Criteria => Some(CRITERION_TOKENS),

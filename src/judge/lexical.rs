@@ -9,6 +9,8 @@
 //! - **Criteria of a list**: the level whose credit is nearest to that share of the criterion.
 //! - **Snippets**: one counts as present if a single window covers at least `SNIPPET_PRESENT` of its weight; the
 //!   window is `SNIPPET_ROOM` times as long as the snippet, at least `WINDOW`.
+//! - **Irrelevant paragraphs**: those without any content word of the question.
+//! - **Cited claims**: sentences; a citation in it supports it if the source's text covers `SNIPPET_PRESENT` of its weight.
 //! - **Claims**: sentences with citation markers; the rules are in `claims.rs`.
 //! - **Expertise**: crude. The share of long words (`LONG_WORD` characters) of the answer is compared with the
 //!   question's, whose own share is drawn towards that of all questions: `10 x max(0, 1 - |difference| / 0.5)`.
@@ -22,8 +24,11 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use self::index::{Index, Query, Vocabulary, coverage};
+use serde_json::{Value, json};
+
 use super::{AskFuture, Judge, JudgeRequest, Outcome, locked};
 use crate::domain::{CaseCriterion, JudgeReply, JudgeTask, TestCase};
+use crate::text::sentences::simple_sentences;
 
 /// Content words of one window: about a paragraph.
 const WINDOW: u32 = 60;
@@ -74,7 +79,7 @@ impl Lexical {
         Self { vocabulary, typical_share, recent: Mutex::default() }
     }
 
-    /// The reply to a task, as JSON text: `{"score": x}` or `{"claims": [..]}`.
+    /// The reply to a task, as JSON text: `{"score": x}`, `{"claims": [..]}`, ...
     pub fn answer(&self, task: &JudgeTask) -> String {
         match task {
             JudgeTask::Expertise { question, answer } => score_reply(self.expertise(question, answer)),
@@ -99,6 +104,29 @@ impl Lexical {
                     coverage(&query, &index, WINDOW, &LATER_WINDOWS)
                 };
                 shape.reply_of(&criteria.iter().map(share).collect::<Vec<_>>())
+            }
+            JudgeTask::Precision { question, answer } => {
+                let query = Query::new(question, &self.vocabulary);
+                let covered = |text: &&str| coverage(&query, &Index::new(text, &self.vocabulary), WINDOW, &[]);
+                let paragraphs = answer.split("\n\n").filter(|text| !text.trim().is_empty() && covered(text) == 0.0);
+                let entries: Vec<Value> = paragraphs.map(|text| json!({"answer_text": text})).collect();
+                json!({"irrelevant_paragraphs": entries}).to_string()
+            }
+            JudgeTask::CitationGroup { text, citations } => {
+                let claim = |sentence: &str| {
+                    let query = Query::new(sentence, &self.vocabulary);
+                    let covered = |shown: &str| coverage(&query, &Index::new(shown, &self.vocabulary), WINDOW, &[]);
+                    let ids = |is_support: bool| {
+                        let cited = citations.iter().filter(|one| sentence.contains(&one.id));
+                        let own = cited.filter(|one| (covered(&one.shown.text("")) >= SNIPPET_PRESENT) == is_support);
+                        own.map(|one| one.id.clone()).collect()
+                    };
+                    let (supporting, non_supporting): (Vec<String>, Vec<String>) = (ids(true), ids(false));
+                    json!({"is_fully_supported": !supporting.is_empty(), "supporting": supporting,
+                           "non_supporting": non_supporting})
+                };
+                let sentences = simple_sentences(text).into_iter().map(|range| claim(&text[range]));
+                json!({"claims": sentences.collect::<Vec<_>>()}).to_string()
             }
             // It has no opinion on these: settings refuse it for their roles, and an empty reply is never a verdict.
             JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => String::new(),

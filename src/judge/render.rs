@@ -140,7 +140,9 @@ fn cut_text(task: &mut JudgeTask) -> &mut Arc<str> {
         | JudgeTask::Evidence { answer, .. }
         | JudgeTask::Citations { answer, .. }
         | JudgeTask::Aspect { answer, .. }
-        | JudgeTask::Criteria { answer, .. } => answer,
+        | JudgeTask::Criteria { answer, .. }
+        | JudgeTask::Precision { answer, .. }
+        | JudgeTask::CitationGroup { text: answer, .. } => answer,
     }
 }
 

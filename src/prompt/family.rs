@@ -1,4 +1,4 @@
-//! The four prompt families (rubric, aspects, attribution, criteria), and the hashes of their published texts: the wording
+//! The prompt families (rubric, aspects, attribution, criteria, cs2), and the hashes of their published texts: the wording
 //! itself is not part of this program.
 
 use crate::domain::CallKind;
@@ -14,11 +14,13 @@ pub enum PromptFamily {
     Attribution,
     /// Levels of criteria.
     Criteria,
+    /// Irrelevant paragraphs and citations of a report (ScholarQA-CS2).
+    Cs2,
 }
 
 impl PromptFamily {
     /// All families.
-    pub const ALL: [Self; 4] = [Self::Rubric, Self::Aspect, Self::Attribution, Self::Criteria];
+    pub const ALL: [Self; 5] = [Self::Rubric, Self::Aspect, Self::Attribution, Self::Criteria, Self::Cs2];
 
     /// The family of a call kind.
     pub fn of(kind: CallKind) -> Self {
@@ -32,6 +34,7 @@ impl PromptFamily {
             Self::Aspect => &[CallKind::Aspect],
             Self::Attribution => &[CallKind::Attribution],
             Self::Criteria => &[CallKind::Criteria],
+            Self::Cs2 => &[CallKind::Precision, CallKind::CitationGroup],
         }
     }
 
@@ -42,6 +45,7 @@ impl PromptFamily {
             Self::Aspect => "aspect",
             Self::Attribution => "attribution",
             Self::Criteria => "criteria",
+            Self::Cs2 => "cs2",
         }
     }
 }

@@ -15,7 +15,8 @@ const RUBRIC_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.
 const ASPECT_MANIFEST: &str = include_str!("../../rubrics/aspects/manifest.toml");
 const ATTRIBUTION_MANIFEST: &str = include_str!("../../rubrics/attribution/manifest.toml");
 const CRITERIA_MANIFEST: &str = include_str!("../../rubrics/criteria/manifest.toml");
-const BUILTIN_FILES: [(&str, &str); 16] = [
+const CS2_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs2/manifest.toml");
+const BUILTIN_FILES: [(&str, &str); 20] = [
     ("system.txt", include_str!("../../rubrics/scholarqa_cs/system.txt")),
     ("answer.txt", include_str!("../../rubrics/scholarqa_cs/answer.txt")),
     ("expertise.txt", include_str!("../../rubrics/scholarqa_cs/expertise.txt")),
@@ -32,12 +33,17 @@ const BUILTIN_FILES: [(&str, &str); 16] = [
     ("criteria.system.txt", include_str!("../../rubrics/criteria/criteria.system.txt")),
     ("criteria.answer.txt", include_str!("../../rubrics/criteria/criteria.answer.txt")),
     ("criteria.task.txt", include_str!("../../rubrics/criteria/criteria.task.txt")),
+    ("precision.system.txt", include_str!("../../rubrics/scholarqa_cs2/precision.system.txt")),
+    ("precision.txt", include_str!("../../rubrics/scholarqa_cs2/precision.txt")),
+    ("citation_group.system.txt", include_str!("../../rubrics/scholarqa_cs2/citation_group.system.txt")),
+    ("citation_group.txt", include_str!("../../rubrics/scholarqa_cs2/citation_group.txt")),
 ];
 
 /// The built-in manifest: the rubric's plus the tables of the others.
 fn builtin_manifest() -> String {
     let tables = |source: &'static str| source.find("\n[").map_or(source, |at| &source[at..]);
-    [RUBRIC_MANIFEST, tables(ASPECT_MANIFEST), tables(ATTRIBUTION_MANIFEST), tables(CRITERIA_MANIFEST)].concat()
+    let others = [ASPECT_MANIFEST, ATTRIBUTION_MANIFEST, CRITERIA_MANIFEST, CS2_MANIFEST].map(tables);
+    [RUBRIC_MANIFEST, &others.concat()].concat()
 }
 
 impl PromptSet {
@@ -149,7 +155,7 @@ mod tests {
         let (_dir, set) = edited("README.md", |text| text);
         assert!(set.unwrap().families().iter().all(Family::is_builtin));
         let rubrics = Path::new(env!("CARGO_MANIFEST_DIR")).join("rubrics");
-        for name in ["scholarqa_cs", "aspects", "attribution", "criteria"] {
+        for name in ["scholarqa_cs", "aspects", "attribution", "criteria", "scholarqa_cs2"] {
             assert!(PromptSet::load(&rubrics.join(name)).unwrap().families().iter().all(Family::is_builtin), "{name}");
         }
     }
@@ -159,14 +165,17 @@ mod tests {
         let (_dir, set) = edited("attribution.claim.txt", |text| text + "Be strict.");
         let set = set.unwrap();
         let is_builtin: Vec<bool> = set.families().iter().map(|family| family.is_builtin()).collect();
-        assert_eq!(is_builtin, [true, true, false, true]);
+        assert_eq!(is_builtin, [true, true, false, true, true]);
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.txt"), "{{document}}{{claim}}").unwrap();
         let manifest = "mode = \"verbatim\"\n[attribution]\nuser = [\"a.txt\"]\n";
         fs::write(dir.path().join("manifest.toml"), manifest).unwrap();
         let set = PromptSet::load(dir.path()).unwrap();
         let modes: Vec<InsertMode> = set.families().iter().map(|family| family.mode).collect();
-        assert_eq!(modes, [InsertMode::Fenced, InsertMode::Fenced, InsertMode::Verbatim, InsertMode::Fenced]);
+        assert_eq!(
+            modes,
+            [InsertMode::Fenced, InsertMode::Fenced, InsertMode::Verbatim, InsertMode::Fenced, InsertMode::Fenced]
+        );
         assert_eq!(rubric(&set).fingerprint(), rubric(&PromptSet::builtin()).fingerprint());
         assert!(set.family(CallKind::Attribution).label().starts_with("custom@"));
         assert_eq!((set.max_tokens(CallKind::Attribution), set.max_tokens(CallKind::Aspect)), (None, Some(512)));

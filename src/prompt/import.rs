@@ -73,10 +73,9 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
         Ok::<_, Error>(TaskEntry {
             system: Some(text("system_prompt", "system")?),
             user: vec![text("user_prompt", "user")?],
-            criterion: None,
             max_tokens: place.value_of("max_tokens").ok().and_then(|value| value.number()),
             json_mode: place.value_of("json_mode").is_ok_and(|value| value.is_true()),
-            schema: None,
+            ..TaskEntry::default()
         })
     };
     let property = task("property", "_score_property")?;
@@ -96,6 +95,8 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
         aspect: None,
         attribution: None,
         criteria: None,
+        precision: None,
+        citation_group: None,
     })
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::family::PromptFamily;
 use crate::domain::{CallKind, Fingerprint};
 use crate::error::{InputFault, Result};
 use crate::files::is_plain_name;
@@ -41,6 +42,9 @@ pub(crate) struct Manifest {
     pub(crate) aspect: Option<AspectEntry>,
     pub(crate) attribution: Option<TaskEntry>,
     pub(crate) criteria: Option<TaskEntry>,
+    /// The two tasks of ScholarQA-CS2: both or none.
+    pub(crate) precision: Option<TaskEntry>,
+    pub(crate) citation_group: Option<TaskEntry>,
 }
 
 /// Origin of an imported set.
@@ -70,6 +74,8 @@ pub(crate) struct TaskEntry {
     pub(crate) json_mode: bool,
     /// JSON schema of the reply, as text; only for kinds whose reply is a JSON object.
     pub(crate) schema: Option<String>,
+    /// Text before a title that stands for its source; only for `citation_group`, which needs it.
+    pub(crate) title_marker: Option<String>,
 }
 
 /// The files and parameters of aspect grading.
@@ -114,20 +120,21 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The rubric's four tables come together, and at least one table exists.
+    /// The tables of a family come together, and at least one table exists.
     fn check_tables(&self, path: &Path) -> Result<()> {
-        let missing = CallKind::RUBRIC.into_iter().find(|kind| self.tasks(*kind).is_empty());
-        let has_rubric = CallKind::RUBRIC.iter().any(|kind| !self.tasks(*kind).is_empty());
-        if let Some(missing) = missing.filter(|_| has_rubric) {
-            let what = format!("has no [{missing}], but other tables of the rubric");
-            return Err(InputFault::new(path, what)
-                .hint("give all of [expertise], [property], [evidence] and [citations], or none of them")
-                .into());
+        let is_missing = |kind: &&CallKind| self.tasks(**kind).is_empty();
+        for family in PromptFamily::ALL {
+            let Some(missing) = family.kinds().iter().find(is_missing) else { continue };
+            if !family.kinds().iter().all(|kind| is_missing(&kind)) {
+                let what = format!("has no [{missing}], but other tables of the family {}", family.as_str());
+                let names: Vec<String> = family.kinds().iter().map(|kind| format!("[{kind}]")).collect();
+                let hint = format!("give all of {}, or none of them", names.join(", "));
+                return Err(InputFault::new(path, what).hint(hint).into());
+            }
         }
-        let others = [&self.attribution, &self.criteria];
-        if !has_rubric && self.aspect.is_none() && others.iter().all(|entry| entry.is_none()) {
+        if CallKind::ALL.iter().all(|kind| is_missing(&kind)) {
             return Err(InputFault::new(path, "names no prompts")
-                .hint("give the four tables of the rubric, [aspect], [attribution] or [criteria]")
+                .hint("give the four tables of the rubric, [aspect], [attribution], [criteria], or [precision] and [citation_group]")
                 .into());
         }
         Ok(())
@@ -142,6 +149,8 @@ impl Manifest {
             CallKind::Citations => &self.citations,
             CallKind::Attribution => &self.attribution,
             CallKind::Criteria => &self.criteria,
+            CallKind::Precision => &self.precision,
+            CallKind::CitationGroup => &self.citation_group,
             CallKind::Aspect => return self.aspect.iter().flat_map(AspectEntry::tasks).collect(),
         };
         entry.iter().map(|entry| NamedTask { kind, part: "user", entry: entry.clone() }).collect()
@@ -162,10 +171,9 @@ impl AspectEntry {
             entry: TaskEntry {
                 system: self.system.clone(),
                 user: user.to_vec(),
-                criterion: None,
                 max_tokens: self.max_tokens,
                 json_mode: self.json_mode,
-                schema: None,
+                ..TaskEntry::default()
             },
         };
         [task("with_reference", &self.with_reference), task("without_reference", &self.without_reference)]
@@ -188,6 +196,11 @@ impl NamedTask {
         }
         if self.entry.criterion.is_some() && kind != CallKind::Expertise {
             return fault("has a fixed criterion".to_owned(), "only [expertise] can have one; remove the line");
+        }
+        let has_marker = self.entry.title_marker.is_some();
+        if has_marker != (kind == CallKind::CitationGroup) {
+            let hint = "it is the text before the title of a source, in [citation_group] and nowhere else";
+            return fault(format!("has {} title_marker", if has_marker { "a" } else { "no" }), hint);
         }
         let is_object = |schema: &str| serde_json::from_str::<Value>(schema).is_ok_and(|schema| schema.is_object());
         if self.entry.schema.as_deref().is_some_and(|schema| !is_object(schema) || kind == CallKind::Attribution) {
@@ -230,7 +243,7 @@ mod tests {
     #[test]
     fn the_tables_of_the_rubric_come_together() {
         let message = fault_of(&BUILTIN.replace("[citations]", "[attribution]"));
-        assert!(message.contains("has no [citations], but other tables of the rubric"), "{message}");
+        assert!(message.contains("has no [citations], but other tables of the family rubric"), "{message}");
         let head = &BUILTIN[..BUILTIN.find("[expertise]").unwrap()];
         assert!(fault_of(head).contains("names no prompts"));
     }

@@ -1,7 +1,7 @@
 //! Prompt sets: templates, rendering a task into messages, delimiters, import of published wordings.
 //!
-//! A [`PromptSet`] turns a [`JudgeTask`](crate::domain::JudgeTask) into [`Messages`]. It has four
-//! [families](PromptFamily): rubric, aspect, attribution, criteria, each with its own label and fingerprint. It is built in
+//! A [`PromptSet`] turns a [`JudgeTask`](crate::domain::JudgeTask) into [`Messages`]. It has five
+//! [families](PromptFamily): rubric, aspect, attribution, criteria, cs2, each with its own label and fingerprint. It is built in
 //! ([`PromptSet::builtin`]), loaded from a directory ([`PromptSet::load`]) or imported from the user's checkout of
 //! ScholarQABench ([`PromptSet::import`]). *Fenced* sets, including the built-in one, put untrusted texts between
 //! delimiters that they cannot close (see [`delimiters`]); *verbatim* sets insert them unchanged, as the published

@@ -31,7 +31,7 @@ impl Messages {
 
 /// Templates for every judge task, with their parameters.
 ///
-/// A set has four [families](PromptFamily). Families missing from a directory come from the built-in set; each
+/// A set has five [families](PromptFamily). Families missing from a directory come from the built-in set; each
 /// family's [label](Family::label) names its wording.
 #[derive(Debug)]
 pub struct PromptSet {
@@ -83,6 +83,12 @@ impl PromptSet {
     /// Whether this call kind requests JSON mode.
     pub fn json_mode(&self, kind: CallKind) -> bool {
         self.family(kind).task(kind).named.entry.json_mode
+    }
+
+    /// The text before the title of a source of which nothing else is known.
+    pub fn title_marker(&self) -> &str {
+        let kind = CallKind::CitationGroup;
+        self.family(kind).task(kind).named.entry.title_marker.as_deref().unwrap_or_default()
     }
 
     /// The JSON schema that this call kind declares for its replies.

@@ -10,7 +10,7 @@ use super::delimiters::{Marker, neutralize, one_line};
 use super::family::PromptFamily;
 use super::manifest::{InsertMode, NamedTask};
 use super::template::{OPEN_BRACES, RUBRIC_PARTS, Template, is_text, list_of};
-use crate::domain::{CallKind, JudgeTask};
+use crate::domain::{CallKind, JudgeTask, ShownCitation};
 use crate::error::{Error, InputFault, Result};
 
 /// The templates of one task.
@@ -51,7 +51,9 @@ impl TaskTemplates {
     pub(super) fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let criterion = self.criterion.iter().map(|text| ("criterion", text.as_str()));
         let system = self.system.iter().map(|template| ("system", template.source.as_str()));
-        criterion.chain(system).chain(self.user.iter().map(move |template| (self.named.part, template.source.as_str())))
+        let marker = self.named.entry.title_marker.iter().map(|text| ("marker", text.as_str()));
+        let user = self.user.iter().map(move |template| (self.named.part, template.source.as_str()));
+        criterion.chain(marker).chain(system).chain(user)
     }
 
     /// The system message for a task.
@@ -126,6 +128,11 @@ impl TaskTemplates {
             }
             ("levels", JudgeTask::Criteria { shape, .. }) => shape.describe_levels().into(),
             ("reply", JudgeTask::Criteria { criteria, shape, .. }) => shape.describe_reply(criteria.len()).into(),
+            ("citations", JudgeTask::CitationGroup { citations, .. }) => {
+                let marker = self.named.entry.title_marker.as_deref().unwrap_or_default();
+                let shown = |one: &ShownCitation| line(&format!("{}: {}", one.id, one.shown.text(marker)));
+                citations.iter().map(shown).collect::<Vec<_>>().join("\n\n").into()
+            }
             ("document", JudgeTask::Attribution { document, .. }) => Cow::Borrowed(document),
             ("claim", JudgeTask::Attribution { claim, .. }) => Cow::Borrowed(claim),
             (grade, JudgeTask::Aspect { aspect, .. }) => {
@@ -196,6 +203,8 @@ impl TaskTemplates {
             CallKind::Evidence => vec!["question", "response", "snippets", "snippet_count"],
             CallKind::Attribution => vec!["document", "claim"],
             CallKind::Criteria => vec!["question", "response", "criteria", "levels", "reply"],
+            CallKind::Precision => vec!["question", "response"],
+            CallKind::CitationGroup => vec!["response", "citations"],
             CallKind::Aspect => {
                 let mut variables = vec!["instruction", "response", "score_rubric"];
                 variables.extend((self.named.part == "with_reference").then_some("reference_answer"));
@@ -217,6 +226,7 @@ fn section(variable: &'static str) -> &'static str {
     match variable {
         "reference_answer" => "reference",
         "score_rubric" | "criteria" => "rubric",
+        "citations" => "document",
         other => other,
     }
 }

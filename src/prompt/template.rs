@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{InputFault, Result};
 
 /// The template variables, but for [`RUBRIC_PARTS`].
-const VARIABLES: [&str; 14] = [
+const VARIABLES: [&str; 15] = [
     "question",
     "response",
     "criterion",
@@ -19,6 +19,7 @@ const VARIABLES: [&str; 14] = [
     "criteria",
     "levels",
     "reply",
+    "citations",
     OPEN_BRACES,
 ];
 
@@ -180,7 +181,7 @@ mod tests {
             message,
             "set/property.txt:2: unknown variable {{respons}}; the variables are {{question}}, {{response}}, \
              {{criterion}}, {{snippets}}, {{snippet_count}}, {{instruction}}, {{reference_answer}}, \
-             {{score_rubric}}, {{document}}, {{claim}}, {{criteria}}, {{levels}}, {{reply}}, {{open_braces}}, \
+             {{score_rubric}}, {{document}}, {{claim}}, {{criteria}}, {{levels}}, {{reply}}, {{citations}}, {{open_braces}}, \
              {{criteria_description}}, {{score1_description}}, {{score2_description}}, {{score3_description}}, {{score4_description}}, \
              {{score5_description}}"
         );

@@ -35,7 +35,7 @@ fn kind(kind: CallKind, case: u32, _draw: u32) -> String {
         CallKind::Citations => r#"{"claims": [{"citations": [{"excerpts": []}]}]}"#.to_owned(),
         CallKind::Aspect => format!("good [RESULT] {}", 4 + case.min(1)),
         CallKind::Attribution => "Attributable".to_owned(),
-        CallKind::Criteria => panic!("not asked here"),
+        CallKind::Criteria | CallKind::Precision | CallKind::CitationGroup => panic!("not asked here"),
     }
 }
 
@@ -47,7 +47,7 @@ fn strict(kind: CallKind, case: u32, draw: u32) -> String {
         CallKind::Citations => r#"{"claims": [{"citations": []}, {"citations": [{"excerpts": []}]}]}"#.to_owned(),
         CallKind::Aspect => format!("poor [RESULT] {}", 2 + case),
         CallKind::Attribution => if case == 0 { "Attributable" } else { "Extrapolatory" }.to_owned(),
-        CallKind::Criteria => panic!("not asked here"),
+        CallKind::Criteria | CallKind::Precision | CallKind::CitationGroup => panic!("not asked here"),
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use scholareval::domain::{CallKind, CaseCriterion, JudgeTask};
+use scholareval::domain::{CallKind, CaseCriterion, JudgeTask, ShownCitation, ShownText};
 use scholareval::prompt::{Family, InsertMode, PromptFamily, PromptSet, delimiters::neutralize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -40,6 +40,12 @@ impl Texts {
                 let text = Arc::clone(&self.criterion);
                 let criterion = CaseCriterion { name: "c1".to_owned(), text, weight: 1.0, tags: Vec::new() };
                 JudgeTask::Criteria { question, answer, criteria: [criterion].into(), shape: profile.reply }
+            }
+            CallKind::Precision => JudgeTask::Precision { question, answer },
+            CallKind::CitationGroup => {
+                let quotes = ShownText::Quotes(self.snippets.join("... "));
+                let citations = [ShownCitation { id: "[1]".to_owned(), shown: quotes }].into();
+                JudgeTask::CitationGroup { text: answer, citations }
             }
             CallKind::Attribution => JudgeTask::Attribution { claim: answer, document: question },
             CallKind::Aspect => {

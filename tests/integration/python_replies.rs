@@ -21,10 +21,8 @@ fn read(task: &JudgeTask, raw: &str) -> Result<Vec<f64>, UnscoredKind> {
     match task.parse(&JudgeReply::of_text(raw), Mode::Compat) {
         Ok((Verdict::Points(points), _)) => Ok(vec![points / 10.0]),
         Ok((Verdict::Count(count), _)) => Ok(vec![if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 }]),
-        Ok((Verdict::Grade(_) | Verdict::Attribution(_) | Verdict::Criteria(_), _)) => {
-            panic!("the rubric does not ask this")
-        }
         Ok((Verdict::Claims(shares), _)) => Ok(vec![shares.citations, shares.excerpts]),
+        Ok(_) => panic!("the rubric does not ask this"),
         Err(unreadable) => Err(unreadable.kind),
     }
 }

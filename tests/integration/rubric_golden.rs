@@ -270,12 +270,10 @@ fn parse(kind: &str, raw: &str, mode: Mode) -> Result<Value, String> {
         Ok((Verdict::Points(points), _)) => Ok(number(points / 10.0)),
         // Python's min(count / 3, 1.0), NaN included.
         Ok((Verdict::Count(count), _)) => Ok(number(if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 })),
-        Ok((Verdict::Grade(_) | Verdict::Attribution(_) | Verdict::Criteria(_), _)) => {
-            panic!("the rubric does not ask this")
-        }
         Ok((Verdict::Claims(shares), _)) => {
             Ok(serde_json::json!({"citations": shares.citations, "excerpts": shares.excerpts}))
         }
+        Ok(_) => panic!("the rubric does not ask this"),
         Err(unreadable) => Err(unreadable.what),
     }
 }

@@ -48,7 +48,7 @@ mod tests {
         let set = PromptSet::builtin();
         let text = summary(&set);
         let heads: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
-        assert_eq!(heads, ["rubric", "aspect", "attribution", "criteria"]);
+        assert_eq!(heads, ["rubric", "aspect", "attribution", "criteria", "cs2"]);
         assert_eq!(text.matches("prompts:     scholareval@").count(), 4, "{text}");
         assert!(text.contains("  note:        not comparable with published numbers"), "{text}");
         let dir = tempfile::tempdir().unwrap();

@@ -47,7 +47,7 @@ fn is_on_its_scale(verdict: Verdict) {
         Verdict::Count(count) => (0.0..=SNIPPETS as f64).contains(&count),
         Verdict::Claims(shares) => is_share(shares.citations) && is_share(shares.excerpts),
         Verdict::Grade(grade) => (1.0..=5.0).contains(&grade),
-        Verdict::Attribution(_) => true,
+        Verdict::Attribution(_) | Verdict::Irrelevant(_) | Verdict::CitedClaims(_) => true,
         Verdict::Criteria(ref all) => all.iter().filter_map(|one| one.credit).all(is_share),
     };
     assert!(is_good, "{verdict:?}");

@@ -48,15 +48,13 @@ pub(super) fn reply(task: &JudgeTask) -> String {
         JudgeTask::Expertise { question, .. } => expertise(question, answer),
         JudgeTask::Property { criterion, .. } => property(criterion, answer),
         JudgeTask::Evidence { snippets, .. } => evidence(snippets, answer),
-        JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } | JudgeTask::Criteria { .. } => {
-            panic!("the rubric does not ask this")
-        }
         JudgeTask::Citations { .. } => {
             let citation =
                 |excerpts: &u64| serde_json::json!({"citation_text": "c", "excerpts": vec!["e"; *excerpts as usize]});
             let claim = |citations: &Vec<u64>| serde_json::json!({"claim_text": "t", "citations": citations.iter().map(citation).collect::<Vec<_>>()});
             return serde_json::json!({"claims": claims(answer).iter().map(claim).collect::<Vec<_>>()}).to_string();
         }
+        _ => panic!("the rubric does not ask this"),
     };
     serde_json::json!({"score": score}).to_string()
 }
