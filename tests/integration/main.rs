@@ -13,6 +13,7 @@ mod compare;
 mod criteria;
 mod criteria_golden;
 mod dataset;
+mod demo;
 #[cfg(unix)]
 mod endpoints;
 mod entailment_golden;

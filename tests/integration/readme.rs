@@ -11,8 +11,9 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 41] = [
+const COMMANDS: [&str; 42] = [
     "",
+    "demo",
     "score",
     "bench",
     "probe",

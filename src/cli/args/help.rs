@@ -8,7 +8,7 @@ use crate::evaluation::options::EvaluationOptions;
 
 /// All commands, in the order of the help.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Run", &["score", "plan", "batch", "bench", "probe"]),
+    ("Run", &["demo", "score", "plan", "batch", "bench", "probe"]),
     ("Read", &["table", "compare", "agree", "criteria", "report", "runs"]),
     ("Inputs", &["convert", "build-tests", "import", "export", "prompts", "rubrics"]),
     ("Without a judge", &["citations", "overlap", "scifact", "fever"]),

@@ -9,6 +9,7 @@ mod compare;
 mod config;
 mod convert;
 mod criteria;
+mod demo;
 mod export;
 mod facts;
 mod import;
@@ -125,6 +126,7 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
     }
     let context = Context { matches, environment, global: cli.global, color };
     match cli.command {
+        Command::Demo { dir } => demo::run(&dir, &context),
         Command::Score(args) => score::run(&context.settings(&args)?, &context),
         Command::Bench(args) => bench::run(&args, &context),
         Command::Probe(args) => score::run_probe(&args.perturb, &context.settings(&args.score)?, &context),

@@ -175,14 +175,19 @@ fn endpoint_line(endpoint: &EndpointUse) -> String {
 
 /// Suggested next commands: compare the systems, write the report.
 fn next_steps(run: &Run) -> String {
-    let shown = run.dir().display().to_string();
-    let is_plain = |character: char| character.is_alphanumeric() || "/._-".contains(character);
-    let path = if shown.chars().all(is_plain) { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) };
+    let path = shell_text(run.dir());
     let mut systems = run.scores().iter().map(|answer| &answer.system);
     let first: Option<&SystemName> = systems.next();
     let has_several = systems.any(|system| Some(system) != first);
     let compare = if has_several { format!("scholareval compare {path}; ") } else { String::new() };
     format!("next: {compare}scholareval report {path} --out report.html")
+}
+
+/// The path as a word of a shell command.
+pub(super) fn shell_text(path: &Path) -> String {
+    let shown = path.display().to_string();
+    let is_plain = |character: char| character.is_alphanumeric() || "/._-".contains(character);
+    if shown.chars().all(is_plain) { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

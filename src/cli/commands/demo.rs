@@ -1,0 +1,74 @@
+//! `scholareval demo`: the sample data in a directory, scored by the built-in baseline, and the page of the run.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Context, report, score};
+use crate::cli::ExitCode;
+use crate::cli::args::{DisplayOptions, ReportArgs};
+use crate::cli::settings::Settings;
+use crate::error::{Error, InputFault, Result};
+use crate::evaluation::options::EvaluationOptions;
+use crate::files::{read_bytes, write_bytes};
+
+/// The files below `data/` in the repository.
+macro_rules! sample_data {
+    ($($name:literal)*) => { [$(($name, include_str!(concat!("../../../data/", $name)))),*] };
+}
+
+/// All files below `data/`, by their names there.
+const FILES: [(&str, &str); 18] = sample_data! {
+    "README.md" "answers/brief.jsonl" "answers/careful.jsonl" "answers/vague.jsonl" "golds.jsonl" "labels.csv"
+    "predictions/loose.jsonl" "predictions/sourced.jsonl" "prices.json" "rubrics/answers/criteria.jsonl"
+    "rubrics/answers/healthbench.jsonl" "rubrics/answers/researchqa.jsonl" "rubrics/answers/researchrubrics.jsonl"
+    "rubrics/criteria.jsonl" "rubrics/healthbench.jsonl" "rubrics/researchqa.jsonl" "rubrics/researchrubrics.jsonl"
+    "test_cases.json"
+};
+
+/// Writes `data/`, `runs/demo/` and `report.html` into the directory. The same command again finds all of it there.
+///
+/// # Errors
+/// When a file of the same name has other content (nothing is written then), or anything cannot be written.
+pub(super) fn run(dir: &Path, context: &Context<'_>) -> Result<ExitCode> {
+    let data = dir.join("data");
+    write_sample(&data)?;
+    let (answers, tests, out) = (data.join("answers"), data.join("test_cases.json"), dir.join("runs/demo"));
+    let mut options = EvaluationOptions::default();
+    options.input.answers = vec![answers.clone()];
+    options.input.tests = Some(tests.clone());
+    options.output.out = Some(out.clone());
+    // Neither a config file nor the environment may choose a judge that costs something.
+    let format = DisplayOptions::default().format;
+    let settings = Settings { options, format, dry_run: false, warnings: Vec::new(), lines: Vec::new() };
+    let code = score::run(&settings, context)?;
+    let page = dir.join("report.html");
+    report::run(&ReportArgs { runs: vec![out], out: page, no_answers: false, anyway: false }, context)?;
+    let [answers, tests] = [answers, tests].map(|path| score::shell_text(&path));
+    context.note(&format!(
+        "Open the page in a browser. By a real judge (plan in place of score shows what it costs):\n  \
+         export OPENAI_API_KEY=..\n  scholareval score {answers} --tests {tests} --model gpt-4o"
+    ));
+    Ok(code)
+}
+
+/// Writes the sample data, unless one of its files has other content.
+fn write_sample(data: &Path) -> Result<()> {
+    let mut missing = Vec::new();
+    for (name, text) in FILES {
+        let path = data.join(name);
+        match path.exists() {
+            true if read_bytes(&path)?.0 != text.as_bytes() => {
+                let fault = InputFault::new(path, "exists and differs from the sample data");
+                return Err(fault.hint("name another directory: scholareval demo DIR").into());
+            }
+            true => {}
+            false => missing.push((path, text)),
+        }
+    }
+    for (path, text) in missing {
+        let parent = path.parent().unwrap_or(data);
+        fs::create_dir_all(parent).map_err(Error::io(parent, "create"))?;
+        write_bytes(&path, text.as_bytes())?;
+    }
+    Ok(())
+}
