@@ -148,7 +148,9 @@ pub enum Command {
     #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, and overlap with gold answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Score(Box<ScoreArgs>),
     /// Score sample data by the built-in baseline, as a first try
-    #[command(long_about = "Score sample data by the built-in baseline, as a first try.\n\nWrites the sample data, a run and its page into a directory, and never replaces a file of yours. It needs no key and no network.")]
+    #[command(
+        long_about = "Score sample data by the built-in baseline, as a first try.\n\nWrites the sample data, a run and its page into a directory, and never replaces a file of yours. It needs no key and no network."
+    )]
     Demo {
         /// Directory to create
         #[arg(value_name = "DIR", default_value = "scholareval-demo")]
