@@ -5,33 +5,38 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{CaseCriterion, Mode, RubricProfile, TestCase};
+use crate::domain::{CaseCriterion, Mode, REPORT_METRICS, RubricProfile, TestCase};
 use crate::error::{Error, InputFault, Result};
 use crate::files::read_text;
 use crate::text::names::{list, start_of};
 
-use super::profiles::{SHIPPED_PROFILES, rubric_profile};
+use super::profiles::{SCHOLARQA_CS2, SHIPPED_PROFILES, rubric_profile};
 use super::reader::{Id, JsonLine, csv_as_jsonl, elements, expected, is_csv, typed};
 use super::test_cases::{TestCases, parse_test_cases};
 
 type Fields = Map<String, Value>;
 
-/// Reads a file of test cases: those of ScholarQA-CS, or cases with criteria (`docs/formats.md`).
+/// Reads a file of test cases: those of ScholarQA-CS, or cases with criteria (`docs/formats.md`), as the profile of this
+/// name or directory says, which is returned with them. Without a name, cases with ingredients are those of ScholarQA-CS2.
 ///
 /// # Errors
-/// As [`load_test_cases`](super::load_test_cases).
-pub fn load_tests(path: &Path, mode: Mode, profile: &RubricProfile) -> Result<TestCases> {
+/// As [`rubric_profile`] and [`load_test_cases`](super::load_test_cases).
+pub fn load_tests(path: &Path, mode: Mode, rubric: Option<&str>) -> Result<(TestCases, RubricProfile)> {
     let (text, blake3) = read_text(path)?;
+    let mut profile = rubric_profile(rubric)?;
     let is_rows = is_csv(path) || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
     let rows = is_rows.then(|| csv_as_jsonl(&text, path)).transpose()?;
     let elements = elements(rows.as_deref().unwrap_or(&text), path)?;
     let fields = elements.iter().find_map(|line| serde_json::from_str::<Fields>(line.text).ok()).unwrap_or_default();
+    if rubric.is_none() && fields.contains_key("ingredients") && !fields.contains_key(&profile.case.criteria) {
+        profile = rubric_profile(Some(SCHOLARQA_CS2))?;
+    }
     let has_criteria = |profile: &RubricProfile| {
         fields.contains_key(&profile.case.criteria) || is_rows && fields.contains_key(text_field(&fields, profile))
     };
-    if !has_criteria(profile) {
+    if !has_criteria(&profile) {
         if fields.contains_key("metric_config") || fields.contains_key("answer_text") || fields.is_empty() {
-            return Ok(TestCases { blake3, ..parse_test_cases(&text, path, mode)? });
+            return Ok((TestCases { blake3, ..parse_test_cases(&text, path, mode)? }, profile));
         }
         let others = SHIPPED_PROFILES.iter().filter_map(|(name, _)| rubric_profile(Some(name)).ok());
         let other = others.into_iter().find(|other| fields.contains_key(&other.case.id) && has_criteria(other));
@@ -46,12 +51,16 @@ pub fn load_tests(path: &Path, mode: Mode, profile: &RubricProfile) -> Result<Te
         );
         return Err(InputFault::new(path, what).hint(hint).into());
     }
-    let mut reader = Reader { profile, is_rows, cases: Vec::new(), lines: HashMap::new(), faults: Vec::new() };
+    let (cases, lines, faults) = (Vec::new(), HashMap::new(), Vec::new());
+    let mut reader = Reader { profile: &profile, is_rows, mode, cases, lines, faults };
     elements.iter().for_each(|line| reader.read(line));
-    let Reader { cases, faults, .. } = reader;
+    let Reader { mut cases, faults, .. } = reader;
     let mut faults: Vec<InputFault> = faults;
     let mut warnings = Vec::new();
-    for (line, case) in &cases {
+    for (line, case) in &mut cases {
+        if profile.report {
+            give_names(&mut case.criteria);
+        }
         let of_case = |what: String| line.fault(what).of_case(case.case_id.as_str());
         faults.extend(name_fault(case).map(of_case));
         warnings.extend(doubts(case).into_iter().map(|(what, hint)| of_case(what).hint(hint)));
@@ -60,7 +69,7 @@ pub fn load_tests(path: &Path, mode: Mode, profile: &RubricProfile) -> Result<Te
         return Err(Error::Input(faults));
     }
     let cases = cases.into_iter().map(|(_, case)| case.into()).collect();
-    Ok(TestCases { path: path.to_path_buf(), blake3, cases, warnings })
+    Ok((TestCases { path: path.to_path_buf(), blake3, cases, warnings }, profile))
 }
 
 /// The field with the text of a criterion; a table calls it `criterion`.
@@ -73,6 +82,7 @@ struct Reader<'a> {
     profile: &'a RubricProfile,
     /// Whether each element is a criterion, not a case.
     is_rows: bool,
+    mode: Mode,
     cases: Vec<(JsonLine<'a>, TestCase)>,
     /// Cases by id.
     lines: HashMap<String, usize>,
@@ -118,12 +128,18 @@ impl<'a> Reader<'a> {
         let criteria = match fields.get(key) {
             _ if self.is_rows => &row[..],
             Some(Value::Array(list)) if !list.is_empty() => list,
+            // The reference asks for none and gives 0.
+            None | Some(Value::Array(_)) if self.profile.report && self.mode == Mode::Compat => &[],
             Some(Value::Array(_)) => return Err(format!("{key} is empty; give the case criteria, or leave it out")),
             Some(other) => return Err(format!("{key}: {}", expected("a list", other))),
             None => return Err(format!("{key} is missing; found {}", list(fields.keys().map(String::as_str), 8))),
         };
         let mut read = Vec::with_capacity(criteria.len());
         for (at, value) in criteria.iter().enumerate() {
+            // ScholarQA-CS2 leaves these out.
+            if self.profile.report && value[&self.profile.criterion.text] == "" {
+                continue;
+            }
             let number = self.cases[place].1.criteria.len() + at + 1;
             let what = |what: String| if self.is_rows { what } else { format!("{key}[{at}]: {what}") };
             read.push(self.criterion(value, number).map_err(what)?);
@@ -149,9 +165,13 @@ impl<'a> Reader<'a> {
             }
             other => return Err(expected("an object or a text", other)),
         };
+        let is_strict = self.profile.report;
+        if let Some(key) = [&names.weight, &names.id].into_iter().find(|key| is_strict && fields.get(*key).is_none_or(Value::is_null)) {
+            return Err(format!("{key} is missing"));
+        }
         let key = text_field(fields, self.profile);
         let text = match fields.get(key) {
-            Some(Value::String(text)) if !text.trim().is_empty() => text,
+            Some(Value::String(text)) if is_strict || !text.trim().is_empty() => text,
             Some(Value::String(_)) => return Err(format!("{key} is empty")),
             Some(other) => return Err(format!("{key}: {}", expected("a text", other))),
             None => return Err(format!("{} is missing", names.text)),
@@ -169,18 +189,22 @@ impl<'a> Reader<'a> {
             Some(Value::Null) => 1.0,
             Some(Value::String(text)) if text.trim().is_empty() => 1.0,
             Some(value) => {
-                let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+                let truth = || value.as_bool().filter(|_| is_strict).map(|is_true| f64::from(u8::from(is_true)));
+                let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).or_else(truth);
                 let number = number.filter(|number: &f64| number.is_finite());
                 number.ok_or_else(|| format!("{}: {}", names.weight, expected("a number", value)))?
             }
         };
         let id = fields.get(&names.id).filter(|_| !self.is_rows || names.id != self.profile.case.id);
         let id = id.map(|id| typed::<Id>(id.clone()).map(|Id(id)| id)).transpose()?.filter(|id| !id.trim().is_empty());
+        let examples = fields.get(&names.examples).map_or_else(|| Ok(Vec::new()), |examples| typed(examples.clone()));
         Ok(CaseCriterion {
             name: id.unwrap_or_else(|| format!("c{number}")),
             text: text.as_str().into(),
             weight,
             tags: tags(fields.get(&names.tags), self.is_rows)?,
+            examples: examples.map_err(|what| format!("{}: {what}", names.examples))?,
+            shared_id: None,
         })
     }
 }
@@ -233,6 +257,19 @@ fn tags(value: Option<&Value>, is_table: bool) -> Result<Vec<String>, String> {
     Ok(tags.map(str::to_owned).collect())
 }
 
+/// Gives each criterion a name of its own, which no other component has; two full stops would name several.
+fn give_names(criteria: &mut [CaseCriterion]) {
+    let mut seen: HashMap<String, usize> = REPORT_METRICS.map(|name| (name.to_owned(), 1)).into();
+    let ids: Vec<String> = criteria.iter().map(|criterion| criterion.name.clone()).collect();
+    for (criterion, id) in criteria.iter_mut().zip(&ids) {
+        criterion.shared_id = (ids.iter().filter(|other| *other == id).count() > 1).then(|| id.clone());
+        let name = id.replace("..", "\u{2026}");
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        criterion.name = if *count > 1 { format!("{name} ({count})") } else { name };
+    }
+}
+
 /// A name that two components would share.
 fn name_fault(case: &TestCase) -> Option<String> {
     let mut seen = HashSet::new();
@@ -247,6 +284,10 @@ fn doubts(case: &TestCase) -> Vec<(String, &'static str)> {
     let mut doubts = Vec::new();
     let mut seen: HashMap<String, &str> = HashMap::new();
     for criterion in &case.criteria {
+        if let Some(id) = &criterion.shared_id {
+            let what = format!("{} has the name {}, which is not its own", criterion.name, id.escape_debug());
+            doubts.push((what, "it counts by itself; with --compat the last of a name counts, as in the reference"));
+        }
         let text = criterion.text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
         if let Some(first) = seen.insert(text, &criterion.name) {
             let what = format!("{} repeats {first}: \u{201c}{}\u{201d}", criterion.name, start_of(&criterion.text));
@@ -272,7 +313,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let tests = load_tests(&path, Mode::Default, &rubric_profile(None)?)?;
+        let (tests, _) = load_tests(&path, Mode::Default, None)?;
         Ok(tests.cases[0].criteria.iter().map(|criterion| criterion.weight).collect())
     }
 

@@ -11,12 +11,16 @@ use crate::text::nesting::check_nesting;
 /// File of a profile in its directory.
 const PROFILE: &str = "profile.toml";
 
+/// The profile of ScholarQA-CS2, whose files are recognized.
+pub(super) const SCHOLARQA_CS2: &str = "scholarqa-cs2";
+
 /// Names and texts of the shipped profiles, the default first.
-pub const SHIPPED_PROFILES: [(&str, &str); 4] = [
+pub const SHIPPED_PROFILES: [(&str, &str); 5] = [
     ("criteria", include_str!("../../rubrics/criteria/profile.toml")),
     ("healthbench", include_str!("../../rubrics/healthbench/profile.toml")),
     ("researchrubrics", include_str!("../../rubrics/researchrubrics/profile.toml")),
     ("researchqa", include_str!("../../rubrics/researchqa/profile.toml")),
+    (SCHOLARQA_CS2, include_str!("../../rubrics/scholarqa_cs2/profile.toml")),
 ];
 
 /// The profile of this name or directory; the default one for `None`.

@@ -7,8 +7,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+/// Metrics of a report beside those of its criteria (ScholarQA-CS2), in the order of their mean.
+pub const REPORT_METRICS: [&str; 4] = ["ingredient_recall", "answer_precision", "citation_precision", "citation_recall"];
+
 /// One criterion of a case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseCriterion {
     /// Name of its component, unique within the case: its id in the file, else `c1`, `c2`, ..
     pub name: String,
@@ -19,6 +22,12 @@ pub struct CaseCriterion {
     /// Tags; scores are also reported by tag.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// Examples of texts that meet it, for the prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
+    /// Its id in the file, where other criteria of the case have the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_id: Option<String>,
 }
 
 /// How the criteria of a benchmark, or of a user's own, are read, asked and counted (`profile.toml`).
@@ -35,6 +44,10 @@ pub struct RubricProfile {
     /// With `--compat`, criteria without a readable verdict count as 0, and so do cases without positive weights.
     #[serde(default)]
     pub zero_in_compat: bool,
+    /// Answers are reports with citations, as in ScholarQA-CS2: their precision and their citations are judged, too, and
+    /// the score is the mean of the four.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub report: bool,
     /// Fields of a case.
     #[serde(default)]
     pub case: CaseFields,
@@ -81,11 +94,15 @@ pub struct CriterionFields {
     pub id: String,
     /// Its tag, or a list of tags.
     pub tags: String,
+    /// A list of examples of texts that meet it; empty: not read.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub examples: String,
 }
 
 impl Default for CriterionFields {
     fn default() -> Self {
-        Self { text: "text".into(), weight: "weight".into(), id: "id".into(), tags: "tags".into() }
+        let [text, weight, id, tags] = ["text", "weight", "id", "tags"].map(str::to_owned);
+        Self { text, weight, id, tags, examples: String::new() }
     }
 }
 
@@ -99,6 +116,10 @@ pub struct ReplyShape {
     /// Key of the level in an object.
     #[serde(default = "verdict")]
     pub key: String,
+    /// Key of the list of objects about several criteria, and key of a criterion's number, from 1, in each; `None`:
+    /// `verdicts` and `criterion`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<(String, String)>,
     /// The levels.
     pub levels: Vec<Level>,
     /// What a judge replies in place of a level where it cannot assess a criterion; empty: not offered.
@@ -153,10 +174,11 @@ impl ReplyShape {
         levels.extend((!self.abstain.is_empty()).then(|| Value::from(self.abstain.as_str()).to_string()));
         let verdict =
             format!("\"explanation\": \"one or two sentences\", {}: {}", Value::from(&*self.key), levels.join(" or "));
+        let (list, number) = self.list_keys();
         match count {
             1 => format!("one JSON object: {{{verdict}}}"),
             _ => format!(
-                "one JSON object with one entry for each of the {count} criteria: {{\"verdicts\": [{{\"criterion\": 1, \
+                "one JSON object with one entry for each of the {count} criteria: {{\"{list}\": [{{\"{number}\": 1, \
                  {verdict}}}, ..]}}"
             ),
         }
@@ -164,6 +186,11 @@ impl ReplyShape {
 }
 
 impl ReplyShape {
+    /// The keys of the list of a reply about several criteria, and of a criterion's number in it.
+    pub fn list_keys(&self) -> (&str, &str) {
+        self.list.as_ref().map_or(("verdicts", "criterion"), |(list, number)| (list, number))
+    }
+
     /// A reply in this form, with the level whose credit is nearest to each of these shares.
     pub fn reply_of(&self, shares: &[f64]) -> String {
         let distance = |level: &Level, share: f64| (level.credit - share).abs();
@@ -177,9 +204,10 @@ impl ReplyShape {
         if self.form == ReplyForm::Lines {
             return levels.map(text_of).collect::<Vec<_>>().join("\n");
         }
-        let entry = |(place, level): (usize, &Value)| json!({"criterion": place + 1, &*self.key: level});
+        let (list, number) = self.list_keys();
+        let entry = |(place, level): (usize, &Value)| json!({number: place + 1, &*self.key: level});
         let mut entries: Vec<Value> = levels.enumerate().map(entry).collect();
-        if entries.len() == 1 { entries.remove(0).to_string() } else { json!({"verdicts": entries}).to_string() }
+        if entries.len() == 1 { entries.remove(0).to_string() } else { json!({list: entries}).to_string() }
     }
 }
 

@@ -30,7 +30,7 @@ mod verdict;
 pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
 pub use criteria::{
-    BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, ReplyForm, ReplyShape,
+    BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS, ReplyForm, ReplyShape,
     RubricProfile,
 };
 pub use endpoint_stats::{EndpointStats, EndpointUse};

@@ -35,14 +35,15 @@ fn objects(content: &str, shape: &ReplyShape, count: usize) -> Result<Vec<Criter
     let object = outermost_object(content)?;
     // Where the object itself has a level, other lists in it are the judge's own.
     let is_list = |value: &&Value| object.get(&shape.key).is_none() && value.is_array();
-    let list = object.get("verdicts").or_else(|| object.as_object()?.values().find(is_list));
+    let (list_key, number_key) = shape.list_keys();
+    let list = object.get(list_key).or_else(|| object.as_object()?.values().find(is_list));
     let entries = match list {
         Some(Value::Array(entries)) => entries.as_slice(),
         _ => std::slice::from_ref(&object),
     };
     let mut found: Vec<Option<CriterionVerdict>> = vec![None; count];
     for entry in entries {
-        let number = match NUMBER_KEYS.iter().find_map(|key| entry.get(*key)) {
+        let number = match NUMBER_KEYS.iter().chain([&number_key]).find_map(|key| entry.get(*key)) {
             _ if count == 1 => 1,
             None => return Err("a verdict has no number of its criterion".to_owned()),
             Some(number) => text_of(number).trim().parse::<usize>().unwrap_or(0),

@@ -60,8 +60,12 @@ impl LoadedInputs {
     ) -> Result<Self> {
         let (input, mode) = (&settings.input, settings.scoring.mode());
         check_given(settings)?;
-        let profile = profile_of(settings)?;
-        let tests = input.tests.as_deref().map(|path| dataset::load_tests(path, mode, &profile)).transpose()?;
+        let rubric = settings.scorers.rubric.as_deref();
+        let (tests, profile) = match &input.tests {
+            Some(path) => dataset::load_tests(path, mode, rubric).map(|(tests, profile)| (Some(tests), profile))?,
+            None => (None, dataset::rubric_profile(rubric)?),
+        };
+        let profile = with_batch(profile, settings)?;
         let reading = AnswerOptions {
             mode,
             fields: input.fields.clone(),
@@ -150,14 +154,13 @@ fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Resul
     Ok(())
 }
 
-/// The profile of the options, with their number of criteria a call.
-fn profile_of(settings: &EvaluationOptions) -> Result<RubricProfile> {
-    let mut profile = dataset::rubric_profile(settings.scorers.rubric.as_deref())?;
-    if let Some(BatchSize(size)) = settings.scorers.criteria_per_call {
-        profile.batch = size;
-    }
-    if settings.scoring.compat && profile.batch != 1 && profile.reply.form == ReplyForm::Object {
-        let what = "--compat asks one criterion a call with this rubric; leave --criteria-per-call out";
+/// The profile with the number of criteria a call of the options.
+fn with_batch(profile: RubricProfile, settings: &EvaluationOptions) -> Result<RubricProfile> {
+    let batch = settings.scorers.criteria_per_call.map_or(profile.batch, |BatchSize(size)| size);
+    let profile = RubricProfile { batch, ..profile };
+    let of_reference = usize::from(!profile.report);
+    if settings.scoring.compat && profile.batch != of_reference && profile.reply.form == ReplyForm::Object {
+        let what = "--compat asks as many criteria a call as the reference of this rubric; leave --criteria-per-call out";
         return Err(Error::Usage(what.to_owned()));
     }
     Ok(profile)

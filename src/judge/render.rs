@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn limits_of_criteria_grow_with_their_number_and_the_room_for_reasoning_does_not() {
         let criterion =
-            |name: &str| CaseCriterion { name: name.to_owned(), text: "t".into(), weight: 1.0, tags: Vec::new() };
+            |name: &str| CaseCriterion { name: name.to_owned(), text: "t".into(), weight: 1.0, ..CaseCriterion::default() };
         let (form, key, abstain) = (ReplyForm::default(), "verdict".to_owned(), String::new());
-        let shape = Arc::new(ReplyShape { form, key, levels: Vec::new(), abstain });
+        let shape = Arc::new(ReplyShape { form, key, list: None, levels: Vec::new(), abstain });
         let criteria = [criterion("a"), criterion("b"), criterion("c")].into();
         let task = JudgeTask::Criteria { question: "q".into(), answer: "a".into(), criteria, shape };
         let call = JudgeCall { item: "c".into(), role: Role::Rubric, task, draw: 0, member: 0 };

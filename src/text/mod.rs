@@ -1,6 +1,7 @@
-//! Text primitives: words, tokens, stems, sentences, citation markers, perturbations.
+//! Text primitives: words, tokens, stems, sentences, citation markers, similarity, perturbations.
 
 pub mod citation_markers;
+pub mod difflib;
 pub mod names;
 pub mod nesting;
 pub mod perturbation;

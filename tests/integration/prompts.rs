@@ -38,7 +38,7 @@ impl Texts {
             CallKind::Criteria => {
                 let profile = scholareval::dataset::rubric_profile(None).unwrap();
                 let text = Arc::clone(&self.criterion);
-                let criterion = CaseCriterion { name: "c1".to_owned(), text, weight: 1.0, tags: Vec::new() };
+                let criterion = CaseCriterion { name: "c1".to_owned(), text, weight: 1.0, ..CaseCriterion::default() };
                 JudgeTask::Criteria { question, answer, criteria: [criterion].into(), shape: profile.reply }
             }
             CallKind::Precision => JudgeTask::Precision { question, answer },

@@ -13,7 +13,7 @@ pub(super) fn run(command: &RubricsCommand) -> Result<ExitCode> {
         RubricsCommand::List => list()?,
         RubricsCommand::Show { rubric } => profile_source(rubric)?.1,
         RubricsCommand::Check { file, rubric } => {
-            let tests = load_tests(file, Mode::Default, &rubric_profile(rubric.as_deref())?)?;
+            let (tests, _) = load_tests(file, Mode::Default, rubric.as_deref())?;
             let criteria = || tests.cases.iter().flat_map(|case| &case.criteria);
             let negative = criteria().filter(|criterion| criterion.weight < 0.0).count();
             let (cases, all) = (counted(tests.cases.len(), "case"), criteria().count());

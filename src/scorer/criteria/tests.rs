@@ -9,7 +9,7 @@ fn case(weights: &[f64]) -> TestCase {
         name: format!("c{}", at + 1),
         text: "t".into(),
         weight: *weight,
-        tags: Vec::new(),
+        ..CaseCriterion::default()
     };
     let criteria = weights.iter().enumerate().map(criterion).collect();
     TestCase { criteria, ..TestCase::without_rubric("c".into(), "q") }
