@@ -166,7 +166,9 @@ impl<'a> Reader<'a> {
             other => return Err(expected("an object or a text", other)),
         };
         let is_strict = self.profile.report;
-        if let Some(key) = [&names.weight, &names.id].into_iter().find(|key| is_strict && fields.get(*key).is_none_or(Value::is_null)) {
+        if let Some(key) =
+            [&names.weight, &names.id].into_iter().find(|key| is_strict && fields.get(*key).is_none_or(Value::is_null))
+        {
             return Err(format!("{key} is missing"));
         }
         let key = text_field(fields, self.profile);

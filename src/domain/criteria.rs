@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Metrics of a report beside those of its criteria (ScholarQA-CS2), in the order of their mean.
-pub const REPORT_METRICS: [&str; 4] = ["ingredient_recall", "answer_precision", "citation_precision", "citation_recall"];
+pub const REPORT_METRICS: [&str; 4] =
+    ["ingredient_recall", "answer_precision", "citation_precision", "citation_recall"];
 
 /// One criterion of a case.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

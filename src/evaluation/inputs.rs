@@ -160,7 +160,8 @@ fn with_batch(profile: RubricProfile, settings: &EvaluationOptions) -> Result<Ru
     let profile = RubricProfile { batch, ..profile };
     let of_reference = usize::from(!profile.report);
     if settings.scoring.compat && profile.batch != of_reference && profile.reply.form == ReplyForm::Object {
-        let what = "--compat asks as many criteria a call as the reference of this rubric; leave --criteria-per-call out";
+        let what =
+            "--compat asks as many criteria a call as the reference of this rubric; leave --criteria-per-call out";
         return Err(Error::Usage(what.to_owned()));
     }
     Ok(profile)

@@ -166,8 +166,12 @@ mod tests {
 
     #[test]
     fn limits_of_criteria_grow_with_their_number_and_the_room_for_reasoning_does_not() {
-        let criterion =
-            |name: &str| CaseCriterion { name: name.to_owned(), text: "t".into(), weight: 1.0, ..CaseCriterion::default() };
+        let criterion = |name: &str| CaseCriterion {
+            name: name.to_owned(),
+            text: "t".into(),
+            weight: 1.0,
+            ..CaseCriterion::default()
+        };
         let (form, key, abstain) = (ReplyForm::default(), "verdict".to_owned(), String::new());
         let shape = Arc::new(ReplyShape { form, key, list: None, levels: Vec::new(), abstain });
         let criteria = [criterion("a"), criterion("b"), criterion("c")].into();

@@ -47,7 +47,13 @@ fn scorer(name: &str) -> CriteriaScorer {
 }
 
 fn case(id: &str, criteria: impl IntoIterator<Item = (f64, Vec<String>)>) -> Arc<TestCase> {
-    let criterion = |(at, (weight, tags))| CaseCriterion { name: format!("c{at}"), text: "t".into(), weight, tags, ..CaseCriterion::default() };
+    let criterion = |(at, (weight, tags))| CaseCriterion {
+        name: format!("c{at}"),
+        text: "t".into(),
+        weight,
+        tags,
+        ..CaseCriterion::default()
+    };
     let criteria = criteria.into_iter().enumerate().map(criterion).collect();
     Arc::new(TestCase { criteria, ..TestCase::without_rubric(id.into(), "q") })
 }
