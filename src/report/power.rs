@@ -33,26 +33,18 @@ pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {
 pub fn power_table(plan: &PowerPlan) -> Table {
     let (pilot, level) = (counted(plan.questions, "question"), percent(plan.level));
     let title = format!("Questions for 80% power at level {level}, from a pilot of {pilot}");
-    let (has_samples, has_pairs) = (plan.studies.iter().any(|study| study.samples.is_some()), plan.systems > 2);
-    let columns = [
-        Column::new("difference", Format::of_mean(plan.metric.unit)),
-        Column::new("samples", Format::Count),
-        Column::headed("questions", if has_pairs { "typical pair" } else { "questions" }, Format::Count),
-        Column::headed("most_variable", "most variable pair", Format::Count),
-    ];
-    let row = |study: &PlannedStudy| {
-        vec![
-            Cell::number(study.difference),
-            Cell::maybe(study.samples.map(|count| count as f64)),
-            Cell::estimate(Some(study.questions as f64), Some(study.interval)),
-            Cell::count(study.most_variable),
-        ]
-    };
-    let mut table = Table::new(title, columns.to_vec());
-    table.rows = plan.studies.iter().map(row).collect();
-    for (at, _) in [(3, has_pairs), (1, has_samples)].iter().filter(|(_, is_shown)| !is_shown) {
-        table.columns.remove(*at);
-        table.rows.iter_mut().for_each(|row| _ = row.remove(*at));
+    let (mut table, rows) = (Table::new(title, Vec::new()), &plan.studies);
+    let (several, count) = (plan.systems > 2, Format::Count);
+    let differences = rows.iter().map(|own| Cell::number(own.difference));
+    table.push(Column::new("difference", Format::of_mean(plan.metric.unit)), differences);
+    if rows.iter().any(|own| own.samples.is_some()) {
+        table.push(Column::new("samples", count), rows.iter().map(|own| own.samples.map_or(Cell::Missing, Cell::count)));
+    }
+    let questions = rows.iter().map(|own| Cell::estimate(Some(own.questions as f64), Some(own.interval)));
+    table.push(Column::headed("questions", if several { "typical pair" } else { "questions" }, count), questions);
+    if several {
+        let most_variable = Column::headed("most_variable", "most variable pair", count);
+        table.push(most_variable, rows.iter().map(|own| Cell::count(own.most_variable)));
     }
     if plan.questions < FEW {
         let text = format!("{pilot} are too few to plan by: the true number may be far off. Ask {FEW} or more first.");

@@ -224,6 +224,15 @@ impl Table {
         Self { title: title.into(), columns, rows: Vec::new(), notes: Vec::new() }
     }
 
+    /// Adds a column with its cells; the first column makes the rows.
+    pub fn push(&mut self, column: Column, cells: impl IntoIterator<Item = Cell>) {
+        match self.columns.is_empty() {
+            true => self.rows = cells.into_iter().map(|cell| vec![cell]).collect(),
+            false => self.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell)),
+        }
+        self.columns.push(column);
+    }
+
     /// Adds the rows of another table, each behind these cells; its columns are found by their keys.
     pub(super) fn append(&mut self, lead: &[Cell], other: &Self) {
         for column in &other.columns {

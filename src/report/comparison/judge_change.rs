@@ -3,7 +3,7 @@
 use super::tables::{percent, shown_difference, unit_name};
 use super::verdict::points;
 use crate::analysis::Estimate;
-use crate::analysis::comparison::{JudgeChange, SwappedPair};
+use crate::analysis::comparison::{JudgeChange, SwappedPair, SystemShift};
 use crate::report::layout::{counted, listed};
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::Interval;
@@ -62,20 +62,19 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
         change.new,
         counted(change.cases, "shared case"),
     );
-    let mean = |key: &str, heading: &str| Column::headed(key, heading, Format::of_mean(unit));
-    let mut columns = vec![Column::new("system", Format::Text), mean("old_mean", "old"), mean("new_mean", "new")];
-    columns.extend([Column::new("shift", Format::of_difference(unit)), Column::new("p", Format::PValue)]);
-    columns.extend(
-        [("old_rank", "old rank"), ("new_rank", "new rank")].map(|(key, own)| Column::headed(key, own, Format::Count)),
-    );
-    let mut table = Table::new(title, columns);
-    table.rows.extend(change.systems.iter().map(|own| {
-        let flag = if own.differs { "*" } else { "" };
-        let mut row = vec![Cell::text(own.system.as_str())];
-        row.extend(own.means.map(Cell::number));
-        row.extend([Cell::estimate(Some(own.shift), own.interval).flagged(flag), Cell::number(own.p)]);
-        row.extend(own.ranks.map(Cell::count));
-        row
-    }));
+    let (mut table, rows) = (Table::new(title, Vec::new()), &change.systems);
+    table.push(Column::new("system", Format::Text), rows.iter().map(|own| Cell::text(own.system.as_str())));
+    for (judge, key, heading) in [(0, "old_mean", "old"), (1, "new_mean", "new")] {
+        let column = Column::headed(key, heading, Format::of_mean(unit));
+        table.push(column, rows.iter().map(|own| Cell::number(own.means[judge])));
+    }
+    let flag = |own: &SystemShift| if own.differs { "*" } else { "" };
+    let shifts = rows.iter().map(|own| Cell::estimate(Some(own.shift), own.interval).flagged(flag(own)));
+    table.push(Column::new("shift", Format::of_difference(unit)), shifts);
+    table.push(Column::new("p", Format::PValue), rows.iter().map(|own| Cell::number(own.p)));
+    for (judge, key, heading) in [(0, "old_rank", "old rank"), (1, "new_rank", "new rank")] {
+        let column = Column::headed(key, heading, Format::Count);
+        table.push(column, rows.iter().map(|own| Cell::count(own.ranks[judge])));
+    }
     table
 }

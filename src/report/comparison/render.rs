@@ -67,8 +67,9 @@ fn tidy(comparison: &Comparison, warnings: &str) -> Table {
     for change in &comparison.judge_changes {
         let (id, unit) = (&change.metric, format!("{:?}", change.metric.unit).to_lowercase());
         let mut table = systems_by_judge(change, comparison.options.level);
-        table.columns.extend(["old_run", "new_run"].map(|key| Column::new(key, Format::Text)));
-        table.rows.iter_mut().for_each(|row| row.extend([&change.old, &change.new].map(Cell::text)));
+        for (key, run) in [("old_run", &change.old), ("new_run", &change.new)] {
+            table.push(Column::new(key, Format::Text), change.systems.iter().map(|_| Cell::text(run)));
+        }
         all.append(&["judge_change", &id.scorer, &id.name, &unit, warnings].map(Cell::text), &table);
     }
     all

@@ -1,6 +1,6 @@
 //! The tables of a comparison.
 
-use crate::analysis::comparison::{Comparison, MetricComparison};
+use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
 use crate::domain::Unit;
 use crate::report::layout::counted;
 use crate::report::table::{Cell, Column, Format, Table};
@@ -16,8 +16,6 @@ pub(in crate::report) fn metric_name(comparison: &Comparison, metric: &MetricCom
 /// The systems of a metric, best first.
 pub(in crate::report) fn systems_table(comparison: &Comparison, metric: &MetricComparison) -> Table {
     let several = metric.systems.len() > 1;
-    let has_ranks = metric.ranks.is_some() && metric.metric.higher_is_better && several;
-    let has_missing = metric.systems.iter().any(|system| system.missing > 0);
     let order = if metric.metric.higher_is_better { "best first" } else { "highest first" };
     let cases = counted(metric.cases.len(), if several { "shared case" } else { "case" });
     let of_all =
@@ -28,23 +26,25 @@ pub(in crate::report) fn systems_table(comparison: &Comparison, metric: &MetricC
         unit_name(metric.metric.unit),
         percent(comparison.options.level)
     );
-    let mut columns =
-        vec![Column::new("system", Format::Text), Column::new("mean", Format::of_mean(metric.metric.unit))];
     if !metric.groups.is_empty() {
         title += "; systems that share a letter do not differ significantly";
-        columns.push(Column::new("group", Format::Text));
     }
-    columns.extend(has_ranks.then(|| Column::headed("first", "first (%)", Format::Percent)));
-    columns.extend(["cases", "unscored"].map(|key| Column::new(key, Format::Count)));
-    columns.extend(has_missing.then(|| Column::new("missing", Format::Count)));
-    let mut table = Table::new(title, columns);
-    for (rank, system) in metric.systems.iter().enumerate() {
-        let mut row = vec![Cell::text(&system.label), Cell::estimate(system.mean, system.interval)];
-        row.extend((!metric.groups.is_empty()).then(|| Cell::text(&system.letters)));
-        row.extend(has_ranks.then(|| Cell::maybe(best(metric, rank))));
-        row.extend([metric.cases.len(), system.unscored].map(Cell::count));
-        row.extend(has_missing.then(|| Cell::count(system.missing)));
-        table.rows.push(row);
+    let (mut table, rows) = (Table::new(title, Vec::new()), &metric.systems);
+    let counts = |key: &str| Column::new(key, Format::Count);
+    table.push(Column::new("system", Format::Text), rows.iter().map(|own| Cell::text(&own.label)));
+    let means = rows.iter().map(|own| Cell::estimate(own.mean, own.interval));
+    table.push(Column::new("mean", Format::of_mean(metric.metric.unit)), means);
+    if !metric.groups.is_empty() {
+        table.push(Column::new("group", Format::Text), rows.iter().map(|own| Cell::text(&own.letters)));
+    }
+    if let Some(ranks) = metric.ranks.as_ref().filter(|_| several && metric.metric.higher_is_better) {
+        let first = |rank: usize| ranks.get(rank).and_then(|own| own.first()).copied();
+        table.push(Column::headed("first", "first (%)", Format::Percent), (0..rows.len()).map(|at| Cell::maybe(first(at))));
+    }
+    table.push(counts("cases"), rows.iter().map(|_| Cell::count(metric.cases.len())));
+    table.push(counts("unscored"), rows.iter().map(|own| Cell::count(own.unscored)));
+    if rows.iter().any(|own| own.missing > 0) {
+        table.push(counts("missing"), rows.iter().map(|own| Cell::count(own.missing)));
     }
     table
 }
@@ -66,36 +66,22 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     if let Some(baseline) = &options.baseline {
         title += &format!("; pairs with {baseline} (baseline)");
     }
-    let columns = vec![
-        Column::new("system", Format::Text),
-        Column::new("against", Format::Text),
-        Column::new("difference", Format::of_difference(metric.metric.unit)),
-        Column::new("p", Format::PValue),
-        Column::headed("wins_ties_losses", "W/T/L", Format::Text),
-        Column::headed("cohens_dz", "d_z", Format::Number(2)),
-        Column::headed("pointwise", "pair alone", Format::of_difference(metric.metric.unit)),
-        Column::headed("pointwise_p", "p alone", Format::PValue),
-    ];
-    let mut table = Table::new(title, columns);
+    let (mut table, rows) = (Table::new(title, Vec::new()), &metric.pairs);
     let label = |rank: usize| Cell::text(&metric.systems[rank].label);
-    for pair in &metric.pairs {
-        table.rows.push(vec![
-            label(pair.first),
-            label(pair.second),
-            Cell::estimate(Some(pair.difference), pair.interval).flagged(pair.flags()),
-            Cell::maybe(pair.p),
-            Cell::text(format!("{}/{}/{}", pair.wins, pair.ties, pair.losses)),
-            Cell::maybe(pair.cohens_dz),
-            Cell::estimate(Some(pair.difference), pair.pointwise),
-            Cell::maybe(pair.pointwise_p),
-        ]);
-    }
+    let (text, difference) = (Format::Text, Format::of_difference(metric.metric.unit));
+    table.push(Column::new("system", text), rows.iter().map(|own| label(own.first)));
+    table.push(Column::new("against", text), rows.iter().map(|own| label(own.second)));
+    let cell = |own: &PairComparison| Cell::estimate(Some(own.difference), own.interval).flagged(own.flags());
+    table.push(Column::new("difference", difference), rows.iter().map(cell));
+    table.push(Column::new("p", Format::PValue), rows.iter().map(|own| Cell::maybe(own.p)));
+    let counts = |own: &PairComparison| Cell::text(format!("{}/{}/{}", own.wins, own.ties, own.losses));
+    table.push(Column::headed("wins_ties_losses", "W/T/L", text), rows.iter().map(counts));
+    table.push(Column::headed("cohens_dz", "d_z", Format::Number(2)), rows.iter().map(|own| Cell::maybe(own.cohens_dz)));
+    let alone = rows.iter().map(|own| Cell::estimate(Some(own.difference), own.pointwise));
+    table.push(Column::headed("pointwise", "pair alone", difference), alone);
+    let p_alone = Column::headed("pointwise_p", "p alone", Format::PValue);
+    table.push(p_alone, rows.iter().map(|own| Cell::maybe(own.pointwise_p)));
     Some(table)
-}
-
-/// How often the system of that rank is first over resamples.
-fn best(metric: &MetricComparison, rank: usize) -> Option<f64> {
-    metric.ranks.as_ref()?.get(rank)?.first().copied()
 }
 
 /// The unit of a metric, in words.
