@@ -1,4 +1,4 @@
-//! Problems of a run, reported when they begin and when they are over.
+//! Problems of a run, reported when they begin.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,13 @@ use crate::judge::chat::excerpt;
 
 /// Failures of a kind that are reported.
 const FAILURES: u64 = 5;
-/// Calls in a row without such a failure that end it.
-const GOOD_CALLS: u32 = 20;
 /// Longest example, in columns.
 const EXAMPLE: usize = 80;
 
-/// Failures by kind. Each kind is reported once when it begins, and once when it is over.
+/// Failures by kind; each kind is reported once.
 #[derive(Default)]
 pub(super) struct Problems {
-    by_kind: BTreeMap<Kind, Problem>,
+    failures: BTreeMap<Kind, u64>,
     /// Whether attempts fail one after the other.
     is_failing: bool,
 }
@@ -24,45 +22,18 @@ pub(super) struct Problems {
 /// The failure and, where it is one of reading, the kind of call.
 type Kind = (UnscoredKind, Option<CallKind>);
 
-#[derive(Default)]
-struct Problem {
-    failures: u64,
-    good_calls: u32,
-    is_over: bool,
-}
-
 impl Problems {
-    /// The lines to print after this call.
-    pub(super) fn call(&mut self, record: &CallRecord) -> Vec<String> {
-        if record.reply.as_ref().is_some_and(|reply| reply.cached) {
-            return Vec::new();
-        }
-        let failed = record.verdict.as_ref().err().map(|reason| {
-            let is_read = matches!(reason.kind, UnscoredKind::Unreadable | UnscoredKind::Cut);
-            (reason.kind, is_read.then_some(record.kind))
-        });
-        let mut lines = Vec::new();
-        for (kind, problem) in &mut self.by_kind {
-            if Some(*kind) != failed && kind.1.is_none_or(|kind| kind == record.kind) {
-                problem.good_calls += 1;
-                if problem.failures >= FAILURES && problem.good_calls >= GOOD_CALLS && !problem.is_over {
-                    problem.is_over = true;
-                    lines.push(format!("note: no more {}: {GOOD_CALLS} calls in a row are fine", name(*kind)));
-                }
-            }
-        }
-        if let (Some(kind), Err(reason)) = (failed, &record.verdict)
-            && let Some(remedy) = remedy(reason.kind)
-        {
-            let problem = self.by_kind.entry(kind).or_default();
-            (problem.failures, problem.good_calls) = (problem.failures + 1, 0);
-            if problem.failures == FAILURES {
-                let example = record.reply.as_ref().map_or(&reason.message, |reply| &reply.content);
-                let example = shortened(example);
-                lines.push(format!("warning: {FAILURES} {}, such as {example:?}; {remedy}", name(kind)));
-            }
-        }
-        lines
+    /// The line to print after this call.
+    pub(super) fn call(&mut self, record: &CallRecord) -> Option<String> {
+        let reason = record.verdict.as_ref().err()?;
+        let remedy = remedy(reason.kind).filter(|_| record.reply.as_ref().is_none_or(|reply| !reply.cached))?;
+        let is_read = matches!(reason.kind, UnscoredKind::Unreadable | UnscoredKind::Cut);
+        let kind = (reason.kind, is_read.then_some(record.kind));
+        let failures = self.failures.entry(kind).or_default();
+        *failures += 1;
+        let example = shortened(record.reply.as_ref().map_or(&reason.message, |reply| &reply.content));
+        (*failures == FAILURES)
+            .then(|| format!("warning: {FAILURES} {}, such as {example:?}; {remedy}", name(kind)))
     }
 
     /// The line to print where so many attempts failed since the last reply, the last one for this reason.
@@ -125,11 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn five_failures_of_a_kind_are_one_line_and_twenty_good_calls_another() {
+    fn five_failures_of_a_kind_are_one_line() {
         let mut problems = Problems::default();
         let hostile = "I can\u{1b}[2Jnot say \u{202e}so, sk-abcdefgh12345\nand ".to_owned() + &"x".repeat(500);
         let bad = record(CallKind::Property, Some((UnscoredKind::Unreadable, &hostile)));
-        let good = record(CallKind::Property, None);
         assert!(lines(&mut problems, 4, &bad).is_empty());
         let reported = lines(&mut problems, 50, &bad);
         assert_eq!(reported.len(), 1, "{reported:?}");
@@ -139,15 +109,10 @@ mod tests {
             "{reported:?}"
         );
         assert!(reported[0].len() < 250, "{}", reported[0].len());
-        // calls of another kind say nothing about these
-        assert!(lines(&mut problems, 100, &record(CallKind::Citations, None)).is_empty());
-        assert!(lines(&mut problems, 19, &good).is_empty());
-        assert_eq!(
-            lines(&mut problems, 30, &good),
-            ["note: no more unreadable property replies: 20 calls in a row are fine"]
-        );
-        // what comes back is in the numbers of the closing line
-        assert!(lines(&mut problems, 100, &bad).is_empty() && lines(&mut problems, 30, &good).is_empty());
+        assert!(lines(&mut problems, 100, &record(CallKind::Property, None)).is_empty());
+        // each kind of call has its own line
+        let bad = record(CallKind::Citations, Some((UnscoredKind::Unreadable, "?")));
+        assert_eq!(lines(&mut problems, 5, &bad).len(), 1);
     }
 
     #[test]
@@ -164,10 +129,6 @@ mod tests {
         assert!(
             reported[0].starts_with("warning: 5 refused calls, such as \"status 400: no\"; `scholareval check`"),
             "{reported:?}"
-        );
-        assert_eq!(
-            lines(&mut problems, 20, &record(CallKind::Aspect, None)),
-            ["note: no more refused calls: 20 calls in a row are fine"]
         );
     }
 

@@ -109,12 +109,12 @@ impl EventSink for Progress {
     fn on_event(&mut self, event: &RunEvent) -> Result<()> {
         match event {
             RunEvent::Call(record) => {
-                let lines = self.counts.seen().call(record);
+                let line = self.counts.seen().call(record);
                 // Repeats after unreadable replies are not in the plan.
                 if record.attempt == 0 {
                     self.bar.inc(1);
                 }
-                print(&self.bar, lines.into_iter().filter(|_| !self.is_stopping));
+                print(&self.bar, line.filter(|_| !self.is_stopping));
             }
             RunEvent::Scored(answer) => self.counts.seen().scored(answer),
             // The error that ends the command gives the reason. A budget, a time limit or a lost judge needs no key;
@@ -156,8 +156,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Counts a call; gives the lines to print.
-    fn call(&mut self, record: &CallRecord) -> Vec<String> {
+    /// Counts a call; gives the line to print.
+    fn call(&mut self, record: &CallRecord) -> Option<String> {
         let is_cached = record.reply.as_ref().is_some_and(|reply| reply.cached);
         match record.attempt {
             0 => self.cached += u64::from(is_cached),
@@ -186,24 +186,35 @@ impl Counts {
         Meters::read(&self.meters.prompt_tokens) + Meters::read(&self.meters.completion_tokens)
     }
 
+    /// `1,204/5,205 calls, 12 min left, 32 in flight (oldest 45 s), $0.42, 3 min elapsed`: the least important last,
+    /// where a narrow terminal cuts; nothing that is 0.
     fn line(&self, state: &ProgressState) -> String {
         let (done, now) = (state.pos(), Instant::now());
+        let (total, elapsed) = (state.len().unwrap_or_default().max(done), now.duration_since(self.start));
+        let (usd, tokens, unscored) = (self.meters.usd(), self.tokens(), self.seen().unscored);
         let Activity { in_flight, oldest, pause, servers, down } = (self.activity)();
-        Moment {
-            done,
-            total: state.len().unwrap_or_default().max(done),
-            asked: done.saturating_sub(self.before),
-            elapsed: now.duration_since(self.start),
-            in_flight,
-            oldest: oldest.map(|sent| now.duration_since(sent)).unwrap_or_default(),
-            pause: pause.map(|(until, reason)| (until.duration_since(now), reason)),
-            servers,
-            down,
-            usd: self.meters.usd(),
-            tokens: self.tokens(),
-            unscored: self.seen().unscored,
-        }
-        .line()
+        // Those of this session determine the speed.
+        let asked = done.saturating_sub(self.before);
+        let left = elapsed.mul_f64((total - done) as f64 / asked.max(1) as f64);
+        let has_left = asked > 0 && elapsed >= EARLIEST_ESTIMATE && !left.is_zero();
+        let money = if usd > 0.0 { dollars(usd) } else { format!("{} tokens", about(tokens as f64)) };
+        let age = oldest.map(|sent| now.duration_since(sent)).filter(|age| *age > LONG);
+        let oldest = age.map_or_else(String::new, |age| format!(" (oldest {})", span(age)));
+        let pause = pause.map(|(until, why)| match until.duration_since(now) {
+            rest if rest > ALMOST_SECOND => format!("{why}, resuming in {}", span(rest + ALMOST_SECOND)),
+            _ => why.to_owned(),
+        });
+        let parts = [
+            has_left.then(|| format!("{} left", span(left))),
+            pause,
+            (servers > 1 && down > 0).then(|| format!("{down} of {servers} endpoints down")),
+            (in_flight > 0).then(|| format!("{in_flight} in flight{oldest}")),
+            (usd > 0.0 || tokens > 0).then_some(money),
+            (unscored > 0).then(|| format!("{} unscored", grouped(unscored))),
+            (elapsed >= EARLIEST_ESTIMATE).then(|| format!("{} elapsed", span(elapsed))),
+        ];
+        let line = format!("{}/{} calls", grouped(done), grouped(total));
+        parts.into_iter().flatten().fold(line, |line, part| format!("{line}, {part}"))
     }
 
     /// The calls of the plan and those beyond it, what they cost, and what they gave; counters that are 0 are left out.
@@ -222,52 +233,6 @@ impl Counts {
             some(seen.unscored, &format!("of {} scores unscored", grouped(seen.scored))),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// A run at one moment, as a progress line shows it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Moment {
-    done: u64,
-    total: u64,
-    /// Of `done` those of this session, which determine the speed.
-    asked: u64,
-    elapsed: Duration,
-    in_flight: usize,
-    /// Age of the oldest call in flight.
-    oldest: Duration,
-    /// How long no call is sent, and why.
-    pause: Option<(Duration, &'static str)>,
-    servers: usize,
-    down: usize,
-    usd: f64,
-    tokens: u64,
-    unscored: u64,
-}
-
-impl Moment {
-    /// `1,204/5,205 calls, 12 min left, 32 in flight (oldest 45 s), $0.42, 3 min elapsed`: the least important last,
-    /// where a narrow terminal cuts; nothing that is 0.
-    fn line(&self) -> String {
-        let left = self.elapsed.mul_f64((self.total - self.done) as f64 / self.asked.max(1) as f64);
-        let has_left = self.asked > 0 && self.elapsed >= EARLIEST_ESTIMATE && !left.is_zero();
-        let money = if self.usd > 0.0 { dollars(self.usd) } else { format!("{} tokens", about(self.tokens as f64)) };
-        let oldest = if self.oldest > LONG { format!(" (oldest {})", span(self.oldest)) } else { String::new() };
-        let pause = self.pause.map(|(rest, why)| match rest > ALMOST_SECOND {
-            true => format!("{why}, resuming in {}", span(rest + ALMOST_SECOND)),
-            false => why.to_owned(),
-        });
-        let parts = [
-            has_left.then(|| format!("{} left", span(left))),
-            pause,
-            (self.servers > 1 && self.down > 0).then(|| format!("{} of {} endpoints down", self.down, self.servers)),
-            (self.in_flight > 0).then(|| format!("{} in flight{oldest}", self.in_flight)),
-            (self.usd > 0.0 || self.tokens > 0).then_some(money),
-            (self.unscored > 0).then(|| format!("{} unscored", grouped(self.unscored))),
-            (self.elapsed >= EARLIEST_ESTIMATE).then(|| format!("{} elapsed", span(self.elapsed))),
-        ];
-        let line = format!("{}/{} calls", grouped(self.done), grouped(self.total));
-        parts.into_iter().flatten().fold(line, |line, part| format!("{line}, {part}"))
     }
 }
 
@@ -342,34 +307,31 @@ mod tests {
         progress.finish();
     }
 
-    #[test]
-    fn a_line_has_what_matters_most_first_and_nothing_that_is_zero() {
+    #[tokio::test(start_paused = true)]
+    async fn a_line_has_what_matters_most_first_and_nothing_that_is_zero() {
         let seconds = Duration::from_secs;
-        let start = Moment { total: 5205, ..Moment::default() };
-        assert_eq!(start.line(), "0/5,205 calls");
-        let all = Moment {
-            done: 1204,
-            asked: 1000,
-            elapsed: seconds(180),
-            in_flight: 32,
-            oldest: seconds(45),
-            usd: 0.42,
-            tokens: 520_000,
-            unscored: 3,
-            ..start
-        };
+        let plan = Plan { at_most: 5001, cached: 204, ..Plan::default() };
+        let planned = PlanOutcome { plan, ..PlanOutcome::default() };
+        let sent = Instant::now() + seconds(135);
+        let activity = move || Activity { in_flight: 32, oldest: Some(sent), ..Activity::default() };
+        let progress = Progress::start(&planned, None, Arc::default(), activity);
+        tokio::time::sleep(seconds(180)).await;
+        progress.bar.set_position(1204);
+        progress.counts.meters.prompt_tokens.fetch_add(520_000, std::sync::atomic::Ordering::Relaxed);
         // 180 s * (5205 - 1204) / 1000 = 720.18 s
+        let line = "1,204/5,205 calls, 12 min left, 32 in flight (oldest 45 s), 520,000 tokens, 3 min elapsed";
+        assert_eq!(line_of(&progress), line);
+        progress.counts.meters.add_usd(0.42);
+        progress.counts.seen().unscored = 3;
         let line = "1,204/5,205 calls, 12 min left, 32 in flight (oldest 45 s), $0.42, 3 unscored, 3 min elapsed";
-        assert_eq!(all.line(), line);
+        assert_eq!(line_of(&progress), line);
         let shown = console::truncate_str(line, 80 - BAR - 2, "..");
         assert!(shown.contains("12 min left, 32 in flight (oldest 45 s), $0.42"), "{shown}");
-        let paused = Moment { pause: Some((seconds(12), "rate limited")), oldest: seconds(10), usd: 0.0, ..all };
-        let line = "1,204/5,205 calls, 12 min left, rate limited, resuming in 12 s, 32 in flight, 520,000 tokens";
-        assert!(paused.line().starts_with(line), "{}", paused.line());
         assert_eq!(
             [0, 89, 90, 3540, 3570, 7500].map(|time| span(seconds(time))).join(", "),
             "0 s, 89 s, 2 min, 59 min, 1 h 0 min, 2 h 5 min"
         );
+        progress.finish();
     }
 
     /// Replies to the first call after a minute, and refuses the others for 12 s.

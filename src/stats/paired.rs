@@ -16,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
-use super::studentized::Sample;
+use super::studentized::{EqualTails, Sample, equal_tails};
 
 /// Fewest questions for a bootstrap-t.
 pub(super) const FEWEST_QUESTIONS: usize = 20;
@@ -99,36 +99,20 @@ pub fn paired_family(
 fn by_bootstrap(sample: &Sample, options: BootstrapOptions) -> PairedFamily {
     let resampled = sample.resampled_t(options);
     let (total, alpha) = (resampled.len(), options.alpha());
-    let sorted = |values: &mut dyn Iterator<Item = f64>| {
-        let mut values: Vec<f64> = values.collect();
-        values.sort_unstable_by(f64::total_cmp);
-        values
-    };
     // A resample in which all differences of a pair are equal says nothing about the others.
     let largest = |own: &Vec<f64>| own.iter().filter(|t| t.is_finite()).fold(0.0_f64, |most, t| most.max(t.abs()));
-    let largest = sorted(&mut resampled.iter().map(largest));
+    let mut largest: Vec<f64> = resampled.iter().map(largest).collect();
+    largest.sort_unstable_by(f64::total_cmp);
     let p = |as_extreme: usize| (as_extreme + 1) as f64 / (total + 1) as f64;
     let of_pair = |pair: usize| {
         let (difference, error) = (sample.means[pair], sample.errors[pair]);
         let t = if difference == 0.0 { 0.0 } else { difference / error };
-        let own = sorted(&mut resampled.iter().map(|all| all[pair]));
-        let above = total - own.partition_point(|value| *value < t);
-        let below = own.partition_point(|value| *value <= t);
-        let pointwise_p = (2.0 * p(above.min(below))).min(1.0);
-        let tails = tail_rank(alpha / 2.0, total).map(|rank| (own[rank - 1], own[total - rank]));
-        let tails = tails.filter(|(low, high)| error > 0.0 && low.is_finite() && high.is_finite());
-        let pointwise =
-            tails.map(|(low, high)| Interval { low: difference - high * error, high: difference - low * error });
-        let test = PairedTest {
-            difference,
-            standard_error: error,
-            p: pointwise_p,
-            pointwise_p,
-            interval: pointwise,
-            pointwise,
-        };
+        let own = resampled.iter().map(|all| all[pair]).collect();
+        let EqualTails { p: alone, interval, critical } = equal_tails(difference, error, own, options);
+        let (standard_error, pointwise_p, pointwise) = (error, alone, interval);
+        let test = PairedTest { difference, standard_error, p: alone, pointwise_p, interval, pointwise };
         if resampled[0].len() == 1 {
-            return (test, tails.map(|(low, high)| high.max(-low)));
+            return (test, critical);
         }
         let critical = tail_rank(alpha, total).map(|rank| largest[total - rank]);
         let adjusted = p(total - largest.partition_point(|value| *value < t.abs()));

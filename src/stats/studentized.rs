@@ -139,6 +139,8 @@ pub(super) struct EqualTails {
     pub(super) interval: Option<Interval>,
     /// Two-sided p of a mean of 0: twice the smaller tail. Below 1 - level exactly if the interval excludes 0.
     pub(super) p: f64,
+    /// The larger of the two critical values, from 0; `None` without an interval.
+    pub(super) critical: Option<f64>,
 }
 
 /// The bootstrap-t interval and p with equal tails (B. Efron and R. J. Tibshirani, "An introduction to the bootstrap", 1993,
@@ -153,6 +155,7 @@ pub(super) fn equal_tails(mean: f64, error: f64, mut resampled: Vec<f64>, option
     EqualTails {
         interval: tails.map(|(low, high)| Interval { low: mean - high * error, high: mean - low * error }),
         p: (2.0 * (above.min(below) + 1) as f64 / (total + 1) as f64).min(1.0),
+        critical: tails.map(|(low, high)| high.max(-low)),
     }
 }
 

@@ -54,25 +54,10 @@ struct SizedCost {
 
 /// Calls and cost of the criteria by how many are asked in a call.
 fn batch_table(batches: &[(BatchSize, PlanEstimate)]) -> Table {
-    let columns = [
-        ("criteria_per_call", "Criteria per call", Format::Text),
-        ("calls", "Calls", Format::Count),
-        ("prompt_tokens", "Prompt tokens", Format::Count),
-        ("usd_low", "USD from", Format::Number(2)),
-        ("usd_high", "USD to", Format::Number(2)),
-    ];
-    let mut table = Table::new("", columns.map(|(key, heading, format)| Column::headed(key, heading, format)).to_vec());
-    let row = |(size, estimate): &(BatchSize, PlanEstimate)| {
-        let most = estimate.total.at_most;
-        vec![
-            Cell::text(size.to_string()),
-            Cell::number(most.calls as f64),
-            Cell::number(most.prompt_tokens as f64),
-            Cell::maybe(most.usd.map(|usd| usd.low)),
-            Cell::maybe(most.usd.map(|usd| usd.high)),
-        ]
-    };
-    table.rows = batches.iter().map(row).collect();
+    let mut table = Table::new("", Vec::new());
+    let sizes = batches.iter().map(|(size, _)| Cell::text(size.to_string()));
+    table.push(Column::headed("criteria_per_call", "Criteria per call", Format::Text), sizes);
+    push_costs(&mut table, ("calls", "Calls"), batches.iter().map(|(_, estimate)| estimate.total.at_most));
     table
 }
 
@@ -118,36 +103,29 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
 }
 
 fn table(estimate: &PlanEstimate) -> Table {
-    let columns = [
-        ("question", "Question", Format::Text),
-        ("judge", "Judge", Format::Text),
-        ("calls_now", "Now", Format::Count),
-        ("calls_at_most", "At most", Format::Count),
-        ("prompt_tokens", "Prompt tokens", Format::Count),
-        ("usd_low", "USD from", Format::Number(2)),
-        ("usd_high", "USD to", Format::Number(2)),
-    ];
-    let mut table = Table::new("", columns.map(|(key, heading, format)| Column::headed(key, heading, format)).to_vec());
-    let lines = estimate.lines.iter().filter(|line| line.at_most.calls > 0);
-    table.rows = lines.chain([&estimate.total]).map(row).collect();
+    let lines = || estimate.lines.iter().filter(|line| line.at_most.calls > 0).chain([&estimate.total]);
+    let question = |line: &PlanLine| match line.role == line.kind {
+        true => Cell::text(line.kind),
+        false => Cell::text(format!("{} {}", line.role, line.kind).trim_end()),
+    };
+    let mut table = Table::new("", Vec::new());
+    table.push(Column::headed("question", "Question", Format::Text), lines().map(question));
+    table.push(Column::headed("judge", "Judge", Format::Text), lines().map(|line| Cell::text(&line.judge)));
+    let now = lines().map(|line| Cell::number(line.now.calls as f64));
+    table.push(Column::headed("calls_now", "Now", Format::Count), now);
+    push_costs(&mut table, ("calls_at_most", "At most"), lines().map(|line| line.at_most));
     table
 }
 
-/// Calls now and at most, and the prompt tokens and cost of the latter.
-fn row(line: &PlanLine) -> Vec<Cell> {
-    let most = line.at_most;
-    vec![
-        Cell::text(
-            if line.role == line.kind { line.kind.to_owned() } else { format!("{} {}", line.role, line.kind) }
-                .trim_end(),
-        ),
-        Cell::text(&line.judge),
-        Cell::number(line.now.calls as f64),
-        Cell::number(most.calls as f64),
-        Cell::number(most.prompt_tokens as f64),
-        Cell::maybe(most.usd.map(|usd| usd.low)),
-        Cell::maybe(most.usd.map(|usd| usd.high)),
-    ]
+/// Calls, prompt tokens and the range of their cost.
+fn push_costs(table: &mut Table, (key, heading): (&str, &str), costs: impl Iterator<Item = Cost> + Clone) {
+    let usd = |key: &str, heading: &str| Column::headed(key, heading, Format::Number(2));
+    let count = |key: &str, heading: &str| Column::headed(key, heading, Format::Count);
+    table.push(count(key, heading), costs.clone().map(|cost| Cell::number(cost.calls as f64)));
+    let tokens = costs.clone().map(|cost| Cell::number(cost.prompt_tokens as f64));
+    table.push(count("prompt_tokens", "Prompt tokens"), tokens);
+    table.push(usd("usd_low", "USD from"), costs.clone().map(|cost| Cell::maybe(cost.usd.map(|usd| usd.low))));
+    table.push(usd("usd_high", "USD to"), costs.map(|cost| Cell::maybe(cost.usd.map(|usd| usd.high))));
 }
 
 #[cfg(test)]
