@@ -1,11 +1,11 @@
 //! Quantities of an answer: the values that summaries, comparisons and gates share.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
 use crate::domain::{Component, Score, ScoredAnswer, Unit};
-use crate::stats::{Interval, mean};
+use crate::stats::{BootstrapOptions, Interval, bca_sums_intervals, harmonic_mean, mean, ratio};
 
 /// Mean over a system's aspects.
 pub const ASPECT_MEAN: &str = "aspect_mean";
@@ -163,6 +163,27 @@ pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
     // Weights sum to 1 up to rounding: a bound of all ones is 1.
     let tidy = |value: f64| if (value - 1.0).abs() < 1e-12 { 1.0 } else { value };
     Some(Interval { low: tidy(mean(&lows)?), high: tidy(mean(&highs)?) })
+}
+
+/// The F1 of mean precision and mean recall with its interval, from the question, precision and recall of each answer. The
+/// cases of a question are drawn together.
+pub(super) fn f1_of_means(
+    values: impl Iterator<Item = (usize, [Option<f64>; 2])>,
+    options: BootstrapOptions,
+) -> (f64, Option<Interval>) {
+    // Sum and number of both.
+    let mut by_question: BTreeMap<usize, [f64; 4]> = BTreeMap::new();
+    for (question, both) in values {
+        let sums = by_question.entry(question).or_default();
+        for (at, value) in both.into_iter().enumerate() {
+            sums[2 * at] += value.unwrap_or_default();
+            sums[2 * at + 1] += f64::from(value.is_some());
+        }
+    }
+    let rows: Vec<[f64; 4]> = by_question.into_values().collect();
+    let statistic = |sums: &[f64; 4]| [harmonic_mean(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))];
+    let [interval] = bca_sums_intervals(&rows, statistic, options);
+    (statistic(&std::array::from_fn(|at| rows.iter().map(|sums| sums[at]).sum()))[0], interval)
 }
 
 fn component_value(component: &Component) -> Observation {

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::quantity::unit_range;
-use crate::domain::{CaseId, ScoredAnswer, Unit};
-use crate::stats::{BootstrapOptions, Interval, mean_interval};
+use crate::domain::{CaseId, ScoredAnswer};
 
 /// The question of every case of a run, as a number in the order of case ids. A case without a known question has its
 /// own.
@@ -44,27 +42,6 @@ impl<'a> Questions<'a> {
     }
 }
 
-/// Values of one quantity with the question of each, ordered by case id: a seed's draws depend on the order.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Sample {
-    pub(crate) values: Vec<f64>,
-    pub(crate) questions: Vec<usize>,
-}
-
-impl FromIterator<(usize, f64)> for Sample {
-    fn from_iter<T: IntoIterator<Item = (usize, f64)>>(pairs: T) -> Self {
-        let (questions, values) = pairs.into_iter().unzip();
-        Self { values, questions }
-    }
-}
-
-impl Sample {
-    /// The interval of the mean over questions, by the unit of the values.
-    pub(crate) fn interval(&self, unit: Unit, options: BootstrapOptions) -> Option<Interval> {
-        mean_interval(&self.values, Some(&self.questions), unit_range(unit), options)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,20 +58,5 @@ mod tests {
         let number = |case: &str| questions.number(&CaseId::from(case));
         assert_eq!(["a", "b", "c", "d", "e"].map(number), [0, 1, 1, 3, 4]);
         assert_eq!(questions.counts(), (5, 4));
-    }
-
-    #[test]
-    fn a_question_is_drawn_with_all_its_cases() {
-        let options = BootstrapOptions { resamples: 500, ..BootstrapOptions::seeded(1) };
-        let values = [0.0, 0.0, 1.0, 1.0, 0.5, 0.5];
-        let by_case: Sample = values.iter().copied().enumerate().collect();
-        let by_question: Sample = values.iter().enumerate().map(|(at, value)| (at / 2, *value)).collect();
-        let [alone, together] = [by_case, by_question].map(|sample| sample.interval(Unit::Share, options));
-        let wide = |interval: Option<Interval>| interval.map_or(0.0, |interval| interval.high - interval.low);
-        // Three questions carry less information than six cases would.
-        assert!(wide(together) > wide(alone), "{together:?} {alone:?}");
-        // One question says nothing about others.
-        let one: Sample = [(7, 0.25), (7, 0.75)].into_iter().collect();
-        assert_eq!([one, Sample::default()].map(|sample| sample.interval(Unit::Share, options)), [None, None]);
     }
 }

@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::panel::panel_agreement;
 use super::quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn, Observation,
-    Quantity, bounds, distinct, finite, quantities,
+    Quantity, bounds, distinct, f1_of_means, finite, quantities, unit_range,
 };
-use super::questions::{Questions, Sample};
+use super::questions::Questions;
 use super::summary::{
     AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount, ScorerSummary, SharedMean,
     Summary, SystemSummary,
 };
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
-use crate::stats::{BootstrapOptions, Interval, bca_sums_intervals, harmonic_mean, mean, ratio};
+use crate::stats::{BootstrapOptions, Interval, harmonic_mean, mean, mean_interval, ratio};
 
 /// Summarizes a run.
 ///
@@ -127,6 +127,10 @@ impl<'a> Scored<'a> {
         self.counted(&Quantity::Component(name.to_owned()), answer)
     }
 
+    fn bootstrap(&self) -> BootstrapOptions {
+        BootstrapOptions::seeded(self.options.seed)
+    }
+
     fn question(&self, answer: &ScoredAnswer) -> usize {
         self.questions.number(&answer.case.case_id)
     }
@@ -138,17 +142,16 @@ impl<'a> Scored<'a> {
         columns: &[(MetricColumn, Quantity)],
     ) -> SystemSummary {
         let metric = |(column, quantity): &(MetricColumn, Quantity)| {
-            let own =
-                answers.iter().filter_map(|answer| Some((self.question(answer), self.counted(quantity, answer)?)));
-            let sample: Sample = own.collect();
+            let own = answers.iter().filter_map(|own| Some((self.question(own), self.counted(quantity, own)?)));
+            let (questions, values): (Vec<usize>, Vec<f64>) = own.unzip();
             let observed: Vec<Observation> = answers.iter().map(|answer| quantity.observe(answer)).collect();
-            let estimate = mean(&sample.values);
+            let estimate = mean(&values);
             let is_outside = |mean: &f64| column.unit == Unit::Net && !(0.0..=1.0).contains(mean);
             let metric = Metric {
                 estimate,
                 clipped: estimate.filter(is_outside).map(|mean| mean.clamp(0.0, 1.0)),
-                interval: sample.interval(column.unit, BootstrapOptions::seeded(self.options.seed)),
-                n: sample.values.len(),
+                interval: mean_interval(&values, Some(&questions), unit_range(column.unit), self.bootstrap()),
+                n: values.len(),
                 unscored: observed.iter().filter(|own| matches!(own, Observation::Unscored(_))).count(),
                 bounds: bounds(&observed),
                 shared: None,
@@ -203,21 +206,20 @@ impl<'a> Scored<'a> {
                 let grades = aspects.iter().filter_map(|name| self.component(name, answer));
                 Some((self.question(answer), mean(&grades.collect::<Vec<_>>())?))
             });
-            let own: Sample = own.collect();
-            let is_whole = of_aspects.iter().map(|metric| metric.n).chain([own.values.len()]);
-            let is_whole = is_whole.into_iter().all(|n| n == answers.len());
+            let (questions, values): (Vec<usize>, Vec<f64>) = own.unzip();
+            let is_whole = of_aspects.iter().map(|own| own.n).chain([values.len()]).all(|n| n == answers.len());
+            let interval = mean_interval(&values, Some(&questions), unit_range(Unit::Grade), self.bootstrap());
             let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
             // An aspect without any grade makes the reference's average NaN.
             let is_undefined = self.options.mode == Mode::Compat && means.len() < aspects.len();
             let bounds = bounds_of(&of_aspects, mean).filter(|_| n < answers.len());
             let metric = Metric {
                 estimate: if is_undefined { None } else { mean(&means) },
-                interval: own.interval(Unit::Grade, BootstrapOptions::seeded(self.options.seed)).filter(|_| is_whole),
+                interval: interval.filter(|_| is_whole),
                 n,
                 unscored: answers.len() - n,
                 bounds,
-                clipped: None,
-                shared: None,
+                ..Metric::default()
             };
             row.metrics.insert(ASPECT_MEAN.to_owned(), metric);
         }
@@ -239,20 +241,8 @@ impl<'a> Scored<'a> {
     fn citation_f1(&self, row: &SystemSummary, answers: &[&ScoredAnswer]) -> Metric {
         let both = [CITATION_PRECISION, CITATION_RECALL];
         let [precision, recall] = both.map(|name| row.metrics.get(name).copied().unwrap_or_default());
-        // One row of sums and counts per question, so that its cases are drawn together.
-        let mut by_question: BTreeMap<usize, [f64; 4]> = BTreeMap::new();
-        for answer in answers {
-            let sums = by_question.entry(self.question(answer)).or_default();
-            for (at, name) in both.into_iter().enumerate() {
-                if let Some(value) = self.component(name, answer) {
-                    sums[2 * at] += value;
-                    sums[2 * at + 1] += 1.0;
-                }
-            }
-        }
-        let sums: Vec<[f64; 4]> = by_question.into_values().collect();
-        let statistic = |sums: &[f64; 4]| [harmonic_mean(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))];
-        let [interval] = bca_sums_intervals(&sums, statistic, BootstrapOptions::seeded(self.options.seed));
+        let values = answers.iter().map(|own| (self.question(own), both.map(|name| self.component(name, own))));
+        let (_, interval) = f1_of_means(values, self.bootstrap());
         let estimate = precision.estimate.zip(recall.estimate).map(|(p, r)| harmonic_mean(p, r));
         let is_bounded = precision.bounds.is_some() || recall.bounds.is_some();
         let of_both = |ends: &[f64]| if let [p, r] = ends { Some(harmonic_mean(*p, *r)) } else { None };
@@ -262,8 +252,7 @@ impl<'a> Scored<'a> {
             n: precision.n.min(recall.n),
             unscored: precision.unscored.max(recall.unscored),
             bounds: bounds_of(&[precision, recall], of_both).filter(|_| is_bounded),
-            clipped: None,
-            shared: None,
+            ..Metric::default()
         }
     }
 }

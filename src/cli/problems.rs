@@ -32,8 +32,7 @@ impl Problems {
         let failures = self.failures.entry(kind).or_default();
         *failures += 1;
         let example = shortened(record.reply.as_ref().map_or(&reason.message, |reply| &reply.content));
-        (*failures == FAILURES)
-            .then(|| format!("warning: {FAILURES} {}, such as {example:?}; {remedy}", name(kind)))
+        (*failures == FAILURES).then(|| format!("warning: {FAILURES} {}, such as {example:?}; {remedy}", name(kind)))
     }
 
     /// The line to print where so many attempts failed since the last reply, the last one for this reason.

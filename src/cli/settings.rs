@@ -20,7 +20,7 @@ use crate::evaluation::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeTable, a
 use crate::judge::endpoint::{Endpoint, is_secret_name, mask_url, masked_json};
 use crate::judge::kind::JudgeKind;
 use crate::judge::options::{JudgeOptions, OptionFault, defaults};
-use crate::text::names::nearest;
+use crate::text::names::{nearest, suggest};
 
 /// Tables of the config file, each with the option structs whose keys it holds.
 const TABLES: [(&str, &[&str]); 6] = [
@@ -81,7 +81,6 @@ impl Settings {
         for (table, name, judge) in tables.chain([("judge".to_owned(), DEFAULT_JUDGE, main)]) {
             sources.read_secrets(&table, judge, used.contains(name), environment, &mut warnings)?;
         }
-        warnings.extend(sources.flags_without_effect(&options));
         warnings.extend(options.warnings());
         let lines = sources.describe(&ScoreArgs { options: options.clone(), display: display.clone(), ..defaults() });
         Ok(Self { options, format: display.format, dry_run, warnings, lines })
@@ -168,13 +167,6 @@ impl<'a> Sources<'a> {
                 Some((*group, std::mem::replace(&mut changed[*group][key], value)))
             }
             (None, None) if ["roles", "prices"].contains(&table.as_str()) => {
-                if let (Some(first), true) =
-                    (self.line(table, key), changed[table].get(key).is_some() && key != "merge")
-                    && first != *line
-                {
-                    return Err(fault(format!("{table}.{key} is given twice: line {first} has it, too"))
-                        .hint("keep one of the two"));
-                }
                 changed[table][key] = value;
                 None
             }
@@ -238,10 +230,6 @@ impl<'a> Sources<'a> {
             }
             _ => None,
         }
-    }
-
-    fn line(&self, table: &str, key: &str) -> Option<usize> {
-        self.file.as_ref()?.line(table, key)
     }
 
     fn origin(&self, table: &str, key: &str) -> Origin {
@@ -355,24 +343,6 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
-    /// The baseline uses no server: flags about one are mistakes.
-    fn flags_without_effect(&self, options: &EvaluationOptions) -> Option<String> {
-        if options.judge.kind() != JudgeKind::Lexical {
-            return None;
-        }
-        let keys = as_map(&options.judge).into_iter().filter(|(key, _)| key != "kind");
-        let flags = keys.filter_map(|(key, _)| match self.origin("judge", &key) {
-            Origin::Flag(flag) => Some(flag),
-            _ => None,
-        });
-        let flags = flags.collect::<Vec<_>>().join(", ");
-        (!flags.is_empty()).then(|| {
-            format!(
-                "no effect with the lexical judge, which asks no server: {flags}; give --model or --base-url for an LLM"
-            )
-        })
-    }
-
     fn describe(&self, args: &ScoreArgs) -> Vec<SettingLine> {
         let map = as_map(args);
         let mut lines = Vec::new();
@@ -472,22 +442,15 @@ fn unknown_key(fault: &dyn Fn(String) -> InputFault, table: &str, key: &str, kno
         ));
     }
     let fault = fault(format!("unknown key {shown} in [{table}]"));
-    match (near, table_of(key)) {
-        (Some(near), _) => fault.hint(format!("did you mean {near}?")),
-        (None, Some(other)) => fault.hint(format!("{shown} belongs under [{other}]")),
-        (None, None) => fault.hint(format!("known are {}", known.keys().cloned().collect::<Vec<_>>().join(", "))),
+    match table_of(key).filter(|_| near.is_none()) {
+        Some(other) => fault.hint(format!("{shown} belongs under [{other}]")),
+        None => fault.hint(suggest(key, known.keys().map(String::as_str))),
     }
 }
 
 fn unknown_table(fault: &dyn Fn(String) -> InputFault, table: &str) -> InputFault {
-    let known = || TABLES.iter().map(|(name, _)| *name).chain(["judges", "roles", "prices"]);
-    let fault = fault(format!("unknown table [{}]", table.escape_debug()));
-    match nearest(table, known()) {
-        Some(near) => fault.hint(format!("did you mean [{near}]?")),
-        None => {
-            fault.hint(format!("known are {}", known().map(|name| format!("[{name}]")).collect::<Vec<_>>().join(", ")))
-        }
-    }
+    let known = TABLES.iter().map(|(name, _)| *name).chain(["judges", "roles", "prices"]);
+    fault(format!("unknown table [{}]", table.escape_debug())).hint(suggest(table, known))
 }
 
 /// The table that holds a key.

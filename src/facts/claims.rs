@@ -11,6 +11,7 @@ use crate::dataset::parse_jsonl;
 use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
 use crate::files::read_bytes;
+use crate::text::names::counted;
 
 /// Identifier of a claim or an abstract: a number in the released files. A text is never equal to a number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -230,11 +231,6 @@ pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
         if is_alone { stem.clone() } else { path.display().to_string() }
     };
     paths.iter().zip(&stems).map(name).collect()
-}
-
-/// `1 claim`, `2 claims`.
-pub fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// One note for each count above 0: `2 claims without a prediction.`

@@ -7,12 +7,11 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::claims::{
-    BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, count_notes, counted, no_faults,
-};
+use super::claims::{BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, count_notes, no_faults};
 use super::fever::{Gold, LABELS, Prediction, Sentence};
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
+use crate::text::names::counted;
 
 /// The file name that the shared task requires.
 const SUBMISSION_NAME: &str = "predictions.jsonl";

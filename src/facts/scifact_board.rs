@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::claims::{ClaimFile, FromLine, count_notes, counted, no_faults, system_names};
+use super::claims::{ClaimFile, FromLine, count_notes, no_faults, system_names};
 use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
 use super::scifact::{
     COUNTS, Claim, Counts, DocId, Label, MEASURES, Prediction, SentenceCap, explain, measures, score, sums,
@@ -19,6 +19,7 @@ use crate::dataset::all;
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
 use crate::stats::{BootstrapOptions, Prf, bca_sums_intervals};
+use crate::text::names::counted;
 
 /// The values of a [`Prf`], in order.
 const PARTS: [&str; 3] = ["precision", "recall", "f1"];

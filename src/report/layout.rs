@@ -1,7 +1,7 @@
 //! Lists and lines of text.
 
 use super::visible::shortened;
-pub(super) use crate::facts::claims::counted;
+pub(super) use crate::text::names::counted;
 
 /// Items of a list in a note before the rest is counted.
 const LISTED: usize = 5;
@@ -64,6 +64,6 @@ mod tests {
         let items = |count: usize| (1..=count).map(|item| item.to_string());
         assert_eq!(listed(items(7)).unwrap(), "1; 2; 3; 4; 5; and 2 more");
         assert_eq!(listed(items(0)), None);
-        assert_eq!(counted(1, "case") + " " + &counted(0, "case"), "1 case 0 cases");
+        assert_eq!([0, 1, 1200].map(|n| counted(n, "case")), ["0 cases", "1 case", "1,200 cases"]);
     }
 }

@@ -38,7 +38,8 @@ pub fn power_table(plan: &PowerPlan) -> Table {
     let differences = rows.iter().map(|own| Cell::number(own.difference));
     table.push(Column::new("difference", Format::of_mean(plan.metric.unit)), differences);
     if rows.iter().any(|own| own.samples.is_some()) {
-        table.push(Column::new("samples", count), rows.iter().map(|own| own.samples.map_or(Cell::Missing, Cell::count)));
+        table
+            .push(Column::new("samples", count), rows.iter().map(|own| own.samples.map_or(Cell::Missing, Cell::count)));
     }
     let questions = rows.iter().map(|own| Cell::estimate(Some(own.questions as f64), Some(own.interval)));
     table.push(Column::headed("questions", if several { "typical pair" } else { "questions" }, count), questions);

@@ -1,6 +1,6 @@
 //! A probe of a judge: a verdict in words, and for each metric a table of the perturbations.
 
-use super::comparison::{metric_notes, points, shown_difference, shown_p, unit_name};
+use super::comparison::{metric_notes, points, shown_difference, unit_name};
 use super::table::{Cell, Column, Format, Table};
 use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison};
 use crate::analysis::{Probe, Probed, UNCHANGED, distinct, may_move};
@@ -52,7 +52,7 @@ impl Row<'_> {
         match self.pair.as_ref().filter(|pair| pair.differs) {
             Some(pair) => {
                 let difference = shown_difference(pair.difference, pair.interval, unit);
-                format!("{clause} ({difference}, {})", shown_p(pair.p))
+                format!("{clause} ({difference}, {})", pair.p_text())
             }
             None => clause.to_owned(),
         }

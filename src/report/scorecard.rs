@@ -61,29 +61,27 @@ fn means(summary: &Summary) -> String {
 /// # Errors
 /// [`crate::Error::Internal`] if it cannot be written.
 pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
-    let mut table = Table::new("", vec![Column::new("system", Format::Text)]);
-    table.rows = summary.systems().iter().map(|system| vec![Cell::text(system.as_str())]).collect();
+    let (mut table, systems) = (Table::new("", Vec::new()), summary.systems());
+    table.push(Column::new("system", Format::Text), systems.iter().map(|system| Cell::text(system.as_str())));
     for scorer in &summary.scorers {
         let is_rubric = scores_test_cases(scorer.scorer);
         let prefix = if is_rubric { String::new() } else { format!("{}.", scorer.scorer) };
         let push_count = |table: &mut Table, name: &str, count: fn(&SystemSummary) -> Option<usize>| {
-            table.columns.push(Column::new(&format!("{prefix}{name}"), Format::Count));
-            for (cells, system) in table.rows.iter_mut().zip(summary.systems()) {
-                cells.push(scorer.row(system).and_then(count).map_or(Cell::Missing, Cell::count));
-            }
+            let counts =
+                systems.iter().map(|system| scorer.row(system).and_then(count).map_or(Cell::Missing, Cell::count));
+            table.push(Column::new(&format!("{prefix}{name}"), Format::Count), counts);
         };
         if is_rubric {
             push_count(&mut table, "rank", |row| row.rank);
         }
         for column in &scorer.columns {
             let key = summary.metric_name(scorer.scorer, &column.name);
-            table.columns.push(Column::metric(&key, column.unit));
-            table.columns.extend(["n", "unscored"].map(|part| Column::new(&format!("{key}_{part}"), Format::Count)));
-            for (cells, system) in table.rows.iter_mut().zip(summary.systems()) {
-                let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
-                cells.push(Cell::estimate(metric.estimate, metric.interval));
-                cells.extend([metric.n, metric.unscored].map(Cell::count));
-            }
+            let metric = |system: &&SystemName| scorer.metric(system, &column.name).copied().unwrap_or_default();
+            let means = systems.iter().map(metric).map(|own| Cell::estimate(own.estimate, own.interval));
+            table.push(Column::metric(&key, column.unit), means);
+            let count = |part: &str| Column::new(&format!("{key}_{part}"), Format::Count);
+            table.push(count("n"), systems.iter().map(metric).map(|own| Cell::count(own.n)));
+            table.push(count("unscored"), systems.iter().map(metric).map(|own| Cell::count(own.unscored)));
         }
         push_count(&mut table, "answers", |row| Some(row.answers));
         push_count(&mut table, "missing", |row| Some(row.missing));
@@ -117,40 +115,33 @@ fn metrics_table(
     rest: &[(&ScorerSummary, &MetricColumn)],
 ) -> Table {
     let scorers = distinct(first.iter().chain(rest).map(|(scorer, _)| *scorer));
-    let most = |system: &SystemName, count: fn(&SystemSummary) -> usize| {
-        scorers.iter().filter_map(|scorer| scorer.row(system)).map(count).max().unwrap_or_default()
+    let rows = |system: &SystemName| scorers.iter().filter_map(|scorer| scorer.row(system)).collect::<Vec<_>>();
+    let systems: Vec<_> = summary.systems().into_iter().filter(|system| !rows(system).is_empty()).collect();
+    let push_means = |table: &mut Table, metrics: &[(&ScorerSummary, &MetricColumn)]| {
+        for (scorer, column) in metrics {
+            let most = most_answers(scorer);
+            let mean = |system: &&SystemName| {
+                let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
+                let flag = if metric.n < most { "*" } else { "" };
+                Cell::estimate(metric.estimate, metric.interval).flagged(flag)
+            };
+            let name = summary.metric_name(scorer.scorer, &column.name);
+            table.push(Column::metric(&name, column.unit), systems.iter().map(mean));
+        }
     };
-    type Count = fn(&SystemSummary) -> usize;
-    let counts: [(&str, Count); 3] =
+    let mut table = Table::new(title, Vec::new());
+    table.push(Column::new("system", Format::Text), systems.iter().map(|system| Cell::text(system.as_str())));
+    push_means(&mut table, first);
+    let counts: [(&str, fn(&SystemSummary) -> usize); 3] =
         [("answers", |row| row.answers), ("missing", |row| row.missing), ("unscored", |row| row.unscored)];
-    let systems: Vec<_> = summary
-        .systems()
-        .into_iter()
-        .filter(|system| scorers.iter().any(|scorer| scorer.row(system).is_some()))
-        .collect();
-    let is_shown =
-        |(name, count): &(&str, Count)| *name == "answers" || systems.iter().any(|own| most(own, *count) > 0);
-    let counts: Vec<_> = counts.into_iter().filter(is_shown).collect();
-    let heading = |(scorer, column): &(&ScorerSummary, &MetricColumn)| {
-        Column::metric(&summary.metric_name(scorer.scorer, &column.name), column.unit)
-    };
-    let mut columns = vec![Column::new("system", Format::Text)];
-    columns.extend(first.iter().map(heading));
-    columns.extend(counts.iter().map(|(name, _)| Column::new(name, Format::Count)));
-    columns.extend(rest.iter().map(heading));
-    let mut table = Table::new(title, columns);
-    for system in systems {
-        let mean = |(scorer, column): &(&ScorerSummary, &MetricColumn)| {
-            let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
-            let cell = Cell::estimate(metric.estimate, metric.interval);
-            if metric.n < most_answers(scorer) { cell.flagged("*") } else { cell }
-        };
-        let mut cells = vec![Cell::text(system.as_str())];
-        cells.extend(first.iter().map(mean));
-        cells.extend(counts.iter().map(|(_, count)| Cell::count(most(system, *count))));
-        cells.extend(rest.iter().map(mean));
-        table.rows.push(cells);
+    for (name, count) in counts {
+        let most = |system: &&SystemName| rows(system).into_iter().map(count).max().unwrap_or_default();
+        let counts: Vec<usize> = systems.iter().map(most).collect();
+        if name == "answers" || counts.iter().any(|count| *count > 0) {
+            table.push(Column::new(name, Format::Count), counts.into_iter().map(Cell::count));
+        }
     }
+    push_means(&mut table, rest);
     table
 }
 

@@ -195,11 +195,11 @@ fn wrong_order(
     };
     let find = |labels: [&String; 2]| metric.pairs.iter().find(|pair| is_of(pair, labels));
     let ordered = find([first, second]);
-    let Some((pair, p)) = ordered.or_else(|| find([second, first])).and_then(|pair| Some((pair, pair.p?))) else {
+    let Some(pair) = ordered.or_else(|| find([second, first])).filter(|pair| pair.p.is_some()) else {
         return Some(format!("no case has {name} of both"));
     };
     let difference = if ordered.is_some() { pair.difference } else { -pair.difference };
-    let numbers = format!("{name} differs by {difference:+.4}, {}", format_p(p));
+    let numbers = format!("{name} differs by {difference:+.4}, {}", pair.p_text());
     match (pair.differs, ordered.is_some()) {
         (true, false) => Some(format!("{second} is better: {numbers}")),
         (false, _) if !or_equal => Some(format!("not significantly different: {numbers}")),
@@ -207,14 +207,6 @@ fn wrong_order(
             Some(format!("the verdict depends on missing data: {numbers}; {REMEDY}"))
         }
         _ => None,
-    }
-}
-
-fn format_p(p: f64) -> String {
-    match p {
-        p if p < 0.0005 => "p < 0.001".to_owned(),
-        p if p > 0.9995 => "p > 0.999".to_owned(),
-        p => format!("p = {p:.3}"),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Comparison by metrics that are named, with the citation F1 of each system, a measure of all its answers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::compare::compare_metric;
 use super::shared::SharedCases;
 use super::{ComparisonOptions, MetricComparison, MetricId, MetricTable, Observations};
-use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL};
+use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, f1_of_means};
 use crate::domain::Unit;
 use crate::error::Result;
-use crate::stats::{Interval, bca_sums_intervals, harmonic_mean};
+use crate::stats::Interval;
 
 /// Compares the systems by the metrics of these names, each once and in this order, or by the headline metrics without
 /// names. `citation_f1` is the F1 of each system's mean precision and mean recall, without pairs.
@@ -67,17 +67,12 @@ fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<Metric
 
 /// The F1 of a system with its interval, from sums over each question; `None` if a shared case has no value of a part.
 fn f1(shared: &SharedCases<'_>, system: usize, parts: [&MetricTable; 2]) -> Option<(f64, Option<Interval>)> {
-    let mut by_question: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
-    for (case, question) in shared.cases.iter().zip(&shared.questions) {
-        let [precision, recall] = parts.map(|part| part.values[system][*case].value());
-        let sums = by_question.entry(*question).or_default();
-        sums.iter_mut().zip([precision?, recall?, 1.0]).for_each(|(sum, value)| *sum += value);
-    }
-    let rows: Vec<[f64; 3]> = by_question.into_values().collect();
-    let statistic = |[precision, recall, cases]: &[f64; 3]| [harmonic_mean(precision / cases, recall / cases)];
-    let all: [f64; 3] = std::array::from_fn(|at| rows.iter().map(|sums| sums[at]).sum());
-    let [interval] = bca_sums_intervals(&rows, statistic, shared.bootstrap());
-    Some((statistic(&all)[0], interval))
+    let value = |(case, question): (&usize, &usize)| {
+        let both = parts.map(|part| part.values[system][*case].value());
+        both.iter().all(Option::is_some).then_some((*question, both))
+    };
+    let values: Vec<_> = shared.cases.iter().zip(&shared.questions).map(value).collect::<Option<_>>()?;
+    Some(f1_of_means(values.into_iter(), shared.bootstrap()))
 }
 
 #[cfg(test)]

@@ -38,12 +38,16 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     let systems = systems(runs);
     let (cases, answered) = cases(runs);
     let frame = Frame::new(runs, &systems, &cases, answered);
-    let scorers = distinct(runs.iter().flat_map(|run| run.scored).map(|answer| answer.score.scorer));
+    let mut placed: Vec<Placed<'_>> = Vec::new();
+    for (run, own) in runs.iter().enumerate() {
+        let place = |own: &ScoredAnswer| frame.place(run, &own.system, &own.case.case_id);
+        placed.extend(own.scored.iter().filter_map(|answer| Some((place(answer)?, &**answer))));
+    }
     let mut metrics: Vec<MetricTable> = Vec::new();
-    for scorer in scorers {
-        let placed = frame.placed(runs, scorer);
-        let own: Vec<&ScoredAnswer> = placed.iter().map(|placed| placed.answer).collect();
-        metrics.extend(metrics_of(scorer, &own).into_iter().filter_map(|(id, own)| frame.table(id, &own, &placed)));
+    for scorer in distinct(placed.iter().map(|(_, answer)| answer.score.scorer)) {
+        let own: Vec<Placed<'_>> = placed.iter().copied().filter(|(_, own)| own.score.scorer == scorer).collect();
+        let answers: Vec<&ScoredAnswer> = own.iter().map(|(_, answer)| *answer).collect();
+        metrics.extend(metrics_of(scorer, &answers).into_iter().filter_map(|(id, of)| frame.table(id, &of, &own)));
     }
     let words = frame.words(runs);
     Observations { words, metrics, systems, cases, row: None }
@@ -102,12 +106,8 @@ fn cases(runs: &[RunAnswers<'_>]) -> (Vec<ComparedCase>, usize) {
     (cases, answered)
 }
 
-/// An answer with its indices in the tables.
-struct Placed<'a> {
-    system: usize,
-    case: usize,
-    answer: &'a ScoredAnswer,
-}
+/// Indices of system and case, and the answer.
+type Placed<'a> = ((usize, usize), &'a ScoredAnswer);
 
 /// Indices of answers, and the pairs that were asked.
 struct Frame<'a> {
@@ -128,15 +128,23 @@ impl<'a> Frame<'a> {
             cases.iter().enumerate().map(|(at, case)| (&case.case_id, at)).collect();
         let has_list = |system: &ObservedSystem| runs[system.run].unanswered.is_some();
         let row = |system| (0..cases.len()).map(|case| !has_list(system) && case < answered).collect();
-        let mut asked: Vec<Vec<bool>> = systems.iter().map(row).collect();
+        let asked: Vec<Vec<bool>> = systems.iter().map(row).collect();
+        let mut frame = Self { systems, system_places, case_places, answered, asked };
         for (run, answers) in runs.iter().enumerate() {
             let answered = answers.scored.iter().map(|answer| (&answer.system, &answer.case.case_id));
             let unanswered = answers.unanswered.iter().flatten().map(|(system, case)| (system, case));
             for (system, case) in answered.chain(unanswered) {
-                asked[system_places[&(run, system)]][case_places[case]] = true;
+                if let Some((system, case)) = frame.place(run, system, case) {
+                    frame.asked[system][case] = true;
+                }
             }
         }
-        Self { systems, system_places, case_places, answered, asked }
+        frame
+    }
+
+    /// The indices of a system and a case.
+    fn place(&self, run: usize, system: &SystemName, case: &CaseId) -> Option<(usize, usize)> {
+        self.system_places.get(&(run, system)).copied().zip(self.case_places.get(case).copied())
     }
 
     fn words(&self, runs: &[RunAnswers<'_>]) -> Option<Vec<Vec<Option<f64>>>> {
@@ -146,25 +154,12 @@ impl<'a> Frame<'a> {
         let mut words = vec![vec![None; self.case_places.len()]; self.systems.len()];
         for (run, answers) in runs.iter().enumerate() {
             for ((system, case), count) in &answers.words {
-                let system = self.system_places.get(&(run, system));
-                if let Some((system, case)) = system.zip(self.case_places.get(case)) {
-                    words[*system][*case] = Some(*count as f64);
+                if let Some((system, case)) = self.place(run, system, case) {
+                    words[system][case] = Some(*count as f64);
                 }
             }
         }
         Some(words)
-    }
-
-    /// A scorer's answers.
-    fn placed<'r>(&self, runs: &[RunAnswers<'r>], scorer: &str) -> Vec<Placed<'r>> {
-        let mut placed = Vec::new();
-        for (run, answers) in runs.iter().enumerate() {
-            for answer in answers.scored.iter().filter(|answer| answer.score.scorer == scorer) {
-                let system = self.system_places[&(run, &answer.system)];
-                placed.push(Placed { system, case: self.case_places[&answer.case.case_id], answer });
-            }
-        }
-        placed
     }
 
     /// The table of a metric; `None` without any value.
@@ -172,7 +167,7 @@ impl<'a> Frame<'a> {
         let mut values = vec![vec![Observation::NotApplicable; self.case_places.len()]; self.systems.len()];
         let mut samples = vec![vec![Vec::new(); self.case_places.len()]; self.systems.len()];
         let mut judges = Vec::new();
-        for Placed { system, case, answer } in placed {
+        for ((system, case), answer) in placed {
             values[*system][*case] = quantity.observe(answer);
             samples[*system][*case] = sample_values(quantity, answer, &mut judges);
         }

@@ -180,6 +180,16 @@ pub struct PairComparison {
 }
 
 impl PairComparison {
+    /// `p = 0.011`, `p < 0.001`, never `p = 1.000`.
+    pub fn p_text(&self) -> String {
+        match self.p {
+            None => "p = unknown".to_owned(),
+            Some(p) if p < 0.0005 => "p < 0.001".to_owned(),
+            Some(p) if p > 0.9995 => "p > 0.999".to_owned(),
+            Some(p) => format!("p = {p:.3}"),
+        }
+    }
+
     /// `*` for a significant difference, `!` for a verdict that could change.
     pub fn flags(&self) -> &'static str {
         match (self.differs, self.sensitive) {

@@ -6,11 +6,12 @@ use super::score::evaluation;
 use super::{Context, runtime};
 use crate::cli::ExitCode;
 use crate::cli::settings::Settings;
-use crate::cli::terminal::{self, counted};
+use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::evaluation::options::DEFAULT_JUDGE;
 use crate::evaluation::{LoadedInputs, NamedJudge};
 use crate::prompt::PromptFamily;
+use crate::text::names::counted;
 
 /// Runs the command.
 ///

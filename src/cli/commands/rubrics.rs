@@ -3,10 +3,11 @@
 use crate::cli::ExitCode;
 use crate::cli::args::RubricsCommand;
 use crate::cli::origin::escape_controls;
-use crate::cli::terminal::{counted, path_text, write_stdout};
+use crate::cli::terminal::{path_text, write_stdout};
 use crate::dataset::{SHIPPED_PROFILES, load_tests, profile_source, rubric_profile};
 use crate::domain::Mode;
 use crate::error::Result;
+use crate::text::names::counted;
 
 pub(super) fn run(command: &RubricsCommand) -> Result<ExitCode> {
     let text = match command {

@@ -12,4 +12,4 @@ pub use notes::run_warnings;
 pub(super) use notes::{judge_lines, metric_notes, unpublished};
 pub use render::{comparison_csv, comparison_text};
 pub(super) use tables::{metric_name, pairs_table, percent, shown_difference, systems_table, unit_name};
-pub(super) use verdict::{points, shown_p, verdicts};
+pub(super) use verdict::{points, verdicts};

@@ -39,7 +39,10 @@ pub(in crate::report) fn systems_table(comparison: &Comparison, metric: &MetricC
     }
     if let Some(ranks) = metric.ranks.as_ref().filter(|_| several && metric.metric.higher_is_better) {
         let first = |rank: usize| ranks.get(rank).and_then(|own| own.first()).copied();
-        table.push(Column::headed("first", "first (%)", Format::Percent), (0..rows.len()).map(|at| Cell::maybe(first(at))));
+        table.push(
+            Column::headed("first", "first (%)", Format::Percent),
+            (0..rows.len()).map(|at| Cell::maybe(first(at))),
+        );
     }
     table.push(counts("cases"), rows.iter().map(|_| Cell::count(metric.cases.len())));
     table.push(counts("unscored"), rows.iter().map(|own| Cell::count(own.unscored)));
@@ -76,7 +79,8 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     table.push(Column::new("p", Format::PValue), rows.iter().map(|own| Cell::maybe(own.p)));
     let counts = |own: &PairComparison| Cell::text(format!("{}/{}/{}", own.wins, own.ties, own.losses));
     table.push(Column::headed("wins_ties_losses", "W/T/L", text), rows.iter().map(counts));
-    table.push(Column::headed("cohens_dz", "d_z", Format::Number(2)), rows.iter().map(|own| Cell::maybe(own.cohens_dz)));
+    table
+        .push(Column::headed("cohens_dz", "d_z", Format::Number(2)), rows.iter().map(|own| Cell::maybe(own.cohens_dz)));
     let alone = rows.iter().map(|own| Cell::estimate(Some(own.difference), own.pointwise));
     table.push(Column::headed("pointwise", "pair alone", difference), alone);
     let p_alone = Column::headed("pointwise_p", "p alone", Format::PValue);

@@ -63,13 +63,7 @@ pub(super) fn labels<'a>(metric: &'a MetricComparison, pair: &PairComparison) ->
 /// `+3.4 [0.2, 6.6], p = 0.011`.
 fn evidence(metric: &MetricComparison, pair: &PairComparison) -> String {
     let difference = shown_difference(pair.difference, pair.interval, metric.metric.unit);
-    format!("{difference}, {}", shown_p(pair.p))
-}
-
-/// `p = 0.011`, `p < 0.001`.
-pub(in crate::report) fn shown_p(p: Option<f64>) -> String {
-    let shown = p.map_or("unknown".to_owned(), |p| Format::PValue.show(p));
-    format!("p = {shown}").replace("= <", "< ").replace("= >", "> ")
+    format!("{difference}, {}", pair.p_text())
 }
 
 /// A difference between means with its unit.
