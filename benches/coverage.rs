@@ -12,9 +12,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use scholareval::stats::{
-    BootstrapOptions, Correlation, Interval, KappaWeights, MeasurementLevel, PilotSpread, cohens_kappa, icc_2_1,
-    icc_2_1_interval, krippendorff_alpha, krippendorff_alpha_interval, mean, mean_interval,
-    mean_pairwise_kappa_interval, paired_family,
+    BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, PilotSpread, mean, mean_interval,
+    paired_family,
 };
 
 const RESAMPLES: u32 = 999;
@@ -295,21 +294,22 @@ impl Measure {
         let [a, b] = [a, b].map(|list| list.into_iter().map(Some).collect::<Vec<_>>());
         let credit = |(x, y): (&f64, &f64)| f64::midpoint(1.0, if x == y { 1.0 } else { x * y });
         let credits: Vec<f64> = x.iter().zip(y).map(credit).collect();
-        let (share, alpha) = (Interval { low: 0.0, high: 1.0 }, MeasurementLevel::Ordinal);
-        let weights = if let Self::QuadraticKappa = self { KappaWeights::Quadratic } else { KappaWeights::Unweighted };
+        let share = Interval { low: 0.0, high: 1.0 };
+        let coefficient = match self {
+            Self::Alpha => Coefficient::Alpha(MeasurementLevel::Ordinal),
+            Self::Icc => Coefficient::Icc,
+            Self::QuadraticKappa => Coefficient::QuadraticKappa,
+            _ => Coefficient::Kappa,
+        };
         let value = match self {
             Self::BetterOfTwo => mean(&credits),
-            Self::Alpha => krippendorff_alpha(&[&a, &b], alpha),
-            Self::Icc => icc_2_1(&[&a, &b]),
             Self::TauB => Correlation::KendallTauB.of(x, y),
-            _ => cohens_kappa(&a, &b, weights),
+            _ => coefficient.of(&[&a, &b]),
         };
         let interval = || match self {
             Self::BetterOfTwo => mean_interval(&credits, Some(questions), Some(share), BootstrapOptions::seeded(1)),
-            Self::Alpha => krippendorff_alpha_interval(&[&a, &b], &clusters, alpha, 0.95),
-            Self::Icc => icc_2_1_interval(&[&a, &b], &clusters, 0.95),
             Self::TauB => Correlation::KendallTauB.clustered_interval(x, y, questions, 0.95),
-            _ => mean_pairwise_kappa_interval(&[&a, &b], &clusters, weights, 0.95),
+            _ => coefficient.interval(&[&a, &b], &clusters, 0.95),
         };
         (value, if is_value { None } else { interval() })
     }

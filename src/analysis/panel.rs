@@ -14,7 +14,7 @@ use super::quantity::{CITATION_RECALL, distinct, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
-use crate::stats::{KappaWeights, MeasurementLevel, mean, sd};
+use crate::stats::{Coefficient, MeasurementLevel, mean, sd};
 
 /// Scale of a judge's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -130,8 +130,6 @@ pub struct PanelAgreement {
     /// Mean over pairs of judges of Cohen's kappa with quadratic weights; for labels unweighted. Points, counts and
     /// grades are rounded to whole numbers.
     pub kappa: Estimate,
-    /// Pairs of judges with a kappa.
-    pub kappa_pairs: usize,
 }
 
 /// Noise of one judge's samples on one group of items.
@@ -204,8 +202,7 @@ impl Group<'_> {
             questions: self.units.iter().map(|(case, _)| questions.number(case)).collect(),
         };
         let rated = ratings(&|value| value);
-        let weights = if scale == Scale::Label { KappaWeights::Unweighted } else { KappaWeights::Quadratic };
-        let (kappa, kappa_pairs) = ratings(&|value| scale.category(value)).kappa(weights, confidence);
+        let kappa = if scale == Scale::Label { Coefficient::Kappa } else { Coefficient::QuadraticKappa };
         let (pairable, by_all) = (rated.rated_by(2), rated.rated_by(self.judges.len()));
         let cases: BTreeSet<&CaseId> = pairable.iter().map(|unit| self.units[*unit].0).collect();
         let judges = self.judges.iter().zip(&rated.rows).map(|(judge, own)| PanelJudge {
@@ -221,9 +218,8 @@ impl Group<'_> {
             pairable: pairable.len(),
             judged_by_all: by_all.len(),
             cases: cases.len(),
-            alpha: rated.alpha(scale.level(), confidence),
-            kappa,
-            kappa_pairs,
+            alpha: rated.estimate(Coefficient::Alpha(scale.level()), confidence),
+            kappa: ratings(&|value| scale.category(value)).estimate(kappa, confidence),
         }
     }
 

@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::stats::{
-    Interval, KappaWeights, MeasurementLevel, icc_2_1, icc_2_1_interval, krippendorff_alpha,
-    krippendorff_alpha_interval, mean_pairwise_kappa, mean_pairwise_kappa_interval,
-};
+use crate::stats::{Coefficient, Interval};
 
 /// A value with its interval, or the reason why it is undefined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -92,35 +89,16 @@ impl Ratings {
         self.rows.iter().flatten().flatten().map(|value| value.to_bits()).collect::<BTreeSet<u64>>().len()
     }
 
-    /// Krippendorff's alpha over the units with at least two ratings.
-    pub(crate) fn alpha(&self, level: MeasurementLevel, confidence: f64) -> Estimate {
-        let rows = self.slices();
-        let interval = || krippendorff_alpha_interval(&rows, &self.questions, level, confidence);
-        Estimate::new(krippendorff_alpha(&rows, level), interval, self.no_variation())
-    }
-
-    /// Mean of Cohen's kappa over pairs of raters, and the number of pairs with a kappa.
-    pub(crate) fn kappa(&self, weights: KappaWeights, confidence: f64) -> (Estimate, usize) {
-        let rows = self.slices();
-        let kappa = mean_pairwise_kappa(&rows, weights);
-        let interval = || mean_pairwise_kappa_interval(&rows, &self.questions, weights, confidence);
-        let estimate = Estimate::new(kappa.map(|kappa| kappa.mean), interval, self.no_variation());
-        (estimate, kappa.map_or(0, |kappa| kappa.defined))
-    }
-
-    /// ICC(2,1) over the units that all rated.
-    pub(crate) fn icc(&self, confidence: f64) -> Estimate {
-        let rows = self.slices();
-        let reason = "fewer than two units rated by all, or all ratings are one value";
-        Estimate::new(icc_2_1(&rows), || icc_2_1_interval(&rows, &self.questions, confidence), reason)
-    }
-
-    fn no_variation(&self) -> &'static str {
-        if self.rated_by(2).is_empty() { "no unit has two ratings" } else { "all ratings are one value" }
-    }
-
-    fn slices(&self) -> Vec<&[Option<f64>]> {
-        self.rows.iter().map(Vec::as_slice).collect()
+    /// The coefficient, or why it is undefined.
+    pub(crate) fn estimate(&self, coefficient: Coefficient, confidence: f64) -> Estimate {
+        let rows: Vec<&[Option<f64>]> = self.rows.iter().map(Vec::as_slice).collect();
+        let reason = match coefficient {
+            Coefficient::Icc => "fewer than two units rated by all, or all ratings are one value",
+            _ if self.rated_by(2).is_empty() => "no unit has two ratings",
+            _ => "all ratings are one value",
+        };
+        let interval = || coefficient.interval(&rows, &self.questions, confidence);
+        Estimate::new(coefficient.of(&rows), interval, reason)
     }
 }
 

@@ -1,19 +1,21 @@
-//! Agreement of raters beyond chance: Krippendorff's alpha and Cohen's kappa, both 1 - observed / expected disagreement.
+//! Agreement of raters beyond chance: Krippendorff's alpha, Cohen's kappa, ICC(2,1).
 //!
-//! Alpha is for any number of raters, missing ratings allowed (K. Krippendorff, "Computing Krippendorff's
-//! alpha-reliability", 2011; "Content analysis", 3rd edition, 2013, chapter 12). With n the ratings of units with two
-//! ratings or more: D_o = 1/n sum over units of 1/(m - 1) sum over ordered pairs within the unit of d2, and
-//! D_e = 1/(n (n - 1)) sum over ordered pairs of all these ratings of d2.
+//! Alpha and kappa are 1 - observed / expected disagreement. Alpha is for any number of raters, missing ratings allowed (K.
+//! Krippendorff, "Computing Krippendorff's alpha-reliability", 2011; "Content analysis", 3rd edition, 2013, chapter 12). With
+//! n the ratings of units with two ratings or more: D_o = 1/n sum over units of 1/(m - 1) sum over ordered pairs within the
+//! unit of d2, and D_e = 1/(n (n - 1)) sum over ordered pairs of all these ratings of d2.
 //!
 //! Kappa is for two raters (J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
 //! Measurement 20, 1960; "Weighted kappa", Psychological Bulletin 70, 1968): D_o is the mean disagreement of the pairs of
 //! ratings, D_e that of all combinations of the two raters' own distributions. Of more raters it is the mean over their pairs
 //! (R. J. Light, "Measures of response agreement for qualitative data", Psychological Bulletin 76, 1971).
+//!
+//! ICC(2,1) is P. E. Shrout and J. L. Fleiss's, "Intraclass correlations: uses in assessing rater reliability", Psychological
+//! Bulletin 86 (1979): two-way random effects, absolute agreement, a single rating. With n units, k raters and the mean
+//! squares of units MSR, of raters MSC and of the residual MSE: (MSR - MSE) / (MSR + (k - 1) MSE + k (MSC - MSE) / n).
 
-use std::collections::BTreeMap;
-
-use super::bootstrap::{Clusters, Interval};
-use super::jackknife::interval_over_clusters;
+use super::bootstrap::Interval;
+use super::jackknife::coefficient_interval;
 use super::summary::{distinct, mean, place};
 
 /// Distance between two ratings for alpha.
@@ -27,299 +29,180 @@ pub enum MeasurementLevel {
     Interval,
 }
 
-/// Disagreement of two different ratings for kappa.
+/// A coefficient of agreement: 1 for perfect agreement, 0 for agreement by chance, below 0 for systematic disagreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KappaWeights {
-    /// 0 or 1: plain kappa. Numbers are only names.
-    Unweighted,
-    /// The absolute difference of the values.
-    Linear,
-    /// The squared difference of the values.
-    Quadratic,
+pub enum Coefficient {
+    /// Krippendorff's alpha over the units with two ratings or more.
+    Alpha(MeasurementLevel),
+    /// Cohen's kappa over the units that both rated; numbers are only names. Of more than two raters the mean over the pairs
+    /// that have a kappa.
+    Kappa,
+    /// Kappa with the squared difference of the values as disagreement: on a scale of equal steps scikit-learn's
+    /// `cohen_kappa_score` with the whole scale as `labels`.
+    QuadraticKappa,
+    /// ICC(2,1) over the units that all rated: the share of the variance of a single rating that is between units.
+    Icc,
 }
 
-/// The mean of the kappas of all pairs of raters.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PairwiseKappa {
-    /// The mean over the pairs of raters that have a kappa, -1..=1.
-    pub mean: f64,
-    /// Number of pairs with a kappa.
-    pub defined: usize,
+impl Coefficient {
+    /// The coefficient of `ratings`: one slice for each rater, all with the same units in the same order.
+    ///
+    /// `None` for fewer than two raters, raters of unequal length, ratings that are not finite, no unit with enough ratings
+    /// (ICC: fewer than two), and all ratings equal.
+    ///
+    /// ```
+    /// use scholareval::stats::{Coefficient, MeasurementLevel};
+    ///
+    /// let first = [Some(1.0), Some(0.0), Some(1.0), Some(0.0)];
+    /// let second = [Some(1.0), Some(0.0), Some(0.0), None];
+    /// // 2 of 3 agree; by chance 2/3 * 1/3 + 1/3 * 2/3 = 4/9: (2/3 - 4/9) / (1 - 4/9) = 0.4
+    /// let kappa = Coefficient::Kappa.of(&[&first, &second]);
+    /// assert!(kappa.is_some_and(|kappa| (kappa - 0.4).abs() < 1e-12));
+    /// assert_eq!(Coefficient::Alpha(MeasurementLevel::Nominal).of(&[&first, &first]), Some(1.0));
+    /// ```
+    pub fn of(self, ratings: &[&[Option<f64>]]) -> Option<f64> {
+        let units = Units::new(ratings, self)?;
+        self.of_units(&units, &(0..units.rows.len()).collect::<Vec<_>>())
+    }
+
+    /// Its interval, as [`coefficient_interval`]; `clusters` gives each unit's cluster.
+    ///
+    /// Clusters without any unit that counts are ignored. `None` also for `clusters` of another length.
+    pub fn interval(self, ratings: &[&[Option<f64>]], clusters: &[usize], confidence: f64) -> Option<Interval> {
+        let units = Units::new(ratings, self).filter(|_| ratings[0].len() == clusters.len())?;
+        let clusters: Vec<usize> = units.rows.iter().map(|(unit, _)| clusters[*unit]).collect();
+        coefficient_interval(&clusters, |kept| self.of_units(&units, kept), confidence)
+    }
+
+    fn of_units(self, units: &Units, kept: &[usize]) -> Option<f64> {
+        match self {
+            Self::Alpha(level) => units.alpha(kept, level),
+            Self::Kappa | Self::QuadraticKappa => {
+                let raters = units.rows.first()?.1.len();
+                let pairs = (0..raters).flat_map(|y| (0..y).map(move |x| [x, y]));
+                mean(&pairs.filter_map(|pair| units.kappa(kept, pair, self)).collect::<Vec<f64>>())
+            }
+            Self::Icc => units.icc(kept),
+        }
+    }
 }
 
-/// Krippendorff's alpha of `ratings`: one slice for each rater, all with the same units in the same order.
-///
-/// 1 is perfect agreement, 0 chance agreement, below 0 systematic disagreement. `None` for raters of unequal length,
-/// ratings that are not finite, no unit with two ratings, and all ratings equal, where alpha is undefined.
-///
-/// ```
-/// use scholareval::stats::{MeasurementLevel, krippendorff_alpha};
-///
-/// let first = [Some(1.0), Some(2.0), Some(3.0), None];
-/// let second = [Some(1.0), Some(2.0), Some(3.0), Some(5.0)];
-/// assert_eq!(krippendorff_alpha(&[&first, &second], MeasurementLevel::Interval), Some(1.0));
-/// ```
-pub fn krippendorff_alpha(ratings: &[&[Option<f64>]], level: MeasurementLevel) -> Option<f64> {
-    let units = Units::together(ratings)?;
-    Alpha::new(&units, level).of(&units.times(&[1]))
-}
-
-/// The interval of [`krippendorff_alpha`], as [`coefficient_interval`](super::coefficient_interval); `clusters` gives each
-/// unit's cluster.
-///
-/// Units with fewer than two ratings are ignored, and clusters without any other. `None` if alpha is, for `clusters` of
-/// another length, and for fewer than two clusters.
-pub fn krippendorff_alpha_interval(
-    ratings: &[&[Option<f64>]],
-    clusters: &[usize],
-    level: MeasurementLevel,
-    confidence: f64,
-) -> Option<Interval> {
-    let units = Units::new(ratings, clusters)?;
-    let alpha = Alpha::new(&units, level);
-    interval_over_clusters(units.clusters, |kept| alpha.of(&units.times(kept)), confidence)
-}
-
-/// Cohen's kappa of two raters over the units that both rated.
-///
-/// Weights use the values themselves, not their indices among the categories that occur: on a scale of equal steps this
-/// is scikit-learn's `cohen_kappa_score` with the whole scale as `labels`. `None` for unequal lengths, ratings that are
-/// not finite, no unit rated by both, and all ratings equal.
-///
-/// ```
-/// use scholareval::stats::{KappaWeights, cohens_kappa};
-///
-/// let yes_no = [Some(1.0), Some(0.0), Some(1.0), Some(0.0)];
-/// let other = [Some(1.0), Some(0.0), Some(0.0), None];
-/// // 2 of 3 agree; by chance 2/3 * 1/3 + 1/3 * 2/3 = 4/9: (2/3 - 4/9) / (1 - 4/9) = 0.4
-/// let kappa = cohens_kappa(&yes_no, &other, KappaWeights::Unweighted);
-/// assert!(kappa.is_some_and(|k| (k - 0.4).abs() < 1e-12));
-/// ```
-pub fn cohens_kappa(x: &[Option<f64>], y: &[Option<f64>], weights: KappaWeights) -> Option<f64> {
-    mean_pairwise_kappa(&[x, y], weights).map(|kappa| kappa.mean)
-}
-
-/// Mean of [`cohens_kappa`] over all pairs of raters, each over the units both rated. `None` if no pair has a kappa,
-/// for raters of unequal length, and for ratings that are not finite.
-pub fn mean_pairwise_kappa(ratings: &[&[Option<f64>]], weights: KappaWeights) -> Option<PairwiseKappa> {
-    let units = Units::together(ratings)?;
-    let times = units.times(&[1]);
-    let kappas: Vec<f64> = Kappa::of_pairs(&units, weights).iter().filter_map(|pair| pair.of(&times)).collect();
-    Some(PairwiseKappa { mean: mean(&kappas)?, defined: kappas.len() })
-}
-
-/// The interval of [`mean_pairwise_kappa`]; units and clusters as in [`krippendorff_alpha_interval`].
-pub fn mean_pairwise_kappa_interval(
-    ratings: &[&[Option<f64>]],
-    clusters: &[usize],
-    weights: KappaWeights,
-    confidence: f64,
-) -> Option<Interval> {
-    let units = Units::new(ratings, clusters)?;
-    let pairs = Kappa::of_pairs(&units, weights);
-    let kappa = |kept: &[u32]| {
-        let times = units.times(kept);
-        mean(&pairs.iter().filter_map(|pair| pair.of(&times)).collect::<Vec<f64>>())
-    };
-    interval_over_clusters(units.clusters, kappa, confidence)
-}
-
-/// Units with at least two ratings, grouped by their ratings. Judges use few values, so thousands of units share some
-/// dozens of patterns, and leaving out a question only changes the count of some patterns.
+/// The units with enough ratings.
 struct Units {
-    /// The ratings of each pattern, one per rater.
-    patterns: Vec<Vec<Option<f64>>>,
-    clusters: usize,
-    /// Cluster, pattern, and how many such units the cluster has.
-    entries: Vec<(usize, usize, u32)>,
+    /// The distinct ratings in ascending order.
+    values: Vec<f64>,
+    /// The index of each unit, and its ratings as places among the values, one per rater.
+    rows: Vec<(usize, Vec<Option<usize>>)>,
 }
 
 impl Units {
-    /// All units in one cluster.
-    fn together(ratings: &[&[Option<f64>]]) -> Option<Self> {
-        Self::new(ratings, &vec![0; ratings.first()?.len()])
-    }
-
-    /// `None` for raters or clusters of unequal length and for ratings that are not finite.
-    fn new(ratings: &[&[Option<f64>]], clusters: &[usize]) -> Option<Self> {
+    fn new(ratings: &[&[Option<f64>]], coefficient: Coefficient) -> Option<Self> {
+        let units = ratings.first()?.len();
         let is_usable =
-            |own: &&[Option<f64>]| own.len() == clusters.len() && own.iter().flatten().all(|value| value.is_finite());
-        if !ratings.iter().all(is_usable) {
+            |own: &&[Option<f64>]| own.len() == units && own.iter().flatten().all(|value| value.is_finite());
+        if ratings.len() < 2 || !ratings.iter().all(is_usable) {
             return None;
         }
-        let mut known: BTreeMap<Vec<Option<u64>>, usize> = BTreeMap::new();
-        let (mut patterns, mut found) = (Vec::new(), Vec::new());
-        for (unit, cluster) in clusters.iter().enumerate() {
-            let own: Vec<Option<f64>> = ratings.iter().map(|rater| rater[unit]).collect();
-            if own.iter().flatten().count() < 2 {
-                continue;
-            }
-            let bits = own.iter().map(|rating| rating.map(f64::to_bits)).collect();
-            let pattern = *known.entry(bits).or_insert(patterns.len());
-            if pattern == patterns.len() {
-                patterns.push(own);
-            }
-            found.push((*cluster, pattern));
-        }
-        let kept = Clusters::new(&found.iter().map(|(cluster, _)| *cluster).collect::<Vec<_>>());
-        let mut counts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
-        for (cluster, (_, pattern)) in kept.of_unit.iter().zip(&found) {
-            *counts.entry((*cluster, *pattern)).or_default() += 1;
-        }
-        let entries = counts.into_iter().map(|((cluster, pattern), count)| (cluster, pattern, count)).collect();
-        Some(Self { patterns, clusters: kept.sizes.len(), entries })
-    }
-
-    /// Count of each pattern, with this weight of each cluster.
-    fn times(&self, weights: &[u32]) -> Vec<f64> {
-        let mut times = vec![0.0; self.patterns.len()];
-        for (cluster, pattern, count) in &self.entries {
-            times[*pattern] += f64::from(count * weights[*cluster]);
-        }
-        times
-    }
-}
-
-/// The patterns, each rating as its index among the distinct values, in ascending order.
-struct Alpha {
-    patterns: Vec<Vec<usize>>,
-    values: Vec<f64>,
-    level: MeasurementLevel,
-}
-
-impl Alpha {
-    fn new(units: &Units, level: MeasurementLevel) -> Self {
-        let values = distinct(units.patterns.iter().flatten().flatten().copied());
-        let places = |own: &Vec<Option<f64>>| {
-            let mut own: Vec<usize> = own.iter().flatten().map(|value| place(&values, *value)).collect();
-            own.sort_unstable();
-            own
+        let values = distinct(ratings.iter().copied().flatten().flatten().copied());
+        let fewest = if coefficient == Coefficient::Icc { ratings.len() } else { 2 };
+        let row = |unit: usize| {
+            let places = ratings.iter().map(|own| own[unit].map(|value| place(&values, value)));
+            (unit, places.collect::<Vec<Option<usize>>>())
         };
-        Self { patterns: units.patterns.iter().map(places).collect(), values, level }
+        let rows = (0..units).map(row).filter(|(_, row)| row.iter().flatten().count() >= fewest).collect();
+        Some(Self { values, rows })
     }
 
-    /// Alpha for these pattern counts.
-    fn of(&self, times: &[f64]) -> Option<f64> {
+    fn alpha(&self, kept: &[usize], level: MeasurementLevel) -> Option<f64> {
         let mut counts = vec![0.0; self.values.len()];
-        for (pattern, times) in self.patterns.iter().zip(times) {
-            pattern.iter().for_each(|place| counts[*place] += times);
-        }
+        let rows = || kept.iter().map(|at| self.rows[*at].1.iter().flatten().copied());
+        rows().flatten().for_each(|place| counts[place] += 1.0);
         if counts.iter().filter(|count| **count > 0.0).count() < 2 {
             return None;
         }
-        let scores = self.scores(&counts);
-        let mut observed = 0.0;
-        let mut own = Vec::new();
-        for (pattern, times) in self.patterns.iter().zip(times).filter(|(_, times)| **times > 0.0) {
-            own.clear();
-            own.extend(pattern.chunk_by(|a, b| a == b).map(|same| (scores[same[0]], same.len() as f64)));
-            observed += times * self.disagreement(&own) / (pattern.len() - 1) as f64;
-        }
-        let total: f64 = counts.iter().sum();
-        let all: Vec<(f64, f64)> = scores.into_iter().zip(counts).collect();
-        Some(1.0 - observed * (total - 1.0) / self.disagreement(&all))
-    }
-
-    /// Numbers whose squared difference is the level's d2. For ordinal ratings those are the mean ranks: their
-    /// difference is the number of ratings between two values, the ends by half.
-    fn scores(&self, counts: &[f64]) -> Vec<f64> {
-        if self.level != MeasurementLevel::Ordinal {
-            return self.values.clone();
-        }
         let mut below = 0.0;
-        let mut rank = |count: &f64| {
-            let own = below + count / 2.0;
+        let mean_rank = |count: &f64| {
             below += count;
-            own
+            below - count / 2.0
         };
-        counts.iter().map(&mut rank).collect()
-    }
-
-    /// The sum of d2 over all ordered pairs of ratings given as (score, how many).
-    ///
-    /// Squares of differences sum to 2 n sum((x - mean)^2) over ordered pairs, which avoids the loop over pairs.
-    fn disagreement(&self, ratings: &[(f64, f64)]) -> f64 {
-        let total: f64 = ratings.iter().map(|(_, count)| count).sum();
-        if self.level == MeasurementLevel::Nominal {
-            return total * total - ratings.iter().map(|(_, count)| count * count).sum::<f64>();
-        }
-        let center = ratings.iter().map(|(score, count)| score * count).sum::<f64>() / total;
-        2.0 * total * ratings.iter().map(|(score, count)| count * (score - center).powi(2)).sum::<f64>()
-    }
-}
-
-/// Two raters: the patterns that both rated, and the indices of their ratings among the distinct values.
-struct Kappa {
-    pairs: Vec<(usize, usize, usize)>,
-    values: Vec<f64>,
-    weights: KappaWeights,
-}
-
-impl Kappa {
-    fn of_pairs(units: &Units, weights: KappaWeights) -> Vec<Self> {
-        let raters = units.patterns.first().map_or(0, Vec::len);
-        let pair = |x: usize, y: usize| {
-            let patterns = units.patterns.iter().enumerate();
-            let both: Vec<(usize, f64, f64)> =
-                patterns.filter_map(|(pattern, own)| Some((pattern, own[x]?, own[y]?))).collect();
-            let values = distinct(both.iter().flat_map(|(_, x, y)| [*x, *y]));
-            let pairs = both.iter().map(|(pattern, x, y)| (*pattern, place(&values, *x), place(&values, *y))).collect();
-            Self { pairs, values, weights }
+        // The square of their difference is d2: that of mean ranks is the number of ratings between, the ends by half.
+        let scores: Vec<f64> = match level {
+            MeasurementLevel::Ordinal => counts.iter().map(mean_rank).collect(),
+            _ => self.values.clone(),
         };
-        (0..raters).flat_map(|y| (0..y).map(move |x| (x, y))).map(|(x, y)| pair(x, y)).collect()
+        let is_nominal = level == MeasurementLevel::Nominal;
+        let d2 = |a: usize, b: usize| match is_nominal {
+            true => f64::from(u8::from(a != b)),
+            false => (scores[a] - scores[b]).powi(2),
+        };
+        let within = |own: Vec<usize>| {
+            let ordered = own.iter().flat_map(|a| own.iter().map(|b| d2(*a, *b)));
+            ordered.sum::<f64>() / (own.len() - 1) as f64
+        };
+        let observed: f64 = rows().map(|own| within(own.collect())).sum();
+        let total: f64 = counts.iter().sum();
+        let sum =
+            |of: &dyn Fn(f64, f64) -> f64| counts.iter().zip(&scores).map(|(n, score)| of(*n, *score)).sum::<f64>();
+        let center = sum(&|n, score| n * score) / total;
+        // Over all ordered pairs, squares of differences sum to 2 n sum((x - mean)^2).
+        let all = match is_nominal {
+            true => total * total - sum(&|n, _| n * n),
+            false => 2.0 * total * sum(&|n, score| n * (score - center).powi(2)),
+        };
+        Some(1.0 - observed * (total - 1.0) / all)
     }
 
-    /// Kappa for these pattern counts.
-    fn of(&self, times: &[f64]) -> Option<f64> {
+    /// Kappa of the raters `x` and `y`.
+    fn kappa(&self, kept: &[usize], [x, y]: [usize; 2], coefficient: Coefficient) -> Option<f64> {
+        let is_quadratic = coefficient == Coefficient::QuadraticKappa;
         let mut margins = vec![(0.0, 0.0); self.values.len()];
         let (mut total, mut observed) = (0.0, 0.0);
-        for (pattern, x, y) in &self.pairs {
-            let times = times[*pattern];
-            margins[*x].0 += times;
-            margins[*y].1 += times;
-            total += times;
-            observed += times * self.disagreement(*x, *y);
+        for row in kept.iter().map(|at| &self.rows[*at].1) {
+            let Some((a, b)) = row[x].zip(row[y]) else { continue };
+            margins[a].0 += 1.0;
+            margins[b].1 += 1.0;
+            total += 1.0;
+            let difference = self.values[a] - self.values[b];
+            observed += if is_quadratic { difference * difference } else { f64::from(u8::from(a != b)) };
         }
         if margins.iter().filter(|(a, b)| a + b > 0.0).count() < 2 {
             return None;
         }
         margins.iter_mut().for_each(|(a, b)| (*a, *b) = (*a / total, *b / total));
-        Some(1.0 - observed / total / self.expected(&margins))
-    }
-
-    fn disagreement(&self, x: usize, y: usize) -> f64 {
-        let difference = self.values[x] - self.values[y];
-        match self.weights {
-            KappaWeights::Unweighted => f64::from(u8::from(x != y)),
-            KappaWeights::Linear => difference.abs(),
-            KappaWeights::Quadratic => difference * difference,
-        }
-    }
-
-    /// The mean disagreement of one rating drawn from each rater's shares, in one pass over the values.
-    fn expected(&self, margins: &[(f64, f64)]) -> f64 {
-        match self.weights {
-            KappaWeights::Unweighted => 1.0 - margins.iter().map(|(a, b)| a * b).sum::<f64>(),
-            // E|X - Y| is the integral of F(1 - G) + G(1 - F) over the gaps between values.
-            KappaWeights::Linear => {
-                let (mut f, mut g, mut sum) = (0.0, 0.0, 0.0);
-                for ((a, b), ends) in margins.iter().zip(self.values.windows(2)) {
-                    f += a;
-                    g += b;
-                    sum += (ends[1] - ends[0]) * (f * (1.0 - g) + g * (1.0 - f));
-                }
-                sum
-            }
+        let sum = |of: &dyn Fn(f64, f64, f64) -> f64| -> f64 {
+            margins.iter().zip(&self.values).map(|((a, b), value)| of(*a, *b, *value)).sum()
+        };
+        let expected = if is_quadratic {
             // E(X - Y)^2 is both variances and the squared difference of the means.
-            KappaWeights::Quadratic => {
-                let shares = || margins.iter().zip(&self.values);
-                let (mean_a, mean_b) =
-                    shares().fold((0.0, 0.0), |(m, k), ((a, b), value)| (m + a * value, k + b * value));
-                let squares: f64 =
-                    shares().map(|((a, b), v)| a * (v - mean_a).powi(2) + b * (v - mean_b).powi(2)).sum();
-                squares + (mean_a - mean_b).powi(2)
-            }
+            let [mean_a, mean_b] = [sum(&|a, _, value| a * value), sum(&|_, b, value| b * value)];
+            let variances = sum(&|a, b, value| a * (value - mean_a).powi(2) + b * (value - mean_b).powi(2));
+            variances + (mean_a - mean_b).powi(2)
+        } else {
+            1.0 - sum(&|a, b, _| a * b)
+        };
+        Some(1.0 - observed / total / expected)
+    }
+
+    fn icc(&self, kept: &[usize]) -> Option<f64> {
+        let rated = |at: &usize| self.rows[*at].1.iter().flatten().map(|place| self.values[*place]).collect();
+        let rows: Vec<Vec<f64>> = kept.iter().map(rated).collect();
+        let raters = rows.first()?.len();
+        if rows.len() < 2 || rows.iter().flatten().all(|value| *value == rows[0][0]) {
+            return None;
         }
+        let (n, k) = (rows.len() as f64, raters as f64);
+        let by_unit: Vec<f64> = rows.iter().map(|row| row.iter().sum::<f64>() / k).collect();
+        let by_rater: Vec<f64> = (0..raters).map(|rater| rows.iter().map(|row| row[rater]).sum::<f64>() / n).collect();
+        let grand = by_unit.iter().sum::<f64>() / n;
+        let squares = |means: &[f64]| means.iter().map(|mean| (mean - grand).powi(2)).sum::<f64>();
+        // Summed from the residuals: a difference of sums of squares could fall below 0.
+        let residual = rows.iter().zip(&by_unit).flat_map(|(row, unit)| {
+            row.iter().zip(&by_rater).map(move |(value, rater)| (value - unit - rater + grand).powi(2))
+        });
+        let (msr, msc) = (k * squares(&by_unit) / (n - 1.0), n * squares(&by_rater) / (k - 1.0));
+        let mse = residual.sum::<f64>() / ((n - 1.0) * (k - 1.0));
+        let value = (msr - mse) / (msr + (k - 1.0) * mse + k * (msc - mse) / n);
+        value.is_finite().then_some(value)
     }
 }
 
@@ -331,7 +214,12 @@ mod tests {
 
     const LEVELS: [MeasurementLevel; 3] =
         [MeasurementLevel::Nominal, MeasurementLevel::Ordinal, MeasurementLevel::Interval];
-    const WEIGHTS: [KappaWeights; 3] = [KappaWeights::Unweighted, KappaWeights::Linear, KappaWeights::Quadratic];
+    const KAPPAS: [Coefficient; 2] = [Coefficient::Kappa, Coefficient::QuadraticKappa];
+
+    fn all() -> [Coefficient; 6] {
+        let [nominal, ordinal, interval] = LEVELS.map(Coefficient::Alpha);
+        [nominal, ordinal, interval, Coefficient::Kappa, Coefficient::QuadraticKappa, Coefficient::Icc]
+    }
 
     fn borrowed(ratings: &[Vec<Option<f64>>]) -> Vec<&[Option<f64>]> {
         ratings.iter().map(Vec::as_slice).collect()
@@ -380,66 +268,57 @@ mod tests {
         let expected = 1.0 - 2.0 / (30.0 / 7.0);
         // One step of size 1 between two values: all levels give the same.
         for level in LEVELS {
-            assert!((krippendorff_alpha(&[&a, &b], level).unwrap() - expected).abs() < 1e-15);
+            assert!((Coefficient::Alpha(level).of(&[&a, &b]).unwrap() - expected).abs() < 1e-15);
         }
     }
 
     #[test]
     fn three_units_on_a_scale_by_hand() {
         let (x, y) = (some(&[1.0, 2.0, 5.0]), some(&[1.0, 4.0, 4.0]));
-        // All 9 combinations: |d| = 0 3 3 / 1 2 2 / 4 1 1 = 17, d^2 = 0 9 9 / 1 4 4 / 16 1 1 = 45, unequal 8.
-        // The 3 pairs: |d| = 0 2 1 = 3, d^2 = 0 4 1 = 5, unequal 2. kappa = 1 - (pairs / 3) / (combinations / 9).
-        let kappa = |weights| cohens_kappa(&x, &y, weights).unwrap();
-        assert!((kappa(KappaWeights::Unweighted) - (1.0 - 3.0 * 2.0 / 8.0)).abs() < 1e-15);
-        assert!((kappa(KappaWeights::Linear) - (1.0 - 3.0 * 3.0 / 17.0)).abs() < 1e-15);
-        assert!((kappa(KappaWeights::Quadratic) - (1.0 - 3.0 * 5.0 / 45.0)).abs() < 1e-15);
+        // All 9 combinations: d^2 = 0 9 9 / 1 4 4 / 16 1 1 = 45, unequal 8.
+        // The 3 pairs: d^2 = 0 4 1 = 5, unequal 2. kappa = 1 - (pairs / 3) / (combinations / 9).
+        let kappa = |kind: Coefficient| kind.of(&[&x, &y]).unwrap();
+        assert!((kappa(Coefficient::Kappa) - (1.0 - 3.0 * 2.0 / 8.0)).abs() < 1e-15);
+        assert!((kappa(Coefficient::QuadraticKappa) - (1.0 - 3.0 * 5.0 / 45.0)).abs() < 1e-15);
     }
 
     #[test]
     fn a_unit_rated_once_does_not_count() {
         let a = [Some(1.0), Some(2.0), Some(3.0), Some(9.0)];
         let b = [Some(1.0), Some(3.0), Some(3.0), None];
-        let without = krippendorff_alpha(&[&a[..3], &b[..3]], MeasurementLevel::Ordinal);
+        let without = Coefficient::Alpha(MeasurementLevel::Ordinal).of(&[&a[..3], &b[..3]]);
         assert!(without.is_some());
-        assert_eq!(krippendorff_alpha(&[&a, &b], MeasurementLevel::Ordinal), without);
+        assert_eq!(Coefficient::Alpha(MeasurementLevel::Ordinal).of(&[&a, &b]), without);
     }
 
     #[test]
     fn a_panel_has_the_mean_of_its_pairs_without_those_that_have_no_kappa() {
         let (a, b, c) = (some(&[1.0, 2.0, 3.0]), some(&[1.0, 2.0, 2.0]), some(&[3.0, 2.0, 1.0]));
-        let of = |x: &[Option<f64>], y: &[Option<f64>]| cohens_kappa(x, y, KappaWeights::Quadratic).unwrap();
+        let of = |x: &[Option<f64>], y: &[Option<f64>]| Coefficient::QuadraticKappa.of(&[x, y]).unwrap();
         let expected = (of(&a, &b) + of(&a, &c) + of(&b, &c)) / 3.0;
-        let panel = mean_pairwise_kappa(&[&a, &b, &c], KappaWeights::Quadratic).unwrap();
-        assert!((panel.mean - expected).abs() < 1e-15);
-        assert_eq!(panel.defined, 3);
+        let panel = Coefficient::QuadraticKappa.of(&[&a, &b, &c]).unwrap();
+        assert!((panel - expected).abs() < 1e-15);
         let (a, b, apart) = (vec![Some(1.0), Some(2.0), None], some(&[1.0, 2.0, 1.0]), vec![None, None, Some(1.0)]);
-        let panel = mean_pairwise_kappa(&[&a, &b, &apart], KappaWeights::Linear).unwrap();
-        assert_eq!(panel, PairwiseKappa { mean: 1.0, defined: 1 });
-        assert_eq!(mean_pairwise_kappa(&[&a], KappaWeights::Linear), None);
+        assert_eq!(Coefficient::Kappa.of(&[&a, &b, &apart]), Some(1.0));
     }
 
     #[test]
     fn what_has_no_agreement_is_none() {
         let same = [Some(2.0), Some(2.0)];
-        for level in LEVELS {
-            assert_eq!(krippendorff_alpha(&[], level), None);
-            assert_eq!(krippendorff_alpha(&[&[], &[]], level), None);
-            assert_eq!(krippendorff_alpha(&[&same], level), None);
-            assert_eq!(krippendorff_alpha(&[&same, &same], level), None);
-            assert_eq!(krippendorff_alpha(&[&same, &same[..1]], level), None);
-            assert_eq!(krippendorff_alpha(&[&same, &[Some(1.0), Some(f64::NAN)]], level), None);
+        for kind in all() {
+            assert_eq!(kind.of(&[]), None);
+            assert_eq!(kind.of(&[&[], &[]]), None);
+            assert_eq!(kind.of(&[&same]), None);
+            assert_eq!(kind.of(&[&same, &same]), None);
+            assert_eq!(kind.of(&[&same, &same[..1]]), None);
+            assert_eq!(kind.of(&[&same, &[None, None]]), None);
+            assert_eq!(kind.of(&[&same, &[Some(1.0), Some(f64::NAN)]]), None);
         }
-        for weights in WEIGHTS {
-            assert_eq!(cohens_kappa(&[], &[], weights), None);
-            assert_eq!(cohens_kappa(&same, &same, weights), None);
-            assert_eq!(cohens_kappa(&same, &same[..1], weights), None);
-            assert_eq!(cohens_kappa(&same, &[None, None], weights), None);
-            assert_eq!(cohens_kappa(&same, &some(&[1.0, f64::INFINITY]), weights), None);
-            // Each rater has one value, different from the other's: no better than chance.
-            assert_eq!(cohens_kappa(&same, &some(&[3.0, 3.0]), weights), Some(0.0));
+        // Each rater has one value, different from the other's: no better than chance.
+        for kappa in KAPPAS {
+            assert_eq!(kappa.of(&[&same, &some(&[3.0, 3.0])]), Some(0.0));
         }
         let (a, b) = ([Some(1.0), Some(2.0), Some(1.0)], [Some(1.0), Some(1.0), None]);
-        let (level, weights) = (MeasurementLevel::Interval, KappaWeights::Quadratic);
         let third = [Some(1.0 / 3.0); 3];
         // One cluster; the other cluster has no unit with two ratings; unequal lengths; no raters; one number only.
         for (ratings, clusters) in [
@@ -449,24 +328,20 @@ mod tests {
             (vec![], vec![]),
             (vec![&third, &third], vec![0, 1, 2]),
         ] {
-            assert_eq!(krippendorff_alpha_interval(&ratings, &clusters, level, 0.95), None);
-            assert_eq!(mean_pairwise_kappa_interval(&ratings, &clusters, weights, 0.95), None);
+            for kind in all() {
+                assert_eq!(kind.interval(&ratings, &clusters, 0.95), None);
+            }
         }
     }
 
     #[test]
     fn intervals_hold_their_coefficient_and_narrow_with_more_units() {
         let check = |units: i32| {
-            let (all, own) = (ratings(units), (0..units as usize).collect::<Vec<_>>());
-            for weights in WEIGHTS {
-                let kappa = mean_pairwise_kappa(&borrowed(&all), weights).unwrap().mean;
-                let interval = mean_pairwise_kappa_interval(&borrowed(&all), &own, weights, 0.95).unwrap();
-                assert!(interval.low < kappa && kappa < interval.high && interval.high <= 1.0);
-            }
-            let widths = LEVELS.map(|level| {
-                let alpha = krippendorff_alpha(&borrowed(&all), level).unwrap();
-                let interval = krippendorff_alpha_interval(&borrowed(&all), &own, level, 0.95).unwrap();
-                assert!(interval.low < alpha && alpha < interval.high, "{alpha} {interval:?}");
+            let (ratings, own) = (ratings(units), (0..units as usize).collect::<Vec<_>>());
+            let widths = all().map(|kind| {
+                let value = kind.of(&borrowed(&ratings)).unwrap();
+                let interval = kind.interval(&borrowed(&ratings), &own, 0.95).unwrap();
+                assert!(interval.low < value && value < interval.high && interval.high <= 1.0, "{value} {interval:?}");
                 interval.high - interval.low
             });
             widths[2]
@@ -482,18 +357,53 @@ mod tests {
             once.iter().map(|own| own.iter().flat_map(|rating| [*rating; 4]).collect()).collect();
         let (own, fours) = ((0..40).collect::<Vec<usize>>(), (0..160).map(|unit| unit / 4).collect::<Vec<usize>>());
         let (once, copied) = (borrowed(&once), borrowed(&copied));
-        for weights in WEIGHTS {
-            let clustered = mean_pairwise_kappa_interval(&copied, &fours, weights, 0.95).unwrap();
-            let plain = mean_pairwise_kappa_interval(&once, &own, weights, 0.95).unwrap();
+        for kappa in KAPPAS {
+            let clustered = kappa.interval(&copied, &fours, 0.95).unwrap();
+            let plain = kappa.interval(&once, &own, 0.95).unwrap();
             assert!((clustered.low - plain.low).abs() < 1e-12 && (clustered.high - plain.high).abs() < 1e-12);
         }
         // Taken as 160 pieces, alpha would look about twice as sure (the square root of 4).
         let width = |clusters: &[usize]| {
-            let interval = krippendorff_alpha_interval(&copied, clusters, MeasurementLevel::Interval, 0.95);
+            let interval = Coefficient::Alpha(MeasurementLevel::Interval).interval(&copied, clusters, 0.95);
             interval.map(|interval| interval.high - interval.low).unwrap()
         };
         let (honest, naive) = (width(&fours), width(&(0..160).collect::<Vec<_>>()));
         assert!(honest > 1.6 * naive && honest < 2.6 * naive, "{honest} {naive}");
+    }
+
+    #[test]
+    fn the_table_of_shrout_and_fleiss_has_their_numbers() {
+        // Their table 2: six targets, four judges; ICC(2,1) = .29.
+        let judges = [
+            some(&[9.0, 6.0, 8.0, 7.0, 10.0, 6.0]),
+            some(&[2.0, 1.0, 4.0, 1.0, 5.0, 2.0]),
+            some(&[5.0, 3.0, 6.0, 2.0, 6.0, 4.0]),
+            some(&[8.0, 2.0, 8.0, 6.0, 9.0, 7.0]),
+        ];
+        let judges: Vec<&[Option<f64>]> = judges.iter().map(Vec::as_slice).collect();
+        let icc = Coefficient::Icc.of(&judges).unwrap();
+        assert!((icc - 0.29).abs() < 0.005, "{icc}");
+        let interval = Coefficient::Icc.interval(&judges, &[0, 1, 2, 3, 4, 5], 0.95).unwrap();
+        assert!(interval.low < icc && icc < interval.high && interval.high < 1.0, "{interval:?}");
+        // Six targets of one question are one piece of evidence.
+        assert_eq!(Coefficient::Icc.interval(&judges, &[3; 6], 0.95), None);
+        assert_eq!(Coefficient::Icc.interval(&judges, &[3; 5], 0.95), None);
+    }
+
+    #[test]
+    fn raters_a_constant_apart_agree_in_order_but_not_absolutely() {
+        // 1 2 3 and 2 3 4: MSR = 2, MSC = 6 * 0.25 / 1 = 1.5, MSE = 0; 2 / (2 + 2 * 1.5 / 3) = 2/3
+        let icc = Coefficient::Icc.of(&[&some(&[1.0, 2.0, 3.0]), &some(&[2.0, 3.0, 4.0])]).unwrap();
+        assert!((icc - 2.0 / 3.0).abs() < 1e-12, "{icc}");
+        assert_eq!(Coefficient::Icc.of(&[&some(&[1.0, 2.0, 3.0]), &some(&[1.0, 2.0, 3.0])]), Some(1.0));
+    }
+
+    #[test]
+    fn an_icc_far_below_zero_by_hand() {
+        let raters = [[1.0, 5.0, 5.0], [5.0, 2.0, 1.0], [1.0, 1.0, 1.0]].map(|rater: [f64; 3]| rater.map(Some));
+        // mean squares 1/9, 49/9 and 43/9: (1/9 - 43/9) / (1/9 + 86/9 + 6/9) = -42/93
+        let icc = Coefficient::Icc.of(&raters.each_ref().map(|rater| &rater[..])).unwrap();
+        assert!((icc + 42.0 / 93.0).abs() < 1e-12);
     }
 
     proptest! {
@@ -508,8 +418,8 @@ mod tests {
             moved.iter_mut().for_each(|own| own.rotate_left(turn % table.len()));
             moved.rotate_left(1);
             for level in LEVELS {
-                let alpha = krippendorff_alpha(&borrowed(&ratings), level);
-                let others = [alpha_by_pairs(&borrowed(&ratings), level), krippendorff_alpha(&borrowed(&moved), level)];
+                let alpha = Coefficient::Alpha(level).of(&borrowed(&ratings));
+                let others = [alpha_by_pairs(&borrowed(&ratings), level), Coefficient::Alpha(level).of(&borrowed(&moved))];
                 for other in others {
                     prop_assert_eq!(alpha.is_some(), other.is_some());
                     prop_assert!((alpha.unwrap_or(0.0) - other.unwrap_or(0.0)).abs() < 1e-10, "{:?} {:?}", alpha, other);
@@ -519,7 +429,7 @@ mod tests {
         }
 
         #[test]
-        fn kappa_is_symmetric_bounded_and_blind_to_order(
+        fn kappa_and_icc_are_symmetric_bounded_and_blind_to_order(
             pairs in prop::collection::vec((0..5_u8, 0..5_u8), 1..20), turn in 0..20_usize
         ) {
             let split = |pairs: &[(u8, u8)]| -> (Vec<Option<f64>>, Vec<Option<f64>>) {
@@ -529,13 +439,14 @@ mod tests {
             let mut turned = pairs.clone();
             turned.rotate_left(turn % pairs.len());
             let (tx, ty) = split(&turned);
-            for weights in WEIGHTS {
-                let kappa = cohens_kappa(&x, &y, weights);
-                for other in [cohens_kappa(&y, &x, weights), cohens_kappa(&tx, &ty, weights)] {
+            for kind in KAPPAS.into_iter().chain([Coefficient::Icc]) {
+                let kappa = kind.of(&[&x, &y]);
+                for other in [kind.of(&[&y, &x]), kind.of(&[&tx, &ty])] {
                     prop_assert_eq!(kappa.is_some(), other.is_some());
-                    prop_assert!((kappa.unwrap_or(0.0) - other.unwrap_or(0.0)).abs() < 1e-12);
+                    prop_assert!((kappa.unwrap_or(0.0) - other.unwrap_or(0.0)).abs() < 1e-9);
                 }
-                prop_assert!(kappa.is_none_or(|kappa| (-1.0 - 1e-12..=1.0).contains(&kappa)));
+                let lowest = if kind == Coefficient::Icc { f64::NEG_INFINITY } else { -1.0 - 1e-12 };
+                prop_assert!(kappa.is_none_or(|kappa| lowest <= kappa && kappa <= 1.0 + 1e-12));
             }
         }
     }

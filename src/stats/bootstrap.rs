@@ -59,54 +59,24 @@ impl Interval {
     }
 }
 
-/// The interval of `statistic` over `units` units.
+/// The interval of `statistic`, with whole clusters drawn; `clusters` gives each unit's.
 ///
-/// `statistic` gets one weight per unit: all 1 for the data, the number of draws for a resample, all 1 but one 0 for
-/// the jackknife. Resamples where it is `None` are dropped. `None` for fewer than two units, if the statistic is
-/// undefined for the data or for more than half of the resamples, and for a level outside 0..1; a single point if no
-/// resample differs from the data.
+/// `statistic` gets one weight per unit: all 1 for the data, the number of draws of its cluster for a resample, 0 for one
+/// cluster in the jackknife. Resamples where it is undefined or not finite are dropped. `None` for fewer than two clusters, if
+/// the statistic is undefined for the data or for more than half of the resamples, and for a level outside 0..1; a single
+/// point if no resample differs from the data.
 ///
 /// ```
-/// use scholareval::stats::{BootstrapOptions, bca_interval};
+/// use scholareval::stats::{BootstrapOptions, bca_clustered_interval};
 ///
 /// let values: [f64; 6] = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0];
 /// let mean = |weights: &[u32]| {
 ///     let (sum, count) = values.iter().zip(weights).fold((0.0, 0), |(s, n), (v, w)| (s + v * f64::from(*w), n + w));
 ///     (count > 0).then(|| sum / f64::from(count))
 /// };
-/// let interval = bca_interval(6, mean, BootstrapOptions::seeded(1));
+/// let interval = bca_clustered_interval(&[0, 1, 2, 3, 4, 5], mean, BootstrapOptions::seeded(1));
 /// assert!(interval.is_some_and(|i| 2.0 < i.low && i.low < 4.5 && 4.5 < i.high && i.high < 7.0));
 /// ```
-pub fn bca_interval(
-    units: usize,
-    statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
-    options: BootstrapOptions,
-) -> Option<Interval> {
-    let number = |weights: &[u32]| [statistic(weights).unwrap_or(f64::NAN)];
-    intervals(units, number, options).pop().flatten()
-}
-
-/// The interval of each number of `statistic`, as in [`bca_interval`]; empty where none can be given.
-fn intervals<V: AsRef<[f64]> + Send>(
-    units: usize,
-    statistic: impl Fn(&[u32]) -> V + Sync,
-    options: BootstrapOptions,
-) -> Vec<Option<Interval>> {
-    let all = statistic(&vec![1; units]);
-    if units < 2 || !options.is_usable() || !all.as_ref().iter().any(|value| value.is_finite()) {
-        return Vec::new();
-    }
-    let (resampled, left_out) = (resample(units, &statistic, options), leave_one_out(units, &statistic));
-    let interval = |(k, observed): (usize, &f64)| {
-        let of = |all: &[V]| all.iter().map(|own| own.as_ref()[k]).filter(|value| value.is_finite()).collect();
-        let (resampled, left_out): (Vec<f64>, Vec<f64>) = (of(&resampled), of(&left_out));
-        let is_defined = observed.is_finite() && 2 * resampled.len() >= options.resamples as usize;
-        if is_defined { bca(*observed, &left_out, resampled, options.level) } else { None }
-    };
-    all.as_ref().iter().enumerate().map(interval).collect()
-}
-
-/// [`bca_interval`] with clusters (`clusters` gives each unit's): a unit's weight is that of its cluster.
 pub fn bca_clustered_interval(
     clusters: &[usize],
     statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
@@ -118,6 +88,23 @@ pub fn bca_clustered_interval(
         statistic(&weights)
     };
     bca_interval(clusters.sizes.len(), of_clusters, options)
+}
+
+/// [`bca_clustered_interval`] of units that are their own clusters.
+fn bca_interval(
+    units: usize,
+    statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
+    options: BootstrapOptions,
+) -> Option<Interval> {
+    let observed = statistic(&vec![1; units]).filter(|value| value.is_finite() && units >= 2 && options.is_usable())?;
+    let defined = |values: Vec<Option<f64>>| -> Vec<f64> {
+        values.into_iter().flatten().filter(|value| value.is_finite()).collect()
+    };
+    let resampled = defined(resample(units, &statistic, options));
+    if 2 * resampled.len() < options.resamples as usize {
+        return None;
+    }
+    bca(observed, &defined(leave_one_out(units, &statistic)), resampled, options.level)
 }
 
 /// The interval of each of `K` statistics of summed `rows`, such as an F1 over the counts of many claims.
@@ -139,15 +126,14 @@ pub fn bca_sums_intervals<const C: usize, const K: usize>(
     statistic: impl Fn(&[f64; C]) -> [f64; K] + Sync,
     options: BootstrapOptions,
 ) -> [Option<Interval>; K] {
-    let of_weights = |weights: &[u32]| {
+    let sums = |weights: &[u32]| {
         let mut sums = [0.0; C];
         for (row, weight) in rows.iter().zip(weights).filter(|(_, weight)| **weight > 0) {
             sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += f64::from(*weight) * value);
         }
-        statistic(&sums)
+        sums
     };
-    let intervals = intervals(rows.len(), of_weights, options);
-    std::array::from_fn(|k| intervals.get(k).copied().flatten())
+    std::array::from_fn(|k| bca_interval(rows.len(), |weights| Some(statistic(&sums(weights))[k]), options))
 }
 
 /// The cluster of each unit as a number from 0, in ascending order, and the number of units of each cluster.

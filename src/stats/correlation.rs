@@ -2,8 +2,7 @@
 
 use super::bootstrap::Interval;
 use super::jackknife::coefficient_interval;
-use super::kendall::RankedPairs;
-use super::summary::{distinct, mean, place};
+use super::summary::mean;
 
 /// Kind of correlation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +20,16 @@ impl Correlation {
     /// The correlation of `x` and `y`, -1..=1; `None` for unequal lengths, fewer than two pairs, a list whose values
     /// are all equal, or values that are not finite.
     pub fn of(self, x: &[f64], y: &[f64]) -> Option<f64> {
-        self.of_weights(x, y)?(&vec![1; x.len()])
+        let varies = |list: &[f64]| list.iter().any(|value| *value != list[0]);
+        let is_usable = x.len() == y.len() && x.iter().chain(y).all(|value| value.is_finite());
+        if !(is_usable && varies(x) && varies(y)) {
+            return None;
+        }
+        match self {
+            Self::Pearson => product_moment(x, y),
+            Self::Spearman => product_moment(&ranks(x), &ranks(y)),
+            Self::KendallTauB => Some(tau_b(x, y)),
+        }
     }
 
     /// The interval of the correlation, as [`coefficient_interval`]; `clusters` gives each pair's cluster, and ranks are
@@ -37,26 +45,68 @@ impl Correlation {
     /// assert!(interval.is_some_and(|i| 0.0 < i.low && i.low < i.high && i.high < 1.0));
     /// ```
     pub fn clustered_interval(self, x: &[f64], y: &[f64], clusters: &[usize], confidence: f64) -> Option<Interval> {
-        let statistic = self.of_weights(x, y).filter(|_| clusters.len() == x.len())?;
-        coefficient_interval(clusters, statistic, confidence)
-    }
-
-    /// The correlation with a weight for every pair.
-    fn of_weights(self, x: &[f64], y: &[f64]) -> Option<impl Fn(&[u32]) -> Option<f64> + Sync + use<>> {
-        let is_usable = x.len() == y.len() && x.len() >= 2 && x.iter().chain(y).all(|value| value.is_finite());
-        if !is_usable {
+        if [y.len(), clusters.len()] != [x.len(); 2] {
             return None;
         }
-        let ranked = (self == Self::KendallTauB).then(|| RankedPairs::new(x, y));
-        let (x, y) = (Placed::new(x), Placed::new(y));
-        Some(move |weights: &[u32]| match &ranked {
-            Some(pairs) => pairs.tau_b(weights),
-            None => {
-                let ranks = self == Self::Spearman;
-                product_moment(&x.centered(ranks, weights)?, &y.centered(ranks, weights)?, weights)
-            }
-        })
+        let of_kept = |kept: &[usize]| {
+            let [x, y] = [x, y].map(|list| kept.iter().map(|at| list[*at]).collect::<Vec<f64>>());
+            self.of(&x, &y)
+        };
+        coefficient_interval(clusters, of_kept, confidence)
     }
+}
+
+fn product_moment(x: &[f64], y: &[f64]) -> Option<f64> {
+    let (mean_x, mean_y) = (mean(x)?, mean(y)?);
+    let sum = |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(x, y)| of(x - mean_x, y - mean_y)).sum::<f64>();
+    let r = sum(&|x, y| x * y) / (sum(&|x, _| x * x).sqrt() * sum(&|_, y| y * y).sqrt());
+    r.is_finite().then(|| r.clamp(-1.0, 1.0))
+}
+
+/// The ranks of the values from 1; ties share their mean rank.
+fn ranks(list: &[f64]) -> Vec<f64> {
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let below = |value: f64| sorted.partition_point(|other| *other < value);
+    let not_above = |value: f64| sorted.partition_point(|other| *other <= value);
+    list.iter().map(|value| (below(*value) + not_above(*value) + 1) as f64 / 2.0).collect()
+}
+
+/// Kendall's tau-b of lists that both vary, in O(n log n): W. R. Knight, "A computer method for calculating Kendall's tau with
+/// ungrouped data", JASA 61 (1966).
+fn tau_b(x: &[f64], y: &[f64]) -> f64 {
+    // The sum turns -0 into 0, which sorting would set apart.
+    let mut units: Vec<(f64, f64)> = x.iter().zip(y).map(|(x, y)| (x + 0.0, y + 0.0)).collect();
+    units.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let pairs = |n: usize| n as i128 * (n as i128 - 1) / 2;
+    let tied_x: i128 = units.chunk_by(|a, b| a.0 == b.0).map(|same| pairs(same.len())).sum();
+    let tied_both: i128 = units.chunk_by(|a, b| a == b).map(|same| pairs(same.len())).sum();
+    let mut by_y: Vec<f64> = units.iter().map(|unit| unit.1).collect();
+    let discordant = sort_inversions(&mut by_y) as i128;
+    let tied_y: i128 = by_y.chunk_by(|a, b| a == b).map(|same| pairs(same.len())).sum();
+    let (untied_x, untied_y) = (pairs(x.len()) - tied_x, pairs(x.len()) - tied_y);
+    let balance = untied_x - tied_y + tied_both - 2 * discordant;
+    (balance as f64 / (untied_x as f64).sqrt() / (untied_y as f64).sqrt()).clamp(-1.0, 1.0)
+}
+
+/// Sorts the values by merging; the number of pairs that were in the wrong order.
+fn sort_inversions(values: &mut [f64]) -> usize {
+    if values.len() < 2 {
+        return 0;
+    }
+    let (left, right) = values.split_at_mut(values.len() / 2);
+    let mut inversions = sort_inversions(left) + sort_inversions(right);
+    let (mut merged, mut at) = (Vec::with_capacity(left.len() + right.len()), 0);
+    for value in right.iter() {
+        let smaller = left[at..].partition_point(|other| other <= value);
+        merged.extend_from_slice(&left[at..at + smaller]);
+        merged.push(*value);
+        at += smaller;
+        inversions += left.len() - at;
+    }
+    merged.extend_from_slice(&left[at..]);
+    values.copy_from_slice(&merged);
+    inversions
 }
 
 /// The intraclass correlation as the reference script of ScholarQABench computes it (`calculate_icc`): deviations
@@ -74,47 +124,6 @@ pub fn intraclass_correlation(x: &[f64], y: &[f64]) -> Option<f64> {
     let variance = squares / (2 * pairs - 1) as f64;
     let shared: f64 = x.iter().zip(y).map(|(a, b)| (a - grand) * (b - grand)).sum();
     Some(shared / ((pairs - 1) as f64 * variance))
-}
-
-/// One list: its distinct values in ascending order, and the index of each unit's value.
-struct Placed {
-    places: Vec<usize>,
-    values: Vec<f64>,
-}
-
-impl Placed {
-    fn new(list: &[f64]) -> Self {
-        let values = distinct(list.iter().copied());
-        Self { places: list.iter().map(|value| place(&values, *value)).collect(), values }
-    }
-
-    /// Each unit's value (or mean rank) minus the weighted mean; `None` if only one value was drawn.
-    fn centered(&self, ranks: bool, weights: &[u32]) -> Option<Vec<f64>> {
-        let mut counts = vec![0.0; self.values.len()];
-        self.places.iter().zip(weights).for_each(|(place, weight)| counts[*place] += f64::from(*weight));
-        if counts.iter().filter(|count| **count > 0.0).count() < 2 {
-            return None;
-        }
-        let mut scores = self.values.clone();
-        if ranks {
-            let mut below = 0.0;
-            for (score, count) in scores.iter_mut().zip(&counts) {
-                *score = below + (count + 1.0) / 2.0;
-                below += count;
-            }
-        }
-        let total: f64 = counts.iter().sum();
-        let mean = counts.iter().zip(&scores).map(|(count, score)| count * score).sum::<f64>() / total;
-        Some(self.places.iter().map(|place| scores[*place] - mean).collect())
-    }
-}
-
-fn product_moment(dx: &[f64], dy: &[f64], weights: &[u32]) -> Option<f64> {
-    let sum = |a: &[f64], b: &[f64]| -> f64 {
-        a.iter().zip(b).zip(weights).map(|((a, b), weight)| f64::from(*weight) * a * b).sum()
-    };
-    let r = sum(dx, dy) / (sum(dx, dx).sqrt() * sum(dy, dy).sqrt());
-    r.is_finite().then(|| r.clamp(-1.0, 1.0))
 }
 
 #[cfg(test)]
@@ -188,19 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn a_resample_has_the_correlation_of_the_pairs_written_out() {
-        let (x, y) = lists(8);
-        let weights = [2, 0, 1, 3, 0, 1, 0, 1];
-        let write = |list: &[f64]| -> Vec<f64> {
-            list.iter().zip(weights).flat_map(|(v, w)| std::iter::repeat_n(*v, w as usize)).collect()
-        };
-        for kind in ALL {
-            let weighted = kind.of_weights(&x, &y).unwrap()(&weights).unwrap();
-            assert!((weighted - kind.of(&write(&x), &write(&y)).unwrap()).abs() < 1e-12, "{kind:?}");
-        }
-    }
-
-    #[test]
     fn perfect_agreement_has_no_interval() {
         let (x, own) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0, 1, 2, 3, 4, 5, 6]);
         assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &x, &own, 0.95), None);
@@ -215,6 +211,28 @@ mod tests {
         assert_eq!(intraclass_correlation(&[1.0, 2.0], &[1.0]), None);
     }
 
+    fn tau_by_pairs(x: &[f64], y: &[f64]) -> Option<f64> {
+        let (mut balance, mut untied_x, mut untied_y) = (0.0, 0.0_f64, 0.0_f64);
+        for i in 0..x.len() {
+            for j in 0..i {
+                let sign = |d: f64| if d == 0.0 { 0.0 } else { d.signum() };
+                let (dx, dy) = (sign(x[i] - x[j]), sign(y[i] - y[j]));
+                balance += dx * dy;
+                untied_x += dx * dx;
+                untied_y += dy * dy;
+            }
+        }
+        (untied_x > 0.0 && untied_y > 0.0).then(|| balance / (untied_x * untied_y).sqrt())
+    }
+
+    #[test]
+    fn one_swap_among_four_by_hand() {
+        // 6 pairs, 1 discordant: (5 - 1) / 6. Zeros of either sign are tied.
+        let of = |x: &[f64], y: &[f64]| Correlation::KendallTauB.of(x, y).unwrap();
+        assert!((of(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]) - 4.0 / 6.0).abs() < 1e-15);
+        assert_eq!(of(&[0.0, -0.0, 1.0], &[1.0, 2.0, 3.0]), of(&[0.0, 0.0, 1.0], &[1.0, 2.0, 3.0]));
+    }
+
     proptest! {
         #[test]
         fn a_correlation_is_symmetric_bounded_and_blind_to_order(
@@ -227,6 +245,8 @@ mod tests {
             let mut turned = pairs.clone();
             turned.rotate_left(turn % pairs.len());
             let (tx, ty) = split(&turned);
+            let tau = Correlation::KendallTauB.of(&x, &y).zip(tau_by_pairs(&x, &y));
+            prop_assert!(tau.is_none_or(|(ours, theirs)| (ours - theirs).abs() < 1e-12), "{:?}", tau);
             for kind in ALL {
                 let (r, swapped, moved) = (kind.of(&x, &y), kind.of(&y, &x), kind.of(&tx, &ty));
                 prop_assert_eq!(r.is_some(), swapped.is_some());

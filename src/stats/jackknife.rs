@@ -5,12 +5,14 @@
 //! (R. A. Fisher, Metron 1, 1921) it is divided by 1 - c^2; t has k - 1 degrees of freedom. Measured coverage stands in
 //! `docs/metrics.md`.
 
-use super::bootstrap::{Clusters, Interval, leave_one_out};
+use rayon::prelude::*;
+
+use super::bootstrap::{Clusters, Interval};
 use super::distributions::t_quantile;
 use super::summary::mean;
 
 /// The interval of a coefficient with the maximum 1, such as kappa or tau-b: jackknife over clusters, t on the scale of
-/// atanh. `clusters` gives the cluster of each unit; `coefficient` gets one weight per unit, 0 for those left out.
+/// atanh. `clusters` gives the cluster of each unit; `coefficient` gets the indices of the units that are kept, ascending.
 ///
 /// `None` for a coefficient of 1, or of -1 and less; if leaving out a cluster makes it undefined or no cluster changes it;
 /// for fewer than two clusters; and for a level outside 0..1.
@@ -20,39 +22,27 @@ use super::summary::mean;
 ///
 /// // 8 of 10 agree, 2 disagree: 2 * 0.8 - 1.
 /// let agree = [1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0];
-/// let coefficient = |weights: &[u32]| {
-///     let sum: f64 = agree.iter().zip(weights).map(|(value, weight)| value * f64::from(*weight)).sum();
-///     Some(2.0 * sum / f64::from(weights.iter().sum::<u32>()) - 1.0)
-/// };
+/// let coefficient = |kept: &[usize]| Some(2.0 * kept.iter().map(|at| agree[*at]).sum::<f64>() / kept.len() as f64 - 1.0);
 /// let interval = coefficient_interval(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], coefficient, 0.95);
 /// assert!(interval.is_some_and(|found| -0.3 < found.low && found.low < 0.6 && 0.6 < found.high && found.high < 1.0));
 /// ```
 pub fn coefficient_interval(
     clusters: &[usize],
-    coefficient: impl Fn(&[u32]) -> Option<f64> + Sync,
+    coefficient: impl Fn(&[usize]) -> Option<f64> + Sync,
     level: f64,
 ) -> Option<Interval> {
-    let clusters = Clusters::new(clusters);
-    let of_clusters = |kept: &[u32]| {
-        let weights: Vec<u32> = clusters.of_unit.iter().map(|cluster| kept[*cluster]).collect();
-        coefficient(&weights)
-    };
-    interval_over_clusters(clusters.sizes.len(), of_clusters, level)
-}
-
-/// [`coefficient_interval`] of a coefficient that gets one weight per cluster.
-pub(super) fn interval_over_clusters(
-    clusters: usize,
-    coefficient: impl Fn(&[u32]) -> Option<f64> + Sync,
-    level: f64,
-) -> Option<Interval> {
-    let k = clusters as f64;
+    let Clusters { of_unit, sizes } = Clusters::new(clusters);
+    let k = sizes.len() as f64;
     if !(level > 0.0 && level < 1.0) {
         return None;
     }
     let t = t_quantile(f64::midpoint(1.0, level), k - 1.0)?;
-    let observed = coefficient(&vec![1; clusters])?;
-    let without: Vec<f64> = leave_one_out(clusters, &coefficient).into_iter().collect::<Option<_>>()?;
+    let observed = coefficient(&(0..of_unit.len()).collect::<Vec<_>>())?;
+    let without = |cluster: usize| {
+        let kept = (0..of_unit.len()).filter(|unit| of_unit[*unit] != cluster);
+        coefficient(&kept.collect::<Vec<_>>())
+    };
+    let without: Vec<f64> = (0..sizes.len()).into_par_iter().map(without).collect::<Option<_>>()?;
     let center = mean(&without)?;
     let squares: f64 = without.iter().map(|value| (value - center).powi(2)).sum();
     let (error, slope) = (((k - 1.0) / k * squares).sqrt(), 1.0 - observed * observed);
@@ -67,17 +57,12 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::stats::{KappaWeights, mean_pairwise_kappa_interval};
+    use crate::stats::Coefficient;
 
-    /// 2 p - 1, with p the weighted share of ones.
-    fn balance(values: &[f64], weights: &[u32]) -> Option<f64> {
-        let sum: f64 = values.iter().zip(weights).map(|(value, weight)| value * f64::from(*weight)).sum();
-        let total: u32 = weights.iter().sum();
-        (total > 0).then(|| 2.0 * sum / f64::from(total) - 1.0)
-    }
-
+    /// The interval of 2 p - 1, with p the mean of the values.
     fn of(values: &[f64], clusters: &[usize], level: f64) -> Option<Interval> {
-        coefficient_interval(clusters, |weights| balance(values, weights), level)
+        let balance = |kept: &[usize]| Some(2.0 * mean(&kept.iter().map(|at| values[*at]).collect::<Vec<_>>())? - 1.0);
+        coefficient_interval(clusters, balance, level)
     }
 
     #[test]
@@ -109,7 +94,7 @@ mod tests {
         assert_eq!(of(&[1.0, 0.0, 1.0], &own, 1.0), None);
         assert_eq!(of(&[1.0, 0.0, 1.0], &own, f64::NAN), None);
         // Undefined without the second unit.
-        let needs_second = |weights: &[u32]| (weights[1] > 0).then_some(0.2);
+        let needs_second = |kept: &[usize]| kept.contains(&1).then_some(0.2);
         assert_eq!(coefficient_interval(&own, needs_second, 0.95), None);
         assert_eq!(coefficient_interval(&[], |_| Some(0.2), 0.95), None);
     }
@@ -131,7 +116,7 @@ mod tests {
                     y.push(Some(f64::from(u8::from(if is_clear { one } else { other }))));
                 }
             }
-            let found = mean_pairwise_kappa_interval(&[&x, &y], &clusters, KappaWeights::Unweighted, 0.95);
+            let found = Coefficient::Kappa.interval(&[&x, &y], &clusters, 0.95);
             held += u32::from(found.is_some_and(|found| found.low <= 0.36 && 0.36 <= found.high));
         }
         // 570 expected, with a standard error of 5.

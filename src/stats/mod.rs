@@ -3,12 +3,11 @@
 //! All functions are pure: random ones are seeded and do not depend on the number of threads; undefined values are
 //! `None`, never NaN.
 //!
-//! - Intervals: [`mean_interval`] for means, [`bca_interval`] and [`bca_clustered_interval`] for other statistics,
+//! - Intervals: [`mean_interval`] for means, [`bca_clustered_interval`] for other statistics,
 //!   [`bca_sums_intervals`] for measures of summed counts.
 //! - Comparing systems: [`paired_family`], [`cohens_dz`], [`cliffs_delta`], [`indistinguishable_groups`],
 //!   [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
-//! - Agreement of raters: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`],
-//!   [`Correlation`].
+//! - Agreement of raters: [`Coefficient`] (alpha, kappa, ICC), [`Correlation`], both with [`coefficient_interval`].
 //! - Judge noise: [`variance_components`].
 //! - Prediction-powered inference: [`prediction_powered_mean`], [`prediction_powered_difference`]; samples of answers to label: [`systematic_sample`].
 //!
@@ -30,9 +29,7 @@ mod correlation;
 mod distributions;
 mod effect;
 mod groups;
-mod icc;
 mod jackknife;
-mod kendall;
 mod paired;
 mod power;
 mod ppi;
@@ -43,16 +40,12 @@ mod studentized;
 mod summary;
 mod variance;
 
-pub use agreement::{
-    KappaWeights, MeasurementLevel, PairwiseKappa, cohens_kappa, krippendorff_alpha, krippendorff_alpha_interval,
-    mean_pairwise_kappa, mean_pairwise_kappa_interval,
-};
-pub use bootstrap::{BootstrapOptions, Interval, bca_clustered_interval, bca_interval, bca_sums_intervals};
+pub use agreement::{Coefficient, MeasurementLevel};
+pub use bootstrap::{BootstrapOptions, Interval, bca_clustered_interval, bca_sums_intervals};
 pub use correlation::{Correlation, intraclass_correlation};
 pub use distributions::normal_quantile;
 pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
-pub use icc::{icc_2_1, icc_2_1_interval};
 pub use jackknife::coefficient_interval;
 pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};
 pub use power::PilotSpread;

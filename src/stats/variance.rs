@@ -94,9 +94,6 @@ struct Table {
     squares: f64,
 }
 
-/// Expectation of a quadratic form: its coefficients of question, judge, question x judge and sample.
-type Coefficients = [f64; 4];
-
 impl Table {
     fn new(values: &[Judged]) -> Option<Self> {
         let mean = super::mean(&values.iter().map(|judged| judged.value).collect::<Vec<_>>())?;
@@ -124,63 +121,46 @@ impl Table {
 
     /// The components of question, judge, question x judge and sample; those left out of the model are 0.
     fn solve(&self, with_judges: bool, repeated: bool) -> Option<[f64; 4]> {
-        let total_of = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.sum * g.sum / g.count).sum::<f64>();
-        let questions = total_of(&mut self.by_question.values());
-        let judges = total_of(&mut self.by_judge.values());
-        let cells = total_of(&mut self.cells.values());
-        let [of_mean, of_questions, of_judges, of_cells, of_all] = self.expectations();
-        // Differences of totals, whose expectations do not depend on the mean; each row is the form's value and
-        // coefficients.
-        let minus = |a: Coefficients, b: Coefficients| -> Coefficients { std::array::from_fn(|i| a[i] - b[i]) };
-        let plus = |a: Coefficients, b: Coefficients| -> Coefficients { std::array::from_fn(|i| a[i] + b[i]) };
-        let mut rows = vec![(questions, minus(of_questions, of_mean))];
-        let mut unknown = vec![0];
+        // Differences of totals, whose expectations do not depend on the mean: a component, and the factors of the totals.
+        let mut forms = vec![(0, [-1.0, 1.0, 0.0, 0.0, 0.0])];
         if with_judges {
-            rows.push((judges, minus(of_judges, of_mean)));
-            unknown.push(1);
+            forms.push((1, [-1.0, 0.0, 1.0, 0.0, 0.0]));
         }
         if with_judges && repeated {
-            rows.push((cells - questions - judges, plus(minus(minus(of_cells, of_questions), of_judges), of_mean)));
-            unknown.push(2);
+            forms.push((2, [1.0, -1.0, -1.0, 1.0, 0.0]));
         }
-        rows.push(if repeated {
-            (self.squares - cells, minus(of_all, of_cells))
-        } else {
-            // Without repeated samples, what questions and judges do not explain is the residual.
-            (self.squares - questions - judges, plus(minus(minus(of_all, of_questions), of_judges), of_mean))
-        });
-        unknown.push(3);
-        let system = rows
-            .into_iter()
-            .map(|(value, coefficients)| unknown.iter().map(|i| coefficients[*i]).chain([value]).collect())
-            .collect();
-        let solution = eliminate(system)?;
+        // Without repeated samples, what questions and judges do not explain is the residual.
+        forms.push((3, if repeated { [0.0, 0.0, 0.0, -1.0, 1.0] } else { [1.0, -1.0, -1.0, 0.0, 1.0] }));
+        let totals = self.totals();
+        let row = |(_, factors): &(usize, [f64; 5])| {
+            let sum = |at: usize| factors.iter().zip(&totals).map(|(factor, total)| factor * total[at]).sum::<f64>();
+            forms.iter().map(|(component, _)| sum(*component)).chain([sum(4)]).collect()
+        };
+        let solution = eliminate(forms.iter().map(row).collect())?;
         let mut components = [0.0; 4];
-        unknown.into_iter().zip(solution).for_each(|(i, variance)| components[i] = variance);
+        forms.iter().zip(solution).for_each(|((component, _), variance)| components[*component] = variance);
         Some(components)
     }
 
-    /// Coefficients of the expected totals: grand mean, by question, by judge, by cell and of all values.
-    fn expectations(&self) -> [Coefficients; 5] {
-        let n = self.total;
-        let squares = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.count * g.count).sum::<f64>();
-        let mean = [
-            squares(&mut self.by_question.values()) / n,
-            squares(&mut self.by_judge.values()) / n,
-            squares(&mut self.cells.values()) / n,
-            1.0,
-        ];
+    /// The totals sum(group sum^2 / group count) of all values as one group (0, as they are centered), by question, by judge, by
+    /// cell, and of every value: the coefficients of question, judge, question x judge and sample in the expectation, the total.
+    fn totals(&self) -> [[f64; 5]; 5] {
+        let (n, count) = (self.total, |groups: usize| groups as f64);
+        let squares = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.count * g.count).sum::<f64>() / n;
+        let total = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.sum * g.sum / g.count).sum::<f64>();
         let (mut in_questions, mut in_judges) = (0.0, 0.0);
         for ((question, judge), cell) in &self.cells {
             in_questions += cell.count * cell.count / self.by_question[question].count;
             in_judges += cell.count * cell.count / self.by_judge[judge].count;
         }
+        let (questions, judges, cells) = (&self.by_question, &self.by_judge, &self.cells);
+        let of_mean = [squares(&mut questions.values()), squares(&mut judges.values()), squares(&mut cells.values())];
         [
-            mean,
-            [n, in_questions, in_questions, self.by_question.len() as f64],
-            [in_judges, n, in_judges, self.by_judge.len() as f64],
-            [n, n, n, self.cells.len() as f64],
-            [n, n, n, n],
+            [of_mean[0], of_mean[1], of_mean[2], 1.0, 0.0],
+            [n, in_questions, in_questions, count(questions.len()), total(&mut questions.values())],
+            [in_judges, n, in_judges, count(judges.len()), total(&mut judges.values())],
+            [n, n, n, count(cells.len()), total(&mut cells.values())],
+            [n, n, n, n, self.squares],
         ]
     }
 }

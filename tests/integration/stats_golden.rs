@@ -3,9 +3,8 @@
 //! `tests/golden_stats/make_golden.py` made the numbers; closed formulas agree to 1e-10.
 
 use scholareval::stats::{
-    BootstrapOptions, Correlation, Interval, Judged, JudgedAnswer, KappaWeights, MeasurementLevel,
-    bca_clustered_interval, cliffs_delta, cohens_dz, cohens_kappa, icc_2_1, icc_2_1_interval, krippendorff_alpha,
-    krippendorff_alpha_interval, least_squares, mean_pairwise_kappa_interval, paired_family, prediction_powered_mean,
+    BootstrapOptions, Coefficient, Correlation, Interval, Judged, JudgedAnswer, MeasurementLevel,
+    bca_clustered_interval, cliffs_delta, cohens_dz, least_squares, paired_family, prediction_powered_mean,
     variance_components,
 };
 use serde_json::Value;
@@ -59,7 +58,7 @@ fn alpha_is_krippendorffs() {
             ("ordinal", MeasurementLevel::Ordinal),
             ("interval", MeasurementLevel::Interval),
         ] {
-            let ours = krippendorff_alpha(&borrowed(&ratings), level);
+            let ours = Coefficient::Alpha(level).of(&borrowed(&ratings));
             assert_close(ours, number(&row, key), &format!("{} {key}", row["name"]));
         }
     }
@@ -70,12 +69,8 @@ fn kappa_is_scikit_learns() {
     for row in golden("kappa") {
         let some = |key| list(&row, key).into_iter().map(Some).collect::<Vec<_>>();
         let (x, y) = (some("x"), some("y"));
-        for (key, weights) in [
-            ("unweighted", KappaWeights::Unweighted),
-            ("linear", KappaWeights::Linear),
-            ("quadratic", KappaWeights::Quadratic),
-        ] {
-            assert_close(cohens_kappa(&x, &y, weights), number(&row, key), &format!("{} {key}", row["name"]));
+        for (key, kappa) in [("unweighted", Coefficient::Kappa), ("quadratic", Coefficient::QuadraticKappa)] {
+            assert_close(kappa.of(&[&x, &y]), number(&row, key), &format!("{} {key}", row["name"]));
         }
     }
 }
@@ -105,9 +100,9 @@ fn intervals_of_coefficients_are_those_of_left_out_units() {
             "pearson" => Correlation::Pearson.clustered_interval(x, y, &own, 0.95),
             "spearman" => Correlation::Spearman.clustered_interval(x, y, &own, 0.95),
             "kendall" => Correlation::KendallTauB.clustered_interval(x, y, &own, 0.95),
-            "alpha" => krippendorff_alpha_interval(&borrowed(&some), &own, MeasurementLevel::Interval, 0.95),
-            "kappa" => mean_pairwise_kappa_interval(&borrowed(&some[..2]), &own, KappaWeights::Quadratic, 0.95),
-            "icc" => icc_2_1_interval(&borrowed(&some), &own, 0.95),
+            "alpha" => Coefficient::Alpha(MeasurementLevel::Interval).interval(&borrowed(&some), &own, 0.95),
+            "kappa" => Coefficient::QuadraticKappa.interval(&borrowed(&some[..2]), &own, 0.95),
+            "icc" => Coefficient::Icc.interval(&borrowed(&some), &own, 0.95),
             name => panic!("what is {name}?"),
         };
         assert_interval(interval, &row, ["low", "high"]);
@@ -139,7 +134,7 @@ fn resampled_intervals_come_close_to_scipys() {
 #[test]
 fn icc_is_pingouins() {
     for row in golden("icc") {
-        assert_close(icc_2_1(&borrowed(&ratings(&row))), number(&row, "icc"), &row["name"].to_string());
+        assert_close(Coefficient::Icc.of(&borrowed(&ratings(&row))), number(&row, "icc"), &row["name"].to_string());
     }
 }
 

@@ -8,7 +8,7 @@ use super::scales::top_of_scale;
 use super::units::{RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::{ComparedPair, Preferred, RaterKind, SystemName};
-use crate::stats::{Interval, KappaWeights, coefficient_interval, mean, mean_interval};
+use crate::stats::{Coefficient, Interval, coefficient_interval, mean, mean_interval};
 
 /// Range of a share.
 const SHARE: Interval = Interval { low: 0.0, high: 1.0 };
@@ -135,16 +135,15 @@ impl<'a> RatedByBoth<'a> {
     pub(super) fn within_questions(&self, compared: &[&Compared<'_>]) -> Estimate {
         let (questions, signs): (Vec<usize>, Vec<[f64; 2]>) =
             compared.iter().map(|pair| (pair.question, pair.signs([0.0; 2]).map(f64::from))).unzip();
-        let tau = |weights: &[u32]| {
-            let sum = |of: &dyn Fn(&[f64; 2]) -> f64| -> f64 {
-                signs.iter().zip(weights).map(|(signs, weight)| f64::from(*weight) * of(signs)).sum()
-            };
+        let tau = |kept: &[usize]| {
+            let sum = |of: &dyn Fn(&[f64; 2]) -> f64| kept.iter().map(|at| of(&signs[*at])).sum::<f64>();
             let untied = sum(&|[x, _]| x.abs()) * sum(&|[_, y]| y.abs());
             (untied > 0.0).then(|| sum(&|[x, y]| x * y) / untied.sqrt())
         };
         let interval = || coefficient_interval(&questions, tau, self.context.options.confidence);
         let reason = "one of the two prefers no answer to the others of its question";
-        Estimate::new(tau(&vec![1; signs.len()]), interval, reason).with_units(signs.len(), FEWEST_FOR_INTERVAL)
+        Estimate::new(tau(&(0..signs.len()).collect::<Vec<_>>()), interval, reason)
+            .with_units(signs.len(), FEWEST_FOR_INTERVAL)
     }
 
     /// Agreement on which of two answers is better, over these pairs; `None` without pairs.
@@ -178,7 +177,9 @@ impl<'a> RatedByBoth<'a> {
         let kappa = || {
             let row = |rater: usize| signs.iter().map(|own| f64::from(own[rater])).collect::<Vec<f64>>();
             let outcomes = Ratings::of_two(&row(0), &row(1), &questions).in_both_orders();
-            self.kappa(&outcomes, KappaWeights::Unweighted, signs.len())
+            outcomes
+                .estimate(Coefficient::Kappa, self.context.options.confidence)
+                .with_units(signs.len(), FEWEST_FOR_INTERVAL)
         };
         Some(PairAgreement {
             n: signs.len(),

@@ -10,7 +10,7 @@ use super::systems::{BySystem, wins};
 use super::units::{Context, RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::SystemName;
-use crate::stats::{Correlation, KappaWeights};
+use crate::stats::{Coefficient, Correlation};
 
 /// All measures of two raters.
 pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Context<'_>) -> RaterPair {
@@ -46,7 +46,11 @@ impl<'a> RatedByBoth<'a> {
         let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
         let scales = || not_one_scale(&[self.first, self.second], &self.units);
         let no_kappa = mixed.clone().or_else(scales).or_else(|| no_categories(&ratings));
-        let kappa = |weights: KappaWeights| Estimate::unless(no_kappa.as_ref(), || self.kappa(&ratings, weights, n));
+        let kappa = |kind: Coefficient| {
+            Estimate::unless(no_kappa.as_ref(), || {
+                ratings.estimate(kind, confidence).with_units(n, FEWEST_FOR_INTERVAL)
+            })
+        };
         Measures {
             n,
             questions: distinct(&self.questions),
@@ -54,15 +58,10 @@ impl<'a> RatedByBoth<'a> {
             spearman: correlation(Correlation::Spearman),
             kendall_tau_b: correlation(Correlation::KendallTauB),
             within_question_tau_b: self.within_questions(compared),
-            kappa: kappa(KappaWeights::Unweighted),
-            quadratic_kappa: kappa(KappaWeights::Quadratic),
+            kappa: kappa(Coefficient::Kappa),
+            quadratic_kappa: kappa(Coefficient::QuadraticKappa),
             comparisons: self.comparisons(compared, thresholds),
         }
-    }
-
-    /// Kappa of `n` units.
-    pub(super) fn kappa(&self, ratings: &Ratings, weights: KappaWeights, n: usize) -> Estimate {
-        ratings.kappa(weights, self.context.options.confidence).0.with_units(n, FEWEST_FOR_INTERVAL)
     }
 
     /// Measures of each item, if there are items; each with its own tie threshold.
