@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use scholareval::stats::{Interval, JudgedAnswer, prediction_powered_difference, prediction_powered_mean};
+use scholareval::stats::{Estimand, Interval, JudgedAnswer, prediction_powered_mean};
 
 use super::{Scores, holds, normal, share};
 
@@ -81,7 +81,7 @@ pub(super) fn powered(repetitions: u64) {
             (0..all).map(&mut answer).collect()
         };
         let holds_mean = |answers: &[JudgedAnswer], lambda: Option<f64>, range: Option<Interval>, options| {
-            let mean = prediction_powered_mean(answers, lambda, range, options);
+            let mean = prediction_powered_mean(answers, lambda, Estimand::Mean(range), options);
             holds(mean.and_then(|mean| mean.interval), scores.mean())
         };
         for verdicts in [Verdicts::Noisy, Verdicts::Mistaken] {
@@ -109,7 +109,7 @@ pub(super) fn powered(repetitions: u64) {
                     JudgedAnswer { judge: a.judge - b.judge, human, ..*a }
                 };
                 let answers: Vec<JudgedAnswer> = first.iter().zip(&second).map(difference).collect();
-                let difference = prediction_powered_difference(&answers, None, options);
+                let difference = prediction_powered_mean(&answers, None, Estimand::Difference, options);
                 holds(difference.and_then(|difference| difference.interval), 0.0)
             })
         });

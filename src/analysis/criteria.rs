@@ -12,8 +12,7 @@ use serde::Serialize;
 use super::comparison::sample_values;
 use super::quantity::{Quantity, finite};
 use super::questions::Questions;
-use super::rater_agreement::FEWEST_FOR_INTERVAL;
-use super::ratings::Estimate;
+use super::ratings::{Estimate, FEWEST_FOR_INTERVAL};
 use crate::domain::{CaseId, Component, ComponentKind, Note, Rater, RaterKind, ScoredAnswer, SystemName};
 use crate::stats::{Correlation, Judged, mean, variance_components};
 
@@ -292,7 +291,7 @@ fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> 
     let units: Vec<usize> = marks.iter().enumerate().map(unit).collect();
     let interval = || kind.clustered_interval(x, y, &units, CONFIDENCE);
     let count = units.iter().collect::<BTreeSet<_>>().len();
-    Estimate::new(kind.of(x, y), interval, "all values are equal").with_units(count, FEWEST_FOR_INTERVAL)
+    Estimate::new(kind.of(x, y), interval, "all values are equal").with_units(count)
 }
 
 fn notes(criteria: &[CriterionStatistics]) -> Vec<Note> {

@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::stats::{Coefficient, Interval};
 
+/// Fewest units (answers, items, pairs; for orders of systems, questions) for an interval.
+pub const FEWEST_FOR_INTERVAL: usize = 10;
+
 /// A value with its interval, or the reason why it is undefined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Estimate {
@@ -47,9 +50,10 @@ impl Estimate {
         self.low.zip(self.high).map(|(low, high)| Interval { low, high })
     }
 
-    /// Drops an interval from fewer than `fewest` units, and one of zero width, which only shows that all resamples are equal.
-    pub(crate) fn with_units(self, n: usize, fewest: usize) -> Self {
-        if n >= fewest && self.low < self.high { self } else { Self { low: None, high: None, ..self } }
+    /// Drops an interval from fewer than [`FEWEST_FOR_INTERVAL`] units, and one of zero width, which only shows that all
+    /// resamples are equal.
+    pub(crate) fn with_units(self, n: usize) -> Self {
+        if n >= FEWEST_FOR_INTERVAL && self.low < self.high { self } else { Self { low: None, high: None, ..self } }
     }
 }
 

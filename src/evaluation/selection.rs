@@ -34,7 +34,7 @@ pub struct SelectedAnswer {
 /// of these, it has the mean of the others.
 ///
 /// # Errors
-/// When the run cannot be read; [`Error::Settings`] for a metric that it does not have and for fewer answers than `n`.
+/// When the run cannot be read; [`Error::Settings`] for a metric that it does not have, for fewer answers than `n`, and for `n` = 0.
 pub fn select_answers(run: &PathBuf, metric: Option<&str>, n: usize, seed: u64) -> Result<Selection> {
     let observations = RunSet::open(std::slice::from_ref(run), true)?.observe()?;
     let chosen = metric.map_or_else(|| Ok(observations.headline()), |name| observations.metrics_named(name))?;
@@ -48,8 +48,9 @@ pub fn select_answers(run: &PathBuf, metric: Option<&str>, n: usize, seed: u64) 
         }
     }
     answers.sort_by(|a, b| (a.1, a.0).cmp(&(b.1, b.0)));
-    if n > answers.len() {
-        let what = format!("--select {n}: the run has only {} answers with a value; select fewer", answers.len());
+    if n == 0 || n > answers.len() {
+        let what =
+            format!("--select {n}: the run has {} answers with a value; select 1 or more of them", answers.len());
         return Err(Error::Settings(what));
     }
     let known: Vec<f64> = answers.iter().filter_map(|(.., spread)| *spread).collect();

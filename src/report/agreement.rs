@@ -3,7 +3,9 @@
 use super::table::{Cell, Column, Format, Table, note_lines, short_names};
 use super::{CsvText, TableStyle, visible, wrapped};
 use crate::analysis::Estimate;
-use crate::analysis::rater_agreement::{AgreementLevel, LabelPlan, Measures, RaterAgreement, RaterPair, SummaryRow};
+use crate::analysis::rater_agreement::{
+    AgreementLevel, LabelPlan, Measures, PoweredMean, RaterAgreement, RaterPair, SummaryRow,
+};
 use crate::domain::Note;
 use crate::error::Result;
 
@@ -53,8 +55,8 @@ pub fn render_agreement_table(agreement: &RaterAgreement, by: &[AgreementTables]
         lines.iter().map(|line| wrapped(&visible(line), style.columns()).replace(UNBROKEN, " ") + "\n").collect()
     };
     let mut out = summary(agreement).terminal(style);
-    out += &format!("\n{}", lines(verdict(agreement).into_iter().collect()));
-    for table in tables(agreement, is_shown).iter().filter(|table| !table.rows.is_empty()) {
+    out += &format!("\n{}", lines(vec![verdict(agreement)]));
+    for table in tables(agreement, is_shown).iter().filter(|table| !(table.rows.is_empty() && table.notes.is_empty())) {
         out += &format!("\n{}", table.terminal(style));
     }
     let mut notes = note_lines(&agreement.notes, style.all_notes);
@@ -65,14 +67,16 @@ pub fn render_agreement_table(agreement: &RaterAgreement, by: &[AgreementTables]
 }
 
 /// Whether the judge that is closest to people agrees with them beyond chance; without judges, people with each other.
-fn verdict(agreement: &RaterAgreement) -> Option<String> {
+fn verdict(agreement: &RaterAgreement) -> String {
     let main = |row: &SummaryRow| main_estimate(row).estimate;
     let (people, others): (Vec<&SummaryRow>, Vec<&SummaryRow>) =
         agreement.summary.iter().filter(|row| main(row).is_some()).partition(|row| row.who == PEOPLE);
     let people = people.first().copied();
     let best = others.iter().copied().reduce(|best, row| if main(row) > main(best) { row } else { best });
-    let row = best.or(people)?;
-    let is_share = row.half_credit.estimate.is_some();
+    let Some(row) = best.or(people) else {
+        let reason = agreement.summary.iter().find_map(|row| main_estimate(row).undefined.as_deref());
+        return format!("No agreement can be measured: {}.", reason.unwrap_or("no two raters share ratings"));
+    };
     let show = |row: &SummaryRow| match row.half_credit.estimate {
         Some(share) => {
             let interval = row.half_credit.interval().map(|own| format!(" {}", Format::Percent.show_interval(own)));
@@ -80,38 +84,35 @@ fn verdict(agreement: &RaterAgreement) -> Option<String> {
         }
         None => tau(&row.kendall_tau_b),
     };
-    let (what, chance, at_chance) =
-        if is_share { ("which of two answers is better", 0.5, "50%") } else { ("ratings", 0.0, "0") };
-    let relation = match main_estimate(row).interval() {
-        Some(interval) if interval.low > chance => "is above",
-        Some(interval) if interval.high < chance => "is below",
-        Some(_) => "includes",
-        None if row.is_above_chance => "is above",
-        None => "may be",
+    let (what, chance, at_chance) = match row.half_credit.estimate {
+        Some(_) => ("which of two answers is better", 0.5, "50%"),
+        None => ("ratings", 0.0, "0"),
     };
-    let with_each = match main_estimate(row).interval() {
-        None if row.is_above_chance && row.who == PEOPLE => format!(" for each of {} pairs of people", row.pairs),
-        None if row.is_above_chance && row.pairs > 1 => format!(" with each of {} people", row.pairs),
-        _ => String::new(),
+    let relation = match main_estimate(row).interval() {
+        Some(interval) if interval.low > chance => "is above chance",
+        Some(interval) if interval.high < chance => "is below chance",
+        Some(_) => "includes chance",
+        None if row.is_above_chance => "is above chance for every pair of raters",
+        None => "may be chance",
     };
     let closest = if others.len() > 1 { format!(" (closest of {} judges)", others.len()) } else { String::new() };
-    let end = match (row.who.ends_with(" with people"), best, people) {
-        (_, Some(_), Some(people)) => format!("; people with people: {}", show(people)),
-        (true, Some(_), None) => "; labels by a second person would show the most that a judge can reach".to_owned(),
-        (_, Some(_), None) => "; only labels by people show who is right".to_owned(),
-        (_, None, _) => ", and is the most that a judge can reach".to_owned(),
+    let ceiling = people.filter(|_| best.is_some());
+    let end = match ceiling {
+        Some(people) => format!("; people with people: {}", show(people)),
+        None if best.is_none() => ", and is the most that a judge can reach".to_owned(),
+        None => String::new(),
     };
-    let text =
-        format!("{}{closest}, on {what}: {} {relation} chance ({at_chance}){with_each}{end}.", row.who, show(row));
-    let beside = |own: &Estimate, ceiling: Option<&Estimate>| {
-        let ceiling = ceiling.filter(|_| own.estimate.is_some());
-        let ceiling = ceiling.map(|ceiling| format!(" (people with people: {})", tau(ceiling)));
-        format!("{}{}", tau(own), ceiling.unwrap_or_default())
+    let beside = |of: &dyn Fn(&SummaryRow) -> &Estimate| {
+        let ceiling = ceiling.filter(|_| of(row).estimate.is_some());
+        let ceiling = ceiling.map(|people| format!(" (people with people: {})", tau(of(people))));
+        format!("{}{}", tau(of(row)), ceiling.unwrap_or_default())
     };
-    let ceiling = row.ceiling.as_deref();
-    let within = beside(&row.within_question_tau_b, ceiling.map(|ceiling| &ceiling.within_question_tau_b));
-    let order = beside(&row.systems, ceiling.map(|ceiling| &ceiling.systems));
-    Some(format!("{text} Answers to one question: {within}. Order of systems: {order}."))
+    let (within, order) = (beside(&|row| &row.within_question_tau_b), beside(&|row| &row.systems));
+    format!(
+        "{}{closest}, on {what}: {} {relation} ({at_chance}){end}. Answers to one question: {within}. Order of systems: {order}.",
+        row.who,
+        show(row)
+    )
 }
 
 /// Agreement on which of two answers is better, else on ratings.
@@ -159,15 +160,11 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
                 add([first, second, "tie_threshold", &threshold], measure, counts, estimate);
             }
         }
-        if let Some(ranking) = &pair.ranking {
-            let counts = [ranking.systems.len(), overall.questions];
-            add([first, second, "ranking", ""], "kendall_tau_b", counts, &ranking.kendall_tau_b);
-        }
-        if let Some(wins) = &pair.wins {
-            let questions = overall.comparisons.as_ref().map_or(overall.questions, |compared| compared.questions);
-            let (place, counts) = ([first, second, "wins", ""], [wins.systems.len(), questions]);
-            add(place, "kendall_tau_b", counts, &wins.kendall_tau_b);
-            add(place, "first_means_second_wins", counts, &wins.first_means_second_wins);
+        let questions = overall.comparisons.as_ref().map_or(overall.questions, |compared| compared.questions);
+        for (part, order, questions) in [("ranking", &pair.ranking, overall.questions), ("wins", &pair.wins, questions)]
+        {
+            let Some(order) = order else { continue };
+            add([first, second, part, ""], "kendall_tau_b", [order.systems.len(), questions], &order.kendall_tau_b);
         }
     }
     for group in &agreement.groups {
@@ -178,17 +175,14 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
         add(place, "icc_2_1", [group.complete, group.questions], &group.icc_2_1);
     }
     for mean in &agreement.powered {
-        let place = [&*mean.judge, &*mean.human, "mean", mean.system.as_str()];
+        let part = if mean.minus.is_some() { "difference" } else { "mean" };
+        let name = powered_name(mean);
+        let (place, all) = ([&*mean.judge, &*mean.human, part, &name], mean.labelled + mean.unlabelled);
         add(place, "labels_only", [mean.labelled; 2], &mean.labels_only);
-        add(place, "prediction_powered", [mean.labelled + mean.unlabelled, mean.labelled], &mean.powered);
-    }
-    for pair in &agreement.powered_pairs {
-        let name = format!("{} - {}", pair.first, pair.second);
-        let (place, all) = ([&*pair.judge, &*pair.human, "difference", &*name], pair.labelled + pair.unlabelled);
-        add(place, "labels_only", [pair.labelled; 2], &pair.labels_only);
-        add(place, "prediction_powered", [all, pair.labelled], &pair.powered);
-        let p = Estimate::new(pair.p, || None, "no interval");
-        add(place, "p", [all, pair.labelled], &p);
+        add(place, "prediction_powered", [all, mean.labelled], &mean.powered);
+        if mean.minus.is_some() {
+            add(place, "p", [all, mean.labelled], &Estimate::new(mean.p, || None, "no interval"));
+        }
     }
     table.csv(texts)
 }
@@ -204,7 +198,7 @@ pub fn label_plan_table(plans: &[LabelPlan]) -> Table {
             let widths = [row.labels_only, row.powered].map(Cell::number);
             [Cell::text(&*plan.judge), Cell::count(row.labels)].into_iter().chain(widths).collect()
         }));
-        table.notes.push(Note::info(format!(
+        table.notes.push(Note::warning(format!(
             "{}: normal approximation from {} labels, for {} answers of a system; within systems labels have a standard deviation of \
              {:.3} and a correlation of {:.2} with the judge.",
             plan.judge, plan.labels, plan.answers, plan.sd, plan.correlation
@@ -235,35 +229,31 @@ fn tables(agreement: &RaterAgreement, is_shown: impl Fn(AgreementTables) -> bool
         tables.extend(systems(pair, &who).filter(|_| is_shown(AgreementTables::System)));
     }
     if is_shown(AgreementTables::System) {
-        tables.extend(powered(agreement, short));
+        tables.push(powered(agreement, short));
     }
     tables
 }
 
-/// Means and differences of systems on the human scale.
-fn powered(agreement: &RaterAgreement, short: impl Fn(&str) -> String) -> [Table; 2] {
-    let table = |title: &str, first: &str| {
-        let mut table = Table::new(title, vec![text(first), text("judge"), count("labels"), count("answers")]);
-        table.columns.extend(["labels only", "prediction-powered"].map(|key| Column::new(key, COEFFICIENT)));
-        table
-    };
-    let mut means = table("Means on the human scale: by the labels alone, and prediction-powered", "system");
+/// Means and differences of systems on the human scale, with their notes.
+fn powered(agreement: &RaterAgreement, short: impl Fn(&str) -> String) -> Table {
+    let title = "Means on the human scale and their differences: by the labels alone, and prediction-powered";
+    let mut table = Table::new(title, vec![text("system"), text("judge"), count("labels"), count("answers")]);
+    table.columns.extend(["labels only", "prediction-powered"].map(|key| Column::new(key, COEFFICIENT)));
+    table.columns.push(Column::new("p", Format::PValue));
     for mean in agreement.powered.iter().filter(|mean| mean.lambda.is_some()) {
+        let names = [Cell::text(powered_name(mean)), Cell::text(short(&mean.judge))];
         let counts = [mean.labelled, mean.labelled + mean.unlabelled].map(Cell::count);
-        let names = [Cell::text(mean.system.as_str()), Cell::text(short(&mean.judge))];
-        let estimates = [&mean.labels_only, &mean.powered].map(cell);
-        means.rows.push(names.into_iter().chain(counts).chain(estimates).collect());
+        let estimates = [&mean.labels_only, &mean.powered].map(cell).into_iter().chain([Cell::maybe(mean.p)]);
+        table.rows.push(names.into_iter().chain(counts).chain(estimates).collect());
     }
-    let mut pairs = table("Differences of these means, each pair alone", "systems");
-    pairs.columns.push(Column::new("p", Format::PValue));
-    for pair in &agreement.powered_pairs {
-        let name = format!("{} - {}", pair.first, pair.second);
-        let counts = [pair.labelled, pair.labelled + pair.unlabelled].map(Cell::count);
-        let estimates = [&pair.labels_only, &pair.powered].map(cell).into_iter().chain([Cell::maybe(pair.p)]);
-        let names = [Cell::text(name), Cell::text(short(&pair.judge))];
-        pairs.rows.push(names.into_iter().chain(counts).chain(estimates).collect());
-    }
-    [means, pairs]
+    table.notes.clone_from(&agreement.powered_notes);
+    table
+}
+
+/// `FIRST`, or `FIRST - SECOND`.
+fn powered_name(mean: &PoweredMean) -> String {
+    let minus = mean.minus.as_ref().map_or(String::new(), |minus| format!(" - {minus}"));
+    format!("{}{minus}", mean.system)
 }
 
 fn level(agreement: &RaterAgreement) -> &'static str {

@@ -9,7 +9,7 @@
 //!   [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
 //! - Agreement of raters: [`Coefficient`] (alpha, kappa, ICC), [`Correlation`], both with [`coefficient_interval`].
 //! - Judge noise: [`variance_components`].
-//! - Prediction-powered inference: [`prediction_powered_mean`], [`prediction_powered_difference`]; samples of answers to label: [`systematic_sample`].
+//! - Prediction-powered inference: [`prediction_powered_mean`]; samples of answers to label: [`systematic_sample`].
 //!
 //! Checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python, see
 //! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py`.
@@ -49,7 +49,7 @@ pub use groups::{group_letters, indistinguishable_groups};
 pub use jackknife::coefficient_interval;
 pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};
 pub use power::PilotSpread;
-pub use ppi::{JudgedAnswer, PredictionPoweredMean, prediction_powered_difference, prediction_powered_mean};
+pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
 pub use sampling::{inclusion_probabilities, systematic_sample};

@@ -30,6 +30,17 @@ pub struct JudgedAnswer {
     pub question: usize,
 }
 
+/// What is estimated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Estimand {
+    /// A mean of labels, within this range if it is known: Wilson's interval over it takes the place of an unbounded one, as
+    /// in [`mean_interval`](super::mean_interval).
+    Mean(Option<Interval>),
+    /// A mean of differences of two systems' labels and values. Its interval is symmetric around it: the |t| of the resamples
+    /// give it and p, since equal tails would miss equal systems with many ties too often.
+    Difference,
+}
+
 /// A mean on the human scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PredictionPoweredMean {
@@ -48,12 +59,11 @@ pub struct PredictionPoweredMean {
 /// The power-tuned mean of `answers`, or that with a given `lambda`: 0 for the labels alone, 1 for the original
 /// prediction-powered inference.
 ///
-/// Where the bootstrap-t interval is unbounded, Wilson's over the `range` of the labels takes its place, as in
-/// [`mean_interval`](super::mean_interval). `None` for labels of fewer than two questions, for fewer than two answers without
-/// a label (unless `lambda` is 0), values that are not finite, weights that are not positive, and a level outside 0..1.
+/// `None` for labels of fewer than two questions, for fewer than two answers without a label (unless `lambda` is 0), values that
+/// are not finite, weights that are not positive, and a level outside 0..1.
 ///
 /// ```
-/// use scholareval::stats::{BootstrapOptions, JudgedAnswer, prediction_powered_mean};
+/// use scholareval::stats::{BootstrapOptions, Estimand, JudgedAnswer, prediction_powered_mean};
 ///
 /// // The judge is 0.2 too mild, always: the labels show it.
 /// let judged = [0.3, 0.7, 0.5, 0.9, 0.5, 0.6, 0.7, 0.8, 0.4, 0.6, 0.9, 0.3];
@@ -62,40 +72,14 @@ pub struct PredictionPoweredMean {
 ///     JudgedAnswer { judge: *judge, human, weight: 1.0, question }
 /// };
 /// let answers: Vec<JudgedAnswer> = judged.iter().enumerate().map(answer).collect();
-/// let mean = prediction_powered_mean(&answers, None, None, BootstrapOptions::seeded(1));
+/// let mean = prediction_powered_mean(&answers, None, Estimand::Mean(None), BootstrapOptions::seeded(1));
 /// assert!(mean.is_some_and(|mean| (mean.estimate - 0.4).abs() < 0.01));
 /// ```
 pub fn prediction_powered_mean(
     answers: &[JudgedAnswer],
     lambda: Option<f64>,
-    range: Option<Interval>,
+    estimand: Estimand,
     options: BootstrapOptions,
-) -> Option<PredictionPoweredMean> {
-    powered(answers, lambda, range, options, Tails::Equal)
-}
-
-/// The mean of differences of two systems' labels and values, as [`prediction_powered_mean`], with an interval that is symmetric
-/// around it: the |t| of the resamples give it and p. Equal tails would miss equal systems with many ties too often.
-pub fn prediction_powered_difference(
-    answers: &[JudgedAnswer],
-    lambda: Option<f64>,
-    options: BootstrapOptions,
-) -> Option<PredictionPoweredMean> {
-    powered(answers, lambda, None, options, Tails::Symmetric)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tails {
-    Equal,
-    Symmetric,
-}
-
-fn powered(
-    answers: &[JudgedAnswer],
-    lambda: Option<f64>,
-    range: Option<Interval>,
-    options: BootstrapOptions,
-    tails: Tails,
 ) -> Option<PredictionPoweredMean> {
     let sums = QuestionSums::new(answers)?;
     let unlabeled = answers.iter().filter(|answer| answer.human.is_none()).count();
@@ -110,11 +94,12 @@ fn powered(
         sums.fit(drawn, lambda).map_or(f64::INFINITY, |own| studentized(own.shift - fit.shift, own.error, error))
     };
     let mut resampled = resample(sums.rows.len(), t, options);
-    if tails == Tails::Symmetric {
+    if estimand == Estimand::Difference {
         resampled.extend(resampled.iter().map(|t| -t).collect::<Vec<f64>>());
     }
     let tails = equal_tails(estimate, error, resampled, options);
     let questions = sums.labeled_questions() as f64;
+    let range = if let Estimand::Mean(range) = estimand { range } else { None };
     let interval = tails.interval.or_else(|| wilson(estimate, error, range?, [questions; 2], options.level));
     Some(PredictionPoweredMean { estimate, standard_error: error, interval, p: tails.p, lambda: fit.lambda })
 }
@@ -241,7 +226,7 @@ mod tests {
     }
 
     fn mean(answers: &[JudgedAnswer], lambda: Option<f64>) -> Option<PredictionPoweredMean> {
-        prediction_powered_mean(answers, lambda, None, few())
+        prediction_powered_mean(answers, lambda, Estimand::Mean(None), few())
     }
 
     #[test]
@@ -263,8 +248,13 @@ mod tests {
         for shift in [-0.6, -0.4, -0.3, -0.2, 0.0, 0.2] {
             let human: Vec<f64> = (0..30).map(|at| f64::from(at * 7 % 11) / 10.0 + shift).collect();
             let judge: Vec<f64> = (0..60).map(|at| f64::from(at * 5 % 13)).collect();
-            let found =
-                prediction_powered_difference(&answers(&human, &judge[..30], &judge[30..]), None, few()).unwrap();
+            let found = prediction_powered_mean(
+                &answers(&human, &judge[..30], &judge[30..]),
+                None,
+                Estimand::Difference,
+                few(),
+            )
+            .unwrap();
             let interval = found.interval.unwrap();
             assert!((interval.low + interval.high - 2.0 * found.estimate).abs() < 1e-12);
             assert_eq!(found.p < 0.05, interval.low > 0.0 || interval.high < 0.0, "{found:?}");
@@ -301,14 +291,14 @@ mod tests {
         let mut data = answers(&human, &judge, &[3.0, 5.0]);
         assert_eq!(mean(&data, Some(f64::NAN)), None);
         let no_level = BootstrapOptions { level: 1.0, ..few() };
-        assert_eq!(prediction_powered_mean(&data, None, None, no_level), None);
+        assert_eq!(prediction_powered_mean(&data, None, Estimand::Mean(None), no_level), None);
         data[1].question = data[0].question;
         assert_eq!(mean(&data, None), None, "one question has all labels");
     }
 
     #[test]
     fn equal_labels_have_an_interval_within_the_range_of_labels_only() {
-        let range = Some(Interval { low: 1.0, high: 5.0 });
+        let range = Estimand::Mean(Some(Interval { low: 1.0, high: 5.0 }));
         let data = answers(&[5.0; 20], &[0.9; 20], &[0.9; 80]);
         assert_eq!(mean(&data, None).unwrap().interval, None);
         // Wilson's lower end of 20 of 20: 1 / (1 + t^2 / 20), t = 2.093 with 19 degrees of freedom.

@@ -3,7 +3,7 @@
 //! `tests/golden_stats/make_golden.py` made the numbers; closed formulas agree to 1e-10.
 
 use scholareval::stats::{
-    BootstrapOptions, Coefficient, Correlation, Interval, Judged, JudgedAnswer, MeasurementLevel,
+    BootstrapOptions, Coefficient, Correlation, Estimand, Interval, Judged, JudgedAnswer, MeasurementLevel,
     bca_clustered_interval, cliffs_delta, cohens_dz, least_squares, paired_family, prediction_powered_mean,
     variance_components,
 };
@@ -179,7 +179,7 @@ fn prediction_powered_means_are_ppi_pythons_and_intervals_come_close() {
             .collect();
         let options =
             BootstrapOptions { level: number(&row, "level"), resamples: 4_000, ..BootstrapOptions::seeded(1) };
-        let mean = |lambda| prediction_powered_mean(&answers, lambda, None, options).unwrap();
+        let mean = |lambda| prediction_powered_mean(&answers, lambda, Estimand::Mean(None), options).unwrap();
         assert_close(Some(mean(None).estimate), number(&row, "estimate"), "estimate");
         assert_close(Some(mean(None).lambda), number(&row, "lambda"), "lambda");
         assert_close(Some(mean(Some(1.0)).estimate), number(&row, "estimate_lambda_1"), "lambda 1");

@@ -7,13 +7,14 @@ use super::groups::groups;
 use super::pair::rater_pair;
 use super::powered::LabeledRun;
 use super::result::{
-    ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, NO_ORDER, RaterAgreement, RaterPair, SummaryRow,
+    ALL_PAIRS, AgreementOptions, HUMANS, NO_ORDER, PoweredMean, RaterAgreement, RaterPair, SummaryRow,
 };
 use super::scales::reversed_note;
 use super::units::{Context, RaterView};
-use crate::analysis::ratings::Estimate;
+use crate::analysis::ratings::{Estimate, FEWEST_FOR_INTERVAL};
 use crate::domain::{CaseId, Note, Rater, RaterKind, SystemName};
 use crate::stats::mean;
+use crate::text::names::list;
 
 /// Version of the format of [`RaterAgreement`].
 const SCHEMA_VERSION: u32 = 1;
@@ -66,6 +67,7 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
     let labels = humans.as_ref().or(people.first().copied());
     let labeled = judges.iter().filter_map(|judge| LabeledRun::new(judge, labels?, &labelled.probabilities, &context));
     let labeled: Vec<LabeledRun> = labeled.collect();
+    let powered: Vec<PoweredMean> = labeled.iter().flat_map(LabeledRun::means).collect();
     let mut agreement = RaterAgreement {
         schema_version: SCHEMA_VERSION,
         options: options.clone(),
@@ -73,15 +75,12 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
         raters: views.iter().chain(&humans).map(|view| view.rater.clone()).collect(),
         pairs,
         groups: groups(&views, &context),
-        powered: labeled.iter().flat_map(LabeledRun::means).collect(),
-        powered_pairs: labeled.iter().flat_map(LabeledRun::pairs).collect(),
-        notes: Vec::new(),
+        powered_notes: powered_notes(&powered, labeled.iter().any(LabeledRun::is_weighted)),
+        powered,
+        notes: labelled.raters.iter().filter_map(|rater| reversed_note(rater, options)).collect(),
     };
-    agreement.notes = {
-        let reversed = labelled.raters.iter().filter_map(|rater| reversed_note(rater, options));
-        let weighted = labeled.iter().any(LabeledRun::is_weighted);
-        reversed.chain(powered_notes(&agreement, weighted)).chain(notes(&agreement)).collect()
-    };
+    let notes = notes(&agreement);
+    agreement.notes.extend(notes);
     if judges.len() >= 2 && views.len() > ALL_PAIRS {
         let text = format!("More than {ALL_PAIRS} raters: two judges are not compared with each other.");
         agreement.notes.push(Note::info(text));
@@ -95,31 +94,26 @@ fn in_pairs<'a>(views: &[&'a RaterView]) -> Vec<(&'a RaterView, &'a RaterView)> 
 
 /// People with people, then each judge with single people, so that both are agreement of two raters; without people the
 /// pairs of judges.
-fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) -> Vec<SummaryRow> {
+fn summary<'a>(people: &[&RaterView], judges: &[&RaterView], pairs: &'a [RaterPair]) -> Vec<SummaryRow> {
     let is_one_of = |name: &str, views: &[&RaterView]| views.iter().any(|view| *view.rater.name == *name);
     let row = |who: String, of: &dyn Fn(&RaterPair) -> bool| {
         let own: Vec<&RaterPair> = pairs.iter().filter(|pair| of(pair)).collect();
-        let compared =
-            |pair: &&RaterPair| pair.overall.comparisons.as_ref().map(|compared| compared.half_credit.clone());
-        let order = |pair: &&RaterPair| match (&pair.ranking, &pair.wins) {
-            (Some(ranking), _) => Some(ranking.kendall_tau_b.clone()),
-            (None, wins) => wins.as_ref().map(|wins| wins.kendall_tau_b.clone()),
+        let better = |pair: &'a RaterPair| pair.overall.comparisons.as_ref().map(|compared| &compared.half_credit);
+        let order = |pair: &'a RaterPair| pair.ranking.as_ref().or(pair.wins.as_ref()).map(|own| &own.kendall_tau_b);
+        let mean = |of: &dyn Fn(&'a RaterPair) -> Option<&'a Estimate>, reason: &str| {
+            mean_estimate(&own.iter().filter_map(|pair| of(pair)).collect::<Vec<_>>(), reason)
         };
-        let is_above_chance = |pair: &&RaterPair| match &pair.overall.comparisons {
-            Some(compared) => compared.half_credit.low.is_some_and(|low| low > 0.5),
+        let is_above_chance = |pair: &&'a RaterPair| match better(pair) {
+            Some(share) => share.low.is_some_and(|low| low > 0.5),
             None => pair.overall.kendall_tau_b.low.is_some_and(|low| low > 0.0),
         };
-        let none = "not defined for any two of them";
         SummaryRow {
             who,
             pairs: own.len(),
-            kendall_tau_b: mean_estimate(own.iter().map(|pair| pair.overall.kendall_tau_b.clone()), none),
-            half_credit: mean_estimate(own.iter().filter_map(compared), none),
-            within_question_tau_b: mean_estimate(
-                own.iter().map(|pair| pair.overall.within_question_tau_b.clone()),
-                none,
-            ),
-            systems: mean_estimate(own.iter().filter_map(order), NO_ORDER),
+            kendall_tau_b: mean(&|pair| Some(&pair.overall.kendall_tau_b), ""),
+            half_credit: mean(&better, "no two answers to one question were compared"),
+            within_question_tau_b: mean(&|pair| Some(&pair.overall.within_question_tau_b), ""),
+            systems: mean(&order, NO_ORDER),
             ceiling: None,
             is_above_chance: own.iter().all(is_above_chance),
         }
@@ -140,34 +134,38 @@ fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) ->
     rows
 }
 
-/// The mean of the defined estimates, without an interval; a single estimate is unchanged.
-fn mean_estimate(estimates: impl Iterator<Item = Estimate>, reason: &str) -> Estimate {
-    let estimates: Vec<Estimate> = estimates.collect();
-    if let [only] = &estimates[..] {
-        return only.clone();
+/// The mean of the defined estimates, without an interval; a single estimate is unchanged. Without any, the first one's reason,
+/// or this one.
+fn mean_estimate(estimates: &[&Estimate], reason: &str) -> Estimate {
+    if let [only] = estimates {
+        return (*only).clone();
     }
     let defined: Vec<f64> = estimates.iter().filter_map(|estimate| estimate.estimate).collect();
-    Estimate::new(mean(&defined), || None, reason)
+    let first = estimates.iter().find_map(|estimate| estimate.undefined.as_deref());
+    Estimate::new(mean(&defined), || None, first.unwrap_or(reason))
 }
 
 /// Notes on the prediction-powered means; `weighted` if the labels have unequal probabilities of being drawn.
-fn powered_notes(agreement: &RaterAgreement, weighted: bool) -> Vec<Note> {
-    let means = agreement.powered.iter().map(|mean| (&mean.powered, mean.reliable));
-    let pairs = agreement.powered_pairs.iter().map(|pair| (&pair.powered, pair.reliable));
-    let all: Vec<(&Estimate, bool)> = means.chain(pairs).filter(|(powered, _)| powered.estimate.is_some()).collect();
+fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
     let mut notes = Vec::new();
-    if all.iter().any(|(powered, reliable)| powered.low.is_some() && !reliable) {
+    if powered.iter().any(|mean| mean.powered.low.is_some() && !mean.reliable) {
         notes.push(Note::warning(
             "Some prediction-powered means and differences rest on fewer than 50 labels, or on labels of which more than 80% are \
              equal: their intervals may hold the true value less often than stated.",
         ));
+    }
+    let missing = powered.iter().filter_map(|mean| Some((&mean.system, mean.powered.undefined.as_ref()?)));
+    let missing: Vec<String> = missing.map(|(system, reason)| format!("{system} ({reason})")).collect();
+    if !missing.is_empty() {
+        let systems = list(missing.iter().map(String::as_str), 3);
+        notes.push(Note::warning(format!("No prediction-powered mean of {systems}.")));
     }
     if weighted {
         notes.push(Note::warning(
             "The labeled answers were drawn with unequal probabilities: prediction-powered means weight labels by their \
              inverses; the measures of agreement do not.",
         ));
-    } else if !all.is_empty() {
+    } else if missing.len() < powered.len() {
         notes.push(Note::info("Prediction-powered means hold if the labeled answers were drawn at random."));
     }
     notes

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::result::{FEWEST_FOR_INTERVAL, PairAgreement, ThresholdAgreement, TieThreshold};
+use super::result::{PairAgreement, ThresholdAgreement, TieThreshold};
 use super::scales::top_of_scale;
 use super::units::{RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
@@ -21,8 +21,6 @@ pub(super) struct Compared<'a> {
     differences: [f64; 2],
     /// By rater: whether the comparison is explicit instead of a difference of ratings.
     outright: [bool; 2],
-    /// The first rater's ratings of the two.
-    pub(super) values: Option<[f64; 2]>,
 }
 
 impl Compared<'_> {
@@ -63,7 +61,6 @@ impl<'a> RatedByBoth<'a> {
                     question: self.questions[a],
                     differences: [self.x[a] - self.x[b], self.y[a] - self.y[b]],
                     outright: [false; 2],
-                    values: Some([self.x[a], self.x[b]]),
                 }));
             }
             return compared;
@@ -80,7 +77,6 @@ impl<'a> RatedByBoth<'a> {
                     question: self.context.questions.number(&pair.case_id),
                     differences: [one, other],
                     outright: [first, second].map(|view| view.preferences.contains_key(pair)),
-                    values: first.values_of(pair),
                 });
             }
         }
@@ -142,8 +138,7 @@ impl<'a> RatedByBoth<'a> {
         };
         let interval = || coefficient_interval(&questions, tau, self.context.options.confidence);
         let reason = "one of the two prefers no answer to the others of its question";
-        Estimate::new(tau(&(0..signs.len()).collect::<Vec<_>>()), interval, reason)
-            .with_units(signs.len(), FEWEST_FOR_INTERVAL)
+        Estimate::new(tau(&(0..signs.len()).collect::<Vec<_>>()), interval, reason).with_units(signs.len())
     }
 
     /// Agreement on which of two answers is better, over these pairs; `None` without pairs.
@@ -171,15 +166,13 @@ impl<'a> RatedByBoth<'a> {
             let interval = || mean_interval(&credits, Some(&own), Some(SHARE), self.context.bootstrap());
             let reason = "every pair is a tie for one of the two";
             Estimate::unless(indifferent.as_ref(), || {
-                Estimate::new(mean(&credits), interval, reason).with_units(credits.len(), FEWEST_FOR_INTERVAL)
+                Estimate::new(mean(&credits), interval, reason).with_units(credits.len())
             })
         };
         let kappa = || {
             let row = |rater: usize| signs.iter().map(|own| f64::from(own[rater])).collect::<Vec<f64>>();
             let outcomes = Ratings::of_two(&row(0), &row(1), &questions).in_both_orders();
-            outcomes
-                .estimate(Coefficient::Kappa, self.context.options.confidence)
-                .with_units(signs.len(), FEWEST_FOR_INTERVAL)
+            outcomes.estimate(Coefficient::Kappa, self.context.options.confidence).with_units(signs.len())
         };
         Some(PairAgreement {
             n: signs.len(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::result::{FEWEST_FOR_INTERVAL, RaterGroup};
+use super::result::RaterGroup;
 use super::scales::{mixed_items, no_categories, not_one_scale};
 use super::units::{Context, RaterView, Unit};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
@@ -43,7 +43,7 @@ fn of_ratings(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterG
     let unusable = mixed_items(&raters, &units).or_else(|| not_one_scale(&raters, &units));
     let confidence = context.options.confidence;
     let complete = ratings.rated_by(raters.len().max(2)).len();
-    let icc = || ratings.estimate(Coefficient::Icc, confidence).with_units(complete, FEWEST_FOR_INTERVAL);
+    let icc = || ratings.estimate(Coefficient::Icc, confidence).with_units(complete);
     RaterGroup {
         complete,
         icc_2_1: Estimate::unless(unusable.as_ref(), icc),
@@ -77,9 +77,7 @@ fn group(
     let pairable = ratings.rated_by(2);
     let n = pairable.len() / copies;
     let alpha = |level: MeasurementLevel, unusable: Option<&String>| {
-        Estimate::unless(unusable, || {
-            ratings.estimate(Coefficient::Alpha(level), confidence).with_units(n, FEWEST_FOR_INTERVAL)
-        })
+        Estimate::unless(unusable, || ratings.estimate(Coefficient::Alpha(level), confidence).with_units(n))
     };
     RaterGroup {
         name: name.to_owned(),

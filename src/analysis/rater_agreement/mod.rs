@@ -34,13 +34,12 @@ mod scales;
 mod systems;
 mod units;
 
-pub use super::ratings::Estimate;
+pub use super::ratings::{Estimate, FEWEST_FOR_INTERVAL};
 pub use compare::{Labelled, rater_agreement};
 pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
 pub use result::{
-    AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, Measures, PairAgreement, PartMeasures, PoweredMean,
-    PoweredPair, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, SystemWins,
-    ThresholdAgreement, TieThreshold, Wins,
+    AgreementLevel, AgreementOptions, HUMANS, Measures, PairAgreement, PartMeasures, PoweredMean, RankedSystem,
+    Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, ThresholdAgreement, TieThreshold,
 };
 pub use run::{run_metrics, run_rater};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::comparisons::Compared;
-use super::result::{FEWEST_FOR_INTERVAL, Measures, PartMeasures, RaterPair, RaterSummary};
+use super::result::{Measures, PartMeasures, RaterPair, RaterSummary};
 use super::scales::{mixed_items, no_categories, not_one_scale};
-use super::systems::{BySystem, wins};
+use super::systems::{by_ratings, by_wins};
 use super::units::{Context, RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::SystemName;
@@ -26,8 +26,8 @@ pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Contex
         systems: shared.systems(&compared, thresholds),
         by_tie_threshold: tie_threshold.as_ref().map_or_else(Vec::new, |chosen| shared.by_threshold(&all, chosen)),
         tie_threshold,
-        ranking: if shared.mixed_items().is_some() { None } else { BySystem::of_ratings(&shared).ranking(&shared) },
-        wins: wins(&shared, &compared, thresholds),
+        ranking: if shared.mixed_items().is_some() { None } else { by_ratings(&shared) },
+        wins: by_wins(&compared, thresholds, context),
     }
 }
 
@@ -40,16 +40,14 @@ impl<'a> RatedByBoth<'a> {
             Estimate::unless(mixed.as_ref(), || {
                 let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, confidence);
                 let reason = self.no_correlation(&self.x, &self.y);
-                Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(n, FEWEST_FOR_INTERVAL)
+                Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(n)
             })
         };
         let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
         let scales = || not_one_scale(&[self.first, self.second], &self.units);
         let no_kappa = mixed.clone().or_else(scales).or_else(|| no_categories(&ratings));
         let kappa = |kind: Coefficient| {
-            Estimate::unless(no_kappa.as_ref(), || {
-                ratings.estimate(kind, confidence).with_units(n, FEWEST_FOR_INTERVAL)
-            })
+            Estimate::unless(no_kappa.as_ref(), || ratings.estimate(kind, confidence).with_units(n))
         };
         Measures {
             n,
@@ -90,7 +88,7 @@ impl<'a> RatedByBoth<'a> {
     }
 
     /// Why two lists have no correlation.
-    pub(super) fn no_correlation(&self, x: &[f64], y: &[f64]) -> String {
+    fn no_correlation(&self, x: &[f64], y: &[f64]) -> String {
         let is_constant = |list: &[f64]| list.windows(2).all(|two| two[0] == two[1]);
         let constant = |rater: &RaterSummary| format!("{} gave all the same value", rater.name);
         match (x.len(), is_constant(x), is_constant(y)) {

@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::result::{AgreementLevel, FEWEST_FOR_INTERVAL, PoweredMean, PoweredPair};
+use super::result::{AgreementLevel, PoweredMean};
 use super::units::{Context, RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{CaseId, SystemName};
-use crate::stats::{
-    Interval, JudgedAnswer, PredictionPoweredMean, prediction_powered_difference, prediction_powered_mean, sd,
-};
+use crate::stats::{Estimand, Interval, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean, sd};
 
 /// Fewest labels, and largest share of equal ones, for which the intervals were found to hold.
 const FEWEST_LABELS: usize = 50;
@@ -92,33 +90,15 @@ impl<'a> LabeledRun<'a> {
         self.draw == Draw::Unequal
     }
 
-    /// One mean for each system with labels.
+    /// One mean for each system with labels, then the difference of every two with enough questions of which both answers have
+    /// a label. Under unequal probabilities, those of labeling both answers are unknown: no differences.
     pub(super) fn means(&self) -> Vec<PoweredMean> {
-        let range = (self.draw == Draw::Uniform).then_some(self.range);
-        let of_system = |(system, answers): (&&SystemName, &BTreeMap<&CaseId, JudgedAnswer>)| {
-            let answers: Vec<JudgedAnswer> = answers.values().copied().collect();
-            let estimates = self.estimates(&answers, Quantity::Mean(range));
-            let (judge, human) = (Arc::clone(&self.judge.rater.name), Arc::clone(&self.human.rater.name));
-            PoweredMean {
-                judge,
-                human,
-                system: (*system).clone(),
-                labelled: estimates.labels,
-                unlabelled: answers.len() - estimates.labels,
-                labels_only: estimates.labels_only,
-                powered: estimates.powered,
-                lambda: estimates.mean.map(|mean| mean.lambda),
-                reliable: estimates.reliable,
-            }
-        };
-        self.systems.iter().map(of_system).collect()
-    }
-
-    /// The difference of every two systems with enough questions of which both answers have a label. Under unequal
-    /// probabilities, those of labeling both answers are unknown: none.
-    pub(super) fn pairs(&self) -> Vec<PoweredPair> {
         let systems: Vec<_> = self.systems.iter().collect();
-        let pairs = (0..systems.len()).flat_map(|a| (a + 1..systems.len()).map(move |b| (a, b)));
+        let range = (self.draw == Draw::Uniform).then_some(self.range);
+        let of_system = |(system, answers): &(&&SystemName, &BTreeMap<&CaseId, JudgedAnswer>)| {
+            let answers: Vec<JudgedAnswer> = answers.values().copied().collect();
+            self.powered(system, None, &answers, Estimand::Mean(range))
+        };
         let of_pair = |(a, b): (usize, usize)| {
             let ((first, ours), (second, theirs)) = (systems[a], systems[b]);
             let difference = |(case, own): (&&CaseId, &JudgedAnswer)| {
@@ -129,41 +109,30 @@ impl<'a> LabeledRun<'a> {
             let answers: Vec<JudgedAnswer> = ours.iter().filter_map(difference).collect();
             let labeled: Vec<usize> =
                 answers.iter().filter(|own| own.human.is_some()).map(|own| own.question).collect();
-            if distinct(&labeled) < FEWEST_QUESTIONS {
-                return None;
-            }
-            let estimates = self.estimates(&answers, Quantity::Difference);
-            Some(PoweredPair {
-                judge: Arc::clone(&self.judge.rater.name),
-                human: Arc::clone(&self.human.rater.name),
-                first: (*first).clone(),
-                second: (*second).clone(),
-                labelled: estimates.labels,
-                unlabelled: answers.len() - estimates.labels,
-                labels_only: estimates.labels_only,
-                p: estimates.powered.low.and(estimates.mean).map(|mean| mean.p),
-                powered: estimates.powered,
-                reliable: estimates.reliable,
-            })
+            let is_enough = distinct(&labeled) >= FEWEST_QUESTIONS && self.draw == Draw::Uniform;
+            is_enough.then(|| self.powered(first, Some((*second).clone()), &answers, Estimand::Difference))
         };
-        pairs.filter(|_| self.draw == Draw::Uniform).filter_map(of_pair).collect()
+        let pairs = (0..systems.len()).flat_map(|a| (a + 1..systems.len()).map(move |b| (a, b)));
+        systems.iter().map(of_system).chain(pairs.filter_map(of_pair)).collect()
     }
 
-    /// The mean from the labels alone and the prediction-powered one.
-    fn estimates(&self, answers: &[JudgedAnswer], quantity: Quantity) -> Estimates {
+    /// The mean of these answers from the labels alone and the prediction-powered one.
+    fn powered(
+        &self,
+        system: &SystemName,
+        minus: Option<SystemName>,
+        answers: &[JudgedAnswer],
+        estimand: Estimand,
+    ) -> PoweredMean {
         let labeled: Vec<JudgedAnswer> = answers.iter().filter(|own| own.human.is_some()).copied().collect();
         let is_usable = self.draw != Draw::Unknown;
-        let options = self.context.bootstrap();
         let mean = |answers: &[JudgedAnswer], lambda: Option<f64>| {
-            let found = match quantity {
-                Quantity::Mean(range) => prediction_powered_mean(answers, lambda, range, options),
-                Quantity::Difference => prediction_powered_difference(answers, lambda, options),
-            };
+            let found = prediction_powered_mean(answers, lambda, estimand, self.context.bootstrap());
             found.filter(|_| is_usable)
         };
         let estimate = |mean: Option<PredictionPoweredMean>, reason: &str| {
             let found = Estimate::new(mean.map(|mean| mean.estimate), || mean?.interval, reason);
-            found.with_units(labeled.len(), FEWEST_FOR_INTERVAL)
+            found.with_units(labeled.len())
         };
         let few = if is_usable { "labels of fewer than two questions" } else { "some labels have no probability" };
         let reason = match answers.len() - labeled.len() {
@@ -171,30 +140,22 @@ impl<'a> LabeledRun<'a> {
             1 => "one answer without a label is too few",
             _ => few,
         };
-        let powered = mean(answers, None);
-        Estimates {
-            labels: labeled.len(),
+        let found = mean(answers, None);
+        let powered = estimate(found, reason);
+        PoweredMean {
+            judge: Arc::clone(&self.judge.rater.name),
+            human: Arc::clone(&self.human.rater.name),
+            system: system.clone(),
+            labelled: labeled.len(),
+            unlabelled: answers.len() - labeled.len(),
             labels_only: estimate(mean(&labeled, Some(0.0)), few),
-            powered: estimate(powered, reason),
-            mean: powered,
+            lambda: found.map(|mean| mean.lambda),
+            p: minus.as_ref().and(powered.low).and(found).map(|mean| mean.p),
+            minus,
+            powered,
             reliable: is_reliable(&labeled),
         }
     }
-}
-
-/// What is estimated: a mean of labels within a range, if it is known, or of differences.
-#[derive(Debug, Clone, Copy)]
-enum Quantity {
-    Mean(Option<Interval>),
-    Difference,
-}
-
-struct Estimates {
-    labels: usize,
-    labels_only: Estimate,
-    powered: Estimate,
-    mean: Option<PredictionPoweredMean>,
-    reliable: bool,
 }
 
 fn is_reliable(labeled: &[JudgedAnswer]) -> bool {
@@ -298,16 +259,18 @@ mod tests {
     #[test]
     fn a_difference_has_an_interval_and_p_that_agree_and_needs_20_questions() {
         let all = found(60, |_| None);
-        let pair = &all.powered_pairs[0];
-        assert_eq!((pair.first.as_str(), pair.second.as_str(), pair.labelled, pair.unlabelled), ("a", "b", 60, 60));
+        // Two means, then their difference.
+        let pair = &all.powered[2];
+        assert_eq!((pair.system.as_str(), pair.labelled, pair.unlabelled), ("a", 60, 60));
+        assert_eq!(pair.minus.as_ref().map(SystemName::as_str), Some("b"));
         let interval = pair.powered.interval().unwrap();
         assert!(interval.low < pair.powered.estimate.unwrap() && pair.powered.estimate.unwrap() < interval.high);
         assert_eq!(pair.p.unwrap() < 0.05, interval.high < 0.0 || interval.low > 0.0);
         assert!(interval.half_width() < pair.labels_only.interval().unwrap().half_width(), "{pair:?}");
-        assert!(pair.reliable && !mentions(&all.notes, "fewer than 50 labels"));
+        assert!(pair.reliable && !mentions(&all.powered_notes, "fewer than 50 labels"));
         let few = found(20, |_| None);
-        assert!(!few.powered_pairs[0].reliable && mentions(&few.notes, "fewer than 50 labels"));
-        assert_eq!(found(19, |_| None).powered_pairs, []);
+        assert!(!few.powered[2].reliable && mentions(&few.powered_notes, "fewer than 50 labels"));
+        assert_eq!(found(19, |_| None).powered.len(), 2);
     }
 
     #[test]
@@ -315,7 +278,7 @@ mod tests {
         let (plain, equal) = (found(60, |_| None), found(60, |_| Some(0.5)));
         assert_eq!(plain.powered, equal.powered);
         let weighted = found(60, |case| Some(if case % 2 == 0 { 0.25 } else { 0.75 }));
-        assert!(mentions(&weighted.notes, "unequal probabilities") && weighted.powered_pairs.is_empty());
+        assert!(mentions(&weighted.powered_notes, "unequal probabilities") && weighted.powered.len() == 2);
         // Labels of `a`: 2 noise; those of even cases count three times as much as the others.
         let label = |case: usize| 2.0 * ((case * 37) % 50) as f64 / 50.0;
         let weight = |case: usize| if case.is_multiple_of(2) { 4.0 } else { 4.0 / 3.0 };

@@ -72,9 +72,6 @@ pub(super) const FEWEST_SYSTEMS: usize = 4;
 /// The reason where there are fewer.
 pub(super) const NO_ORDER: &str = "an order needs at least 4 systems";
 
-/// Minimum number of units (answers, items, pairs; for orders of systems, questions) for an interval.
-pub const FEWEST_FOR_INTERVAL: usize = 10;
-
 /// Agreement of raters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RaterAgreement {
@@ -90,11 +87,12 @@ pub struct RaterAgreement {
     pub pairs: Vec<RaterPair>,
     /// All raters together, all people, all judges.
     pub groups: Vec<RaterGroup>,
-    /// Means of systems on the human scale.
+    /// Means of systems on the human scale, then their differences.
     pub powered: Vec<PoweredMean>,
-    /// Differences of two systems on the human scale.
-    pub powered_pairs: Vec<PoweredPair>,
-    /// Notes; as sentences in JSON, warnings first.
+    /// Notes on these means; as sentences in JSON.
+    #[serde(serialize_with = "texts")]
+    pub powered_notes: Vec<Note>,
+    /// Notes on the rest; as sentences in JSON, warnings first.
     #[serde(serialize_with = "texts")]
     pub notes: Vec<Note>,
 }
@@ -159,8 +157,8 @@ pub struct RaterPair {
     pub by_tie_threshold: Vec<ThresholdAgreement>,
     /// The systems by both raters' means.
     pub ranking: Option<Ranking>,
-    /// The systems by their wins, if a rater made comparisons.
-    pub wins: Option<Wins>,
+    /// The systems by both raters' shares of wins, if a rater made comparisons.
+    pub wins: Option<Ranking>,
 }
 
 /// The measures of one item or one system.
@@ -239,7 +237,7 @@ pub struct ThresholdAgreement {
     pub comparisons: PairAgreement,
 }
 
-/// Systems by the means of two raters over the units that both rated.
+/// Systems by two raters' means over the same units: of ratings, or of wins (1), ties (1/2) and losses (0).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranking {
     /// Ordered by the second rater (in a judge-person pair the person), best first.
@@ -263,32 +261,6 @@ pub struct RankedSystem {
     pub first_rank: usize,
     /// Its rank by the second.
     pub second_rank: usize,
-}
-
-/// Systems by their share of wins; ties count half.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Wins {
-    /// Ordered by the second rater, best first.
-    pub systems: Vec<SystemWins>,
-    /// Kendall's tau-b of the two raters' win rates.
-    pub kendall_tau_b: Estimate,
-    /// Kendall's tau-b of the first rater's means with the second's win rates.
-    pub first_means_second_wins: Estimate,
-}
-
-/// One system's wins.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SystemWins {
-    /// The system.
-    pub system: SystemName,
-    /// Its comparisons.
-    pub n: usize,
-    /// Its share of wins by the first rater, 0..=1.
-    pub first_rate: f64,
-    /// Its share of wins by the second rater.
-    pub second_rate: f64,
-    /// The first rater's mean of its answers in those comparisons, if all were rated.
-    pub first_mean: Option<f64>,
 }
 
 /// Agreement of several raters.
@@ -316,7 +288,7 @@ pub struct RaterGroup {
     pub icc_2_1: Estimate,
 }
 
-/// A system's mean on the human scale.
+/// A system's mean on the human scale, or the difference of two.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PoweredMean {
     /// The judge.
@@ -325,9 +297,11 @@ pub struct PoweredMean {
     pub human: Arc<str>,
     /// The system.
     pub system: SystemName,
-    /// Answers with a label and a verdict.
+    /// For a difference: the system that is subtracted, over the cases that the judge rated for both.
+    pub minus: Option<SystemName>,
+    /// Answers with a label and a verdict; for a difference, cases with labels of both systems.
     pub labelled: usize,
-    /// Answers with a verdict only.
+    /// Answers (cases) with a verdict only.
     pub unlabelled: usize,
     /// The mean of the labels alone.
     pub labels_only: Estimate,
@@ -335,32 +309,9 @@ pub struct PoweredMean {
     pub powered: Estimate,
     /// Weight of the judge, 0..=1.
     pub lambda: Option<f64>,
-    /// Whether there are at least 50 labels, at most 80% of them equal: then the intervals were found to hold.
-    pub reliable: bool,
-}
-
-/// The difference of two systems' means on the human scale, over the cases that the judge rated for both.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PoweredPair {
-    /// The judge.
-    pub judge: Arc<str>,
-    /// The source of the labels.
-    pub human: Arc<str>,
-    /// The first system by name.
-    pub first: SystemName,
-    /// The second system.
-    pub second: SystemName,
-    /// Cases with labels of both systems.
-    pub labelled: usize,
-    /// Cases with verdicts only, for one system at least.
-    pub unlabelled: usize,
-    /// First minus second by the labels alone.
-    pub labels_only: Estimate,
-    /// The prediction-powered difference, first minus second.
-    pub powered: Estimate,
-    /// Two-sided p of no difference, of this pair alone: below 0.05 exactly if the interval excludes 0.
+    /// For a difference: two-sided p of 0, of this pair alone, below 0.05 exactly if the interval excludes 0.
     pub p: Option<f64>,
-    /// As in [`PoweredMean`].
+    /// Whether there are at least 50 labels, at most 80% of them equal: then the intervals were found to hold.
     pub reliable: bool,
 }
 

@@ -1,132 +1,71 @@
-//! Orders systems by two raters' means and win rates.
+//! Orders systems by two raters' means and shares of wins.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::comparisons::Compared;
-use super::result::{FEWEST_SYSTEMS, NO_ORDER, RankedSystem, Ranking, SystemWins, Wins};
+use super::result::{FEWEST_SYSTEMS, NO_ORDER, RankedSystem, Ranking};
 use super::units::{Context, RatedByBoth};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::SystemName;
-use crate::stats::{Correlation, mean};
+use crate::stats::{Correlation, bca_clustered_interval};
 
-/// Two raters' values by system: means of ratings, or shares of wins.
-pub(super) struct BySystem<'a> {
-    /// In the order of their names.
-    pub(super) systems: Vec<&'a SystemName>,
-    rows: Vec<Row>,
-    /// The question of each row.
-    questions: Vec<usize>,
+/// A system, both raters' values of one unit, and its question.
+type Row<'a> = (&'a SystemName, [f64; 2], usize);
+
+/// The systems by the means of what both rated; `None` for fewer than two systems.
+pub(super) fn by_ratings(shared: &RatedByBoth<'_>) -> Option<Ranking> {
+    let row = |at: usize| (&shared.units[at].system, [shared.x[at], shared.y[at]], shared.questions[at]);
+    ranking(&(0..shared.units.len()).map(row).collect::<Vec<_>>(), shared.context)
 }
 
-/// Contribution of one unit or comparison to a system's means.
-struct Row {
-    system: usize,
-    x: f64,
-    y: f64,
-}
-
-impl<'a> BySystem<'a> {
-    fn new(values: impl Iterator<Item = (&'a SystemName, f64, f64, usize)>) -> Self {
-        let values: Vec<_> = values.collect();
-        let mut places: BTreeMap<&SystemName, usize> = values.iter().map(|(system, ..)| (*system, 0)).collect();
-        places.values_mut().enumerate().for_each(|(at, place)| *place = at);
-        Self {
-            rows: values.iter().map(|(system, x, y, _)| Row { system: places[*system], x: *x, y: *y }).collect(),
-            questions: values.iter().map(|(.., question)| *question).collect(),
-            systems: places.into_keys().collect(),
-        }
-    }
-
-    pub(super) fn of_ratings(shared: &RatedByBoth<'a>) -> Self {
-        let values = |at: usize| (&shared.units[at].system, shared.x[at], shared.y[at], shared.questions[at]);
-        Self::new((0..shared.units.len()).map(values))
-    }
-
-    /// Both values of every system, with weighted rows; `None` if a system is not drawn.
-    fn means(&self, weights: &[u32]) -> Option<(Vec<f64>, Vec<f64>)> {
-        let mut sums = vec![(0.0, 0.0, 0.0); self.systems.len()];
-        for (row, weight) in self.rows.iter().zip(weights) {
-            let (weight, sum) = (f64::from(*weight), &mut sums[row.system]);
-            *sum = (sum.0 + weight * row.x, sum.1 + weight * row.y, sum.2 + weight);
-        }
-        let is_drawn = sums.iter().all(|(.., weight)| *weight > 0.0);
-        is_drawn.then(|| sums.into_iter().map(|(x, y, weight)| (x / weight, y / weight)).unzip())
-    }
-
-    fn observed(&self) -> Option<(Vec<f64>, Vec<f64>)> {
-        self.means(&vec![1; self.rows.len()])
-    }
-
-    fn count(&self, system: usize) -> usize {
-        self.rows.iter().filter(|row| row.system == system).count()
-    }
-
-    /// Kendall's tau-b of the two values; its interval resamples questions, which are its units.
-    fn tau(&self, context: &Context<'_>, reason: &str) -> Estimate {
-        if self.systems.len() < FEWEST_SYSTEMS {
-            return Estimate::undefined(NO_ORDER);
-        }
-        let statistic = |weights: &[u32]| self.means(weights).and_then(|(x, y)| Correlation::KendallTauB.of(&x, &y));
-        context.estimate(&self.questions, statistic, distinct(&self.questions), reason)
-    }
-
-    /// The systems in both orders.
-    pub(super) fn ranking(&self, shared: &RatedByBoth<'_>) -> Option<Ranking> {
-        let (x, y) = self.observed().filter(|(x, _)| x.len() >= 2)?;
-        let rank = |means: &[f64], at: usize| 1 + means.iter().filter(|mean| **mean > means[at]).count();
-        let ranked = |at: usize| RankedSystem {
-            system: self.systems[at].clone(),
-            n: self.count(at),
-            first_mean: x[at],
-            second_mean: y[at],
-            first_rank: rank(&x, at),
-            second_rank: rank(&y, at),
-        };
-        let mut systems: Vec<RankedSystem> = (0..x.len()).map(ranked).collect();
-        systems.sort_by_key(|system| (system.second_rank, system.first_rank));
-        let reason = shared.no_correlation(&x, &y);
-        Some(Ranking { systems, kendall_tau_b: self.tau(shared.context, &reason) })
-    }
-}
-
-/// The systems by win rate; `None` if neither rater compared answers explicitly.
-pub(super) fn wins(shared: &RatedByBoth<'_>, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Option<Wins> {
+/// The systems by shares of wins, a tie being half a win for both; `None` if neither rater compared answers explicitly.
+pub(super) fn by_wins(compared: &[Compared<'_>], thresholds: [f64; 2], context: &Context<'_>) -> Option<Ranking> {
     if !compared.iter().any(Compared::is_outright) {
         return None;
     }
-    // A tie is half a win for both.
-    let share = |sign: i8, side: usize| f64::midpoint(1.0, f64::from(if side == 0 { sign } else { -sign }));
-    let shares = BySystem::new(compared.iter().flat_map(|pair| {
-        let [first, second] = pair.signs(thresholds);
-        [0, 1].map(|side| (pair.systems[side], share(first, side), share(second, side), pair.question))
-    }));
-    let values: Vec<Option<f64>> =
-        compared.iter().flat_map(|pair| [0, 1].map(|side| Some(pair.values?[side]))).collect();
-    let first_means_second_wins = match values.iter().copied().collect::<Option<Vec<f64>>>() {
-        Some(values) => {
-            let rows = shares.rows.iter().zip(values).map(|(row, x)| Row { x, ..*row }).collect();
-            let means = BySystem { systems: shares.systems.clone(), rows, questions: shares.questions.clone() };
-            means.tau(shared.context, "the systems do not differ")
+    let rows = compared.iter().flat_map(|pair| {
+        let signs = pair.signs(thresholds).map(f64::from);
+        [(0, 1.0), (1, -1.0)].map(|(side, sign)| {
+            let shares = signs.map(|own| f64::midpoint(1.0, sign * own));
+            (pair.systems[side], shares, pair.question)
+        })
+    });
+    ranking(&rows.collect::<Vec<_>>(), context)
+}
+
+/// The systems by both means. The interval of tau-b resamples questions, which are its units.
+fn ranking(rows: &[Row<'_>], context: &Context<'_>) -> Option<Ranking> {
+    let names: Vec<&SystemName> = rows.iter().map(|row| row.0).collect::<BTreeSet<_>>().into_iter().collect();
+    let places: Vec<usize> = rows.iter().map(|row| names.partition_point(|name| *name < row.0)).collect();
+    // Both means of every system, with weighted rows; `None` if a system is not drawn.
+    let means = |weights: &[u32]| {
+        let mut sums = vec![[0.0; 3]; names.len()];
+        for (((_, [x, y], _), place), weight) in rows.iter().zip(&places).zip(weights) {
+            let weight = f64::from(*weight);
+            sums[*place].iter_mut().zip([*x, *y, 1.0]).for_each(|(sum, value)| *sum += weight * value);
         }
-        None => Estimate::undefined(format!("{} did not rate the answers", shared.first.rater.name)),
+        let is_drawn = sums.iter().all(|sum| sum[2] > 0.0);
+        is_drawn.then(|| sums.iter().map(|[x, y, n]| (x / n, y / n)).unzip::<_, _, Vec<f64>, Vec<f64>>())
     };
-    let (first, second) = shares.observed()?;
-    let own_mean = |at: usize| {
-        let own = shares.rows.iter().zip(&values).filter(|(row, _)| row.system == at);
-        mean(&own.map(|(_, value)| *value).collect::<Option<Vec<f64>>>()?)
+    let all = vec![1; rows.len()];
+    let (x, y) = means(&all).filter(|(x, _)| x.len() >= 2)?;
+    let rank = |means: &[f64], at: usize| 1 + means.iter().filter(|mean| **mean > means[at]).count();
+    let ranked = |at: usize| RankedSystem {
+        system: names[at].clone(),
+        n: places.iter().filter(|place| **place == at).count(),
+        first_mean: x[at],
+        second_mean: y[at],
+        first_rank: rank(&x, at),
+        second_rank: rank(&y, at),
     };
-    let system = |at: usize| SystemWins {
-        system: shares.systems[at].clone(),
-        n: shares.count(at),
-        first_rate: first[at],
-        second_rate: second[at],
-        first_mean: own_mean(at),
+    let mut systems: Vec<RankedSystem> = (0..names.len()).map(ranked).collect();
+    systems.sort_by_key(|system| (system.second_rank, system.first_rank));
+    let tau = |weights: &[u32]| means(weights).and_then(|(x, y)| Correlation::KendallTauB.of(&x, &y));
+    let questions: Vec<usize> = rows.iter().map(|row| row.2).collect();
+    let interval = || bca_clustered_interval(&questions, tau, context.bootstrap());
+    let kendall_tau_b = match names.len() < FEWEST_SYSTEMS {
+        true => Estimate::undefined(NO_ORDER),
+        false => Estimate::new(tau(&all), interval, "the systems do not differ").with_units(distinct(&questions)),
     };
-    let mut systems: Vec<SystemWins> = (0..first.len()).map(system).collect();
-    systems.sort_by(|a, b| b.second_rate.total_cmp(&a.second_rate).then_with(|| a.system.cmp(&b.system)));
-    Some(Wins {
-        systems,
-        kendall_tau_b: shares.tau(shared.context, "the systems do not differ"),
-        first_means_second_wins,
-    })
+    Some(Ranking { systems, kendall_tau_b })
 }

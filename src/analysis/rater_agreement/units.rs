@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::result::{AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, RaterSummary};
+use super::result::{AgreementLevel, AgreementOptions, RaterSummary};
 use crate::analysis::questions::Questions;
-use crate::analysis::ratings::Estimate;
 use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, Rating, SystemName};
-use crate::stats::{BootstrapOptions, Interval, bca_clustered_interval, mean};
+use crate::stats::{BootstrapOptions, Interval, mean};
 
 /// A rated item. Its order groups the answers to one case (or one item of it).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,19 +110,6 @@ impl<'a> Context<'a> {
 
     pub(super) fn bootstrap(&self) -> BootstrapOptions {
         BootstrapOptions { level: self.options.confidence, resamples: self.options.resamples, seed: self.options.seed }
-    }
-
-    /// A statistic of weighted units with its interval over questions; `n` is the number of units.
-    pub(super) fn estimate(
-        &self,
-        questions: &[usize],
-        statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
-        n: usize,
-        reason: &str,
-    ) -> Estimate {
-        let observed = statistic(&vec![1; questions.len()]);
-        let interval = || bca_clustered_interval(questions, &statistic, self.bootstrap());
-        Estimate::new(observed, interval, reason).with_units(n, FEWEST_FOR_INTERVAL)
     }
 }
 

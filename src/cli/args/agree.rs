@@ -1,6 +1,5 @@
 //! Arguments of `agree`.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -52,7 +51,7 @@ pub struct AgreeArgs {
     pub plan: bool,
     /// Draw N answers of the run to label, more often where its judges and samples differ: a CSV of labels to fill in
     #[arg(long, value_name = "N", conflicts_with_all = ["labels", "plan", "by", "format"])]
-    pub select: Option<NonZeroUsize>,
+    pub select: Option<usize>,
     /// More tables: rater (every pair), item, system
     #[arg(long, value_name = "TABLES", value_enum, value_delimiter = ',', hide_possible_values = true)]
     pub by: Vec<AgreementTables>,

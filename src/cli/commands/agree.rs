@@ -4,11 +4,10 @@ use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{AgreeArgs, OutputFormat};
 use crate::cli::terminal::{write_form, write_stdout};
-use crate::domain::Note;
 use crate::error::{Error, Result};
 use crate::evaluation::{agree, plan_labels, select_answers};
 use crate::report::table::{Cell, Column, Format, Table, shown_notes};
-use crate::report::{label_plan_table, render_agreement_csv, render_agreement_table, render_json, visible, wrapped};
+use crate::report::{label_plan_table, render_agreement_csv, render_agreement_table, render_json};
 
 /// Runs the command.
 ///
@@ -20,7 +19,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         return Err(Error::Usage(what.to_owned()));
     }
     if let Some(n) = args.select {
-        return select(args, n.get(), context);
+        return select(args, n, context);
     }
     if args.plan {
         return plan(args, context);
@@ -34,9 +33,8 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
     };
     write_form(&text, format)?;
     if format != OutputFormat::Table {
-        shown_notes(&agreement.notes, false)
-            .iter()
-            .for_each(|warning| context.note(&format!("warning: {}", warning.text)));
+        let notes = [&agreement.notes[..], &agreement.powered_notes].concat();
+        shown_notes(&notes, false).iter().for_each(|warning| context.note(&format!("warning: {}", warning.text)));
     }
     Ok(ExitCode::Ok)
 }
@@ -44,11 +42,8 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
 fn plan(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
     let plans = plan_labels(&context.runs(&args.runs)?.0, &args.labels, &args.options)?;
     let (table, format) = (label_plan_table(&plans), args.display.format);
-    let style = context.style();
-    let note = |note: &Note| wrapped(&format!("- {}", visible(&note.text)), style.columns()) + "\n";
-    let notes: String = table.notes.iter().map(note).collect();
     let text = match format {
-        OutputFormat::Table => format!("{}\n{notes}", table.terminal(&style)),
+        OutputFormat::Table => table.terminal(&context.style()),
         OutputFormat::Json => render_json(&plans)?,
         OutputFormat::Csv => table.csv(context.global.csv_text())?,
     };
