@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::record::{RecordedRun, RunStatus, load_run};
 use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labelled, RaterAgreement, label_plans,
-    rater_agreement, run_metrics, run_rater,
+    rater_agreement, run_rater,
 };
 use crate::dataset::{Labels, load_labels};
 use crate::domain::{CaseId, Note, Rater, SystemName};
@@ -53,7 +53,7 @@ fn load(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Res
     let metric = options.metric.as_deref();
     let mut raters: Vec<Rater> = Vec::new();
     for run in &runs {
-        raters.push(judge(rater_name(run, &runs, &labels)?, run, metric)?);
+        raters.push(judge(&rater_name(run, &runs, &labels)?, run, metric)?);
     }
     if let Some(metric) = metric.filter(|_| runs.is_empty()) {
         require_item(metric, &labels)?;
@@ -92,52 +92,21 @@ fn rater_name(run: &RecordedRun, runs: &[RecordedRun], labels: &Labels) -> Resul
     Ok(if is_taken { path } else { run.name.clone() })
 }
 
-/// The run as a rater. If labels and run name the metric differently, the labels' name is used.
-fn judge(name: String, run: &RecordedRun, metric: Option<&str>) -> Result<Rater> {
-    let own = metric.map(|metric| full_name(metric, &run_metrics(&run.scored)));
-    let own = own.transpose().map_err(|(what, hint)| InputFault::new(&run.path, what).hint(hint))?;
-    let mut rater = run_rater(&name, &run.scored, own.as_deref());
-    if let Some(metric) = metric {
-        rater.ratings.iter_mut().filter_map(|rating| rating.item.as_mut()).for_each(|item| *item = metric.into());
-    }
-    Ok(rater)
+fn judge(name: &str, run: &RecordedRun, metric: Option<&str>) -> Result<Rater> {
+    let unknown = |known: Vec<String>| {
+        let metric = metric.unwrap_or_default();
+        InputFault::new(&run.path, format!("the run has no number called {metric:?}")).hint(suggestion(metric, &known))
+    };
+    Ok(run_rater(name, &run.scored, metric).map_err(unknown)?)
 }
 
-/// The metric of a run for a name: that metric, the score by test cases for `score` (for `lexical_score` that of the lexical
-/// baseline, which is not a score), or the only `SCORER.NAME`; otherwise an error with the name to use.
-fn full_name(typed: &str, known: &[String]) -> Result<String, (String, String)> {
-    let sums = match typed {
-        "score" => ["rubric.score", "criteria.score"],
-        "lexical_score" => ["lexical_rubric.score", "lexical_criteria.score"],
-        other => [other; 2],
-    };
-    if let Some(name) = [typed].into_iter().chain(sums).into_iter().find(|name| known.iter().any(|known| known == name))
-    {
-        return Ok(name.to_owned());
-    }
-    let is_meant = |name: &&String| {
-        let is_lexical = typed == "score" && name.starts_with("lexical_");
-        !is_lexical && name.rsplit_once('.').is_some_and(|(_, last)| last == typed)
-    };
-    match known.iter().filter(is_meant).collect::<Vec<_>>()[..] {
-        [one] => Ok(one.clone()),
-        [] => {
-            let is_baseline = typed == "score" && known.iter().any(|name| name == "lexical_rubric.score");
-            let hint = if is_baseline { "did you mean lexical_score?".to_owned() } else { suggestion(typed, known) };
-            Err((format!("the run has no number called {typed:?}"), hint))
-        }
-        ref several => {
-            let names = several.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-            Err((format!("the run has several numbers called {typed:?}"), format!("write one of: {names}")))
-        }
-    }
-}
-
-/// The nearest known name, also by its part after the scorer; or the known names.
+/// The nearest known name, or the known names. The lexical baseline's score is not `score`, but is meant by it.
 fn suggestion(typed: &str, known: &[String]) -> String {
-    let last = |name: &'_ String| name.rsplit_once('.').map(|(_, last)| last.to_owned());
-    let lasts: Vec<String> = known.iter().filter_map(last).collect();
-    suggest(typed, known.iter().chain(&lasts).map(String::as_str))
+    let lexical = format!("lexical_{typed}");
+    match known.contains(&lexical) {
+        true => format!("did you mean {lexical}?"),
+        false => suggest(typed, known.iter().map(String::as_str)),
+    }
 }
 
 fn require_item(metric: &str, labels: &Labels) -> Result<()> {
@@ -244,43 +213,4 @@ fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
         notes.push(Note::warning(format!("{name}: {unscored} of {all} answers have no value and are left out.")));
     }
     notes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(all: &[&str]) -> Vec<String> {
-        all.iter().map(|name| (*name).to_owned()).collect()
-    }
-
-    #[test]
-    fn a_score_is_the_rubrics_or_the_only_one() {
-        let both = names(&["rubric.score", "ann_score", "length", "prometheus.score", "coverage", "prometheus.length"]);
-        assert_eq!(full_name("score", &both).as_deref(), Ok("rubric.score"));
-        assert_eq!(full_name("length", &both).as_deref(), Ok("length"));
-        assert_eq!(full_name("prometheus.length", &both).as_deref(), Ok("prometheus.length"));
-        assert_eq!(full_name("score", &names(&["prometheus.score"])).as_deref(), Ok("prometheus.score"));
-        let (what, hint) = full_name("score", &names(&["a.score", "b.score"])).unwrap_err();
-        assert_eq!(
-            (what.as_str(), hint.as_str()),
-            ("the run has several numbers called \"score\"", "write one of: a.score, b.score")
-        );
-    }
-
-    #[test]
-    fn a_lexical_score_is_not_a_score_but_has_its_name() {
-        let lexical = names(&["lexical_rubric.score", "length"]);
-        assert_eq!(full_name("lexical_score", &lexical).as_deref(), Ok("lexical_rubric.score"));
-        assert_eq!(full_name("score", &lexical).unwrap_err().1, "did you mean lexical_score?");
-    }
-
-    #[test]
-    fn an_unknown_name_gets_the_nearest_one_or_a_list() {
-        let known = names(&["rubric.score", "ann_score", "length", "coverage"]);
-        let hint = |typed: &str| full_name(typed, &known).unwrap_err().1;
-        assert_eq!(hint("lenght"), "did you mean length?");
-        assert_eq!(hint("scroe"), "did you mean score?");
-        assert_eq!(hint("readability"), "known: rubric.score, ann_score, length, coverage, score");
-    }
 }

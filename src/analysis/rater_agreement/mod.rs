@@ -41,7 +41,7 @@ pub use result::{
     AgreementLevel, AgreementOptions, HUMANS, Measures, PairAgreement, PartMeasures, PoweredMean, RankedSystem,
     Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, ThresholdAgreement, TieThreshold,
 };
-pub use run::{run_metrics, run_rater};
+pub use run::run_rater;
 
 #[cfg(test)]
 mod tests;

@@ -4,75 +4,62 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::quantity::{distinct, finite};
-use crate::domain::{ComponentKind, Rater, RaterKind, Rating, ScoredAnswer};
+use crate::domain::{ComponentKind, Rater, RaterKind, Rating, Score, ScoredAnswer};
 
 /// A run's scores as the ratings of one judge.
 ///
 /// Without `metric` the rating of a whole answer is the score of the first scorer with one (the rubric's first), and
-/// the items are the judged components: criteria, snippets, citations, excerpts, aspects. With a `metric`, one of
-/// [`run_metrics`], both the whole answer and the item with its name have that value. Unscored values are omitted.
-pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>) -> Rater {
-    let mut rater = Rater::new(name, RaterKind::Judge);
+/// the items are the judged components: criteria, snippets, citations, excerpts, aspects; one that an earlier scorer has, too,
+/// is called `SCORER.NAME`. With a `metric` (`score`, `ann_score`, a component, or one of these as `SCORER.NAME`), both the
+/// whole answer and the item of that name have its value. Unscored values are omitted.
+///
+/// # Errors
+/// The names of all numbers if none is called `metric`.
+pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>) -> Result<Rater, Vec<String>> {
     let with_value = || scored.iter().filter(|answer| answer.score.value.is_some());
     let rubric = with_value().find(|answer| answer.score.is_weighted_sum());
-    let whole = rubric.or_else(|| with_value().next()).map(|answer| answer.score.scorer);
-    for (answer, number) in numbers(scored) {
-        let is_whole = match metric {
-            Some(metric) => metric == number.name,
-            None => whole == Some(answer.score.scorer) && number.name == sum_name(answer),
-        };
-        let is_item = metric.map_or(number.kind.is_some_and(is_judged), |_| is_whole);
-        let rating = |item: Option<&str>| {
-            let (system, case_id) = (answer.system.clone(), answer.case.case_id.clone());
-            Some(Rating { system, case_id, item: item.map(Arc::from), value: finite(number.value)? })
-        };
-        rater.ratings.extend(rating(None).filter(|_| is_whole));
-        rater.ratings.extend(rating(Some(&number.name)).filter(|_| is_item));
-    }
-    rater
-}
-
-/// Valid `metric`s of [`run_rater`]: `SCORER.score`, `ann_score`, and every component, in the order of the run. A
-/// component that an earlier scorer has too is called `SCORER.NAME`.
-pub fn run_metrics(scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
-    distinct(numbers(scored).map(|(_, number)| number.name))
-}
-
-/// A value of an answer.
-struct Number {
-    /// Unique over the scorers of a run.
-    name: String,
-    value: Option<f64>,
-    /// For components only.
-    kind: Option<ComponentKind>,
-}
-
-fn numbers(scored: &[Arc<ScoredAnswer>]) -> impl Iterator<Item = (&ScoredAnswer, Number)> {
-    let mut owners: BTreeMap<&str, &'static str> = BTreeMap::new();
+    let whole = rubric.or_else(|| with_value().next()).map(|answer| (answer.score.scorer, answer.score.sum_names().0));
+    let all = || scored.iter().flat_map(|answer| numbers(&answer.score).map(|number| (answer.score.scorer, number)));
+    let known =
+        || whole.into_iter().chain(all().filter(|(_, own)| own.1.is_some()).map(|(scorer, own)| (scorer, own.0)));
+    let is_called = |metric: &str, (scorer, name): (&str, &str)| {
+        metric == name || metric.strip_prefix(scorer).and_then(|rest| rest.strip_prefix('.')) == Some(name)
+    };
+    let chosen = match metric {
+        Some(metric) => match known().find(|number| is_called(metric, *number)) {
+            None => return Err(distinct(known().map(|(_, name)| name.to_owned()))),
+            found => found,
+        },
+        None => whole,
+    };
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    all().for_each(|(scorer, own)| _ = owners.entry(own.0).or_insert(scorer));
+    let mut rater = Rater::new(name, RaterKind::Judge);
     for answer in scored {
-        for component in &answer.score.components {
-            owners.entry(&component.name).or_insert(answer.score.scorer);
+        let scorer = answer.score.scorer;
+        for (name, value, kind) in numbers(&answer.score) {
+            let Some(value) = value else { continue };
+            let is_chosen = chosen == Some((scorer, name));
+            let item: Option<Arc<str>> = match metric {
+                Some(metric) => is_chosen.then(|| metric.into()),
+                None if owners[name] == scorer => kind.filter(|kind| is_judged(*kind)).map(|_| name.into()),
+                None => kind.filter(|kind| is_judged(*kind)).map(|_| format!("{scorer}.{name}").into()),
+            };
+            let (system, case_id) = (&answer.system, &answer.case.case_id);
+            let rating = |item| Rating { system: system.clone(), case_id: case_id.clone(), item, value };
+            rater.ratings.extend(is_chosen.then(|| rating(None)));
+            rater.ratings.extend(item.map(|item| rating(Some(item))));
         }
     }
-    let annotated = scored.iter().find(|answer| answer.score.ann_score.is_some()).map(|answer| answer.score.scorer);
-    scored.iter().flat_map(move |answer| {
-        let score = &answer.score;
-        let sum = |name: String, value| Number { name, value, kind: None };
-        let mut all = vec![sum(sum_name(answer), score.value)];
-        if annotated == Some(score.scorer) {
-            all.push(sum("ann_score".to_owned(), score.ann_score));
-        }
-        all.extend(score.components.iter().map(|component| {
-            let is_own = owners.get(&*component.name) == Some(&score.scorer);
-            let name = if is_own { component.name.to_string() } else { format!("{}.{}", score.scorer, component.name) };
-            Number { name, value: component.value, kind: Some(component.kind) }
-        }));
-        all.into_iter().map(move |number| (&**answer, number))
-    })
+    Ok(rater)
 }
 
-fn sum_name(answer: &ScoredAnswer) -> String {
-    format!("{}.score", answer.score.scorer)
+/// The sums and the components of a score: name, finite value, kind of component.
+fn numbers(score: &Score) -> impl Iterator<Item = (&str, Option<f64>, Option<ComponentKind>)> {
+    let (sum, ann_sum) = score.sum_names();
+    let sums = [(sum, finite(score.value), None), (ann_sum, finite(score.ann_score), None)];
+    let components = score.components.iter();
+    sums.into_iter().chain(components.map(|own| (&*own.name, finite(own.value), Some(own.kind))))
 }
 
 fn is_judged(kind: ComponentKind) -> bool {
@@ -83,7 +70,6 @@ fn is_judged(kind: ComponentKind) -> bool {
 mod tests {
     use super::*;
     use crate::analysis::test_support::{answer_to, case, component, simple_score};
-    use crate::domain::Score;
 
     fn answer(score: Score) -> Arc<ScoredAnswer> {
         Arc::new(answer_to("s", case("c", "why?", "Annotator 1", false), score))
@@ -104,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_rubrics_score_is_the_answers_and_what_was_only_counted_is_no_item() {
-        let rater = run_rater("r", &run(), None);
+        let rater = run_rater("r", &run(), None).unwrap();
         let ratings = of(&rater);
         // 0.4 of the weight at 0.5 and 0.6 at 1: 0.8
         assert!(ratings.iter().any(|(item, value)| item.is_none() && (value - 0.8).abs() < 1e-12), "{ratings:?}");
@@ -115,18 +101,22 @@ mod tests {
 
     #[test]
     fn a_metric_is_any_number_of_the_run_by_a_name_of_its_own() {
-        let names = run_metrics(&run());
-        // `length` is prometheus's here, since it came first
-        for name in ["prometheus.score", "coverage", "length", "rubric.score", "ann_score", "rubric.length"] {
-            assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
+        // Both scores have a length: without a scorer it is the first one's.
+        for (metric, expected) in
+            [("prometheus.score", 4.0), ("score", 0.8), ("coverage", 4.0), ("length", 120.0), ("rubric.length", 0.5)]
+        {
+            let rater = run_rater("r", &run(), Some(metric)).unwrap();
+            assert!((rater.ratings[0].value - expected).abs() < 1e-12, "{metric}: {:?}", rater.ratings);
         }
-        let rater = run_rater("r", &run(), Some("rubric.length"));
+        let rater = run_rater("r", &run(), Some("rubric.length")).unwrap();
         assert_eq!(of(&rater), [(None, 0.5), (Some("rubric.length"), 0.5)]);
+        let known = run_rater("r", &run(), Some("lenght")).unwrap_err();
+        assert_eq!(known[..4], ["score", "coverage", "length", "ann_score"]);
     }
 
     #[test]
     fn an_unscored_answer_was_not_rated() {
-        let rater = run_rater("r", &[answer(simple_score(None))], None);
+        let rater = run_rater("r", &[answer(simple_score(None))], None).unwrap();
         assert!(of(&rater).iter().all(|(item, _)| item.is_some_and(|item| item != "most_important_item_0")));
     }
 }
