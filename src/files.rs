@@ -1,14 +1,20 @@
-//! Reading whole files, and writing files so that a reader finds all of a file or none of it.
+//! Reading whole files and zip archives, and writing files so that a reader finds all of a file or none of it.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
+use flate2::bufread::DeflateDecoder;
+use rawzip::{CompressionMethod, ZipArchive, ZipSliceEntry};
+use ruzstd::decoding::StreamingDecoder;
 use serde::Serialize;
 
 use crate::domain::Fingerprint;
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::suggest;
+
+/// The longest member of a zip archive that is unpacked, in bytes; for a longer one is damage or an attack.
+const MEMBER_BYTES: u64 = 512 << 20;
 
 /// Writes a file beside its place and moves it there.
 ///
@@ -75,9 +81,65 @@ pub(crate) fn read_bytes(path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
 /// As [`read_bytes`]; the first byte that is not UTF-8.
 pub(crate) fn read_text(path: &Path) -> Result<(String, Fingerprint)> {
     let (bytes, blake3) = read_bytes(path)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|error| not_utf8(error.as_bytes(), error.utf8_error().valid_up_to(), path, 1))?;
-    Ok((text, blake3))
+    Ok((utf8(bytes, path)?, blake3))
+}
+
+/// The bytes of a file as text.
+///
+/// # Errors
+/// The first byte that is not UTF-8.
+pub(crate) fn utf8(bytes: Vec<u8>, path: &Path) -> Result<String, InputFault> {
+    String::from_utf8(bytes).map_err(|error| not_utf8(error.as_bytes(), error.utf8_error().valid_up_to(), path, 1))
+}
+
+/// Whether a file with these bytes is meant to be a zip archive.
+pub(crate) fn is_zip(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04")
+}
+
+/// Gives `each` the texts of the members of a zip archive whose names are `wanted`, one at a time, each with
+/// `archive/member` as its path.
+///
+/// # Errors
+/// A damaged or incomplete archive; a member that is damaged, longer than [`MEMBER_BYTES`], packed in another way than
+/// with deflate or zstd, or no UTF-8; any error of `each`.
+pub(crate) fn for_each_member(
+    bytes: &[u8],
+    path: &Path,
+    wanted: impl Fn(&str) -> bool,
+    mut each: impl FnMut(&Path, &str) -> Result<(), InputFault>,
+) -> Result<(), InputFault> {
+    let damaged = |error| InputFault::new(path, format!("a damaged or incomplete zip archive: {error}"));
+    let zip = ZipArchive::from_slice(bytes).map_err(damaged)?;
+    for entry in zip.entries() {
+        let entry = entry.map_err(damaged)?;
+        let name = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
+        if wanted(&name) {
+            let (path, packed) = (path.join(&name), zip.get_entry(entry.wayfinder()).map_err(damaged)?);
+            let text = unpacked(&packed, entry.compression_method(), entry.uncompressed_size_hint());
+            each(&path, &text.map_err(|error| InputFault::new(&path, format!("cannot be unpacked: {error}")))?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The text of a member that unpacks to this many bytes.
+fn unpacked(
+    packed: &ZipSliceEntry<'_>,
+    method: CompressionMethod,
+    bytes: u64,
+) -> Result<String, Box<dyn std::error::Error>> {
+    let reader: Box<dyn Read> = match method {
+        _ if bytes > MEMBER_BYTES => return Err(format!("{bytes} bytes, the limit is {MEMBER_BYTES}").into()),
+        CompressionMethod::STORE => Box::new(packed.data()),
+        CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(packed.data())),
+        CompressionMethod::ZSTD => Box::new(StreamingDecoder::new(packed.data())?),
+        other => return Err(format!("packed with {other}, not with deflate or zstd").into()),
+    };
+    let mut text = String::new();
+    // It may be longer than the archive says.
+    packed.verifying_reader(reader.take(bytes + 1)).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// A fault for a path that does not exist.
@@ -122,7 +184,7 @@ pub fn is_plain_name(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
@@ -149,5 +211,62 @@ mod tests {
         assert!(error.ends_with("no such file or directory; known: answers.jsonl"), "{error}");
         let error = read_bytes(&dir.path().join("no/such")).unwrap_err().to_string();
         assert!(error.contains("does not exist either"), "{error}");
+    }
+
+    /// An archive of these members; the list gives the length and checksum of the third text.
+    pub(crate) fn zipped(members: &[(&str, CompressionMethod, &str, &str)]) -> Vec<u8> {
+        use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+        let mut out = Vec::new();
+        let mut archive = rawzip::ZipArchiveWriter::new(&mut out);
+        for (name, method, text, listed) in members {
+            let (mut entry, config) = archive.new_file(*name).compression_method(*method).start().unwrap();
+            let mut list = config.wrap(std::io::sink());
+            list.write_all(listed.as_bytes()).unwrap();
+            let mut packed = Vec::new();
+            match *method {
+                CompressionMethod::DEFLATE => {
+                    let mut encoder =
+                        flate2::bufread::DeflateEncoder::new(text.as_bytes(), flate2::Compression::fast());
+                    encoder.read_to_end(&mut packed).unwrap();
+                }
+                CompressionMethod::ZSTD => packed = compress_to_vec(text.as_bytes(), CompressionLevel::Fastest),
+                _ => packed.extend(text.as_bytes()),
+            }
+            entry.write_all(&packed).unwrap();
+            entry.finish(list.finish().unwrap().1).unwrap();
+        }
+        archive.finish().unwrap();
+        out
+    }
+
+    #[test]
+    fn members_of_an_archive_are_read_however_they_are_packed_and_damage_is_named() {
+        let text = "one line of text\n".repeat(100);
+        let (text, longer) = (text.as_str(), format!("{text}and more"));
+        let bytes = zipped(&[
+            ("stored", CompressionMethod::STORE, text, text),
+            ("a/deflated", CompressionMethod::DEFLATE, text, text),
+            ("zstd", CompressionMethod::ZSTD, text, text),
+            ("bzip2", CompressionMethod::BZIP2, text, text),
+            ("bomb", CompressionMethod::DEFLATE, &longer, text),
+            ("changed", CompressionMethod::STORE, text, &text.replace("one", "two")),
+        ]);
+        assert!(is_zip(&bytes));
+        let read = |name: &str| {
+            let mut texts = Vec::new();
+            let each = |_: &Path, text: &str| Ok(texts.push(text.to_owned()));
+            for_each_member(&bytes, Path::new("x.eval"), |own| own == name, each).map(|()| texts)
+        };
+        for name in ["stored", "a/deflated", "zstd"] {
+            assert_eq!(read(name).unwrap(), [text], "{name}");
+        }
+        assert!(read("none").unwrap().is_empty());
+        for name in ["bzip2", "bomb", "changed"] {
+            let error = read(name).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("x.eval/{name}: cannot be unpacked: ")), "{error}");
+        }
+        let cut = for_each_member(&bytes[..bytes.len() - 40], Path::new("x.eval"), |_| true, |_, _| Ok(()));
+        let error = cut.unwrap_err().to_string();
+        assert!(error.starts_with("x.eval: a damaged or incomplete zip archive: "), "{error}");
     }
 }

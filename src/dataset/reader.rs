@@ -123,7 +123,7 @@ pub(super) fn expected(what: &str, found: &Value) -> String {
 }
 
 /// An id, written as a string or a number.
-#[derive(Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct Id(pub(super) String);
 

@@ -1,0 +1,240 @@
+//! Logs of Inspect evaluations (`.eval` archives and JSON): the answers, the test cases, and what the judge of
+//! ScholarQA-CS2 (AstaBench's `sqa` tasks) replied.
+//!
+//! The format is that of `inspect_ai` 0.3; the places of the judge's replies are those of `astabench` 0.5.4.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::domain::{Fingerprint, JudgeTask};
+use crate::error::{InputFault, Result};
+use crate::files::{for_each_member, is_zip, read_bytes, utf8};
+
+use super::reader::{Id, without_bare_nan};
+
+/// A log of one evaluation: one system's answers to the cases of one task.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct InspectLog {
+    /// What was evaluated, as logged.
+    eval: Value,
+    /// The answers, in file order.
+    #[serde(default)]
+    pub samples: Vec<InspectSample>,
+}
+
+/// One answer with what was logged about it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct InspectSample {
+    id: Id,
+    target: Value,
+    output: Value,
+    scores: Value,
+    error: Value,
+}
+
+impl InspectLog {
+    /// Reads a log; `None` for a file that is none.
+    ///
+    /// # Errors
+    /// An archive that is damaged or no log, with the member; [`Error::Io`](crate::Error::Io) if the file cannot be read.
+    pub fn load(path: &Path) -> Result<Option<Self>> {
+        Ok(Self::parse(&read_bytes(path)?.0, path)?)
+    }
+
+    fn parse(bytes: &[u8], path: &Path) -> Result<Option<Self>, InputFault> {
+        if !is_zip(bytes) {
+            let text = str::from_utf8(bytes).ok().filter(|text| text.trim_start().starts_with('{'));
+            let log: Option<Self> = text.and_then(|text| serde_json::from_str(&without_bare_nan(text).0).ok());
+            return Ok(log.filter(|log| log.eval["task"].is_string()));
+        }
+        let mut log = Self::default();
+        let wanted = |name: &str| name == "header.json" || name.starts_with("samples/");
+        let read = for_each_member(bytes, path, wanted, |member, text| {
+            let wrong = |error| InputFault::new(member, format!("not what Inspect writes: {error}"));
+            let json = without_bare_nan(text).0;
+            match member.ends_with("header.json") {
+                true => log.eval = serde_json::from_str::<Self>(&json).map_err(wrong)?.eval,
+                false => log.samples.push(serde_json::from_str(&json).map_err(wrong)?),
+            }
+            Ok(())
+        });
+        let is_whole = read.and_then(|()| match log.eval {
+            Value::Null => Err(InputFault::new(path, "header.json is not in the archive")),
+            _ => Ok(Some(log)),
+        });
+        is_whole.map_err(|fault| fault.hint("give the log of a finished evaluation, unchanged"))
+    }
+
+    /// The name of the task, without that of its package.
+    pub fn task(&self) -> &str {
+        self.eval["task"].as_str().unwrap_or_default().rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The model that judged, if the log names it.
+    pub fn judge(&self) -> Option<&str> {
+        let model = &self.eval["scorers"][0]["options"]["scorers"][0]["params"]["model"];
+        [&self.eval["task_args"]["scorer_model"], model, &model["model"]].into_iter().find_map(Value::as_str)
+    }
+
+    /// The answers, as a file of answers holds them.
+    pub(super) fn answers(&self, _: &Path) -> Result<String> {
+        let answer = |sample: &InspectSample| {
+            let text = sample.output["completion"].as_str().unwrap_or_default();
+            format!("{}\n", json!({"case_id": sample.id(), "answer_text": text}))
+        };
+        Ok(self.samples.iter().map(answer).collect())
+    }
+
+    /// The cases with their rubrics, as a file of test cases holds them.
+    pub(super) fn cases(&self, path: &Path) -> Result<String> {
+        let case = |sample: &InspectSample| {
+            let target = sample.target.as_str().or_else(|| sample.target[0].as_str()).unwrap_or_default();
+            let mut case: Map<String, Value> = serde_json::from_str(target).map_err(|_| {
+                let fault = InputFault::new(path, "the target of the sample is no JSON object with a rubric");
+                fault.of_case(sample.id()).hint("give the test cases with --tests FILE")
+            })?;
+            case.insert("case_id".to_owned(), sample.id().into());
+            Ok(format!("{}\n", Value::Object(case)))
+        };
+        self.samples.iter().map(case).collect()
+    }
+}
+
+impl InspectSample {
+    /// The id of its case.
+    pub fn id(&self) -> &str {
+        &self.id.0
+    }
+
+    /// Why it has no scores.
+    pub fn error(&self) -> Option<&str> {
+        self.error["message"].as_str()
+    }
+
+    /// The recorded value of a metric.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.scores.as_object()?.values().find_map(|score| score["value"][name].as_f64())
+    }
+
+    /// What the judge replied to a question about the answer, as JSON text.
+    pub fn reply(&self, task: &JudgeTask) -> Option<String> {
+        let reply = match task {
+            JudgeTask::Criteria { .. } => json!({"scores": self.logged("scores").next()?}),
+            JudgeTask::Precision { .. } => {
+                let texts = self.logged("irrelevant_texts").next()?.as_array()?.iter();
+                json!({"irrelevant_paragraphs": texts.map(|text| json!({"answer_text": text})).collect::<Vec<_>>()})
+            }
+            JudgeTask::CitationGroup { text, .. } => {
+                let mut groups = self.logged("text").zip(self.logged("claims"));
+                json!({"claims": groups.find(|(logged, _)| logged.as_str() == Some(text))?.1})
+            }
+            _ => return None,
+        };
+        Some(reply.to_string())
+    }
+
+    /// What the scorers logged under this name, in order: several scorers in one score list their metadata, others have
+    /// it in their own score.
+    fn logged<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Value> {
+        let metadata = self.scores.as_object().into_iter().flatten().flat_map(|(_, score)| {
+            let own = &score["metadata"];
+            own["score_meta"].as_array().map_or(std::slice::from_ref(own), Vec::as_slice)
+        });
+        let entries = metadata.flat_map(move |own| own["prompt_logs"][name].as_array().into_iter().flatten());
+        entries.map(move |entry| &entry["data"][name])
+    }
+}
+
+/// Makes a file's text of a log.
+type Part = fn(&InspectLog, &Path) -> Result<String>;
+
+/// The text of a file and its hash; of a log only this `part`, and true.
+///
+/// # Errors
+/// As [`InspectLog::load`] and `part`; text that is not UTF-8.
+pub(super) fn read_input(path: &Path, part: Part) -> Result<(String, Fingerprint, bool)> {
+    let (bytes, blake3) = read_bytes(path)?;
+    match InspectLog::parse(&bytes, path)? {
+        Some(log) => Ok((part(&log, path)?, blake3, true)),
+        None => Ok((utf8(bytes, path)?, blake3, false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::tests::zipped;
+    use rawzip::CompressionMethod;
+
+    fn sample(id: &str) -> Value {
+        let logged = |name: &str, value: Value| json!([{"prompt_id": "1", "data": {name: value}}]);
+        let criteria = json!({"prompt_logs": {"scores": logged("scores", json!([{"criteria_idx": 1, "score": 2}]))}});
+        let precision = json!({"prompt_logs": {"irrelevant_texts": logged("irrelevant_texts", json!(["off topic"]))}});
+        let groups =
+            json!({"prompt_logs": {"text": logged("text", json!("One [1].")), "claims": logged("claims", json!([]))}});
+        json!({
+            "id": id, "epoch": 1, "input": "q", "target": json!({"question": "q"}).to_string(), "messages": [{"role": "user"}],
+            "output": {"completion": "text"}, "error": {"message": "KeyError"},
+            "scores": {"all": {"value": {"global_avg": 0.5}, "metadata": {"score_meta": [criteria, precision, groups]}}},
+        })
+    }
+
+    fn parse(header: Option<&str>, samples: &[&str]) -> Result<Option<InspectLog>, InputFault> {
+        let samples = samples.iter().enumerate().map(|(at, text)| (format!("samples/{at}.json"), *text));
+        let all: Vec<_> = samples.chain(header.map(|text| ("header.json".to_owned(), text))).collect();
+        let members: Vec<_> = all.iter().map(|(name, text)| (&**name, CompressionMethod::ZSTD, *text, *text)).collect();
+        InspectLog::parse(&zipped(&members), Path::new("x.eval"))
+    }
+
+    const HEADER: &str = r#"{"version": 2, "eval": {"task": "astabench/sqa_dev", "task_args": {"scorer_model": "j"}}}"#;
+
+    #[test]
+    fn an_archive_and_its_json_form_give_the_same_answers_cases_and_replies() {
+        let sample = sample("c1");
+        let archive = parse(Some(HEADER), &[&sample.to_string()]).unwrap().unwrap();
+        let mut whole: Value = serde_json::from_str(HEADER).unwrap();
+        whole["samples"] = json!([sample]);
+        let json = InspectLog::parse(whole.to_string().as_bytes(), Path::new("x.json")).unwrap().unwrap();
+        let path = Path::new("x");
+        for log in [archive, json] {
+            assert_eq!((log.task(), log.judge()), ("sqa_dev", Some("j")));
+            assert_eq!(log.answers(path).unwrap(), "{\"case_id\":\"c1\",\"answer_text\":\"text\"}\n");
+            assert_eq!(log.cases(path).unwrap(), "{\"question\":\"q\",\"case_id\":\"c1\"}\n");
+            let sample = &log.samples[0];
+            assert_eq!(
+                (sample.metric("global_avg"), sample.metric("f1"), sample.error()),
+                (Some(0.5), None, Some("KeyError"))
+            );
+            let precision = JudgeTask::Precision { question: "q".into(), answer: "a".into() };
+            let of = |text: &str| sample.reply(&JudgeTask::CitationGroup { text: text.into(), citations: [].into() });
+            assert_eq!(sample.reply(&precision).unwrap(), r#"{"irrelevant_paragraphs":[{"answer_text":"off topic"}]}"#);
+            assert_eq!((of("One [1].").as_deref(), of("Two.")), (Some(r#"{"claims":[]}"#), None));
+        }
+    }
+
+    #[test]
+    fn other_files_are_no_logs_and_damaged_ones_are_named() {
+        for text in ["", "[1]", "{\"case_id\": 1}\n{}", "{\"eval\": 1}", "{\"eval\": {\"task\""] {
+            assert!(InspectLog::parse(text.as_bytes(), Path::new("x.json")).unwrap().is_none(), "{text}");
+        }
+        let sample = sample("c1").to_string();
+        for (header, sample, what) in [
+            (None, &*sample, "x.eval: header.json is not in the archive; give the log of a finished evaluation"),
+            (Some("{}"), &*sample, "x.eval/header.json: not what Inspect writes: missing field `eval`"),
+            (Some(HEADER), &sample[..90], "x.eval/samples/0.json: not what Inspect writes: EOF"),
+            (
+                Some(HEADER),
+                "{\"id\": []}",
+                "x.eval/samples/0.json: not what Inspect writes: expected an id, found a list",
+            ),
+        ] {
+            let error = parse(header, &[sample]).unwrap_err().to_string();
+            assert!(error.starts_with(what), "{error}");
+        }
+        let log = parse(Some(HEADER), &[r#"{"id": 7, "target": ["none"]}"#]).unwrap().unwrap();
+        assert!(log.cases(Path::new("x")).unwrap_err().to_string().contains("(case 7): the target of the sample"));
+    }
+}
