@@ -15,6 +15,8 @@ use super::reader::{Id, JsonLine, csv_as_jsonl, elements, expected, is_csv, type
 use super::test_cases::{TestCases, parse_test_cases};
 
 type Fields = Map<String, Value>;
+/// A list of criteria with its field, and its group with the group's weight.
+type CriteriaList<'a> = (String, Option<(&'a str, f64)>, &'a [Value]);
 
 /// Reads a file of test cases: those of ScholarQA-CS, or cases with criteria (`docs/formats.md`), as the profile of this
 /// name or directory says, which is returned with them. Without a name, cases with ingredients are those of ScholarQA-CS2.
@@ -108,7 +110,8 @@ impl<'a> Reader<'a> {
     }
 
     fn add(&mut self, line: &JsonLine<'a>, id: &str, fields: &Fields) -> Result<(), String> {
-        let question = question(fields, &self.profile.case.question)?;
+        let text = |key: &str| question(fields, key);
+        let question = text(&self.profile.case.question)?;
         let place = match self.lines.get(id) {
             Some(first) if !self.is_rows => {
                 return Err(format!("duplicate case id, first on line {}", self.cases[*first].0.number));
@@ -123,26 +126,32 @@ impl<'a> Reader<'a> {
                 self.cases.len() - 1
             }
         };
-        let key = self.profile.case.criteria.as_str();
         let row = [Value::Object(fields.clone())];
-        let criteria = match fields.get(key) {
-            _ if self.is_rows => &row[..],
-            Some(Value::Array(list)) if !list.is_empty() => list,
-            // The reference asks for none and gives 0.
-            None | Some(Value::Array(_)) if self.profile.report && self.mode == Mode::Compat => &[],
-            Some(Value::Array(_)) => return Err(format!("{key} is empty; give the case criteria, or leave it out")),
-            Some(other) => return Err(format!("{key}: {}", expected("a list", other))),
-            None => return Err(format!("{key} is missing; found {}", list(fields.keys().map(String::as_str), 8))),
-        };
-        let mut read = Vec::with_capacity(criteria.len());
-        for (at, value) in criteria.iter().enumerate() {
-            // ScholarQA-CS2 leaves these out.
-            if self.profile.report && value[&self.profile.criterion.text] == "" {
-                continue;
+        let lists = if self.is_rows { vec![(String::new(), None, &row[..])] } else { self.lists(fields)? };
+        let mut read = Vec::new();
+        for (key, group, criteria) in lists {
+            let own = read.len();
+            for (at, value) in criteria.iter().enumerate() {
+                // ScholarQA-CS2 leaves these out.
+                if self.profile.report && value[&self.profile.criterion.text] == "" {
+                    continue;
+                }
+                let number = self.cases[place].1.criteria.len() + read.len() + 1;
+                let what = |what: String| if self.is_rows { what } else { format!("{key}[{at}]: {what}") };
+                read.push(self.criterion(value, number).map_err(what)?);
             }
-            let number = self.cases[place].1.criteria.len() + at + 1;
-            let what = |what: String| if self.is_rows { what } else { format!("{key}[{at}]: {what}") };
-            read.push(self.criterion(value, number).map_err(what)?);
+            let Some((name, of_group)) = group else { continue };
+            let whole: f64 = read[own..].iter().map(|criterion| criterion.weight.max(0.0)).sum();
+            for criterion in &mut read[own..] {
+                // A group without positive weights counts nothing.
+                criterion.weight *= if whole > 0.0 { of_group / whole } else { 0.0 };
+                criterion.tags.retain(|tag| tag != name);
+                criterion.tags.push(name.to_owned());
+            }
+        }
+        if !self.profile.reply.second.is_empty() {
+            let article = text(&self.profile.case.reference)?;
+            self.cases[place].1.reference = Some(article.into());
         }
         if !self.is_rows {
             let own: HashSet<String> = read.iter().flat_map(|criterion| criterion.tags.clone()).collect();
@@ -152,6 +161,31 @@ impl<'a> Reader<'a> {
         }
         self.cases[place].1.criteria.append(&mut read);
         Ok(())
+    }
+
+    /// The lists of criteria of a case with their fields: one, or one for each group with its name and weight.
+    fn lists<'v>(&self, fields: &'v Fields) -> Result<Vec<CriteriaList<'v>>, String> {
+        let (key, weights) = (&self.profile.case.criteria, &self.profile.case.group_weights);
+        // The reference asks for no ingredients and gives 0.
+        let may_be_empty = self.profile.report && self.mode == Mode::Compat;
+        let found = match fields.get(key) {
+            Some(found) => found,
+            None if may_be_empty => return Ok(Vec::new()),
+            None => return Err(format!("{key} is missing; found {}", list(fields.keys().map(String::as_str), 8))),
+        };
+        let list_in = |key: String, group: Option<(&'v str, f64)>, value: &'v Value| match value {
+            Value::Array(list) if !list.is_empty() || may_be_empty => Ok((key, group, list.as_slice())),
+            Value::Array(_) => Err(format!("{key} is empty; give the case criteria, or leave it out")),
+            other => Err(format!("{key}: {}", expected("a list", other))),
+        };
+        let Value::Object(groups) = found else { return Ok(vec![list_in(key.clone(), None, found)?]) };
+        let group = |(name, value): (&'v String, &'v Value)| {
+            let weight =
+                fields.get(weights).map_or(Some(1.0), |all| all[name].as_f64().filter(|weight| *weight >= 0.0));
+            let what = || format!("{weights}.{name} is no weight; give the group a number from 0");
+            list_in(format!("{key}.{name}"), Some((name, weight.ok_or_else(what)?)), value)
+        };
+        groups.iter().map(group).collect()
     }
 
     fn criterion(&self, value: &Value, number: usize) -> Result<CaseCriterion, String> {
@@ -178,6 +212,8 @@ impl<'a> Reader<'a> {
             Some(other) => return Err(format!("{key}: {}", expected("a text", other))),
             None => return Err(format!("{} is missing", names.text)),
         };
+        let explanation = fields.get(&names.explanation).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        let text = explanation.map_or_else(|| text.clone(), |explanation| format!("{text} ({explanation})"));
         let weight = match fields.get(&names.weight) {
             None => match self.other_number(fields) {
                 Some(other) => {

@@ -15,12 +15,13 @@ const PROFILE: &str = "profile.toml";
 pub(super) const SCHOLARQA_CS2: &str = "scholarqa-cs2";
 
 /// Names and texts of the shipped profiles, the default first.
-pub const SHIPPED_PROFILES: [(&str, &str); 5] = [
+pub const SHIPPED_PROFILES: [(&str, &str); 6] = [
     ("criteria", include_str!("../../rubrics/criteria/profile.toml")),
     ("healthbench", include_str!("../../rubrics/healthbench/profile.toml")),
     ("researchrubrics", include_str!("../../rubrics/researchrubrics/profile.toml")),
     ("researchqa", include_str!("../../rubrics/researchqa/profile.toml")),
     (SCHOLARQA_CS2, include_str!("../../rubrics/scholarqa_cs2/profile.toml")),
+    ("race", include_str!("../../rubrics/race/profile.toml")),
 ];
 
 /// The profile of this name or directory; the default one for `None`.
@@ -64,16 +65,21 @@ fn parse(source: &str, path: &Path) -> Result<RubricProfile> {
     let is_repeated = |(at, level): (usize, &crate::domain::Level)| {
         levels[..at].iter().any(|other| other.level == level.level) || level.level == profile.reply.abstain
     };
+    let is_end = |level: &crate::domain::Level| level.level.is_number() && [0.0, 1.0].contains(&level.credit);
     let what = if levels.len() < 2 {
         "a scale needs two levels or more".to_owned()
     } else if let Some(level) = levels.iter().find(|level| !(0.0..=1.0).contains(&level.credit)) {
         format!("the credit of level {} is {}, outside 0..1", level.level, level.credit)
     } else if let Some((_, level)) = levels.iter().enumerate().find(|entry| is_repeated(*entry)) {
         format!("the level {} occurs twice", level.level)
+    } else if !profile.reply.second.is_empty() && profile.case.reference.is_empty() {
+        "reply.second needs case.reference, the field of the article".to_owned()
+    } else if profile.reply.continuous && [0, levels.len() - 1].iter().any(|at| !is_end(&levels[*at])) {
+        "the ends of a continuous scale are numbers with the credits 0 and 1".to_owned()
     } else {
         return Ok(profile);
     };
-    Err(InputFault::new(path, what).hint("change reply.levels").into())
+    Err(InputFault::new(path, what).hint("change [reply]").into())
 }
 
 #[cfg(test)]
@@ -98,7 +104,7 @@ mod tests {
         let error = of(&good.replace("abstain", "abstention"));
         assert!(error.contains("profile.toml:5: unknown field `abstention`"), "{error}");
         let error = of(&good.replace("credit = 1", "credit = 2"));
-        assert!(error.contains("the credit of level \"met\" is 2, outside 0..1; change reply.levels"), "{error}");
+        assert!(error.contains("the credit of level \"met\" is 2, outside 0..1; change [reply]"), "{error}");
         let error = of(&good.replace("\"not met\"", "\"met\""));
         assert!(error.contains("the level \"met\" occurs twice"), "{error}");
         let error = rubric_profile(Some("healthbenhc")).unwrap_err().to_string();

@@ -71,15 +71,22 @@ pub struct CaseFields {
     pub id: String,
     /// Its question: a text, or a list of messages `{role, content}`.
     pub question: String,
-    /// The list of its criteria.
+    /// The list of its criteria, or an object with one list for each group.
     pub criteria: String,
     /// Tags of all its criteria.
     pub tags: String,
+    /// The weight of each group, as an object; empty: groups count equally.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group_weights: String,
+    /// The article that answers are compared with, if replies have a second score.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reference: String,
 }
 
 impl Default for CaseFields {
     fn default() -> Self {
-        Self { id: "case_id".into(), question: "question".into(), criteria: "criteria".into(), tags: "tags".into() }
+        let [id, question, criteria, tags] = ["case_id", "question", "criteria", "tags"].map(str::to_owned);
+        Self { id, question, criteria, tags, group_weights: String::new(), reference: String::new() }
     }
 }
 
@@ -98,17 +105,20 @@ pub struct CriterionFields {
     /// A list of examples of texts that meet it; empty: not read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub examples: String,
+    /// A text that explains it to the judge; empty: not read.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub explanation: String,
 }
 
 impl Default for CriterionFields {
     fn default() -> Self {
         let [text, weight, id, tags] = ["text", "weight", "id", "tags"].map(str::to_owned);
-        Self { text, weight, id, tags, examples: String::new() }
+        Self { text, weight, id, tags, examples: String::new(), explanation: String::new() }
     }
 }
 
 /// How a reply says which level of the scale each criterion reaches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplyShape {
     /// JSON objects, or lines.
@@ -121,8 +131,14 @@ pub struct ReplyShape {
     /// `verdicts` and `criterion`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<(String, String)>,
+    /// Key of the score of the case's reference article: a credit is then the answer's share of both. Empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub second: String,
     /// The levels.
     pub levels: Vec<Level>,
+    /// Whether numbers between the first and the last level count, too, with a credit in proportion.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continuous: bool,
     /// What a judge replies in place of a level where it cannot assess a criterion; empty: not offered.
     #[serde(default)]
     pub abstain: String,
@@ -161,7 +177,16 @@ impl ReplyShape {
         let level = |level: &Level| format!("{}: {}", text_of(&level.level), level.means);
         let abstain = (!self.abstain.is_empty())
             .then(|| format!("{}: the question and the answer do not let you decide", self.abstain));
-        self.levels.iter().map(level).chain(abstain).collect::<Vec<_>>().join("\n")
+        let between = self.continuous.then(|| "Numbers between these levels count, too.".to_owned());
+        self.levels.iter().map(level).chain(abstain).chain(between).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The credit of a number on a continuous scale, beyond its ends as well; `None` on other scales.
+    pub(super) fn credit_at(&self, number: f64) -> Option<f64> {
+        let [low, .., high] = self.levels.as_slice() else { return None };
+        let (from, to) = (low.level.as_f64()?, high.level.as_f64()?);
+        let credit = || low.credit + (number - from) / (to - from) * (high.credit - low.credit);
+        self.continuous.then(credit)
     }
 
     /// The form of a reply about `count` criteria, for the prompt.
@@ -173,8 +198,12 @@ impl ReplyShape {
         }
         let mut levels: Vec<String> = self.levels.iter().map(|level| level.level.to_string()).collect();
         levels.extend((!self.abstain.is_empty()).then(|| Value::from(self.abstain.as_str()).to_string()));
-        let verdict =
+        let mut verdict =
             format!("\"explanation\": \"one or two sentences\", {}: {}", Value::from(&*self.key), levels.join(" or "));
+        if !self.second.is_empty() {
+            let second = Value::from(&*self.second);
+            verdict.push_str(&format!(" (the text in <response>), {second}: the same scale (the text in <reference>)"));
+        }
         let (list, number) = self.list_keys();
         match count {
             1 => format!("one JSON object: {{{verdict}}}"),
@@ -192,8 +221,9 @@ impl ReplyShape {
         self.list.as_ref().map_or(("verdicts", "criterion"), |(list, number)| (list, number))
     }
 
-    /// A reply in this form, with the level whose credit is nearest to each of these shares.
-    pub fn reply_of(&self, shares: &[f64]) -> String {
+    /// A reply in this form, with the level whose credit is nearest to each of these shares; `second` holds the shares
+    /// of the reference article.
+    pub fn reply_of(&self, shares: &[f64], second: &[f64]) -> String {
         let distance = |level: &Level, share: f64| (level.credit - share).abs();
         let nearest = |share: f64| {
             self.levels
@@ -206,7 +236,13 @@ impl ReplyShape {
             return levels.map(text_of).collect::<Vec<_>>().join("\n");
         }
         let (list, number) = self.list_keys();
-        let entry = |(place, level): (usize, &Value)| json!({number: place + 1, &*self.key: level});
+        let entry = |(place, level): (usize, &Value)| {
+            let mut entry = json!({number: place + 1, &*self.key: level});
+            if let Some(level) = second.get(place).and_then(|share| nearest(*share)) {
+                entry[&*self.second] = level.clone();
+            }
+            entry
+        };
         let mut entries: Vec<Value> = levels.enumerate().map(entry).collect();
         if entries.len() == 1 { entries.remove(0).to_string() } else { json!({list: entries}).to_string() }
     }
@@ -218,11 +254,14 @@ pub(super) fn text_of(level: &Value) -> String {
 }
 
 /// What a judge says of one criterion.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CriterionVerdict {
     /// The credit of its level; `None` if the judge cannot assess it.
     pub credit: Option<f64>,
+    /// The credit of the reference article, where a reply has two scores.
+    #[serde(skip)]
+    pub second: Option<f64>,
     /// The judge's explanation.
     #[serde(skip)]
     pub feedback: Option<String>,

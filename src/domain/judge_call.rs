@@ -191,6 +191,8 @@ pub enum JudgeTask {
         criteria: Arc<[CaseCriterion]>,
         /// How the reply is read.
         shape: Arc<ReplyShape>,
+        /// The article that the answer is compared with, if the shape has a second score.
+        reference: Option<Arc<str>>,
     },
     /// List the paragraphs of the answer that are irrelevant to the question (ScholarQA-CS2).
     Precision {

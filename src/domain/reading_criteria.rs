@@ -15,7 +15,8 @@ const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
 /// Default: every criterion has exactly one verdict, matched by its number (by position in lines), else nothing of the
 /// reply counts. A reply cut at the token limit is not parsed. Compat: an object as simple-evals reads it (a fence
 /// ` ```json ` is removed, the level is the exact value, any number is its own credit where levels are numbers), lines as
-/// `ResearchQA` reads them (exact words; another one is an exception).
+/// `ResearchQA` reads them (exact words; another one is an exception). With two scores as RACE does, but by number: a
+/// criterion without a readable first score is left out, a missing second one is 0.
 pub(super) fn verdicts(
     reply: &JudgeReply,
     shape: &ReplyShape,
@@ -25,13 +26,16 @@ pub(super) fn verdicts(
     let verdicts = match (shape.form, mode) {
         (_, Mode::Default) if reply.is_cut() => return Err(Unreadable::cut(reply)),
         (ReplyForm::Lines, _) => lines(&reply.content, shape, count, mode),
-        (ReplyForm::Object, Mode::Compat) if count == 1 => compat_object(&reply.content, shape).map(|one| vec![one]),
-        (ReplyForm::Object, _) => objects(&reply.content, shape, count).map_err(Unreadable::new),
+        (ReplyForm::Object, Mode::Compat) if count == 1 && shape.second.is_empty() => {
+            compat_object(&reply.content, shape).map(|one| vec![one])
+        }
+        (ReplyForm::Object, _) => objects(&reply.content, shape, count, mode).map_err(Unreadable::new),
     }?;
     Ok((Verdict::Criteria(verdicts.into()), None))
 }
 
-fn objects(content: &str, shape: &ReplyShape, count: usize) -> Result<Vec<CriterionVerdict>, String> {
+fn objects(content: &str, shape: &ReplyShape, count: usize, mode: Mode) -> Result<Vec<CriterionVerdict>, String> {
+    let is_race = mode == Mode::Compat && !shape.second.is_empty();
     let object = outermost_object(content)?;
     // Where the object itself has a level, other lists in it are the judge's own.
     let is_list = |value: &&Value| object.get(&shape.key).is_none() && value.is_array();
@@ -50,16 +54,25 @@ fn objects(content: &str, shape: &ReplyShape, count: usize) -> Result<Vec<Criter
         };
         let place = number.checked_sub(1).and_then(|place| found.get_mut(place));
         let place = place.ok_or_else(|| format!("a verdict is on criterion {number} of {count}"))?;
-        let level = entry.get(&shape.key).ok_or_else(|| format!("no \"{}\" in a verdict", shape.key))?;
-        let verdict = CriterionVerdict { credit: credit(level, shape)?, feedback: feedback(entry) };
+        let level =
+            |key: &String| credit(entry.get(key).ok_or_else(|| format!("no \"{key}\" in a verdict"))?, shape, mode);
+        let second = Some(&shape.second).filter(|key| !key.is_empty()).map(level);
+        let (credit, second) = match second {
+            Some(second) if is_race => (level(&shape.key).unwrap_or(None), Some(second.ok().flatten().unwrap_or(0.0))),
+            second => {
+                let second = second.transpose()?;
+                (level(&shape.key)?.filter(|_| second != Some(None)), second.flatten())
+            }
+        };
+        let verdict = CriterionVerdict { credit, second, feedback: feedback(entry) };
         if place.replace(verdict).is_some() {
             return Err(format!("criterion {number} has two verdicts"));
         }
     }
     let missing = found.iter().position(Option::is_none);
     match missing {
-        Some(place) => Err(format!("criterion {} of {count} has no verdict", place + 1)),
-        None => Ok(found.into_iter().flatten().collect()),
+        Some(place) if !is_race => Err(format!("criterion {} of {count} has no verdict", place + 1)),
+        _ => Ok(found.into_iter().map(Option::unwrap_or_default).collect()),
     }
 }
 
@@ -74,8 +87,8 @@ fn lines(content: &str, shape: &ReplyShape, count: usize, mode: Mode) -> Result<
     }
     let line = |(place, line): (usize, &&str)| match mode {
         // A level may begin with a number itself, as 1.5 does.
-        Mode::Default => credit(&(*line).into(), shape)
-            .or_else(|_| numbered(line, place + 1).and_then(|word| credit(&word.into(), shape)))
+        Mode::Default => credit(&(*line).into(), shape, mode)
+            .or_else(|_| numbered(line, place + 1).and_then(|word| credit(&word.into(), shape, mode)))
             .map_err(Unreadable::new),
         Mode::Compat => exact(&Value::from(*line), shape).map(Some).ok_or_else(|| Unreadable {
             what: format!("the reference stops at the level \"{}\"", quoted(line)),
@@ -83,7 +96,7 @@ fn lines(content: &str, shape: &ReplyShape, count: usize, mode: Mode) -> Result<
             kind: UnscoredKind::Exception,
         }),
     };
-    let verdict = |credit| CriterionVerdict { credit, feedback: None };
+    let verdict = |credit| CriterionVerdict { credit, ..CriterionVerdict::default() };
     lines.iter().enumerate().map(line).map(|credit| credit.map(verdict)).collect()
 }
 
@@ -98,7 +111,14 @@ fn numbered(line: &str, number: usize) -> Result<&str, String> {
 }
 
 /// The credit of a level, `None` for an abstention. Case, a full stop at the end, and `_` or `-` for a space do not matter.
-fn credit(found: &Value, shape: &ReplyShape) -> Result<Option<f64>, String> {
+/// On a continuous scale compat takes numbers beyond its ends as well.
+fn credit(found: &Value, shape: &ReplyShape, mode: Mode) -> Result<Option<f64>, String> {
+    let number = python_json::number(found).or_else(|| found.as_str()?.trim().parse().ok());
+    if let Some(credit) = number.filter(|number| number.is_finite()).and_then(|number| shape.credit_at(number))
+        && (mode == Mode::Compat || (0.0..=1.0).contains(&credit))
+    {
+        return Ok(Some(credit));
+    }
     let words = |level: &Value| match level.as_f64() {
         Some(number) => number.to_string(),
         None => text_of(level).trim().trim_end_matches('.').to_lowercase().replace(['_', '-'], " "),
@@ -137,7 +157,7 @@ fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, 
     };
     let credit = level.and_then(|level| exact(level, shape));
     let fault = || Unreadable::new(format!("no level under \"{}\"", shape.key));
-    credit.map(|credit| CriterionVerdict { credit: Some(credit), feedback: None }).ok_or_else(fault)
+    credit.map(|credit| CriterionVerdict { credit: Some(credit), ..CriterionVerdict::default() }).ok_or_else(fault)
 }
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ pub struct TestCase {
     /// The list of criteria, if the case has one in place of a rubric.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<CaseCriterion>,
+    /// The article that answers are compared with, if its profile asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Arc<str>>,
 }
 
 impl TestCase {
@@ -40,6 +43,7 @@ impl TestCase {
             agreement: false,
             rubric,
             criteria: Vec::new(),
+            reference: None,
         }
     }
 }

@@ -83,7 +83,7 @@ fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {
         [Verdict::Count(_), ..] => of(number).map(Verdict::Count),
         [Verdict::Grade(_), ..] => of(number).map(Verdict::Grade),
         [Verdict::Criteria(_), ..] => {
-            let verdict = CriterionVerdict { credit: of(number), feedback: None };
+            let verdict = CriterionVerdict { credit: of(number), second: of(second), feedback: None };
             Some(Verdict::Criteria([verdict].into()))
         }
         [Verdict::Irrelevant(_) | Verdict::CitedClaims(_), ..] => {
@@ -146,6 +146,11 @@ fn number(verdict: &Verdict) -> Option<f64> {
             supported.count() as f64 / claims.len().max(1) as f64
         }
     })
+}
+
+/// The credit of the reference article for one criterion.
+fn second(verdict: &Verdict) -> Option<f64> {
+    if let Verdict::Criteria(of_one) = verdict { of_one.first()?.second } else { None }
 }
 
 #[cfg(test)]

@@ -162,6 +162,7 @@ fn sampled_job(
         let case_id = CaseId::from(format!("c{i}"));
         let case = TestCase {
             criteria: Vec::new(),
+            reference: None,
             case_id: case_id.clone(),
             initial_prompt: "q".into(),
             annotator: String::new(),

@@ -97,13 +97,16 @@ impl Lexical {
                 format!("{{\"score\": {}}}", snippets.iter().filter(is_present).count())
             }
             JudgeTask::Citations { answer, .. } => claims::reply(answer),
-            JudgeTask::Criteria { answer, criteria, shape, .. } => {
-                let index = self.index(answer);
-                let share = |criterion: &CaseCriterion| {
-                    let query = Query::new(&criterion.text, &self.vocabulary);
-                    coverage(&query, &index, WINDOW, &LATER_WINDOWS)
+            JudgeTask::Criteria { answer, criteria, shape, reference, .. } => {
+                let shares = |text: &Arc<str>| -> Vec<f64> {
+                    let index = self.index(text);
+                    let share = |criterion: &CaseCriterion| {
+                        let query = Query::new(&criterion.text, &self.vocabulary);
+                        coverage(&query, &index, WINDOW, &LATER_WINDOWS)
+                    };
+                    criteria.iter().map(share).collect()
                 };
-                shape.reply_of(&criteria.iter().map(share).collect::<Vec<_>>())
+                shape.reply_of(&shares(answer), &reference.as_ref().map(shares).unwrap_or_default())
             }
             JudgeTask::Precision { question, answer } => {
                 let query = Query::new(question, &self.vocabulary);

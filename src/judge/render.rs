@@ -173,9 +173,9 @@ mod tests {
             ..CaseCriterion::default()
         };
         let (form, key, abstain) = (ReplyForm::default(), "verdict".to_owned(), String::new());
-        let shape = Arc::new(ReplyShape { form, key, list: None, levels: Vec::new(), abstain });
+        let shape = Arc::new(ReplyShape { form, key, levels: Vec::new(), abstain, ..ReplyShape::default() });
         let criteria = [criterion("a"), criterion("b"), criterion("c")].into();
-        let task = JudgeTask::Criteria { question: "q".into(), answer: "a".into(), criteria, shape };
+        let task = JudgeTask::Criteria { question: "q".into(), answer: "a".into(), criteria, shape, reference: None };
         let call = JudgeCall { item: "c".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         let prompts = Arc::new(PromptSet::builtin());
         let own = prompts.max_tokens(CallKind::Criteria).unwrap();

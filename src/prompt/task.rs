@@ -83,6 +83,10 @@ impl TaskTemplates {
                     out.push_str(&text);
                 } else if SHARED.contains(&variable) {
                     shared.section(out, section(variable), &neutralize(&text, family));
+                    if let ("response", JudgeTask::Criteria { reference: Some(reference), .. }) = (variable, task) {
+                        out.push_str("\n\n");
+                        shared.section(out, "reference", &neutralize(reference, family));
+                    }
                 } else {
                     Marker::of(&[&*text]).section(out, section(variable), &neutralize(&text, family));
                 }
@@ -237,6 +241,9 @@ fn shared_texts(task: &JudgeTask) -> Vec<&str> {
         JudgeTask::Attribution { document, .. } => vec![document],
         JudgeTask::Aspect { instruction, question, answer, reference, .. } => {
             [instruction, question, answer].into_iter().chain(reference).collect()
+        }
+        JudgeTask::Criteria { question, answer, reference, .. } => {
+            [question, answer].into_iter().chain(reference).collect()
         }
         _ => vec![task.question(), task.answer()],
     };

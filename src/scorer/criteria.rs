@@ -1,7 +1,9 @@
-//! Scores by a list of criteria, as a profile says: the user's own, HealthBench, ResearchRubrics, ResearchQA.
+//! Scores by a list of criteria, as a profile says: the user's own, HealthBench, ResearchRubrics, ResearchQA, RACE.
 //!
 //! Formulas: `docs/metrics.md`. A score is the sum of credit x weight over the criteria, divided by the sum
-//! of the positive weights; components carry their weight as a share of that sum.
+//! of the positive weights; components carry their weight as a share of that sum. With a
+//! reference article the score is T / (T + R), the weighted sums of both: a criterion's credit is t / (t + r), and its
+//! weight counts t + r times.
 
 use std::sync::Arc;
 
@@ -33,8 +35,8 @@ pub struct CriteriaScorer {
     pub lexical: bool,
 }
 
-/// A credit with the judge's explanation, or why it is missing.
-type Credit = Result<(f64, Option<String>), UnscoredReason>;
+/// A credit with the factor of its weight and the judge's explanation, or why it is missing.
+type Credit = Result<(f64, f64, Option<String>), UnscoredReason>;
 
 impl CriteriaScorer {
     /// Every criterion of the case as a component without a value: a template for answers that were not judged.
@@ -56,10 +58,16 @@ impl CriteriaScorer {
             Some(Judged::Verdict(Verdict::Criteria(of_one), _)) => {
                 let verdict = of_one.first().ok_or_else(UnscoredReason::other_kind)?;
                 let abstained = || UnscoredReason::new(UnscoredKind::Abstained, "the judge cannot assess it");
-                Ok((verdict.credit.ok_or_else(abstained)?, verdict.feedback.clone()))
+                let credit = verdict.credit.ok_or_else(abstained)?;
+                let (credit, factor) = match verdict.second.map(|second| credit + second) {
+                    None => (credit, 1.0),
+                    Some(0.0) => (0.0, 0.0),
+                    Some(both) => (credit / both, both),
+                };
+                Ok((credit, factor, verdict.feedback.clone()))
             }
             Some(Judged::Unscored(reason)) if self.counts_zero() && reason.kind == UnscoredKind::Unreadable => {
-                Ok((0.0, None))
+                Ok((0.0, 1.0, None))
             }
             Some(Judged::Unscored(reason)) => Err(reason.clone()),
             Some(Judged::Verdict(..)) => Err(UnscoredReason::other_kind()),
@@ -77,17 +85,22 @@ impl CriteriaScorer {
         let weight = |(criterion, credit): (&CaseCriterion, &Credit)| {
             if is_abstained(credit) { 0.0 } else { criterion.weight }
         };
-        let weights: Vec<f64> = case.criteria.iter().zip(&credits).map(weight).collect();
+        let mut weights: Vec<f64> = case.criteria.iter().zip(&credits).map(weight).collect();
+        for (weight, credit) in weights.iter_mut().zip(&credits) {
+            *weight *= credit.as_ref().map_or(1.0, |(_, factor, _)| *factor);
+        }
         let positive: f64 = weights.iter().filter(|weight| **weight > 0.0).sum();
         let earned = |(weight, credit): (&f64, &Credit)| match credit {
-            Ok((credit, _)) => Some(weight * credit),
+            Ok((credit, ..)) => Some(weight * credit),
             Err(_) => is_abstained(credit).then_some(0.0),
         };
         let sum: Option<f64> = weights.iter().zip(&credits).map(earned).sum();
+        let is_pointless =
+            !self.profile.reply.second.is_empty() && (self.mode == Mode::Compat || !credits.iter().all(is_abstained));
         let value = match positive > 0.0 {
             true => sum.map(|sum| sum / positive),
-            // ResearchRubrics gives 0.
-            false => sum.filter(|_| self.counts_zero()).map(|_| 0.0),
+            // ResearchRubrics gives 0, and so does RACE if neither article has a point.
+            false => sum.filter(|_| self.counts_zero() || is_pointless).map(|_| 0.0),
         };
         let mut notes = Vec::new();
         if credits.iter().any(is_abstained) {
@@ -99,7 +112,7 @@ impl CriteriaScorer {
             let mut component = Component::new(&criterion.name, ComponentKind::Criterion)
                 .with_text(&criterion.text)
                 .with_weight(weight / whole)
-                .with(credit);
+                .with(credit.map(|(credit, _, feedback)| (credit, feedback)));
             component.tags.clone_from(&criterion.tags);
             component
         };
@@ -157,6 +170,7 @@ impl CriteriaScorer {
             answer: Arc::clone(&answer.answer_text),
             criteria: batch.into(),
             shape: Arc::clone(&self.profile.reply),
+            reference: case.reference.clone(),
         };
         JudgeCall { item: item_of(batch).into(), role: Role::Criteria, task, draw: 0, member: 0 }
     }

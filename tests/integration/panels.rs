@@ -78,6 +78,7 @@ fn item(number: u32) -> Item {
     };
     let case = TestCase {
         criteria: Vec::new(),
+        reference: None,
         case_id: case_id.clone(),
         initial_prompt: "where?".to_owned(),
         annotator: String::new(),

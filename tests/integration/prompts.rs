@@ -39,7 +39,8 @@ impl Texts {
                 let profile = scholareval::dataset::rubric_profile(None).unwrap();
                 let text = Arc::clone(&self.criterion);
                 let criterion = CaseCriterion { name: "c1".to_owned(), text, weight: 1.0, ..CaseCriterion::default() };
-                JudgeTask::Criteria { question, answer, criteria: [criterion].into(), shape: profile.reply }
+                let (criteria, shape) = ([criterion].into(), profile.reply);
+                JudgeTask::Criteria { question, answer, criteria, shape, reference: None }
             }
             CallKind::Precision => JudgeTask::Precision { question, answer },
             CallKind::CitationGroup => {

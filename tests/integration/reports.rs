@@ -35,6 +35,7 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
     let rubric = Rubric { question: Arc::from(question), ..Rubric::default() };
     let case = TestCase {
         criteria: Vec::new(),
+        reference: None,
         case_id: CaseId::from(line[0].as_str().unwrap()),
         initial_prompt: question.to_owned(),
         annotator: line[1].as_str().unwrap().to_owned(),

@@ -22,6 +22,7 @@ fn case(id: &str, prompt: &str) -> Arc<TestCase> {
         agreement: false,
         rubric,
         criteria: Vec::new(),
+        reference: None,
     })
 }
 

@@ -4,7 +4,7 @@ use crate::domain::Level;
 fn shape(form: ReplyForm) -> ReplyShape {
     let level = |word: &str, credit| Level { level: word.into(), credit, means: String::new() };
     let levels = vec![level("met", 1.0), level("not met", 0.0)];
-    ReplyShape { form, key: "verdict".to_owned(), list: None, levels, abstain: "cannot assess".to_owned() }
+    ReplyShape { form, key: "verdict".to_owned(), levels, abstain: "cannot assess".to_owned(), ..ReplyShape::default() }
 }
 
 /// The credits, or what is wrong.

@@ -157,6 +157,7 @@ mod tests {
     fn inputs_survive_their_file() {
         let case = Arc::new(TestCase {
             criteria: Vec::new(),
+            reference: None,
             case_id: "c1".into(),
             initial_prompt: "why?".into(),
             annotator: "A".into(),

@@ -20,8 +20,9 @@ fn answer() -> Answer {
 }
 
 fn judged(credits: &[(&str, Option<f64>)]) -> Verdicts {
-    let verdict =
-        |credit| Judged::Verdict(Verdict::Criteria([CriterionVerdict { credit, feedback: None }].into()), None);
+    let verdict = |credit| {
+        Judged::Verdict(Verdict::Criteria([CriterionVerdict { credit, ..CriterionVerdict::default() }].into()), None)
+    };
     credits.iter().map(|(name, credit)| (Arc::from(*name), verdict(*credit))).collect()
 }
 

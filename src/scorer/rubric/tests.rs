@@ -21,6 +21,7 @@ fn case(criteria: Vec<Criterion>) -> TestCase {
         agreement: false,
         rubric,
         criteria: Vec::new(),
+        reference: None,
     }
 }
 
