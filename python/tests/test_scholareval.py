@@ -1,0 +1,160 @@
+"""The package against the program: `pytest python/tests`, with the wheel installed or `scholareval` on PATH."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import scholareval
+
+HOSTILE = "<script>alert(1)<&script>"
+
+
+class Judge(BaseHTTPRequestHandler):
+    """Says `met` if the answer names rain; its reply cannot be read if the answer says so."""
+
+    delay = 0.0
+
+    def do_POST(self):
+        text = self.rfile.read(int(self.headers["content-length"])).decode()
+        time.sleep(self.delay)
+        level = "met" if "rain" in text else "not met"
+        self.reply({"choices": [{"message": {"content": "?" if "odd" in text else json.dumps({"verdict": level})}}]})
+
+    def do_GET(self):
+        self.reply({"data": [{"id": "fake"}]})
+
+    def reply(self, body):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def judge():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield {"model": "fake", "base_url": f"http://127.0.0.1:{server.server_port}"}
+    server.shutdown()
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Answers of two systems to the cases 007 and 8, in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("answers").mkdir()
+    for system, text in (("7", "rain and wind"), (HOSTILE, "nothing")):
+        lines = [json.dumps({"case_id": case, "answer_text": text}) for case in ("007", "8")]
+        Path("answers", f"{system}.jsonl").write_text("\n".join(lines))
+    criteria = [{"text": "Names rain", "weight": 3}, "NA"]
+    lines = [json.dumps({"case_id": case, "question": f"{case}?", "criteria": criteria}) for case in ("007", "8")]
+    Path("tests.jsonl").write_text("\n".join(lines))
+    return {"answers": "answers", "tests": "tests.jsonl"}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_hold_what_the_files_hold(files, library, monkeypatch):
+    pytest.importorskip(library)
+    if library == "polars":
+        monkeypatch.setitem(sys.modules, "pandas", None)
+    run = scholareval.score(**files, quiet=True)
+    assert run.path.parent == Path("runs") and scholareval.load(run.path).manifest["status"] == "complete"
+    for frame, rows in ((run.scores, 4), (run.calls, 8), (run.items, 12), (run.summary, 2)):
+        assert type(frame).__module__.startswith(library) and len(frame) == rows
+    # Weights 3/4 and 1/4; the baseline finds "rain" in one of two answers, and "NA" in none.
+    assert sorted(run.scores["lexical_score"]) == [0.0, 0.0, 0.75, 0.75]
+    assert set(run.items["case_id"]) == {"007", "8"} and "NA" in set(run.items["text"])
+    assert list(run.summary["system"]) == ["7", HOSTILE] and list(run.summary["lexical_score"]) == [0.75, 0.0]
+    comparison = scholareval.compare(run, str(run.path), anyway=True, quiet=True)
+    assert len(comparison.frame) == len(comparison.systems) + len(comparison.pairs) and len(comparison.pairs) > 0
+    assert "difference" not in comparison.systems.columns and "difference" in comparison.pairs.columns
+
+
+def test_notebooks_show_tables_in_which_hostile_names_are_escaped(files):
+    run = scholareval.score(**files, quiet=True)
+    for shown in (run._repr_html_(), scholareval.compare(run, quiet=True)._repr_html_()):
+        assert "<td>7</td><td>75.0" in shown and "<script" not in shown and "&lt;script&gt;alert(1)&lt;&amp;" in shown
+    (run.path / "summary.json").unlink()
+    assert "complete, no scores yet" in run._repr_html_()
+    (run.path / "items.csv").unlink()
+    with pytest.raises(FileNotFoundError, match="items.csv: missing"):
+        _ = run.items
+
+
+def test_exceptions_are_the_exit_codes_of_the_program():
+    source = Path(__file__).parents[2] / "src/cli/exit_code.rs"
+    codes = re.findall(r"^    (\w+) = (\d),$", source.read_text(), re.MULTILINE)
+    classes = [(error.__name__, str(error.exit_code)) for error in scholareval.ScholarevalError.__subclasses__()]
+    assert [("Ok", "0"), *classes] == codes
+
+
+def test_errors_are_those_of_the_program(files, judge, capfd):
+    with pytest.raises(scholareval.Usage, match="(?s)'--modle' found.*similar"):
+        scholareval.score(**files, modle="x")
+    assert "error: unexpected argument" in capfd.readouterr().err
+    Path("answers/bad.jsonl").write_text('{"case_id": "8", "answer_text": 5}')
+    with pytest.raises(scholareval.BadInput, match=r"bad.jsonl:1 \(case 8\)"):
+        scholareval.score(**files, quiet=True)
+    assert capfd.readouterr() == ("", "")
+    Path("answers/bad.jsonl").write_text('{"case_id": "8", "answer_text": "odd"}')
+    with pytest.raises(scholareval.TooManyUnscored, match="--max-unscored") as caught:
+        scholareval.score(**files, **judge, out="run", parse_retries=0)
+    assert "record of the run: run\n" in capfd.readouterr().err
+    assert caught.value.run == Path("run") and len(scholareval.load("run").scores) == 5
+    with pytest.raises(scholareval.BelowThreshold):
+        scholareval.compare("run", require=["bad>=7"], quiet=True)
+    with pytest.raises(FileNotFoundError, match="not a run"):
+        scholareval.load("answers")
+
+
+def test_rewards_keep_the_order_and_give_none_for_an_unscored_answer(files, judge):
+    wind = {"text": "Blames wind", "weight": -1}
+    items = [
+        ("why?", "<think>hm</think>rain", ["Names it", wind]),
+        ("why?", "odd", "Names it"),
+        ([{"role": "user", "content": "why?"}], "", [{"text": "Names it", "weight": 2}, wind]),
+        ("why?", "rain", "Names it"),
+    ]
+    # 1 - 1 of 1; unreadable; 0 of 2; 1 of 1
+    assert scholareval.rewards(items, **judge) == [0.0, None, 0.0, 1.0]
+    assert scholareval.rewards([]) == []
+    assert scholareval.reward(*items[3], **judge) == 1.0
+    with pytest.raises(scholareval.TooManyUnscored):
+        scholareval.reward(*items[1], **judge)
+    with pytest.raises(scholareval.JudgeUnavailable, match="no judge answers"):
+        scholareval.reward(*items[0], model="x", base_url="localhost:9", retries=0)
+    assert not Path("runs").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupt_stops_the_run_and_the_same_call_continues_it(files, judge, monkeypatch):
+    monkeypatch.setattr(Judge, "delay", 1.0)
+    options = {**files, **judge, "out": "run", "concurrency": 1, "no_cache": True}
+    code = f"import scholareval; scholareval.score(**{options!r})"
+    # Only Python gets the signal, as from a process manager.
+    child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    while not (calls := Path("run/calls.jsonl")).is_file() or not calls.read_text():
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    assert "KeyboardInterrupt" in child.communicate()[1]
+    run = scholareval.load("run")
+    assert run.manifest["status"] == "stopped" and "stopped, no scores yet" in run._repr_html_()
+    before = len(run.calls)
+    monkeypatch.setattr(Judge, "delay", 0.0)
+    assert 0 < before < len(scholareval.score(**options, quiet=True).calls) == 8
+
+
+def test_the_module_is_the_program():
+    done = subprocess.run([sys.executable, "-m", "scholareval", "compare"], capture_output=True, text=True)
+    assert done.returncode == 2 and "Usage: scholareval compare" in done.stderr
