@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, Report, ReportFault, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::list;
 use crate::text::thinking::thinking_bytes;
@@ -81,6 +81,8 @@ pub struct AnswerOptions {
     /// Leave the texts of large files of `{case_id, answer_text}` there, but for CSV: [`with_text`] reads each when it is
     /// needed, so that the memory of a run does not grow with them.
     pub leave_texts: bool,
+    /// Read texts that hold a report as JSON as [reports](Report); in compat mode, every text.
+    pub reports: bool,
     /// Read only these systems, in this order (with or without `.jsonl`); all if empty.
     pub systems: Vec<String>,
 }
@@ -157,11 +159,12 @@ impl AnswerOptions {
         let mut ignored = Vec::new();
         let answers: Box<dyn Iterator<Item = Result<Answer, InputFault>>> = if read.by_question {
             read.warnings.extend(nan_warning(path, nan_line));
-            let predicted = predicted_answers(&lines, &read.system, path).map_err(|error| reading.explain(error))?;
+            let mut predicted = predicted_answers(&lines, &read.system, path).map_err(|error| reading.explain(error))?;
+            predicted.iter_mut().for_each(|answer| self.read_report(answer));
             Box::new(predicted.into_iter().map(Ok))
         } else {
             Kind::Answers.check(&lines, path)?;
-            Box::new(lines.iter().map(|line| read_answer(line, &read.system, self.mode, &mut ignored)))
+            Box::new(lines.iter().map(|line| self.read_answer(line, &read.system, &mut ignored)))
         };
         let mut faults = Vec::new();
         let mut places: HashMap<CaseId, usize> = HashMap::new();
@@ -179,7 +182,10 @@ impl AnswerOptions {
             let (line, case_id) = (answer.line, answer.case_id.clone());
             let fault = |what: String| InputFault::new(path, what).at_line(line).of_case(case_id.as_str());
             read.warnings.extend(empty.map(|what| fault(what.to_owned())));
-            if let Some(before) = before.filter(|_| !read.by_question) {
+            if let Some(ReportFault::Nothing(what) | ReportFault::Dropped(what)) = answer.report.as_ref().and_then(|own| own.fault.as_ref()) {
+                read.warnings.push(fault(format!("no report that can be judged: {what}")));
+            }
+            if let Some(before) = before.filter(|_| !read.by_question && answer.report.is_none()) {
                 // Its JSON is a slice of the file's.
                 let within = (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
                 answer.leave_text(&field, before + within as u64, element.text.len());
@@ -299,34 +305,62 @@ pub fn parse_answers(text: &str, system: SystemName, path: &Path, mode: Mode) ->
 #[derive(Deserialize)]
 struct AnswerLine {
     case_id: Id,
-    answer_text: String,
+    /// A text, or a report of sections.
+    answer_text: Value,
     references_from: Option<Value>,
 }
 
-fn read_answer(
-    line: &JsonLine<'_>,
-    system: &SystemName,
-    mode: Mode,
-    warnings: &mut Vec<InputFault>,
-) -> Result<Answer, InputFault> {
-    let AnswerLine { case_id: Id(case_id), answer_text, references_from } = line.parse(EXAMPLE)?;
-    let fault = |what: String| line.fault(what).of_case(&case_id);
-    if case_id.is_empty() {
-        return Err(fault("case_id is empty".to_owned()));
-    }
-    let own_bytes = match references_from.map(|from| own_bytes(&from, &answer_text)).transpose() {
-        Ok(own_bytes) => own_bytes,
-        Err(what) => {
-            let fault = fault(what).hint("leave it out where no references were appended to the answer");
-            // Compat mode ignores it.
-            if mode == Mode::Default {
-                return Err(fault);
-            }
-            warnings.push(fault);
-            None
+impl AnswerOptions {
+    fn read_answer(
+        &self,
+        line: &JsonLine<'_>,
+        system: &SystemName,
+        warnings: &mut Vec<InputFault>,
+    ) -> Result<Answer, InputFault> {
+        let AnswerLine { case_id: Id(case_id), answer_text, references_from } = line.parse(EXAMPLE)?;
+        let fault = |what: String| line.fault(what).of_case(&case_id);
+        if case_id.is_empty() {
+            return Err(fault("case_id is empty".to_owned()));
         }
-    };
-    Ok(Answer { line: line.number, own_bytes, ..Answer::new(system.clone(), case_id.as_str().into(), answer_text) })
+        let mut answer = Answer::new(system.clone(), case_id.as_str().into(), "");
+        answer.line = line.number;
+        match answer_text {
+            Value::String(text) => answer.answer_text = text.into(),
+            response @ Value::Object(_) => set_report(&mut answer, Report::of_response(&response)),
+            other => return Err(fault(format!("answer_text: {}", expected("a text or a report of sections", &other)))),
+        }
+        self.read_report(&mut answer);
+        match references_from.map(|from| own_bytes(&from, &answer.answer_text)).transpose() {
+            Ok(own_bytes) => answer.own_bytes = own_bytes,
+            Err(what) => {
+                let fault = fault(what).hint("leave it out where no references were appended to the answer");
+                // Compat mode ignores it.
+                if self.mode == Mode::Default {
+                    return Err(fault);
+                }
+                warnings.push(fault);
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Reads the report in the text of an answer, if reports are read and it has none yet.
+    fn read_report(&self, answer: &mut Answer) {
+        let text = Arc::clone(&answer.answer_text);
+        let is_json = self.mode == Mode::Compat || text.trim_start().starts_with('{') || text.contains("\"sections\"");
+        if self.reports && answer.report.is_none() && is_json {
+            let start = if self.keeps_thinking() { 0 } else { thinking_bytes(&text) };
+            set_report(answer, Report::in_completion(&text[start..]));
+        }
+    }
+}
+
+/// Gives an answer its report, with the text of it.
+fn set_report(answer: &mut Answer, (text, report): (String, Report)) {
+    (answer.answer_text, answer.report) = (text.into(), Some(Arc::new(report)));
+    if let Some(prediction) = &mut answer.prediction {
+        Arc::make_mut(prediction).output = Some(Arc::clone(&answer.answer_text));
+    }
 }
 
 /// Converts the number of Unicode characters written by the system to bytes.
@@ -393,7 +427,7 @@ mod tests {
             "gpt.jsonl:1 (case 1): answer_text is missing; found case_id; write one {\"case_id\": .., \"answer_text\": \
              ..} per line",
             "gpt.jsonl:2: case_id: expected an id, found a list; write one",
-            "gpt.jsonl:3 (case 3): answer_text: invalid type: null, expected a string; write one",
+            "gpt.jsonl:3 (case 3): answer_text: expected a text or a report of sections, found null",
             "gpt.jsonl:4: invalid JSON at column 2: key must be a string; write one",
             "gpt.jsonl:5: expected an object, found a list; write one",
             "gpt.jsonl:6: invalid type: string \"x\", expected struct AnswerLine; write one",

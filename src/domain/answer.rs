@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Digest, SystemName, TestCase};
+use super::{CaseId, Digest, Report, SystemName, TestCase};
 use crate::text::citation_markers::number_markers;
 
 /// One answer of one system to one test case.
@@ -30,6 +30,9 @@ pub struct Answer {
     /// `None` for `{case_id, answer_text}` without a prediction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prediction: Option<Arc<Prediction>>,
+    /// Its citations, where it is a report of sections; `answer_text` is the text of the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Arc<Report>>,
     /// A reference answer that illustrates grade 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference_answer: Option<Arc<str>>,
@@ -48,6 +51,7 @@ impl Answer {
             left_in: None,
             own_bytes: None,
             prediction: None,
+            report: None,
             reference_answer: None,
             line: 0,
         }

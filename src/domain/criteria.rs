@@ -49,6 +49,13 @@ pub struct RubricProfile {
     /// the score is the mean of the four.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub report: bool,
+    /// The citations of a report were not retrieved: supporting ones count half.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retrieverless: bool,
+    /// What titles that stand for their sources begin with in the prompts of a report's citations: a quote that begins so
+    /// counts as a title, as in the reference. A run sets it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title_marker: String,
     /// Fields of a case.
     #[serde(default)]
     pub case: CaseFields,

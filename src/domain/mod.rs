@@ -20,6 +20,7 @@ mod reading_compat;
 mod reading_criteria;
 mod reading_cs2;
 mod reading_graded;
+mod report;
 mod rubric;
 mod score;
 mod scored_answer;
@@ -41,6 +42,7 @@ pub use judge_reply::{JudgeReply, TokenLogprob, Usage};
 pub use note::{Note, Severity};
 pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
 pub use reading_graded::{ReferenceScore, merge_as_reference, reference_score};
+pub use report::{CitationGroup, Report, ReportFault};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
 pub use score::{

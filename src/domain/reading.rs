@@ -39,7 +39,7 @@ impl JudgeTask {
             (Self::Aspect { .. }, _) => return reading_graded::grade(reply, mode),
             (Self::Attribution { .. }, _) => return reading_graded::label(reply, mode),
             (Self::Criteria { criteria, shape, .. }, _) => {
-                return reading_criteria::verdicts(reply, shape, criteria.len(), mode);
+                return reading_criteria::verdicts(reply, shape, criteria, mode);
             }
             (Self::Precision { .. }, _) => return reading_cs2::irrelevant(reply, mode),
             (Self::CitationGroup { .. }, _) => return reading_cs2::cited_claims(reply, mode),

@@ -5,12 +5,13 @@ use serde_json::Value;
 use super::criteria::text_of;
 use super::judge_reply::{after_thinking, feedback, outermost_object, quoted};
 use super::python_json;
-use super::{CriterionVerdict, JudgeReply, Mode, Reading, ReplyForm, ReplyShape, Unreadable, UnscoredKind, Verdict};
+use super::reading_cs2;
+use super::{CaseCriterion, CriterionVerdict, JudgeReply, Mode, Reading, ReplyForm, ReplyShape, Unreadable, UnscoredKind, Verdict};
 
 /// Key of an entry's number.
 const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
 
-/// Parses the verdicts on `count` criteria.
+/// Parses the verdicts on these criteria.
 ///
 /// Default: every criterion has exactly one verdict, matched by its number (by position in lines), else nothing of the
 /// reply counts. A reply cut at the token limit is not parsed. Compat: an object as simple-evals reads it (a fence
@@ -20,12 +21,14 @@ const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
 pub(super) fn verdicts(
     reply: &JudgeReply,
     shape: &ReplyShape,
-    count: usize,
+    criteria: &[CaseCriterion],
     mode: Mode,
 ) -> Result<Reading, Unreadable> {
+    let count = criteria.len();
     let verdicts = match (shape.form, mode) {
         (_, Mode::Default) if reply.is_cut() => return Err(Unreadable::cut(reply)),
         (ReplyForm::Lines, _) => lines(&reply.content, shape, count, mode),
+        (ReplyForm::Object, Mode::Compat) if shape.list.is_some() => reading_cs2::ingredients(reply, shape, criteria),
         (ReplyForm::Object, Mode::Compat) if count == 1 && shape.second.is_empty() => {
             compat_object(&reply.content, shape).map(|one| vec![one])
         }

@@ -1,20 +1,85 @@
-//! Parses replies about irrelevant paragraphs and about the claims of a section (ScholarQA-CS2).
+//! Parses replies about the ingredients, the irrelevant paragraphs and the cited claims of ScholarQA-CS2.
+//!
+//! In compat mode as astabench 0.5.4 does (`evals/sqa`, with pydantic's conversions): what it asks again for is unreadable,
+//! what raises an exception at once is not asked again.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::criteria::text_of;
 use super::judge_reply::{list_of, outermost_object};
-use super::python_json::kind;
-use super::{CitedClaim, JudgeReply, Mode, Reading, Unreadable, Verdict};
+use super::python_json::{self, kind, outermost_braces};
+use super::{
+    CaseCriterion, CitedClaim, CriterionVerdict, JudgeReply, Mode, Reading, ReplyShape, Unreadable, UnscoredKind, Verdict,
+};
+
+/// Texts of an entry about an ingredient that the reference requires.
+const ENTRY_TEXTS: [&str; 3] = ["criteria", "reasoning", "evidence"];
+/// Words that pydantic reads as false and as true.
+const WORDS: [[&str; 6]; 2] = [["0", "off", "f", "false", "n", "no"], ["1", "on", "t", "true", "y", "yes"]];
+
+/// Parses the levels of all ingredients in compat mode: each number exactly once. Of ingredients with one id the last in the
+/// reply counts.
+pub(super) fn ingredients(
+    reply: &JudgeReply,
+    shape: &ReplyShape,
+    criteria: &[CaseCriterion],
+) -> Result<Vec<CriterionVerdict>, Unreadable> {
+    let object = object_of(reply, Mode::Compat)?;
+    let (list_key, number_key) = shape.list_keys();
+    let mut credits: Vec<Option<f64>> = vec![None; criteria.len()];
+    let mut by_id: HashMap<&str, f64> = HashMap::new();
+    for entry in list_of(&object, list_key, "").map_err(Unreadable::new)? {
+        let is_text = |key: &&str| entry.get(*key).is_some_and(|text| kind(text) == "a string");
+        let level = entry.get(&shape.key).and_then(whole_number);
+        let level = shape.levels.iter().find(|known| level.is_some() && known.level.as_f64() == level);
+        let place = entry.get(number_key).and_then(integer).and_then(|number| number.checked_sub(1));
+        let free = place.filter(|place| credits.get(*place).is_some_and(Option::is_none));
+        let (Some(level), Some(place), true) = (level, free, ENTRY_TEXTS.iter().all(|key| is_text(key))) else {
+            return Err(Unreadable::new(format!("an entry of {list_key} is not as asked for")));
+        };
+        credits[place] = Some(level.credit);
+        by_id.extend(criteria[place].shared_id.as_deref().map(|id| (id, level.credit)));
+    }
+    let verdict = |(criterion, credit): (&CaseCriterion, Option<f64>)| {
+        let last = criterion.shared_id.as_deref().and_then(|id| by_id.get(id).copied());
+        Some(CriterionVerdict { credit: Some(last.or(credit)?), ..CriterionVerdict::default() })
+    };
+    let all: Option<Vec<CriterionVerdict>> = criteria.iter().zip(credits).map(verdict).collect();
+    all.ok_or_else(|| Unreadable::new("not every ingredient has an entry"))
+}
+
+/// A number without a fraction, true as 1, false as 0.
+fn whole_number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_bool().map(|is_true| f64::from(u8::from(is_true)))).filter(|own| own.fract() == 0.0)
+}
+
+/// A whole number, also as a text.
+fn integer(value: &Value) -> Option<usize> {
+    if let Some(text) = value.as_str().map(str::trim) {
+        return text.trim_end_matches('0').strip_suffix('.').unwrap_or(text).parse().ok();
+    }
+    whole_number(value).filter(|number| (0.0..1e9).contains(number)).map(|number| number as usize)
+}
 
 /// Parses the texts under `irrelevant_paragraphs`: objects with an `answer_text`.
 pub(super) fn irrelevant(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
     let object = object_of(reply, mode)?;
-    let text = |entry: &Value| {
-        let text = entry.get("answer_text").and_then(Value::as_str);
-        text.map(str::to_owned).ok_or_else(|| Unreadable::new("an irrelevant paragraph has no answer_text"))
+    let fault = |what: String| match mode {
+        Mode::Default => Unreadable::new(what),
+        Mode::Compat => Unreadable { what, ask_again: false, kind: UnscoredKind::Exception },
     };
-    let list = list_of(&object, "irrelevant_paragraphs", "").map_err(Unreadable::new)?;
+    let text = |entry: &Value| {
+        let text = entry.get("answer_text").filter(|text| kind(text) == "a string").and_then(Value::as_str);
+        text.map(str::to_owned).ok_or_else(|| fault("an irrelevant paragraph has no answer_text".to_owned()))
+    };
+    let list = match object.get("irrelevant_paragraphs") {
+        // Python iterates over these, too.
+        Some(Value::String(empty)) if mode == Mode::Compat && empty.is_empty() => &[],
+        Some(Value::Object(empty)) if mode == Mode::Compat && empty.is_empty() => &[],
+        _ => list_of(&object, "irrelevant_paragraphs", "").map_err(fault)?,
+    };
     Ok((Verdict::Irrelevant(list.iter().map(text).collect::<Result<_, _>>()?), None))
 }
 
@@ -22,24 +87,42 @@ pub(super) fn irrelevant(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unre
 pub(super) fn cited_claims(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
     let object = object_of(reply, mode)?;
     let list = list_of(&object, "claims", "").map_err(Unreadable::new)?;
-    let claims = list.iter().map(claim).collect::<Result<_, _>>().map_err(Unreadable::new)?;
+    let claims = list.iter().map(|own| claim(own, mode)).collect::<Result<_, _>>().map_err(Unreadable::new)?;
     Ok((Verdict::CitedClaims(claims), None))
 }
 
 fn object_of(reply: &JudgeReply, mode: Mode) -> Result<Value, Unreadable> {
     match mode {
         Mode::Default if reply.is_cut() => Err(Unreadable::cut(reply)),
-        _ => outermost_object(&reply.content).map_err(Unreadable::new),
+        Mode::Default => outermost_object(&reply.content).map_err(Unreadable::new),
+        Mode::Compat => {
+            let object = outermost_braces(&reply.content).ok_or_else(|| Unreadable::new("no JSON object in the reply"))?;
+            python_json::parse(object).map_err(|fault| Unreadable::new(format!("no JSON object in the reply: {fault}")))
+        }
     }
 }
 
-fn claim(claim: &Value) -> Result<CitedClaim, String> {
+fn claim(claim: &Value, mode: Mode) -> Result<CitedClaim, String> {
+    if mode == Mode::Compat && claim.get("text").is_none_or(|text| kind(text) != "a string") {
+        return Err("a claim has no text".to_owned());
+    }
+    let id = |id: &Value| match (id, mode) {
+        (Value::Null, Mode::Compat) => "None".to_owned(),
+        (Value::Bool(true), Mode::Compat) => "True".to_owned(),
+        (Value::Bool(false), Mode::Compat) => "False".to_owned(),
+        _ => text_of(id),
+    };
     let ids = |key| match claim.get(key) {
         None => Ok(Vec::new()),
-        Some(_) => Ok::<_, String>(list_of(claim, key, "claim.")?.iter().map(text_of).collect()),
+        Some(_) => Ok::<_, String>(list_of(claim, key, "claim.")?.iter().map(id).collect()),
     };
+    let word = |text: &str| WORDS.iter().position(|words| words.contains(&&*text.to_ascii_lowercase()));
     let is_fully_supported = match claim.get("is_fully_supported") {
         Some(Value::Bool(is_supported)) => *is_supported,
+        Some(Value::Number(number)) if mode == Mode::Compat && matches!(number.as_f64(), Some(0.0 | 1.0)) => {
+            number.as_f64() == Some(1.0)
+        }
+        Some(Value::String(text)) if mode == Mode::Compat && word(text).is_some() => word(text) == Some(1),
         Some(other) => return Err(format!("is_fully_supported is {}, not true or false", kind(other))),
         None => return Err("a claim has no is_fully_supported".to_owned()),
     };

@@ -129,7 +129,7 @@ impl Evaluation {
     pub async fn prepare(self) -> Result<Prepared> {
         let Self { options, own_judge, own_scorers, preset, perturbations, notify } = self;
         options.check()?;
-        let inputs = LoadedInputs::load(&options, preset.as_deref(), &perturbations)?;
+        let mut inputs = LoadedInputs::load(&options, preset.as_deref(), &perturbations)?;
         let choice = match options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
             true => Choice::default(),
             false => Choice::of(&options, &inputs.support, preset.is_some())?,
@@ -139,16 +139,16 @@ impl Evaluation {
         let aspects = if choice.scorers.contains(&ScorerName::Prometheus) { aspects_of(&options)? } else { Vec::new() };
         let (parts, mode) = (options.scoring.parts(), options.scoring.mode());
         let (scorer_options, aspects, items) = (&options.scorers, &aspects[..], &inputs.plain[..]);
-        let made = |is_lexical: bool| {
-            let profile = &inputs.profile;
+        let made = |profile: &RubricProfile, is_lexical: bool| {
             let setup = ScorerSetup { options: scorer_options, profile, parts, mode, aspects, items, is_lexical };
             let built_in = choice.scorers.iter().map(|name| name.make(&setup));
             built_in.chain(own_scorers.iter().cloned()).collect::<Vec<_>>()
         };
-        let roles: BTreeSet<Role> = made(false).iter().flat_map(|scorer| scorer.roles()).collect();
+        let roles: BTreeSet<Role> = made(&inputs.profile, false).iter().flat_map(|scorer| scorer.roles()).collect();
         let roles: Vec<Role> = roles.into_iter().collect();
         let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
-        let scorers = made(judges.rubric().is_some_and(|named| named.judge.is_lexical()));
+        inputs.profile.title_marker = judges.title_marker().filter(|_| inputs.profile.report).unwrap_or_default();
+        let scorers = made(&inputs.profile, judges.rubric().is_some_and(|named| named.judge.is_lexical()));
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
         manifest.settings.extend(inputs.settings.clone());
         manifest.settings.extend(preset.iter().map(|preset| ("bench".to_owned(), preset.name.into())));

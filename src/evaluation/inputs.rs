@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::dataset::{
     self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support, SystemAnswers,
 };
-use crate::domain::{BatchSize, CaseId, Item, Mode, ReplyForm, RubricProfile, SystemName, TestCase};
+use crate::domain::{BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, RubricProfile, SystemName, TestCase};
 use crate::error::{Error, Result};
 use crate::text::perturbation::Perturbation;
 
@@ -71,6 +71,7 @@ impl LoadedInputs {
             fields: input.fields.clone(),
             keep_thinking: input.keep_thinking,
             leave_texts: preset.is_none(),
+            reports: profile.report,
             systems: input.systems.clone(),
         };
         let (systems, read_notes) = reading.load(&input.answers)?;
@@ -79,7 +80,9 @@ impl LoadedInputs {
             None => Checked { systems, ..Checked::default() },
         };
         let references = settings.scorers.references.as_deref().map(dataset::load_references).transpose()?;
-        let appended = settings.scorers.references_block == ReferencesBlock::Append;
+        // The sources of a report are not part of its text.
+        let appended = settings.scorers.references_block == ReferencesBlock::Append && !profile.report;
+        let index_base = settings.scorers.index_base;
         let options = ScorableOptions {
             pairing: PairOptions {
                 agreement: settings.scoring.agreement,
@@ -88,9 +91,12 @@ impl LoadedInputs {
                 limit: input.limit.map(NonZeroUsize::get),
                 strict: input.strict,
             },
-            block: appended.then_some(settings.scorers.index_base),
+            block: appended.then_some(index_base),
         };
         let mut made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
+        if profile.report {
+            made.notes.extend(as_reports(&mut made.rubric, index_base));
+        }
         let is_scored = |read: &&SystemAnswers| made.files.iter().any(|file| file.name == read.system.as_str());
         let mut settings: BTreeMap<String, Value> = BTreeMap::new();
         for read in systems.iter().filter(is_scored) {
@@ -132,6 +138,20 @@ impl LoadedInputs {
             coverage,
         })
     }
+}
+
+/// Gives plain texts a report that cites the sources of their predictions; a note tells how many there are.
+fn as_reports(items: &mut [Item], index_base: IndexBase) -> Option<String> {
+    let mut plain = 0;
+    for answer in items.iter_mut().map(|item| &mut item.answer).filter(|answer| answer.report.is_none()) {
+        plain += 1;
+        if let Some(prediction) = answer.prediction.as_deref().filter(|own| !own.sources.is_empty()) {
+            let report = Report::of_text(answer.own_text(), Some((prediction, index_base)));
+            answer.report = Some(report.into());
+        }
+    }
+    let what = "answers are plain texts, each judged as one section that cites its sources by number";
+    (plain > 0).then(|| format!("{plain} of {} {what}", items.len()))
 }
 
 /// Adds each answer with each of the perturbations that changes it.

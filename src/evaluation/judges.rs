@@ -111,6 +111,12 @@ pub struct Judges {
 }
 
 impl Judges {
+    /// What titles of sources begin with in the prompts of the first judge.
+    pub(super) fn title_marker(&self) -> Option<String> {
+        let mut servers = self.by_name.values().filter_map(|named| named.judge.server());
+        servers.next().map(|server| server.prompts.title_marker().to_owned())
+    }
+
     /// Asks every server which model it serves. `own` replaces the judge of `[judge]`.
     ///
     /// # Errors

@@ -1,4 +1,5 @@
-//! Scores by a list of criteria, as a profile says: the user's own, HealthBench, ResearchRubrics, ResearchQA, RACE.
+//! Scores by a list of criteria, as a profile says: the user's own, HealthBench, ResearchRubrics, ResearchQA, RACE,
+//! ScholarQA-CS2.
 //!
 //! Formulas: `docs/metrics.md`. A score is the sum of credit x weight over the criteria, divided by the sum
 //! of the positive weights; components carry their weight as a share of that sum. With a
@@ -11,9 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Role, RubricProfile, Score, TestCase,
-    UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Report, ReportFault, Role,
+    RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
+use crate::scorer::report::{self, Credit};
+use crate::scorer::report_metrics::ingredient_shares;
 use crate::scorer::{Judged, Scorer, Step, Verdicts};
 
 /// Name of the scorer.
@@ -35,14 +38,19 @@ pub struct CriteriaScorer {
     pub lexical: bool,
 }
 
-/// A credit with the factor of its weight and the judge's explanation, or why it is missing.
-type Credit = Result<(f64, f64, Option<String>), UnscoredReason>;
-
 impl CriteriaScorer {
     /// Every criterion of the case as a component without a value: a template for answers that were not judged.
     pub fn unjudged(&self, case: &TestCase) -> Score {
-        let reason = || UnscoredReason::new(UnscoredKind::NotAsked, "not judged");
-        self.fold(case, case.criteria.iter().map(|_| Err(reason())).collect())
+        self.unscored(case, &UnscoredReason::new(UnscoredKind::NotAsked, "not judged"))
+    }
+
+    /// The score of a case without any value, for this reason.
+    fn unscored(&self, case: &TestCase, reason: &UnscoredReason) -> Score {
+        let credits = case.criteria.iter().map(|_| Err(reason.clone())).collect();
+        match self.profile.report {
+            true => report::fold(self.name(), case, self.mode, credits, [(); 4].map(|()| Err(reason.clone()))),
+            false => self.fold(case, credits),
+        }
     }
 
     /// The criteria of each call.
@@ -136,10 +144,25 @@ impl Scorer for CriteriaScorer {
 
     /// Asks batch by batch. A batch whose reply cannot be used is asked one by one, except in compat mode.
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
-        if !self.counts_zero() && !case.criteria.iter().any(|criterion| criterion.weight > 0.0) {
-            let why = "no criterion has a positive weight, so that no point can be earned";
-            let reason = UnscoredReason::new(UnscoredKind::NotAsked, why);
-            return Step::Done(self.fold(case, case.criteria.iter().map(|_| Err(reason.clone())).collect()));
+        let report = self.profile.report.then(|| report::of(answer));
+        let refused = match report.as_deref() {
+            Some(Report { fault: Some(ReportFault::Nothing(what)), .. }) => {
+                let zeros = case.criteria.iter().map(|_| Ok((0.0, 1.0, None))).collect();
+                let mut score = report::fold(self.name(), case, self.mode, zeros, [(); 4].map(|()| Ok(0.0)));
+                score.notes.push(format!("{what}: 0"));
+                return Step::Done(score);
+            }
+            Some(Report { fault: Some(ReportFault::Dropped(what)), .. }) => Some((UnscoredKind::Exception, what.as_str())),
+            Some(_) if ingredient_shares(&case.criteria, self.mode).is_none() => {
+                Some((UnscoredKind::NotAsked, "the weights of the ingredients sum to 0"))
+            }
+            None if !self.counts_zero() && !case.criteria.iter().any(|criterion| criterion.weight > 0.0) => {
+                Some((UnscoredKind::NotAsked, "no criterion has a positive weight, so that no point can be earned"))
+            }
+            _ => None,
+        };
+        if let Some((kind, what)) = refused {
+            return Step::Done(self.unscored(case, &UnscoredReason::new(kind, what)));
         }
         let mut calls = Vec::new();
         for batch in self.batches(case) {
@@ -153,13 +176,23 @@ impl Scorer for CriteriaScorer {
                 _ => {}
             }
         }
+        let of_report = report.iter().flat_map(|report| report::calls(case, answer, report));
+        calls.extend(of_report.filter(|call| !verdicts.contains_key(&call.item)));
         if !calls.is_empty() {
             return Step::Ask(calls);
         }
         let of_batch = |batch: &[CaseCriterion]| -> Vec<Credit> {
             batch.iter().map(|criterion| self.credit(criterion, batch, verdicts)).collect()
         };
-        Step::Done(self.fold(case, self.batches(case).flat_map(of_batch).collect()))
+        let credits: Vec<Credit> = self.batches(case).flat_map(of_batch).collect();
+        Step::Done(match report {
+            Some(report) => {
+                let recall = report::recall(case, self.mode, &credits);
+                let others = report::metrics(answer, &report, verdicts, &self.profile);
+                report::fold(self.name(), case, self.mode, credits, [recall, others.0, others.1, others.2])
+            }
+            None => self.fold(case, credits),
+        })
     }
 }
 

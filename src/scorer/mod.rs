@@ -10,6 +10,8 @@ pub mod entailment;
 pub mod overlap;
 mod predicted;
 pub mod prometheus;
+mod report;
+pub mod report_metrics;
 pub mod rouge;
 pub mod rubric;
 

@@ -4,6 +4,7 @@ pub mod citation_markers;
 pub mod difflib;
 pub mod names;
 pub mod nesting;
+pub mod paper_tags;
 pub mod perturbation;
 pub mod punkt;
 pub mod python_chars;

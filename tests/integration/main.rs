@@ -12,6 +12,7 @@ mod cli_settings;
 mod compare;
 mod criteria;
 mod criteria_golden;
+mod cs2_golden;
 mod dataset;
 mod demo;
 #[cfg(unix)]

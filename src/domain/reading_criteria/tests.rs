@@ -9,7 +9,7 @@ fn shape(form: ReplyForm) -> ReplyShape {
 
 /// The credits, or what is wrong.
 fn read(text: &str, form: ReplyForm, count: usize) -> Result<Vec<Option<f64>>, String> {
-    match verdicts(&JudgeReply::of_text(text), &shape(form), count, Mode::Default) {
+    match verdicts(&JudgeReply::of_text(text), &shape(form), &vec![CaseCriterion::default(); count], Mode::Default) {
         Ok((Verdict::Criteria(all), None)) => Ok(all.iter().map(|one| one.credit).collect()),
         Ok(other) => Err(format!("{other:?}")),
         Err(unreadable) => Err(unreadable.what),
@@ -44,7 +44,7 @@ fn a_level_may_begin_with_a_number() {
     let levels =
         [0.5, 1.5, 2.5, 5.0].map(|level| Level { level: level.into(), credit: level / 5.0, means: String::new() });
     let shape = ReplyShape { levels: levels.into(), ..shape(ReplyForm::Lines) };
-    let read = verdicts(&JudgeReply::of_text("0.5\n2.5\n3. 1.5"), &shape, 3, Mode::Default).unwrap().0;
+    let read = verdicts(&JudgeReply::of_text("0.5\n2.5\n3. 1.5"), &shape, &vec![CaseCriterion::default(); 3], Mode::Default).unwrap().0;
     let Verdict::Criteria(all) = read else { panic!("{read:?}") };
     assert_eq!(all.iter().map(|one| one.credit).collect::<Vec<_>>(), [Some(0.1), Some(0.5), Some(0.3)]);
 }
