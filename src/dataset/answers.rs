@@ -11,7 +11,9 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, Report, ReportFault, SystemName, TestCase};
+use crate::domain::{
+    Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, Report, ReportFault, SystemName, TestCase,
+};
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::list;
 use crate::text::thinking::thinking_bytes;
@@ -159,7 +161,8 @@ impl AnswerOptions {
         let mut ignored = Vec::new();
         let answers: Box<dyn Iterator<Item = Result<Answer, InputFault>>> = if read.by_question {
             read.warnings.extend(nan_warning(path, nan_line));
-            let mut predicted = predicted_answers(&lines, &read.system, path).map_err(|error| reading.explain(error))?;
+            let mut predicted =
+                predicted_answers(&lines, &read.system, path).map_err(|error| reading.explain(error))?;
             predicted.iter_mut().for_each(|answer| self.read_report(answer));
             Box::new(predicted.into_iter().map(Ok))
         } else {
@@ -182,7 +185,9 @@ impl AnswerOptions {
             let (line, case_id) = (answer.line, answer.case_id.clone());
             let fault = |what: String| InputFault::new(path, what).at_line(line).of_case(case_id.as_str());
             read.warnings.extend(empty.map(|what| fault(what.to_owned())));
-            if let Some(ReportFault::Nothing(what) | ReportFault::Dropped(what)) = answer.report.as_ref().and_then(|own| own.fault.as_ref()) {
+            if let Some(ReportFault::Nothing(what) | ReportFault::Dropped(what)) =
+                answer.report.as_ref().and_then(|own| own.fault.as_ref())
+            {
                 read.warnings.push(fault(format!("no report that can be judged: {what}")));
             }
             if let Some(before) = before.filter(|_| !read.by_question && answer.report.is_none()) {

@@ -6,7 +6,10 @@ use super::criteria::text_of;
 use super::judge_reply::{after_thinking, feedback, outermost_object, quoted};
 use super::python_json;
 use super::reading_cs2;
-use super::{CaseCriterion, CriterionVerdict, JudgeReply, Mode, Reading, ReplyForm, ReplyShape, Unreadable, UnscoredKind, Verdict};
+use super::{
+    CaseCriterion, CriterionVerdict, JudgeReply, Mode, Reading, ReplyForm, ReplyShape, Unreadable, UnscoredKind,
+    Verdict,
+};
 
 /// Key of an entry's number.
 const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];

@@ -11,7 +11,8 @@ use super::criteria::text_of;
 use super::judge_reply::{list_of, outermost_object};
 use super::python_json::{self, kind, outermost_braces};
 use super::{
-    CaseCriterion, CitedClaim, CriterionVerdict, JudgeReply, Mode, Reading, ReplyShape, Unreadable, UnscoredKind, Verdict,
+    CaseCriterion, CitedClaim, CriterionVerdict, JudgeReply, Mode, Reading, ReplyShape, Unreadable, UnscoredKind,
+    Verdict,
 };
 
 /// Texts of an entry about an ingredient that the reference requires.
@@ -52,7 +53,10 @@ pub(super) fn ingredients(
 
 /// A number without a fraction, true as 1, false as 0.
 fn whole_number(value: &Value) -> Option<f64> {
-    value.as_f64().or_else(|| value.as_bool().map(|is_true| f64::from(u8::from(is_true)))).filter(|own| own.fract() == 0.0)
+    value
+        .as_f64()
+        .or_else(|| value.as_bool().map(|is_true| f64::from(u8::from(is_true))))
+        .filter(|own| own.fract() == 0.0)
 }
 
 /// A whole number, also as a text.
@@ -96,7 +100,8 @@ fn object_of(reply: &JudgeReply, mode: Mode) -> Result<Value, Unreadable> {
         Mode::Default if reply.is_cut() => Err(Unreadable::cut(reply)),
         Mode::Default => outermost_object(&reply.content).map_err(Unreadable::new),
         Mode::Compat => {
-            let object = outermost_braces(&reply.content).ok_or_else(|| Unreadable::new("no JSON object in the reply"))?;
+            let object =
+                outermost_braces(&reply.content).ok_or_else(|| Unreadable::new("no JSON object in the reply"))?;
             python_json::parse(object).map_err(|fault| Unreadable::new(format!("no JSON object in the reply: {fault}")))
         }
     }

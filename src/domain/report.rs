@@ -59,7 +59,9 @@ impl Report {
         };
         match parsed {
             Ok(value) => Self::of_response(&value),
-            Err(python_json::Fault::Decode(_)) => Self::faulty(ReportFault::Nothing("no JSON object in the answer".into())),
+            Err(python_json::Fault::Decode(_)) => {
+                Self::faulty(ReportFault::Nothing("no JSON object in the answer".into()))
+            }
             Err(fault) => Self::faulty(ReportFault::Dropped(fault.to_string())),
         }
     }
@@ -138,7 +140,10 @@ fn part<'a>(value: &'a Value, place: &str) -> Result<(&'a str, Result<CitationGr
     let missing = ["text", "citations"].into_iter().find(|key| !fields.contains_key(*key));
     let group = match missing {
         Some(key) => Err(format!("{} is missing", of(key))),
-        None => citations.into_iter().collect::<Result<_, _>>().map(|citations| CitationGroup { text: without_tags(text), citations }),
+        None => citations
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map(|citations| CitationGroup { text: without_tags(text), citations }),
     };
     Ok((text, group))
 }
@@ -151,7 +156,8 @@ fn citation(value: &Value, text: &str, place: &str) -> Result<Result<ShownCitati
     let id = string(id, &of("id"))?.to_owned();
     let snippets = fields.get("snippets").map_or(Ok(&[][..]), |all| list(all, &of("snippets")))?;
     let snippets: Vec<&str> = snippets.iter().map(|one| string(one, &of("snippets"))).collect::<Result<_, _>>()?;
-    let title = fields.get("title").filter(|title| !title.is_null()).map(|title| string(title, &of("title"))).transpose()?;
+    let title =
+        fields.get("title").filter(|title| !title.is_null()).map(|title| string(title, &of("title"))).transpose()?;
     fields.get("metadata").filter(|own| !own.is_null()).map(|own| object(own, &of("metadata"))).transpose()?;
     let is_quoted = !snippets.is_empty() && snippets.iter().all(|snippet| is_quotable(snippet, text, title));
     let shown = match is_quoted {

@@ -152,7 +152,9 @@ impl Scorer for CriteriaScorer {
                 score.notes.push(format!("{what}: 0"));
                 return Step::Done(score);
             }
-            Some(Report { fault: Some(ReportFault::Dropped(what)), .. }) => Some((UnscoredKind::Exception, what.as_str())),
+            Some(Report { fault: Some(ReportFault::Dropped(what)), .. }) => {
+                Some((UnscoredKind::Exception, what.as_str()))
+            }
             Some(_) if ingredient_shares(&case.criteria, self.mode).is_none() => {
                 Some((UnscoredKind::NotAsked, "the weights of the ingredients sum to 0"))
             }

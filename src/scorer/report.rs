@@ -7,8 +7,8 @@ use super::report_metrics::{
 };
 use super::{Judged, Verdicts};
 use crate::domain::{
-    Answer, CaseCriterion, CitedClaim, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS, Report, Role, RubricProfile,
-    Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, CitedClaim, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS, Report,
+    Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 
 /// Item of the call about irrelevant paragraphs.

@@ -87,9 +87,7 @@ impl CitationCounts {
         let bare = |id: &str| id.replace(['[', ']', '(', ')'], "");
         let is_title = |shown: &ShownText| match shown {
             ShownText::Title(_) => true,
-            ShownText::Quotes(quotes) => {
-                !profile.title_marker.is_empty() && quotes.starts_with(&profile.title_marker)
-            }
+            ShownText::Quotes(quotes) => !profile.title_marker.is_empty() && quotes.starts_with(&profile.title_marker),
         };
         let titles = group.citations.iter().filter(|citation| is_title(&citation.shown));
         let titles: HashSet<String> = titles.map(|citation| bare(&citation.id)).collect();

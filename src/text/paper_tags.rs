@@ -77,7 +77,9 @@ mod tests {
         for other in ["M\u{fc}ller", "Lee (2020) b", "", "!"] {
             assert!(of(other).contains("</Paper>"), "{other}");
         }
-        assert_eq!(without_tags("<Paper <Model name=\"Anthropic\" version=\"v\">a<Model name=\"Anthropic\" version=\"\">"),
-            "<Paper a<Model name=\"Anthropic\" version=\"\">");
+        assert_eq!(
+            without_tags("<Paper <Model name=\"Anthropic\" version=\"v\">a<Model name=\"Anthropic\" version=\"\">"),
+            "<Paper a<Model name=\"Anthropic\" version=\"\">"
+        );
     }
 }

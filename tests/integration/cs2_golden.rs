@@ -134,7 +134,11 @@ impl Replies<'_> {
 }
 
 /// The score of a case in a mode, with the replies that it used; `None` if its rubric cannot be read.
-fn scored<'a>(golden: &Value, case: &'a Value, mode: Mode) -> Option<(ScoredAnswer, Replies<'a>, Answer, CriteriaScorer)> {
+fn scored<'a>(
+    golden: &Value,
+    case: &'a Value,
+    mode: Mode,
+) -> Option<(ScoredAnswer, Replies<'a>, Answer, CriteriaScorer)> {
     let (test, profile) = case_of(case, mode)?;
     let answer = answer_of(golden, case);
     let mut replies = Replies { case, calls: BTreeMap::new(), irrelevant: Vec::new(), claims: BTreeMap::new() };
@@ -163,7 +167,9 @@ fn check_case(golden: &Value, case: &Value) {
     if is_dropped {
         assert_eq!(score.value, None, "{id}");
         let is_judged = score.components.iter().any(|component| component.value.is_some());
-        for (name, value) in expect["metrics"].as_object().unwrap().iter().filter(|(name, _)| is_judged && *name != "f1") {
+        for (name, value) in
+            expect["metrics"].as_object().unwrap().iter().filter(|(name, _)| is_judged && *name != "f1")
+        {
             is_close(metric(score, name), value, &format!("{id} {name}"));
         }
         return;
@@ -189,7 +195,11 @@ fn check_case(golden: &Value, case: &Value) {
     for (kind, count) in calls {
         // A list without ingredients is not asked for: nothing depends on the reply.
         let is_asked = kind != "ingredients" || !scored.case.criteria.is_empty();
-        assert_eq!(replies.calls.get(kind.as_str()).copied().unwrap_or(0) as u64, if is_asked { count.as_u64().unwrap() } else { 0 }, "{id} {kind}");
+        assert_eq!(
+            replies.calls.get(kind.as_str()).copied().unwrap_or(0) as u64,
+            if is_asked { count.as_u64().unwrap() } else { 0 },
+            "{id} {kind}"
+        );
     }
     if let Some(count) = expect["paragraphs"].as_u64() {
         let (own, marked) = irrelevant_paragraphs(&answer.answer_text, &replies.irrelevant);
@@ -285,7 +295,8 @@ fn similarity_and_paragraphs_are_those_of_python() {
 #[test]
 fn a_quote_that_begins_with_the_marker_of_titles_counts_as_a_title() {
     let mut profile = rubric_profile(Some("scholarqa-cs2")).unwrap();
-    let response = serde_json::json!({"sections": [{"text": "A [1].", "citations": [{"id": "[1]", "snippets": ["M: x"]}]}]});
+    let response =
+        serde_json::json!({"sections": [{"text": "A [1].", "citations": [{"id": "[1]", "snippets": ["M: x"]}]}]});
     let report = Report::of_response(&response).1;
     let claim = CitedClaim { supporting: vec!["1".into()], non_supporting: Vec::new(), is_fully_supported: true };
     let recall = |profile: &RubricProfile| {

@@ -44,7 +44,10 @@ fn a_level_may_begin_with_a_number() {
     let levels =
         [0.5, 1.5, 2.5, 5.0].map(|level| Level { level: level.into(), credit: level / 5.0, means: String::new() });
     let shape = ReplyShape { levels: levels.into(), ..shape(ReplyForm::Lines) };
-    let read = verdicts(&JudgeReply::of_text("0.5\n2.5\n3. 1.5"), &shape, &vec![CaseCriterion::default(); 3], Mode::Default).unwrap().0;
+    let read =
+        verdicts(&JudgeReply::of_text("0.5\n2.5\n3. 1.5"), &shape, &vec![CaseCriterion::default(); 3], Mode::Default)
+            .unwrap()
+            .0;
     let Verdict::Criteria(all) = read else { panic!("{read:?}") };
     assert_eq!(all.iter().map(|one| one.credit).collect::<Vec<_>>(), [Some(0.1), Some(0.5), Some(0.3)]);
 }
