@@ -196,6 +196,12 @@ impl ReplyShape {
         self.continuous.then(credit)
     }
 
+    /// What a judge replies about a criterion: a level, or the abstention.
+    pub fn words(&self) -> Vec<Value> {
+        let abstain = Some(self.abstain.as_str()).filter(|abstain| !abstain.is_empty());
+        self.levels.iter().map(|level| level.level.clone()).chain(abstain.map(Value::from)).collect()
+    }
+
     /// The form of a reply about `count` criteria, for the prompt.
     pub fn describe_reply(&self, count: usize) -> String {
         if self.form == ReplyForm::Lines {
@@ -203,8 +209,7 @@ impl ReplyShape {
                 "{count} lines, one for each criterion in their order, each with its level and nothing else"
             );
         }
-        let mut levels: Vec<String> = self.levels.iter().map(|level| level.level.to_string()).collect();
-        levels.extend((!self.abstain.is_empty()).then(|| Value::from(self.abstain.as_str()).to_string()));
+        let levels: Vec<String> = self.words().iter().map(Value::to_string).collect();
         let mut verdict =
             format!("\"explanation\": \"one or two sentences\", {}: {}", Value::from(&*self.key), levels.join(" or "));
         if !self.second.is_empty() {

@@ -272,6 +272,11 @@ impl AnswerRun<'_> {
                     return Ok(Some(Answered::unscored(reason)));
                 }
             };
+            if let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered)
+                && renderer.drops_schema(rendered, &reply).map_err(Abort::Fatal)?
+            {
+                continue;
+            }
             let is_merged = merges_texts(self.job, member, call.task.kind());
             raw.get_or_insert_with(|| if is_merged { reply.content.clone() } else { String::new() });
             let read = call.task.parse(&reply, self.job.options.mode);

@@ -144,7 +144,10 @@ impl RequestOptions {
             key.update(text.as_bytes());
         }
         let fields = match is_anthropic {
-            true => messages_api::fields(&self.model, [temperature, self.top_p], limit, schema, self.reasoning_effort),
+            true => {
+                let schema = schema.map(|schema| schema.get("schema").unwrap_or(schema));
+                messages_api::fields(&self.model, [temperature, self.top_p], limit, schema, self.reasoning_effort)
+            }
             false => self.fields(temperature, limit, response_format(kind, schema, json_mode), (draw, attempt)),
         };
         let max_tokens = extra.get(self.limit_field()).map_or(limit, Value::as_u64);
@@ -159,7 +162,9 @@ impl RequestOptions {
         // The Messages API requires a limit.
         let is_required = |parameter: Parameter| is_anthropic && parameter == Parameter::MaxTokens;
         let is_sent = |parameter: &Parameter| {
-            body.contains_key(parameter.field()) && *parameter != other_form && !is_required(*parameter)
+            // To Anthropic a schema is a tool.
+            let is_tool = *parameter == Parameter::Schema && body.contains_key("tools");
+            is_tool || body.contains_key(parameter.field()) && *parameter != other_form && !is_required(*parameter)
         };
         let parameters = Parameter::ALL.into_iter().filter(is_sent).collect();
         body.extend(extra);
@@ -232,6 +237,8 @@ impl RequestOptions {
 /// The form that is asked for; null for none.
 fn response_format(kind: CallKind, schema: Option<&Value>, json_mode: bool) -> Value {
     match schema {
+        // A schema with a name is sent as it is.
+        Some(named) if named.get("schema").is_some() => json!({"type": "json_schema", "json_schema": named}),
         Some(schema) => {
             json!({"type": "json_schema", "json_schema": {"name": kind.as_str(), "strict": true, "schema": schema}})
         }

@@ -1,10 +1,13 @@
 //! Forms of a request: how much a model reasons, whether its reply follows a schema, how soon it is wanted.
 
+use std::collections::BTreeSet;
+
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::domain::CallKind;
+use crate::domain::python_json::kind;
+use crate::domain::{JudgeTask, ReplyForm};
 
 /// How much a reasoning model thinks before it replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
@@ -54,37 +57,52 @@ pub enum Structured {
     Off,
 }
 
-/// The JSON schema of the replies to a kind of question; `None` where the reply is no JSON, or its form is not known.
+/// The JSON schema of the reply to a question; `None` where it is no JSON.
 ///
 /// It has what OpenAI's strict mode demands: every property is required, and there are no others.
-pub fn schema_of(kind: CallKind) -> Option<Value> {
+pub fn schema_of(task: &JudgeTask) -> Option<Value> {
     let object = |properties: Value| {
         let names: Vec<&String> = properties.as_object().into_iter().flat_map(|properties| properties.keys()).collect();
         json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false})
     };
     let list = |items: Value| json!({"type": "array", "items": items});
-    match kind {
-        CallKind::Expertise | CallKind::Property => Some(object(json!({"score": {"type": "number"}}))),
-        CallKind::Evidence => Some(object(json!({"score": {"type": "integer"}}))),
-        CallKind::Citations => {
-            let text = json!({"type": "string"});
+    let text = json!({"type": "string"});
+    match task {
+        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => Some(object(json!({"score": {"type": "number"}}))),
+        JudgeTask::Evidence { .. } => Some(object(json!({"score": {"type": "integer"}}))),
+        JudgeTask::Citations { .. } => {
             let citation = object(json!({"citation_text": text, "excerpts": list(text.clone())}));
             let claim = object(json!({"claim_text": text, "citations": list(citation)}));
             Some(object(json!({"claims": list(claim)})))
         }
-        CallKind::Precision => {
-            let paragraph = object(json!({"reason": {"type": "string"}, "answer_text": {"type": "string"}}));
+        JudgeTask::Precision { .. } => {
+            let paragraph = object(json!({"reason": text, "answer_text": text}));
             Some(object(json!({"irrelevant_paragraphs": list(paragraph)})))
         }
-        CallKind::CitationGroup => {
-            let (text, is_supported) = (json!({"type": "string"}), json!({"type": "boolean"}));
+        JudgeTask::CitationGroup { .. } => {
+            let is_supported = json!({"type": "boolean"});
             let ids = list(text.clone());
             let claim =
                 json!({"text": text, "supporting": ids, "non_supporting": ids, "is_fully_supported": is_supported});
             Some(object(json!({"claims": list(object(claim))})))
         }
-        // The form of criteria is the profile's.
-        CallKind::Aspect | CallKind::Attribution | CallKind::Criteria => None,
+        JudgeTask::Criteria { criteria, shape, .. } if shape.form == ReplyForm::Object => {
+            let levels = shape.words();
+            let types: BTreeSet<&str> = levels.iter().map(|level| kind(level).trim_start_matches("a ")).collect();
+            let is_open = shape.continuous;
+            let level = if is_open { json!({"type": "number"}) } else { json!({"type": types, "enum": levels}) };
+            let (of_all, number) = shape.list_keys();
+            let mut verdict = json!({"explanation": text, &*shape.key: level});
+            if !shape.second.is_empty() {
+                verdict[&*shape.second] = level;
+            }
+            if criteria.len() == 1 {
+                return Some(object(verdict));
+            }
+            verdict[number] = json!({"type": "integer"});
+            Some(object(json!({of_all: list(object(verdict))})))
+        }
+        JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } | JudgeTask::Criteria { .. } => None,
     }
 }
 
@@ -115,7 +133,7 @@ impl ServiceTier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{JudgeReply, JudgeTask, Mode};
+    use crate::domain::{JudgeReply, Mode};
 
     #[test]
     fn schemas_describe_what_is_read() {
@@ -124,12 +142,10 @@ mod tests {
         let reply =
             json!({"claims": [{"claim_text": "c", "citations": [{"citation_text": "[1]", "excerpts": ["e"]}]}]});
         assert!(citations.parse(&JudgeReply::of_text(reply.to_string()), Mode::Default).is_ok());
-        let schema = schema_of(CallKind::Citations).unwrap();
+        let schema = schema_of(&citations).unwrap();
         let claim = &schema["properties"]["claims"]["items"];
         assert_eq!(claim["required"], json!(["claim_text", "citations"]));
         assert_eq!(claim["properties"]["citations"]["items"]["required"], json!(["citation_text", "excerpts"]));
         assert_eq!(claim["additionalProperties"], false);
-        assert_eq!(schema_of(CallKind::Property).unwrap()["required"], json!(["score"]));
-        assert_eq!(schema_of(CallKind::Aspect), None);
     }
 }

@@ -109,31 +109,29 @@ impl Lexical {
                 shape.reply_of(&shares(answer), &reference.as_ref().map(shares).unwrap_or_default())
             }
             JudgeTask::Precision { question, answer } => {
-                let query = Query::new(question, &self.vocabulary);
-                let covered = |text: &&str| coverage(&query, &Index::new(text, &self.vocabulary), WINDOW, &[]);
-                let paragraphs = answer.split("\n\n").filter(|text| !text.trim().is_empty() && covered(text) == 0.0);
-                let entries: Vec<Value> = paragraphs.map(|text| json!({"answer_text": text})).collect();
+                let is_irrelevant = |text: &&str| !text.trim().is_empty() && self.covered(question, text) == 0.0;
+                let entry = |text| json!({"answer_text": text});
+                let entries: Vec<Value> = answer.split("\n\n").filter(is_irrelevant).map(entry).collect();
                 json!({"irrelevant_paragraphs": entries}).to_string()
             }
             JudgeTask::CitationGroup { text, citations } => {
-                let claim = |sentence: &str| {
-                    let query = Query::new(sentence, &self.vocabulary);
-                    let covered = |shown: &str| coverage(&query, &Index::new(shown, &self.vocabulary), WINDOW, &[]);
-                    let ids = |is_support: bool| {
-                        let cited = citations.iter().filter(|one| sentence.contains(&one.id));
-                        let own = cited.filter(|one| (covered(&one.shown.text("")) >= SNIPPET_PRESENT) == is_support);
-                        own.map(|one| one.id.clone()).collect()
-                    };
-                    let (supporting, non_supporting): (Vec<String>, Vec<String>) = (ids(true), ids(false));
-                    json!({"is_fully_supported": !supporting.is_empty(), "supporting": supporting,
-                           "non_supporting": non_supporting})
+                let claim = |claim: &str| {
+                    let cited = citations.iter().filter(|one| claim.contains(&one.id));
+                    let supporting = cited.filter(|one| self.covered(claim, &one.shown.text("")) >= SNIPPET_PRESENT);
+                    let ids: Vec<&str> = supporting.map(|one| one.id.as_str()).collect();
+                    json!({"is_fully_supported": !ids.is_empty(), "supporting": ids})
                 };
-                let sentences = simple_sentences(text).into_iter().map(|range| claim(&text[range]));
-                json!({"claims": sentences.collect::<Vec<_>>()}).to_string()
+                let claims = simple_sentences(text).into_iter().map(|range| claim(&text[range]));
+                json!({"claims": claims.collect::<Vec<_>>()}).to_string()
             }
             // It has no opinion on these: settings refuse it for their roles, and an empty reply is never a verdict.
             JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => String::new(),
         }
+    }
+
+    /// The share of a text's weight that the best window of another one covers.
+    fn covered(&self, text: &str, by: &str) -> f64 {
+        coverage(&Query::new(text, &self.vocabulary), &Index::new(by, &self.vocabulary), WINDOW, &[])
     }
 
     fn expertise(&self, question: &str, answer: &Arc<str>) -> f64 {

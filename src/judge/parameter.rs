@@ -67,7 +67,7 @@ impl Parameter {
             Self::TopP => &["top_p"],
             Self::Seed => &["seed"],
             Self::Logprobs => &["logprobs", "top_logprobs"],
-            Self::Schema => &["response_format", "json_schema"],
+            Self::Schema => &["response_format", "json_schema", "tools", "tool_choice"],
             Self::ResponseFormat => &["response_format", "json_object"],
             Self::MaxTokens => &["max_tokens"],
             Self::MaxCompletionTokens => &["max_completion_tokens"],

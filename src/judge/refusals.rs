@@ -1,4 +1,4 @@
-//! Parameters that a judge's server has refused: all its calls are made without them.
+//! Parameters that a judge's server has refused, and a schema that it did not keep to: all its calls are made without them.
 //!
 //! A call without a parameter has another cache key than one with it. So that a later run finds the replies without asking
 //! the server again, the refused parameters of a judge are stored in its cache.
@@ -71,7 +71,7 @@ impl Refusals {
             }
             changed = Cow::Owned(without);
         }
-        let note = || format!("the judge was asked without {}, which its server refuses", missing.join(", "));
+        let note = || format!("the judge was asked without {}, which its server does not support", missing.join(", "));
         (changed, (!missing.is_empty()).then(note))
     }
 }
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(key(&renamed), key(&options));
         refusals.add(Parameter::Temperature).unwrap();
         let (changed, note) = refusals.apply(&options);
-        assert_eq!(note.as_deref(), Some("the judge was asked without temperature, which its server refuses"));
+        assert_eq!(note.as_deref(), Some("the judge was asked without temperature, which its server does not support"));
         assert_eq!(key(&changed), key(&RequestOptions { temperature: None, ..options.clone() }));
         let raw = RequestOptions { endpoint: JudgeKind::Completions, ..options };
         assert!(refusals.apply(&raw).0.max_tokens.is_empty(), "raw completions have no other name for the limit");

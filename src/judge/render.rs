@@ -11,7 +11,7 @@ use super::forms::{Effort, Structured, schema_of};
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::refusals::Refusals;
-use crate::domain::{CallKind, JudgeCall, JudgeTask, ReplyForm};
+use crate::domain::{CallKind, JudgeCall, JudgeReply, JudgeTask, ReplyForm};
 use crate::error::Result;
 use crate::prompt::{InsertMode, PromptSet};
 
@@ -20,8 +20,8 @@ pub struct Renderer {
     prompts: Arc<PromptSet>,
     /// What is sent with each kind of call.
     options: BTreeMap<CallKind, RequestOptions>,
-    /// A call whose reply was unreadable is asked again without a schema.
-    is_schema_tried_once: bool,
+    /// The form of replies; with `auto` a call whose reply was unreadable is asked again without a schema.
+    structured: Structured,
     /// The context that texts are cut to; `None`: they are not cut.
     capacity: Option<Capacity>,
     /// Parameters that are left out.
@@ -39,26 +39,25 @@ impl Renderer {
         capacity: Option<Capacity>,
         refusals: Arc<Refusals>,
     ) -> Self {
-        let schema = |kind: CallKind| match structured {
-            Structured::Auto => prompts.schema(kind),
-            Structured::Schema => prompts.schema(kind).or_else(|| schema_of(kind)),
-            Structured::Json | Structured::Off => None,
-        };
         let of_kind = |kind: CallKind| RequestOptions {
             json_mode: options.json_mode && prompts.json_mode(kind),
-            schema: schema(kind),
             neutralize: prompts.family(kind).mode == InsertMode::Fenced,
             ..options.clone()
         };
         let options = CallKind::ALL.into_iter().map(|kind| (kind, of_kind(kind))).collect();
-        let is_schema_tried_once = structured == Structured::Auto;
-        Self { prompts, options, is_schema_tried_once, capacity, refusals }
+        Self { prompts, options, structured, capacity, refusals }
     }
 
     fn rendered(&self, task: &JudgeTask, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
         let kind = task.kind();
-        let (mut options, mut note) = self.refusals.apply(self.options.get(&kind)?);
-        if attempt > 0 && self.is_schema_tried_once && options.schema.is_some() {
+        let schema = match self.structured {
+            Structured::Auto => self.prompts.schema(kind),
+            Structured::Schema => self.prompts.schema(kind).or_else(|| schema_of(task)),
+            Structured::Json | Structured::Off => None,
+        };
+        let options = RequestOptions { schema, ..self.options.get(&kind)?.clone() };
+        let (mut options, mut note) = self.refusals.apply(&options);
+        if attempt > 0 && self.structured == Structured::Auto && options.schema.is_some() {
             options.to_mut().schema = None;
             let again = "unreadable replies to a schema were asked again without it (--structured json asks without)";
             note = Some(note.iter().fold(again.to_owned(), |again, note| format!("{again}; {note}")));
@@ -86,6 +85,20 @@ impl Renderer {
     /// When the cache cannot be written.
     pub fn leave_out(&self, parameter: Parameter) -> Result<()> {
         self.refusals.add(parameter)
+    }
+
+    /// With `--structured auto`, whether this reply shows that the server does not keep to the schema of the call: it holds
+    /// no JSON object. All calls are then made without one, this one again.
+    ///
+    /// # Errors
+    /// When the cache cannot be written.
+    pub fn drops_schema(&self, call: &Rendered, reply: &JudgeReply) -> Result<bool> {
+        let is_asked = self.structured == Structured::Auto && call.parameters.contains(&Parameter::Schema);
+        let is_dropped = is_asked && !reply.is_cut() && !reply.content.contains('{');
+        if is_dropped {
+            self.leave_out(Parameter::Schema)?;
+        }
+        Ok(is_dropped)
     }
 
     /// The call with its text cut to the room there is; `None` if it fits, or nothing of its text would.

@@ -50,8 +50,10 @@ impl PromptFamily {
     }
 }
 
-/// Label of results made with the published wording.
-pub(crate) const LABEL: &str = "scholarqabench@95e6fc5";
+/// Labels of results made with the published wording, in the order of [`PromptFamily::ALL`].
+pub(crate) const LABELS: [&str; 5] = [QABENCH, QABENCH, QABENCH, ASTABENCH, ASTABENCH];
+const QABENCH: &str = "scholarqabench@95e6fc5";
+const ASTABENCH: &str = "astabench@0.5.4";
 
 /// The ScholarQABench commit in the label.
 pub(crate) const COMMIT: &str = "95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";

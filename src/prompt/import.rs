@@ -11,7 +11,6 @@ use std::path::Path;
 use super::manifest::{AspectEntry, Imported, InsertMode, Manifest, TaskEntry};
 use super::python::{Place, normalized};
 use super::set::PromptSet;
-use super::template::escape;
 use crate::error::{Error, InputFault, Result};
 use crate::files::read_text;
 
@@ -21,7 +20,7 @@ const ATTRIBUTION_SCRIPT: &str = "scripts/citation_correctness_eval.py";
 const CLASS: &str = "RubricCorpusQaGenericMetric";
 
 /// Texts by file name.
-type Files = BTreeMap<String, String>;
+pub(super) type Files = BTreeMap<String, String>;
 
 impl PromptSet {
     /// Imports the published wording from a checkout of ScholarQABench.
@@ -108,9 +107,7 @@ fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
     };
     let with_reference = template("prompt_template", "aspect.reference.user.txt")?;
     let without_reference = template("prompt_template_no_reference", "aspect.user.txt")?;
-    let setter = "set_system_message";
-    let system = script.call(setter).ok_or_else(|| script.fault(format!("the script does not call {setter}")))?;
-    let system = escape(&system.plain(&format!("the argument of {setter}"))?);
+    let system = script.find("set_system_message()")?.template("the argument of set_system_message", false)?;
     Ok(AspectEntry {
         system: Some(keep(files, "aspect.system.txt", system)),
         with_reference,

@@ -65,14 +65,15 @@ pub(crate) struct TaskEntry {
     pub(crate) system: Option<String>,
     /// Files of the user message, in order.
     pub(crate) user: Vec<String>,
-    /// File of a fixed criterion; only for `expertise`.
+    /// File of a fixed criterion for `expertise`, of the template of one criterion for `criteria`; not for others.
     pub(crate) criterion: Option<String>,
     /// Reply limit; none by default.
     pub(crate) max_tokens: Option<u64>,
     /// Whether to request JSON mode.
     #[serde(default)]
     pub(crate) json_mode: bool,
-    /// JSON schema of the reply, as text; only for kinds whose reply is a JSON object.
+    /// JSON schema of the reply, as text, or `{name, schema}`, which is sent as it is; only for kinds whose reply is a
+    /// JSON object.
     pub(crate) schema: Option<String>,
     /// Text before a title that stands for its source; only for `citation_group`, which needs it.
     pub(crate) title_marker: Option<String>,
@@ -194,8 +195,11 @@ impl NamedTask {
             let hint = format!("name at least one file, as in {part} = [\"answer.txt\"]");
             return fault(format!("has no {part} file"), &hint);
         }
-        if self.entry.criterion.is_some() && kind != CallKind::Expertise {
-            return fault("has a fixed criterion".to_owned(), "only [expertise] can have one; remove the line");
+        if self.entry.criterion.is_some() && !matches!(kind, CallKind::Expertise | CallKind::Criteria) {
+            return fault(
+                "has a criterion".to_owned(),
+                "only [expertise] and [criteria] can have one; remove the line",
+            );
         }
         let has_marker = self.entry.title_marker.is_some();
         if has_marker != (kind == CallKind::CitationGroup) {

@@ -6,7 +6,19 @@ use super::template::{escape, variable};
 use crate::error::{Error, InputFault, Result};
 
 /// Names that differ between the scripts and our templates; attribution's document is `output`.
-const RENAMED: [(&str, &str); 3] = [("prop", "criterion"), ("len(evidence)", "snippet_count"), ("output", "document")];
+const RENAMED: [(&str, &str); 9] = [
+    ("prop", "criterion"),
+    ("len(evidence)", "snippet_count"),
+    ("output", "document"),
+    ("self.config.question", "question"),
+    ("query", "question"),
+    ("answer", "response"),
+    ("i", "number"),
+    ("x.criterion", "criterion"),
+    ("cexamples[i-1]", "examples"),
+];
+/// Fields without a name, in order: those of the prompt about a citation group.
+const POSITIONAL: [&str; 2] = ["response", "citations"];
 
 /// A position in a script; searches run from it to the end of its class or function.
 #[derive(Clone, Copy)]
@@ -38,7 +50,7 @@ impl<'a> Place<'a> {
 
     pub(super) fn fault(&self, what: impl Into<String>) -> Error {
         let line = 1 + self.source[..self.start].matches('\n').count();
-        InputFault::new(self.path, what).at_line(line).hint("use an unchanged checkout of ScholarQABench").into()
+        InputFault::new(self.path, what).at_line(line).hint("use the published files unchanged").into()
     }
 
     fn text(&self) -> &'a str {
@@ -89,6 +101,17 @@ impl<'a> Place<'a> {
         Some(place.at(place.start + 1))
     }
 
+    /// The place that these steps lead to: `class A/def f/x` is the value of `x` there, `def f/g()` the arguments of a call.
+    pub(super) fn find(self, steps: &'a str) -> Result<Self> {
+        steps.split('/').try_fold(self, |place, step| match (step.split_once(' '), step.strip_suffix("()")) {
+            (Some((keyword, name)), _) => place.definition(keyword, name),
+            (None, Some(name)) => {
+                place.call(name).ok_or_else(|| place.fault(format!("{} does not call {name}", place.within)))
+            }
+            (None, None) => place.value_of(step),
+        })
+    }
+
     /// The first literal among the arguments.
     pub(super) fn first_literal(self) -> Option<Self> {
         let at = self.text().find(['"', '\'', ')']).filter(|at| !self.text()[*at..].starts_with(')'))?;
@@ -118,12 +141,15 @@ impl<'a> Place<'a> {
     /// a variable.
     pub(super) fn template(&self, name: &str, format: bool) -> Result<String> {
         let mut out = String::new();
+        let mut positional = POSITIONAL.into_iter();
         for piece in self.literal(format, name)? {
             match piece {
                 Piece::Text(text) => out.push_str(&escape(&text)),
                 Piece::Expression(field) => {
                     let renamed = RENAMED.iter().find(|(theirs, _)| *theirs == field);
-                    let variable = variable(renamed.map_or(field.as_str(), |(_, ours)| ours));
+                    let unnamed = if field.is_empty() { positional.next() } else { None };
+                    let ours = unnamed.or(renamed.map(|(_, ours)| *ours));
+                    let variable = variable(ours.unwrap_or(&field));
                     let variable = variable.ok_or_else(|| self.fault(format!("{name} has the unknown {{{field}}}")))?;
                     out.push_str(&format!("{{{{{variable}}}}}"));
                 }

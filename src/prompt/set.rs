@@ -177,10 +177,10 @@ impl Family {
     }
 
     /// The family's name in reports: `scholareval@<8 hex digits>` for the built-in prompts, `scholarqabench@95e6fc5`
-    /// for the published wording, else `custom@<8 hex digits>`.
+    /// or `astabench@0.5.4` for the published wording, else `custom@<8 hex digits>`.
     pub fn label(&self) -> String {
         if self.is_published() {
-            return family::LABEL.to_owned();
+            return family::LABELS[self.id as usize].to_owned();
         }
         let name = if self.is_builtin() { "scholareval" } else { "custom" };
         format!("{name}@{}", self.fingerprint().short(8))

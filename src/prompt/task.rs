@@ -10,7 +10,7 @@ use super::delimiters::{Marker, neutralize, one_line};
 use super::family::PromptFamily;
 use super::manifest::{InsertMode, NamedTask};
 use super::template::{OPEN_BRACES, RUBRIC_PARTS, Template, is_text, list_of};
-use crate::domain::{CallKind, JudgeTask, ShownCitation};
+use crate::domain::{CallKind, CaseCriterion, JudgeTask, ShownCitation};
 use crate::error::{Error, InputFault, Result};
 
 /// The templates of one task.
@@ -20,7 +20,8 @@ pub(super) struct TaskTemplates {
     mode: InsertMode,
     system: Option<Template>,
     user: Vec<Template>,
-    criterion: Option<String>,
+    /// A fixed criterion, or the template of one in a list.
+    criterion: Option<Template>,
 }
 
 impl TaskTemplates {
@@ -39,7 +40,7 @@ impl TaskTemplates {
             })
         };
         let template = |name: &String| Template::parse(&text(name)?, &dir.join(name));
-        let criterion = named.entry.criterion.as_ref().map(text).transpose()?;
+        let criterion = named.entry.criterion.as_ref().map(template).transpose()?;
         let system = named.entry.system.as_ref().map(template).transpose()?;
         let user = named.entry.user.iter().map(template).collect::<Result<_>>()?;
         let task = Self { named, mode, system, user, criterion };
@@ -49,7 +50,7 @@ impl TaskTemplates {
 
     /// The texts in fingerprint order, each with its part of the prompt (`criterion`, `system`, `user`, ..).
     pub(super) fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let criterion = self.criterion.iter().map(|text| ("criterion", text.as_str()));
+        let criterion = self.criterion.iter().map(|template| ("criterion", template.source.as_str()));
         let system = self.system.iter().map(|template| ("system", template.source.as_str()));
         let marker = self.named.entry.title_marker.iter().map(|text| ("marker", text.as_str()));
         let user = self.user.iter().map(move |template| (self.named.part, template.source.as_str()));
@@ -104,7 +105,7 @@ impl TaskTemplates {
             ("question", _) => Cow::Borrowed(task.question()),
             ("response", _) => Cow::Borrowed(task.answer()),
             ("criterion", JudgeTask::Property { criterion, .. }) => Cow::Borrowed(criterion),
-            ("criterion", _) => Cow::Borrowed(self.criterion.as_deref().unwrap_or_default()),
+            ("criterion", _) => self.criterion.as_ref().map_or("", |fixed| &fixed.source).into(),
             ("snippets", JudgeTask::Evidence { snippets, .. }) => {
                 let lines = snippets.iter().enumerate().map(|(i, snippet)| format!("{}. {}", i + 1, line(snippet)));
                 lines.collect::<Vec<_>>().join("\n").into()
@@ -127,8 +128,19 @@ impl TaskTemplates {
                 rubric.into()
             }
             ("criteria", JudgeTask::Criteria { criteria, .. }) => {
-                let lines = criteria.iter().enumerate().map(|(i, one)| format!("{}. {}", i + 1, line(&one.text)));
-                lines.collect::<Vec<_>>().join("\n").into()
+                let number = |(i, one): (usize, &CaseCriterion)| match &self.criterion {
+                    Some(template) => template.filled(|variable| match variable {
+                        "number" => (i + 1).to_string(),
+                        "criterion" => line(&one.text),
+                        _ => line(&one.examples.join("\n")),
+                    }),
+                    None => {
+                        let examples: String =
+                            one.examples.iter().map(|text| format!(" Example: {}", line(text))).collect();
+                        format!("{}. {}{examples}", i + 1, line(&one.text))
+                    }
+                };
+                criteria.iter().enumerate().map(number).collect::<Vec<_>>().join("\n").into()
             }
             ("levels", JudgeTask::Criteria { shape, .. }) => shape.describe_levels().into(),
             ("reply", JudgeTask::Criteria { criteria, shape, .. }) => shape.describe_reply(criteria.len()).into(),
@@ -157,7 +169,9 @@ impl TaskTemplates {
         let mut seen = Vec::new();
         let system = self.system.iter().zip(&entry.system).map(|(template, name)| (template, name, true));
         let user = self.user.iter().zip(&entry.user).map(|(template, name)| (template, name, false));
-        for (template, file, is_system) in system.chain(user) {
+        let criterion = self.criterion.iter().zip(&entry.criterion).filter(|_| self.named.kind == CallKind::Criteria);
+        let criterion = criterion.map(|(template, name)| (template, name, false));
+        for (template, file, is_system) in system.chain(user).chain(criterion) {
             for (variable, line) in template.variables() {
                 let is_section = is_fenced && is_text(variable);
                 let (what, hint) = if !allowed.contains(&variable) {
@@ -206,6 +220,9 @@ impl TaskTemplates {
             CallKind::Property => vec!["question", "response", "criterion"],
             CallKind::Evidence => vec!["question", "response", "snippets", "snippet_count"],
             CallKind::Attribution => vec!["document", "claim"],
+            CallKind::Criteria if self.criterion.is_some() => {
+                vec!["question", "response", "criteria", "number", "criterion", "examples"]
+            }
             CallKind::Criteria => vec!["question", "response", "criteria", "levels", "reply"],
             CallKind::Precision => vec!["question", "response"],
             CallKind::CitationGroup => vec!["response", "citations"],

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{InputFault, Result};
 
 /// The template variables, but for [`RUBRIC_PARTS`].
-const VARIABLES: [&str; 15] = [
+const VARIABLES: [&str; 17] = [
     "question",
     "response",
     "criterion",
@@ -20,6 +20,8 @@ const VARIABLES: [&str; 15] = [
     "levels",
     "reply",
     "citations",
+    "number",
+    "examples",
     OPEN_BRACES,
 ];
 
@@ -43,7 +45,7 @@ pub(crate) fn variable(name: &str) -> Option<&'static str> {
 
 /// Whether the variable holds untrusted text.
 pub(crate) fn is_text(variable: &str) -> bool {
-    !matches!(variable, "snippet_count" | "levels" | "reply" | OPEN_BRACES)
+    !matches!(variable, "snippet_count" | "levels" | "reply" | "number" | OPEN_BRACES)
 }
 
 /// `{{a}}, {{b}}`: for messages that list variables.
@@ -106,6 +108,13 @@ impl Template {
             Piece::Variable(variable, line) => Some((*variable, *line)),
             Piece::Text(_) => None,
         })
+    }
+
+    /// The text with each variable replaced by its value.
+    pub(crate) fn filled(&self, value: impl Fn(&str) -> String) -> String {
+        let mut out = String::new();
+        self.fill(&mut out, |out, variable| out.push_str(&value(variable)));
+        out
     }
 
     /// Replaces each variable by what `insert` appends for it.
@@ -181,7 +190,7 @@ mod tests {
             message,
             "set/property.txt:2: unknown variable {{respons}}; the variables are {{question}}, {{response}}, \
              {{criterion}}, {{snippets}}, {{snippet_count}}, {{instruction}}, {{reference_answer}}, \
-             {{score_rubric}}, {{document}}, {{claim}}, {{criteria}}, {{levels}}, {{reply}}, {{citations}}, {{open_braces}}, \
+             {{score_rubric}}, {{document}}, {{claim}}, {{criteria}}, {{levels}}, {{reply}}, {{citations}}, {{number}}, {{examples}}, {{open_braces}}, \
              {{criteria_description}}, {{score1_description}}, {{score2_description}}, {{score3_description}}, {{score4_description}}, \
              {{score5_description}}"
         );

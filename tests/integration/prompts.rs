@@ -242,7 +242,7 @@ fn a_script_with_other_line_breaks_gives_the_same_set() {
 #[test]
 fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_for() {
     let fault = |from: &str, to: &str| import_edited(|s| s.replace(from, to)).unwrap_err();
-    let remedy = "; use an unchanged checkout of ScholarQABench";
+    let remedy = "; use the published files unchanged";
     assert_eq!(
         fault("def _score_evidence(", "def _rate_evidence("),
         format!("{SCRIPT}:10: RubricCorpusQaGenericMetric has no `def _score_evidence`{remedy}")

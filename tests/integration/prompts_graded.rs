@@ -263,7 +263,7 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
     let fault = |script: &str, from: &str, to: &str| {
         import_edited(script, |source| Some(source.replace(from, to))).unwrap_err()
     };
-    let remedy = "; use an unchanged checkout of ScholarQABench";
+    let remedy = "; use the published files unchanged";
     let (aspects, claims) = ("prometheus_eval.py", "citation_correctness_eval.py");
     assert_eq!(
         fault(aspects, "prompt_template_no_reference =", "headless ="),

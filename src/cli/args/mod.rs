@@ -278,10 +278,14 @@ pub enum PromptsCommand {
         /// Directory to create
         dir: PathBuf,
     },
-    /// Build a set of the published wording from your own ScholarQABench checkout
+    /// Build a set of the published wording from your own ScholarQABench checkout, or your own astabench
     Import {
-        /// The checkout
-        checkout: PathBuf,
+        /// The checkout; with --family cs2 a wheel of astabench, its installed package or a checkout of asta-bench
+        #[arg(value_name = "PATH")]
+        source: PathBuf,
+        /// What to import [default: all families of ScholarQABench]; cs2 is ScholarQA-CS2, its ingredients included
+        #[arg(long, value_parser = ["cs2"])]
+        family: Option<String>,
         /// Directory to create
         #[arg(long, short, value_name = "DIR")]
         out: PathBuf,

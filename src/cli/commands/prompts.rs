@@ -12,7 +12,8 @@ use crate::prompt::PromptSet;
 pub(super) fn run(command: &PromptsCommand) -> Result<ExitCode> {
     let text = match command {
         PromptsCommand::Export { dir } => written(&PromptSet::builtin(), dir)?,
-        PromptsCommand::Import { checkout, out } => written(&PromptSet::import(checkout)?, out)?,
+        PromptsCommand::Import { source, family: None, out } => written(&PromptSet::import(source)?, out)?,
+        PromptsCommand::Import { source, family: Some(_), out } => written(&PromptSet::import_cs2(source)?, out)?,
         PromptsCommand::Show { prompts: Some(dir) } => summary(&PromptSet::load(dir)?),
         PromptsCommand::Show { prompts: None } => summary(&PromptSet::builtin()),
     };
@@ -49,7 +50,7 @@ mod tests {
         let text = summary(&set);
         let heads: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
         assert_eq!(heads, ["rubric", "aspect", "attribution", "criteria", "cs2"]);
-        assert_eq!(text.matches("prompts:     scholareval@").count(), 4, "{text}");
+        assert_eq!(text.matches("prompts:     scholareval@").count(), 5, "{text}");
         assert!(text.contains("  note:        not comparable with published numbers"), "{text}");
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("my");
