@@ -67,43 +67,41 @@ pub fn schema_of(task: &JudgeTask) -> Option<Value> {
     };
     let list = |items: Value| json!({"type": "array", "items": items});
     let text = json!({"type": "string"});
-    match task {
-        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => Some(object(json!({"score": {"type": "number"}}))),
-        JudgeTask::Evidence { .. } => Some(object(json!({"score": {"type": "integer"}}))),
+    Some(match task {
+        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => object(json!({"score": {"type": "number"}})),
+        JudgeTask::Evidence { .. } => object(json!({"score": {"type": "integer"}})),
         JudgeTask::Citations { .. } => {
             let citation = object(json!({"citation_text": text, "excerpts": list(text.clone())}));
             let claim = object(json!({"claim_text": text, "citations": list(citation)}));
-            Some(object(json!({"claims": list(claim)})))
+            object(json!({"claims": list(claim)}))
         }
         JudgeTask::Precision { .. } => {
             let paragraph = object(json!({"reason": text, "answer_text": text}));
-            Some(object(json!({"irrelevant_paragraphs": list(paragraph)})))
+            object(json!({"irrelevant_paragraphs": list(paragraph)}))
         }
         JudgeTask::CitationGroup { .. } => {
-            let is_supported = json!({"type": "boolean"});
-            let ids = list(text.clone());
-            let claim =
-                json!({"text": text, "supporting": ids, "non_supporting": ids, "is_fully_supported": is_supported});
-            Some(object(json!({"claims": list(object(claim))})))
+            let (ids, truth) = (list(text.clone()), json!({"type": "boolean"}));
+            let claim = json!({"text": text, "supporting": ids, "non_supporting": ids, "is_fully_supported": truth});
+            object(json!({"claims": list(object(claim))}))
         }
         JudgeTask::Criteria { criteria, shape, .. } if shape.form == ReplyForm::Object => {
             let levels = shape.words();
             let types: BTreeSet<&str> = levels.iter().map(|level| kind(level).trim_start_matches("a ")).collect();
             let is_open = shape.continuous;
             let level = if is_open { json!({"type": "number"}) } else { json!({"type": types, "enum": levels}) };
-            let (of_all, number) = shape.list_keys();
             let mut verdict = json!({"explanation": text, &*shape.key: level});
             if !shape.second.is_empty() {
                 verdict[&*shape.second] = level;
             }
+            let (of_all, number) = shape.list_keys();
             if criteria.len() == 1 {
                 return Some(object(verdict));
             }
             verdict[number] = json!({"type": "integer"});
-            Some(object(json!({of_all: list(object(verdict))})))
+            object(json!({of_all: list(object(verdict))}))
         }
-        JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } | JudgeTask::Criteria { .. } => None,
-    }
+        JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } | JudgeTask::Criteria { .. } => return None,
+    })
 }
 
 /// How soon a reply is wanted.
