@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -13,7 +12,7 @@ use crate::files::read_text;
 use crate::text::names::list;
 use crate::text::spreadsheets::unguarded;
 
-use super::reader::{Id, all, csv_as_jsonl, elements, expected, is_csv, is_nan, typed, without_bare_nan};
+use super::reader::{Id, Number, all, csv_as_jsonl, elements, expected, is_csv, is_nan, typed, without_bare_nan};
 
 /// The three forms of a label row, for hints.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
@@ -130,27 +129,8 @@ impl Row<'_> {
         if self.is_null(field) {
             return Ok([None; 2]);
         }
-        self.required::<[Number; 2]>(field).map(|numbers| numbers.map(|number| number.0))
-    }
-}
-
-/// A finite number, a string with one, or null.
-#[derive(Deserialize)]
-#[serde(try_from = "Value")]
-struct Number(Option<f64>);
-
-impl TryFrom<Value> for Number {
-    type Error = String;
-
-    fn try_from(value: Value) -> Result<Self, String> {
-        let number: Option<f64> = match &value {
-            Value::Null => return Ok(Self(None)),
-            other if is_nan(other) => return Ok(Self(None)),
-            Value::String(text) => text.trim().parse().ok(),
-            other => other.as_f64(),
-        };
-        let number = number.filter(|number| number.is_finite()).ok_or_else(|| expected("a number", &value))?;
-        Ok(Self(Some(number)))
+        self.required::<[Number; 2]>(field)
+            .map(|numbers| numbers.map(|number| number.0.filter(|value| value.is_finite())))
     }
 }
 

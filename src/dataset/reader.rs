@@ -139,6 +139,25 @@ impl TryFrom<Value> for Id {
     }
 }
 
+/// A number, a string with a finite one, or null; a bare `NaN` is NaN.
+#[derive(Deserialize)]
+#[serde(try_from = "Value")]
+pub(super) struct Number(pub(super) Option<f64>);
+
+impl TryFrom<Value> for Number {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let number = match &value {
+            Value::Null => return Ok(Self(None)),
+            other if is_nan(other) => Some(f64::NAN),
+            Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite()),
+            other => other.as_f64(),
+        };
+        number.map(|number| Self(Some(number))).ok_or_else(|| expected("a number", &value))
+    }
+}
+
 /// The values of a text: elements of a list, of the list under `data`, or JSON lines.
 ///
 /// # Errors

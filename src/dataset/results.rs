@@ -13,7 +13,7 @@ use crate::domain::{CaseId, Fingerprint, SystemName};
 use crate::error::{InputFault, Result};
 use crate::files::read_text;
 
-use super::reader::{Id, JsonLine, all, expected, is_nan, typed, without_bare_nan};
+use super::reader::{Id, JsonLine, Number, all, typed, without_bare_nan};
 
 /// The name of a source in the file: that of an answer file.
 const SOURCE_EXTENSION: &str = ".jsonl";
@@ -121,25 +121,6 @@ struct AnswerLine {
     scores: BTreeMap<String, Number>,
 }
 
-/// A number, NaN or a null.
-#[derive(Deserialize)]
-#[serde(try_from = "Value")]
-struct Number(Option<f64>);
-
-impl TryFrom<Value> for Number {
-    type Error = String;
-
-    fn try_from(value: Value) -> Result<Self, String> {
-        match value {
-            Value::Null => Ok(Self(None)),
-            value if is_nan(&value) => Ok(Self(Some(f64::NAN))),
-            value => {
-                value.as_f64().map(|number| Self(Some(number))).ok_or_else(|| expected("a number or null", &value))
-            }
-        }
-    }
-}
-
 impl AnswerLine {
     /// # Errors
     /// The name of a sum that is missing.
@@ -195,7 +176,7 @@ mod tests {
                 "c": [{"case_id": "c3"}], "d": [7], "e": {}, "": []}"#,
         );
         for part in [
-            "r.json: \"a\": [0].scores.ann_score: expected a number or null, found true; expected the results file of",
+            "r.json: \"a\": [0].scores.ann_score: expected a number, found true; expected the results file of",
             "r.json (case c2): \"b\": \"score\" is missing among the scores; expected",
             "r.json: \"c\": [0].scores is missing; expected",
             "r.json: \"d\": [0]: invalid type: integer `7`, expected an object with case_id and scores; expected",

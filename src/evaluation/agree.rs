@@ -152,7 +152,7 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
 ///
 /// # Errors
 /// When no run has any answer with a label.
-fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> Result<Vec<Note>> {
+fn missing_answers<'a>(runs: &'a [RecordedRun], judges: &[Rater], labels: &'a Labels) -> Result<Vec<Note>> {
     let mut labeled: Vec<(&SystemName, &CaseId)> = Vec::new();
     for rater in &labels.raters {
         let pairs = rater.preferences.iter().map(|made| &made.pair);
@@ -163,22 +163,19 @@ fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> R
     let mut faults = Vec::new();
     for (run, judge) in runs.iter().zip(judges) {
         let answers = answers(run);
-        let missing: Vec<_> = labeled.iter().filter(|answer| !answers.contains(answer)).collect();
+        let missing: Vec<_> = labeled.iter().copied().filter(|answer| !answers.contains(answer)).collect();
         if missing.is_empty() {
             continue;
         }
-        let systems: BTreeSet<&str> = answers.iter().map(|(system, _)| system.as_str()).collect();
-        let cases: BTreeSet<&str> = answers.iter().map(|(_, case)| case.as_str()).collect();
-        let mut unknown = String::new();
-        for (what, known, named) in [
-            ("system", systems, missing.iter().map(|(system, _)| system.as_str()).collect::<BTreeSet<_>>()),
-            ("case", cases, missing.iter().map(|(_, case)| case.as_str()).collect()),
-        ] {
-            let names: Vec<&str> = named.difference(&known).copied().collect();
-            if !names.is_empty() {
-                unknown += &format!("; no such {what}: {} (the run has {})", list(names, 3), list(known, 5));
+        let unknown = |what: &str, of: fn((&'a SystemName, &'a CaseId)) -> &'a str| {
+            let known: BTreeSet<&str> = answers.iter().copied().map(of).collect();
+            let names: BTreeSet<&str> = missing.iter().copied().map(of).filter(|name| !known.contains(name)).collect();
+            if names.is_empty() {
+                return String::new();
             }
-        }
+            format!("; no such {what}: {} (the run has {})", list(names, 3), list(known, 5))
+        };
+        let unknown = unknown("system", |answer| answer.0.as_str()) + &unknown("case", |answer| answer.1.as_str());
         if missing.len() == labeled.len() {
             let what = format!("no label is of an answer in this run{unknown}");
             faults.push(InputFault::new(&run.path, what).hint("write system and case_id as in the run"));

@@ -32,8 +32,6 @@ pub struct VarianceComponents {
     pub question_judge: Option<f64>,
     /// Residual: samples of one judge on one question.
     pub draw: f64,
-    /// Whether every judge judged every question equally often; if not, the estimates are Henderson's.
-    pub balanced: bool,
 }
 
 /// The variance components of `values`.
@@ -65,7 +63,6 @@ pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
         judge: (judges >= 2).then_some(solved[1]),
         question_judge: (judges >= 2 && repeated).then_some(solved[2]),
         draw: solved[3],
-        balanced: table.is_balanced(),
     })
 }
 
@@ -111,12 +108,6 @@ impl Table {
             add(cells.entry((judged.question, judged.judge)).or_default(), value);
         }
         Some(Self { by_question, by_judge, cells, total: values.len() as f64, squares })
-    }
-
-    fn is_balanced(&self) -> bool {
-        let full = self.cells.len() == self.by_question.len() * self.by_judge.len();
-        let first = self.cells.values().next().map(|cell| cell.count);
-        full && self.cells.values().all(|cell| Some(cell.count) == first)
     }
 
     /// The components of question, judge, question x judge and sample; those left out of the model are 0.
@@ -201,7 +192,7 @@ mod tests {
         let rows = [(0, 0, 1.0), (1, 0, 2.0), (2, 0, 6.0), (0, 1, 2.0), (1, 1, 3.0), (2, 1, 7.0)];
         let parts = variance_components(&judged(&rows)).unwrap();
         assert!((parts.question - 7.0).abs() < 1e-12 && (parts.judge.unwrap() - 0.5).abs() < 1e-12, "{parts:?}");
-        assert!(parts.draw.abs() < 1e-12 && parts.question_judge.is_none() && parts.balanced);
+        assert!(parts.draw.abs() < 1e-12 && parts.question_judge.is_none());
     }
 
     #[test]
@@ -211,7 +202,7 @@ mod tests {
         let rows = [(0, 0, 0.0), (0, 0, 2.0), (1, 0, 5.0), (1, 0, 7.0), (1, 0, 9.0)];
         let parts = variance_components(&judged(&rows)).unwrap();
         assert!((parts.draw - 10.0 / 3.0).abs() < 1e-12 && (parts.question - (43.2 - 10.0 / 3.0) / 2.4).abs() < 1e-12);
-        assert!(parts.judge.is_none() && !parts.balanced);
+        assert!(parts.judge.is_none());
     }
 
     #[test]
@@ -234,13 +225,7 @@ mod tests {
 
     #[test]
     fn the_variance_of_a_question_by_hand() {
-        let parts = VarianceComponents {
-            question: 0.04,
-            judge: Some(0.0009),
-            question_judge: Some(0.01),
-            draw: 0.02,
-            balanced: true,
-        };
+        let parts = VarianceComponents { question: 0.04, judge: Some(0.0009), question_judge: Some(0.01), draw: 0.02 };
         // 0.04 + 0.01 / 2 + 0.02 / (2 * 5)
         assert!((parts.of_question(2, 5) - 0.047).abs() < 1e-12);
     }

@@ -109,7 +109,6 @@ fn pooled(samples: impl Iterator<Item = Vec<Judged>>) -> Option<VarianceComponen
         judge: over(|parts| parts.judge),
         question_judge: over(|parts| parts.question_judge),
         draw: over(|parts| Some(parts.draw))?,
-        balanced: all.iter().all(|parts| parts.balanced),
     })
 }
 

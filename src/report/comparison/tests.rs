@@ -94,13 +94,7 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
         groups: vec![vec![0, 1], vec![2]],
         ranks: Some(vec![vec![0.9, 0.1, 0.0], vec![0.1, 0.9, 0.0], vec![0.0, 0.0, 1.0]]),
         noise: Some(JudgeNoise {
-            components: VarianceComponents {
-                question: 0.03,
-                judge: None,
-                question_judge: None,
-                draw: 0.01,
-                balanced: true,
-            },
+            components: VarianceComponents { question: 0.03, judge: None, question_judge: None, draw: 0.01 },
             judges: 1,
             samples: 3,
             standard_error: Some(0.0123),
