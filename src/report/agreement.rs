@@ -56,8 +56,8 @@ pub fn render_agreement_table(agreement: &RaterAgreement, by: &[AgreementTables]
     };
     let mut out = summary(agreement).terminal(style);
     out += &format!("\n{}", lines(vec![verdict(agreement)]));
-    for table in tables(agreement, is_shown).iter().filter(|table| !(table.rows.is_empty() && table.notes.is_empty())) {
-        out += &format!("\n{}", table.terminal(style));
+    for table in tables(agreement, is_shown) {
+        out += &if table.rows.is_empty() { style.notes(&table.notes) } else { format!("\n{}", table.terminal(style)) };
     }
     let mut notes = note_lines(&agreement.notes, style.all_notes);
     if !style.all_notes {

@@ -202,6 +202,9 @@ fn too_few_raters_and_broken_labels_say_what_to_do() {
     work.run(&["agree", "--labels", "one.csv"]).exits_with(3).says(&["found only ann"]);
     let of_one = ["agree", "r1", "--labels", "one.csv"];
     work.run(&of_one).exits_with(3).says(&["no two raters share more than one answer", "agreement needs two answers"]);
+    work.write("equal.csv", "system,case_id,rater,value\ngood,c-rain,ann,3\nfair,c-rain,ann,3\npoor,c-wind,ann,3\n");
+    let equal = work.run(&["agree", "r1", "--labels", "equal.csv", "--by", "system"]).exits_with(0).stdout;
+    assert!(equal.contains("\nNo agreement can be measured: ann gave all the same value.\n"), "{equal}");
     work.write("strange.csv", "system,case_id,rater,value\nnobody,c-rain,ann,5\ngood,nowhere,ann,4\n");
     work.run(&["agree", "r1", "--labels", "strange.csv", "--quiet"]).exits_with(3).says(&[
         "r1: no label is of an answer in this run; no such system: nobody (the run has fair, good, poor); no such case: \

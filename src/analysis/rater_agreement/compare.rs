@@ -1,6 +1,6 @@
 //! Selects the pairs of raters to compare, and summarizes the result.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::groups::groups;
@@ -154,18 +154,21 @@ fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
              equal: their intervals may hold the true value less often than stated.",
         ));
     }
-    let missing = powered.iter().filter_map(|mean| Some((&mean.system, mean.powered.undefined.as_ref()?)));
-    let missing: Vec<String> = missing.map(|(system, reason)| format!("{system} ({reason})")).collect();
-    if !missing.is_empty() {
-        let systems = list(missing.iter().map(String::as_str), 3);
-        notes.push(Note::warning(format!("No prediction-powered mean of {systems}.")));
+    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for mean in powered.iter().filter(|mean| mean.minus.is_none()) {
+        if let Some(reason) = &mean.powered.undefined {
+            missing.entry(reason).or_default().insert(mean.system.as_str());
+        }
     }
+    notes.extend(missing.into_iter().map(|(reason, systems)| {
+        Note::warning(format!("No prediction-powered mean of {}: {reason}.", list(systems, 5)))
+    }));
     if weighted {
         notes.push(Note::warning(
             "The labeled answers were drawn with unequal probabilities: prediction-powered means weight labels by their \
              inverses; the measures of agreement do not.",
         ));
-    } else if missing.len() < powered.len() {
+    } else if powered.iter().any(|mean| mean.powered.estimate.is_some()) {
         notes.push(Note::info("Prediction-powered means hold if the labeled answers were drawn at random."));
     }
     notes

@@ -321,6 +321,7 @@ fn few_labels_and_many_verdicts_give_a_mean_on_the_human_scale() {
     close(&mean.powered, 2.5 + lambda);
     let all = agree(&[model, human("p", &rows.iter().map(<[f64; 1]>::as_slice).collect::<Vec<_>>())], &options());
     assert_eq!(all.powered[0].powered.undefined.as_deref(), Some("every answer that was judged has a label"));
+    assert_eq!(all.powered_notes[0].text, "No prediction-powered mean of a: every answer that was judged has a label.");
 }
 
 #[test]
