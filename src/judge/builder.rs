@@ -293,7 +293,7 @@ impl ServedModel {
         }
         let fleet = Arc::new(self.servers.fleet(self.request.endpoint, &self.limits, &shared.meters)?);
         let asking = Budgeted::new(
-            ContextLimited::new(Retrying::new(Arc::clone(&fleet), self.limits.retries, meters()), capacity),
+            ContextLimited::new(Retrying::new(Arc::clone(&fleet), self.limits.retries, meters()), capacity)?,
             shared.ledger.clone(),
             price,
             meters(),
@@ -305,7 +305,7 @@ impl ServedModel {
             None => Arc::new(asking),
         };
         let (judge, source) = (Arc::new(Recalling::new(Arc::new(recorded), cached)), Arc::new(source));
-        let room = capacity.filter(|_| shared.truncate);
+        let room = capacity.filter(|_| shared.truncate).map(|(capacity, _)| capacity);
         let (prompts, refusals) = (Arc::clone(&self.prompts), Arc::clone(&self.refusals));
         let renderer = Arc::new(Renderer::new(prompts, &self.request, self.structured, room, refusals));
         Ok(BuiltJudge { judge, source, renderer: Some(renderer), fleet: Some(fleet) })

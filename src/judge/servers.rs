@@ -112,10 +112,12 @@ impl Servers {
         self.endpoints().map(Endpoint::masked_url).collect::<Vec<_>>().join(",")
     }
 
-    /// The shortest context of any server, since an answer may go to each. Unknown if none is reachable, and for OpenAI.
-    pub fn capacity(&self) -> Option<Capacity> {
-        let reported = self.each.iter().filter_map(|server| server.report.as_ref().ok()?.capacity);
-        reported.min_by_key(|capacity| capacity.context_tokens)
+    /// The shortest context of any server, since an answer may go to each, and that server. Unknown if none is reachable,
+    /// and for OpenAI.
+    pub fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
+        let capacity = |server: &Server| server.report.as_ref().ok()?.capacity;
+        let reported = self.each.iter().filter_map(|server| Some((capacity(server)?, &server.endpoint)));
+        reported.min_by_key(|(capacity, _)| capacity.context_tokens)
     }
 
     /// A judge on all servers. Unreachable ones are probed again during the run.

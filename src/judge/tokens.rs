@@ -1,6 +1,6 @@
-//! Estimates of token counts.
+//! Estimates of token counts, and counts by a server.
 //!
-//! No tokenizer is loaded: the number is for a tokens-per-minute limit, for budgets and for plans; the reply states what
+//! No tokenizer is loaded: the estimate is for a tokens-per-minute limit, for budgets and for plans; the reply states what
 //! was really used. The rule:
 //!
 //! | of the text | tokens |
@@ -14,6 +14,9 @@
 //! Of the ScholarQA-CS answers of four systems (about 860,000 tokens) the sum of a system is within 3% of o200k, and
 //! 95% of single answers are within 7%. Scripts other than Latin come out high, which a limit forgives.
 
+use serde_json::{Value, json};
+
+use super::chat::transport::Transport;
 use crate::prompt::Messages;
 
 /// Tokens are summed up in these parts, so that the rule needs no fractions.
@@ -44,6 +47,17 @@ fn parts(before: u8, byte: u8) -> u16 {
 pub fn estimate_messages(messages: &Messages) -> u64 {
     let texts = messages.system.as_deref().into_iter().chain([messages.user.as_str()]);
     texts.map(|text| estimate_tokens(text) + TOKENS_PER_MESSAGE).sum()
+}
+
+/// The tokens of a call's texts, without their framing, as the server counts them: `POST /tokenize`, which reads `prompt` in
+/// vLLM and SGLang, and `content` in llama.cpp. `None` if it gives no count.
+pub(super) async fn count_tokens(server: &Transport, body: &[u8]) -> Option<u64> {
+    let call: Value = serde_json::from_slice(body).ok()?;
+    let messages = call["messages"].as_array().into_iter().flatten().map(|message| &message["content"]);
+    let text: String = messages.chain([&call["prompt"]]).filter_map(Value::as_str).collect();
+    let document = json!({"model": call["model"], "prompt": text, "content": text, "add_special_tokens": false});
+    let counted = server.post_json(&server.endpoint.beside_v1("/tokenize"), &document).await.ok()?;
+    counted["count"].as_u64().or_else(|| Some(counted["tokens"].as_array()?.len() as u64))
 }
 
 #[cfg(test)]

@@ -1,56 +1,80 @@
 //! Rejects prompts that are longer than the model's context before they are sent.
 
+use std::sync::Arc;
+
 use crate::domain::{UnscoredKind, UnscoredReason};
+use crate::error::Result;
 use crate::judge::capacity::Capacity;
+use crate::judge::chat::transport::Transport;
+use crate::judge::endpoint::Endpoint;
+use crate::judge::tokens::count_tokens;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
 /// Lower bound of an English text's tokens, as a share of the estimate. (95% of answers are within 7%, see
 /// [`crate::judge::tokens`].)
 const LEAST_SHARE: f64 = 0.75;
+/// Upper bound, from which on the server is asked to count.
+const MOST_SHARE: f64 = 1.25;
 /// Tokens estimated for a byte outside ASCII; some tokenizers need far fewer, so there is no bound for such text.
 const FOREIGN_TOKENS: f64 = 1.0 / 3.0 + 1.0 / 24.0;
 
 /// A judge with a context limit.
 ///
 /// A call that cannot fit becomes [`Outcome::Unscored`] with the numbers: some servers would reject it, others cut it
-/// silently. Since estimates err, a call is held back only if even three quarters of its estimated tokens are too many;
-/// otherwise the server decides.
+/// silently. Since estimates err, a call is held back only if even three quarters of its estimated tokens are too many.
+/// Where a quarter more would be, the server counts the tokens, if it can; otherwise it decides.
 ///
 /// It is inside the cache (cached replies need no room) and outside retries and limits (nothing is sent).
 pub struct ContextLimited<J> {
     inner: J,
-    capacity: Option<Capacity>,
+    capacity: Option<(Capacity, Transport)>,
 }
 
 impl<J> ContextLimited<J> {
-    /// Puts the limits of `capacity`, if any are known, before `inner`.
-    pub fn new(inner: J, capacity: Option<Capacity>) -> Self {
-        Self { inner, capacity }
+    /// Puts the limits of `capacity`, if any are known, before `inner`; its server counts tokens.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub fn new(inner: J, capacity: Option<(Capacity, &Endpoint)>) -> Result<Self> {
+        let server = |endpoint: &Endpoint| Transport::new(Arc::new(endpoint.clone()));
+        let counted = capacity.map(|(capacity, endpoint)| server(endpoint).map(|server| (capacity, server)));
+        Ok(Self { inner, capacity: counted.transpose()? })
     }
 }
 
-/// Why this call cannot be sent; `None` if it may fit.
-fn too_long(capacity: Capacity, call: &Rendered) -> Option<UnscoredReason> {
+/// Why this call cannot be sent, by the server's count or by our estimate; `None` if it may fit.
+fn too_long(capacity: Capacity, call: &Rendered, counted: Option<u64>) -> Option<UnscoredReason> {
     let foreign = call.body.bytes.iter().filter(|byte| !byte.is_ascii()).count() as f64 * FOREIGN_TOKENS;
-    let least = (call.body.prompt_tokens as f64 - foreign) * LEAST_SHARE;
+    let estimated = (call.body.prompt_tokens as f64 - foreign) * LEAST_SHARE;
+    let least = counted.map_or(estimated, |tokens| tokens as f64);
     if least <= capacity.prompt_room(call.max_tokens) as f64 {
         return None;
     }
     let reply = capacity.counted_reply(call.max_tokens);
     let reply = reply.map_or_else(String::new, |limit| format!(" and its reply up to {limit}"));
-    let (prompt, context) = (call.body.prompt_tokens, capacity.context_tokens);
-    let what =
-        format!("the prompt has about {prompt} tokens{reply}, the model's context holds {context}; it was not sent");
+    let prompt = counted.map_or_else(|| format!("about {}", call.body.prompt_tokens), |tokens| tokens.to_string());
+    let context = capacity.context_tokens;
+    let what = format!("the prompt has {prompt} tokens{reply}, the model's context holds {context}; it was not sent");
     Some(UnscoredReason::new(UnscoredKind::ContextOverflow, what))
 }
 
 impl<J: Judge> Judge for ContextLimited<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        let call = self.capacity.zip(request.rendered.as_ref());
-        match call.and_then(|(capacity, rendered)| too_long(capacity, rendered)) {
-            Some(reason) => Box::pin(async { Ok(Outcome::Unscored(reason)) }),
-            None => self.inner.ask(request),
-        }
+        let Some(((capacity, server), call)) = self.capacity.as_ref().zip(request.rendered.as_ref()) else {
+            return self.inner.ask(request);
+        };
+        Box::pin(async move {
+            let room = capacity.prompt_room(call.max_tokens) as f64;
+            let mut reason = too_long(*capacity, call, None);
+            if reason.is_none() && call.body.prompt_tokens as f64 * MOST_SHARE > room {
+                let counted = count_tokens(server, &call.body.bytes).await;
+                reason = counted.and_then(|tokens| too_long(*capacity, call, Some(tokens)));
+            }
+            match reason {
+                Some(reason) => Ok(Outcome::Unscored(reason)),
+                None => self.inner.ask(request).await,
+            }
+        })
     }
 }
 
@@ -69,7 +93,7 @@ mod tests {
     }
 
     fn is_rejected(call: &Rendered) -> bool {
-        too_long(Capacity { context_tokens: 1001, counts_reply: false }, call).is_some()
+        too_long(Capacity { context_tokens: 1001, counts_reply: false }, call, None).is_some()
     }
 
     #[test]

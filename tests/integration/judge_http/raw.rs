@@ -132,7 +132,8 @@ async fn both_forms_of_probabilities_give_the_same_expected_score() {
 async fn limited(server: &FakeServer, kind: JudgeKind) -> (ContextLimited<Chat>, Option<Capacity>) {
     let endpoint = endpoint(server);
     let capacity = ask_server(&endpoint, Some("m")).await.unwrap().capacity;
-    (ContextLimited::new(judge_through(server, kind), capacity), capacity)
+    let limited = ContextLimited::new(judge_through(server, kind), capacity.map(|capacity| (capacity, &endpoint)));
+    (limited.unwrap(), capacity)
 }
 
 fn overflow(outcome: Result<Outcome, AskError>) -> String {
@@ -158,6 +159,28 @@ async fn what_certainly_exceeds_the_context_is_not_sent() {
     assert!(message.contains("holds 1000") && message.contains("up to 512"), "{message}");
     assert!(matches!(judge.ask(&rendered(&options, "short")).await, Ok(Outcome::Reply(_))));
     assert_eq!(server.chat_count(), 1);
+}
+
+#[tokio::test]
+async fn near_the_limit_a_server_that_can_counts_the_tokens() {
+    // vLLM and SGLang give a count, llama.cpp the tokens; a word is a token here.
+    for key in ["prompt", "content"] {
+        let count = move |request: &Recorded| {
+            let words = || request.json()[key].as_str().unwrap().split_whitespace().count();
+            let reply =
+                || if key == "prompt" { json!({"count": words()}) } else { json!({"tokens": vec![7; words()]}) };
+            request.path.ends_with("/tokenize").then(|| Act::json(&reply()))
+        };
+        let server = FakeServer::start(vllm(1000).handler(count));
+        let (judge, _) = limited(&server, JudgeKind::Completions).await;
+        // 488 tokens are left beside a reply of 512
+        let message = overflow(judge.ask(&rendered(&prometheus("m"), &"word ".repeat(500))).await);
+        assert!(message.starts_with("the prompt has 50"), "{message}");
+        assert!(matches!(judge.ask(&rendered(&prometheus("m"), &"word ".repeat(450))).await, Ok(Outcome::Reply(_))));
+        assert!(matches!(judge.ask(&rendered(&prometheus("m"), "short")).await, Ok(Outcome::Reply(_))));
+        let counted = server.requests().iter().filter(|request| request.path.ends_with("/tokenize")).count();
+        assert_eq!((server.chat_count(), counted), (2, 2), "only what is close to the limit is counted");
+    }
 }
 
 #[tokio::test]
