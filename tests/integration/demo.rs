@@ -28,7 +28,8 @@ fn the_demo_is_the_sample_data_scored_by_the_baseline_whatever_the_environment_s
     let done = done.says(&["scholareval score 'new one/data/answers' --tests 'new one/data/test_cases.json' --model"]);
     assert!(done.stdout.contains("careful  77.6 [76.0, 79.2]"), "{}", done.stdout);
     assert!(done.stdout.contains("wrote new one/report.html: 3 systems, 8 cases"), "{}", done.stdout);
-    assert_eq!(files(&work.path("new one/data")), files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data")));
+    let data = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data"));
+    assert!(data.len() > 10 && files(&work.path("new one/data")) == data, "{:?}", data.keys());
     assert_eq!(work.json("new one/runs/demo/manifest.json")["status"], "complete");
     let again = work.run(&["demo", "new one", "-q"]).exits_with(0);
     assert_eq!((again.stdout, again.stderr.as_str()), (done.stdout, ""));
@@ -41,7 +42,7 @@ fn a_file_of_the_user_is_kept_and_named() {
     for (name, hint) in [("data/golds.jsonl", "name another directory"), ("report.html", "exists and is no report")] {
         let path = format!("scholareval-demo/{name}");
         let before = fs::read(work.path(&path)).unwrap();
-        fs::remove_dir_all(work.path("scholareval-demo/data/answers")).unwrap();
+        let _ = fs::remove_dir_all(work.path("scholareval-demo/data/answers"));
         work.write(&path, "mine");
         work.run(&["demo"]).exits_with(3).says(&[&path, hint]);
         assert_eq!(fs::read_to_string(work.path(&path)).unwrap(), "mine");

@@ -1,7 +1,10 @@
 //! `scholareval demo`: the sample data in a directory, scored by the built-in baseline, and the page of the run.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
+
+use include_dir::{Dir, File, include_dir};
 
 use super::{Context, report, score};
 use crate::cli::ExitCode;
@@ -9,21 +12,10 @@ use crate::cli::args::{DisplayOptions, ReportArgs};
 use crate::cli::settings::Settings;
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::EvaluationOptions;
-use crate::files::{read_bytes, write_bytes};
+use crate::files::write_bytes;
 
-/// The files below `data/` in the repository.
-macro_rules! sample_data {
-    ($($name:literal)*) => { [$(($name, include_str!(concat!("../../../data/", $name)))),*] };
-}
-
-/// All files below `data/`, by their names there.
-const FILES: [(&str, &str); 18] = sample_data! {
-    "README.md" "answers/brief.jsonl" "answers/careful.jsonl" "answers/vague.jsonl" "golds.jsonl" "labels.csv"
-    "predictions/loose.jsonl" "predictions/sourced.jsonl" "prices.json" "rubrics/answers/criteria.jsonl"
-    "rubrics/answers/healthbench.jsonl" "rubrics/answers/researchqa.jsonl" "rubrics/answers/researchrubrics.jsonl"
-    "rubrics/criteria.jsonl" "rubrics/healthbench.jsonl" "rubrics/researchqa.jsonl" "rubrics/researchrubrics.jsonl"
-    "test_cases.json"
-};
+/// The sample data, as it is below `data/` in the repository.
+static DATA: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/data");
 
 /// Writes `data/`, `runs/demo/` and `report.html` into the directory. The same command again finds all of it there.
 ///
@@ -54,21 +46,27 @@ pub(super) fn run(dir: &Path, context: &Context<'_>) -> Result<ExitCode> {
 /// Writes the sample data, unless one of its files has other content.
 fn write_sample(data: &Path) -> Result<()> {
     let mut missing = Vec::new();
-    for (name, text) in FILES {
-        let path = data.join(name);
-        match path.exists() {
-            true if read_bytes(&path)?.0 != text.as_bytes() => {
+    for file in files(&DATA) {
+        let path = data.join(file.path());
+        match fs::read(&path) {
+            Ok(found) if found == file.contents() => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => missing.push((path, file.contents())),
+            Err(error) => return Err(Error::io(&path, "read")(error)),
+            Ok(_) => {
                 let fault = InputFault::new(path, "exists and differs from the sample data");
                 return Err(fault.hint("name another directory: scholareval demo DIR").into());
             }
-            true => {}
-            false => missing.push((path, text)),
         }
     }
-    for (path, text) in missing {
+    for (path, bytes) in missing {
         let parent = path.parent().unwrap_or(data);
         fs::create_dir_all(parent).map_err(Error::io(parent, "create"))?;
-        write_bytes(&path, text.as_bytes())?;
+        write_bytes(&path, bytes)?;
     }
     Ok(())
+}
+
+/// All files below a directory.
+fn files(dir: &'static Dir<'_>) -> Vec<&'static File<'static>> {
+    dir.files().chain(dir.dirs().flat_map(files)).collect()
 }
