@@ -32,7 +32,7 @@ use origin::Environment;
 /// Parses the process's arguments, runs the command, prints any error, returns the exit code.
 pub fn main() -> ExitCode {
     let environment = Environment::current();
-    let known = command(laid_out(Cli::command()), &environment);
+    let known = command(program(), &environment);
     let parsed = known.clone().try_get_matches();
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
@@ -55,6 +55,11 @@ pub fn main() -> ExitCode {
             ExitCode::from(&error)
         }
     }
+}
+
+/// The program's arguments and help texts, from which man pages and completions are made.
+pub fn program() -> clap::Command {
+    laid_out(Cli::command())
 }
 
 /// The command with its subcommands. A blank environment variable counts as unset, and help shows no values of
