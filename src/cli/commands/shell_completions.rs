@@ -2,8 +2,8 @@
 
 use clap_complete::Shell;
 
-use crate::cli::{ExitCode, program};
 use crate::cli::terminal::write_stdout;
+use crate::cli::{ExitCode, program};
 use crate::error::Result;
 
 pub(super) fn run(shell: Shell) -> Result<ExitCode> {
