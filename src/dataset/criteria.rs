@@ -15,8 +15,8 @@ use super::reader::{Id, JsonLine, csv_as_jsonl, elements, expected, is_csv, type
 use super::test_cases::{TestCases, parse_test_cases};
 
 type Fields = Map<String, Value>;
-/// A list of criteria with its field, and its group with the group's weight.
-type CriteriaList<'a> = (String, Option<(&'a str, f64)>, &'a [Value]);
+/// A list of criteria with its field and its group.
+type CriteriaList<'a> = (String, Option<&'a str>, &'a [Value]);
 
 /// Reads a file of test cases: those of ScholarQA-CS, or cases with criteria (`docs/formats.md`), as the profile of this
 /// name or directory says, which is returned with them. Without a name, cases with ingredients are those of ScholarQA-CS2.
@@ -59,13 +59,14 @@ pub fn load_tests(path: &Path, mode: Mode, rubric: Option<&str>) -> Result<(Test
     let Reader { mut cases, faults, .. } = reader;
     let mut faults: Vec<InputFault> = faults;
     let mut warnings = Vec::new();
+    let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for (line, case) in &mut cases {
         if profile.report {
             give_names(&mut case.criteria);
         }
         let of_case = |what: String| line.fault(what).of_case(case.case_id.as_str());
         faults.extend(name_fault(case).map(of_case));
-        warnings.extend(doubts(case).into_iter().map(|(what, hint)| of_case(what).hint(hint)));
+        warnings.extend(doubts(case, scores_zero).into_iter().map(|(what, hint)| of_case(what).hint(hint)));
     }
     if !faults.is_empty() {
         return Err(Error::Input(faults));
@@ -140,7 +141,11 @@ impl<'a> Reader<'a> {
                 let what = |what: String| if self.is_rows { what } else { format!("{key}[{at}]: {what}") };
                 read.push(self.criterion(value, number).map_err(what)?);
             }
-            let Some((name, of_group)) = group else { continue };
+            let Some(name) = group else { continue };
+            let weights = &self.profile.case.group_weights;
+            let of_group = fields.get(weights).map_or(Some(1.0), |all| all[name].as_f64().filter(|own| *own >= 0.0));
+            let what = || format!("{weights}.{name} is no weight; give the group a number from 0");
+            let of_group = of_group.ok_or_else(what)?;
             let whole: f64 = read[own..].iter().map(|criterion| criterion.weight.max(0.0)).sum();
             for criterion in &mut read[own..] {
                 // A group without positive weights counts nothing.
@@ -163,29 +168,24 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The lists of criteria of a case with their fields: one, or one for each group with its name and weight.
+    /// The lists of criteria of a case with their fields: one, or one for each group with its name.
     fn lists<'v>(&self, fields: &'v Fields) -> Result<Vec<CriteriaList<'v>>, String> {
-        let (key, weights) = (&self.profile.case.criteria, &self.profile.case.group_weights);
+        let key = &self.profile.case.criteria;
         // The reference asks for no ingredients and gives 0.
         let may_be_empty = self.profile.report && self.mode == Mode::Compat;
-        let found = match fields.get(key) {
-            Some(found) => found,
-            None if may_be_empty => return Ok(Vec::new()),
-            None => return Err(format!("{key} is missing; found {}", list(fields.keys().map(String::as_str), 8))),
-        };
-        let list_in = |key: String, group: Option<(&'v str, f64)>, value: &'v Value| match value {
+        let list_in = |key: String, group: Option<&'v str>, value: &'v Value| match value {
             Value::Array(list) if !list.is_empty() || may_be_empty => Ok((key, group, list.as_slice())),
             Value::Array(_) => Err(format!("{key} is empty; give the case criteria, or leave it out")),
             other => Err(format!("{key}: {}", expected("a list", other))),
         };
-        let Value::Object(groups) = found else { return Ok(vec![list_in(key.clone(), None, found)?]) };
-        let group = |(name, value): (&'v String, &'v Value)| {
-            let weight =
-                fields.get(weights).map_or(Some(1.0), |all| all[name].as_f64().filter(|weight| *weight >= 0.0));
-            let what = || format!("{weights}.{name} is no weight; give the group a number from 0");
-            list_in(format!("{key}.{name}"), Some((name, weight.ok_or_else(what)?)), value)
-        };
-        groups.iter().map(group).collect()
+        match fields.get(key) {
+            Some(Value::Object(groups)) => {
+                groups.iter().map(|(name, value)| list_in(format!("{key}.{name}"), Some(name), value)).collect()
+            }
+            Some(list) => Ok(vec![list_in(key.clone(), None, list)?]),
+            None if may_be_empty => Ok(Vec::new()),
+            None => Err(format!("{key} is missing; found {}", list(fields.keys().map(String::as_str), 8))),
+        }
     }
 
     fn criterion(&self, value: &Value, number: usize) -> Result<CaseCriterion, String> {
@@ -318,7 +318,7 @@ fn name_fault(case: &TestCase) -> Option<String> {
 }
 
 /// What may be wrong with the criteria of a case, and what to do.
-fn doubts(case: &TestCase) -> Vec<(String, &'static str)> {
+fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
     let mut doubts = Vec::new();
     let mut seen: HashMap<String, &str> = HashMap::new();
     for criterion in &case.criteria {
@@ -332,13 +332,12 @@ fn doubts(case: &TestCase) -> Vec<(String, &'static str)> {
             doubts.push((what, "it counts twice; take one of them out"));
         }
     }
-    if case.criteria.iter().all(|criterion| criterion.weight == 0.0) {
-        doubts.push(("all weights are 0".to_owned(), "its answers have no score; give a criterion a positive weight"));
-    } else if case.criteria.iter().all(|criterion| criterion.weight <= 0.0) {
-        doubts.push((
-            "no weight is positive, so that no point can be earned".to_owned(),
-            "its answers have no score; give a criterion a positive weight",
-        ));
+    if case.criteria.iter().all(|criterion| criterion.weight <= 0.0) {
+        let hint = match scores_zero {
+            true => "its answers score 0, as in the reference; give a criterion a positive weight",
+            false => "its answers have no score; give a criterion a positive weight",
+        };
+        doubts.push(("no weight is positive, so that no point can be earned".to_owned(), hint));
     }
     doubts
 }

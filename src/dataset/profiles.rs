@@ -15,8 +15,9 @@ const PROFILE: &str = "profile.toml";
 pub(super) const SCHOLARQA_CS2: &str = "scholarqa-cs2";
 
 /// Names and texts of the shipped profiles, the default first.
-pub const SHIPPED_PROFILES: [(&str, &str); 6] = [
+pub const SHIPPED_PROFILES: [(&str, &str); 7] = [
     ("criteria", include_str!("../../rubrics/criteria/profile.toml")),
+    ("scholarqa-cs", include_str!("../../rubrics/scholarqa_cs/profile.toml")),
     ("healthbench", include_str!("../../rubrics/healthbench/profile.toml")),
     ("researchrubrics", include_str!("../../rubrics/researchrubrics/profile.toml")),
     ("researchqa", include_str!("../../rubrics/researchqa/profile.toml")),

@@ -230,6 +230,9 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
         jsonl.push_str(&Value::Object(fields).to_string());
         written = line;
     }
+    if jsonl.is_empty() && !names.is_empty() {
+        return Err(InputFault::new(path, "the table has a header and no rows").hint("add a row below the header"));
+    }
     Ok(jsonl)
 }
 

@@ -138,9 +138,11 @@ fn credit(found: &Value, shape: &ReplyShape, mode: Mode) -> Result<Option<f64>, 
     level.map(|level| Some(level.credit)).ok_or_else(fault)
 }
 
-/// The credit of a level that is written exactly so; any number is its own credit where levels are numbers.
+/// The credit of a level that is written exactly so; any number has one where levels are numbers: its place on a continuous
+/// scale, else itself.
 fn exact(found: &Value, shape: &ReplyShape) -> Option<f64> {
     let number = || python_json::number(found).filter(|_| shape.levels.iter().any(|level| level.level.is_number()));
+    let number = || number().map(|number| shape.credit_at(number).unwrap_or(number));
     shape.levels.iter().find(|level| level.level == *found).map(|level| level.credit).or_else(number)
 }
 

@@ -178,7 +178,7 @@ fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Resul
 fn with_batch(profile: RubricProfile, settings: &EvaluationOptions) -> Result<RubricProfile> {
     let batch = settings.scorers.criteria_per_call.map_or(profile.batch, |BatchSize(size)| size);
     let profile = RubricProfile { batch, ..profile };
-    let of_reference = usize::from(!profile.report);
+    let of_reference = usize::from(!profile.report && profile.reply.second.is_empty());
     if settings.scoring.compat && profile.batch != of_reference && profile.reply.form == ReplyForm::Object {
         let what =
             "--compat asks as many criteria a call as the reference of this rubric; leave --criteria-per-call out";

@@ -51,3 +51,28 @@ fn a_level_may_begin_with_a_number() {
     let Verdict::Criteria(all) = read else { panic!("{read:?}") };
     assert_eq!(all.iter().map(|one| one.credit).collect::<Vec<_>>(), [Some(0.1), Some(0.5), Some(0.3)]);
 }
+
+#[test]
+fn a_continuous_scale_takes_numbers_between_its_ends_and_compat_any() {
+    let level = |level: f64| Level { level: level.into(), credit: level / 10.0, means: String::new() };
+    let levels = vec![level(0.0), level(5.0), level(10.0)];
+    let points = ReplyShape { key: "score".to_owned(), levels, continuous: true, ..ReplyShape::default() };
+    let of = |score: &str, mode| match verdicts(&JudgeReply::of_text(score), &points, &[CaseCriterion::default()], mode)
+    {
+        Ok((Verdict::Criteria(all), None)) => all[0].credit,
+        _ => None,
+    };
+    for (score, default, compat) in
+        [("7.5", Some(0.75), Some(0.75)), ("10", Some(1.0), Some(1.0)), ("12", None, Some(1.2))]
+    {
+        let reply = format!("{{\"score\": {score}}}");
+        assert_eq!([Mode::Default, Mode::Compat].map(|mode| of(&reply, mode)), [default, compat], "{score}");
+    }
+    let two = ReplyShape { second: "reference".to_owned(), ..points.clone() };
+    let read = |text: &str, mode| verdicts(&JudgeReply::of_text(text), &two, &[CaseCriterion::default()], mode);
+    let Ok((Verdict::Criteria(both), _)) = read("{\"score\": 6, \"reference\": \"8\"}", Mode::Default) else {
+        panic!()
+    };
+    assert_eq!((both[0].credit, both[0].second), (Some(0.6), Some(0.8)));
+    assert_eq!(read("{\"score\": 6}", Mode::Default).unwrap_err().what, "no \"reference\" in a verdict");
+}

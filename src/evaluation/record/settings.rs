@@ -81,11 +81,16 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
             values.sort_by_key(|(_, its_runs)| its_runs[0]);
         }
         if values.len() > 1 {
+            let (label, of_zero) = match name.as_str() {
+                "scorer.criteria.batch" => ("criteria per call", "all"),
+                other => (other, "0"),
+            };
             let value = |(setting, its_runs): &(Setting, Vec<usize>)| {
                 let names: Vec<&str> = its_runs.iter().map(|run| runs[*run].0).collect();
-                format!("{} ({})", setting.shown, names.join(", "))
+                let shown = if setting.value == "0" { of_zero } else { &setting.shown };
+                format!("{shown} ({})", names.join(", "))
             };
-            let text = format!("different {name}: {}", values.iter().map(value).collect::<Vec<_>>().join(", "));
+            let text = format!("different {label}: {}", values.iter().map(value).collect::<Vec<_>>().join(", "));
             let run = values.iter().map(|(_, its_runs)| its_runs[0]).max().unwrap_or_default();
             let is_judge =
                 name.starts_with("judge ") || name.starts_with("merge of ") || name.contains(" of the judge ");
