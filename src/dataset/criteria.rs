@@ -200,10 +200,11 @@ impl<'a> Reader<'a> {
             other => return Err(expected("an object or a text", other)),
         };
         let is_strict = self.profile.report;
-        if let Some(key) =
-            [&names.weight, &names.id].into_iter().find(|key| is_strict && fields.get(*key).is_none_or(Value::is_null))
-        {
-            return Err(format!("{key} is missing"));
+        if is_strict && !fields.get(&names.id).is_some_and(Value::is_string) {
+            return Err(format!("{} is no text", names.id));
+        }
+        if is_strict && fields.get(&names.weight).is_none_or(Value::is_null) {
+            return Err(format!("{} is missing", names.weight));
         }
         let key = text_field(fields, self.profile);
         let text = match fields.get(key) {
@@ -234,7 +235,7 @@ impl<'a> Reader<'a> {
             }
         };
         let id = fields.get(&names.id).filter(|_| !self.is_rows || names.id != self.profile.case.id);
-        let id = id.map(|id| typed::<Id>(id.clone()).map(|Id(id)| id)).transpose()?.filter(|id| !id.trim().is_empty());
+        let id = id.map(|id| typed::<Id>(id.clone()).map(|Id(id)| id)).transpose()?.filter(|id| is_strict || !id.trim().is_empty());
         let examples = fields.get(&names.examples).map_or_else(|| Ok(Vec::new()), |examples| typed(examples.clone()));
         Ok(CaseCriterion {
             name: id.unwrap_or_else(|| format!("c{number}")),
@@ -301,7 +302,7 @@ fn give_names(criteria: &mut [CaseCriterion]) {
     let ids: Vec<String> = criteria.iter().map(|criterion| criterion.name.clone()).collect();
     for (criterion, id) in criteria.iter_mut().zip(&ids) {
         criterion.shared_id = (ids.iter().filter(|other| *other == id).count() > 1).then(|| id.clone());
-        let name = id.replace("..", "\u{2026}");
+        let name = if id.trim().is_empty() { "unnamed".to_owned() } else { id.replace("..", "\u{2026}") };
         let count = seen.entry(name.clone()).or_default();
         *count += 1;
         criterion.name = if *count > 1 { format!("{name} ({count})") } else { name };

@@ -107,14 +107,15 @@ fn object_of(reply: &JudgeReply, mode: Mode) -> Result<Value, Unreadable> {
     }
 }
 
+/// A claim, with the conversions of pydantic: ids become texts as Python prints them, words such as `yes` are true.
 fn claim(claim: &Value, mode: Mode) -> Result<CitedClaim, String> {
     if mode == Mode::Compat && claim.get("text").is_none_or(|text| kind(text) != "a string") {
         return Err("a claim has no text".to_owned());
     }
-    let id = |id: &Value| match (id, mode) {
-        (Value::Null, Mode::Compat) => "None".to_owned(),
-        (Value::Bool(true), Mode::Compat) => "True".to_owned(),
-        (Value::Bool(false), Mode::Compat) => "False".to_owned(),
+    let id = |id: &Value| match id {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
         _ => text_of(id),
     };
     let ids = |key| match claim.get(key) {
@@ -122,14 +123,12 @@ fn claim(claim: &Value, mode: Mode) -> Result<CitedClaim, String> {
         Some(_) => Ok::<_, String>(list_of(claim, key, "claim.")?.iter().map(id).collect()),
     };
     let word = |text: &str| WORDS.iter().position(|words| words.contains(&&*text.to_ascii_lowercase()));
-    let is_fully_supported = match claim.get("is_fully_supported") {
-        Some(Value::Bool(is_supported)) => *is_supported,
-        Some(Value::Number(number)) if mode == Mode::Compat && matches!(number.as_f64(), Some(0.0 | 1.0)) => {
-            number.as_f64() == Some(1.0)
-        }
-        Some(Value::String(text)) if mode == Mode::Compat && word(text).is_some() => word(text) == Some(1),
-        Some(other) => return Err(format!("is_fully_supported is {}, not true or false", kind(other))),
-        None => return Err("a claim has no is_fully_supported".to_owned()),
+    let found = claim.get("is_fully_supported").ok_or("a claim has no is_fully_supported")?;
+    let truth = match found {
+        Value::String(text) => word(text).map(|at| at == 1),
+        other => whole_number(other).filter(|number| matches!(number, 0.0 | 1.0)).map(|number| number == 1.0),
     };
+    let is_fully_supported =
+        truth.ok_or_else(|| format!("is_fully_supported is {}, not true or false", text_of(found)))?;
     Ok(CitedClaim { supporting: ids("supporting")?, non_supporting: ids("non_supporting")?, is_fully_supported })
 }

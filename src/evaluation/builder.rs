@@ -127,9 +127,13 @@ impl Evaluation {
     /// # Errors
     /// For options and input that cannot be used; for a judge that is unreachable and unknown from earlier runs.
     pub async fn prepare(self) -> Result<Prepared> {
-        let Self { options, own_judge, own_scorers, preset, perturbations, notify } = self;
+        let Self { mut options, own_judge, own_scorers, preset, perturbations, notify } = self;
         options.check()?;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref(), &perturbations)?;
+        if inputs.profile.report && options.scoring.compat {
+            // The reference makes 21 attempts.
+            options.scoring.parse_retries = options.scoring.parse_retries.max(20);
+        }
         let choice = match options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
             true => Choice::default(),
             false => Choice::of(&options, &inputs.support, preset.is_some())?,

@@ -13,7 +13,7 @@ use super::{Bench, CsvText, ReportContext, visible};
 use crate::analysis::{
     Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary, SystemSummary, distinct,
 };
-use crate::domain::{Mode, Note, SystemName, UnscoredKind, scores_test_cases};
+use crate::domain::{Mode, Note, REPORT_METRICS, SystemName, UnscoredKind, scores_test_cases};
 use crate::error::Result;
 use crate::text::names::list;
 
@@ -244,7 +244,21 @@ fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
     let reasons: BTreeMap<UnscoredKind, String> =
         reasons.map(|reason| (reason.kind, shortened(&reason.example, 60))).collect();
     let reasons = reasons.into_values().collect::<Vec<_>>().join("; ");
-    Some(format!("{}: unscored answers are {policy}: {systems} ({reasons}).", scorer.scorer))
+    let zeros = means_with_zeros(scorer).filter(|_| on_unscored == OnUnscored::Exclude).unwrap_or_default();
+    Some(format!("{}: unscored answers are {policy}: {systems} ({reasons}).{zeros}", scorer.scorer))
+}
+
+/// The mean scores of reports with unscored ones at 0: ScholarQA-CS2 leaves those out that it cannot read.
+fn means_with_zeros(scorer: &ScorerSummary) -> Option<String> {
+    scorer.columns.iter().find(|column| column.name == REPORT_METRICS[0])?;
+    let column = scorer.columns.first()?;
+    let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
+    let means = scorer.rows.iter().zip(names).filter_map(|(row, name)| {
+        let metric = row.metrics.get(&column.name).filter(|_| row.answers > 0)?;
+        let mean = metric.estimate.unwrap_or(0.0) * metric.n as f64 / row.answers as f64;
+        Some(format!("{name} {}", Format::of_mean(column.unit).show(mean)))
+    });
+    listed(means).map(|means| format!(" {} with them at 0: {means}.", visible(&column.name)))
 }
 
 /// Explains `*`, with the means over the shared cases.

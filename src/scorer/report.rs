@@ -11,8 +11,8 @@ use crate::domain::{
     Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 
-/// Item of the call about irrelevant paragraphs.
-const PRECISION: &str = "answer_precision";
+/// Item of the call about irrelevant paragraphs; not the component's, since samples are numbers of texts.
+const PRECISION: &str = "irrelevant_paragraphs";
 
 /// A credit with the factor of its weight (1 here) and the judge's explanation, or why it is missing.
 pub(super) type Credit = Result<(f64, f64, Option<String>), UnscoredReason>;
@@ -90,8 +90,12 @@ pub(super) fn fold(
     case: &TestCase,
     mode: Mode,
     credits: Vec<Credit>,
-    metrics: [Metric; 4],
+    mut metrics: [Metric; 4],
 ) -> Score {
+    // The reference leaves an answer out of all means if it cannot compute one of the metrics.
+    if let (Mode::Compat, Some(Err(reason))) = (mode, metrics.iter().find(|metric| metric.is_err())) {
+        metrics = [(); 4].map(|()| Err(reason.clone()));
+    }
     let none = || vec![0.0; credits.len()];
     let shares = ingredient_shares(&case.criteria, mode).unwrap_or_else(none);
     let ingredient = |((criterion, share), credit): ((&CaseCriterion, f64), Credit)| {
