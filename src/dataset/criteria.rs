@@ -235,7 +235,10 @@ impl<'a> Reader<'a> {
             }
         };
         let id = fields.get(&names.id).filter(|_| !self.is_rows || names.id != self.profile.case.id);
-        let id = id.map(|id| typed::<Id>(id.clone()).map(|Id(id)| id)).transpose()?.filter(|id| is_strict || !id.trim().is_empty());
+        let id = id
+            .map(|id| typed::<Id>(id.clone()).map(|Id(id)| id))
+            .transpose()?
+            .filter(|id| is_strict || !id.trim().is_empty());
         let examples = fields.get(&names.examples).map_or_else(|| Ok(Vec::new()), |examples| typed(examples.clone()));
         Ok(CaseCriterion {
             name: id.unwrap_or_else(|| format!("c{number}")),
