@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::stats::{Coefficient, Interval};
 
 /// Fewest units (answers, items, pairs; for orders of systems, questions) for an interval.
-pub const FEWEST_FOR_INTERVAL: usize = 10;
+pub(crate) const FEWEST_FOR_INTERVAL: usize = 10;
 
 /// A value with its interval, or the reason why it is undefined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

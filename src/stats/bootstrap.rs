@@ -180,7 +180,7 @@ pub(super) fn resample<T: Send>(
 }
 
 /// The statistic with each unit left out.
-pub(super) fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
+fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
     let one = |weights: &mut Vec<u32>, unit: usize| {
         weights[unit] = 0;
         let value = statistic(weights);

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use super::groups::groups;
 use super::pair::rater_pair;
 use super::powered::LabeledRun;
-use super::result::{
-    ALL_PAIRS, AgreementOptions, HUMANS, NO_ORDER, PoweredMean, RaterAgreement, RaterPair, SummaryRow,
-};
+use super::result::{AgreementOptions, NO_ORDER, PoweredMean, RaterAgreement, RaterPair, SummaryRow};
 use super::scales::reversed_note;
 use super::units::{Context, RaterView};
 use crate::analysis::ratings::{Estimate, FEWEST_FOR_INTERVAL};
@@ -16,6 +14,10 @@ use crate::domain::{CaseId, Note, Rater, RaterKind, SystemName};
 use crate::stats::mean;
 use crate::text::names::list;
 
+/// Maximum number of raters for comparing judges in pairs.
+const ALL_PAIRS: usize = 6;
+/// Name of the people's mean.
+const HUMANS: &str = "humans";
 /// Version of the format of [`RaterAgreement`].
 const SCHEMA_VERSION: u32 = 1;
 

@@ -34,12 +34,12 @@ mod scales;
 mod systems;
 mod units;
 
-pub use super::ratings::{Estimate, FEWEST_FOR_INTERVAL};
+pub use super::ratings::Estimate;
 pub use compare::{Labelled, rater_agreement};
 pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
 pub use result::{
-    AgreementLevel, AgreementOptions, HUMANS, Measures, PairAgreement, PartMeasures, PoweredMean, RankedSystem,
-    Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, ThresholdAgreement, TieThreshold,
+    AgreementLevel, AgreementOptions, Measures, PairAgreement, PartMeasures, PoweredMean, RankedSystem, Ranking,
+    RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, ThresholdAgreement, TieThreshold,
 };
 pub use run::run_rater;
 

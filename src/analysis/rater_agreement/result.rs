@@ -61,12 +61,6 @@ impl AgreementOptions {
     }
 }
 
-/// Maximum number of raters for comparing judges in pairs.
-pub(super) const ALL_PAIRS: usize = 6;
-
-/// Name of the people's mean.
-pub const HUMANS: &str = "humans";
-
 /// Minimum number of systems for the agreement of two orders of them.
 pub(super) const FEWEST_SYSTEMS: usize = 4;
 /// The reason where there are fewer.
