@@ -20,7 +20,7 @@ use crate::text::thinking::thinking_bytes;
 
 use super::fields::{Reading, Record};
 use super::files::{Kind, SystemFile, system_files};
-use super::inspect_log::{InspectLog, read_input};
+use super::inspect_log::read_input;
 use super::predictions::{nan_warning, read_predictions, with_questions};
 use super::reader::{Id, JsonLine, all, csv_as_jsonl, elements, expected, is_csv, without_bare_nan};
 
@@ -116,9 +116,9 @@ impl AnswerOptions {
     /// be read.
     pub fn load(&self, paths: &[PathBuf]) -> Result<(Vec<SystemAnswers>, Vec<String>)> {
         let load = |(system, path): &SystemFile| {
-            let (text, blake3, is_log) = read_input(path, InspectLog::answers)?;
+            let (text, blake3, log) = read_input(path)?;
             // A pipe cannot be read again. The file may begin with a byte order mark.
-            let is_left = self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path) && !is_log;
+            let is_left = self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path) && log.is_none();
             let file = std::fs::metadata(path).ok().filter(|file| is_left && file.is_file());
             let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
             Ok(SystemAnswers { blake3, ..self.parse(&text, system.clone(), path, before)? })

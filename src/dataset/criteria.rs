@@ -9,7 +9,7 @@ use crate::domain::{CaseCriterion, Mode, REPORT_METRICS, RubricProfile, TestCase
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::{list, start_of};
 
-use super::inspect_log::{InspectLog, read_input};
+use super::inspect_log::read_input;
 use super::profiles::{SCHOLARQA_CS2, SHIPPED_PROFILES, rubric_profile};
 use super::reader::{Id, JsonLine, csv_as_jsonl, elements, expected, is_csv, typed};
 use super::test_cases::{TestCases, parse_test_cases};
@@ -24,7 +24,7 @@ type CriteriaList<'a> = (String, Option<&'a str>, &'a [Value]);
 /// # Errors
 /// As [`rubric_profile`] and [`load_test_cases`](super::load_test_cases).
 pub fn load_tests(path: &Path, mode: Mode, rubric: Option<&str>) -> Result<(TestCases, RubricProfile)> {
-    let (text, blake3, _) = read_input(path, InspectLog::cases)?;
+    let (text, blake3, _) = read_input(path)?;
     let mut profile = rubric_profile(rubric)?;
     let is_rows = is_csv(path) || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
     let rows = is_rows.then(|| csv_as_jsonl(&text, path)).transpose()?;

@@ -17,8 +17,8 @@ use super::reader::{Id, without_bare_nan};
 /// A log of one evaluation: one system's answers to the cases of one task.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct InspectLog {
-    /// What was evaluated, as logged.
-    eval: Value,
+    /// The logged specification of the evaluation: its task, arguments, models and scorers.
+    pub eval: Value,
     /// The answers, in file order.
     #[serde(default)]
     pub samples: Vec<InspectSample>,
@@ -32,18 +32,15 @@ pub struct InspectSample {
     target: Value,
     output: Value,
     scores: Value,
-    error: Value,
+    /// The logged exception; null for none.
+    pub error: Value,
 }
 
 impl InspectLog {
     /// Reads a log; `None` for a file that is none.
     ///
     /// # Errors
-    /// An archive that is damaged or no log, with the member; [`Error::Io`](crate::Error::Io) if the file cannot be read.
-    pub fn load(path: &Path) -> Result<Option<Self>> {
-        Ok(Self::parse(&read_bytes(path)?.0, path)?)
-    }
-
+    /// An archive that is damaged or no log, with the member.
     fn parse(bytes: &[u8], path: &Path) -> Result<Option<Self>, InputFault> {
         if !is_zip(bytes) {
             let text = str::from_utf8(bytes).ok().filter(|text| text.trim_start().starts_with('{'));
@@ -51,26 +48,19 @@ impl InspectLog {
             return Ok(log.filter(|log| log.eval["task"].is_string()));
         }
         let mut log = Self::default();
-        let wanted = |name: &str| name == "header.json" || name.starts_with("samples/");
-        let read = for_each_member(bytes, path, wanted, |member, text| {
-            let wrong = |error| InputFault::new(member, format!("not what Inspect writes: {error}"));
+        let is_read = |name: &str| name == "header.json" || name.starts_with("samples/");
+        for_each_member(bytes, path, is_read, |member, text| {
             let json = without_bare_nan(text).0;
-            match member.ends_with("header.json") {
-                true => log.eval = serde_json::from_str::<Self>(&json).map_err(wrong)?.eval,
-                false => log.samples.push(serde_json::from_str(&json).map_err(wrong)?),
-            }
-            Ok(())
-        });
-        let is_whole = read.and_then(|()| match log.eval {
-            Value::Null => Err(InputFault::new(path, "header.json is not in the archive")),
+            let read = match member.ends_with("header.json") {
+                true => serde_json::from_str(&json).map(|header: Self| log.eval = header.eval),
+                false => serde_json::from_str(&json).map(|sample| log.samples.push(sample)),
+            };
+            read.map_err(|error| InputFault::new(member, format!("not what Inspect writes: {error}")))
+        })?;
+        match log.eval {
+            Value::Null => Err(InputFault::new(path.join("header.json"), "is not in the archive")),
             _ => Ok(Some(log)),
-        });
-        is_whole.map_err(|fault| fault.hint("give the log of a finished evaluation, unchanged"))
-    }
-
-    /// The name of the task, without that of its package.
-    pub fn task(&self) -> &str {
-        self.eval["task"].as_str().unwrap_or_default().rsplit('/').next().unwrap_or_default()
+        }
     }
 
     /// The model that judged, if the log names it.
@@ -79,27 +69,16 @@ impl InspectLog {
         [&self.eval["task_args"]["scorer_model"], model, &model["model"]].into_iter().find_map(Value::as_str)
     }
 
-    /// The answers, as a file of answers holds them.
-    pub(super) fn answers(&self, _: &Path) -> Result<String> {
-        let answer = |sample: &InspectSample| {
-            let text = sample.output["completion"].as_str().unwrap_or_default();
-            format!("{}\n", json!({"case_id": sample.id(), "answer_text": text}))
-        };
-        Ok(self.samples.iter().map(answer).collect())
-    }
-
-    /// The cases with their rubrics, as a file of test cases holds them.
-    pub(super) fn cases(&self, path: &Path) -> Result<String> {
-        let case = |sample: &InspectSample| {
+    /// The text of a file with the same answers and, where the targets are rubrics, the same test cases.
+    fn as_lines(&self) -> String {
+        let line = |sample: &InspectSample| {
             let target = sample.target.as_str().or_else(|| sample.target[0].as_str()).unwrap_or_default();
-            let mut case: Map<String, Value> = serde_json::from_str(target).map_err(|_| {
-                let fault = InputFault::new(path, "the target of the sample is no JSON object with a rubric");
-                fault.of_case(sample.id()).hint("give the test cases with --tests FILE")
-            })?;
-            case.insert("case_id".to_owned(), sample.id().into());
-            Ok(format!("{}\n", Value::Object(case)))
+            let mut fields: Map<String, Value> = serde_json::from_str(target).unwrap_or_default();
+            fields.insert("case_id".to_owned(), sample.id().into());
+            fields.insert("answer_text".to_owned(), sample.output["completion"].as_str().unwrap_or_default().into());
+            format!("{}\n", Value::Object(fields))
         };
-        self.samples.iter().map(case).collect()
+        self.samples.iter().map(line).collect()
     }
 }
 
@@ -109,12 +88,7 @@ impl InspectSample {
         &self.id.0
     }
 
-    /// Why it has no scores.
-    pub fn error(&self) -> Option<&str> {
-        self.error["message"].as_str()
-    }
-
-    /// The recorded value of a metric.
+    /// The logged value of a metric.
     pub fn metric(&self, name: &str) -> Option<f64> {
         self.scores.as_object()?.values().find_map(|score| score["value"][name].as_f64())
     }
@@ -148,18 +122,16 @@ impl InspectSample {
     }
 }
 
-/// Makes a file's text of a log.
-type Part = fn(&InspectLog, &Path) -> Result<String>;
-
-/// The text of a file and its hash; of a log only this `part`, and true.
+/// The text of a file of answers or test cases and its hash; for a log a text that says the same, and the log.
 ///
 /// # Errors
-/// As [`InspectLog::load`] and `part`; text that is not UTF-8.
-pub(super) fn read_input(path: &Path, part: Part) -> Result<(String, Fingerprint, bool)> {
+/// Text that is not UTF-8; an archive that is damaged or no log, with the member; [`Error::Io`](crate::Error::Io) if the
+/// file cannot be read.
+pub fn read_input(path: &Path) -> Result<(String, Fingerprint, Option<InspectLog>)> {
     let (bytes, blake3) = read_bytes(path)?;
     match InspectLog::parse(&bytes, path)? {
-        Some(log) => Ok((part(&log, path)?, blake3, true)),
-        None => Ok((utf8(bytes, path)?, blake3, false)),
+        Some(log) => Ok((log.as_lines(), blake3, Some(log))),
+        None => Ok((utf8(bytes, path)?, blake3, None)),
     }
 }
 
@@ -198,14 +170,13 @@ mod tests {
         let mut whole: Value = serde_json::from_str(HEADER).unwrap();
         whole["samples"] = json!([sample]);
         let json = InspectLog::parse(whole.to_string().as_bytes(), Path::new("x.json")).unwrap().unwrap();
-        let path = Path::new("x");
         for log in [archive, json] {
-            assert_eq!((log.task(), log.judge()), ("sqa_dev", Some("j")));
-            assert_eq!(log.answers(path).unwrap(), "{\"case_id\":\"c1\",\"answer_text\":\"text\"}\n");
-            assert_eq!(log.cases(path).unwrap(), "{\"question\":\"q\",\"case_id\":\"c1\"}\n");
+            assert_eq!((log.eval["task"].as_str(), log.judge()), (Some("astabench/sqa_dev"), Some("j")));
+            let line = "{\"question\":\"q\",\"case_id\":\"c1\",\"answer_text\":\"text\"}\n";
+            assert_eq!(log.as_lines(), line);
             let sample = &log.samples[0];
             assert_eq!(
-                (sample.metric("global_avg"), sample.metric("f1"), sample.error()),
+                (sample.metric("global_avg"), sample.metric("f1"), sample.error["message"].as_str()),
                 (Some(0.5), None, Some("KeyError"))
             );
             let precision = JudgeTask::Precision { question: "q".into(), answer: "a".into() };
@@ -222,7 +193,7 @@ mod tests {
         }
         let sample = sample("c1").to_string();
         for (header, sample, what) in [
-            (None, &*sample, "x.eval: header.json is not in the archive; give the log of a finished evaluation"),
+            (None, &*sample, "x.eval/header.json: is not in the archive"),
             (Some("{}"), &*sample, "x.eval/header.json: not what Inspect writes: missing field `eval`"),
             (Some(HEADER), &sample[..90], "x.eval/samples/0.json: not what Inspect writes: EOF"),
             (
@@ -235,6 +206,6 @@ mod tests {
             assert!(error.starts_with(what), "{error}");
         }
         let log = parse(Some(HEADER), &[r#"{"id": 7, "target": ["none"]}"#]).unwrap().unwrap();
-        assert!(log.cases(Path::new("x")).unwrap_err().to_string().contains("(case 7): the target of the sample"));
+        assert_eq!(log.as_lines(), "{\"case_id\":\"7\",\"answer_text\":\"\"}\n");
     }
 }

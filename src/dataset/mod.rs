@@ -32,7 +32,7 @@ pub use conversion::{Conversion, Converted, ReferencesBlock, convert, references
 pub use criteria::load_tests;
 pub use fields::PARTS as ANSWER_PARTS;
 pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
-pub use inspect_log::{InspectLog, InspectSample};
+pub use inspect_log::{InspectLog, InspectSample, read_input};
 pub use labels::{Labels, load_labels, parse_labels};
 pub use pairing::{PairOptions, Pairing, pair};
 pub use perturbed::{perturbed, perturbed_system};

@@ -350,10 +350,10 @@ pub struct Run {
     pub endpoints: Endpoints,
     /// Its counters.
     pub meters: Arc<Meters>,
-    record: RunRecord,
+    pub(super) record: RunRecord,
     /// Cached calls, and calls to make.
     pub planned: PlanOutcome,
-    scored: Vec<Arc<ScoredAnswer>>,
+    pub(super) scored: Vec<Arc<ScoredAnswer>>,
     judged: Judged,
 }
 

@@ -1,4 +1,5 @@
-//! Imports the reference script's results file as a run. Scores are taken unchanged, and checked against the rubrics.
+//! Imports the reference script's results file as a run. Scores are taken unchanged, and checked against the rubrics. Logs of
+//! Inspect become runs in `import_logs`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -6,6 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::import_logs::import_logs;
 use super::options::ScoringOptions;
 use super::record::{IMPORTED, Inputs, JudgeEntry, Manifest, RoleEntry, RunDir, RunRecord, RunStatus};
 use crate::dataset::{
@@ -21,8 +23,8 @@ use crate::prompt::injection;
 use crate::scorer::citation::IndexBase;
 use crate::scorer::rubric::RubricScorer;
 
-/// Tolerance between a recorded sum and that of its components; other summation orders differ by far less.
-const SUM_TOLERANCE: f64 = 1e-9;
+/// Tolerance between a recorded number and that of its components; other summation orders differ by far less.
+pub(super) const TOLERANCE: f64 = 1e-9;
 
 const MODE_UNKNOWN: &str =
     "mode unknown, taken as compat (the reference script's); --mode default for files of scholareval's default mode";
@@ -30,12 +32,13 @@ const MODE_UNKNOWN: &str =
 /// Files to import, and the output directory.
 #[derive(Debug, Clone, Args)]
 pub struct ImportOptions {
-    /// Results files, as rubric_eval.py and score --output write them; several of different systems become one run
+    /// Results files, as rubric_eval.py and score --output write them, or logs of ScholarQA-CS2 (.eval, .json); several of
+    /// different systems become one run
     #[arg(required = true, value_name = "RESULTS")]
     pub files: Vec<PathBuf>,
-    /// Test cases that the answers were scored by
+    /// Test cases that the answers were scored by [default for logs: those in the first]
     #[arg(long, value_name = "FILE")]
-    pub tests: PathBuf,
+    pub tests: Option<PathBuf>,
     /// Directory of the new run
     #[arg(long, short, value_name = "DIR")]
     pub out: PathBuf,
@@ -69,11 +72,16 @@ pub struct ImportedRun {
 ///
 /// # Errors
 /// [`Error::Input`] with every fault of the files; [`Error::Io`] when the run cannot be written.
-pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
+pub async fn import(options: &ImportOptions) -> Result<ImportedRun> {
+    if let Some(imported) = import_logs(options).await? {
+        return Ok(imported);
+    }
+    let missing = || Error::Usage("results files need their test cases: add --tests FILE".to_owned());
+    let tests = options.tests.as_ref().ok_or_else(missing)?;
     let files = read_all(&options.files)?;
     let lexical = is_lexical(&files)?;
     let mode = options.mode.unwrap_or_else(|| mode_of(&files));
-    let tests = load_test_cases(&options.tests, mode)?;
+    let tests = load_test_cases(tests, mode)?;
     let all = files.iter().flat_map(|file| answers(file).map(|answer| (&*file.path, answer)));
     let recorded: RecordedAnswers<'_> =
         all.map(|(path, (system, answer))| ((system, &answer.case_id), Recorded { path, system, answer })).collect();
@@ -317,7 +325,7 @@ fn sums_that_differ(score: &Score) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, recorded, sum, hint) in sums {
         let Some(sum) = sum else { continue };
-        if recorded.is_none_or(|recorded| (recorded - sum).abs() > SUM_TOLERANCE) {
+        if recorded.is_none_or(|recorded| (recorded - sum).abs() > TOLERANCE) {
             let recorded = recorded.map_or("no number".to_owned(), |value| value.to_string());
             let what = "with the rubric's weights; taken as it is";
             lines.push(format!("{name} is {recorded}, its components make {sum} {what}{hint}"));

@@ -18,6 +18,7 @@ mod event;
 mod expected;
 mod gates;
 mod import;
+mod import_logs;
 mod inputs;
 mod judges;
 mod lane;

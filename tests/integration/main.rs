@@ -24,6 +24,7 @@ mod faults;
 mod fever;
 mod fuzz;
 mod html_report;
+mod import_logs;
 mod imports;
 mod judge_http;
 #[cfg(unix)]

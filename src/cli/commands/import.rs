@@ -1,6 +1,6 @@
-//! `scholareval import`: converts the reference script's results file into a run.
+//! `scholareval import`: converts the reference script's results file, or logs of ScholarQA-CS2, into a run.
 
-use super::Context;
+use super::{Context, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::ImportArgs;
 use crate::cli::summary::conclude;
@@ -16,7 +16,7 @@ const WARNINGS_SHOWN: usize = 20;
 /// # Errors
 /// Every fault of the files, and when the run cannot be written.
 pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let ImportedRun { record, scored } = import(&args.options)?;
+    let ImportedRun { record, scored } = runtime()?.block_on(import(&args.options))?;
     let warnings = &record.manifest().warnings;
     context.warn(&warnings[..warnings.len().min(WARNINGS_SHOWN)]);
     if let Some(more) = warnings.len().checked_sub(WARNINGS_SHOWN).filter(|more| *more > 0) {

@@ -212,6 +212,11 @@ impl RunRecord {
         }
     }
 
+    /// The manifest, to add to it before [`finish`](Self::finish).
+    pub fn manifest_mut(&mut self) -> &mut Manifest {
+        &mut self.manifest
+    }
+
     /// Finishes the record as [`RunDir::finish`], without call lines that later ones replace.
     ///
     /// # Errors
