@@ -144,10 +144,11 @@ def test_an_interrupt_stops_the_run_and_the_same_call_continues_it(files, judge,
     code = f"import scholareval; scholareval.score(**{options!r})"
     # Only Python gets the signal, as from a process manager.
     child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    while not (calls := Path("run/calls.jsonl")).is_file() or not calls.read_text():
+    while child.poll() is None and not ((calls := Path("run/calls.jsonl")).is_file() and calls.read_text()):
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)
-    assert "KeyboardInterrupt" in child.communicate()[1]
+    errors = child.communicate(timeout=60)[1]
+    assert "KeyboardInterrupt" in errors, errors
     run = scholareval.load("run")
     assert run.manifest["status"] == "stopped" and "stopped, no scores yet" in run._repr_html_()
     before = len(run.calls)
