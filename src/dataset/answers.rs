@@ -448,6 +448,28 @@ mod tests {
     }
 
     #[test]
+    fn reports_are_objects_or_completions_that_hold_one() {
+        let report = r#"{"sections": [{"text": "A [1].", "citations": []}, {"text": "B.", "citations": []}]}"#;
+        let object = parse(format!("{{\"case_id\": 1, \"response\": {report}}}"), Mode::Default).unwrap();
+        let line = |text: String| json!({"case_id": 1, "answer_text": text}).to_string();
+        let of = |text: String, mode| {
+            let options = AnswerOptions { mode, reports: true, ..AnswerOptions::default() };
+            options.parse(&line(text), "gpt".into(), Path::new("gpt.jsonl"), None).unwrap()
+        };
+        let completion = of(format!("<think>{{}}</think>Here: {report}"), Mode::Default);
+        for read in [&object, &completion] {
+            let answer = &read.answers[0];
+            assert_eq!((&*answer.answer_text, answer.report.as_ref().unwrap().groups.len()), ("A [1].\n\nB.", 2));
+        }
+        assert_eq!(of("plain {text}".to_owned(), Mode::Default).answers[0].report, None);
+        let dropped = of(r#"{"section": []}"#.to_owned(), Mode::Default);
+        assert!(dropped.warnings.iter().any(|warning| warning.to_string().contains("sections is missing")));
+        let none = of("plain".to_owned(), Mode::Compat).answers[0].report.clone().unwrap();
+        assert!(matches!(none.fault, Some(ReportFault::Nothing(_))));
+        assert_eq!(parse(line(report.to_owned()), Mode::Default).unwrap().answers[0].report, None, "without reports");
+    }
+
+    #[test]
     fn references_from_counts_characters_and_must_lie_within_the_text() {
         // three characters of five bytes are the system's own
         let line = "{\"case_id\":\"1\",\"answer_text\":\"\u{e9}\u{e9}a\\nR\",\"references_from\":3}";

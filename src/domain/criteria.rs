@@ -210,15 +210,15 @@ impl ReplyShape {
             );
         }
         let levels: Vec<String> = self.words().iter().map(Value::to_string).collect();
-        let mut verdict =
-            format!("\"explanation\": \"one or two sentences\", {}: {}", Value::from(&*self.key), levels.join(" or "));
+        let texts: Vec<String> = self.texts().iter().map(|key| format!("\"{key}\": \"one or two sentences\"")).collect();
+        let mut verdict = format!("{}, {}: {}", texts.join(", "), Value::from(&*self.key), levels.join(" or "));
         if !self.second.is_empty() {
             let second = Value::from(&*self.second);
             verdict.push_str(&format!(" (the text in <response>), {second}: the same scale (the text in <reference>)"));
         }
         let (list, number) = self.list_keys();
         match count {
-            1 => format!("one JSON object: {{{verdict}}}"),
+            1 if self.list.is_none() => format!("one JSON object: {{{verdict}}}"),
             _ => format!(
                 "one JSON object with one entry for each of the {count} criteria: {{\"{list}\": [{{\"{number}\": 1, \
                  {verdict}}}, ..]}}"
@@ -231,6 +231,11 @@ impl ReplyShape {
     /// The keys of the list of a reply about several criteria, and of a criterion's number in it.
     pub fn list_keys(&self) -> (&str, &str) {
         self.list.as_ref().map_or(("verdicts", "criterion"), |(list, number)| (list, number))
+    }
+
+    /// Keys of the texts beside a level; a reply with a list of its own name has those of ScholarQA-CS2.
+    pub fn texts(&self) -> &'static [&'static str] {
+        if self.list.is_some() { &["criteria", "reasoning", "evidence"] } else { &["explanation"] }
     }
 
     /// A reply in this form, with the level whose credit is nearest to each of these shares; `second` holds the shares
@@ -250,13 +255,17 @@ impl ReplyShape {
         let (list, number) = self.list_keys();
         let entry = |(place, level): (usize, &Value)| {
             let mut entry = json!({number: place + 1, &*self.key: level});
+            for key in self.texts().iter().filter(|_| self.list.is_some()) {
+                entry[key] = "".into();
+            }
             if let Some(level) = second.get(place).and_then(|share| nearest(*share)) {
                 entry[&*self.second] = level.clone();
             }
             entry
         };
         let mut entries: Vec<Value> = levels.enumerate().map(entry).collect();
-        if entries.len() == 1 { entries.remove(0).to_string() } else { json!({list: entries}).to_string() }
+        let is_alone = entries.len() == 1 && self.list.is_none();
+        if is_alone { entries.remove(0).to_string() } else { json!({list: entries}).to_string() }
     }
 }
 

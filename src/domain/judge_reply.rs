@@ -11,7 +11,7 @@ const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
 /// Keys of the judge's explanation, in order of preference.
-const FEEDBACK_KEYS: [&str; 3] = ["feedback", "reason", "explanation"];
+const FEEDBACK_KEYS: [&str; 4] = ["feedback", "reason", "explanation", "reasoning"];
 
 /// Tokens of one call as counted by the server; 0 if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

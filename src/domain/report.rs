@@ -47,22 +47,18 @@ impl Report {
     /// The text of the report in a completion, and the report: JSON from the first `{` to the last `}`, else the same less
     /// its first and last character.
     pub fn in_completion(completion: &str) -> (String, Self) {
-        let start = completion.find('{');
+        let start = completion.find('{').unwrap_or(completion.len());
         let end = completion.rfind('}').map_or(0, |end| end + 1);
-        let whole = start.map_or("", |start| completion.get(start..end).unwrap_or_default());
+        let whole = completion.get(start..end).unwrap_or_default();
         // Without a closing brace, Python's index -1 stands for the last character.
         let last = completion[..if end > 0 { end } else { completion.len() }].char_indices().next_back();
-        let inner = start.zip(last).and_then(|(start, (last, _))| completion.get(start + 1..last));
-        let parsed = match python_json::parse(whole) {
-            Err(python_json::Fault::Decode(_)) => python_json::parse(inner.unwrap_or_default()),
-            parsed => parsed,
-        };
+        let inner = last.and_then(|(last, _)| completion.get(start + 1..last)).unwrap_or_default();
+        let is_decoded = |parsed: &Result<_, _>| !matches!(parsed, Err(python_json::Fault::Decode(_)));
+        let parsed = Some(python_json::parse(whole)).filter(is_decoded).unwrap_or_else(|| python_json::parse(inner));
         match parsed {
             Ok(value) => Self::of_response(&value),
-            Err(python_json::Fault::Decode(_)) => {
-                Self::faulty(ReportFault::Nothing("no JSON object in the answer".into()))
-            }
-            Err(fault) => Self::faulty(ReportFault::Dropped(fault.to_string())),
+            Err(python_json::Fault::Limit) => Self::faulty(ReportFault::Dropped("its JSON is beyond Python's limits".into())),
+            Err(_) => Self::faulty(ReportFault::Nothing("no JSON object in the answer".into())),
         }
     }
 
@@ -140,11 +136,9 @@ fn part<'a>(value: &'a Value, place: &str) -> Result<(&'a str, Result<CitationGr
     let missing = ["text", "citations"].into_iter().find(|key| !fields.contains_key(*key));
     let group = match missing {
         Some(key) => Err(format!("{} is missing", of(key))),
-        None => citations
-            .into_iter()
-            .collect::<Result<_, _>>()
-            .map(|citations| CitationGroup { text: without_tags(text), citations }),
+        None => citations.into_iter().collect(),
     };
+    let group = group.map(|citations| CitationGroup { text: without_tags(text), citations });
     Ok((text, group))
 }
 

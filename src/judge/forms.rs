@@ -89,12 +89,13 @@ pub fn schema_of(task: &JudgeTask) -> Option<Value> {
             let types: BTreeSet<&str> = levels.iter().map(|level| kind(level).trim_start_matches("a ")).collect();
             let is_open = shape.continuous;
             let level = if is_open { json!({"type": "number"}) } else { json!({"type": types, "enum": levels}) };
-            let mut verdict = json!({"explanation": text, &*shape.key: level});
+            let mut verdict: Value = shape.texts().iter().map(|key| (*key, text.clone())).collect();
+            verdict[&*shape.key] = level.clone();
             if !shape.second.is_empty() {
                 verdict[&*shape.second] = level;
             }
             let (of_all, number) = shape.list_keys();
-            if criteria.len() == 1 {
+            if criteria.len() == 1 && shape.list.is_none() {
                 return Some(object(verdict));
             }
             verdict[number] = json!({"type": "integer"});

@@ -119,7 +119,7 @@ impl Lexical {
                     let cited = citations.iter().filter(|one| claim.contains(&one.id));
                     let supporting = cited.filter(|one| self.covered(claim, &one.shown.text("")) >= SNIPPET_PRESENT);
                     let ids: Vec<&str> = supporting.map(|one| one.id.as_str()).collect();
-                    json!({"is_fully_supported": !ids.is_empty(), "supporting": ids})
+                    json!({"text": claim, "is_fully_supported": !ids.is_empty(), "supporting": ids})
                 };
                 let claims = simple_sentences(text).into_iter().map(|range| claim(&text[range]));
                 json!({"claims": claims.collect::<Vec<_>>()}).to_string()

@@ -48,7 +48,7 @@ impl CriteriaScorer {
     fn unscored(&self, case: &TestCase, reason: &UnscoredReason) -> Score {
         let credits = case.criteria.iter().map(|_| Err(reason.clone())).collect();
         match self.profile.report {
-            true => report::fold(self.name(), case, self.mode, credits, [(); 4].map(|()| Err(reason.clone()))),
+            true => report::fold(self.name(), case, self.mode, credits, [(); 3].map(|()| Err(reason.clone()))),
             false => self.fold(case, credits),
         }
     }
@@ -148,7 +148,7 @@ impl Scorer for CriteriaScorer {
         let refused = match report.as_deref() {
             Some(Report { fault: Some(ReportFault::Nothing(what)), .. }) => {
                 let zeros = case.criteria.iter().map(|_| Ok((0.0, 1.0, None))).collect();
-                let mut score = report::fold(self.name(), case, self.mode, zeros, [(); 4].map(|()| Ok(0.0)));
+                let mut score = report::fold(self.name(), case, self.mode, zeros, [(); 3].map(|()| Ok(0.0)));
                 score.notes.push(format!("{what}: 0"));
                 return Step::Done(score);
             }
@@ -189,9 +189,8 @@ impl Scorer for CriteriaScorer {
         let credits: Vec<Credit> = self.batches(case).flat_map(of_batch).collect();
         Step::Done(match report {
             Some(report) => {
-                let recall = report::recall(case, self.mode, &credits);
-                let others = report::metrics(answer, &report, verdicts, &self.profile);
-                report::fold(self.name(), case, self.mode, credits, [recall, others.0, others.1, others.2])
+                let metrics = report::metrics(answer, &report, verdicts, &self.profile);
+                report::fold(self.name(), case, self.mode, credits, metrics)
             }
             None => self.fold(case, credits),
         })

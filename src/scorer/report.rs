@@ -7,7 +7,7 @@ use super::report_metrics::{
 };
 use super::{Judged, Verdicts};
 use crate::domain::{
-    Answer, CaseCriterion, CitedClaim, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS, Report,
+    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS, Report,
     Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 
@@ -39,40 +39,31 @@ pub(super) fn calls(case: &TestCase, answer: &Answer, report: &Report) -> Vec<Ju
     calls
 }
 
-/// The share of the ingredients' weights that the answer earns; the first reason if a credit is missing.
-pub(super) fn recall(case: &TestCase, mode: Mode, credits: &[Credit]) -> Metric {
-    let known: Result<Vec<f64>, _> = credits.iter().map(|own| own.as_ref().map(|(credit, ..)| *credit)).collect();
-    let shares = ingredient_shares(&case.criteria, mode).unwrap_or_default();
-    known.map(|credits| ingredient_recall(&shares, &credits)).map_err(UnscoredReason::clone)
+/// Answer precision, citation precision and citation recall.
+pub(super) fn metrics(answer: &Answer, report: &Report, verdicts: &Verdicts, profile: &RubricProfile) -> [Metric; 3] {
+    let counts = citations(report, verdicts, profile);
+    let of = |metric: fn(&CitationCounts) -> f64| counts.as_ref().map(metric).map_err(UnscoredReason::clone);
+    [precision(answer, verdicts), of(CitationCounts::precision), of(CitationCounts::recall)]
 }
 
-/// Answer precision, citation precision and citation recall.
-pub(super) fn metrics(
-    answer: &Answer,
-    report: &Report,
-    verdicts: &Verdicts,
-    profile: &RubricProfile,
-) -> (Metric, Metric, Metric) {
-    let precision = verdict(verdicts, PRECISION).and_then(|verdict| match verdict {
-        Verdict::Irrelevant(texts) => Ok(answer_precision(&answer.answer_text, texts)),
-        _ => Err(UnscoredReason::other_kind()),
-    });
-    let mut counts = Ok(CitationCounts::default());
+fn precision(answer: &Answer, verdicts: &Verdicts) -> Metric {
+    let Verdict::Irrelevant(texts) = verdict(verdicts, PRECISION)? else { return Err(UnscoredReason::other_kind()) };
+    Ok(answer_precision(&answer.answer_text, texts))
+}
+
+fn citations(report: &Report, verdicts: &Verdicts, profile: &RubricProfile) -> Result<CitationCounts, UnscoredReason> {
+    let mut counts = CitationCounts::default();
     for (at, group) in report.groups.iter().enumerate() {
-        let claims: Result<&[CitedClaim], _> = match verdict(verdicts, &group_item(at)) {
-            _ if group.citations.is_empty() => Ok(&[]),
-            Ok(Verdict::CitedClaims(claims)) => Ok(claims),
-            Ok(_) => Err(UnscoredReason::other_kind()),
-            Err(reason) => Err(reason),
-        };
-        match (&mut counts, claims) {
-            (Ok(counts), Ok(claims)) => counts.add(group, claims, profile),
-            (counts @ Ok(_), Err(reason)) => *counts = Err(reason),
-            (Err(_), _) => {}
+        if group.citations.is_empty() {
+            counts.add(group, &[], profile);
+            continue;
         }
+        let Verdict::CitedClaims(claims) = verdict(verdicts, &group_item(at))? else {
+            return Err(UnscoredReason::other_kind());
+        };
+        counts.add(group, claims, profile);
     }
-    let of = |metric: fn(&CitationCounts) -> f64| counts.as_ref().map(metric).map_err(UnscoredReason::clone);
-    (precision, of(CitationCounts::precision), of(CitationCounts::recall))
+    Ok(counts)
 }
 
 fn verdict<'a>(verdicts: &'a Verdicts, item: &str) -> Result<&'a Verdict, UnscoredReason> {
@@ -83,37 +74,36 @@ fn verdict<'a>(verdicts: &'a Verdicts, item: &str) -> Result<&'a Verdict, Unscor
     }
 }
 
-/// The score: each ingredient with its weight in the mean of the four metrics, and the metrics. The recall has no weight,
-/// since its ingredients have it.
+/// The score of these credits and other metrics: each ingredient with its weight in the mean of the four metrics, and the
+/// metrics. The recall has no weight, since its ingredients have it.
 pub(super) fn fold(
     scorer: &'static str,
     case: &TestCase,
     mode: Mode,
     credits: Vec<Credit>,
-    mut metrics: [Metric; 4],
+    [precision, citation_precision, citation_recall]: [Metric; 3],
 ) -> Score {
+    let none = || vec![0.0; credits.len()];
+    let shares = ingredient_shares(&case.criteria, mode).unwrap_or_else(none);
+    let known: Result<Vec<f64>, _> = credits.iter().map(|own| own.as_ref().map(|(credit, ..)| *credit)).collect();
+    let recall = known.map(|credits| ingredient_recall(&shares, &credits)).map_err(UnscoredReason::clone);
+    let mut metrics = [recall, precision, citation_precision, citation_recall];
     // The reference leaves an answer out of all means if it cannot compute one of the metrics.
     if let (Mode::Compat, Some(Err(reason))) = (mode, metrics.iter().find(|metric| metric.is_err())) {
         metrics = [(); 4].map(|()| Err(reason.clone()));
     }
-    let none = || vec![0.0; credits.len()];
-    let shares = ingredient_shares(&case.criteria, mode).unwrap_or_else(none);
+    let all: Result<Vec<f64>, _> = metrics.iter().cloned().collect();
+    let value = all.ok().and_then(|all| Some(global_average(all.try_into().ok()?, METRIC_WEIGHTS)));
     let ingredient = |((criterion, share), credit): ((&CaseCriterion, f64), Credit)| {
         let component = Component::new(&criterion.name, ComponentKind::Criterion).with_text(&criterion.text);
-        let component = component.with_weight(METRIC_WEIGHTS[0] * share);
-        let mut component = component.with(credit.map(|(credit, _, feedback)| (credit, feedback)));
+        let mut component = component.with_weight(METRIC_WEIGHTS[0] * share);
         component.tags.clone_from(&criterion.tags);
-        component
+        component.with(credit.map(|(credit, _, feedback)| (credit, feedback)))
     };
     let ingredients = case.criteria.iter().zip(shares).zip(credits).map(ingredient);
-    let metric = |(at, metric): (usize, &Metric)| {
+    let others = (0..).zip(REPORT_METRICS).zip(metrics).map(|((at, name), metric)| {
         let weight = if at == 0 { 0.0 } else { METRIC_WEIGHTS[at] };
-        let value = metric.clone().map(|value| (value, None));
-        Component::new(REPORT_METRICS[at], ComponentKind::Share).with_weight(weight).with(value)
-    };
-    let components = ingredients.chain(metrics.iter().enumerate().map(metric)).collect();
-    let [recall, precision, citation_precision, citation_recall] = metrics.map(Result::ok);
-    let all = recall.zip(precision).zip(citation_precision.zip(citation_recall));
-    let value = all.map(|((a, b), (c, d))| global_average([a, b, c, d], METRIC_WEIGHTS));
-    Score { scorer, value, components, ..Score::default() }
+        Component::new(name, ComponentKind::Share).with_weight(weight).with(metric.map(|value| (value, None)))
+    });
+    Score { scorer, value, components: ingredients.chain(others).collect(), ..Score::default() }
 }

@@ -26,7 +26,7 @@ pub fn ratio(a: &str, b: &str) -> f64 {
     let mut matched = 0;
     let mut open = vec![(0..a.len(), 0..b.len())];
     while let Some((of_a, of_b)) = open.pop() {
-        let Block { a: start_a, b: start_b, size } =
+        let (start_a, start_b, size) =
             longest(&a[..of_a.end], &b[..of_b.end], (of_a.start, of_b.start), &places);
         if size > 0 {
             matched += size;
@@ -37,19 +37,16 @@ pub fn ratio(a: &str, b: &str) -> f64 {
     2.0 * matched as f64 / (a.len() + b.len()) as f64
 }
 
-/// Equal characters: `size` from these places on.
-#[derive(Default)]
-struct Block {
-    a: usize,
-    b: usize,
-    size: usize,
-}
-
-/// The longest block from `starts` on, of equal ones the earliest in `a`, then in `b`; `places` has those of the characters
-/// of `b` that may begin a match.
-fn longest(a: &[char], b: &[char], starts: (usize, usize), places: &HashMap<char, Vec<usize>>) -> Block {
-    let mut best = Block { a: starts.0, b: starts.1, size: 0 };
-    // Lengths of the matches that end at the previous character of `a`, by their ends in `b`.
+/// The longest equal run from `starts` on, as its starts and its length: of equal ones the earliest in `a`, then in `b`.
+/// `places` has those of the characters of `b` that may begin a match.
+fn longest(
+    a: &[char],
+    b: &[char],
+    starts: (usize, usize),
+    places: &HashMap<char, Vec<usize>>,
+) -> (usize, usize, usize) {
+    let (mut best_a, mut best_b, mut best) = (starts.0, starts.1, 0);
+    // Lengths of the runs that end at the previous character of `a`, by their ends in `b`.
     let mut before: HashMap<usize, usize> = HashMap::new();
     for (at_a, c) in a.iter().enumerate().skip(starts.0) {
         let mut now = HashMap::new();
@@ -57,20 +54,20 @@ fn longest(a: &[char], b: &[char], starts: (usize, usize), places: &HashMap<char
         for at_b in ends {
             let size = 1 + at_b.checked_sub(1).and_then(|end| before.get(&end)).unwrap_or(&0);
             now.insert(*at_b, size);
-            if size > best.size {
-                best = Block { a: at_a + 1 - size, b: at_b + 1 - size, size };
+            if size > best {
+                (best_a, best_b, best) = (at_a + 1 - size, at_b + 1 - size, size);
             }
         }
         before = now;
     }
-    // Frequent characters may extend a match.
-    while best.a > starts.0 && best.b > starts.1 && a[best.a - 1] == b[best.b - 1] {
-        best = Block { a: best.a - 1, b: best.b - 1, size: best.size + 1 };
+    // Frequent characters may extend a run.
+    while best_a > starts.0 && best_b > starts.1 && a[best_a - 1] == b[best_b - 1] {
+        (best_a, best_b, best) = (best_a - 1, best_b - 1, best + 1);
     }
-    while a.get(best.a + best.size).is_some_and(|next| b.get(best.b + best.size) == Some(next)) {
-        best.size += 1;
+    while a.get(best_a + best).is_some_and(|next| b.get(best_b + best) == Some(next)) {
+        best += 1;
     }
-    best
+    (best_a, best_b, best)
 }
 
 /// The paragraphs of a text: what Python's `re.split(r"\n\s*\n", text.strip())` gives; one empty one for an empty text.
