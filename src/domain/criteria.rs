@@ -210,7 +210,8 @@ impl ReplyShape {
             );
         }
         let levels: Vec<String> = self.words().iter().map(Value::to_string).collect();
-        let texts: Vec<String> = self.texts().iter().map(|key| format!("\"{key}\": \"one or two sentences\"")).collect();
+        let texts: Vec<String> =
+            self.texts().iter().map(|key| format!("\"{key}\": \"one or two sentences\"")).collect();
         let mut verdict = format!("{}, {}: {}", texts.join(", "), Value::from(&*self.key), levels.join(" or "));
         if !self.second.is_empty() {
             let second = Value::from(&*self.second);

@@ -57,7 +57,9 @@ impl Report {
         let parsed = Some(python_json::parse(whole)).filter(is_decoded).unwrap_or_else(|| python_json::parse(inner));
         match parsed {
             Ok(value) => Self::of_response(&value),
-            Err(python_json::Fault::Limit) => Self::faulty(ReportFault::Dropped("its JSON is beyond Python's limits".into())),
+            Err(python_json::Fault::Limit) => {
+                Self::faulty(ReportFault::Dropped("its JSON is beyond Python's limits".into()))
+            }
             Err(_) => Self::faulty(ReportFault::Nothing("no JSON object in the answer".into())),
         }
     }

@@ -7,8 +7,8 @@ use super::report_metrics::{
 };
 use super::{Judged, Verdicts};
 use crate::domain::{
-    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS, Report,
-    Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS, Report, Role,
+    RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 
 /// Item of the call about irrelevant paragraphs; not the component's, since samples are numbers of texts.

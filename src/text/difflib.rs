@@ -26,8 +26,7 @@ pub fn ratio(a: &str, b: &str) -> f64 {
     let mut matched = 0;
     let mut open = vec![(0..a.len(), 0..b.len())];
     while let Some((of_a, of_b)) = open.pop() {
-        let (start_a, start_b, size) =
-            longest(&a[..of_a.end], &b[..of_b.end], (of_a.start, of_b.start), &places);
+        let (start_a, start_b, size) = longest(&a[..of_a.end], &b[..of_b.end], (of_a.start, of_b.start), &places);
         if size > 0 {
             matched += size;
             open.push((of_a.start..start_a, of_b.start..start_b));
