@@ -131,8 +131,11 @@ impl ServiceTier {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::domain::{JudgeReply, Mode};
+    use crate::dataset::rubric_profile;
+    use crate::domain::{CaseCriterion, JudgeReply, Mode};
 
     #[test]
     fn schemas_describe_what_is_read() {
@@ -146,5 +149,23 @@ mod tests {
         assert_eq!(claim["required"], json!(["claim_text", "citations"]));
         assert_eq!(claim["properties"]["citations"]["items"]["required"], json!(["citation_text", "excerpts"]));
         assert_eq!(claim["additionalProperties"], false);
+        let criterion = CaseCriterion { text: "c".into(), ..CaseCriterion::default() };
+        let of = |rubric: &str, count: usize| {
+            let (question, answer) = ("q".into(), "a".into());
+            let criteria = vec![criterion.clone(); count].into();
+            let shape = rubric_profile(Some(rubric)).unwrap().reply;
+            let shares = vec![1.0; count];
+            let task = JudgeTask::Criteria { question, answer, criteria, shape: Arc::clone(&shape) };
+            assert!(task.parse(&JudgeReply::of_text(shape.reply_of(&shares, &shares)), Mode::Default).is_ok());
+            schema_of(&task)
+        };
+        let one = of("criteria", 1).unwrap();
+        assert_eq!(one["properties"]["verdict"], json!({"type": ["string"], "enum": ["met", "not met", "cannot assess"]}));
+        let ingredients = of("scholarqa-cs2", 2).unwrap();
+        let verdict = &ingredients["properties"]["scores"]["items"];
+        assert_eq!(verdict["properties"]["score"], json!({"type": ["number"], "enum": [2, 1, 0]}));
+        assert_eq!(verdict["required"], json!(["explanation", "score", "criteria_idx"]));
+        assert_eq!(of("healthbench", 1).unwrap()["properties"]["criteria_met"]["type"], json!(["boolean"]));
+        assert_eq!(of("researchqa", 1), None, "lines are no JSON");
     }
 }

@@ -62,8 +62,8 @@ pub(crate) const COMMIT: &str = "95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 ///
 /// The texts of `expertise`, `property`, `aspect` and `attribution` reproduce every hash of the reference's recorded
 /// requests. Those requests contain no `evidence` and no `citations` call: these texts come from the same script in its
-/// first repository, multidoc_qa_eval.
-const PUBLISHED: [(&str, &str); 13] = [
+/// first repository, multidoc_qa_eval. Those of `criteria`, `precision` and `citation_group` are of astabench 0.5.4.
+const PUBLISHED: [(&str, &str); 19] = [
     ("expertise criterion", "0f4e81c1b35b6ee3a71bd80421a48bee6654c1046f16083bd35c8be58b6d0776"),
     ("expertise system", "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf"),
     ("expertise user", "95ed341e07d9bbdc7f514f4da1f658c415882e4580e4f6ad7b500483fbff5e22"),
@@ -77,6 +77,12 @@ const PUBLISHED: [(&str, &str); 13] = [
     ("aspect with_reference", "a40ce0adf2f8ad371afd9fb6fb5422e569613cf44e97152f2df1690804291d41"),
     ("aspect without_reference", "54f2cd70271bade7d3d1d4107394bd9e3f973026567882bb12317addfaa763a5"),
     ("attribution user", "3ff8dec0756939f2bca6a4ca5cea6478e6273c5b504c75eba2a989f8b0681de4"),
+    ("criteria criterion", "936525f45a02d2476ae4d03535963c02976c28d63733852df3c946ea9756317d"),
+    ("criteria system", "b84229a016fecc852019650c59244f7fb43abec3519e05eb9cdbe2054af3db26"),
+    ("criteria user", "3bdf8799d233cfc8105e20cf82a140ea93cd1920aeac5f8f3f15a28b6b827e8e"),
+    ("precision user", "139f6d73fc413e17e71b8ea9d746acb8afc5e44dc48a7097e719d0ae298c6541"),
+    ("citation_group marker", "7fac2d5336f445efa975a7d1127eded06cda9cbbe397f3a7f026b9127f956386"),
+    ("citation_group user", "e7659c60f49cb762c8179f4dfb98501c1b351bc4b1574be4d5d12056bfe36051"),
 ];
 
 fn published(family: PromptFamily) -> Vec<(&'static str, &'static str)> {

@@ -1,26 +1,80 @@
-//! Imports a prompt set from the user's checkout of ScholarQABench.
+//! Imports prompt sets from the user's own copies: of ScholarQABench a checkout; of astabench, for ScholarQA-CS2, a wheel,
+//! the installed package or a checkout.
 //!
-//! Sources are the string literals of three scripts: those of class `RubricCorpusQaGenericMetric`, located by method
-//! and argument; the `str.format` texts at the top of `prometheus_eval.py` (with and without a reference answer) with its system message; and the
-//! text of `citation_correctness_eval.py`. The conversation format around them belongs to the judge.
+//! Sources are string literals of Python scripts, located by function and name. What is not wording, such as names of files
+//! and schemas, is in manifests with placeholders (`rubrics/*/*bench.toml`).
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::manifest::{AspectEntry, Imported, InsertMode, Manifest, TaskEntry};
+use serde_json::json;
+
 use super::python::{Place, normalized};
 use super::set::PromptSet;
 use crate::error::{Error, InputFault, Result};
-use crate::files::read_text;
+use crate::files::{for_each_member, read_bytes, read_text};
 
-const RUBRIC_SCRIPT: &str = "scripts/scholarqacs_rubric.py";
-const ASPECT_SCRIPT: &str = "scripts/prometheus_eval.py";
-const ATTRIBUTION_SCRIPT: &str = "scripts/citation_correctness_eval.py";
-const CLASS: &str = "RubricCorpusQaGenericMetric";
+/// Scripts of ScholarQABench, each with its tables of the manifest; the first is required.
+const SCRIPTS: [(&str, &str); 3] = [
+    ("scholarqacs_rubric.py", include_str!("../../rubrics/scholarqa_cs/scholarqabench.toml")),
+    ("prometheus_eval.py", include_str!("../../rubrics/aspects/scholarqabench.toml")),
+    ("citation_correctness_eval.py", include_str!("../../rubrics/attribution/scholarqabench.toml")),
+];
+const CS2_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs2/astabench.toml");
+/// Where the modules of astabench are: in a wheel or a checkout, and in the package.
+const CS2_DIRS: [&str; 2] = ["astabench/evals/sqa", "evals/sqa"];
+const CS2_MODULES: [&str; 4] = ["rubric.py", "precision_eval.py", "citation_eval.py", "pydantic_models.py"];
 
-/// Texts by file name.
-pub(super) type Files = BTreeMap<String, String>;
+/// The script, the place in it, the name of the file for the text or of a placeholder in the manifest, and whether it is a
+/// text for `str.format`.
+const LITERALS: [(&str, &str, &str, bool); 19] = [
+    ("scholarqacs_rubric.py", "def score_output/_score_property()/''", "expertise.criterion.txt", false),
+    ("scholarqacs_rubric.py", "def _score_property/system_prompt", "property.system.txt", false),
+    ("scholarqacs_rubric.py", "def _score_property/user_prompt", "property.user.txt", false),
+    ("scholarqacs_rubric.py", "def _score_evidence/system_prompt", "evidence.system.txt", false),
+    ("scholarqacs_rubric.py", "def _score_evidence/user_prompt", "evidence.user.txt", false),
+    ("scholarqacs_rubric.py", "def _score_citations_excerpts_inner/system_prompt", "citations.system.txt", false),
+    ("scholarqacs_rubric.py", "def _score_citations_excerpts_inner/user_prompt", "citations.user.txt", false),
+    ("prometheus_eval.py", "set_system_message()", "aspect.system.txt", false),
+    ("prometheus_eval.py", "prompt_template", "aspect.reference.user.txt", true),
+    ("prometheus_eval.py", "prompt_template_no_reference", "aspect.user.txt", true),
+    ("citation_correctness_eval.py", "input_prompt", "attribution.user.txt", true),
+    ("rubric.py", "def _assess_properties_jointly/system_prompt", "criteria.system.txt", false),
+    ("rubric.py", "def _assess_properties_jointly/user_prompt", "criteria.user.txt", false),
+    ("rubric.py", "def _assess_properties_jointly/criteria/join()", "criteria.criterion.txt", false),
+    ("precision_eval.py", "PRECICION_EVAL_PROMPT", "precision.user.txt", true),
+    ("citation_eval.py", "def score_citation_group/prompt", "citation_group.user.txt", true),
+    ("citation_eval.py", "JUST_HAS_A_TITLE", "TITLE_MARKER", false),
+    ("pydantic_models.py", "class Claim/supporting/description", "YES_DESCRIPTION", false),
+    ("pydantic_models.py", "class Claim/non_supporting/description", "NO_DESCRIPTION", false),
+];
+
+/// A set in the making.
+#[derive(Default)]
+struct Import {
+    manifest: String,
+    /// Texts by file name.
+    files: BTreeMap<String, String>,
+}
+
+impl Import {
+    /// Takes the texts of one script.
+    fn read(&mut self, path: &Path, source: &str) -> Result<()> {
+        let source = normalized(source);
+        let script = Place::script(path, &source);
+        for (_, steps, name, format) in LITERALS.iter().filter(|(script, ..)| path.ends_with(script)) {
+            let last = steps.rsplit('/').next().unwrap_or_default();
+            let text = script.find(steps)?.template(last, *format)?;
+            if name.ends_with(".txt") {
+                self.files.insert((*name).to_owned(), text);
+            } else {
+                self.manifest = self.manifest.replace(name, &json!(text).to_string());
+            }
+        }
+        Ok(())
+    }
+}
 
 impl PromptSet {
     /// Imports the published wording from a checkout of ScholarQABench.
@@ -31,101 +85,52 @@ impl PromptSet {
     /// # Errors
     /// No rubric script, or an unexpected one: with file, line and what was expected.
     pub fn import(checkout: &Path) -> Result<Self> {
-        let path = checkout.join(RUBRIC_SCRIPT);
-        if !path.is_file() {
-            let fault = InputFault::new(checkout, format!("has no {RUBRIC_SCRIPT}"));
-            return Err(fault.hint("name the top directory of a checkout of ScholarQABench").into());
+        let mut import = Import::default();
+        for (script, tables) in SCRIPTS {
+            let path = checkout.join("scripts").join(script);
+            if path.is_file() {
+                import.manifest.push_str(tables);
+                import.read(&path, &read_text(&path)?.0)?;
+            } else if import.manifest.is_empty() {
+                let fault = InputFault::new(checkout, format!("has no scripts/{script}"));
+                return Err(fault.hint("name the top directory of a checkout of ScholarQABench").into());
+            }
         }
-        let mut files = Files::new();
-        let mut manifest = import_rubric(&path, &mut files)?;
-        let script = |name| Some(checkout.join(name)).filter(|path| path.is_file());
-        manifest.aspect = script(ASPECT_SCRIPT).map(|path| import_aspect(&path, &mut files)).transpose()?;
-        manifest.attribution =
-            script(ATTRIBUTION_SCRIPT).map(|path| import_attribution(&path, &mut files)).transpose()?;
-        let source =
-            |manifest: &Manifest| toml::to_string(manifest).map_err(|error| Error::Internal(error.to_string()));
-        let set = Self::compile(source(&manifest)?, files, &path)?;
+        let Import { mut manifest, files } = import;
+        let set = Self::compile(manifest.clone(), files, checkout)?;
         let Some(commit) = head_commit(checkout) else { return Ok(set) };
-        manifest.imported = Some(Imported { commit, fingerprint: set.families()[0].fingerprint() });
-        Self::compile(source(&manifest)?, set.files, &path)
+        let fingerprint = set.families()[0].fingerprint();
+        manifest.push_str(&format!("\n[imported]\ncommit = \"{commit}\"\nfingerprint = \"{fingerprint}\"\n"));
+        Self::compile(manifest, set.files, checkout)
     }
-}
 
-/// Stores a text as a file and returns its name.
-fn keep(files: &mut Files, name: impl Into<String>, text: String) -> String {
-    let name = name.into();
-    files.insert(name.clone(), text);
-    name
-}
-
-/// A manifest with the four tasks of the rubric.
-fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
-    let source = normalized(&read_text(path)?.0);
-    let script = Place::script(path, &source);
-    let class = script.definition("class", CLASS)?;
-    let mut task = |kind: &str, method: &'static str| {
-        let place = class.definition("def", method)?;
-        let mut text = |argument: &'static str, part: &str| {
-            let template = place.value_of(argument)?.template(argument, false)?;
-            Ok::<_, Error>(keep(files, format!("{kind}.{part}.txt"), template))
-        };
-        Ok::<_, Error>(TaskEntry {
-            system: Some(text("system_prompt", "system")?),
-            user: vec![text("user_prompt", "user")?],
-            max_tokens: place.value_of("max_tokens").ok().and_then(|value| value.number()),
-            json_mode: place.value_of("json_mode").is_ok_and(|value| value.is_true()),
-            ..TaskEntry::default()
-        })
-    };
-    let property = task("property", "_score_property")?;
-    let evidence = task("evidence", "_score_evidence")?;
-    let citations = task("citations", "_score_citations_excerpts_inner")?;
-    let score_output = class.definition("def", "score_output")?;
-    let criterion = score_output.call("_score_property").and_then(Place::first_literal);
-    let criterion = criterion.ok_or_else(|| score_output.fault("score_output gives no literal to _score_property"))?;
-    let criterion = keep(files, "expertise.criterion.txt", criterion.plain("the criterion of expertise")?);
-    Ok(Manifest {
-        mode: InsertMode::Verbatim,
-        imported: None,
-        expertise: Some(TaskEntry { criterion: Some(criterion), ..property.clone() }),
-        property: Some(property),
-        evidence: Some(evidence),
-        citations: Some(citations),
-        aspect: None,
-        attribution: None,
-        criteria: None,
-        precision: None,
-        citation_group: None,
-    })
-}
-
-fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
-    let source = normalized(&read_text(path)?.0);
-    let script = Place::script(path, &source);
-    let mut template = |name: &'static str, file: &str| {
-        Ok::<_, Error>(vec![keep(files, file, script.value_of(name)?.template(name, true)?)])
-    };
-    let with_reference = template("prompt_template", "aspect.reference.user.txt")?;
-    let without_reference = template("prompt_template_no_reference", "aspect.user.txt")?;
-    let system = script.find("set_system_message()")?.template("the argument of set_system_message", false)?;
-    Ok(AspectEntry {
-        system: Some(keep(files, "aspect.system.txt", system)),
-        with_reference,
-        without_reference,
-        max_tokens: script.value_of("max_new_tokens").ok().and_then(|value| value.number()),
-        json_mode: false,
-    })
-}
-
-fn import_attribution(path: &Path, files: &mut Files) -> Result<TaskEntry> {
-    let source = normalized(&read_text(path)?.0);
-    let script = Place::script(path, &source);
-    let text = script.value_of("input_prompt")?.template("input_prompt", true)?;
-    Ok(TaskEntry {
-        user: vec![keep(files, "attribution.user.txt", text)],
-        max_tokens: script.value_of("max_new_tokens").ok().and_then(|value| value.number()),
-        ..TaskEntry::default()
-    })
+    /// Imports the published wording of ScholarQA-CS2: the families criteria (for ingredients) and cs2. The set is
+    /// verbatim.
+    ///
+    /// # Errors
+    /// A missing module, or an unexpected one: with file, line and what was expected.
+    pub fn import_cs2(astabench: &Path) -> Result<Self> {
+        let mut import = Import { manifest: CS2_MANIFEST.to_owned(), ..Import::default() };
+        let mut sources: Vec<(PathBuf, String)> = Vec::new();
+        let is_module = |name: &str| CS2_MODULES.iter().any(|module| name == format!("{}/{module}", CS2_DIRS[0]));
+        if astabench.is_file() {
+            for_each_member(&read_bytes(astabench)?.0, astabench, is_module, |path, text| {
+                sources.push((path.to_owned(), text.to_owned()));
+                Ok(())
+            })?;
+        }
+        for module in CS2_MODULES {
+            let path = CS2_DIRS.iter().map(|dir| astabench.join(dir).join(module)).find(|path| path.is_file());
+            sources.extend(path.map(|path| Ok::<_, Error>((path.clone(), read_text(&path)?.0))).transpose()?);
+            if !sources.iter().any(|(path, _)| path.ends_with(module)) {
+                let fault = InputFault::new(astabench, format!("has no {}/{module}", CS2_DIRS[0]));
+                let hint = "name a wheel of astabench, its installed package or a checkout of asta-bench";
+                return Err(fault.hint(hint).into());
+            }
+        }
+        sources.iter().try_for_each(|(path, source)| import.read(path, source))?;
+        Self::compile(import.manifest, import.files, astabench)
+    }
 }
 
 /// The commit of `HEAD`, 40 hexadecimal digits, read from `.git` without running git.

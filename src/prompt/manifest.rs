@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::family::PromptFamily;
@@ -18,7 +18,7 @@ pub(crate) const MANIFEST: &str = "manifest.toml";
 pub(super) const README: &str = "README.md";
 
 /// How texts are inserted into templates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InsertMode {
     /// Between delimiters that the text cannot close; see [`super::delimiters`].
@@ -28,7 +28,7 @@ pub enum InsertMode {
 }
 
 /// A whole manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
     pub(crate) mode: InsertMode,
@@ -48,7 +48,7 @@ pub(crate) struct Manifest {
 }
 
 /// Origin of an imported set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Imported {
     /// The checkout's commit.
@@ -58,7 +58,7 @@ pub(crate) struct Imported {
 }
 
 /// The files and parameters of one task.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TaskEntry {
     /// File of the system message.
@@ -80,7 +80,7 @@ pub(crate) struct TaskEntry {
 }
 
 /// The files and parameters of aspect grading.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AspectEntry {
     /// File of the system message.

@@ -27,7 +27,6 @@ pub mod injection;
 mod family;
 mod files;
 mod import;
-mod import_cs2;
 mod manifest;
 mod python;
 mod set;

@@ -72,7 +72,7 @@ impl<'a> Place<'a> {
     }
 
     /// The class or function with this name, up to the next one with the same indentation.
-    pub(super) fn definition(self, keyword: &'a str, name: &'a str) -> Result<Self> {
+    fn definition(self, keyword: &'a str, name: &'a str) -> Result<Self> {
         let is_defined =
             |place: &Self| self.source[..place.start - name.len()].trim_end_matches(' ').ends_with(keyword);
         let mut found = self.behind(name).filter(is_defined);
@@ -85,7 +85,7 @@ impl<'a> Place<'a> {
     }
 
     /// The value of `name`: after `name=`, `name = ` or `name: type = `.
-    pub(super) fn value_of(self, name: &'a str) -> Result<Self> {
+    fn value_of(self, name: &'a str) -> Result<Self> {
         let value = self.behind(name).find_map(|place| {
             let rest = place.text();
             let at = rest.find(|c: char| c == '=' || c == '\n' || !(c.is_alphanumeric() || " :.[]_".contains(c)))?;
@@ -96,45 +96,30 @@ impl<'a> Place<'a> {
     }
 
     /// The arguments of the first call of `name`.
-    pub(super) fn call(self, name: &'a str) -> Option<Self> {
+    fn call(self, name: &'a str) -> Option<Self> {
         let place = self.behind(name).find(|place| place.text().starts_with('('))?;
         Some(place.at(place.start + 1))
     }
 
-    /// The place that these steps lead to: `class A/def f/x` is the value of `x` there, `def f/g()` the arguments of a call.
+    /// The place that these steps lead to: `class A/def f/x` is the value of `x` there, `def f/g()/''` the first literal in
+    /// a call.
     pub(super) fn find(self, steps: &'a str) -> Result<Self> {
         steps.split('/').try_fold(self, |place, step| match (step.split_once(' '), step.strip_suffix("()")) {
             (Some((keyword, name)), _) => place.definition(keyword, name),
             (None, Some(name)) => {
                 place.call(name).ok_or_else(|| place.fault(format!("{} does not call {name}", place.within)))
             }
+            (None, None) if step == "''" => {
+                place.first_literal().ok_or_else(|| place.fault("the call gives no literal"))
+            }
             (None, None) => place.value_of(step),
         })
     }
 
     /// The first literal among the arguments.
-    pub(super) fn first_literal(self) -> Option<Self> {
+    fn first_literal(self) -> Option<Self> {
         let at = self.text().find(['"', '\'', ')']).filter(|at| !self.text()[*at..].starts_with(')'))?;
         Some(self.at(self.start + at))
-    }
-
-    /// The whole number here.
-    pub(super) fn number(&self) -> Option<u64> {
-        let digits: String = self.text().trim_start().chars().take_while(|c| c.is_ascii_digit() || *c == '_').collect();
-        digits.replace('_', "").parse().ok()
-    }
-
-    /// Whether `True` is here.
-    pub(super) fn is_true(&self) -> bool {
-        self.text().trim_start().starts_with("True")
-    }
-
-    /// The value of the plain literals here; `name` is for messages.
-    pub(super) fn plain(&self, name: &str) -> Result<String> {
-        match self.literal(false, name)?.as_slice() {
-            [Piece::Text(text)] => Ok(text.clone()),
-            _ => Err(self.fault(format!("{name} is not a plain string literal"))),
-        }
     }
 
     /// The template source of the literals here: f-strings, or with `format` texts for `str.format`. Each `{field}` is
@@ -308,14 +293,13 @@ mod tests {
 
     #[test]
     fn a_name_is_looked_for_within_its_class_or_function() {
-        let source =
-            "class A:\n    def f(x=1):\n        y == 2\n    def g(z: int = 3):\n        pass\nclass B:\n    y = 4\n";
+        let source = "class A:\n    def f(x='1'):\n        y == '2'\n    def g(z: int = '3'):\n        h(5, '6')\nclass B:\n    y = '4'\n";
         let script = Place::script(Path::new("s.py"), source);
-        let class = script.definition("class", "A").unwrap();
-        let number = |place: Place<'_>, name| place.value_of(name).ok().and_then(|place| place.number());
-        assert_eq!([number(class, "z"), number(class, "y"), number(script, "y")], [Some(3), None, Some(4)]);
-        assert_eq!(number(class.definition("def", "f").unwrap(), "z"), None);
-        assert!(class.definition("def", "h").is_err());
+        let text = |steps| script.find(steps).and_then(|place| place.template(steps, false)).ok();
+        assert_eq!(text("class A/z").as_deref(), Some("3"));
+        assert_eq!((text("class A/y"), text("y").as_deref()), (None, Some("4")));
+        assert_eq!((text("class A/def f/z"), text("def h/y")), (None, None));
+        assert_eq!((text("def g/h()/''").as_deref(), text("def f/h()")), (Some("6"), None));
     }
 
     proptest! {

@@ -105,7 +105,7 @@ impl TaskTemplates {
             ("question", _) => Cow::Borrowed(task.question()),
             ("response", _) => Cow::Borrowed(task.answer()),
             ("criterion", JudgeTask::Property { criterion, .. }) => Cow::Borrowed(criterion),
-            ("criterion", _) => self.criterion.as_ref().map_or("", |fixed| &fixed.source).into(),
+            ("criterion", _) => self.criterion.iter().map(|fixed| fixed.filled(|_| String::new())).collect(),
             ("snippets", JudgeTask::Evidence { snippets, .. }) => {
                 let lines = snippets.iter().enumerate().map(|(i, snippet)| format!("{}. {}", i + 1, line(snippet)));
                 lines.collect::<Vec<_>>().join("\n").into()

@@ -36,6 +36,7 @@ mod panels;
 mod plan;
 mod probe;
 mod prompts;
+mod prompts_cs2;
 mod prompts_graded;
 mod prompts_injection;
 mod python_replies;

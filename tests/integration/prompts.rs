@@ -197,11 +197,11 @@ fn rubric(set: &PromptSet) -> &Family {
 }
 
 #[test]
-fn an_imported_set_keeps_the_scripts_parameters_and_is_no_published_one_if_its_wording_differs() {
+fn an_imported_set_has_the_published_parameters_and_is_no_published_one_if_its_wording_differs() {
     let prompts = PromptSet::import(&fixture()).unwrap();
     let family = rubric(&prompts);
     assert_eq!(family.mode, InsertMode::Verbatim);
-    assert_eq!(CallKind::RUBRIC.map(|kind| prompts.max_tokens(kind)), [Some(100), Some(100), Some(150), None]);
+    assert_eq!(CallKind::RUBRIC.map(|kind| prompts.max_tokens(kind)), [Some(100), Some(100), Some(100), None]);
     assert_eq!(CallKind::RUBRIC.map(|kind| prompts.json_mode(kind)), [true; 4]);
     assert_eq!(family.label(), format!("custom@{}", family.fingerprint().short(8)));
     assert_eq!(family.comparability_note(), Some("not comparable with published numbers"));
@@ -245,11 +245,11 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
     let remedy = "; use the published files unchanged";
     assert_eq!(
         fault("def _score_evidence(", "def _rate_evidence("),
-        format!("{SCRIPT}:10: RubricCorpusQaGenericMetric has no `def _score_evidence`{remedy}")
+        format!("{SCRIPT}:1: the script has no `def _score_evidence`{remedy}")
     );
     assert_eq!(
-        fault("<r>{response}</r>\\t", "<r>{answer}</r>\\t"),
-        format!("{SCRIPT}:19: user_prompt has the unknown {{answer}}{remedy}")
+        fault("<r>{response}</r>\\t", "<r>{reply.x}</r>\\t"),
+        format!("{SCRIPT}:19: user_prompt has the unknown {{reply.x}}{remedy}")
     );
     assert_eq!(
         fault("system_prompt=\"Be an owl.\"", "system_prompt=OWL"),

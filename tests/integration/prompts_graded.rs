@@ -213,7 +213,7 @@ fn an_imported_set_puts_texts_of_aspects_and_claims_in_byte_for_byte() {
     assert_eq!(claim.system, None);
     assert_eq!(claim.user, format!("Does the pebble hold the egg?\n\nEgg: {hostile} \n Pebble: Title: t\nd {{x}}"));
     let limits = [CallKind::Aspect, CallKind::Attribution].map(|kind| prompts.max_tokens(kind));
-    assert_eq!(limits, [Some(64), Some(7)]);
+    assert_eq!(limits, [Some(512), Some(10)]);
 }
 
 #[test]
@@ -269,11 +269,11 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
         fault(aspects, "prompt_template_no_reference =", "headless ="),
         format!("scripts/{aspects}:1: the script does not set prompt_template_no_reference{remedy}")
     );
-    let message = fault(aspects, "#Nest:\\n{response}", "#Nest:\\n{answer}");
-    assert_eq!(message, format!("scripts/{aspects}:5: prompt_template has the unknown {{answer}}{remedy}"));
+    let message = fault(aspects, "#Nest:\\n{response}", "#Nest:\\n{owl}");
+    assert_eq!(message, format!("scripts/{aspects}:5: prompt_template has the unknown {{owl}}{remedy}"));
     assert_eq!(
         fault(aspects, "set_system_message(\"You are a fair owl.\")", "set_system_message(OWL)"),
-        format!("scripts/{aspects}:29: the argument of set_system_message is not a string literal{remedy}")
+        format!("scripts/{aspects}:29: set_system_message() is not a string literal{remedy}")
     );
     let message = fault(claims, "{claim} \\n", "{claim \\n");
     assert!(message.starts_with(&format!("scripts/{claims}:3: input_prompt has the unknown {{claim")), "{message}");

@@ -71,6 +71,24 @@ fn a_schema_is_a_tool_and_its_input_the_reply() {
 }
 
 #[test]
+fn a_judge_that_does_not_call_its_tool_or_refuses_tools_is_asked_without_from_then_on() {
+    let has_tools = |request: &Recorded| request.json().get("tools").is_some();
+    let refusal = error(400, "invalid_request_error", "tools: this model does not support tools.");
+    for (name, act) in [("prose", Act::Content("I prefer to write.".to_owned())), ("refused", refusal)] {
+        let work = Workspace::new(&["alpha"], 1);
+        work.run(&["prompts", "export", "set"]).exits_with(0);
+        let schema = "[property]\nschema = '{\"type\": \"object\"}'\n";
+        let manifest = work.read("set/manifest.toml").replacen("[property]\n", schema, 1);
+        std::fs::write(work.path("set/manifest.toml"), manifest).unwrap();
+        let server = FakeServer::start(constant_judge().when(has_tools, act));
+        let options = ["--prompts", "set", "--concurrency", "1"];
+        work.score(&server, &with(&options)).exits_with(0);
+        assert_eq!(server.chat_count(), AT_MOST + 1, "{name}");
+        work.score(&server, &with(&[&options[..], &["--out", "again"]].concat())).exits_with(0).says(&["nothing to ask"]);
+    }
+}
+
+#[test]
 fn errors_are_told_apart_by_their_type() {
     let work = Workspace::new(&["alpha"], 1);
     let overloaded = error(529, "overloaded_error", "Overloaded").with_header("retry-after", "0.1");
