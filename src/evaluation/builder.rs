@@ -24,6 +24,7 @@ use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
 use crate::judge::{Judge, JudgeBuilder, Notify};
+use crate::prompt::PromptFamily;
 use crate::scorer::Scorer;
 use crate::scorer::criteria::CriteriaScorer;
 use crate::text::perturbation::Perturbation;
@@ -151,10 +152,13 @@ impl Evaluation {
         let roles: BTreeSet<Role> = made(&inputs.profile, false).iter().flat_map(|scorer| scorer.roles()).collect();
         let roles: Vec<Role> = roles.into_iter().collect();
         let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
-        inputs.profile.title_marker = judges.title_marker().filter(|_| inputs.profile.report).unwrap_or_default();
+        let of_reports = judges.prompt_set().filter(|_| inputs.profile.report);
+        inputs.profile.title_marker = of_reports.map(|set| set.title_marker().to_owned()).unwrap_or_default();
         let scorers = made(&inputs.profile, judges.rubric().is_some_and(|named| named.judge.is_lexical()));
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
         manifest.settings.extend(inputs.settings.clone());
+        let label = of_reports.map(|set| set.family_of(PromptFamily::Cs2).label());
+        manifest.settings.extend(label.map(|label| ("scorer.criteria.prompts".to_owned(), label.into())));
         manifest.settings.extend(preset.iter().map(|preset| ("bench".to_owned(), preset.name.into())));
         if !perturbations.is_empty() {
             manifest.settings.insert(PERTURBATIONS.to_owned(), json!(perturbations));

@@ -111,10 +111,9 @@ pub struct Judges {
 }
 
 impl Judges {
-    /// What titles of sources begin with in the prompts of the first judge.
-    pub(super) fn title_marker(&self) -> Option<String> {
-        let mut servers = self.by_name.values().filter_map(|named| named.judge.server());
-        servers.next().map(|server| server.prompts.title_marker().to_owned())
+    /// The prompts of the first judge that has any.
+    pub(super) fn prompt_set(&self) -> Option<&PromptSet> {
+        self.by_name.values().find_map(|named| named.judge.server()).map(|server| &*server.prompts)
     }
 
     /// Asks every server which model it serves. `own` replaces the judge of `[judge]`.

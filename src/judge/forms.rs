@@ -155,7 +155,7 @@ mod tests {
             let criteria = vec![criterion.clone(); count].into();
             let shape = rubric_profile(Some(rubric)).unwrap().reply;
             let shares = vec![1.0; count];
-            let task = JudgeTask::Criteria { question, answer, criteria, shape: Arc::clone(&shape) };
+            let task = JudgeTask::Criteria { question, answer, criteria, shape: Arc::clone(&shape), reference: None };
             assert!(task.parse(&JudgeReply::of_text(shape.reply_of(&shares, &shares)), Mode::Default).is_ok());
             schema_of(&task)
         };

@@ -66,6 +66,7 @@ fn ingredients(question: &str, answer: &str, criteria: &[(&str, &[&str])]) -> Ju
         answer: answer.into(),
         criteria: criteria.iter().map(criterion).collect(),
         shape: rubric_profile(Some("scholarqa-cs2")).unwrap().reply,
+        reference: None,
     }
 }
 
