@@ -160,7 +160,10 @@ mod tests {
             schema_of(&task)
         };
         let one = of("criteria", 1).unwrap();
-        assert_eq!(one["properties"]["verdict"], json!({"type": ["string"], "enum": ["met", "not met", "cannot assess"]}));
+        assert_eq!(
+            one["properties"]["verdict"],
+            json!({"type": ["string"], "enum": ["met", "not met", "cannot assess"]})
+        );
         let ingredients = of("scholarqa-cs2", 2).unwrap();
         let verdict = &ingredients["properties"]["scores"]["items"];
         assert_eq!(verdict["properties"]["score"], json!({"type": ["number"], "enum": [2, 1, 0]}));

@@ -29,7 +29,10 @@ const MODULES: [(&str, &str); 4] = [
         system_prompt = "no"
 "#,
     ),
-    ("precision_eval.py", "PRECICION_EVAL_PROMPT = \"\"\"Find stray feathers {{\"a\": 1}}\nQ {query} A {answer}\n\"\"\"\n"),
+    (
+        "precision_eval.py",
+        "PRECICION_EVAL_PROMPT = \"\"\"Find stray feathers {{\"a\": 1}}\nQ {query} A {answer}\n\"\"\"\n",
+    ),
     (
         "citation_eval.py",
         "JUST_HAS_A_TITLE = \"Only a name: \"\n\nclass C:\n    async def score_citation_group(self, citations):\n        \
@@ -89,13 +92,15 @@ fn an_import_takes_texts_marker_and_descriptions_from_their_places() {
     assert_eq!(messages.user, expected);
     let precision = set.render(&JudgeTask::Precision { question: "Q?".into(), answer: "a\n\nb".into() });
     assert_eq!((precision.system, precision.user.as_str()), (None, "Find stray feathers {\"a\": 1}\nQ Q? A a\n\nb\n"));
-    let shown = [("[1]", quotes("q... r")), ("[2]", ShownText::Title(Some("T".into()))), ("(3)", ShownText::Title(None))];
+    let shown =
+        [("[1]", quotes("q... r")), ("[2]", ShownText::Title(Some("T".into()))), ("(3)", ShownText::Title(None))];
     let expected = "Who says so?\nS [1]\n\nBirds:\n[1]: q... r\n\n[2]: Only a name: T\n\n(3): Only a name: None";
     assert_eq!(set.render(&group("S [1]", &shown)).user, expected);
     assert_eq!(set.title_marker(), "Only a name: ");
     let schema = set.schema(CallKind::CitationGroup).unwrap();
     let claim = &schema["schema"]["properties"]["claims"]["items"];
-    let descriptions = [&claim["properties"]["supporting"]["description"], &claim["properties"]["non_supporting"]["description"]];
+    let descriptions =
+        [&claim["properties"]["supporting"]["description"], &claim["properties"]["non_supporting"]["description"]];
     assert_eq!(descriptions, ["the \"yes\"", "the no"]);
     let copy = dir.path().join("copy");
     set.export(&copy).unwrap();
@@ -119,7 +124,10 @@ fn a_missing_module_and_one_of_another_shape_are_named() {
     let other = fault(|_, source| Some(source.replace("{x.criterion}", "{x.rule}")));
     assert!(other.starts_with("PKG/evals/sqa/rubric.py:4: join() has the unknown {x.rule}"), "{other}");
     let renamed = fault(|_, source| Some(source.replace("JUST_HAS", "HAS")));
-    assert!(renamed.starts_with("PKG/evals/sqa/citation_eval.py:1: the script does not set JUST_HAS_A_TITLE"), "{renamed}");
+    assert!(
+        renamed.starts_with("PKG/evals/sqa/citation_eval.py:1: the script does not set JUST_HAS_A_TITLE"),
+        "{renamed}"
+    );
 }
 
 #[test]
@@ -148,7 +156,8 @@ fn the_published_wording_gives_every_message_and_schema_hash_of_the_wheel() {
         let inputs = &request["inputs"];
         let messages = match text(&request["kind"]) {
             "ingredients" => {
-                let texts = |value: &Value| value.as_array().map_or(Vec::new(), |all| all.iter().map(text_of).collect());
+                let texts =
+                    |value: &Value| value.as_array().map_or(Vec::new(), |all| all.iter().map(text_of).collect());
                 let criteria = inputs["criteria"].as_array().unwrap();
                 let criteria: Vec<(String, Vec<String>)> =
                     criteria.iter().map(|one| (text_of(&one["criterion"]), texts(&one["examples"]))).collect();

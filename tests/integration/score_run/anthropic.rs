@@ -84,7 +84,9 @@ fn a_judge_that_does_not_call_its_tool_or_refuses_tools_is_asked_without_from_th
         let options = ["--prompts", "set", "--concurrency", "1"];
         work.score(&server, &with(&options)).exits_with(0);
         assert_eq!(server.chat_count(), AT_MOST + 1, "{name}");
-        work.score(&server, &with(&[&options[..], &["--out", "again"]].concat())).exits_with(0).says(&["nothing to ask"]);
+        work.score(&server, &with(&[&options[..], &["--out", "again"]].concat()))
+            .exits_with(0)
+            .says(&["nothing to ask"]);
     }
 }
 
