@@ -3,13 +3,12 @@
 use super::layout::wrapped;
 use super::table::{Cell, Column, Format, Table};
 use super::visible::without_middle;
-use super::{CsvText, TableStyle};
+use super::TableStyle;
 use crate::analysis::{Criteria, CriterionStatistics, Estimate, Finding};
 use crate::domain::ComponentKind;
-use crate::error::Result;
 
 /// Statistics for programs only.
-const UNSHOWN: [&str; 5] = ["text", "scorer", "kind", "labels", "variance"];
+const UNSHOWN: [&str; 6] = ["text", "scorer", "kind", "labels", "variance", "group_of"];
 
 /// Suspicious criteria of single cases, unless all are shown.
 const SHOWN: usize = 20;
@@ -63,6 +62,7 @@ pub(super) fn criteria_verdict(criteria: &Criteria) -> String {
     match (checked.len(), suspicious) {
         (0, _) => "Each question has one answer: which criteria separate systems cannot be seen.".to_owned(),
         (all, 0) => format!("All {all} criteria separate the answers."),
+        (all, 1) => format!("{} of {all} criteria separate the answers; 1 is suspicious.", all - 1),
         (all, _) => {
             format!("{} of {all} criteria separate the answers; {suspicious} are suspicious.", all - suspicious)
         }
@@ -81,7 +81,10 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
     }
     let shown = |row: &CriterionStatistics| {
         let is_text = row.kind != ComponentKind::Evidence && row.case_id.is_some();
-        let name = without_middle(if is_text { &row.text } else { &row.name }, width);
+        let name = match row.group_of {
+            0 => without_middle(if is_text { &row.text } else { &row.name }, width),
+            count => format!("{}* ({count} criteria)", without_middle(&row.name, width)),
+        };
         let case_id = row.case_id.as_ref().map(|case| without_middle(case.as_str(), width / 3).into());
         CriterionStatistics { name, case_id, ..row.clone() }
     };
@@ -119,10 +122,7 @@ pub fn criteria_text(criteria: &Criteria, style: &TableStyle) -> String {
     format!("{verdict}\n\n{}{}", Table::terminal_all(&tables, style), style.notes(&criteria.notes))
 }
 
-/// Every criterion and group, all statistics in full precision.
-///
-/// # Errors
-/// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
-pub fn criteria_csv(criteria: &Criteria, texts: CsvText) -> Result<String> {
-    table(String::new(), &criteria.criteria, &[]).csv(texts)
+/// Every criterion and group with all statistics.
+pub fn criteria_table(criteria: &Criteria) -> Table {
+    table(String::new(), &criteria.criteria, &[])
 }

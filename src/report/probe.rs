@@ -18,24 +18,27 @@ struct Row<'a> {
     pair: Option<PairComparison>,
 }
 
-/// What a judge does.
-#[derive(Clone, Copy, PartialEq)]
-enum Finding {
-    Moves,
-    MovesAsItMay,
-    Still,
-    Same,
-    Unknown,
-}
+/// What a judge does, in the order of a verdict.
+const FINDINGS: [&str; 5] = [
+    "The judge moves by more than chance when",
+    "It moves, as it may, when",
+    "It does not move measurably when",
+    "It gives every answer the same score when",
+    "Too few answers change to say what it does when",
+];
+
+/// Indices of findings.
+const STILL: usize = 2;
+const SAME: usize = 3;
 
 impl Row<'_> {
-    fn finding(&self) -> Finding {
+    /// The index of the finding.
+    fn finding(&self) -> usize {
         match &self.pair {
-            None => Finding::Unknown,
-            Some(pair) if pair.differs && self.may_move => Finding::MovesAsItMay,
-            Some(pair) if pair.differs => Finding::Moves,
-            Some(pair) if pair.wins + pair.losses == 0 => Finding::Same,
-            Some(_) => Finding::Still,
+            None => 4,
+            Some(pair) if pair.differs => usize::from(self.may_move),
+            Some(pair) if pair.wins + pair.losses == 0 => SAME,
+            Some(_) => STILL,
         }
     }
 
@@ -88,27 +91,20 @@ pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
 }
 
 fn verdict(rows: &[Row<'_>], unit: Unit) -> String {
-    let still = rows.iter().filter(|row| row.finding() == Finding::Still);
-    let detectable: Option<Vec<f64>> = still.map(|row| row.pair.as_ref()?.detectable).collect();
-    let found = match detectable.and_then(|all| all.into_iter().reduce(f64::max)) {
-        Some(most) => format!(" ({} would be found with 80% power)", points(most, unit)),
-        None => " (too few answers differ for a verdict)".to_owned(),
-    };
-    let all = [
-        (Finding::Moves, "The judge moves by more than chance when", ""),
-        (Finding::MovesAsItMay, "It moves, as it may, when", ""),
-        (Finding::Still, "It does not move measurably when", found.as_str()),
-        (Finding::Same, "It gives every answer the same score when", ""),
-        (Finding::Unknown, "Too few answers change to say what it does when", ""),
-    ];
-    let sentence = |(finding, start, end): (Finding, &str, &str)| {
-        let own = rows.iter().filter(|row| row.finding() == finding);
-        let clauses: Vec<String> = own.map(|row| row.clause(unit)).collect();
+    let sentence = |(finding, start): (usize, &&str)| {
+        let own = || rows.iter().filter(move |row| row.finding() == finding);
+        let clauses: Vec<String> = own().map(|row| row.clause(unit)).collect();
         let (last, others) = clauses.split_last()?;
         let either = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
+        let detectable: Option<Vec<f64>> = own().map(|row| row.pair.as_ref()?.detectable).collect();
+        let end = match detectable.and_then(|all| all.into_iter().reduce(f64::max)) {
+            _ if finding != STILL => String::new(),
+            Some(most) => format!(" ({} would be found with 80% power)", points(most, unit)),
+            None => " (too few answers differ for a verdict)".to_owned(),
+        };
         Some(format!("{start} {either}{last}{end}."))
     };
-    let text = all.into_iter().filter_map(sentence).collect::<Vec<_>>().join(" ");
+    let text = FINDINGS.iter().enumerate().filter_map(sentence).collect::<Vec<_>>().join(" ");
     if text.starts_with("It ") { text.replacen("It", "The judge", 1) } else { text }
 }
 
@@ -126,33 +122,28 @@ pub(super) fn tables(probe: &Probe) -> Vec<Table> {
 fn table(probe: &Probe, id: &MetricId) -> Table {
     let unit = unit_name(id.unit);
     let title = format!("{} ({unit}), differences with simultaneous 95% intervals; * significant", id.name);
-    let mean = Format::of_mean(id.unit);
-    let columns = vec![
-        Column::new("perturbation", Format::Text),
-        Column::new("answers", Format::Count),
-        Column::new("before", mean),
-        Column::new("after", mean),
-        Column::new("difference", Format::of_difference(id.unit)),
-        Column::new("p", Format::PValue),
-        Column::headed("may_move", "may move", Format::Text),
-    ];
-    let cells = |row: Row<'_>| {
-        let systems = || row.metric.iter().flat_map(|metric| &metric.systems);
-        let mean =
-            |before| Cell::maybe(systems().find(|own| (own.label == UNCHANGED) == before).and_then(|own| own.mean));
-        let pair = row.pair.as_ref();
-        let difference = Cell::estimate(pair.map(|pair| pair.difference), pair.and_then(|pair| pair.interval));
-        vec![
-            Cell::text(row.probed.perturbation.name()),
-            Cell::count(row.metric.map_or(0, |metric| metric.cases.len())),
-            mean(true),
-            mean(false),
-            difference.flagged(if pair.is_some_and(|pair| pair.differs) { "*" } else { "" }),
-            Cell::maybe(pair.and_then(|pair| pair.p)),
-            Cell::text(if row.may_move { "yes" } else { "no" }),
-        ]
-    };
-    Table { rows: rows(probe, id).into_iter().map(cells).collect(), ..Table::new(title, columns) }
+    let (mut table, rows) = (Table::new(title, Vec::new()), rows(probe, id));
+    let text = |key: &str| Column::new(key, Format::Text);
+    table.push(text("perturbation"), rows.iter().map(|row| Cell::text(row.probed.perturbation.name())));
+    let answers = rows.iter().map(|row| Cell::count(row.metric.map_or(0, |own| own.cases.len())));
+    table.push(Column::new("answers", Format::Count), answers);
+    for (key, is_before) in [("before", true), ("after", false)] {
+        let mean = |row: &Row<'_>| {
+            let mut systems = row.metric?.systems.iter();
+            systems.find(|own| (own.label == UNCHANGED) == is_before)?.mean
+        };
+        table.push(Column::new(key, Format::of_mean(id.unit)), rows.iter().map(|row| Cell::maybe(mean(row))));
+    }
+    let pairs = || rows.iter().map(|row| row.pair.as_ref());
+    let flag = |pair: &PairComparison| if pair.differs { "*" } else { "" };
+    let difference =
+        |own: &PairComparison| Cell::estimate(Some(own.difference), own.interval).flagged(flag(own));
+    let differences = pairs().map(|pair| pair.map_or(Cell::Missing, difference));
+    table.push(Column::new("difference", Format::of_difference(id.unit)), differences);
+    table.push(Column::new("p", Format::PValue), pairs().map(|pair| Cell::maybe(pair.and_then(|pair| pair.p))));
+    let may_move = rows.iter().map(|row| Cell::text(if row.may_move { "yes" } else { "no" }));
+    table.push(Column::headed("may_move", "may move", Format::Text), may_move);
+    table
 }
 
 /// All metrics in one table for programs.
@@ -178,17 +169,12 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
         notes.push(Note::warning(format!("Answers left out because nothing in them changes: {left_out}.")));
     }
     for id in &probe.headline {
-        for row in rows(probe, id).iter().filter(|row| row.finding() != Finding::Same) {
+        for row in rows(probe, id).iter().filter(|row| row.finding() != SAME) {
             let named = |note: Note| Note {
                 text: format!("{}, {}: {}", id.name, row.probed.perturbation.name(), note.text),
                 ..note
             };
             notes.extend(row.metric.into_iter().flat_map(metric_notes).map(named));
-            if row.finding() == Finding::Moves && row.probed.perturbation == Perturbation::Shuffled {
-                notes.push(Note::warning(
-                    "Shuffled sentences lose coherence: a movement there is a sensitivity, not a fault.",
-                ));
-            }
         }
     }
     notes.push(Note::info(

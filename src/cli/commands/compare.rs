@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, Gate, Observations, REMEDY, unmet_gates};
 use crate::cli::ExitCode;
-use crate::cli::args::{Across, CompareArgs, OutputFormat};
-use crate::cli::terminal::{self, write_stdout};
+use crate::cli::args::{Across, CompareArgs};
+use crate::cli::terminal;
 use crate::error::{InputFault, Result};
 use crate::evaluation::RunSet;
-use crate::report::{comparison_csv, comparison_text, render_json, run_warnings};
+use crate::report::{TableStyle, comparison_table, comparison_text, run_warnings};
 
 /// Runs the command.
 ///
@@ -34,16 +34,9 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         Some(Across::Judges) => runs.compare_judges(observations, &options)?,
         None => runs.compare(&observations, &options),
     };
-    let text = match args.display.format {
-        OutputFormat::Table => comparison_text(&comparison, &context.style())?,
-        OutputFormat::Csv => comparison_csv(&comparison, context.global.csv_text())?,
-        OutputFormat::Json => render_json(&comparison)?,
-    };
-    // The table has its warnings below.
-    if args.display.format != OutputFormat::Table {
-        run_warnings(&comparison).iter().for_each(|warning| context.note(&format!("warning: {}", warning.text)));
-    }
-    write_stdout(text.as_bytes())?;
+    let text = |style: &TableStyle| comparison_text(&comparison, style);
+    let csv = || comparison_table(&comparison);
+    context.show(args.display.format, &comparison, &run_warnings(&comparison), text, csv)?;
     let mut unmet = unmet_gates(&gates, &comparison, args.gates.tolerate_missing);
     // Without its unfinished runs, a directory could pass by its good ones.
     let skipped = skipped.iter().filter(|_| !gates.is_empty() && !args.gates.tolerate_missing);

@@ -3,11 +3,10 @@
 use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, Observations};
 use crate::cli::ExitCode;
-use crate::cli::args::{CriteriaArgs, OutputFormat};
-use crate::cli::terminal::write_form;
+use crate::cli::args::CriteriaArgs;
 use crate::error::{InputFault, Result};
 use crate::evaluation::RunSet;
-use crate::report::{criteria_csv, criteria_text, render_json, run_warnings};
+use crate::report::{TableStyle, criteria_table, criteria_text, run_warnings};
 
 /// Runs the command.
 ///
@@ -22,15 +21,7 @@ pub(super) fn run(args: &CriteriaArgs, context: &Context<'_>) -> Result<ExitCode
     }
     let comparison = set.compare(&Observations::default(), &ComparisonOptions::seeded(0));
     criteria.notes.splice(..0, run_warnings(&comparison));
-    let format = args.display.format;
-    let text = match format {
-        OutputFormat::Table => criteria_text(&criteria, &context.style()),
-        OutputFormat::Json => render_json(&criteria)?,
-        OutputFormat::Csv => criteria_csv(&criteria, context.global.csv_text())?,
-    };
-    if format != OutputFormat::Table {
-        criteria.notes.iter().for_each(|note| context.note(&format!("warning: {}", note.text)));
-    }
-    write_form(&text, format)?;
+    let text = |style: &TableStyle| Ok(criteria_text(&criteria, style));
+    context.show(args.display.format, &criteria, &criteria.notes, text, || criteria_table(&criteria))?;
     Ok(ExitCode::Ok)
 }

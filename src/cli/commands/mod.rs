@@ -30,16 +30,18 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use serde::Serialize;
 
 use super::ExitCode;
-use super::args::{Cli, Command, GlobalArgs, ScoreArgs};
+use super::args::{Cli, Command, GlobalArgs, OutputFormat, ScoreArgs};
 use super::origin::{Environment, escape_controls};
 use super::settings::Settings;
 use super::terminal;
+use crate::domain::Note;
 use crate::error::{Error, Result};
 use crate::evaluation::options::ScorerName;
 use crate::evaluation::run_directories;
-use crate::report::TableStyle;
+use crate::report::{Table, TableStyle, render_json};
 
 /// Width of tables if standard output is not a terminal and `COLUMNS` is not set.
 const PLAIN_WIDTH: u16 = 100;
@@ -88,6 +90,29 @@ impl Context<'_> {
         let (runs, skipped) = run_directories(paths)?;
         skipped.iter().for_each(|line| self.note(&format!("note: {line}")));
         Ok((runs, skipped))
+    }
+
+    /// Writes a result in this format. Its warnings go to standard error with JSON and CSV; text has them itself.
+    ///
+    /// # Errors
+    /// When it cannot be rendered or written.
+    fn show<T: Serialize>(
+        &self,
+        format: OutputFormat,
+        value: &T,
+        warnings: &[Note],
+        text: impl FnOnce(&TableStyle) -> Result<String>,
+        csv: impl FnOnce() -> Table,
+    ) -> Result<()> {
+        let shown = match format {
+            OutputFormat::Table => text(&self.style())?,
+            OutputFormat::Json => render_json(value)?,
+            OutputFormat::Csv => csv().csv(self.global.csv_text())?,
+        };
+        for warning in warnings.iter().filter(|_| format != OutputFormat::Table) {
+            self.note(&format!("warning: {}", warning.text));
+        }
+        terminal::write_form(&shown, format)
     }
 
     /// How tables are shown.

@@ -5,13 +5,13 @@ use serde::Serialize;
 use crate::cli::ExitCode;
 use crate::cli::args::OutputFormat;
 use crate::cli::origin::escape_controls;
-use crate::cli::terminal::{self, about, cost_range, grouped, of_day};
+use crate::cli::terminal::{about, cost_range, grouped, of_day};
 use crate::domain::BatchSize;
 use crate::error::Result;
 use crate::evaluation::{Cost, PlanEstimate, PlanLine, Prepared};
 use crate::judge::layers::budgeted::Price;
 use crate::report::table::{Cell, Column, Format, Table};
-use crate::report::{TableStyle, render_json};
+use crate::report::TableStyle;
 use crate::stats::Interval;
 
 use super::Context;
@@ -23,16 +23,10 @@ use super::Context;
 pub(super) async fn show_plan(prepared: &Prepared, format: OutputFormat, context: &Context<'_>) -> Result<ExitCode> {
     let estimate = prepared.cost(&prepared.plan().await?);
     let batches = prepared.batch_costs().await?;
-    let text = match format {
-        OutputFormat::Json => {
-            let criteria_per_call =
-                batches.into_iter().map(|(size, cost)| SizedCost { size, cost: cost.total.at_most });
-            render_json(&WithBatches { estimate: &estimate, criteria_per_call: criteria_per_call.collect() })?
-        }
-        OutputFormat::Csv => table(&estimate).csv(context.global.csv_text())?,
-        OutputFormat::Table => text(&estimate, &batches, &context.style()),
-    };
-    terminal::write_form(&text, format)?;
+    let criteria_per_call =
+        batches.iter().map(|(size, estimate)| SizedCost { size: *size, cost: estimate.total.at_most }).collect();
+    let value = WithBatches { estimate: &estimate, criteria_per_call };
+    context.show(format, &value, &[], |style| Ok(text(&estimate, &batches, style)), || table(&estimate))?;
     Ok(ExitCode::Ok)
 }
 

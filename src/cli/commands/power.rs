@@ -7,11 +7,10 @@ use clap::Args as _;
 use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, plan_power};
 use crate::cli::ExitCode;
-use crate::cli::args::{OutputFormat, PlanArgs, ScoreArgs};
-use crate::cli::terminal::write_form;
+use crate::cli::args::{PlanArgs, ScoreArgs};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::RunSet;
-use crate::report::{power_table, power_text, render_json};
+use crate::report::{TableStyle, power_table, power_text};
 
 /// Runs the command.
 ///
@@ -36,15 +35,7 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Resul
         let what = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
         InputFault::new(pilot, what).hint("score two systems on some 20 questions first")
     })?;
-    let format = args.score.display.format;
-    let text = match format {
-        OutputFormat::Table => power_text(&plan, &context.style()),
-        OutputFormat::Csv => power_table(&plan).csv(context.global.csv_text())?,
-        OutputFormat::Json => render_json(&plan)?,
-    };
-    if format != OutputFormat::Table {
-        power_table(&plan).notes.iter().for_each(|note| context.note(&format!("warning: {}", note.text)));
-    }
-    write_form(&text, format)?;
+    let (table, text) = (power_table(&plan), |style: &TableStyle| Ok(power_text(&plan, style)));
+    context.show(args.score.display.format, &plan, &table.notes, text, || table.clone())?;
     Ok(ExitCode::Ok)
 }

@@ -2,22 +2,15 @@
 
 use super::Context;
 use crate::cli::ExitCode;
-use crate::cli::args::{OutputFormat, RunsArgs};
-use crate::cli::terminal::write_stdout;
+use crate::cli::args::RunsArgs;
 use crate::error::Result;
 use crate::evaluation::list_runs;
-use crate::report::{render_json, run_list};
+use crate::report::{TableStyle, run_list};
 
 pub(super) fn run(args: &RunsArgs, context: &Context<'_>) -> Result<ExitCode> {
     let runs = list_runs(&args.dir)?;
-    let text = match args.display.format {
-        OutputFormat::Table => run_list(&runs, true).terminal(&context.style()),
-        OutputFormat::Json => render_json(&runs)?,
-        OutputFormat::Csv => run_list(&runs, false).csv(context.global.csv_text())?,
-    };
-    write_stdout(text.as_bytes())?;
-    if args.display.format != OutputFormat::Table {
-        context.warn(&runs.iter().filter_map(|run| run.problem.as_ref()).collect::<Vec<_>>());
-    }
+    let table = run_list(&runs, false);
+    let text = |style: &TableStyle| Ok(run_list(&runs, true).terminal(style));
+    context.show(args.display.format, &runs, &table.notes, text, || table.clone())?;
     Ok(ExitCode::Ok)
 }

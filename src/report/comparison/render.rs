@@ -8,7 +8,7 @@ use crate::analysis::comparison::Comparison;
 use crate::error::Result;
 use crate::report::metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
 use crate::report::table::{Cell, Column, Format, Table};
-use crate::report::{CsvText, TableStyle, visible, wrapped};
+use crate::report::{TableStyle, visible, wrapped};
 
 /// The verdict of each metric, the means, then the notes. Pairs, and the systems of each of several metrics, are shown
 /// with all notes.
@@ -41,19 +41,11 @@ pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<St
     Ok(blocks.join("\n") + &style.notes(&notes))
 }
 
-/// One tidy CSV with a row for each system and each pair, in full precision.
-///
-/// # Errors
-/// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
-pub fn comparison_csv(comparison: &Comparison, texts: CsvText) -> Result<String> {
+/// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`), or the systems of a
+/// change of judge (`judge_change`). Cells that do not apply are empty; warnings on the runs are the same in every row.
+pub fn comparison_table(comparison: &Comparison) -> Table {
     let warnings: Vec<String> = run_warnings(comparison).into_iter().map(|note| note.text).collect();
-    tidy(comparison, &warnings.join(" ")).csv(texts)
-}
-
-/// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`). Cells that do not apply
-/// are empty; `warnings` is the same in every row. A change of judge has its systems
-/// (`judge_change`).
-fn tidy(comparison: &Comparison, warnings: &str) -> Table {
+    let warnings = &warnings.join(" ");
     let lead = ["kind", "scorer", "metric", "unit", "warnings"];
     let mut all = Table::new("", lead.map(|key| Column::new(key, Format::Text)).to_vec());
     for metric in &comparison.metrics {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{comparison_csv, comparison_text};
+use super::{comparison_table, comparison_text};
 use crate::analysis::comparison::{
     ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgeNoise, JudgedRole, LengthEffect, MetricComparison,
     MetricId, ObservedSystem, PairComparison, SystemMean,
@@ -159,7 +159,7 @@ fn all_notes_are_shown_on_request() {
 
 #[test]
 fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
-    let csv = comparison_csv(&one(), CsvText::Guarded).unwrap();
+    let csv = comparison_table(&one()).csv(CsvText::Guarded).unwrap();
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let header = reader.headers().unwrap().clone();
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
@@ -188,7 +188,7 @@ fn json_is_the_comparison() {
 
 #[test]
 fn hostile_names_stay_text_in_every_format() {
-    let csv = comparison_csv(&one(), CsvText::Guarded).unwrap();
+    let csv = comparison_table(&one()).csv(CsvText::Guarded).unwrap();
     for text in [terminal(&one()), with_all_notes(&two()), csv] {
         assert!(has_no_unseen(&text), "{text}");
     }
