@@ -16,6 +16,9 @@ pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
 pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
 
+/// Columns of `summary.csv` that are no metrics.
+const COUNTS: [&str; 5] = ["system", "rank", "answers", "missing", "unscored"];
+
 /// A metric of a scorer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MetricColumn {
@@ -86,7 +89,8 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         }
         let tags = answers.iter().flat_map(|answer| &answer.score.components).flat_map(|component| &component.tags);
         for tag in distinct(tags) {
-            let metric = if tag == name { format!("tag {tag}") } else { tag.clone() };
+            let is_taken = tag == name || COUNTS.contains(&tag.as_str());
+            let metric = if is_taken { format!("tag {tag}") } else { tag.clone() };
             all.push((column(&metric, unit), Quantity::Tag(tag.clone())));
         }
     }

@@ -22,8 +22,8 @@ pub(super) fn conclude(
     style: &TableStyle,
 ) -> Result<ExitCode> {
     match format {
-        OutputFormat::Json => terminal::write_form(&report.json, format)?,
-        OutputFormat::Csv => terminal::write_form(&report.csv, format)?,
+        OutputFormat::Json => terminal::write_form(report.file(".json"), format)?,
+        OutputFormat::Csv => terminal::write_form(report.file(".csv"), format)?,
         OutputFormat::Table => terminal::write_form(&report.terminal(style), format)?,
     }
     // An imported run has no policy, and no limit on unscored answers.

@@ -276,22 +276,20 @@ fn end_of(status: RunStatus) -> &'static str {
 /// Without `anyway`: one fault for each difference, at the first run that differs from those before it; the first says
 /// what to do.
 fn differences(runs: &[RecordedRun], groups: &[Vec<usize>], anyway: bool, across_judges: bool) -> Result<Vec<String>> {
-    let (mut texts, mut faults, mut is_judge) = (Vec::new(), Vec::new(), false);
+    let (mut texts, mut faults) = (Vec::new(), Vec::new());
     for group in groups {
         let manifests: Vec<_> = group.iter().map(|run| (runs[*run].name.as_str(), &runs[*run].manifest)).collect();
         for difference in setting_differences(&manifests, false) {
             if !(across_judges && difference.is_judge || texts.contains(&difference.text)) {
                 faults.push(InputFault::new(&runs[group[difference.run]].path, difference.text.as_str()));
                 texts.push(difference.text);
-                is_judge |= difference.is_judge;
             }
         }
     }
     let Some(first) = faults.first_mut().filter(|_| !anyway) else { return Ok(texts) };
-    first.hint = "these runs are not comparable; --anyway compares them and flags the difference".to_owned();
-    if is_judge {
-        first.hint += "; --across judges shows what another judge of the same answers changes";
-    }
+    first.hint = "these runs are not comparable; --anyway compares them and flags the difference; compare --across judges \
+                  shows what another judge of the same answers changes"
+        .to_owned();
     Err(Error::Input(faults))
 }
 
@@ -305,14 +303,10 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
                 false => entry.summary(),
             };
             let differs_from_published = entry.differs_from_published(role).filter(|_| !manifest.is_set(IMPORTED));
+            let name = (*name).to_owned();
             match all.iter_mut().find(|known| known.role == *role && known.judge == judge) {
-                Some(known) => known.runs.push((*name).to_owned()),
-                None => all.push(JudgedRole {
-                    role: role.clone(),
-                    judge,
-                    differs_from_published,
-                    runs: vec![(*name).to_owned()],
-                }),
+                Some(known) => known.runs.push(name),
+                None => all.push(JudgedRole { role: role.clone(), judge, differs_from_published, runs: vec![name] }),
             }
         }
     }

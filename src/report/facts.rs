@@ -38,19 +38,17 @@ fn system_table(board: &Leaderboard, is_shown: &dyn Fn(&str) -> bool) -> Table {
         let metrics = system.metrics.iter().filter(|metric| is_shown(&metric.name));
         metrics.cloned().collect::<Vec<_>>()
     };
-    let mut columns = vec![Column::new("system", Format::Text), Column::new("rank", Format::Count)];
-    let measured = board.systems.first().map(shown).unwrap_or_default();
-    let column = |name: &str| Column { highest_is_best: true, ..Column::new(name, format) };
-    columns.extend(measured.iter().map(|metric| column(&metric.name)));
-    columns.push(Column::new("claims", Format::Count));
-    let mut table = Table { notes: board.notes.clone(), ..Table::new(board.title.clone(), columns) };
-    for system in &board.systems {
-        let mut row = vec![Cell::text(&system.system), Cell::count(system.rank)];
-        row.extend(shown(system).iter().map(|metric| Cell::estimate(metric.estimate, metric.interval)));
-        row.push(Cell::maybe(system.details.get("claims").and_then(serde_json::Value::as_f64)));
-        table.rows.push(row);
+    let (mut table, systems) = (Table::new(board.title.clone(), Vec::new()), &board.systems);
+    table.push(Column::new("system", Format::Text), systems.iter().map(|own| Cell::text(&own.system)));
+    table.push(Column::new("rank", Format::Count), systems.iter().map(|own| Cell::count(own.rank)));
+    for (at, metric) in systems.first().map(shown).unwrap_or_default().iter().enumerate() {
+        let column = Column { highest_is_best: true, ..Column::new(&metric.name, format) };
+        let cell = |own: &Standing| shown(own).get(at).map_or(Cell::Missing, |own| Cell::estimate(own.estimate, own.interval));
+        table.push(column, systems.iter().map(cell));
     }
-    table
+    let claims = |own: &Standing| own.details.get("claims").and_then(serde_json::Value::as_f64);
+    table.push(Column::new("claims", Format::Count), systems.iter().map(|own| Cell::maybe(claims(own))));
+    Table { notes: board.notes.clone(), ..table }
 }
 
 /// How a claim was scored, for each system.

@@ -18,17 +18,12 @@ pub fn render_json<T: Serialize>(value: &T) -> Result<String> {
 
 /// Control characters other than the layout's line feeds occur only in strings, where `\uXXXX` is equivalent.
 pub fn terminal_safe_json(json: &str) -> String {
-    // All are in the basic plane: four digits suffice.
-    let escape = |c: char| format!("\\u{:04x}", u32::from(c));
-    let is_unsafe = |c: char| c != '\n' && is_unseen(c);
-    json.chars().fold(String::with_capacity(json.len()), |mut safe, c| {
-        if is_unsafe(c) {
-            safe += &escape(c)
-        } else {
-            safe.push(c)
-        }
-        safe
-    })
+    let safe = |c: char| match c != '\n' && is_unseen(c) {
+        // All are in the basic plane: four digits suffice.
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    json.chars().map(safe).collect()
 }
 
 #[cfg(test)]

@@ -241,16 +241,14 @@ fn title(comparison: &Comparison, metrics: &[&MetricComparison], options: &Metri
 
 /// What letters and `*` mean.
 fn notes(comparison: &Comparison, metrics: &[&MetricComparison], options: &MetricsTableOptions) -> Vec<Note> {
-    let letters =
-        "In a column, systems that share a letter do not differ significantly (adjusted for all pairs); a column \
-                   without letters was not tested."
-            .to_owned();
-    let fewer = metrics
-        .iter()
-        .filter(|metric| has_fewer_cases(metric))
-        .map(|metric| format!("{} {} of {}", metric_name(comparison, metric), metric.cases.len(), metric.cases_in_all));
-    let fewer: Vec<String> = fewer.collect();
-    let cases = format!("* Over the cases with a value of every system: {}.", fewer.join(", "));
-    let notes = [(options.letters, letters), (!fewer.is_empty(), cases)];
-    notes.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| Note::warning(text)).collect()
+    let letters = options.letters.then(|| {
+        "In a column, systems that share a letter do not differ significantly (adjusted for all pairs); a column without \
+         letters was not tested."
+            .to_owned()
+    });
+    let fewer = metrics.iter().filter(|metric| has_fewer_cases(metric));
+    let fewer = fewer.map(|own| format!("{} {} of {}", metric_name(comparison, own), own.cases.len(), own.cases_in_all));
+    let fewer = fewer.reduce(|all, own| format!("{all}, {own}"));
+    let fewer = fewer.map(|cases| format!("* Over the cases with a value of every system: {cases}."));
+    [letters, fewer].into_iter().flatten().map(Note::warning).collect()
 }

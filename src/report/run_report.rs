@@ -32,10 +32,6 @@ pub struct RunReport {
     pub verdict: Vec<String>,
     /// Notes, most important first.
     pub notes: Vec<Note>,
-    /// JSON.
-    pub json: String,
-    /// CSV.
-    pub csv: String,
     /// Whether the verdict comes before the tables.
     verdict_first: bool,
     /// `summary.json`, `summary.csv` and, for a benchmark, `bench.json` and `bench.csv`, for a probe `probe.json` and
@@ -57,28 +53,30 @@ impl RunReport {
     ) -> Result<Self> {
         let summary = summary(manifest, scored);
         let mut context = context(manifest, run, scored);
-        let (mut shown, mut names, mut files) = (summary.clone(), ["summary.json", "summary.csv"], Vec::new());
+        let both = |[json, csv]: [&'static str; 2], summary: &Summary, context: &ReportContext| -> Result<_> {
+            Ok([(json, scorecard_json(summary, context)?), (csv, scorecard_csv(summary, texts)?)])
+        };
+        let mut files = both(["summary.json", "summary.csv"], &summary, &context)?.to_vec();
+        let mut shown = summary.clone();
         if let Some(bench) = bench {
-            files.extend(names.into_iter().zip([scorecard_json(&summary, &context)?, scorecard_csv(&summary, texts)?]));
-            (shown, names) = (bench.row(&summary), ["bench.json", "bench.csv"]);
+            shown = bench.row(&summary);
             context.bench = Some(bench.clone());
+            files.extend(both(["bench.json", "bench.csv"], &shown, &context)?);
         }
-        let (json, csv) = (scorecard_json(&shown, &context)?, scorecard_csv(&shown, texts)?);
-        files.extend(names.into_iter().zip([json.clone(), csv.clone()]));
         let perturbations = manifest.perturbations();
         if !perturbations.is_empty() {
             let probed = analysis::probe(scored, &perturbations, manifest.seed);
-            let (json, csv) = (render_json(&probed)?, probe::tidy(&probed).csv(texts)?);
-            files.extend([("probe.json", json.clone()), ("probe.csv", csv.clone())]);
+            files.push(("probe.json", render_json(&probed)?));
+            files.push(("probe.csv", probe::tidy(&probed).csv(texts)?));
             let mut tables = probe::tables(&probed);
             let details = tables.split_off(probed.headline.len());
             let notes = probe::notes(&probed).into_iter().chain(context.notes).collect();
             let (verdict, verdict_first) = (probe::verdicts(&probed), true);
-            return Ok(Self { summary, tables, details, verdict, notes, json, csv, verdict_first, files });
+            return Ok(Self { summary, tables, details, verdict, notes, verdict_first, files });
         }
         let (tables, notes) = (scorecard(&shown, &context), scorecard_notes(&shown, &context));
         let (details, verdict) = (scorer_tables(&summary), verdict(manifest, run, scored, &summary)?);
-        Ok(Self { summary, tables, details, verdict, notes, json, csv, verdict_first: false, files })
+        Ok(Self { summary, tables, details, verdict, notes, verdict_first: false, files })
     }
 
     /// The report for a terminal: tables, verdict, notes.
@@ -90,6 +88,11 @@ impl RunReport {
         let place = if self.verdict_first { 0 } else { blocks.len() };
         blocks.splice(place..place, verdict);
         blocks.join("\n") + &style.notes(&self.notes)
+    }
+
+    /// The last of its files with this ending, which has what the tables have; empty without one.
+    pub fn file(&self, ending: &str) -> &str {
+        self.files.iter().rfind(|(name, _)| name.ends_with(ending)).map_or("", |(_, text)| text)
     }
 
     /// Writes the files of the report into the directory of the run.

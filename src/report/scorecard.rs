@@ -15,7 +15,6 @@ use crate::analysis::{
 };
 use crate::domain::{Mode, Note, REPORT_METRICS, SystemName, UnscoredKind, scores_test_cases};
 use crate::error::Result;
-use crate::text::names::list;
 
 /// The tables that a reader sees first: the headline metrics of all scorers, or all metrics of a single one, and the
 /// agreement of annotators if it was requested.
@@ -166,14 +165,13 @@ fn agreement_table(agreement: &Agreement) -> Table {
 /// All notes, most important first.
 pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     let slice = context.slice.iter().map(|slice| format!("Slice {slice}: a part of the answers, not a result."));
-    let mut first: Vec<String> = slice.collect();
-    if summary.scorers.iter().flat_map(|scorer| &scorer.columns).any(|column| column.name == "lexical_score") {
-        first.push("Scored by the built-in lexical baseline, not by an LLM.".to_owned());
-    }
-    if summary.mode == Mode::Compat {
-        first.push("Compat mode: pairing, parsing and arithmetic are those of the reference script.".to_owned());
-    }
-    let mut notes: Vec<Note> = first.into_iter().map(Note::warning).collect();
+    let mut columns = summary.scorers.iter().flat_map(|scorer| &scorer.columns);
+    let lexical = columns.any(|column| column.name == "lexical_score");
+    let lexical = lexical.then_some("Scored by the built-in lexical baseline, not by an LLM.");
+    let compat = (summary.mode == Mode::Compat)
+        .then_some("Compat mode: pairing, parsing and arithmetic are those of the reference script.");
+    let fixed = [lexical, compat].into_iter().flatten().map(str::to_owned);
+    let mut notes: Vec<Note> = slice.chain(fixed).map(Note::warning).collect();
     notes.extend(context.bench.iter().flat_map(Bench::notes));
     notes.extend(summary.scorers.iter().flat_map(|scorer| scorer_notes(scorer, summary.on_unscored)));
     notes.extend(missing(summary).into_iter().chain(injections(summary)).map(Note::warning));
@@ -209,26 +207,17 @@ fn panel_note(panel: &PanelAgreement) -> Note {
 
 /// Means below 0, which HealthBench reports as 0.
 fn clipped(scorer: &ScorerSummary) -> Option<String> {
-    let of_row = |row: &SystemSummary| {
-        let names = row.metrics.iter().filter(|(_, metric)| metric.clipped.is_some()).map(|(name, _)| name.as_str());
-        let names: Vec<&str> = names.collect();
-        (!names.is_empty())
-            .then(|| format!("{} ({})", shortened(row.system.as_str(), 60), list(names.iter().copied(), 5)))
-    };
-    let systems: Vec<String> = scorer.rows.iter().filter_map(of_row).collect();
-    (!systems.is_empty()).then(|| format!("Below 0, and 0 if means are clipped to 0..100: {}.", systems.join("; ")))
+    let is_clipped = |row: &&SystemSummary| row.metrics.values().any(|metric| metric.clipped.is_some());
+    let systems = listed(scorer.rows.iter().filter(is_clipped).map(|row| row.system.to_string()))?;
+    Some(format!("Below 0, and 0 if means are clipped to 0..100: {systems}."))
 }
 
 /// Notes on one scorer's numbers.
 fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
-    let warnings = [unscored(scorer, on_unscored), fewer_answers(scorer), clipped(scorer)];
-    let mut notes: Vec<Note> = warnings.into_iter().flatten().map(Note::warning).collect();
-    notes.extend(
-        scorer.notes.iter().map(|note| {
-            Note::warning(format!("{} ({}).", shortened(&note.note, 300), counted(note.answers, "answer")))
-        }),
-    );
-    notes
+    let own = scorer.notes.iter();
+    let own = own.map(|own| format!("{} ({}).", shortened(&own.note, 300), counted(own.answers, "answer")));
+    let first = [unscored(scorer, on_unscored), fewer_answers(scorer), clipped(scorer)];
+    first.into_iter().flatten().chain(own).map(Note::warning).collect()
 }
 
 fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {

@@ -63,8 +63,9 @@ impl Gate {
         let (what, least) = floor.rsplit_once('=').ok_or_else(usage)?;
         let least: f64 = least.trim().parse().map_err(|_| usage())?;
         let what = what.trim();
-        let is_metric = !observations.find_metrics(what).is_empty();
-        let (system, name) = match what.rsplit_once(':').filter(|_| !is_metric) {
+        let is_called = |name: &str| !observations.find_metrics(name.trim()).is_empty();
+        let is_metric = is_called(what);
+        let (system, name) = match split_at_name(what, is_called).filter(|_| !is_metric) {
             Some((system, name)) => (Some(observations.system_named(system)?.to_owned()), name.trim()),
             None => (None, what),
         };
@@ -85,7 +86,7 @@ impl Gate {
         let (or_equal, right) = right.strip_prefix('=').map_or((false, right), |right| (true, right));
         let is_system = |name: &str| observations.system_named(name).is_ok();
         let main = observations.headline().first().copied().unwrap_or_default();
-        let (metric, left) = match left.split_once(':').filter(|_| !is_system(left)) {
+        let (metric, left) = match split_at_name(left, is_system).filter(|_| !is_system(left)) {
             Some((name, system)) => (one_metric(name.trim(), observations)?, system),
             None => (&observations.metrics[main].metric, left),
         };
@@ -142,6 +143,12 @@ pub fn unmet_gates(gates: &[Gate], comparison: &Comparison, tolerate_missing: bo
         faults.map(|fault| format!("{}: {fault}", gate.text)).collect::<Vec<_>>()
     };
     gates.iter().flat_map(lines).collect()
+}
+
+/// `A:B`, split where B is such a name, else at the last colon: names may have colons, too.
+fn split_at_name(text: &str, is_name: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
+    let mut splits = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    splits.find(|(_, name)| is_name(name)).or_else(|| text.rsplit_once(':'))
 }
 
 fn one_metric<'a>(name: &str, observations: &'a Observations) -> Result<&'a MetricId> {

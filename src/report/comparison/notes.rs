@@ -87,10 +87,11 @@ fn pair_name(metric: &MetricComparison, pair: &PairComparison) -> String {
 
 /// With so few differences no verdict is possible.
 fn too_small(metric: &MetricComparison) -> Option<Note> {
-    let least = metric.smallest_p.filter(|_| metric.pairs.iter().all(|pair| pair.detectable.is_none()))?;
-    let questions = counted(metric.questions, "question");
-    let p = Format::PValue.show(least).replace('>', "");
-    Some(Note::warning(format!("Too few differences for a verdict: {questions} can give no p below {p}.")))
+    let has_verdict = metric.pairs.iter().any(|pair| pair.detectable.is_some());
+    let least = metric.smallest_p.filter(|least| !has_verdict && *least < 1.0)?;
+    let (questions, p) = (counted(metric.questions, "question"), Format::PValue.show(least));
+    let text = format!("Too few differences for a verdict: were all in favor of one system, p would be {p} ({questions}).");
+    Some(Note::warning(text))
 }
 
 fn sensitive(metric: &MetricComparison) -> Option<Note> {
