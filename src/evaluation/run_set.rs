@@ -13,7 +13,7 @@ use crate::analysis::comparison::{
 };
 use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
-use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind, scores_test_cases};
+use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
 use crate::text::words::word_count;
 
@@ -353,32 +353,16 @@ fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     if kept.is_empty() {
         return None;
     }
-    // With a rubric, the manifest lists the test cases without an answer. A stopped run without inputs does not list
-    // the answers without a score, so there every case without a score is missing.
-    let is_listed = manifest.status == RunStatus::Complete || !run.items.is_empty();
-    let mut missing = if manifest.scorers.iter().any(|scorer| scores_test_cases(scorer)) && is_listed {
-        manifest.missing.iter().map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect()
-    } else {
-        unscored_cases(run, &kept)
-    };
+    let slice = manifest.settings.get("score.slice").and_then(|slice| Slice::from_text(slice.as_str()?).ok());
+    let (systems, scored): (HashSet<&SystemName>, HashSet<(&SystemName, &CaseId)>) =
+        run.scored.iter().map(|own| (&own.system, (&own.system, &own.case.case_id))).unzip();
     // Questions outside the test cases are expected of every system once one system has answered them.
-    let others: HashSet<&CaseId> =
-        run.scored.iter().map(|answer| &answer.case.case_id).filter(|case| !kept.contains(case)).collect();
-    for system in run.systems() {
-        missing.extend(others.iter().map(|case| (system.clone(), (*case).clone())));
-    }
-    Some(missing)
-}
-
-/// The cases without a score of each system; in a run of a slice, only cases of the slice.
-fn unscored_cases(run: &RecordedRun, kept: &HashSet<CaseId>) -> HashSet<(SystemName, CaseId)> {
-    let slice = run.manifest.settings.get("score.slice").and_then(|slice| Slice::from_text(slice.as_str()?).ok());
-    let scored: HashSet<(&SystemName, &CaseId)> =
-        run.scored.iter().map(|answer| (&answer.system, &answer.case.case_id)).collect();
-    let systems: HashSet<&SystemName> = scored.iter().map(|(system, _)| *system).collect();
-    let all = systems.into_iter().flat_map(|system| kept.iter().map(move |case| (system, case)));
-    let without = all.filter(|pair| !scored.contains(pair) && slice.is_none_or(|slice| slice.holds(pair.0, pair.1)));
-    without.map(|(system, case)| (system.clone(), case.clone())).collect()
+    let cases: HashSet<&CaseId> = kept.iter().chain(scored.iter().map(|(_, case)| *case)).collect();
+    let all = systems.iter().flat_map(|system| cases.iter().map(move |case| (*system, *case)));
+    let is_expected = |(system, case): &(&SystemName, &CaseId)| slice.is_none_or(|slice| slice.holds(system, case));
+    let without_score = all.filter(|pair| !scored.contains(pair) && is_expected(pair));
+    let listed = manifest.missing.iter().map(|(system, case)| (system.as_str().into(), case.as_str().into()));
+    Some(without_score.map(|(system, case)| (system.clone(), case.clone())).chain(listed).collect())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub fn render_json<T: Serialize>(value: &T) -> Result<String> {
 }
 
 /// Control characters other than the layout's line feeds occur only in strings, where `\uXXXX` is equivalent.
-pub fn terminal_safe_json(json: &str) -> String {
+fn terminal_safe_json(json: &str) -> String {
     let safe = |c: char| match c != '\n' && is_unseen(c) {
         // All are in the basic plane: four digits suffice.
         true => format!("\\u{:04x}", u32::from(c)),

@@ -36,7 +36,7 @@ pub use bench::{Bench, BenchBlank};
 pub use comparison::{comparison_table, comparison_text, run_warnings};
 pub use criteria::{criteria_table, criteria_text};
 pub use inspect::write_inspect_logs;
-pub use json::{render_json, terminal_safe_json};
+pub use json::render_json;
 pub use layout::wrapped;
 pub use metrics_table::{IntervalStyle, MetricsTableOptions, paper_table};
 pub use power::{power_table, power_text};

@@ -47,6 +47,10 @@ pub fn power_table(plan: &PowerPlan) -> Table {
         let most_variable = Column::headed("most_variable", "most variable pair", count);
         table.push(most_variable, rows.iter().map(|own| Cell::count(own.most_variable)));
     }
+    if plan.left_out > 0 {
+        let cases = counted(plan.left_out, "case");
+        table.notes.push(Note::warning(format!("Left out of the pilot: {cases} without a value of every system.")));
+    }
     if plan.questions < FEW {
         let text = format!("{pilot} are too few to plan by: the true number may be far off. Ask {FEW} or more first.");
         table.notes.push(Note::warning(text));

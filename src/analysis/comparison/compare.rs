@@ -2,7 +2,7 @@
 
 use super::noise::judge_noise;
 use super::pairs::compare_pairs;
-use super::shared::{SAME, SharedCases};
+use super::shared::{SAME, SharedCases, slices};
 use super::{Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations, SystemMean};
 use crate::analysis::quantity::bounds;
 use crate::domain::Note;
@@ -49,16 +49,14 @@ pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &
         let letters = group_letters(shared.participants, &groups);
         systems.iter_mut().zip(letters).for_each(|(system, own)| system.letters = own);
     }
-    let lists: Vec<&[f64]> = shared.values.iter().map(Vec::as_slice).collect();
-    let ranks = (lists.len() > 1 && shared.distinct_questions() >= FEWEST_FOR_RANKS)
-        .then(|| rank_distribution(&lists, Some(&shared.questions), shared.bootstrap()))
+    let ranks = (shared.participants > 1 && shared.distinct_questions() >= FEWEST_FOR_RANKS)
+        .then(|| rank_distribution(&slices(&shared.values), Some(&shared.questions), shared.bootstrap()))
         .flatten();
-    let is_counted = |case: &usize| table.values.iter().any(|row| row[*case] != Observation::NotApplicable);
     MetricComparison {
         metric: table.metric.clone(),
         cases: shared.cases.iter().map(|case| all.cases[*case].clone()).collect(),
         questions: shared.distinct_questions(),
-        cases_in_all: shared.by_id.iter().filter(|case| is_counted(case)).count(),
+        cases_in_all: shared.cases_in_all(),
         notes: notes(&shared),
         noise: judge_noise(&shared),
         systems,
@@ -71,8 +69,7 @@ pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &
 }
 
 fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
-    let lists: Vec<&[f64]> = shared.values.iter().map(Vec::as_slice).collect();
-    let means: Vec<Option<f64>> = lists.iter().map(|values| mean(values)).collect();
+    let means: Vec<Option<f64>> = shared.values.iter().map(|values| mean(values)).collect();
     let mut systems = Vec::with_capacity(shared.order.len());
     for (rank, system) in shared.order.iter().enumerate() {
         let own: Vec<Observation> = shared.by_id.iter().map(|case| shared.observation(rank, *case)).collect();
@@ -86,7 +83,7 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             rank: mean_here.map(|own| 1 + higher(own)),
             letters: String::new(),
             mean: mean_here,
-            interval: lists.get(rank).and_then(|values| {
+            interval: shared.values.get(rank).and_then(|values| {
                 mean_interval(values, Some(&shared.questions), shared.table.metric.range(), shared.bootstrap())
             }),
             own_mean: mean(&values),

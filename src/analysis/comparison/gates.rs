@@ -34,15 +34,17 @@ pub struct Gate {
     /// As on the command line.
     text: String,
     metric: MetricId,
+    /// The systems that it names; none: all.
+    systems: Vec<String>,
     demand: Demand,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Demand {
-    /// The mean of this system, or of all, is at least this value.
-    AtLeast(Option<String>, f64),
+    /// The means are at least this value.
+    AtLeast(f64),
     /// The first system is better than the second, or (`or_equal`) not worse.
-    Order { pair: [String; 2], or_equal: bool },
+    Order { or_equal: bool },
 }
 
 impl Gate {
@@ -74,7 +76,7 @@ impl Gate {
             let hint = if metric.unit == Unit::Share { "between 0 and 1; 0.5 is 50%" } else { "grades from 1 to 5" };
             return Err(Error::Usage(format!("{text}: values of {name} are {hint}")));
         }
-        Ok(Self { text, metric, demand: Demand::AtLeast(system, least) })
+        Ok(Self { text, metric, systems: system.into_iter().collect(), demand: Demand::AtLeast(least) })
     }
 
     /// `A>B`, `A>=B` or `METRIC:A>B`.
@@ -98,7 +100,7 @@ impl Gate {
             return Err(usage(format!("only pairs with --baseline {baseline} are tested")));
         }
         let metric = directed(metric, &text)?;
-        Ok(Self { text, metric, demand: Demand::Order { pair, or_equal } })
+        Ok(Self { text, metric, systems: pair.to_vec(), demand: Demand::Order { or_equal } })
     }
 
     /// The gate's metric.
@@ -111,26 +113,18 @@ impl Gate {
         let Some(metric) = comparison.metrics.iter().find(|metric| metric.metric == self.metric) else {
             return vec![format!("{} was not compared", self.metric.name)];
         };
-        let named: &[String] = match &self.demand {
-            Demand::AtLeast(system, _) => system.as_slice(),
-            Demand::Order { pair, .. } => pair,
-        };
-        let is_named = |label: &String| named.is_empty() || named.contains(label);
+        let is_named = |label: &String| self.systems.is_empty() || self.systems.contains(label);
         let mut faults: Vec<String> = Vec::new();
         for (at, run) in comparison.runs.iter().enumerate().filter(|_| !tolerate_missing) {
             let is_concerned =
-                named.is_empty() || comparison.systems.iter().any(|system| system.run == at && is_named(&system.label));
+                self.systems.is_empty() || comparison.systems.iter().any(|system| system.run == at && is_named(&system.label));
             let unfinished = run.unfinished.iter().filter(|_| is_concerned);
             faults.extend(unfinished.map(|unfinished| format!("{unfinished}; {REMEDY}")));
         }
-        match &self.demand {
-            Demand::AtLeast(_, least) => {
-                let systems = metric.systems.iter().filter(|system| is_named(&system.label));
-                faults.extend(systems.filter_map(|system| too_low(system, &self.metric, *least, tolerate_missing)));
-            }
-            Demand::Order { pair, or_equal } => {
-                faults.extend(wrong_order(metric, pair, *or_equal, tolerate_missing));
-            }
+        let systems = metric.systems.iter().filter(|system| is_named(&system.label));
+        match self.demand {
+            Demand::AtLeast(least) => faults.extend(systems.filter_map(|own| too_low(own, metric, least, tolerate_missing))),
+            Demand::Order { or_equal } => faults.extend(wrong_order(metric, &self.systems, or_equal, tolerate_missing)),
         }
         faults
     }
@@ -166,7 +160,7 @@ fn directed(metric: &MetricId, text: &str) -> Result<MetricId> {
 }
 
 /// Why the mean is too low.
-fn too_low(system: &SystemMean, metric: &MetricId, least: f64, tolerate_missing: bool) -> Option<String> {
+fn too_low(system: &SystemMean, metric: &MetricComparison, least: f64, tolerate_missing: bool) -> Option<String> {
     let label = &system.label;
     let Some(mean) = system.own_mean else { return Some(format!("{label} has no mean")) };
     if mean + SAME < least {
@@ -175,7 +169,7 @@ fn too_low(system: &SystemMean, metric: &MetricId, least: f64, tolerate_missing:
     if tolerate_missing || (system.unscored == 0 && system.missing == 0) {
         return None;
     }
-    let worst = worst_mean(system, metric, mean).unwrap_or(f64::NEG_INFINITY);
+    let worst = worst_mean(system, &metric.metric, mean).unwrap_or(f64::NEG_INFINITY);
     (worst + SAME < least).then(|| {
         let (unscored, missing) = (system.unscored, system.missing);
         format!("{label} has {mean:.4} with {unscored} unscored, {missing} without an answer: it could be {worst:.4}; {REMEDY}")
@@ -192,10 +186,11 @@ fn worst_mean(system: &SystemMean, metric: &MetricId, mean: f64) -> Option<f64> 
 /// Why the order does not hold.
 fn wrong_order(
     metric: &MetricComparison,
-    [first, second]: &[String; 2],
+    systems: &[String],
     or_equal: bool,
     tolerate_missing: bool,
 ) -> Option<String> {
+    let [first, second] = systems else { return None };
     let name = &metric.metric.name;
     let is_of = |pair: &&PairComparison, labels: [&String; 2]| {
         [pair.first, pair.second].map(|rank| &metric.systems[rank].label) == labels

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::shared::{SAME, SharedCases};
+use super::shared::{SAME, SharedCases, slices};
 use super::{ComparisonOptions, MetricId, MetricTable, Observations};
 use crate::analysis::rater_agreement::{AgreementOptions, Labelled, RaterPair, rater_agreement};
 use crate::domain::{Rater, RaterKind, Rating, SystemName};
-use crate::stats::{Interval, mean, paired_family};
+use crate::stats::{Interval, PairedTest, mean, paired_family};
 
 /// The scores of one metric by an old and a new judge, over the cases with a value of every system in every run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,20 +21,28 @@ pub struct JudgeChange {
     pub cases: usize,
     /// Distinct questions among them.
     pub questions: usize,
-    /// Mean of new minus old, over systems and cases.
-    pub shift: f64,
-    /// Its interval; `None` if it is unbounded or every case shifts by the same.
-    pub interval: Option<Interval>,
-    /// Two-sided p.
-    pub p: f64,
-    /// Whether it is significant: `p` below 1 - level.
-    pub differs: bool,
+    /// The shift over systems and cases.
+    #[serde(flatten)]
+    pub whole: Shift,
     /// The systems, best by the old judge first.
     pub systems: Vec<SystemShift>,
     /// Pairs of systems that the two judges order differently, the better one by the old judge first.
     pub swapped: Vec<SwappedPair>,
     /// Agreement of the two judges on these cases, the old one first.
     pub agreement: Option<RaterPair>,
+}
+
+/// A shift from the old to the new judge.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Shift {
+    /// Mean of new minus old.
+    pub shift: f64,
+    /// Its interval, of systems simultaneous; `None` if it is unbounded or every case shifts by the same.
+    pub interval: Option<Interval>,
+    /// Two-sided p, of systems adjusted for all.
+    pub p: f64,
+    /// Whether it is significant: `p` below 1 - level.
+    pub differs: bool,
 }
 
 /// One system by both judges.
@@ -46,14 +54,9 @@ pub struct SystemShift {
     pub means: [f64; 2],
     /// Ranks by the old and the new judge; equal means share a rank.
     pub ranks: [usize; 2],
-    /// Mean of new minus old.
-    pub shift: f64,
-    /// Its interval, simultaneous over the systems.
-    pub interval: Option<Interval>,
-    /// Two-sided p, adjusted for the systems.
-    pub p: f64,
-    /// Whether it is significant: `p` below 1 - level.
-    pub differs: bool,
+    /// Its shift.
+    #[serde(flatten)]
+    pub shift: Shift,
 }
 
 /// Two systems in another order.
@@ -87,24 +90,26 @@ fn judge_change(
     let ranks: Vec<[usize; 2]> = of_run(runs[0].0).filter_map(by_both).collect();
     let family = |pairs: &[(usize, usize)]| {
         let differences = shared.differences(pairs);
-        let lists: Vec<&[f64]> = differences.iter().map(Vec::as_slice).collect();
-        Some((paired_family(&lists, Some(&shared.questions), shared.bootstrap())?.pairs, differences))
+        Some((paired_family(&slices(&differences), Some(&shared.questions), shared.bootstrap())?.pairs, differences))
     };
     let (tests, shifts) = family(&ranks.iter().map(|[old, new]| (*new, *old)).collect::<Vec<_>>())?;
     let by_case = |case: usize| shifts.iter().map(|own| own[case]).sum::<f64>() / shifts.len() as f64;
     let by_case: Vec<f64> = (0..shared.cases.len()).map(by_case).collect();
     let whole = paired_family(&[&by_case], Some(&shared.questions), shared.bootstrap())?.pairs[0];
     let alpha = shared.bootstrap().alpha();
+    let shift = |test: &PairedTest| Shift {
+        shift: test.difference,
+        interval: test.interval,
+        p: test.p,
+        differs: test.p < alpha,
+    };
     let means: Vec<[f64; 2]> =
         ranks.iter().map(|own| own.map(|rank| mean(&shared.values[rank]).unwrap_or_default())).collect();
     let systems = tests.iter().enumerate().map(|(at, test)| SystemShift {
         system: system(ranks[at][0]).system.clone(),
         means: means[at],
         ranks: [0, 1].map(|judge| 1 + means.iter().filter(|own| own[judge] > means[at][judge] + SAME).count()),
-        shift: test.difference,
-        interval: test.interval,
-        p: test.p,
-        differs: test.p < alpha,
+        shift: shift(test),
     });
     let pairs: Vec<(usize, usize)> = (0..ranks.len()).flat_map(|a| (a + 1..ranks.len()).map(move |b| (a, b))).collect();
     let by_judge =
@@ -145,10 +150,7 @@ fn judge_change(
         new: runs[1].1.to_owned(),
         cases: shared.cases.len(),
         questions: shared.distinct_questions(),
-        shift: whole.difference,
-        interval: whole.interval,
-        p: whole.p,
-        differs: whole.p < alpha,
+        whole: shift(&whole),
         systems: systems.collect(),
         swapped,
         agreement: rater_agreement(&labelled, &options).pairs.pop(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::shared::{SAME, SharedCases};
+use super::shared::{SAME, SharedCases, slices};
 use super::{LengthEffect, Observation, PairComparison};
 use crate::stats::{Interval, PairedFamily, cliffs_delta, cohens_dz, least_squares, mean, paired_family};
 
@@ -23,7 +23,7 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
         return (Vec::new(), None);
     }
     let samples = shared.differences(&ranks);
-    let lists: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
+    let lists = slices(&samples);
     let family = paired_family(&lists, Some(&shared.questions), shared.bootstrap());
     let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::noise::sample_factors;
-use super::shared::SharedCases;
+use super::shared::{SharedCases, slices};
 use super::{ComparisonOptions, MetricId, Observations};
 use crate::domain::Unit;
 use crate::stats::{Interval, PilotSpread, quantile};
@@ -25,8 +25,10 @@ pub struct PowerPlan {
     pub level: f64,
     /// Systems of the pilot, and of the planned studies.
     pub systems: usize,
-    /// Questions of the pilot.
+    /// Questions of the pilot with a value of every system.
     pub questions: usize,
+    /// Cases of the pilot that are left out, since a system has no value.
+    pub left_out: usize,
     /// Standard deviation of a pair's differences between questions: the median over the pairs.
     pub sd: f64,
     /// The factors of a variance, and of a number of questions, that the pilot leaves open at this level.
@@ -62,8 +64,7 @@ pub fn plan_power(
     let table = all.metrics.get(metric)?;
     let shared = SharedCases::of(all, table, options);
     let differences = shared.differences(&shared.pairs());
-    let lists: Vec<&[f64]> = differences.iter().map(Vec::as_slice).collect();
-    let mut pilot = PilotSpread::new(&lists, Some(&shared.questions), shared.bootstrap())?;
+    let mut pilot = PilotSpread::new(&slices(&differences), Some(&shared.questions), shared.bootstrap())?;
     pilot.variances.sort_unstable_by(f64::total_cmp);
     let [typical, largest] = [quantile(&pilot.variances, 0.5)?, quantile(&pilot.variances, 1.0)?];
     let unit = match table.metric.unit {
@@ -85,6 +86,7 @@ pub fn plan_power(
         level: options.level,
         systems: shared.participants,
         questions: shared.distinct_questions(),
+        left_out: shared.cases_in_all() - shared.cases.len(),
         sd: typical.sqrt(),
         range: pilot.range,
         studies: wanted.iter().flat_map(|wanted| designs.iter().map(|design| study(*wanted, *design))).collect(),

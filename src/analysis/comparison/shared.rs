@@ -30,6 +30,11 @@ pub(super) struct SharedCases<'a> {
     pub(super) values: Vec<Vec<f64>>,
 }
 
+/// The lists as slices.
+pub(super) fn slices(lists: &[Vec<f64>]) -> Vec<&[f64]> {
+    lists.iter().map(Vec::as_slice).collect()
+}
+
 impl Observations {
     /// The first headline metric, with the lowest and the highest mean of a system over the shared cases.
     pub fn headline_range(&self) -> Option<(&MetricId, Interval)> {
@@ -98,6 +103,12 @@ impl<'a> SharedCases<'a> {
 
     pub(super) fn observation(&self, rank: usize, case: usize) -> Observation {
         self.table.values[self.order[rank]][case]
+    }
+
+    /// The number of cases that the metric applies to.
+    pub(super) fn cases_in_all(&self) -> usize {
+        let applies = |case: &usize| self.table.values.iter().any(|row| row[*case] != Observation::NotApplicable);
+        self.by_id.iter().copied().filter(applies).count()
     }
 
     pub(super) fn distinct_questions(&self) -> usize {

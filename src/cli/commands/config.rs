@@ -4,22 +4,17 @@ use serde_json::{Value, json};
 
 use super::Context;
 use crate::cli::ExitCode;
-use crate::cli::args::OutputFormat;
 use crate::cli::origin::SettingLine;
 use crate::cli::settings::Settings;
-use crate::cli::terminal::write_form;
 use crate::error::Result;
 use crate::report::table::{Cell, Column, Format, Table};
-use crate::report::{terminal_safe_json, visible};
+use crate::report::visible;
 
 pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let lines = &settings.lines;
-    let text = match settings.format {
-        OutputFormat::Table => render_text(lines),
-        OutputFormat::Json => render_json(lines),
-        OutputFormat::Csv => table(lines).csv(context.global.csv_text())?,
-    };
-    write_form(&text, settings.format)?;
+    let row = |line: &SettingLine| json!({"key": line.key, "value": line.value, "origin": line.origin.to_string()});
+    let rows: Vec<Value> = lines.iter().map(row).collect();
+    context.show(settings.format, &rows, &[], |_| Ok(render_text(lines)), || table(lines))?;
     Ok(ExitCode::Ok)
 }
 
@@ -37,12 +32,6 @@ fn table(lines: &[SettingLine]) -> Table {
         |line: &SettingLine| [line.key.clone(), line.value_text(), line.origin.to_string()].map(Cell::Text).to_vec();
     table.rows = lines.iter().map(cells).collect();
     table
-}
-
-/// An array of `{key, value, origin}`.
-fn render_json(lines: &[SettingLine]) -> String {
-    let row = |line: &SettingLine| json!({"key": line.key, "value": line.value, "origin": line.origin.to_string()});
-    terminal_safe_json(&format!("{:#}\n", lines.iter().map(row).collect::<Value>()))
 }
 
 #[cfg(test)]
@@ -73,11 +62,5 @@ mod tests {
             table(&lines()).csv(CsvText::Guarded).unwrap(),
             "key,value,origin\njudge.model,\"a,b\",flag --model\nlimits.rpm,-,default\n"
         );
-    }
-
-    #[test]
-    fn json_keeps_types() {
-        let rows: Value = serde_json::from_str(&render_json(&lines())).unwrap();
-        assert_eq!(rows[1], json!({"key": "limits.rpm", "value": null, "origin": "default"}));
     }
 }

@@ -3,17 +3,17 @@
 use super::tables::{percent, shown_difference, unit_name};
 use super::verdict::points;
 use crate::analysis::Estimate;
-use crate::analysis::comparison::{JudgeChange, SwappedPair, SystemShift};
+use crate::analysis::comparison::{JudgeChange, Shift, SwappedPair, SystemShift};
 use crate::report::layout::{counted, listed};
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::Interval;
 
 /// The shift and the order of the systems; then how the judges agree.
 pub(super) fn sentences(change: &JudgeChange) -> Vec<String> {
-    let JudgeChange { old, new, metric, shift, interval, .. } = change;
+    let JudgeChange { old, new, metric, whole: Shift { shift, interval, differs, .. }, .. } = change;
     let shown = |difference: f64, interval: Option<Interval>| shown_difference(difference, interval, metric.unit);
     let average = shown(*shift, *interval);
-    let shift = match change.differs {
+    let shift = match differs {
         true => {
             let side = if *shift > 0.0 { "higher" } else { "lower" };
             format!("{new} scores {} {side} than {old} on average ({average})", points(shift.abs(), metric.unit))
@@ -68,10 +68,10 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
         let column = Column::headed(key, heading, Format::of_mean(unit));
         table.push(column, rows.iter().map(|own| Cell::number(own.means[judge])));
     }
-    let flag = |own: &SystemShift| if own.differs { "*" } else { "" };
-    let shifts = rows.iter().map(|own| Cell::estimate(Some(own.shift), own.interval).flagged(flag(own)));
+    let flag = |own: &SystemShift| if own.shift.differs { "*" } else { "" };
+    let shifts = rows.iter().map(|own| Cell::estimate(Some(own.shift.shift), own.shift.interval).flagged(flag(own)));
     table.push(Column::new("shift", Format::of_difference(unit)), shifts);
-    table.push(Column::new("p", Format::PValue), rows.iter().map(|own| Cell::number(own.p)));
+    table.push(Column::new("p", Format::PValue), rows.iter().map(|own| Cell::number(own.shift.p)));
     for (judge, key, heading) in [(0, "old_rank", "old rank"), (1, "new_rank", "new rank")] {
         let column = Column::headed(key, heading, Format::Count);
         table.push(column, rows.iter().map(|own| Cell::count(own.ranks[judge])));
