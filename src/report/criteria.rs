@@ -119,7 +119,8 @@ fn table(title: String, rows: &[CriterionStatistics], without: &[&str]) -> Table
 pub fn criteria_text(criteria: &Criteria, style: &TableStyle) -> String {
     let verdict = wrapped(&criteria_verdict(criteria), style.columns());
     let tables = criteria_tables(criteria, style.all_notes, style.columns() - 54);
-    format!("{verdict}\n\n{}{}", Table::terminal_all(&tables, style), style.notes(&criteria.notes))
+    let tables: Vec<String> = tables.iter().map(|table| table.terminal(style)).collect();
+    format!("{verdict}\n\n{}{}", tables.join("\n"), style.notes(&criteria.notes))
 }
 
 /// Every criterion and group with all statistics.

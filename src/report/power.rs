@@ -34,7 +34,7 @@ pub fn power_table(plan: &PowerPlan) -> Table {
     let (pilot, level) = (counted(plan.questions, "question"), percent(plan.level));
     let title = format!("Questions for 80% power at level {level}, from a pilot of {pilot}");
     let (mut table, rows) = (Table::new(title, Vec::new()), &plan.studies);
-    let (several, count) = (plan.systems > 2, Format::Count);
+    let count = Format::Count;
     let differences = rows.iter().map(|own| Cell::number(own.difference));
     table.push(Column::new("difference", Format::of_mean(plan.metric.unit)), differences);
     if rows.iter().any(|own| own.samples.is_some()) {
@@ -42,11 +42,7 @@ pub fn power_table(plan: &PowerPlan) -> Table {
             .push(Column::new("samples", count), rows.iter().map(|own| own.samples.map_or(Cell::Missing, Cell::count)));
     }
     let questions = rows.iter().map(|own| Cell::estimate(Some(own.questions as f64), Some(own.interval)));
-    table.push(Column::headed("questions", if several { "typical pair" } else { "questions" }, count), questions);
-    if several {
-        let most_variable = Column::headed("most_variable", "most variable pair", count);
-        table.push(most_variable, rows.iter().map(|own| Cell::count(own.most_variable)));
-    }
+    table.push(Column::new("questions", count), questions);
     if plan.left_out > 0 {
         let cases = counted(plan.left_out, "case");
         table.notes.push(Note::warning(format!("Left out of the pilot: {cases} without a value of every system.")));

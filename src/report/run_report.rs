@@ -6,16 +6,13 @@ use super::comparison::{judge_lines, unpublished, verdicts};
 use super::scorecard::{notes as scorecard_notes, scorer_tables};
 use super::{Bench, CsvText, ReportContext, Table, TableStyle, probe, render_json, write_items_csv};
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
-use crate::analysis::comparison::ComparisonOptions;
+use crate::analysis::comparison::{ComparisonOptions, SEED};
 use crate::analysis::{self, OnUnscored, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RunDir};
 use crate::evaluation::{RunSet, judged_by, summary};
 use crate::files::write_whole;
-
-/// The seed that `compare` has by default.
-const COMPARE_SEED: u64 = 42;
 
 /// Pairs of systems times cases, over all headline metrics, up to which a report compares the systems: about a second.
 const MOST_COMPARED: usize = 2_000;
@@ -133,7 +130,7 @@ fn verdict(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], summary
     if observations.metrics.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(verdicts(&set.compare(&observations, &ComparisonOptions::seeded(COMPARE_SEED))))
+    Ok(verdicts(&set.compare(&observations, &ComparisonOptions::seeded(SEED))))
 }
 
 fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> ReportContext {

@@ -259,25 +259,13 @@ fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     is_any_flagged.then(|| format!("* mean over fewer than {most} answers ({}).{shared}", scorer.scorer))
 }
 
-/// The means of the first column over the shared cases, if these are not all cases.
+/// The means of the first column over the shared cases.
 fn shared_means(scorer: &ScorerSummary) -> Option<String> {
+    let column = scorer.columns.first()?;
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let differs = |column: &&MetricColumn| {
-        let mut counts =
-            scorer.rows.iter().filter_map(|row| row.metrics.get(&column.name)).filter(|metric| metric.n > 0);
-        counts.clone().count() > 1 && counts.any(|metric| metric.shared.is_none_or(|shared| shared.n < metric.n))
-    };
-    let column = scorer.columns.iter().find(differs)?;
-    let format = Format::of_mean(column.unit);
-    let of = |row: &SystemSummary| row.metrics.get(&column.name)?.shared;
-    let Some(shared) = scorer.rows.iter().find_map(of) else {
-        return Some(" No case has a value for all systems: the means do not compare.".to_owned());
-    };
-    let means = scorer.rows.iter().zip(names);
-    let means = means.filter_map(|(row, name)| Some(format!("{name} {}", format.show(of(row)?.estimate))));
-    let ranks = if scorer.rows.iter().any(|row| row.rank.is_some()) { " (the ranks)" } else { "" };
-    let cases = counted(shared.n, "shared case");
-    listed(means).map(|means| format!(" {} over the {cases}{ranks}: {means}.", visible(&column.name)))
+    let mean = |row: &SystemSummary| Some(Format::of_mean(column.unit).show(row.metrics.get(&column.name)?.shared?.estimate));
+    let means = scorer.rows.iter().zip(names).filter_map(|(row, name)| Some(format!("{name} {}", mean(row)?)));
+    listed(means).map(|means| format!(" {} over the shared cases: {means}.", visible(&column.name)))
 }
 
 fn missing(summary: &Summary) -> Option<String> {

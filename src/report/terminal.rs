@@ -67,11 +67,6 @@ impl Table {
         out + &style.notes(&self.notes)
     }
 
-    /// Tables one below the other.
-    pub fn terminal_all(tables: &[Self], style: &TableStyle) -> String {
-        tables.iter().map(|table| table.terminal(style)).collect::<Vec<_>>().join("\n")
-    }
-
     /// The cells of a column, numbers aligned at the decimal point.
     pub(super) fn column_texts(&self, at: usize) -> Vec<String> {
         let format = self.columns[at].format;

@@ -40,7 +40,7 @@ const SOURCE_LISTS: [&str; 6] = ["references", "sources", "bibliography", "works
 pub enum Perturbation {
     /// Sentences without content are appended, 30% of its words
     Padded,
-    /// Line breaks, blank lines, levels of headings and marks of items and bold text change
+    /// Line breaks, blank lines, levels of headings and marks of items change
     Reformatted,
     /// Every sentence of prose becomes an item of a list
     Bullets,
@@ -151,18 +151,17 @@ fn sentences(prose: &str) -> Vec<String> {
 
 fn padded(text: &str) -> String {
     let wanted = FILLER_SHARE * word_count(text) as f64;
-    let (mut filler, mut words) = (String::new(), 0);
-    for sentence in FILLER.iter().cycle() {
-        filler = filler + " " + sentence;
+    let mut words = 0;
+    let is_short = |sentence: &&str| {
+        let is_short = (words as f64) < wanted;
         words += word_count(sentence);
-        if words as f64 >= wanted {
-            break;
-        }
-    }
-    format!("{text}\n\n{}", filler.trim())
+        is_short
+    };
+    let filler: Vec<&str> = FILLER.into_iter().cycle().take_while(is_short).collect();
+    format!("{text}\n\n{}", filler.join(" "))
 }
 
-/// One sentence a line, two blank lines for any number, headings of level 4, `*` before items, `__` around bold text.
+/// One sentence a line, two blank lines for any number, headings of level 4, `*` before items.
 fn reformatted(kind: Kind, block: &str) -> String {
     let marked = |line: &str| {
         let (indent, content) = line.split_at(line.len() - line.trim_start().len());
@@ -176,25 +175,16 @@ fn reformatted(kind: Kind, block: &str) -> String {
     match kind {
         Kind::Blank => "\n".to_owned(),
         Kind::Code | Kind::Sources => block.to_owned(),
-        Kind::Marked => block.split('\n').map(|line| underlined(&marked(line))).collect::<Vec<_>>().join("\n"),
+        Kind::Marked => block.split('\n').map(|line| marked(line)).collect::<Vec<_>>().join("\n"),
         Kind::Prose => {
             let join = |text: String, sentence: String| {
                 // A line that begins like a heading or an item would become one.
                 let is_prose = blocks(&sentence)[..] == [(Kind::Prose, sentence.as_str())];
                 text + if is_prose { "\n" } else { " " } + &sentence
             };
-            underlined(&sentences(block).into_iter().reduce(join).unwrap_or_default())
+            sentences(block).into_iter().reduce(join).unwrap_or_default()
         }
     }
-}
-
-/// `**bold**` as `__bold__`, unless another `**` is there.
-fn underlined(text: &str) -> String {
-    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let is_bold = |(at, mark): (usize, &str)| {
-        is_word(text[..at].chars().next_back()) != is_word(text[at + mark.len()..].chars().next())
-    };
-    if text.match_indices("**").all(is_bold) { text.replace("**", "__") } else { text.to_owned() }
 }
 
 /// The text without its markers, and without what their removal leaves of the brackets and spaces around them.
@@ -294,7 +284,7 @@ mod tests {
     fn each_form_is_as_documented() {
         let reformatted = apply(Perturbation::Reformatted, ANSWER);
         assert!(
-            reformatted.starts_with("#### Findings\n\n\nLipids __help__ [1, 2].\nProteins do not ("),
+            reformatted.starts_with("#### Findings\n\n\nLipids **help** [1, 2].\nProteins do not ("),
             "{reformatted}"
         );
         assert!(reformatted.contains("\n\n\n* First item [4]\n* Second item\n\n\n|"), "{reformatted}");
@@ -302,8 +292,6 @@ mod tests {
         assert_eq!(bullets, "- One.\n- Two lines.\n- Three?\n\n1. item. Two.");
         let shuffled = apply(Perturbation::Shuffled, "One.  Two\nlines.");
         assert_eq!(shuffled, "Two\nlines.  One.");
-        assert_eq!(apply(Perturbation::Reformatted, "One. **a b**: c"), "One.\n__a b__: c");
-        assert_eq!(apply(Perturbation::Reformatted, "2**3. **a b**: c"), "2**3.\n**a b**: c");
     }
 
     #[test]

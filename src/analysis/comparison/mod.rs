@@ -28,7 +28,7 @@ pub use observe::{RunAnswers, observe};
 pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub use result::{
     ComparedRun, Comparison, ComparisonOptions, JudgeNoise, JudgedRole, LengthEffect, MetricComparison, PairComparison,
-    SystemMean,
+    SEED, SystemMean,
 };
 
 #[cfg(test)]

@@ -48,8 +48,6 @@ pub struct PlannedStudy {
     pub questions: usize,
     /// The fewest and the most, if the pilot's standard deviation is too large or too small by chance.
     pub interval: Interval,
-    /// Questions for the pair with the largest variance.
-    pub most_variable: usize,
 }
 
 /// Plans studies of the metric at this index that find `difference`, or each of several usual ones.
@@ -66,7 +64,7 @@ pub fn plan_power(
     let differences = shared.differences(&shared.pairs());
     let mut pilot = PilotSpread::new(&slices(&differences), Some(&shared.questions), shared.bootstrap())?;
     pilot.variances.sort_unstable_by(f64::total_cmp);
-    let [typical, largest] = [quantile(&pilot.variances, 0.5)?, quantile(&pilot.variances, 1.0)?];
+    let typical = quantile(&pilot.variances, 0.5)?;
     let unit = match table.metric.unit {
         Unit::Share | Unit::Net => 1.0,
         Unit::Grade => 10.0,
@@ -77,8 +75,7 @@ pub fn plan_power(
     let study = |difference: f64, (samples, factor): (Option<usize>, f64)| {
         let questions = |variance: f64| pilot.questions_for(difference, factor * variance);
         let [low, high] = [pilot.range.low, pilot.range.high].map(|own| questions(own * typical) as f64);
-        let (questions, most_variable) = (questions(typical), questions(largest));
-        PlannedStudy { difference, samples, questions, interval: Interval { low, high }, most_variable }
+        PlannedStudy { difference, samples, questions: questions(typical), interval: Interval { low, high } }
     };
     Some(PowerPlan {
         schema_version: SCHEMA_VERSION,
@@ -115,8 +112,6 @@ mod tests {
         let differences: Vec<f64> = plan.studies.iter().map(|study| study.difference).collect();
         assert_eq!(differences, [0.01, 0.02, 0.05, 0.1]);
         let first = &plan.studies[0];
-        // Twice the standard deviation takes four times the questions.
-        assert!((3.9..4.1).contains(&(first.most_variable as f64 / first.questions as f64)), "{first:?}");
         assert!(first.interval.low < first.questions as f64 && (first.questions as f64) < first.interval.high);
         // Systems that are further apart vary as much.
         let mut apart = pilot();

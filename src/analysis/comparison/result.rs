@@ -7,6 +7,9 @@ use super::{ComparedCase, JudgeChange, MetricId, ObservedSystem};
 use crate::domain::{Note, parse_inner_share};
 use crate::stats::{Interval, PairedMethod, VarianceComponents};
 
+/// The seed of comparisons, unless another is chosen.
+pub const SEED: u64 = 42;
+
 /// Options of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Args)]
 #[command(next_help_heading = "Statistics")]
@@ -18,7 +21,7 @@ pub struct ComparisonOptions {
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub resamples: u32,
     /// Seed of the resamples
-    #[arg(long, value_name = "N", default_value_t = 42)]
+    #[arg(long, value_name = "N", default_value_t = SEED)]
     pub seed: u64,
     /// Test only the pairs with this system
     #[arg(long, value_name = "SYSTEM")]

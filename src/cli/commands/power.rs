@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args as _;
 
 use super::Context;
-use crate::analysis::comparison::{ComparisonOptions, plan_power};
+use crate::analysis::comparison::{ComparisonOptions, SEED, plan_power};
 use crate::cli::ExitCode;
 use crate::cli::args::{PlanArgs, ScoreArgs};
 use crate::error::{Error, InputFault, Result};
@@ -31,7 +31,7 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Resul
         None => observations.headline(),
     };
     let metric = metrics.first().copied().unwrap_or_default();
-    let plan = plan_power(&observations, metric, args.difference, &ComparisonOptions::seeded(42)).ok_or_else(|| {
+    let plan = plan_power(&observations, metric, args.difference, &ComparisonOptions::seeded(SEED)).ok_or_else(|| {
         let what = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
         InputFault::new(pilot, what).hint("score two systems on some 20 questions first")
     })?;

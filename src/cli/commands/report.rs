@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Context;
-use crate::analysis::comparison::ComparisonOptions;
+use crate::analysis::comparison::{ComparisonOptions, SEED};
 use crate::cli::ExitCode;
 use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
@@ -19,9 +19,6 @@ use crate::text::names::counted;
 
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
 const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
-
-/// Seed of the comparison, as in `compare`.
-const SEED: u64 = 42;
 
 pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<ExitCode> {
     let set = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;

@@ -1,16 +1,13 @@
 //! `scholareval table`: systems by metrics, for a paper.
 
 use super::Context;
-use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, compare_named};
+use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, SEED, compare_named};
 use crate::cli::ExitCode;
 use crate::cli::args::{TableArgs, TableFormat};
 use crate::cli::terminal::write_stdout;
 use crate::error::{InputFault, Result};
 use crate::evaluation::RunSet;
 use crate::report::paper_table;
-
-/// Seed of the intervals, as in `compare`.
-const SEED: u64 = 42;
 
 /// Runs the command.
 ///

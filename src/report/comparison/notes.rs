@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::tables::{metric_name, percent, shown_difference};
 use super::verdict::{labels, points};
-use crate::analysis::comparison::{Comparison, JudgedRole, LengthEffect, MetricComparison, PairComparison, SystemMean};
+use crate::analysis::comparison::{Comparison, JudgedRole, LengthEffect, MetricComparison, PairComparison};
 use crate::analysis::distinct;
 use crate::domain::Note;
 use crate::report::layout::{counted, listed};
@@ -47,7 +47,6 @@ pub(in crate::report) fn metric_notes(metric: &MetricComparison) -> Vec<Note> {
         sensitive(metric),
         length_effects(metric, |length| length.changes_conclusion, "the conclusion changes").map(Note::warning),
         length_effects(metric, |length| length.less_precise, "the estimate is unchanged, less precise").map(Note::info),
-        missing(metric),
         detectable(metric),
         judge_noise(metric),
     ];
@@ -119,20 +118,6 @@ fn length_effects(metric: &MetricComparison, has: fn(&LengthEffect) -> bool, mea
     };
     let pairs = listed(metric.pairs.iter().filter_map(effect))?;
     Some(format!("Length-adjusted {meaning}: {pairs}."))
-}
-
-fn missing(metric: &MetricComparison) -> Option<Note> {
-    let system = |system: &SystemMean| {
-        let format = Format::of_mean(metric.metric.unit);
-        let bounds =
-            system.bounds.map(|bounds| format!(" (mean of its answers within {})", format.show_interval(bounds)));
-        let missing = format!("{} of {}", system.missing, counted(metric.cases_in_all, "case"));
-        let missing = (system.missing > 0).then(|| format!(", {missing} without an answer or value"));
-        let parts = [bounds, missing].into_iter().flatten().collect::<String>();
-        format!("{} {} unscored{parts}", system.label, system.unscored)
-    };
-    let incomplete = metric.systems.iter().filter(|system| system.unscored > 0 || system.missing > 0);
-    listed(incomplete.map(system)).map(|systems| Note::info(format!("Missing: {systems}.")))
 }
 
 fn detectable(metric: &MetricComparison) -> Option<Note> {

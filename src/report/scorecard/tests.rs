@@ -57,7 +57,8 @@ fn graded(with_rubric: bool) -> Summary {
 fn shown_at(summary: &Summary, context: &ReportContext, width: u16) -> String {
     let style = TableStyle { width, ..TableStyle::default() };
     let notes = notes(summary, context);
-    Table::terminal_all(&scorecard(summary, context), &style) + &style.notes(&notes)
+    let tables: Vec<String> = scorecard(summary, context).iter().map(|table| table.terminal(&style)).collect();
+    tables.join("\n") + &style.notes(&notes)
 }
 
 /// Wide, with unwrapped notes.
@@ -150,8 +151,7 @@ fn a_mean_over_fewer_cases_is_flagged_and_the_shared_means_are_in_the_note() {
     scored.extend(answers("beta", &[Some(1.0)]));
     let table = render(&summarize(&scored, &[], options()));
     assert_eq!(words(&table, "beta")[..3], ["beta", "80.0*", "1"], "{table}");
-    let note =
-        "* mean over fewer than 2 answers (rubric). score over the 1 shared case (the ranks): beta 80.0; alpha 50.0.";
+    let note = "* mean over fewer than 2 answers (rubric). score over the shared cases: beta 80.0; alpha 50.0.";
     assert!(table.contains(note), "{table}");
     let mut apart = answers("alpha", &[Some(0.5)]);
     apart.push(answer("beta", "other", simple_score(Some(1.0))));
