@@ -203,15 +203,11 @@ fn require_same_answers(old: &RecordedRun, new: &RecordedRun) -> Result<()> {
 /// # Errors
 /// When a directory is no run and contains none, or none that is finished.
 pub fn run_directories(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
-    let is_same = |a: &Path, b: &Path| a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
-    let (mut runs, mut skipped): (Vec<PathBuf>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut runs, mut skipped, mut seen): (Vec<PathBuf>, Vec<String>, _) = (Vec::new(), Vec::new(), HashSet::new());
     for path in paths {
-        for run in runs_within(path, &mut skipped)? {
-            if !runs.iter().any(|known| is_same(known, &run)) {
-                runs.push(run);
-            }
-        }
+        runs.extend(runs_within(path, &mut skipped)?);
     }
+    runs.retain(|run| seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())));
     Ok((runs, skipped))
 }
 
@@ -287,9 +283,10 @@ fn differences(runs: &[RecordedRun], groups: &[Vec<usize>], anyway: bool, across
         }
     }
     let Some(first) = faults.first_mut().filter(|_| !anyway) else { return Ok(texts) };
-    first.hint = "these runs are not comparable; --anyway compares them and flags the difference; compare --across judges \
+    first.hint =
+        "these runs are not comparable; --anyway compares them and flags the difference; compare --across judges \
                   shows what another judge of the same answers changes"
-        .to_owned();
+            .to_owned();
     Err(Error::Input(faults))
 }
 

@@ -1,9 +1,9 @@
 //! Which criteria discriminate, as tables for people and CSV.
 
+use super::TableStyle;
 use super::layout::wrapped;
 use super::table::{Cell, Column, Format, Table};
 use super::visible::without_middle;
-use super::TableStyle;
 use crate::analysis::{Criteria, CriterionStatistics, Estimate, Finding};
 use crate::domain::ComponentKind;
 

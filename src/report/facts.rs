@@ -43,7 +43,8 @@ fn system_table(board: &Leaderboard, is_shown: &dyn Fn(&str) -> bool) -> Table {
     table.push(Column::new("rank", Format::Count), systems.iter().map(|own| Cell::count(own.rank)));
     for (at, metric) in systems.first().map(shown).unwrap_or_default().iter().enumerate() {
         let column = Column { highest_is_best: true, ..Column::new(&metric.name, format) };
-        let cell = |own: &Standing| shown(own).get(at).map_or(Cell::Missing, |own| Cell::estimate(own.estimate, own.interval));
+        let cell =
+            |own: &Standing| shown(own).get(at).map_or(Cell::Missing, |own| Cell::estimate(own.estimate, own.interval));
         table.push(column, systems.iter().map(cell));
     }
     let claims = |own: &Standing| own.details.get("claims").and_then(serde_json::Value::as_f64);

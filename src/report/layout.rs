@@ -1,5 +1,7 @@
 //! Lists and lines of text.
 
+use textwrap::{WordSeparator, WordSplitter};
+
 use super::visible::shortened;
 pub(super) use crate::text::names::counted;
 
@@ -28,22 +30,9 @@ fn wrapped_line(line: &str, width: usize) -> String {
     let content = line.trim_start_matches(' ');
     let indent = &line[..line.len() - content.len()];
     let hanging = if content.starts_with("- ") { format!("{indent}  ") } else { indent.to_owned() };
-    let (mut out, mut used) = (indent.to_owned(), indent.len());
-    for (at, word) in content.split(' ').enumerate() {
-        let length = word.chars().count();
-        if at > 0 && used + 1 + length > width {
-            out.truncate(out.trim_end_matches(' ').len());
-            out.push('\n');
-            out.push_str(&hanging);
-            used = hanging.len();
-        } else if at > 0 {
-            out.push(' ');
-            used += 1;
-        }
-        out.push_str(word);
-        used += length;
-    }
-    out
+    let options = textwrap::Options::new(width).initial_indent(indent).subsequent_indent(&hanging);
+    let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(content, options.break_words(false))
 }
 
 #[cfg(test)]

@@ -247,7 +247,8 @@ fn notes(comparison: &Comparison, metrics: &[&MetricComparison], options: &Metri
             .to_owned()
     });
     let fewer = metrics.iter().filter(|metric| has_fewer_cases(metric));
-    let fewer = fewer.map(|own| format!("{} {} of {}", metric_name(comparison, own), own.cases.len(), own.cases_in_all));
+    let fewer =
+        fewer.map(|own| format!("{} {} of {}", metric_name(comparison, own), own.cases.len(), own.cases_in_all));
     let fewer = fewer.reduce(|all, own| format!("{all}, {own}"));
     let fewer = fewer.map(|cases| format!("* Over the cases with a value of every system: {cases}."));
     [letters, fewer].into_iter().flatten().map(Note::warning).collect()

@@ -136,8 +136,7 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
     }
     let pairs = || rows.iter().map(|row| row.pair.as_ref());
     let flag = |pair: &PairComparison| if pair.differs { "*" } else { "" };
-    let difference =
-        |own: &PairComparison| Cell::estimate(Some(own.difference), own.interval).flagged(flag(own));
+    let difference = |own: &PairComparison| Cell::estimate(Some(own.difference), own.interval).flagged(flag(own));
     let differences = pairs().map(|pair| pair.map_or(Cell::Missing, difference));
     table.push(Column::new("difference", Format::of_difference(id.unit)), differences);
     table.push(Column::new("p", Format::PValue), pairs().map(|pair| Cell::maybe(pair.and_then(|pair| pair.p))));

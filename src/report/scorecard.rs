@@ -263,7 +263,8 @@ fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
 fn shared_means(scorer: &ScorerSummary) -> Option<String> {
     let column = scorer.columns.first()?;
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let mean = |row: &SystemSummary| Some(Format::of_mean(column.unit).show(row.metrics.get(&column.name)?.shared?.estimate));
+    let mean =
+        |row: &SystemSummary| Some(Format::of_mean(column.unit).show(row.metrics.get(&column.name)?.shared?.estimate));
     let means = scorer.rows.iter().zip(names).filter_map(|(row, name)| Some(format!("{name} {}", mean(row)?)));
     listed(means).map(|means| format!(" {} over the shared cases: {means}.", visible(&column.name)))
 }

@@ -162,7 +162,7 @@ fn a_run_without_inputs_is_compared_without_lengths() {
 }
 
 #[test]
-fn several_draws_tell_how_noisy_the_judge_is() {
+fn several_samples_plan_a_study() {
     let work = Workspace::new(&["alpha", "beta"], 6);
     let asked = AtomicUsize::new(0);
     let moody = Behaviour::good().saying(move |request| match kind_of(request) {
@@ -171,8 +171,6 @@ fn several_draws_tell_how_noisy_the_judge_is() {
     });
     let server = FakeServer::start(moody);
     work.score(&server, &["--samples", "2"]).exits_with(0);
-    let told = unwrapped(&compare(&work, &["out", "--notes"]).exits_with(0).stdout);
-    assert!(told.contains("- Judge noise (1 judge, at most 2 samples each): standard error of a mean "), "{told}");
     let plan = unwrapped(&work.run(&["plan", "--power", "out", "--difference", "0.02"]).exits_with(0).stdout);
     assert!(plan.starts_with("To find a difference of 2.0 points in score between two of 2 systems"), "{plan}");
     assert!(plan.contains(" with 5 samples each).") && plan.contains("difference samples questions"), "{plan}");

@@ -1,6 +1,5 @@
 //! Compares systems metric by metric.
 
-use super::noise::judge_noise;
 use super::pairs::compare_pairs;
 use super::shared::{SAME, SharedCases, slices};
 use super::{Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations, SystemMean};
@@ -58,7 +57,6 @@ pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &
         questions: shared.distinct_questions(),
         cases_in_all: shared.cases_in_all(),
         notes: notes(&shared),
-        noise: judge_noise(&shared),
         systems,
         pairs,
         method: family.as_ref().map(|family| family.method),

@@ -66,7 +66,7 @@ fn two_systems_by_hand() {
     assert_eq!(metric.systems[0].letters, "a");
     assert_eq!((metric.systems[0].unscored, metric.systems[0].missing, metric.systems[0].bounds), (0, 0, None));
     assert_eq!((pair.bounds, pair.sensitive), (None, false));
-    assert!(metric.noise.is_none() && pair.length.is_none());
+    assert!(pair.length.is_none());
 }
 
 #[test]
@@ -210,34 +210,6 @@ fn a_lead_that_length_explains_is_gone_adjusted() {
     // Length itself, and counts, are not judged by length.
     observed.metrics[0].metric.name = "length".into();
     assert_eq!(compared(&observed, &quick()).pairs[0].length, None);
-}
-
-#[test]
-fn noise_is_split_by_hand() {
-    // Two samples 0.2 apart around each value: within an answer the variance is 0.02.
-    let centres = [[0.3, 0.9, 0.5, 0.7, 0.4, 0.8], [0.2, 0.6, 0.5, 0.4, 0.2, 0.7]];
-    let mut observed = table(&[("a", &centres[0]), ("b", &centres[1])]);
-    let draws = |values: &[f64; 6]| values.iter().map(|value| vec![vec![value - 0.1, value + 0.1]]).collect();
-    observed.metrics[0].samples = Some(centres.iter().map(draws).collect());
-    let noise = compared(&observed, &quick()).noise.unwrap();
-    assert_close(noise.components.draw, 0.02, 1e-12, "draw");
-    // Between: var(0.3 0.9 0.5 0.7 0.4 0.8) = 0.056 and var(0.2 0.6 0.5 0.4 0.2 0.7) = 0.042667, each less 0.02 / 2.
-    assert_close(noise.components.question, (0.056 + 0.128 / 3.0) / 2.0 - 0.01, 1e-12, "question");
-    assert_eq!((noise.judges, noise.samples, noise.components.judge), (1, 2, None));
-    // sqrt(0.02 / (6 * 2))
-    assert_close(noise.standard_error.unwrap(), (0.02_f64 / 12.0).sqrt(), 1e-12, "standard error");
-}
-
-#[test]
-fn a_panel_whose_judges_differ_has_a_judge_component() {
-    let mut observed = table(&[("a", &[0.3, 0.9, 0.5]), ("b", &[0.2, 0.6, 0.5])]);
-    let by_two = |values: [f64; 3]| values.iter().map(|value| vec![vec![*value], vec![value + 0.2]]).collect();
-    observed.metrics[0].samples = Some(vec![by_two([0.3, 0.9, 0.5]), by_two([0.2, 0.6, 0.5])]);
-    let noise = compared(&observed, &quick()).noise.unwrap();
-    // Judges 0.2 apart everywhere: variance 0.02, nothing left over.
-    assert_close(noise.components.judge.unwrap(), 0.02, 1e-12, "judge");
-    assert_close(noise.components.draw, 0.0, 1e-12, "draw");
-    assert_eq!((noise.judges, noise.samples), (2, 1));
 }
 
 #[test]

@@ -116,14 +116,16 @@ impl Gate {
         let is_named = |label: &String| self.systems.is_empty() || self.systems.contains(label);
         let mut faults: Vec<String> = Vec::new();
         for (at, run) in comparison.runs.iter().enumerate().filter(|_| !tolerate_missing) {
-            let is_concerned =
-                self.systems.is_empty() || comparison.systems.iter().any(|system| system.run == at && is_named(&system.label));
+            let is_concerned = self.systems.is_empty()
+                || comparison.systems.iter().any(|system| system.run == at && is_named(&system.label));
             let unfinished = run.unfinished.iter().filter(|_| is_concerned);
             faults.extend(unfinished.map(|unfinished| format!("{unfinished}; {REMEDY}")));
         }
         let systems = metric.systems.iter().filter(|system| is_named(&system.label));
         match self.demand {
-            Demand::AtLeast(least) => faults.extend(systems.filter_map(|own| too_low(own, metric, least, tolerate_missing))),
+            Demand::AtLeast(least) => {
+                faults.extend(systems.filter_map(|own| too_low(own, metric, least, tolerate_missing)))
+            }
             Demand::Order { or_equal } => faults.extend(wrong_order(metric, &self.systems, or_equal, tolerate_missing)),
         }
         faults

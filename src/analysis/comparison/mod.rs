@@ -2,19 +2,19 @@
 //!
 //! [`observe`] turns the answers of runs into [`Observations`], a table of systems and cases per metric; [`compare`]
 //! makes a [`MetricComparison`] of each: means with intervals, tests of every pair, groups without a significant
-//! difference, ranks over resamples, sensitivity to missing data and to length, noise of the judge. [`Gate`]s check
+//! difference, ranks over resamples, sensitivity to missing data, and to length. [`Gate`]s check
 //! means and orders. Formulas: `docs/metrics.md`, "Comparing systems".
 
 mod compare;
 mod gates;
 mod judge_change;
 mod named_metrics;
-mod noise;
 mod observations;
 mod observe;
 mod pairs;
 mod power;
 mod result;
+mod samples;
 mod shared;
 
 pub use super::quantity::Observation;
@@ -22,14 +22,14 @@ pub use compare::compare;
 pub use gates::{Gate, GateOptions, REMEDY, unmet_gates};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
 pub use named_metrics::compare_named;
-pub(super) use noise::sample_values;
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
 pub use observe::{RunAnswers, observe};
 pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub use result::{
-    ComparedRun, Comparison, ComparisonOptions, JudgeNoise, JudgedRole, LengthEffect, MetricComparison, PairComparison,
-    SEED, SystemMean,
+    ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect, MetricComparison, PairComparison, SEED,
+    SystemMean,
 };
+pub(super) use samples::sample_values;
 
 #[cfg(test)]
 mod compare_tests;

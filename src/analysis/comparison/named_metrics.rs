@@ -53,7 +53,7 @@ fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<Metric
     let shared = SharedCases::of(all, of_answers, options);
     let mut comparison = compare_metric(all, of_answers, options);
     comparison.metric = MetricId::new(&of_answers.metric.scorer, CITATION_F1.to_owned(), Unit::Share);
-    (comparison.pairs, comparison.groups, comparison.ranks, comparison.noise) = Default::default();
+    (comparison.pairs, comparison.groups, comparison.ranks) = Default::default();
     for system in &mut comparison.systems {
         let measured = system.mean.and_then(|_| f1(&shared, system.system, [precision, recall]));
         (system.mean, system.interval) = measured.map_or((None, None), |(f1, interval)| (Some(f1), interval));

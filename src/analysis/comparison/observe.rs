@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::noise::sample_values;
+use super::samples::sample_values;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
 use crate::analysis::quantity::{ASPECT_MEAN, Quantity, distinct, quantities};
 use crate::domain::{CaseId, ScoredAnswer, SystemName, Unit};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::noise::sample_factors;
+use super::samples::sample_factors;
 use super::shared::{SharedCases, slices};
 use super::{ComparisonOptions, MetricId, Observations};
 use crate::domain::Unit;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{ComparedCase, JudgeChange, MetricId, ObservedSystem};
 use crate::domain::{Note, parse_inner_share};
-use crate::stats::{Interval, PairedMethod, VarianceComponents};
+use crate::stats::{Interval, PairedMethod};
 
 /// The seed of comparisons, unless another is chosen.
 pub const SEED: u64 = 42;
@@ -106,8 +106,6 @@ pub struct MetricComparison {
     /// Share of resamples in which each system (row, as the first of `systems`: those with a value) takes each rank
     /// (column); rows and columns sum to 1. `None` for fewer than two, and below 10 questions.
     pub ranks: Option<Vec<Vec<f64>>>,
-    /// Judge noise, if judges were asked more than once.
-    pub noise: Option<JudgeNoise>,
     /// Notes on the observations and their comparison.
     pub notes: Vec<Note>,
 }
@@ -194,13 +192,9 @@ impl PairComparison {
     }
 
     /// `*` for a significant difference, `!` for a verdict that could change.
-    pub fn flags(&self) -> &'static str {
-        match (self.differs, self.sensitive) {
-            (true, true) => "*!",
-            (true, false) => "*",
-            (false, true) => "!",
-            (false, false) => "",
-        }
+    pub fn flags(&self) -> String {
+        let flags = [(self.differs, "*"), (self.sensitive, "!")];
+        flags.into_iter().filter(|(applies, _)| *applies).map(|(_, flag)| flag).collect()
     }
 }
 
@@ -219,17 +213,4 @@ pub struct LengthEffect {
     /// Whether only the adjusted interval includes 0, and only because it is wider: the estimate moves by at most a quarter
     /// of the unadjusted margin of error.
     pub less_precise: bool,
-}
-
-/// Judge noise.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct JudgeNoise {
-    /// Variance of one judged value, over all systems: between questions, judges, and residual.
-    pub components: VarianceComponents,
-    /// Judges with a sample.
-    pub judges: usize,
-    /// Largest number of samples of a judge on an answer.
-    pub samples: usize,
-    /// Standard error of a system's mean from resampling the judge.
-    pub standard_error: Option<f64>,
 }

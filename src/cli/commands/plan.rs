@@ -10,8 +10,8 @@ use crate::domain::BatchSize;
 use crate::error::Result;
 use crate::evaluation::{Cost, PlanEstimate, PlanLine, Prepared};
 use crate::judge::layers::budgeted::Price;
-use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::TableStyle;
+use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::Interval;
 
 use super::Context;

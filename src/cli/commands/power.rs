@@ -31,10 +31,11 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Resul
         None => observations.headline(),
     };
     let metric = metrics.first().copied().unwrap_or_default();
-    let plan = plan_power(&observations, metric, args.difference, &ComparisonOptions::seeded(SEED)).ok_or_else(|| {
-        let what = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
-        InputFault::new(pilot, what).hint("score two systems on some 20 questions first")
-    })?;
+    let plan =
+        plan_power(&observations, metric, args.difference, &ComparisonOptions::seeded(SEED)).ok_or_else(|| {
+            let what = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
+            InputFault::new(pilot, what).hint("score two systems on some 20 questions first")
+        })?;
     let (table, text) = (power_table(&plan), |style: &TableStyle| Ok(power_text(&plan, style)));
     context.show(args.score.display.format, &plan, &table.notes, text, || table.clone())?;
     Ok(ExitCode::Ok)

@@ -48,7 +48,6 @@ pub(in crate::report) fn metric_notes(metric: &MetricComparison) -> Vec<Note> {
         length_effects(metric, |length| length.changes_conclusion, "the conclusion changes").map(Note::warning),
         length_effects(metric, |length| length.less_precise, "the estimate is unchanged, less precise").map(Note::info),
         detectable(metric),
-        judge_noise(metric),
     ];
     all.into_iter().flatten().chain(metric.notes.iter().cloned()).collect()
 }
@@ -89,7 +88,8 @@ fn too_small(metric: &MetricComparison) -> Option<Note> {
     let has_verdict = metric.pairs.iter().any(|pair| pair.detectable.is_some());
     let least = metric.smallest_p.filter(|least| !has_verdict && *least < 1.0)?;
     let (questions, p) = (counted(metric.questions, "question"), Format::PValue.show(least));
-    let text = format!("Too few differences for a verdict: were all in favor of one system, p would be {p} ({questions}).");
+    let text =
+        format!("Too few differences for a verdict: were all in favor of one system, p would be {p} ({questions}).");
     Some(Note::warning(text))
 }
 
@@ -124,13 +124,6 @@ fn detectable(metric: &MetricComparison) -> Option<Note> {
     let most = metric.pairs.iter().filter_map(|pair| pair.detectable).reduce(f64::max)?;
     let (most, questions) = (points(most, metric.metric.unit), counted(metric.questions, "question"));
     Some(Note::info(format!("Detectable difference with {questions}: {most} (80% power).")))
-}
-
-fn judge_noise(metric: &MetricComparison) -> Option<Note> {
-    let noise = metric.noise.as_ref()?;
-    let error = Format::of_mean(metric.metric.unit).show(noise.standard_error?);
-    let (judges, samples) = (counted(noise.judges, "judge"), counted(noise.samples, "sample"));
-    Some(Note::info(format!("Judge noise ({judges}, at most {samples} each): standard error of a mean {error}.")))
 }
 
 /// The methods, as a sentence for a paper.

@@ -74,7 +74,7 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     let (text, difference) = (Format::Text, Format::of_difference(metric.metric.unit));
     table.push(Column::new("system", text), rows.iter().map(|own| label(own.first)));
     table.push(Column::new("against", text), rows.iter().map(|own| label(own.second)));
-    let cell = |own: &PairComparison| Cell::estimate(Some(own.difference), own.interval).flagged(own.flags());
+    let cell = |own: &PairComparison| Cell::estimate(Some(own.difference), own.interval).flagged(&own.flags());
     table.push(Column::new("difference", difference), rows.iter().map(cell));
     table.push(Column::new("p", Format::PValue), rows.iter().map(|own| Cell::maybe(own.p)));
     let counts = |own: &PairComparison| Cell::text(format!("{}/{}/{}", own.wins, own.ties, own.losses));

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::{comparison_table, comparison_text};
 use crate::analysis::comparison::{
-    ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgeNoise, JudgedRole, LengthEffect, MetricComparison,
-    MetricId, ObservedSystem, PairComparison, SystemMean,
+    ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect, MetricComparison, MetricId,
+    ObservedSystem, PairComparison, SystemMean,
 };
 use crate::domain::{CaseId, Note, Unit};
 use crate::report::{CsvText, TableStyle, render_json};
-use crate::stats::{Interval, PairedMethod, VarianceComponents};
+use crate::stats::{Interval, PairedMethod};
 
 /// A name with markup of several formats.
 const HOSTILE: &str = "a|b & \\input{x} <script>\u{1b}[2J\n_$%#^~\u{202e}*[l](http://x)";
@@ -93,12 +93,6 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
         smallest_p: Some(0.0001),
         groups: vec![vec![0, 1], vec![2]],
         ranks: Some(vec![vec![0.9, 0.1, 0.0], vec![0.1, 0.9, 0.0], vec![0.0, 0.0, 1.0]]),
-        noise: Some(JudgeNoise {
-            components: VarianceComponents { question: 0.03, judge: None, question_judge: None, draw: 0.01 },
-            judges: 1,
-            samples: 3,
-            standard_error: Some(0.0123),
-        }),
         notes: vec![Note::info("A note on the metric.")],
     }
 }
@@ -197,7 +191,7 @@ fn hostile_names_stay_text_in_every_format() {
 #[test]
 fn a_single_system_has_neither_groups_nor_pairs_nor_verdict() {
     let mut metric = metric("score", Unit::Share);
-    (metric.pairs, metric.groups, metric.ranks, metric.noise) = (Vec::new(), Vec::new(), None, None);
+    (metric.pairs, metric.groups, metric.ranks) = (Vec::new(), Vec::new(), None);
     metric.systems.truncate(1);
     let text = terminal(&comparison(vec![metric]));
     let header = text.lines().find(|line| line.starts_with("system")).unwrap();
