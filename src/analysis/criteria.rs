@@ -295,10 +295,7 @@ fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> 
 }
 
 fn notes(criteria: &[CriterionStatistics]) -> Vec<Note> {
-    let mut notes = Vec::new();
-    if criteria.iter().any(|row| row.scorer.starts_with("lexical_")) {
-        notes.push(Note::warning("Scored by the built-in lexical baseline, not by an LLM."));
-    }
+    let mut notes = Vec::from_iter(Note::of_baseline(criteria.iter().map(|row| row.scorer)));
     let most = criteria.iter().filter(|row| row.case_id.is_some()).map(|row| row.answers).max().unwrap_or(0);
     if (2..FEWEST_FOR_INTERVAL).contains(&most) {
         // The exact binomial bound: (1 - share)^most = 0.05.

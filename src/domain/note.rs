@@ -27,6 +27,12 @@ impl Note {
         Self { severity: Severity::Warning, text: text.into() }
     }
 
+    /// The warning about numbers of the lexical baseline, if it is one of these scorers.
+    pub fn of_baseline<'a>(mut scorers: impl Iterator<Item = &'a str>) -> Option<Self> {
+        let is_any = scorers.any(|scorer| scorer.starts_with("lexical_"));
+        is_any.then(|| Self::warning("Scored by the built-in lexical baseline, not by an LLM."))
+    }
+
     /// A note shown on request.
     pub fn info(text: impl Into<String>) -> Self {
         Self { severity: Severity::Info, text: text.into() }

@@ -9,13 +9,12 @@ use crate::facts::{Explanation, Leaderboard, Standing};
 /// Maximum number of measures in one row.
 const SIDE_BY_SIDE: usize = 5;
 
-/// The leaderboard for people: one row per system or, for one system with many measures, one row per measure. With many
-/// measures and several systems only the F1s are shown.
-pub fn leaderboard_table(board: &Leaderboard) -> Table {
+/// The leaderboard: one row per system or, for one system with many measures, one row per measure. With many measures and
+/// several systems only the F1s are shown. With `all`, every measure by system.
+pub fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
     let format = board.decimals.map_or(Format::Percent, Format::Number);
-    let names: Vec<&str> =
-        board.systems.first().into_iter().flat_map(|s| &s.metrics).map(|m| m.name.as_str()).collect();
-    if let ([system], true) = (&board.systems[..], names.len() > SIDE_BY_SIDE) {
+    let is_wide = !all && board.systems.first().is_some_and(|system| system.metrics.len() > SIDE_BY_SIDE);
+    if let ([system], true) = (&board.systems[..], is_wide) {
         let columns = vec![Column::new("measure", Format::Text), Column::headed("value", &system.system, format)];
         let mut table = Table { notes: board.notes.clone(), ..Table::new(board.title.clone(), columns) };
         for metric in &system.metrics {
@@ -23,19 +22,8 @@ pub fn leaderboard_table(board: &Leaderboard) -> Table {
         }
         return table;
     }
-    let is_shown = |name: &str| names.len() <= SIDE_BY_SIDE || name.ends_with("f1");
-    system_table(board, &is_shown)
-}
-
-/// The leaderboard with every measure.
-pub fn leaderboard_csv(board: &Leaderboard) -> Table {
-    system_table(board, &|_| true)
-}
-
-fn system_table(board: &Leaderboard, is_shown: &dyn Fn(&str) -> bool) -> Table {
-    let format = board.decimals.map_or(Format::Percent, Format::Number);
     let shown = |system: &Standing| {
-        let metrics = system.metrics.iter().filter(|metric| is_shown(&metric.name));
+        let metrics = system.metrics.iter().filter(|metric| !is_wide || metric.name.ends_with("f1"));
         metrics.cloned().collect::<Vec<_>>()
     };
     let (mut table, systems) = (Table::new(board.title.clone(), Vec::new()), &board.systems);

@@ -156,10 +156,7 @@ pub(super) fn tidy(probe: &Probe) -> Table {
 
 /// What a reader needs to use the numbers: the notes of each comparison, and what was left out.
 pub(super) fn notes(probe: &Probe) -> Vec<Note> {
-    let mut notes = Vec::new();
-    if probe.headline.iter().any(|id| id.scorer.starts_with("lexical_")) {
-        notes.push(Note::warning("Scored by the built-in lexical baseline, not by an LLM."));
-    }
+    let mut notes = Vec::from_iter(Note::of_baseline(probe.headline.iter().map(|id| id.scorer.as_str())));
     let left_out = probe.perturbations.iter().filter(|probed| probed.unchanged > 0);
     let left_out: Vec<String> =
         left_out.map(|probed| format!("{} {}", probed.perturbation.name(), probed.unchanged)).collect();

@@ -165,13 +165,14 @@ fn agreement_table(agreement: &Agreement) -> Table {
 /// All notes, most important first.
 pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     let slice = context.slice.iter().map(|slice| format!("Slice {slice}: a part of the answers, not a result."));
-    let mut columns = summary.scorers.iter().flat_map(|scorer| &scorer.columns);
-    let lexical = columns.any(|column| column.name == "lexical_score");
-    let lexical = lexical.then_some("Scored by the built-in lexical baseline, not by an LLM.");
-    let compat = (summary.mode == Mode::Compat)
-        .then_some("Compat mode: pairing, parsing and arithmetic are those of the reference script.");
-    let fixed = [lexical, compat].into_iter().flatten().map(str::to_owned);
-    let mut notes: Vec<Note> = slice.chain(fixed).map(Note::warning).collect();
+    let mut notes: Vec<Note> = slice.map(Note::warning).collect();
+    // Of a benchmark's row, the columns say whose scores these are.
+    let columns = summary.scorers.iter().flat_map(|scorer| &scorer.columns).map(|column| column.name.as_str());
+    notes.extend(Note::of_baseline(columns));
+    if summary.mode == Mode::Compat {
+        let what = "Compat mode: pairing, parsing and arithmetic are those of the reference script.";
+        notes.push(Note::warning(what));
+    }
     notes.extend(context.bench.iter().flat_map(Bench::notes));
     notes.extend(summary.scorers.iter().flat_map(|scorer| scorer_notes(scorer, summary.on_unscored)));
     notes.extend(missing(summary).into_iter().chain(injections(summary)).map(Note::warning));
@@ -271,15 +272,14 @@ fn shared_means(scorer: &ScorerSummary) -> Option<String> {
 
 fn missing(summary: &Summary) -> Option<String> {
     let names = summary.missing.iter().map(|missing| format!("{}/{}", missing.system, missing.case_id));
-    let count = counted(summary.missing.len(), "answer");
-    listed(names).map(|names| format!("{count} missing: {names}."))
+    Some(format!("{} missing: {}.", counted(summary.missing.len(), "answer"), listed(names)?))
 }
 
 fn injections(summary: &Summary) -> Option<String> {
     let entries = summary.injections.iter();
     let entries = entries.map(|entry| format!("{}/{} ({})", entry.system, entry.case_id, entry.signs.join(", ")));
     let count = counted(summary.injections.len(), "answer");
-    listed(entries).map(|entries| format!("{count} with signs of prompt injection: {entries}."))
+    Some(format!("{count} with signs of prompt injection: {}.", listed(entries)?))
 }
 
 #[cfg(test)]

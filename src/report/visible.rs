@@ -8,15 +8,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unseen) {
         return Cow::Borrowed(text);
     }
-    let escaped = text.chars().fold(String::with_capacity(text.len() + 8), |mut shown, character| {
-        if is_unseen(character) {
-            shown.extend(character.escape_default())
-        } else {
-            shown.push(character)
-        }
-        shown
-    });
-    Cow::Owned(escaped)
+    let shown = |c: char| if is_unseen(c) { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(shown).collect())
 }
 
 /// [`visible`], cut after `limit` characters with an ellipsis.

@@ -17,10 +17,12 @@ pub const REMEDY: &str = "--tolerate-missing ignores missing data";
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Gates")]
 pub struct GateOptions {
-    /// Require a mean: METRIC=VALUE or SYSTEM:METRIC=VALUE (repeatable); exit 6 if it is not reached
+    /// Require a mean of every system, METRIC=VALUE, or of one, SYSTEM:METRIC=VALUE, in the unit of files (0.5, not 50; not for
+    /// counts); exit 6 if it is not reached; can be repeated
     #[arg(long, value_name = "WHAT=VALUE")]
     pub fail_under: Vec<String>,
-    /// Require an order: "A>B", "A>=B" or "METRIC:A>B" (repeatable); exit 6 if it does not hold
+    /// Require that A is significantly better than B, "A>B", or B not than A, "A>=B", or so by a metric, "METRIC:A>B"; exit 6
+    /// if it does not hold; can be repeated
     #[arg(long, value_name = "A>B")]
     pub require: Vec<String>,
     /// Check gates by the reported numbers, whatever is missing

@@ -20,14 +20,7 @@ Columns:
   alone    the interval and p of this pair, not adjusted for the others
   *        significantly different: p below 1 - level; ! with missing data the verdict could change
 
-Gates:
-  --fail-under METRIC=VALUE          every system's mean is at least VALUE, in the unit of files (0.5, not 50); not for counts
-  --fail-under SYSTEM:METRIC=VALUE   that system's
-  --require \"A>B\"                    A is significantly better than B
-  --require \"A>=B\"                   B is not significantly better than A
-  --require \"METRIC:A>B\"             by that metric
-  A gate that holds only if missing data are ignored is not met (exit 6), unless --tolerate-missing.
-
+A gate that holds only if missing data are ignored is not met (exit 6), unless --tolerate-missing.
 Examples:
   The systems of a run, by its headline metrics:
     scholareval compare runs/1

@@ -3,11 +3,11 @@
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{DisplayOptions, FeverCommand, OutputFormat, ScifactCommand};
-use crate::cli::terminal::{note, write_form, write_text};
+use crate::cli::terminal::{write_form, write_text};
 use crate::error::{Error, Result};
 use crate::facts::claims::Checked;
 use crate::facts::{Explanation, Leaderboard, fever_files, scifact_files};
-use crate::report::{facts, render_json, visible};
+use crate::report::{TableStyle, facts, render_json, visible};
 
 /// Runs `scifact`.
 ///
@@ -51,20 +51,11 @@ fn show_check(checked: &Checked) -> Result<ExitCode> {
 }
 
 fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>) -> Result<ExitCode> {
-    let format = display.format;
     if context.global.quiet {
         board.notes.clear();
     }
-    let board = &board;
-    let text = match format {
-        OutputFormat::Table => facts::leaderboard_table(board).terminal(&context.style()),
-        OutputFormat::Json => render_json(board)?,
-        OutputFormat::Csv => facts::leaderboard_csv(board).csv(context.global.csv_text())?,
-    };
-    write_form(&text, format)?;
-    if format == OutputFormat::Csv {
-        board.notes.iter().for_each(|shown| note(&format!("note: {}", visible(&shown.text))));
-    }
+    let text = |style: &TableStyle| Ok(facts::leaderboard_table(&board, false).terminal(style));
+    context.show(display.format, &board, &board.notes, text, || facts::leaderboard_table(&board, true))?;
     Ok(ExitCode::Ok)
 }
 

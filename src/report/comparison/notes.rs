@@ -25,9 +25,7 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
 /// Every note, prefixed with the metric's name if there are several.
 pub(super) fn notes(comparison: &Comparison) -> Vec<Note> {
     let mut notes = run_warnings(comparison);
-    if comparison.metrics.iter().any(|metric| metric.metric.scorer.starts_with("lexical_")) {
-        notes.push(Note::warning("Scored by the built-in lexical baseline, not by an LLM."));
-    }
+    notes.extend(Note::of_baseline(comparison.metrics.iter().map(|metric| metric.metric.scorer.as_str())));
     for metric in &comparison.metrics {
         let name = metric_name(comparison, metric);
         let several = comparison.metrics.len() > 1;
