@@ -201,8 +201,6 @@ fn cases_that_a_run_asked_and_nobody_answered_are_absent_of_all() {
     assert_eq!(metric["cases_in_all"], 5);
     let table = compare(&work, &["out"]).exits_with(0).stdout;
     assert!(table.contains("1 shared case of 5") && table.contains("missing"), "{table}");
-    let notes = unwrapped(&compare(&work, &["out", "--notes"]).exits_with(0).stdout);
-    assert!(notes.contains("beta 0 unscored, 4 of 5 cases without an answer or value"), "{notes}");
     let report = work.run(&["report", "out", "--out", "page.html"]).exits_with(0).stdout;
     assert!(report.contains("2 systems, 5 cases"), "{report}");
     assert!(work.read("page.html").contains("1 shared case of 5"));

@@ -2,14 +2,12 @@
 
 mod agree;
 mod batch;
-mod compare;
 mod exports;
 mod facts;
 mod help;
 mod plan;
-mod report;
+mod reading;
 mod score;
-mod table;
 mod texts;
 
 use std::path::PathBuf;
@@ -20,14 +18,12 @@ use serde::{Deserialize, Serialize};
 
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
-pub use compare::{Across, CompareArgs};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use plan::PlanArgs;
-pub use report::ReportArgs;
+pub use reading::{Across, CompareArgs, ReportArgs, TableArgs, TableFormat};
 pub use score::{BenchArgs, DisplayOptions, ProbeArgs, ScoreArgs};
-pub use table::{TableArgs, TableFormat};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
@@ -175,13 +171,13 @@ pub enum Command {
     /// List runs: when, judge, systems, scores
     Runs(RunsArgs),
     /// Write an HTML page of runs, down to each reply
-    #[command(after_long_help = report::EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's feedback and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
+    #[command(after_long_help = reading::REPORT_EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's feedback and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
     Report(ReportArgs),
     /// Make the table of a paper: systems by metrics
-    #[command(after_long_help = table::EXAMPLES, long_about = "Make the table of a paper from recorded runs: systems by metrics, as LaTeX, Markdown, CSV or for a terminal. Runs of the same systems by different scorers become one table, and runs of other systems add rows. The numbers are those of compare.")]
+    #[command(after_long_help = reading::TABLE_EXAMPLES, long_about = "Make the table of a paper from recorded runs: systems by metrics, as LaTeX, Markdown, CSV or for a terminal. Runs of the same systems by different scorers become one table, and runs of other systems add rows. The numbers are those of compare.")]
     Table(Box<TableArgs>),
     /// Compare systems: means, paired tests, intervals
-    #[command(after_long_help = compare::EXAMPLES)]
+    #[command(after_long_help = reading::COMPARE_EXAMPLES)]
     Compare(Box<CompareArgs>),
     /// Show the settings of score and where each comes from
     Config(Box<ScoreArgs>),

@@ -1,4 +1,4 @@
-//! Arguments of `compare`.
+//! Arguments of the commands that read recorded runs: `compare`, `table`, `report`.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,10 @@ use clap::{Args, ValueEnum};
 
 use super::DisplayOptions;
 use crate::analysis::comparison::{ComparisonOptions, GateOptions};
+use crate::report::MetricsTableOptions;
 
 /// How the command is used, at the end of its help.
-pub(super) const EXAMPLES: &str = "\
+pub(super) const COMPARE_EXAMPLES: &str = "\
 Columns:
   group    systems that share a letter do not differ significantly (over all pairs)
   first    % of the resamples of the questions in which the system has the highest mean
@@ -63,4 +64,72 @@ pub struct CompareArgs {
     /// The statistics.
     #[command(flatten)]
     pub options: ComparisonOptions,
+}
+
+/// Examples at the end of the help text.
+pub(super) const TABLE_EXAMPLES: &str = "\
+Examples:
+  A table for a paper, of a run by an LLM and one of the overlap with gold answers:
+    scholareval table runs/1 runs/overlap --metrics score,rouge_l \\
+      --names gpt=\"GPT-4o\" --names rouge_l=\"ROUGE-L\" --format latex
+  With groups of columns and significance letters, as Markdown:
+    scholareval table runs/1 --group \"Rubric=score,ann_score\" \\
+      --group \"Parts=expertise,excerpts\" --letters --format markdown
+
+LaTeX needs \\usepackage{booktabs,graphicx}. Means are over the cases with a value of
+every system, as in compare. Systems of one name in several runs share a row, unless
+both have a value of a metric: then their rows are RUN/SYSTEM.";
+
+/// Format of the table on standard output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    /// For a terminal.
+    #[default]
+    Terminal,
+    /// A float with booktabs rules.
+    Latex,
+    /// GitHub's.
+    Markdown,
+    /// Mean and interval of each metric in full precision.
+    Csv,
+}
+
+/// Which runs are shown, and how.
+#[derive(Debug, Clone, Args)]
+pub struct TableArgs {
+    /// Run directories, or directories that hold several (unfinished ones are skipped)
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// terminal, latex, markdown or csv
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true, value_name = "FORM")]
+    pub format: TableFormat,
+    /// The table.
+    #[command(flatten)]
+    pub options: MetricsTableOptions,
+}
+
+/// Examples at the end of the help text.
+pub(super) const REPORT_EXAMPLES: &str = "\
+Examples:
+  One page with everything, to open in a browser:
+    scholareval report runs/2026-11-20 --out report.html
+  Two runs side by side, scores only (small enough for a mail):
+    scholareval report run1 run2 --out report.html --no-answers
+  Links lead to a case: report.html#case=ID&systems=a,b";
+
+/// The runs and the page.
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// Run directories, or directories that hold several (unfinished ones are skipped)
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The page to write
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    pub out: PathBuf,
+    /// Scores only: omit answers, sources and judges' replies
+    #[arg(long)]
+    pub no_answers: bool,
+    /// Compare runs that differ in judge, prompts, tests or parser, and flag it on the page
+    #[arg(long)]
+    pub anyway: bool,
 }
