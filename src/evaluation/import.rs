@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::import_logs::import_logs;
 use super::options::ScoringOptions;
 use super::record::{IMPORTED, Inputs, JudgeEntry, Manifest, RoleEntry, RunDir, RunRecord, RunStatus};
 use crate::dataset::{
@@ -72,10 +71,7 @@ pub struct ImportedRun {
 ///
 /// # Errors
 /// [`Error::Input`] with every fault of the files; [`Error::Io`] when the run cannot be written.
-pub async fn import(options: &ImportOptions) -> Result<ImportedRun> {
-    if let Some(imported) = import_logs(options).await? {
-        return Ok(imported);
-    }
+pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
     let missing = || Error::Usage("results files need their test cases: add --tests FILE".to_owned());
     let tests = options.tests.as_ref().ok_or_else(missing)?;
     let files = read_all(&options.files)?;

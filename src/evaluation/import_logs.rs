@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::import::{ImportOptions, ImportedRun, TOLERANCE};
+use super::import::{ImportOptions, ImportedRun, TOLERANCE, import_results};
 use super::options::{EvaluationOptions, ScorerName};
 use super::record::{IMPORTED, Manifest, RunStatus};
 use super::{Evaluation, NoEvents, StopHandle};
@@ -85,11 +85,22 @@ impl Logged {
     }
 }
 
+/// Imports logs of ScholarQA-CS2, or the reference script's results, as a run.
+///
+/// # Errors
+/// Every fault of the files; as [`Evaluation::run`] for logs; when the run cannot be written.
+pub async fn import(options: &ImportOptions) -> Result<ImportedRun> {
+    match import_logs(options).await? {
+        Some(imported) => Ok(imported),
+        None => import_results(options),
+    }
+}
+
 /// Imports logs, each with the answers of one system; `None` if the first file is no log.
 ///
 /// # Errors
 /// For logs of another task than `sqa` or of different judges, and other files beside logs; as [`Evaluation::run`].
-pub(super) async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
+async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
     let (mut samples, mut judges, mut logged) = (HashMap::new(), BTreeSet::new(), Logged::default());
     for path in &options.files {
         let log = match read_input(path)?.2 {
