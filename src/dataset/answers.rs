@@ -332,7 +332,7 @@ impl AnswerOptions {
         match answer_text {
             Value::String(text) => answer.answer_text = text.into(),
             response @ Value::Object(_) => set_report(&mut answer, Report::of_response(&response)),
-            other => return Err(fault(format!("answer_text: {}", expected("a text or a report of sections", &other)))),
+            other => return Err(fault(format!("answer_text: {}", expected("a string or a report of sections", &other)))),
         }
         self.read_report(&mut answer);
         match references_from.map(|from| own_bytes(&from, &answer.answer_text)).transpose() {
@@ -432,7 +432,7 @@ mod tests {
             "gpt.jsonl:1 (case 1): answer_text is missing; found case_id; write one {\"case_id\": .., \"answer_text\": \
              ..} per line",
             "gpt.jsonl:2: case_id: expected an id, found a list; write one",
-            "gpt.jsonl:3 (case 3): answer_text: expected a text or a report of sections, found null",
+            "gpt.jsonl:3 (case 3): answer_text: expected a string or a report of sections, found null",
             "gpt.jsonl:4: invalid JSON at column 2: key must be a string; write one",
             "gpt.jsonl:5: expected an object, found a list; write one",
             "gpt.jsonl:6: invalid type: string \"x\", expected struct AnswerLine; write one",
