@@ -332,7 +332,9 @@ impl AnswerOptions {
         match answer_text {
             Value::String(text) => answer.answer_text = text.into(),
             response @ Value::Object(_) => set_report(&mut answer, Report::of_response(&response)),
-            other => return Err(fault(format!("answer_text: {}", expected("a string or a report of sections", &other)))),
+            other => {
+                return Err(fault(format!("answer_text: {}", expected("a string or a report of sections", &other))));
+            }
         }
         self.read_report(&mut answer);
         match references_from.map(|from| own_bytes(&from, &answer.answer_text)).transpose() {

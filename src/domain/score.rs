@@ -386,8 +386,7 @@ impl Score {
         let sums = names.into_iter().zip([self.value, self.ann_score]).map(|(name, sum)| (name, sum, all));
         // Negative weights take a recall out of its range, too.
         let is_ranged = |component: &Component| own.is_none() || component.kind != ComponentKind::Share;
-        let components =
-            self.components.iter().zip(ranges().map(Some)).filter(|(component, _)| is_ranged(component));
+        let components = self.components.iter().zip(ranges().map(Some)).filter(|(component, _)| is_ranged(component));
         let components = components.map(|(component, range)| (&*component.name, component.value, range));
         sums.chain(components).find_map(|(name, value, range)| outside(name, value?, range?))
     }
