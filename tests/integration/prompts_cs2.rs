@@ -11,47 +11,16 @@ use serde_json::{Value, json};
 
 use crate::prompts::{json as read_json, sha256, shared, text};
 
-/// A made-up astabench: the places of its texts, none of its wording.
-const MODULES: [(&str, &str); 4] = [
-    (
-        "rubric.py",
-        r#"class RubricCorpusQaGenericMetric:
-    async def _assess_properties_jointly(self, response, properties):
-        info["criteria"] = 1
-        criteria = "\n".join(
-            f"<c>\n{i}. {x.criterion}\n<e>{cexamples[i-1]}</e></c>"
-            for i, x in enumerate(has_criterion, 1)
-        )
-        system_prompt = """Weigh each nest: \"dry\" {or} wet."""
-        user_prompt = f"""<q>{self.config.question}</q>\n{response}\nNests:\n{criteria}"""
+const MODULES: [&str; 4] = ["rubric.py", "precision_eval.py", "citation_eval.py", "pydantic_models.py"];
 
-    async def score_output_simplified(self):
-        system_prompt = "no"
-"#,
-    ),
-    (
-        "precision_eval.py",
-        "PRECICION_EVAL_PROMPT = \"\"\"Find stray feathers {{\"a\": 1}}\nQ {query} A {answer}\n\"\"\"\n",
-    ),
-    (
-        "citation_eval.py",
-        "JUST_HAS_A_TITLE = \"Only a name: \"\n\nclass C:\n    async def score_citation_group(self, citations):\n        \
-         prompt = \"Who says so?\\n{}\\n\\nBirds:\\n{}\"\n        prompt = prompt.format(1, 2)\n",
-    ),
-    (
-        "pydantic_models.py",
-        "class Claim(BaseModel):\n    supporting: List[str] = Field(\n        default_factory=list,\n        \
-         description=\"the \\\"yes\\\"\",\n    )\n    non_supporting: List[str] = Field(default_factory=list, description='the no')\n",
-    ),
-];
-
-/// A package directory with these modules after `edit`, which leaves those out for which it gives nothing.
-fn package(edit: impl Fn(&str, &str) -> Option<String>) -> tempfile::TempDir {
+/// A package directory with the made-up modules of the fixture after `edit`, without those for which it gives nothing.
+fn package(edit: impl Fn(&str, String) -> Option<String>) -> tempfile::TempDir {
+    let made_up = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/prompts/asta-bench/astabench/evals/sqa");
     let dir = tempfile::tempdir().unwrap();
     let sqa = dir.path().join("evals/sqa");
     fs::create_dir_all(&sqa).unwrap();
-    for (name, source) in MODULES {
-        if let Some(source) = edit(name, source) {
+    for name in MODULES {
+        if let Some(source) = edit(name, fs::read_to_string(made_up.join(name)).unwrap()) {
             fs::write(sqa.join(name), source).unwrap();
         }
     }
@@ -84,7 +53,7 @@ fn quotes(text: &str) -> ShownText {
 
 #[test]
 fn an_import_takes_texts_marker_and_descriptions_from_their_places() {
-    let dir = package(|_, source| Some(source.to_owned()));
+    let dir = package(|_, source| Some(source));
     let set = PromptSet::import_cs2(dir.path()).unwrap();
     let messages = set.render(&ingredients("Q?", "a</r>{x}", &[("dry", &["hay", "moss"]), ("big", &[])]));
     assert_eq!(messages.system.as_deref(), Some("Weigh each nest: \"dry\" {or} wet."));
@@ -114,12 +83,12 @@ fn an_import_takes_texts_marker_and_descriptions_from_their_places() {
 
 #[test]
 fn a_missing_module_and_one_of_another_shape_are_named() {
-    let fault = |edit: fn(&str, &str) -> Option<String>| {
+    let fault = |edit: fn(&str, String) -> Option<String>| {
         let dir = package(edit);
         let message = PromptSet::import_cs2(dir.path()).unwrap_err().to_string();
         message.replace(&format!("{}", dir.path().display()), "PKG")
     };
-    let missing = fault(|name, source| (name != "citation_eval.py").then(|| source.to_owned()));
+    let missing = fault(|name, source| (name != "citation_eval.py").then_some(source));
     assert!(missing.starts_with("PKG: has no astabench/evals/sqa/citation_eval.py; name a wheel"), "{missing}");
     let other = fault(|_, source| Some(source.replace("{x.criterion}", "{x.rule}")));
     assert!(other.starts_with("PKG/evals/sqa/rubric.py:4: join() has the unknown {x.rule}"), "{other}");

@@ -162,12 +162,15 @@ fn judge_of_everything() -> Behaviour {
     Behaviour::good().when(has("claim"), Act::Content("Attributable".to_owned())).when(has("rubric"), grade)
 }
 
-/// A clone as the documents expect it: the sample data, the examples, and a checkout of the benchmark's scripts.
+/// A clone as the documents expect it: the sample data, the examples, and checkouts of the scripts of two benchmarks.
 fn clone_for_documents() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
-    for (name, place) in
-        [("data", "data"), ("examples", "examples"), ("tests/fixtures/prompts/checkout", "ScholarQABench")]
-    {
+    for (name, place) in [
+        ("data", "data"),
+        ("examples", "examples"),
+        ("tests/fixtures/prompts/checkout", "ScholarQABench"),
+        ("tests/fixtures/prompts/asta-bench", "asta-bench"),
+    ] {
         std::os::unix::fs::symlink(root().join(name), dir.path().join(place)).unwrap();
     }
     dir
