@@ -17,7 +17,7 @@ use super::summary::{
     Summary, SystemSummary,
 };
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
-use crate::stats::{BootstrapOptions, Interval, harmonic_mean, mean, mean_interval, ratio};
+use crate::stats::{BootstrapOptions, Interval, clipped_mean_sd, harmonic_mean, mean, mean_interval, ratio};
 
 /// Summarizes a run.
 ///
@@ -104,6 +104,8 @@ fn summarize_scorer(
     let answers: Vec<&ScoredAnswer> = systems.iter().flat_map(|(_, answers)| answers.iter().copied()).collect();
     let columns = quantities(&answers);
     let notes = count_notes(answers.into_iter());
+    let clip = options.clip && options.mode == Mode::Compat && scorer.ends_with("criteria");
+    let options = AggregateOptions { clip, ..options };
     let scored = Scored { systems, questions, options };
     let rows = scored.systems.iter().map(|(system, answers)| scored.row(system, answers, &columns)).collect();
     let mut summary =
@@ -147,9 +149,12 @@ impl<'a> Scored<'a> {
             let observed: Vec<Observation> = answers.iter().map(|answer| quantity.observe(answer)).collect();
             let estimate = mean(&values);
             let is_outside = |mean: &f64| column.unit == Unit::Net && !(0.0..=1.0).contains(mean);
+            let clips = self.options.clip;
+            let clipped = estimate.filter(is_outside).map(|mean| mean.clamp(0.0, 1.0));
             let metric = Metric {
-                estimate,
-                clipped: estimate.filter(is_outside).map(|mean| mean.clamp(0.0, 1.0)),
+                estimate: clipped.filter(|_| clips).or(estimate),
+                bootstrap_sd: if clips { clipped_mean_sd(&values, self.options.seed) } else { None },
+                clipped: clipped.filter(|_| !clips),
                 interval: mean_interval(&values, Some(&questions), unit_range(column.unit), self.bootstrap()),
                 n: values.len(),
                 unscored: observed.iter().filter(|own| matches!(own, Observation::Unscored(_))).count(),

@@ -30,6 +30,8 @@ pub struct AggregateOptions {
     pub on_unscored: OnUnscored,
     /// Seed of the intervals.
     pub seed: u64,
+    /// Whether compat mode clips means of scores by criteria to 0..=1, as HealthBench does.
+    pub clip: bool,
 }
 
 /// Summary of a run.
@@ -149,6 +151,9 @@ pub struct Metric {
     /// The mean clipped to 0..=1, if it lies outside, as negative weights can make it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clipped: Option<f64>,
+    /// With clipping, the standard deviation (n) of 1,000 clipped means of resamples, HealthBench's `bootstrap_std`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrap_sd: Option<f64>,
     /// The mean over the cases with a value of every system (except systems without any).
     pub shared: Option<SharedMean>,
 }

@@ -45,6 +45,9 @@ pub struct RubricProfile {
     /// With `--compat`, criteria without a readable verdict count as 0, and so do cases without positive weights.
     #[serde(default)]
     pub zero_in_compat: bool,
+    /// With `--compat`, means over answers are clipped to 0..=1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clip_in_compat: bool,
     /// Answers are reports with citations, as in ScholarQA-CS2: their precision and their citations are judged, too, and
     /// the score is the mean of the four.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

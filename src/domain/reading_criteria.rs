@@ -60,16 +60,14 @@ fn objects(content: &str, shape: &ReplyShape, count: usize, mode: Mode) -> Resul
         };
         let place = number.checked_sub(1).and_then(|place| found.get_mut(place));
         let place = place.ok_or_else(|| format!("a verdict is on criterion {number} of {count}"))?;
-        let level =
-            |key: &String| credit(entry.get(key).ok_or_else(|| format!("no \"{key}\" in a verdict"))?, shape, mode);
-        let second = Some(&shape.second).filter(|key| !key.is_empty()).map(level);
-        let (credit, second) = match second {
-            Some(second) if is_race => (level(&shape.key).unwrap_or(None), Some(second.ok().flatten().unwrap_or(0.0))),
-            second => {
-                let second = second.transpose()?;
-                (level(&shape.key)?.filter(|_| second != Some(None)), second.flatten())
-            }
+        let level = |key: &String| match entry.get(key).map(|level| credit(level, shape, mode)) {
+            Some(Err(_)) | None if is_race => Ok(None),
+            read => read.ok_or_else(|| format!("no \"{key}\" in a verdict"))?,
         };
+        let second = if shape.second.is_empty() { None } else { Some(level(&shape.second)?) };
+        // Without a second credit there is no share, but RACE takes it for 0.
+        let credit = level(&shape.key)?.filter(|_| is_race || second != Some(None));
+        let second = second.map(Option::unwrap_or_default);
         let verdict = CriterionVerdict { credit, second, feedback: feedback(entry) };
         if place.replace(verdict).is_some() {
             return Err(format!("criterion {number} has two verdicts"));

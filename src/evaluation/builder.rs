@@ -521,7 +521,8 @@ pub(super) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
 /// Means with intervals and ranks of the scores of a run, by its own mode, policy and seed.
 pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
     let on_unscored = manifest.policy.on_unscored;
-    let options = AggregateOptions { mode: manifest.mode, on_unscored, seed: manifest.seed };
+    let clip = super::record::criteria_scorer(manifest).is_ok_and(|scorer| scorer.profile.clip_in_compat);
+    let options = AggregateOptions { mode: manifest.mode, on_unscored, seed: manifest.seed, clip };
     // Without a judge the rubric was not scored, so nothing is missing of it.
     let missing = manifest
         .missing

@@ -83,6 +83,8 @@ fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {
         [Verdict::Count(_), ..] => of(number).map(Verdict::Count),
         [Verdict::Grade(_), ..] => of(number).map(Verdict::Grade),
         [Verdict::Criteria(_), ..] => {
+            let second =
+                |own: &Verdict| if let Verdict::Criteria(of_one) = own { of_one.first()?.second } else { None };
             let verdict = CriterionVerdict { credit: of(number), second: of(second), feedback: None };
             Some(Verdict::Criteria([verdict].into()))
         }
@@ -146,11 +148,6 @@ fn number(verdict: &Verdict) -> Option<f64> {
             supported.count() as f64 / claims.len().max(1) as f64
         }
     })
-}
-
-/// The credit of the reference article for one criterion.
-fn second(verdict: &Verdict) -> Option<f64> {
-    if let Verdict::Criteria(of_one) = verdict { of_one.first()?.second } else { None }
 }
 
 #[cfg(test)]

@@ -208,9 +208,13 @@ fn panel_note(panel: &PanelAgreement) -> Note {
 
 /// Means below 0, which HealthBench reports as 0.
 fn clipped(scorer: &ScorerSummary) -> Option<String> {
-    let is_clipped = |row: &&SystemSummary| row.metrics.values().any(|metric| metric.clipped.is_some());
-    let systems = listed(scorer.rows.iter().filter(is_clipped).map(|row| row.system.to_string()))?;
-    Some(format!("Below 0, and 0 if means are clipped to 0..100: {systems}."))
+    let both = |system: &SystemName, name: &str, metric: &Metric| {
+        let [plain, clipped] = [metric.estimate?, metric.clipped?].map(|mean| Format::Percent.show(mean));
+        Some(format!("{} {name} {plain} ({clipped})", shortened(system.as_str(), 60)))
+    };
+    let of_all = scorer.rows.iter().flat_map(|row| row.metrics.iter().map(|(name, own)| (&row.system, name, own)));
+    let means = listed(of_all.filter_map(|(system, name, metric)| both(system, name, metric)))?;
+    Some(format!("Means outside 0..100, in parentheses clipped to it: {means}."))
 }
 
 /// Notes on one scorer's numbers.

@@ -67,12 +67,8 @@ impl CriteriaScorer {
                 let verdict = of_one.first().ok_or_else(UnscoredReason::other_kind)?;
                 let abstained = || UnscoredReason::new(UnscoredKind::Abstained, "the judge cannot assess it");
                 let credit = verdict.credit.ok_or_else(abstained)?;
-                let (credit, factor) = match verdict.second.map(|second| credit + second) {
-                    None => (credit, 1.0),
-                    Some(0.0) => (0.0, 0.0),
-                    Some(both) => (credit / both, both),
-                };
-                Ok((credit, factor, verdict.feedback.clone()))
+                let both = verdict.second.map_or(1.0, |second| credit + second);
+                Ok((if both == 0.0 { 0.0 } else { credit / both }, both, verdict.feedback.clone()))
             }
             Some(Judged::Unscored(reason)) if self.counts_zero() && reason.kind == UnscoredKind::Unreadable => {
                 Ok((0.0, 1.0, None))
@@ -90,25 +86,24 @@ impl CriteriaScorer {
     fn fold(&self, case: &TestCase, credits: Vec<Credit>) -> Score {
         let is_abstained = |credit: &Credit| credit.as_ref().is_err_and(|why| why.kind == UnscoredKind::Abstained);
         // What the judge cannot assess has no weight.
-        let weight = |(criterion, credit): (&CaseCriterion, &Credit)| {
-            if is_abstained(credit) { 0.0 } else { criterion.weight }
+        let weight = |(criterion, credit): (&CaseCriterion, &Credit)| match credit {
+            Ok((_, factor, _)) => criterion.weight * factor,
+            Err(_) if is_abstained(credit) => 0.0,
+            Err(_) => criterion.weight,
         };
-        let mut weights: Vec<f64> = case.criteria.iter().zip(&credits).map(weight).collect();
-        for (weight, credit) in weights.iter_mut().zip(&credits) {
-            *weight *= credit.as_ref().map_or(1.0, |(_, factor, _)| *factor);
-        }
+        let weights: Vec<f64> = case.criteria.iter().zip(&credits).map(weight).collect();
         let positive: f64 = weights.iter().filter(|weight| **weight > 0.0).sum();
         let earned = |(weight, credit): (&f64, &Credit)| match credit {
             Ok((credit, ..)) => Some(weight * credit),
             Err(_) => is_abstained(credit).then_some(0.0),
         };
         let sum: Option<f64> = weights.iter().zip(&credits).map(earned).sum();
-        let is_pointless =
-            !self.profile.reply.second.is_empty() && (self.mode == Mode::Compat || !credits.iter().all(is_abstained));
+        let is_compared = !self.profile.reply.second.is_empty();
+        let is_compared = is_compared && (self.mode == Mode::Compat || !credits.iter().all(is_abstained));
         let value = match positive > 0.0 {
             true => sum.map(|sum| sum / positive),
             // ResearchRubrics gives 0, and so does RACE if neither article has a point.
-            false => sum.filter(|_| self.counts_zero() || is_pointless).map(|_| 0.0),
+            false => sum.filter(|_| self.counts_zero() || is_compared).map(|_| 0.0),
         };
         let mut notes = Vec::new();
         if credits.iter().any(is_abstained) {

@@ -179,6 +179,16 @@ pub(super) fn resample<T: Send>(
     (0..options.resamples).into_par_iter().map_init(|| vec![0; units], one).collect()
 }
 
+/// The standard deviation (n) of the means of 1,000 resamples, each clipped to 0..=1 (`_compute_clipped_stats` of
+/// simple-evals ee3b031, `healthbench_eval.py`).
+pub fn clipped_mean_sd(values: &[f64], seed: u64) -> Option<f64> {
+    let sum = |counts: &[u32]| counts.iter().zip(values).map(|(count, value)| f64::from(*count) * value).sum::<f64>();
+    let clipped = |counts: &[u32]| (sum(counts) / values.len() as f64).clamp(0.0, 1.0);
+    let means = resample(values.len(), clipped, BootstrapOptions { resamples: 1000, ..BootstrapOptions::seeded(seed) });
+    let center = mean(&means)?;
+    mean(&means.iter().map(|mean| (mean - center).powi(2)).collect::<Vec<_>>()).map(f64::sqrt)
+}
+
 /// The statistic with each unit left out.
 fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
     let one = |weights: &mut Vec<u32>, unit: usize| {

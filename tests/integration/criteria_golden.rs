@@ -175,6 +175,12 @@ fn healthbench_means_are_clipped_beside_the_plain_ones() {
                 own.map(|metric| if is_count { metric.n as f64 } else { metric.clipped.or(metric.estimate).unwrap() });
             is_close(own, value, name);
         }
+        // Under --compat the clipped mean is the mean. The reference resamples without a seed.
+        let compat = AggregateOptions { mode: Mode::Compat, clip: true, ..AggregateOptions::default() };
+        let score = summarize(&answers, &[], compat).scorers[0].rows[0].metrics["score"];
+        is_close(score.estimate, &group["score"], "compat");
+        let (own, expected) = (score.bootstrap_sd.unwrap(), group["bootstrap_std_of_score_B20000"].as_f64().unwrap());
+        assert!((own - expected).abs() < 0.1 * expected + 1e-12, "{own} {expected}");
     }
 }
 

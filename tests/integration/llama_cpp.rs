@@ -244,3 +244,22 @@ fn another_model_under_the_same_alias_at_another_address_is_noticed() {
     let after = work.score(&other, KEY, "after", &[]).goes_through();
     assert_swap_is_noticed(&before, &after);
 }
+
+#[test]
+fn criteria_are_answered_in_the_grammar_of_the_schema() {
+    let Some(server) = shared() else { return };
+    let work = Work::new(&[("yeast", ON_YEAST), ("tides", ON_TIDES)]);
+    let case = |id: &str| json!({"case_id": id, "question": format!("What drives {id}?"), "criteria": ["Names a cause", "Gives a date"]});
+    let cases = ["yeast", "tides"].map(|id| case(id).to_string()).join("\n");
+    std::fs::write(work.path().join("tests.json"), cases).unwrap();
+    let limit = ["--structured", "schema", "--max-tokens", "criteria=160"];
+    let calls = work.score(&server, KEY, "run", &limit).goes_through().calls();
+    assert!(calls.len() >= 4, "{} calls", calls.len());
+    let whole = calls.iter().filter(|call| call["reply"]["finish_reason"] == "stop");
+    let replies: Vec<&str> = whole.map(|call| call["reply"]["content"].as_str().unwrap()).collect();
+    for reply in &replies {
+        let verdict = serde_json::from_str::<Value>(reply).unwrap()["verdict"].clone();
+        assert!(["met", "not met", "cannot assess"].iter().any(|level| verdict == *level), "{reply}");
+    }
+    assert!(!replies.is_empty(), "every reply was cut: {calls:?}");
+}

@@ -4,7 +4,8 @@ use crate::analysis::test_support::{answer, component, score, simple_score};
 use crate::domain::{Component, ComponentKind, Score};
 use crate::stats::mean_interval;
 
-const EXCLUDE: AggregateOptions = AggregateOptions { mode: Mode::Default, on_unscored: OnUnscored::Exclude, seed: 1 };
+const EXCLUDE: AggregateOptions =
+    AggregateOptions { mode: Mode::Default, on_unscored: OnUnscored::Exclude, seed: 1, clip: false };
 const ZERO: AggregateOptions = AggregateOptions { on_unscored: OnUnscored::Zero, ..EXCLUDE };
 
 /// Answers of one system to cases c0, c1, .. with these values of their one property; the score is

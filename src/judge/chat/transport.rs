@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Request, RequestBuilder, Response};
+use reqwest::{Request, Response};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -178,19 +178,9 @@ impl Transport {
         read_json(&self.get(url, PROBE_LIMIT).await?, &self.endpoint)
     }
 
-    /// The reply to a JSON document posted beside the judge's route (`/tokenize`).
-    pub(in crate::judge) async fn post_json(&self, url: &str, document: &Value) -> Result<Value, Fault> {
-        let request = self.http.post(url).header(CONTENT_TYPE, "application/json").body(document.to_string());
-        read_json(&self.probe(request, PROBE_LIMIT).await?, &self.endpoint)
-    }
-
     /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
     pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> Result<Bytes, Fault> {
-        self.probe(self.http.get(url), limit).await
-    }
-
-    async fn probe(&self, request: RequestBuilder, limit: Duration) -> Result<Bytes, Fault> {
-        let request = request.query(&self.endpoint.query).timeout(limit);
+        let request = self.http.get(url).query(&self.endpoint.query).timeout(limit);
         let response = request.send().await.map_err(|error| self.fault(error, limit))?;
         Ok(self.read(response, limit, usize::MAX).await?.bytes)
     }
