@@ -49,8 +49,7 @@ def rewards(
                 json.dump({"case_id": str(number), "answer_text": answer}, texts)
                 cases.write("\n")
                 texts.write("\n")
-        # `agreement` keeps cases of equal questions, which are usual here, apart.
-        fixed: dict[str, Option] = {"scorers": "criteria", "agreement": True, "out": folder / "run"}
+        fixed: dict[str, Option] = {"scorers": "criteria", "out": folder / "run"}
         run = score(answers, tests, model, **{"quiet": True, "max_unscored": "100%", **options, **fixed})
         lines = (run.path / "scores.jsonl").read_text(encoding="utf-8").split("\n")
         scores = {record["case_id"]: record for record in (json.loads(line) for line in lines if line)}

@@ -2,7 +2,8 @@
 //!
 //! Several annotators may have written a rubric for one question (`initial_prompt`). Of their test cases the first in
 //! the file is kept, for all systems alike; the reference keeps the first that each system answered
-//! ([`PairOptions::compat`]); annotator agreement keeps all ([`PairOptions::agreement`]).
+//! ([`PairOptions::compat`]); annotator agreement keeps all ([`PairOptions::agreement`]). Cases with lists of criteria are
+//! all kept.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -109,7 +110,9 @@ fn questions<'a>(tests: &'a TestCases, options: &PairOptions) -> Result<Vec<Vec<
     let mut questions: Vec<Vec<&Arc<TestCase>>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for case in tests.cases.iter().filter(|case| is_wanted(case)) {
-        let place = if options.agreement { None } else { places.get(case.initial_prompt.as_str()) };
+        // Cases with criteria of their own are scored each by its own.
+        let is_own = options.agreement || !case.criteria.is_empty();
+        let place = if is_own { None } else { places.get(case.initial_prompt.as_str()) };
         match place.and_then(|place| questions.get_mut(*place)) {
             Some(candidates) if options.compat => candidates.push(case),
             // Second annotation of a question.

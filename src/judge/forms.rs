@@ -167,7 +167,7 @@ mod tests {
         let ingredients = of("scholarqa-cs2", 2).unwrap();
         let verdict = &ingredients["properties"]["scores"]["items"];
         assert_eq!(verdict["properties"]["score"], json!({"type": ["number"], "enum": [2, 1, 0]}));
-        assert_eq!(verdict["required"], json!(["explanation", "score", "criteria_idx"]));
+        assert_eq!(verdict["required"], json!(["criteria", "reasoning", "evidence", "score", "criteria_idx"]));
         assert_eq!(of("healthbench", 1).unwrap()["properties"]["criteria_met"]["type"], json!(["boolean"]));
         assert_eq!(of("researchqa", 1), None, "lines are no JSON");
     }

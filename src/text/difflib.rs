@@ -97,8 +97,9 @@ mod tests {
         // "bcd" matches: 2 x 3 / 8.
         assert_eq!(ratio("abcd", "bcde"), 0.75);
         assert_eq!((ratio("", ""), ratio("", "a"), ratio("é", "é")), (1.0, 0.0, 1.0));
-        // All characters of a long b are frequent: nothing begins a match.
-        assert_eq!(ratio(&"ab".repeat(100), &"ab".repeat(100)), 0.0);
+        // All characters of a long b are frequent: they begin no match, but extend one at the start.
+        assert_eq!(ratio(&"ab".repeat(100), &"ba".repeat(100)), 0.0);
+        assert_eq!(ratio(&"ab".repeat(100), &"ab".repeat(100)), 1.0);
     }
 
     #[test]

@@ -62,6 +62,17 @@ fn names(names: &[&str]) -> Option<Vec<String>> {
 }
 
 #[test]
+fn cases_with_criteria_are_all_scored_even_with_one_question() {
+    let with_criteria = |id: &str| {
+        let criterion = crate::domain::CaseCriterion { weight: 1.0, name: "c1".into(), ..Default::default() };
+        Arc::new(TestCase { criteria: vec![criterion], ..(*case(id, "A")).clone() })
+    };
+    let tests = TestCases { cases: vec![with_criteria("1"), with_criteria("2")], ..tests() };
+    let pairing = pair(&tests, &[system("a", &["1", "2"])], &PairOptions::default()).unwrap();
+    assert_eq!(ids(&pairing), [("a", "1"), ("a", "2")]);
+}
+
+#[test]
 fn of_two_annotations_the_first_in_the_file_is_kept_for_all_systems() {
     let systems = [system("a", &["4", "3", "2", "1"]), system("b", &["3", "2", "4"])];
     let pairing = pair(&tests(), &systems, &PairOptions::default()).unwrap();
