@@ -266,7 +266,7 @@ fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
 
 /// The means of the first column over the shared cases.
 fn shared_means(scorer: &ScorerSummary) -> Option<String> {
-    let column = scorer.columns.first()?;
+    let column = scorer.columns.first().filter(|_| scorer.rows.len() > 1)?;
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
     let mean =
         |row: &SystemSummary| Some(Format::of_mean(column.unit).show(row.metrics.get(&column.name)?.shared?.estimate));
