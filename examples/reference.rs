@@ -33,6 +33,6 @@ fn write_help(page: &mut String, command: &mut clap::Command) -> std::fmt::Resul
     let name = command.get_bin_name().unwrap_or("scholareval").to_owned();
     let help = command.render_long_help().to_string();
     writeln!(page, "\n## `{name}`\n\n```text\n{}\n```", help.trim_end())?;
-    let own = command.get_subcommands_mut().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
-    own.map(|sub| write_help(page, sub)).collect()
+    let mut own = command.get_subcommands_mut().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
+    own.try_for_each(|sub| write_help(page, sub))
 }

@@ -254,7 +254,10 @@ pub(crate) mod tests {
         assert!(is_zip(&bytes));
         let read = |name: &str| {
             let mut texts = Vec::new();
-            let each = |_: &Path, text: &str| Ok(texts.push(text.to_owned()));
+            let each = |_: &Path, text: &str| {
+                texts.push(text.to_owned());
+                Ok(())
+            };
             for_each_member(&bytes, Path::new("x.eval"), |own| own == name, each).map(|()| texts)
         };
         for name in ["stored", "a/deflated", "zstd"] {

@@ -35,7 +35,7 @@ pub(super) fn ingredients(
         let level = shape.levels.iter().find(|known| level.is_some() && known.level.as_f64() == level);
         let place = entry.get(number_key).and_then(integer).and_then(|number| number.checked_sub(1));
         let free = place.filter(|place| credits.get(*place).is_some_and(Option::is_none));
-        let (Some(level), Some(place), true) = (level, free, shape.texts().iter().all(|key| is_text(key))) else {
+        let (Some(level), Some(place), true) = (level, free, shape.texts().iter().all(is_text)) else {
             return Err(Unreadable::new(format!("an entry of {list_key} is not as asked for")));
         };
         credits[place] = Some(level.credit);

@@ -131,7 +131,8 @@ fn metrics_table(
     let mut table = Table::new(title, Vec::new());
     table.push(Column::new("system", Format::Text), systems.iter().map(|system| Cell::text(system.as_str())));
     push_means(&mut table, first);
-    let counts: [(&str, fn(&SystemSummary) -> usize); 3] =
+    type Count = fn(&SystemSummary) -> usize;
+    let counts: [(&str, Count); 3] =
         [("answers", |row| row.answers), ("missing", |row| row.missing), ("unscored", |row| row.unscored)];
     for (name, count) in counts {
         let most = |system: &&SystemName| rows(system).into_iter().map(count).max().unwrap_or_default();

@@ -49,7 +49,7 @@ pub fn irrelevant_paragraphs(report: &str, irrelevant: &[String]) -> (usize, Vec
             let most = if one + other == 0.0 { 1.0 } else { 2.0 * one.min(other) / (one + other) };
             most >= SAME_TEXT && ratio(text, paragraph) >= SAME_TEXT
         };
-        paragraphs.iter().position(|paragraph| is_same(&paragraph))
+        paragraphs.iter().position(is_same)
     };
     (paragraphs.len(), irrelevant.iter().filter_map(place).collect())
 }

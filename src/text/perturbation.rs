@@ -175,7 +175,7 @@ fn reformatted(kind: Kind, block: &str) -> String {
     match kind {
         Kind::Blank => "\n".to_owned(),
         Kind::Code | Kind::Sources => block.to_owned(),
-        Kind::Marked => block.split('\n').map(|line| marked(line)).collect::<Vec<_>>().join("\n"),
+        Kind::Marked => block.split('\n').map(marked).collect::<Vec<_>>().join("\n"),
         Kind::Prose => {
             let join = |text: String, sentence: String| {
                 // A line that begins like a heading or an item would become one.
