@@ -102,6 +102,11 @@ fn archive(log: &Value) -> Vec<u8> {
     out
 }
 
+/// A log of ScholarQA-CS2 as an archive.
+pub(crate) fn sample_log() -> Vec<u8> {
+    archive(&log("astabench/sqa_test", true, 0.0))
+}
+
 /// A score of the run in `dir`: its value and the four metrics.
 fn metrics(work: &Workspace, dir: &str, system: &str, case_id: &str) -> Value {
     let lines = work.lines(&format!("{dir}/scores.jsonl"));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 use tempfile::TempDir;
 
+use crate::import_logs::sample_log;
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
@@ -172,6 +173,9 @@ fn clone_for_documents() -> TempDir {
         ("tests/fixtures/prompts/asta-bench", "asta-bench"),
     ] {
         std::os::unix::fs::symlink(root().join(name), dir.path().join(place)).unwrap();
+    }
+    for name in ["my-system.eval", "other-system.eval"] {
+        fs::write(dir.path().join(name), sample_log()).unwrap();
     }
     dir
 }
