@@ -46,7 +46,9 @@ def rewards(
             for number, (question, answer, rubric) in enumerate(items, 1):
                 criteria = [rubric] if isinstance(rubric, str) else list(rubric)
                 json.dump({"case_id": str(number), "question": question, "criteria": criteria}, cases)
-                json.dump({"case_id": str(number), "answer_text": answer}, texts)
+                # half a character, which a cut generation may end with, is no text
+                text = answer.encode("utf-8", "replace").decode("utf-8")
+                json.dump({"case_id": str(number), "answer_text": text}, texts)
                 cases.write("\n")
                 texts.write("\n")
         fixed: dict[str, Option] = {"scorers": "criteria", "out": folder / "run"}

@@ -138,7 +138,7 @@ pub struct SystemSummary {
 pub struct Metric {
     /// The mean; `None` if nothing was scored.
     pub estimate: Option<f64>,
-    /// 95% BCa bootstrap interval of the mean over questions; `None` for fewer than two of them.
+    /// 95% interval of the mean over questions; `None` for fewer than two of them.
     #[serde(flatten)]
     pub interval: Option<Interval>,
     /// Number of values.

@@ -84,13 +84,13 @@ fn verdict(agreement: &RaterAgreement) -> String {
         }
         None => tau(&row.kendall_tau_b),
     };
-    let (what, chance, at_chance) = match row.half_credit.estimate {
-        Some(_) => ("which of two answers is better", 0.5, "50%"),
-        None => ("ratings", 0.0, "0"),
+    let (what, at_chance) = match row.half_credit.estimate {
+        Some(_) => ("which of two answers is better", format!("{:.0}%", 100.0 * row.chance)),
+        None => ("ratings", "0".to_owned()),
     };
     let relation = match main_estimate(row).interval() {
-        Some(interval) if interval.low > chance => "is above chance",
-        Some(interval) if interval.high < chance => "is below chance",
+        Some(interval) if interval.low > row.chance => "is above chance",
+        Some(interval) if interval.high < row.chance => "is below chance",
         Some(_) => "includes chance",
         None if row.is_above_chance => "is above chance for every pair of raters",
         None => "may be chance",

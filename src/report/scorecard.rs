@@ -180,7 +180,7 @@ pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     notes.extend(context.notes.iter().cloned());
     notes.extend(summary.panels.iter().map(panel_note));
     notes.push(Note::info(format!(
-        "Intervals: {:.0}%, BCa bootstrap over {} with all their cases ({}), {} resamples, seed {}.",
+        "Intervals: {:.0}%, over {} with all their cases ({}), {} resamples, seed {}.",
         100.0 * summary.level,
         counted(summary.questions, "question"),
         summary.cases,

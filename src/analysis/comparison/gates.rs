@@ -173,16 +173,20 @@ fn too_low(system: &SystemMean, metric: &MetricComparison, least: f64, tolerate_
     if tolerate_missing || (system.unscored == 0 && system.missing == 0) {
         return None;
     }
-    let worst = worst_mean(system, &metric.metric, mean).unwrap_or(f64::NEG_INFINITY);
-    (worst + SAME < least).then(|| {
+    let worst = worst_mean(system, &metric.metric, mean);
+    worst.is_none_or(|worst| worst + SAME < least).then(|| {
         let (unscored, missing) = (system.unscored, system.missing);
-        format!("{label} has {mean:.4} with {unscored} unscored, {missing} without an answer: it could be {worst:.4}; {REMEDY}")
+        let worst = worst.map_or("any value".to_owned(), |worst| format!("{worst:.4}"));
+        format!("{label} has {mean:.4} with {unscored} unscored, {missing} without an answer: it could be {worst}; {REMEDY}")
     })
 }
 
 /// The mean with all missing data at their lowest; `None` if unbounded.
 fn worst_mean(system: &SystemMean, metric: &MetricId, mean: f64) -> Option<f64> {
     let of_answered = if system.unscored == 0 { mean } else { system.bounds?.low };
+    if system.missing == 0 {
+        return Some(of_answered);
+    }
     let (answered, missing) = ((system.own_cases + system.unscored) as f64, system.missing as f64);
     Some((of_answered * answered + metric.range()?.low * missing) / (answered + missing))
 }

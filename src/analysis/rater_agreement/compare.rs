@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::groups::groups;
 use super::pair::rater_pair;
 use super::powered::LabeledRun;
-use super::result::{AgreementOptions, NO_ORDER, PoweredMean, RaterAgreement, RaterPair, SummaryRow};
+use super::result::{AgreementOptions, NO_ORDER, PairAgreement, PoweredMean, RaterAgreement, RaterPair, SummaryRow};
 use super::scales::reversed_note;
 use super::units::{Context, RaterView};
 use crate::analysis::ratings::{Estimate, FEWEST_FOR_INTERVAL};
@@ -105,9 +105,10 @@ fn summary<'a>(people: &[&RaterView], judges: &[&RaterView], pairs: &'a [RaterPa
         let mean = |of: &dyn Fn(&'a RaterPair) -> Option<&'a Estimate>, reason: &str| {
             mean_estimate(&own.iter().filter_map(|pair| of(pair)).collect::<Vec<_>>(), reason)
         };
-        let is_above_chance = |pair: &&'a RaterPair| match better(pair) {
-            Some(share) => share.low.is_some_and(|low| low > 0.5),
-            None => pair.overall.kendall_tau_b.low.is_some_and(|low| low > 0.0),
+        let chance = |pair: &'a RaterPair| pair.overall.comparisons.as_ref().map_or(0.0, PairAgreement::chance);
+        let is_above_chance = |pair: &&'a RaterPair| {
+            let main = better(pair).unwrap_or(&pair.overall.kendall_tau_b);
+            main.low.is_some_and(|low| low > chance(pair))
         };
         SummaryRow {
             who,
@@ -117,6 +118,7 @@ fn summary<'a>(people: &[&RaterView], judges: &[&RaterView], pairs: &'a [RaterPa
             within_question_tau_b: mean(&|pair| Some(&pair.overall.within_question_tau_b), ""),
             systems: mean(&order, NO_ORDER),
             ceiling: None,
+            chance: own.iter().map(|pair| chance(pair)).sum::<f64>() / own.len().max(1) as f64,
             is_above_chance: own.iter().all(is_above_chance),
         }
     };

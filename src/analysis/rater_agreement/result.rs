@@ -112,7 +112,9 @@ pub struct SummaryRow {
     pub systems: Estimate,
     /// For a judge: the row of people with people, the most that a judge can reach.
     pub ceiling: Option<Box<SummaryRow>>,
-    /// Whether the interval of every pair excludes agreement by chance: 50% on which is better, else tau-b 0.
+    /// What agreement by chance would be: on which is better, else tau-b 0.
+    pub chance: f64,
+    /// Whether the interval of every pair excludes agreement by chance.
     pub is_above_chance: bool,
 }
 
@@ -209,6 +211,15 @@ pub struct PairAgreement {
     pub decided_agreement: Estimate,
     /// Cohen's kappa of the three outcomes.
     pub kappa: Estimate,
+}
+
+impl PairAgreement {
+    /// The expected [`half_credit`](Self::half_credit) of independent raters with these numbers of ties: (1 + t1 t2) / 2,
+    /// where t1 and t2 are their shares of ties.
+    pub fn chance(&self) -> f64 {
+        let share = |ties: usize| ties as f64 / self.n as f64;
+        (1.0 + share(self.first_ties) * share(self.second_ties)) / 2.0
+    }
 }
 
 /// Largest difference of two ratings that counts as a tie.
