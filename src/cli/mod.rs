@@ -103,9 +103,8 @@ fn all_args(command: &clap::Command) -> Vec<&clap::Arg> {
 }
 
 /// The command in the arguments, if any.
-fn command_of(arguments: impl Iterator<Item = String>) -> String {
+fn command_of(mut arguments: impl Iterator<Item = String>) -> String {
     let known = Cli::command();
-    let mut arguments = arguments;
     arguments.find(|argument| known.find_subcommand(argument).is_some()).unwrap_or_default()
 }
 

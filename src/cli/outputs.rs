@@ -11,13 +11,9 @@ use crate::error::{Error, Result};
 pub(super) fn refuse_input<'a>(option: &str, out: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
     let Ok(target) = out.canonicalize() else { return Ok(()) };
     let is_it = |input: &&Path| input.canonicalize().is_ok_and(|input| input == target);
-    match inputs.into_iter().find(is_it) {
-        Some(input) => {
-            let what = format!("{option} {}: this is the input {}; name another file", out.display(), input.display());
-            Err(Error::Usage(what))
-        }
-        None => Ok(()),
-    }
+    let Some(input) = inputs.into_iter().find(is_it) else { return Ok(()) };
+    let what = format!("{option} {}: this is the input {}; name another file", out.display(), input.display());
+    Err(Error::Usage(what))
 }
 
 #[cfg(test)]

@@ -38,10 +38,7 @@ pub fn write_text(text: &str) -> Result<()> {
 /// # Errors
 /// As [`write_stdout`].
 pub fn write_form(text: &str, format: OutputFormat) -> Result<()> {
-    match format {
-        OutputFormat::Table => write_text(text),
-        OutputFormat::Json | OutputFormat::Csv => write_stdout(text.as_bytes()),
-    }
+    if format == OutputFormat::Table { write_text(text) } else { write_stdout(text.as_bytes()) }
 }
 
 /// Wraps the text to this many columns; unchanged without a terminal. Colored lines are not wrapped: escape codes take

@@ -146,6 +146,11 @@ impl AskError {
     }
 }
 
+/// The judge cannot be used: the run must stop.
+fn fatal(message: String) -> AskError {
+    AskError::Fatal(Error::JudgeUnavailable(message))
+}
+
 /// What [`Judge::ask`] gives.
 pub type AskFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, AskError>> + Send + 'a>>;
 

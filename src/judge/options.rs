@@ -360,12 +360,11 @@ impl LimitOptions {
     /// # Errors
     /// The first invalid value.
     pub fn check(&self) -> Result<(), OptionFault> {
-        match self.timeout.is_zero() {
-            true => {
-                Err(OptionFault::new("limits.timeout", "0s leaves no time for a reply; write one such as 90s or 10m"))
-            }
-            false => Ok(()),
+        if self.timeout.is_zero() {
+            let what = "0s leaves no time for a reply; write one such as 90s or 10m";
+            return Err(OptionFault::new("limits.timeout", what));
         }
+        Ok(())
     }
 }
 

@@ -39,15 +39,7 @@ impl Parameter {
 
     /// The field of the request.
     pub fn field(self) -> &'static str {
-        match self {
-            Self::Temperature => "temperature",
-            Self::TopP => "top_p",
-            Self::Seed => "seed",
-            Self::Logprobs => "logprobs",
-            Self::Schema | Self::ResponseFormat => "response_format",
-            Self::MaxTokens => "max_tokens",
-            Self::MaxCompletionTokens => "max_completion_tokens",
-        }
+        self.names()[0]
     }
 
     /// What is missing without it, for a reader of the scores.
@@ -60,7 +52,7 @@ impl Parameter {
         }
     }
 
-    /// Names by which servers refer to it.
+    /// Names by which servers refer to it, its field first.
     pub(super) fn names(self) -> &'static [&'static str] {
         match self {
             Self::Temperature => &["temperature"],

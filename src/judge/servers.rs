@@ -64,11 +64,8 @@ impl Servers {
         }
         let model = judge.model.as_deref();
         let reports = join_all(endpoints.iter().map(|endpoint| report_of(endpoint, model))).await;
-        let each: Vec<Server> = endpoints
-            .into_iter()
-            .zip(reports)
-            .map(|(endpoint, report)| Ok(Server { endpoint, report: report? }))
-            .collect::<Result<_>>()?;
+        let server = |(endpoint, report): (_, Result<_>)| Ok(Server { endpoint, report: report? });
+        let each = endpoints.into_iter().zip(reports).map(server).collect::<Result<Vec<_>>>()?;
         let must_agree = judge.cache_id.is_none();
         let there: Vec<(&Endpoint, &ServerReport)> =
             each.iter().filter_map(|server| Some((&server.endpoint, server.report.as_ref().ok()?))).collect();

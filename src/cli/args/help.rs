@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clap::{Args as _, Command};
+use clap::{Arg, Args as _, Command};
 
 use crate::evaluation::options::EvaluationOptions;
 
@@ -31,10 +31,8 @@ pub(in crate::cli) fn laid_out(program: Command) -> Command {
 }
 
 fn short(command: Command, rare: &[String]) -> Command {
-    let command = command.mut_args(|arg| match rare.iter().any(|id| arg.get_id() == id) {
-        true => arg.hide_short_help(true),
-        false => arg,
-    });
+    let is_rare = |arg: &Arg| rare.iter().any(|id| arg.get_id() == id);
+    let command = command.mut_args(|arg| if is_rare(&arg) { arg.hide_short_help(true) } else { arg });
     command.mut_subcommands(|command| short(command, rare))
 }
 

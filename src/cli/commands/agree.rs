@@ -1,7 +1,6 @@
 //! `scholareval agree`: agreement of judges with people, among judges, and among people.
 
 use super::Context;
-use crate::cli::ExitCode;
 use crate::cli::args::{AgreeArgs, OutputFormat};
 use crate::cli::terminal::{write_form, write_stdout};
 use crate::error::{Error, Result};
@@ -13,7 +12,7 @@ use crate::report::{label_plan_table, render_agreement_csv, render_agreement_tab
 ///
 /// # Errors
 /// As [`agree`].
-pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<()> {
     if args.runs.is_empty() && args.labels.is_empty() {
         let what = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
         return Err(Error::Usage(what.to_owned()));
@@ -36,23 +35,17 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         let notes = [&agreement.notes[..], &agreement.powered_notes].concat();
         shown_notes(&notes, false).iter().for_each(|warning| context.note(&format!("warning: {}", warning.text)));
     }
-    Ok(ExitCode::Ok)
+    Ok(())
 }
 
-fn plan(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
+fn plan(args: &AgreeArgs, context: &Context<'_>) -> Result<()> {
     let plans = plan_labels(&context.runs(&args.runs)?.0, &args.labels, &args.options)?;
-    let (table, format) = (label_plan_table(&plans), args.display.format);
-    let text = match format {
-        OutputFormat::Table => table.terminal(&context.style()),
-        OutputFormat::Json => render_json(&plans)?,
-        OutputFormat::Csv => table.csv(context.global.csv_text())?,
-    };
-    write_form(&text, format)?;
-    Ok(ExitCode::Ok)
+    let table = label_plan_table(&plans);
+    context.show(args.display.format, &plans, &[], |style| Ok(table.terminal(style)), || table.clone())
 }
 
 /// Writes a file of labels to fill in to standard output.
-fn select(args: &AgreeArgs, n: usize, context: &Context<'_>) -> Result<ExitCode> {
+fn select(args: &AgreeArgs, n: usize, context: &Context<'_>) -> Result<()> {
     let [run] = &context.runs(&args.runs)?.0[..] else {
         return Err(Error::Usage("--select draws answers of one run: agree RUN --select N".to_owned()));
     };
@@ -72,5 +65,5 @@ fn select(args: &AgreeArgs, n: usize, context: &Context<'_>) -> Result<ExitCode>
     };
     let (drawn, of) = (selection.answers.len(), selection.of);
     context.note(&format!("{drawn} of {of} answers drawn, {how}; fill in value, then pass the file to --labels"));
-    Ok(ExitCode::Ok)
+    Ok(())
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::cache::inserted_text;
 use super::score::evaluation;
 use super::{Context, runtime};
-use crate::cli::ExitCode;
 use crate::cli::args::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 use crate::cli::keys::{KeyUse, NamedServers, not_set, secret};
 use crate::cli::origin::{Origin, escape_controls};
@@ -29,7 +28,7 @@ const ERRORS_SHOWN: usize = 20;
 ///
 /// # Errors
 /// Any error; the same command continues with what is not done.
-pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<()> {
     match command {
         BatchCommand::Export(args) => runtime()?.block_on(export(&args, &context.settings(&args.score)?, context)),
         BatchCommand::Import(args) => import(&args),
@@ -38,7 +37,7 @@ pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<ExitCo
     }
 }
 
-async fn export(args: &BatchExportArgs, settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+async fn export(args: &BatchExportArgs, settings: &Settings, context: &Context<'_>) -> Result<()> {
     let Some(dir) = &args.score.options.output.out else {
         return Err(Error::Usage("no directory for the batch is named; add --out DIR".into()));
     };
@@ -54,8 +53,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings, context: &Context<'
             (0, cached) => format!("nothing to export: all {} replies are cached\n", grouped(cached)),
             _ => "nothing to export: no judge of this run has a server\n".to_owned(),
         };
-        terminal::write_stdout(text.as_bytes())?;
-        return Ok(ExitCode::Ok);
+        return terminal::write_stdout(text.as_bytes());
     };
     terminal::write_stdout(export_text(&manifest, &planned.plan).as_bytes())?;
     let dir = path_text(dir);
@@ -63,7 +61,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings, context: &Context<'
         "next: scholareval batch submit {dir} (a batch service), vllm run-batch, or contrib/ray_batch.py; then \
          scholareval batch import {dir} RESULTS"
     ));
-    Ok(ExitCode::Ok)
+    Ok(())
 }
 
 fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
@@ -89,7 +87,7 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
     text
 }
 
-fn import(args: &BatchImportArgs) -> Result<ExitCode> {
+fn import(args: &BatchImportArgs) -> Result<()> {
     let path = &args.cache.cache;
     let (manifest, list) = (BatchManifest::load(&args.dir)?, args.dir.join(CALLS_FILE));
     let files = if args.files.is_empty() { fetched(&args.dir, &manifest)? } else { args.files.clone() };
@@ -111,7 +109,7 @@ fn import(args: &BatchImportArgs) -> Result<ExitCode> {
     if report.inserted == Inserted::default() && report.errors.is_empty() {
         terminal::note(&format!("warning: the files contain no results of the {known} exported requests"));
     }
-    Ok(ExitCode::Ok)
+    Ok(())
 }
 
 /// The results that were fetched into the directory.
@@ -137,7 +135,7 @@ fn import_text(report: &ImportReport, cache: &Path) -> String {
     text
 }
 
-async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCode> {
+async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
     let (mut manifest, services) = open(args, context)?;
     for (part, service) in services.iter().enumerate() {
         let verb = if service.submit(&mut manifest, part).await? { "submitted" } else { "was submitted" };
@@ -149,11 +147,11 @@ async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCo
     terminal::note(&format!(
         "next: scholareval batch fetch {dir}; repeat it until all results are there (at most 24 hours)"
     ));
-    Ok(ExitCode::Ok)
+    Ok(())
 }
 
 /// Shows the service's progress on each file, and downloads finished results. Exits with 7 while some are pending.
-async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCode> {
+async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
     let (mut manifest, services) = open(args, context)?;
     for (part, service) in services.iter().enumerate() {
         service.fetch(&mut manifest, part).await?;
@@ -170,7 +168,7 @@ async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCod
         )));
     }
     terminal::note(&format!("next: scholareval batch import {}", path_text(&args.dir)));
-    Ok(ExitCode::Ok)
+    Ok(())
 }
 
 fn part_text(part: &BatchPart) -> String {

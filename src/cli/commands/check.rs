@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::Context;
 use super::score::evaluation;
-use super::{Context, runtime};
-use crate::cli::ExitCode;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
@@ -17,11 +16,7 @@ use crate::text::names::counted;
 ///
 /// # Errors
 /// The errors of `score`.
-pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
-    runtime()?.block_on(check(settings, context))
-}
-
-async fn check(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) async fn run(settings: &Settings, context: &Context<'_>) -> Result<()> {
     let prepared = evaluation(settings, context).prepare().await?;
     let mut lines = input_line(&prepared.inputs);
     let mut failed = None;
@@ -32,7 +27,7 @@ async fn check(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     }
     // The identity is text from the server.
     terminal::write_text(&terminal::escaped_lines(&lines))?;
-    failed.map_or(Ok(ExitCode::Ok), Err)
+    failed.map_or(Ok(()), Err)
 }
 
 fn input_line(inputs: &LoadedInputs) -> String {

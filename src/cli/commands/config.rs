@@ -3,19 +3,17 @@
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::cli::ExitCode;
 use crate::cli::origin::SettingLine;
 use crate::cli::settings::Settings;
 use crate::error::Result;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::visible;
 
-pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<()> {
     let lines = &settings.lines;
     let row = |line: &SettingLine| json!({"key": line.key, "value": line.value, "origin": line.origin.to_string()});
     let rows: Vec<Value> = lines.iter().map(row).collect();
-    context.show(settings.format, &rows, &[], |_| Ok(render_text(lines)), || table(lines))?;
-    Ok(ExitCode::Ok)
+    context.show(settings.format, &rows, &[], |_| Ok(render_text(lines)), || table(lines))
 }
 
 /// A line for each setting: key, value and where it comes from.

@@ -1,7 +1,6 @@
 //! `scholareval convert` and `build-tests`: predictions to answers, annotated ingredients to test cases, as `score` reads them.
 
 use super::Context;
-use crate::cli::ExitCode;
 use crate::cli::args::{BuildTestsArgs, ConvertArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
@@ -13,7 +12,7 @@ use crate::dataset::{
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 
-pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<()> {
     refuse_input("--out", &args.out, [args.file.as_path(), args.tests.as_path()])?;
     let mode = if args.compat { Mode::Compat } else { Mode::Default };
     let appended = args.references_block == ReferencesBlock::Append;
@@ -43,14 +42,12 @@ pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<ExitCode>
     notes.iter().for_each(|text| context.note(&format!("note: {}", escape_controls(text))));
     context.warn(&warnings);
     let out = path_text(&args.out);
-    write_stdout(format!("wrote {answers} answers to {out}\n").as_bytes())?;
-    Ok(ExitCode::Ok)
+    write_stdout(format!("wrote {answers} answers to {out}\n").as_bytes())
 }
 
-pub(super) fn build_tests(args: &BuildTestsArgs) -> Result<ExitCode> {
+pub(super) fn build_tests(args: &BuildTestsArgs) -> Result<()> {
     refuse_input("--out", &args.out, [args.file.as_path()])?;
     let cases = load_ingredients(&args.file)?;
     std::fs::write(&args.out, render_test_cases(&cases)?).map_err(Error::io(&args.out, "write"))?;
-    write_stdout(format!("wrote {} test cases to {}\n", cases.len(), path_text(&args.out)).as_bytes())?;
-    Ok(ExitCode::Ok)
+    write_stdout(format!("wrote {} test cases to {}\n", cases.len(), path_text(&args.out)).as_bytes())
 }

@@ -2,7 +2,6 @@
 
 use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, Observations};
-use crate::cli::ExitCode;
 use crate::cli::args::CriteriaArgs;
 use crate::error::{InputFault, Result};
 use crate::evaluation::RunSet;
@@ -12,7 +11,7 @@ use crate::report::{TableStyle, criteria_table, criteria_text, run_warnings};
 ///
 /// # Errors
 /// When a run or labels cannot be read, runs are not comparable, or no run has criteria.
-pub(super) fn run(args: &CriteriaArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(args: &CriteriaArgs, context: &Context<'_>) -> Result<()> {
     let set = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     let mut criteria = set.criteria(&args.labels)?;
     if criteria.criteria.is_empty() {
@@ -22,6 +21,5 @@ pub(super) fn run(args: &CriteriaArgs, context: &Context<'_>) -> Result<ExitCode
     let comparison = set.compare(&Observations::default(), &ComparisonOptions::seeded(0));
     criteria.notes.splice(..0, run_warnings(&comparison));
     let text = |style: &TableStyle| Ok(criteria_text(&criteria, style));
-    context.show(args.display.format, &criteria, &criteria.notes, text, || criteria_table(&criteria))?;
-    Ok(ExitCode::Ok)
+    context.show(args.display.format, &criteria, &criteria.notes, text, || criteria_table(&criteria))
 }

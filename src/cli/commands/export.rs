@@ -1,7 +1,6 @@
 //! `scholareval export`: a run in the formats of other programs.
 
 use super::Context;
-use crate::cli::ExitCode;
 use crate::cli::args::{ExportArgs, ExportCommand};
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::error::{Error, Result};
@@ -12,14 +11,13 @@ use crate::report::write_inspect_logs;
 ///
 /// # Errors
 /// When the directory is not a run, or a file cannot be written.
-pub(super) fn run(command: &ExportCommand, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(command: &ExportCommand, context: &Context<'_>) -> Result<()> {
     let (args, what) = match command {
         ExportCommand::Parquet(args) => (args, parquet(args, context)?),
         ExportCommand::Inspect(args) => (args, inspect(args, context)?),
     };
     let out = path_text(&args.out);
-    write_stdout(format!("wrote {what} to {out}\n").as_bytes())?;
-    Ok(ExitCode::Ok)
+    write_stdout(format!("wrote {what} to {out}\n").as_bytes())
 }
 
 fn inspect(args: &ExportArgs, context: &Context<'_>) -> Result<String> {

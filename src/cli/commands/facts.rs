@@ -1,7 +1,6 @@
 //! `scholareval scifact ..` and `scholareval fever ..`.
 
 use super::Context;
-use crate::cli::ExitCode;
 use crate::cli::args::{DisplayOptions, FeverCommand, OutputFormat, ScifactCommand};
 use crate::cli::terminal::{write_form, write_text};
 use crate::error::{Error, Result};
@@ -13,7 +12,7 @@ use crate::report::{TableStyle, facts, render_json, visible};
 ///
 /// # Errors
 /// Every fault of the files.
-pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result<()> {
     match command {
         ScifactCommand::Score { options, explain: Some(id), display } => {
             show_explanation(&options.explain(id)?, display.format)
@@ -32,7 +31,7 @@ pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result
 ///
 /// # Errors
 /// Every fault of the files.
-pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<()> {
     match command {
         FeverCommand::Score { options, explain: Some(id), display } => {
             show_explanation(&options.explain(id)?, display.format)
@@ -44,27 +43,24 @@ pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<Exi
     }
 }
 
-fn show_check(checked: &Checked) -> Result<ExitCode> {
+fn show_check(checked: &Checked) -> Result<()> {
     let notes: String = checked.notes.iter().map(|note| format!("note: {}\n", visible(&note.text))).collect();
-    write_text(&format!("ok: {}\n{notes}", checked.summary))?;
-    Ok(ExitCode::Ok)
+    write_text(&format!("ok: {}\n{notes}", checked.summary))
 }
 
-fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>) -> Result<ExitCode> {
+fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>) -> Result<()> {
     if context.global.quiet {
         board.notes.clear();
     }
     let text = |style: &TableStyle| Ok(facts::leaderboard_table(&board, false).terminal(style));
-    context.show(display.format, &board, &board.notes, text, || facts::leaderboard_table(&board, true))?;
-    Ok(ExitCode::Ok)
+    context.show(display.format, &board, &board.notes, text, || facts::leaderboard_table(&board, true))
 }
 
-fn show_explanation(explained: &[Explanation], format: OutputFormat) -> Result<ExitCode> {
+fn show_explanation(explained: &[Explanation], format: OutputFormat) -> Result<()> {
     let text = match format {
         OutputFormat::Table => facts::explanation(explained),
         OutputFormat::Json => render_json(&serde_json::json!({"schema_version": 1, "systems": explained}))?,
         OutputFormat::Csv => return Err(Error::Usage("--format csv: --explain gives table or json".to_owned())),
     };
-    write_form(&text, format)?;
-    Ok(ExitCode::Ok)
+    write_form(&text, format)
 }

@@ -143,52 +143,53 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 ///
 /// # Errors
 /// Any error of the command; see [`ExitCode`].
-pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<ExitCode> {
+pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Result<ExitCode> {
     let color = terminal::color(cli.global.color, std::io::stdout().is_terminal(), environment);
-    let mut matches = matches;
     while let Some((_, of_command)) = matches.subcommand() {
         matches = of_command;
     }
     let context = Context { matches, environment, global: cli.global, color };
     match cli.command {
-        Command::Demo { dir } => demo::run(&dir, &context),
-        Command::Score(args) => score::run(&context.settings(&args)?, &context),
-        Command::Bench(args) => bench::run(&args, &context),
-        Command::Probe(args) => score::run_probe(&args.perturb, &context.settings(&args.score)?, &context),
-        Command::Check(args) => check::run(&context.settings(&args)?, &context),
+        Command::Demo { dir } => return demo::run(&dir, &context),
+        Command::Score(args) => return score::run(&context.settings(&args)?, &context),
+        Command::Bench(args) => return bench::run(&args, &context),
+        Command::Probe(args) => return score::run_probe(&args.perturb, &context.settings(&args.score)?, &context),
+        Command::Check(args) => runtime()?.block_on(check::run(&context.settings(&args)?, &context))?,
         Command::Plan(mut args) => {
             args.score.dry_run = true;
             match &args.power {
-                Some(pilot) => power::run(pilot, &args, &context),
-                None => score::run(&context.settings(&args.score)?, &context),
+                Some(pilot) => power::run(pilot, &args, &context)?,
+                None => return score::run(&context.settings(&args.score)?, &context),
             }
         }
-        Command::Batch(command) => batch::run(command, &context),
-        Command::Rescore(args) => rescore::run(&args, &context),
-        Command::Runs(args) => runs::run(&args, &context),
-        Command::Report(args) => report::run(&args, &context),
-        Command::Table(args) => table::run(&args, &context),
-        Command::Compare(args) => compare::run(&args, &context),
-        Command::Config(args) => config::run(&context.settings(&args)?, &context),
-        Command::Prompts(command) => prompts::run(&command),
-        Command::Rubrics(command) => rubrics::run(&command),
-        Command::Scifact(command) => facts::scifact(&command, &context),
-        Command::Cache(command) => cache::run(&command),
-        Command::Fever(command) => facts::fever(&command, &context),
+        Command::Batch(command) => batch::run(command, &context)?,
+        Command::Rescore(args) => return rescore::run(&args, &context),
+        Command::Runs(args) => runs::run(&args, &context)?,
+        Command::Report(args) => report::run(&args, &context)?,
+        Command::Table(args) => table::run(&args, &context)?,
+        Command::Compare(args) => return compare::run(&args, &context),
+        Command::Config(args) => config::run(&context.settings(&args)?, &context)?,
+        Command::Prompts(command) => prompts::run(&command)?,
+        Command::Rubrics(command) => rubrics::run(&command)?,
+        Command::Scifact(command) => facts::scifact(&command, &context)?,
+        Command::Cache(command) => return cache::run(&command),
+        Command::Fever(command) => facts::fever(&command, &context)?,
         Command::Citations(args) if context.is_flag("entail") => {
-            score::run_scorers(&[ScorerName::Entailment, ScorerName::CitationAudit], *args, &context)
+            return score::run_scorers(&[ScorerName::Entailment, ScorerName::CitationAudit], *args, &context);
         }
-        Command::Citations(_) if context.is_flag("model") => Err(Error::Settings(
-            "--model: without --entail, citations asks no judge; add --entail, or leave the model out".to_owned(),
-        )),
-        Command::Citations(args) => score::run_scorers(&[ScorerName::CitationAudit], *args, &context),
-        Command::Agree(args) => agree::run(&args, &context),
-        Command::Criteria(args) => criteria::run(&args, &context),
-        Command::Overlap(args) => score::run_scorers(&[ScorerName::Overlap], *args, &context),
-        Command::Convert(args) => convert::run(&args, &context),
-        Command::BuildTests(args) => convert::build_tests(&args),
-        Command::Import(args) => import::run(&args, &context),
-        Command::Export(command) => export::run(&command, &context),
-        Command::ShellCompletions { shell } => shell_completions::run(shell),
+        Command::Citations(_) if context.is_flag("model") => {
+            let what = "--model: without --entail, citations asks no judge; add --entail, or leave the model out";
+            return Err(Error::Settings(what.to_owned()));
+        }
+        Command::Citations(args) => return score::run_scorers(&[ScorerName::CitationAudit], *args, &context),
+        Command::Agree(args) => agree::run(&args, &context)?,
+        Command::Criteria(args) => criteria::run(&args, &context)?,
+        Command::Overlap(args) => return score::run_scorers(&[ScorerName::Overlap], *args, &context),
+        Command::Convert(args) => convert::run(&args, &context)?,
+        Command::BuildTests(args) => convert::build_tests(&args)?,
+        Command::Import(args) => return import::run(&args, &context),
+        Command::Export(command) => export::run(&command, &context)?,
+        Command::ShellCompletions { shell } => shell_completions::run(shell)?,
     }
+    Ok(ExitCode::Ok)
 }

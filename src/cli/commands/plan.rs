@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use crate::cli::ExitCode;
 use crate::cli::args::OutputFormat;
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{about, cost_range, grouped, of_day};
@@ -20,14 +19,13 @@ use super::Context;
 ///
 /// # Errors
 /// When the cache cannot be read.
-pub(super) async fn show_plan(prepared: &Prepared, format: OutputFormat, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) async fn show_plan(prepared: &Prepared, format: OutputFormat, context: &Context<'_>) -> Result<()> {
     let estimate = prepared.cost(&prepared.plan().await?);
     let batches = prepared.batch_costs().await?;
     let criteria_per_call =
         batches.iter().map(|(size, estimate)| SizedCost { size: *size, cost: estimate.total.at_most }).collect();
     let value = WithBatches { estimate: &estimate, criteria_per_call };
-    context.show(format, &value, &[], |style| Ok(text(&estimate, &batches, style)), || table(&estimate))?;
-    Ok(ExitCode::Ok)
+    context.show(format, &value, &[], |style| Ok(text(&estimate, &batches, style)), || table(&estimate))
 }
 
 /// The estimate with the cost of other numbers of criteria a call.

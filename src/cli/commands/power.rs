@@ -6,7 +6,6 @@ use clap::Args as _;
 
 use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, SEED, plan_power};
-use crate::cli::ExitCode;
 use crate::cli::args::{PlanArgs, ScoreArgs};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::RunSet;
@@ -16,7 +15,7 @@ use crate::report::{TableStyle, power_table, power_text};
 ///
 /// # Errors
 /// When an option of `score` is given, the run cannot be read or has too few systems or questions, or has no such metric.
-pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Result<()> {
     let of_score = ScoreArgs::augment_args(clap::Command::new("plan"));
     let is_given = |arg: &&clap::Arg| context.is_flag(arg.get_id().as_str()) && arg.get_id() != "format";
     if let Some(arg) = of_score.get_arguments().find(is_given) {
@@ -37,6 +36,5 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Resul
             InputFault::new(pilot, what).hint("score two systems on some 20 questions first")
         })?;
     let (table, text) = (power_table(&plan), |style: &TableStyle| Ok(power_text(&plan, style)));
-    context.show(args.score.display.format, &plan, &table.notes, text, || table.clone())?;
-    Ok(ExitCode::Ok)
+    context.show(args.score.display.format, &plan, &table.notes, text, || table.clone())
 }

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use crate::cli::ExitCode;
 use crate::cli::args::PromptsCommand;
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::error::Result;
 use crate::prompt::PromptSet;
 
-pub(super) fn run(command: &PromptsCommand) -> Result<ExitCode> {
+pub(super) fn run(command: &PromptsCommand) -> Result<()> {
     let text = match command {
         PromptsCommand::Export { dir } => written(&PromptSet::builtin(), dir)?,
         PromptsCommand::Import { source, family: None, out } => written(&PromptSet::import(source)?, out)?,
@@ -17,8 +16,7 @@ pub(super) fn run(command: &PromptsCommand) -> Result<ExitCode> {
         PromptsCommand::Show { prompts: Some(dir) } => summary(&PromptSet::load(dir)?),
         PromptsCommand::Show { prompts: None } => summary(&PromptSet::builtin()),
     };
-    write_stdout(text.as_bytes())?;
-    Ok(ExitCode::Ok)
+    write_stdout(text.as_bytes())
 }
 
 /// Writes the set into a directory; returns how to use it.

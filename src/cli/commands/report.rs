@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, SEED};
-use crate::cli::ExitCode;
 use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{grouped, path_text, write_stdout};
@@ -20,7 +19,7 @@ use crate::text::names::counted;
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
 const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
 
-pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<()> {
     let set = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     check_output(&args.out, &set.runs)?;
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
@@ -55,8 +54,7 @@ pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<ExitCode> 
     write_bytes(&args.out, &page)?;
     let out = path_text(&args.out);
     let (systems, cases) = (counted(comparison.systems.len(), "system"), counted(observations.cases.len(), "case"));
-    write_stdout(format!("wrote {out}: {systems}, {cases}, {:.1} MB\n", page.len() as f64 / 1e6).as_bytes())?;
-    Ok(ExitCode::Ok)
+    write_stdout(format!("wrote {out}: {systems}, {cases}, {:.1} MB\n", page.len() as f64 / 1e6).as_bytes())
 }
 
 /// Why the page has no texts, if it has none.

@@ -1,6 +1,5 @@
 //! `scholareval rubrics list|show|check`.
 
-use crate::cli::ExitCode;
 use crate::cli::args::RubricsCommand;
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{path_text, write_stdout};
@@ -9,7 +8,7 @@ use crate::domain::Mode;
 use crate::error::Result;
 use crate::text::names::counted;
 
-pub(super) fn run(command: &RubricsCommand) -> Result<ExitCode> {
+pub(super) fn run(command: &RubricsCommand) -> Result<()> {
     let text = match command {
         RubricsCommand::List => list()?,
         RubricsCommand::Show { rubric } => profile_source(rubric)?.1,
@@ -26,8 +25,7 @@ pub(super) fn run(command: &RubricsCommand) -> Result<ExitCode> {
             text
         }
     };
-    write_stdout(text.as_bytes())?;
-    Ok(ExitCode::Ok)
+    write_stdout(text.as_bytes())
 }
 
 fn list() -> Result<String> {

@@ -89,7 +89,7 @@ async fn score(
     bench: Option<&Bench>,
 ) -> Result<ExitCode> {
     if settings.dry_run {
-        return show_plan(&prepared, settings.format, context).await;
+        return show_plan(&prepared, settings.format, context).await.map(|()| ExitCode::Ok);
     }
     let is_lexical = prepared.judges.all().all(|(_, named)| named.judge.is_lexical());
     let results_file = &settings.options.output.results_file;

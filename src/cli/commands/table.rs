@@ -2,7 +2,6 @@
 
 use super::Context;
 use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, SEED, compare_named};
-use crate::cli::ExitCode;
 use crate::cli::args::{TableArgs, TableFormat};
 use crate::cli::terminal::write_stdout;
 use crate::error::{InputFault, Result};
@@ -13,7 +12,7 @@ use crate::report::paper_table;
 ///
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is unknown.
-pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<()> {
     let mut runs = RunSet::open(&context.runs(&args.runs)?.0, true)?;
     let observations = runs.observe()?;
     if observations.metrics.is_empty() {
@@ -35,6 +34,5 @@ pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<ExitCode> {
     if args.format == TableFormat::Csv {
         table.notes.iter().for_each(|note| context.note(&format!("note: {}", note.text)));
     }
-    write_stdout(text.as_bytes())?;
-    Ok(ExitCode::Ok)
+    write_stdout(text.as_bytes())
 }

@@ -85,44 +85,31 @@ pub(super) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A row of `replies`.
-pub(super) enum StoredEntry {
-    /// As it was written.
-    Whole(Box<Entry>),
-    /// Its digest does not fit, or a column has another type.
-    Damaged,
-}
+/// A row of `replies` whose digest does not fit, or a column of which has another type.
+pub(super) struct Damaged;
 
-impl StoredEntry {
-    /// Reads the columns `digest, entry`.
-    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        let stored = (row.get_ref(0)?.as_i64(), row.get_ref(1)?.as_str());
-        let (Ok(expected), Ok(json)) = stored else { return Ok(Self::Damaged) };
-        if digest(json) != expected {
-            return Ok(Self::Damaged);
-        }
-        Ok(serde_json::from_str(json).map_or(Self::Damaged, |entry| Self::Whole(Box::new(entry))))
-    }
+/// Reads the columns `digest, entry`.
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Entry, Damaged>> {
+    let (expected, json) = (row.get_ref(0)?.as_i64(), row.get_ref(1)?.as_str());
+    let whole = json.ok().filter(|json| expected.is_ok_and(|expected| digest(json) == expected));
+    Ok(whole.and_then(|json| serde_json::from_str(json).ok()).ok_or(Damaged))
 }
 
 /// The entry of that key. One that the index found under another key is damaged.
-pub(super) fn find(connection: &Connection, key: &Fingerprint) -> rusqlite::Result<Option<StoredEntry>> {
-    let found = connection.prepare_cached(SELECT_ONE)?.query_row([key.as_bytes()], StoredEntry::read).optional()?;
-    Ok(found.map(|found| match found {
-        StoredEntry::Whole(entry) if entry.key == *key => StoredEntry::Whole(entry),
-        _ => StoredEntry::Damaged,
-    }))
+pub(super) fn find(connection: &Connection, key: &Fingerprint) -> rusqlite::Result<Option<Result<Entry, Damaged>>> {
+    let found = connection.prepare_cached(SELECT_ONE)?.query_row([key.as_bytes()], read).optional()?;
+    Ok(found.map(|found| found.ok().filter(|entry| entry.key == *key).ok_or(Damaged)))
 }
 
 /// Calls `visit` with every row, in the order they were stored, up to its first error, which is the inner one.
 pub(super) fn for_each<E>(
     connection: &Connection,
-    mut visit: impl FnMut(StoredEntry) -> Result<(), E>,
+    mut visit: impl FnMut(Result<Entry, Damaged>) -> Result<(), E>,
 ) -> rusqlite::Result<Result<(), E>> {
     let mut select = connection.prepare(SELECT_ALL)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        if let Err(error) = visit(StoredEntry::read(row)?) {
+        if let Err(error) = visit(read(row)?) {
             return Ok(Err(error));
         }
     }

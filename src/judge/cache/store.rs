@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::entry::{self, Entry, StoredEntry, now_ms};
+use super::entry::{self, Damaged, Entry, now_ms};
 use super::file::{self, damaged, failed, fault};
 use super::owner::{has_ended, owner_name};
 use crate::domain::{Fingerprint, JudgeReply};
@@ -39,11 +39,11 @@ pub(super) const SELECT_SERVERS: &str = "SELECT name, identity, seen_at FROM ser
 /// An open reply cache. Clones share it; the last one to go closes the file.
 #[derive(Debug, Clone)]
 pub struct Cache {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+pub(super) struct Inner {
     path: PathBuf,
     /// The owner of the leases of this handle.
     owner: String,
@@ -181,7 +181,8 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) where the file cannot be written.
     pub fn remember_server(&self, name: &str, identity: &str) -> Result<()> {
-        self.write("store a server's identity", |connection| connection.execute(REMEMBER, [name, identity]).map(drop))
+        let remember = |connection: &Connection| connection.execute(REMEMBER, [name, identity]).map(drop);
+        self.inner.write("store a server's identity", remember)
     }
 
     /// All servers and what they last reported, the one that was asked last first.
@@ -195,11 +196,8 @@ impl Cache {
         })
     }
 
-    fn whole(&self, entry: StoredEntry, key: &Fingerprint) -> Result<JudgeReply> {
-        match entry {
-            StoredEntry::Whole(entry) => Ok(entry.reply),
-            StoredEntry::Damaged => Err(damaged(self.path(), key)),
-        }
+    fn whole(&self, entry: Result<Entry, Damaged>, key: &Fingerprint) -> Result<JudgeReply> {
+        entry.map(|entry| entry.reply).map_err(|Damaged| damaged(self.path(), key))
     }
 
     /// Runs `work` with a connection of the pool. A connection that failed is not used again.
@@ -213,15 +211,11 @@ impl Cache {
         locked(&self.inner.readers).push(connection);
         Ok(result)
     }
-
-    /// Runs `work` in one transaction: all of it, or nothing.
-    pub(super) fn write<T>(&self, doing: &str, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.inner.write(doing, work)
-    }
 }
 
 impl Inner {
-    fn write<T>(&self, doing: &str, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+    /// Runs `work` in one transaction: all of it, or nothing.
+    pub(super) fn write<T>(&self, doing: &str, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         let mut connection = locked(&self.writer);
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let committed = transaction.and_then(|transaction| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::entry::{self, Entry, StoredEntry};
+use super::entry::{self, Damaged, Entry};
 use super::file::{self, beside};
 use super::store::{Cache, SELECT_SERVERS};
 use crate::error::{Error, Result};
@@ -89,8 +89,8 @@ impl Cache {
         let mut stats = CacheStats { path, bytes, ..CacheStats::default() };
         let count = |stored| -> rusqlite::Result<()> {
             match stored {
-                StoredEntry::Whole(entry) => stats.add(*entry),
-                StoredEntry::Damaged => stats.damaged += 1,
+                Ok(entry) => stats.add(entry),
+                Err(Damaged) => stats.damaged += 1,
             }
             Ok(())
         };
@@ -103,7 +103,7 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`] where the file cannot be written.
     pub fn insert_all(&self, entries: &[Entry], inserted: &mut Inserted) -> Result<()> {
-        self.write("store entries", |connection| {
+        self.inner.write("store entries", |connection| {
             entries.iter().try_for_each(|entry| inserted.insert(entry, connection))
         })
     }
@@ -115,7 +115,7 @@ impl Inserted {
         let is_new = entry.insert(connection)?;
         let counter = match entry::find(connection, &entry.key)? {
             _ if is_new => &mut self.added,
-            Some(StoredEntry::Whole(known)) if known.has_same_reply(entry) => &mut self.known,
+            Some(Ok(known)) if known.has_same_reply(entry) => &mut self.known,
             _ => &mut self.conflicts,
         };
         *counter += 1;
@@ -142,7 +142,7 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
     let target = Cache::open(into)?;
     let mut report = MergeReport::default();
     for (path, source) in opened {
-        if let Some(error) = target.write("store entries", |target| copy(&source, target, &mut report))? {
+        if let Some(error) = target.inner.write("store entries", |target| copy(&source, target, &mut report))? {
             report.incomplete.push((path.clone(), file::explain(path, "read its entries", &error).to_string()));
         }
     }
@@ -156,17 +156,15 @@ fn copy(
     report: &mut MergeReport,
 ) -> rusqlite::Result<Option<rusqlite::Error>> {
     let read = entry::for_each(source, |entry| match entry {
-        StoredEntry::Whole(entry) => report.inserted.insert(&entry, target),
-        StoredEntry::Damaged => {
+        Ok(entry) => report.inserted.insert(&entry, target),
+        Err(Damaged) => {
             report.damaged += 1;
             Ok(())
         }
     });
     let servers = match read {
-        Ok(stored) => {
-            stored?;
-            servers_of(source)
-        }
+        Ok(Err(error)) => return Err(error),
+        Ok(Ok(())) => servers_of(source),
         Err(error) => Err(error),
     };
     let (servers, error) = servers.map_or_else(|error| (Vec::new(), Some(error)), |servers| (servers, None));

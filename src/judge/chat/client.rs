@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant as TokioInstant;
 
 use super::reply::{decode, error_in, read_reply};
-use super::server_error::{ServerError, complaint, fatal, helping_option, no_server, other_models};
+use super::server_error::{ServerError, complaint, helping_option, no_server, other_models};
 use super::stream;
 use super::transport::{Fault, PROBE_LIMIT, Transport, not_json};
 use crate::domain::{CallKind, JudgeReply, UnscoredKind};
@@ -19,7 +19,7 @@ use crate::judge::messages_api;
 use crate::judge::meters::Meters;
 use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked};
 use crate::prompt::Messages;
 
 /// So many connections must have failed, besides the time, before no server is taken to be there.
@@ -201,11 +201,11 @@ impl Chat {
             return AskError::transient(format!("cannot connect: {words}"));
         }
         let url = self.endpoint.masked_url();
-        AskError::Fatal(Error::JudgeUnavailable(if reach.has_answered {
+        fatal(if reach.has_answered {
             format!("the judge at {url} has gone ({words}); start it and give the same command again")
         } else {
             no_server(&url, words)
-        }))
+        })
     }
 }
 

@@ -5,11 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::domain::UnscoredKind;
-use crate::error::Error;
-use crate::judge::AskError;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::parameter::Parameter;
+use crate::judge::{AskError, fatal};
 use crate::text::names::nearest;
 
 /// How a refusal begins that is about the text of an answer.
@@ -270,10 +269,6 @@ pub(super) fn helping_option(complaint: &str) -> &'static str {
     HELPING_OPTIONS.iter().find(helps).map_or("--extra-body JSON to send what the server wants", |(_, option)| option)
 }
 
-pub(super) fn fatal(message: String) -> AskError {
-    AskError::Fatal(Error::JudgeUnavailable(message))
-}
-
 /// The message of an error that may be about the request itself: a plain 400 or 422. What is reported about the text of
 /// one answer is no fault of the request.
 pub(super) fn complaint(error: &AskError) -> Option<&str> {
@@ -310,6 +305,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::error::Error;
 
     fn endpoint() -> Endpoint {
         Endpoint::new("http://localhost:8000").unwrap()

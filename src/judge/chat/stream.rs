@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use memchr::memmem;
 use serde_json::{Map, Value, json};
 
 use super::reply::{MENDED, mended, reasoning_of, text_of};
@@ -27,16 +28,12 @@ const OPTIONS: &[u8] = br#","stream_options":"#;
 /// The same body asking for a stream with usage; `None` if it does not say that it wants the reply whole, or has options
 /// for streams already.
 pub(super) fn requested(body: &Bytes) -> Option<Bytes> {
-    let at = find(body, WHOLE)?;
+    let at = memmem::find(body, WHOLE)?;
     let (before, rest) = (body.get(..at)?, body.get(at + WHOLE.len()..)?);
-    if find(rest, OPTIONS).is_some() {
+    if memmem::find(rest, OPTIONS).is_some() {
         return None;
     }
     Some(Bytes::from([before, STREAM, rest].concat()))
-}
-
-fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
-    bytes.windows(pattern.len()).position(|window| window == pattern)
 }
 
 /// True for a response that is a stream of events. (A server that does not stream answers with JSON.)

@@ -12,10 +12,9 @@ use tokio::sync::{Mutex as FifoMutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::domain::JudgeReply;
-use crate::error::Error;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::identity::{ServerIdentity, judge_id, report_of};
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, fatal};
 
 /// The expected identity of an endpoint.
 #[derive(Debug, Clone)]
@@ -87,16 +86,12 @@ impl<J> IdentityChecked<J> {
         let since = *known.missing.get_or_insert(came);
         let patience = if known.was_there { expected.endpoint.timeouts.server_gone } else { Duration::ZERO };
         let error = match error {
-            AskError::Transient { message, .. } if since.elapsed() >= patience => lost(message),
+            AskError::Transient { message, .. } if since.elapsed() >= patience => fatal(message),
             error => error,
         };
         known.failed = Some((Instant::now(), error.clone()));
         Err(error)
     }
-}
-
-fn lost(message: String) -> AskError {
-    AskError::Fatal(Error::JudgeUnavailable(message))
 }
 
 /// Probes the server: a transient failure if it reports nothing, a fatal one if it is another model.
@@ -112,7 +107,7 @@ async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
         Err(AskError::transient(format!("{url} reports less about its model than before ({before})")))
     } else {
         let what = format!("{url} serves another model than this run uses ({id}, not {before}); it is not used");
-        Err(lost(what))
+        Err(fatal(what))
     }
 }
 

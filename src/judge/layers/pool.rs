@@ -27,7 +27,7 @@ use crate::domain::{EndpointStats, Fingerprint};
 use crate::error::{Error, Result};
 use crate::judge::layers::rate_limited::RateLimited;
 use crate::judge::meters::Activity;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, fatal, locked};
 
 /// Failures in a row that take a replica down.
 const FAILURES: u32 = 3;
@@ -112,10 +112,7 @@ impl<J> Pool<J> {
             replicas.map(reason).collect()
         });
         match reasons {
-            Some(reasons) => AskError::Fatal(Error::JudgeUnavailable(format!(
-                "no endpoint of the judge is left: {}",
-                reasons.join("; ")
-            ))),
+            Some(reasons) => fatal(format!("no endpoint of the judge is left: {}", reasons.join("; "))),
             None => {
                 tracing::warn!(endpoint = name, %message, "the other endpoints continue without this one");
                 AskError::transient(format!("{name}: {message}"))
@@ -206,7 +203,7 @@ impl<J> Drop for Stay<'_, J> {
 }
 
 /// State of one replica.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Health {
     /// Counters; [`Health::stats`] adds latencies and whether it is down.
     counted: EndpointStats,
@@ -242,12 +239,8 @@ impl Health {
     fn new<J>(replica: &Replica<J>) -> Self {
         let mut health = Self {
             counted: EndpointStats { name: replica.name.clone(), ..EndpointStats::default() },
-            latencies: Vec::new(),
-            here: 0,
-            failures: 0,
-            down: None,
             cool_down: COOL_DOWN,
-            resting: None,
+            ..Self::default()
         };
         if let Some(why) = &replica.unreachable {
             health.lose(why);

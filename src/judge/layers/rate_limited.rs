@@ -19,10 +19,9 @@ use governor::state::{InMemoryState, NotKeyed};
 use tokio::sync::{Mutex as FifoMutex, Notify};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::error::Error;
 use crate::judge::meters::Activity;
 use crate::judge::options::LimitOptions;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, fatal, locked};
 
 /// A longer pause ends the run instead: it can be resumed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
@@ -45,7 +44,7 @@ pub struct RateLimited<J> {
 
 /// The limit of concurrent calls is between 1 and `given`: an overload halves it, and each window of replies adds a
 /// sixteenth of the given number (additive increase, multiplicative decrease; Chiu and Jain 1989).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     given: usize,
     limit: usize,
@@ -67,16 +66,7 @@ impl<J> RateLimited<J> {
     /// `inner` within `limits`.
     pub fn new(inner: J, limits: &LimitOptions) -> Self {
         let given = limits.concurrency.get();
-        let state = State {
-            given,
-            limit: given,
-            replies: 0,
-            in_flight: BTreeMap::new(),
-            overload: None,
-            own_pause: Duration::ZERO,
-            pause: None,
-            quota: None,
-        };
+        let state = State { given, limit: given, ..State::default() };
         let tokens = limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)).map(Quota::new);
         let (requests, gate) = (limits.rpm.map(Quota::new), FifoMutex::new(()));
         Self { inner, tokens, requests, gate, state: Mutex::new(state), freed: Notify::new() }
@@ -142,10 +132,10 @@ impl<J> RateLimited<J> {
             }
             Err(AskError::Transient { message, retry_after: Some(wait), .. }) if *wait > LONGEST_PAUSE => {
                 let (asked, most) = (wait.as_secs(), LONGEST_PAUSE.as_secs());
-                return Err(AskError::Fatal(Error::JudgeUnavailable(format!(
+                return Err(fatal(format!(
                     "the judge asks to wait {asked} s ({message}), longer than the {most} s a run waits; \
                      run the same command again later, it continues where it stopped"
-                ))));
+                )));
             }
             Err(AskError::Transient { status, retry_after, .. }) => {
                 self.with(|state| state.failed(sent, *status, *retry_after));
