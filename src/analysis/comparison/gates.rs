@@ -177,7 +177,9 @@ fn too_low(system: &SystemMean, metric: &MetricComparison, least: f64, tolerate_
     worst.is_none_or(|worst| worst + SAME < least).then(|| {
         let (unscored, missing) = (system.unscored, system.missing);
         let worst = worst.map_or("any value".to_owned(), |worst| format!("{worst:.4}"));
-        format!("{label} has {mean:.4} with {unscored} unscored, {missing} without an answer: it could be {worst}; {REMEDY}")
+        format!(
+            "{label} has {mean:.4} with {unscored} unscored, {missing} without an answer: it could be {worst}; {REMEDY}"
+        )
     })
 }
 
