@@ -169,17 +169,10 @@ impl AnswerOptions {
             Kind::Answers.check(&lines, path)?;
             Box::new(lines.iter().map(|line| self.read_answer(line, &read.system, &mut ignored)))
         };
-        let mut faults = Vec::new();
         let mut places: HashMap<CaseId, usize> = HashMap::new();
         let field = Arc::new(FieldInFile { path: path.to_path_buf(), name: reading.text_field().into() });
-        for (answer, element) in answers.zip(&elements) {
-            let mut answer = match answer {
-                Ok(answer) => answer,
-                Err(fault) => {
-                    faults.push(fault);
-                    continue;
-                }
-            };
+        let add = |(answer, element): (Result<Answer, InputFault>, &JsonLine<'_>)| {
+            let mut answer = answer?;
             let (thinking, empty) = remove_thinking(&mut answer, self.keeps_thinking());
             read.thinking += usize::from(thinking > 0);
             let (line, case_id) = (answer.line, answer.case_id.clone());
@@ -199,20 +192,17 @@ impl AnswerOptions {
             let Some(first) = place.and_then(|place| read.answers.get_mut(*place)) else {
                 places.insert(case_id.clone(), read.answers.len());
                 read.answers.push(answer);
-                continue;
+                return Ok(());
             };
             let what = format!("duplicate case_id, first on line {}", first.line);
-            match self.mode {
-                Mode::Default => faults.push(fault(what).hint("keep one of the two lines")),
-                Mode::Compat => {
-                    read.warnings.push(fault(format!("{what}; this one counts")));
-                    *first = answer;
-                }
+            if self.mode == Mode::Default {
+                return Err(fault(what).hint("keep one of the two lines").into());
             }
-        }
-        if !faults.is_empty() {
-            return Err(reading.explain(Error::Input(faults)));
-        }
+            read.warnings.push(fault(format!("{what}; this one counts")));
+            *first = answer;
+            Ok(())
+        };
+        all(answers.zip(&elements).map(add)).map_err(|error| reading.explain(error))?;
         read.warnings.extend(ignored);
         if read.answers.is_empty() {
             read.warnings.push(InputFault::new(path, "no answers in the file"));

@@ -6,12 +6,12 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{CaseCriterion, Mode, REPORT_METRICS, RubricProfile, TestCase};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 use crate::text::names::{list, start_of};
 
 use super::inspect_log::read_input;
 use super::profiles::{SCHOLARQA_CS2, SHIPPED_PROFILES, rubric_profile};
-use super::reader::{Id, JsonLine, csv_as_jsonl, elements, expected, is_csv, typed};
+use super::reader::{Id, JsonLine, csv_as_jsonl, elements, expected, is_csv, no_faults, typed};
 use super::test_cases::{TestCases, parse_test_cases};
 
 type Fields = Map<String, Value>;
@@ -53,11 +53,9 @@ pub fn load_tests(path: &Path, mode: Mode, rubric: Option<&str>) -> Result<(Test
         );
         return Err(InputFault::new(path, what).hint(hint).into());
     }
-    let (cases, lines, faults) = (Vec::new(), HashMap::new(), Vec::new());
-    let mut reader = Reader { profile: &profile, is_rows, mode, cases, lines, faults };
-    elements.iter().for_each(|line| reader.read(line));
-    let Reader { mut cases, faults, .. } = reader;
-    let mut faults: Vec<InputFault> = faults;
+    let mut reader = Reader { profile: &profile, is_rows, mode, cases: Vec::new(), lines: HashMap::new() };
+    let mut faults: Vec<InputFault> = elements.iter().filter_map(|line| reader.read(line).err()).collect();
+    let mut cases = reader.cases;
     let mut warnings = Vec::new();
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for (line, case) in &mut cases {
@@ -68,9 +66,7 @@ pub fn load_tests(path: &Path, mode: Mode, rubric: Option<&str>) -> Result<(Test
         faults.extend(name_fault(case).map(of_case));
         warnings.extend(doubts(case, scores_zero).into_iter().map(|(what, hint)| of_case(what).hint(hint)));
     }
-    if !faults.is_empty() {
-        return Err(Error::Input(faults));
-    }
+    no_faults(faults)?;
     let cases = cases.into_iter().map(|(_, case)| case.into()).collect();
     Ok((TestCases { path: path.to_path_buf(), blake3, cases, warnings }, profile))
 }
@@ -89,25 +85,18 @@ struct Reader<'a> {
     cases: Vec<(JsonLine<'a>, TestCase)>,
     /// Cases by id.
     lines: HashMap<String, usize>,
-    faults: Vec<InputFault>,
 }
 
 impl<'a> Reader<'a> {
-    fn read(&mut self, line: &JsonLine<'a>) {
-        let fields: Fields = match line.parse("{case_id, question, criteria: [{text, weight}]}") {
-            Ok(fields) => fields,
-            Err(fault) => return self.faults.push(fault),
-        };
-        let names = &self.profile.case;
-        let id = fields.get(&names.id).ok_or_else(|| format!("{} is missing", names.id));
-        let id = match id.and_then(|id| Id::try_from(id.clone()).map_err(|what| format!("{}: {what}", names.id))) {
-            Ok(Id(id)) if !id.is_empty() => id,
-            Ok(_) => return self.faults.push(line.fault(format!("{} is empty", names.id))),
-            Err(what) => return self.faults.push(line.fault(what)),
-        };
-        if let Err(what) = self.add(line, &id, &fields) {
-            self.faults.push(line.fault(what).of_case(id));
+    fn read(&mut self, line: &JsonLine<'a>) -> Result<(), InputFault> {
+        let fields: Fields = line.parse("{case_id, question, criteria: [{text, weight}]}")?;
+        let name = &self.profile.case.id;
+        let id = fields.get(name).ok_or_else(|| line.fault(format!("{name} is missing")))?;
+        let Id(id) = Id::try_from(id.clone()).map_err(|what| line.fault(format!("{name}: {what}")))?;
+        if id.is_empty() {
+            return Err(line.fault(format!("{name} is empty")));
         }
+        self.add(line, &id, &fields).map_err(|what| line.fault(what).of_case(id))
     }
 
     fn add(&mut self, line: &JsonLine<'a>, id: &str, fields: &Fields) -> Result<(), String> {

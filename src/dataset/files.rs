@@ -10,7 +10,7 @@ use crate::error::{Error, InputFault, Result};
 use crate::files::{is_same_file, no_such};
 use crate::text::names::{list, suggest};
 
-use super::reader::{JsonLine, all};
+use super::reader::{JsonLine, all, no_faults};
 
 /// Extensions of answer files in directories. Of several, the first that occurs counts: test cases and settings are
 /// `.json` too, and tables `.csv`.
@@ -50,9 +50,7 @@ pub(super) fn system_files(paths: &[PathBuf], names: &[String]) -> Result<(Vec<S
             }
         }
     }
-    if !faults.is_empty() {
-        return Err(Error::Input(faults));
-    }
+    no_faults(faults)?;
     if names.is_empty() {
         return Ok((files, notes));
     }

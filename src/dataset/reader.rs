@@ -308,7 +308,15 @@ pub(crate) fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T
             Err(other) => return Err(other),
         }
     }
-    if faults.is_empty() { Ok(good) } else { Err(Error::Input(faults)) }
+    no_faults(faults).map(|()| good)
+}
+
+/// Faults as an error, if there are any.
+///
+/// # Errors
+/// [`Error::Input`] with all of them.
+pub(crate) fn no_faults(faults: Vec<InputFault>) -> Result<()> {
+    if faults.is_empty() { Ok(()) } else { Err(Error::Input(faults)) }
 }
 
 /// Parses every non-blank line of a file, in parallel.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::domain::{Fingerprint, Gold, Prediction};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 use crate::files::read_text;
 use crate::text::names::{list, start_of};
 
 use super::SystemAnswers;
 use super::predictions::{nan_warning, no_question, read_predictions};
-use super::reader::{elements, without_bare_nan};
+use super::reader::{all, elements, without_bare_nan};
 
 /// References, in file order.
 #[derive(Debug, Clone)]
@@ -49,30 +49,29 @@ pub fn load_references(path: &Path) -> Result<References> {
 
 fn golds_by_question(items: Vec<Prediction>, path: &Path) -> Result<HashMap<String, (usize, Gold)>> {
     let mut golds: HashMap<String, (usize, Gold)> = HashMap::new();
-    let mut faults = Vec::new();
-    for item in items.into_iter().filter(|item| item.gold != Gold::default()) {
+    all(items.into_iter().filter(|item| item.gold != Gold::default()).map(|item| {
         let question = item.input.trim();
         if question.is_empty() {
-            faults.push(no_question(&item, path));
-            continue;
+            return Err(no_question(&item, path).into());
         }
         let Some((first, gold)) = golds.get_mut(question) else {
             golds.insert(question.to_owned(), (item.line, item.gold));
-            continue;
+            return Ok(());
         };
         let gold_texts = std::mem::take(&mut gold.gold_texts);
         if *gold != (Gold { gold_texts: Vec::new(), ..item.gold.clone() }) {
             let shown = start_of(question);
             let what = format!("different gold answers for the question \"{}\" of line {first}", shown.escape_debug());
             let fault = InputFault::new(path, what).at_line(item.line).of_case(item.id);
-            faults.push(fault.hint("keep one of the two lines, or make them equal"));
+            return Err(fault.hint("keep one of the two lines, or make them equal").into());
         }
         gold.gold_texts = gold_texts;
         let new: Vec<String> =
             item.gold.gold_texts.into_iter().filter(|text| !gold.gold_texts.contains(text)).collect();
         gold.gold_texts.extend(new);
-    }
-    if faults.is_empty() { Ok(golds) } else { Err(Error::Input(faults)) }
+        Ok(())
+    }))?;
+    Ok(golds)
 }
 
 impl References {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::domain::{Fingerprint, Mode, Rubric, TestCase};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 use crate::files::read_text;
 
 use super::files::Kind;
-use super::reader::{Id, elements};
+use super::reader::{Id, all, elements, no_faults};
 use super::rubric_faults::rubric_faults;
 
 const EXAMPLE: &str = "{\"case_id\": .., \"initial_prompt\": .., \"metric_config\": {\"config\": {..}}}";
@@ -48,16 +48,16 @@ pub fn load_test_cases(path: &Path, mode: Mode) -> Result<TestCases> {
 pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases> {
     let elements = elements(text, path)?;
     Kind::TestCases.check(&elements, path)?;
-    let (mut cases, mut faults, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    if elements.is_empty() {
+        let fault = InputFault::new(path, "no test cases in the file");
+        let hint = "expected a JSON list of objects with initial_prompt, case_id and metric_config";
+        return Err(fault.hint(hint).into());
+    }
+    let mut warnings = Vec::new();
     let mut first_lines: HashMap<String, usize> = HashMap::new();
-    for line in &elements {
-        let case = match line.parse::<CaseLine>(EXAMPLE) {
-            Ok(case) => case,
-            Err(fault) => {
-                faults.push(fault);
-                continue;
-            }
-        };
+    let cases = all(elements.iter().map(|line| {
+        let case: CaseLine = line.parse(EXAMPLE)?;
+        let mut faults = Vec::new();
         let Id(case_id) = &case.case_id;
         let fault = |what: String| line.fault(what).of_case(case_id);
         if case_id.is_empty() {
@@ -69,15 +69,9 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
         }
         let of_rubric = rubric_faults(&case.metric_config.config).into_iter().map(fault);
         if mode == Mode::Compat { &mut warnings } else { &mut faults }.extend(of_rubric);
-        cases.push(Arc::new(TestCase::from(case)));
-    }
-    if elements.is_empty() {
-        let fault = InputFault::new(path, "no test cases in the file");
-        faults.push(fault.hint("expected a JSON list of objects with initial_prompt, case_id and metric_config"));
-    }
-    if !faults.is_empty() {
-        return Err(Error::Input(faults));
-    }
+        no_faults(faults)?;
+        Ok(Arc::new(TestCase::from(case)))
+    }))?;
     Ok(TestCases { path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), cases, warnings })
 }
 
@@ -112,6 +106,7 @@ impl From<CaseLine> for TestCase {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use serde_json::{Value, json};
 
     fn case(id: &str) -> Value {

@@ -10,8 +10,8 @@ use clap::Args;
 use super::options::ScoringOptions;
 use super::record::{IMPORTED, Inputs, JudgeEntry, Manifest, RoleEntry, RunDir, RunRecord, RunStatus};
 use crate::dataset::{
-    AnswerOptions, InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile, ScorableOptions, SystemAnswers,
-    SystemResults, TestCases, load_results, load_test_cases, pair, scorable,
+    self, AnswerOptions, InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile, ScorableOptions, SystemAnswers,
+    SystemResults, TestCases, load_results, load_test_cases, no_faults, pair, scorable,
 };
 use crate::domain::{
     Answer, CaseId, Component, Item, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
@@ -86,16 +86,10 @@ pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
     let scores = || pairing.items.iter().map(|item| (item, &recorded[&(&item.answer.system, &item.case.case_id)]));
     let parts = parts_of(scores().map(|(item, recorded)| (recorded.answer, &*item.case)));
     let scorer = RubricScorer::new(parts, mode).lexical(lexical);
-    let (mut scored, mut faults) = (Vec::new(), Vec::new());
-    for (item, recorded) in scores() {
-        match recorded.score(&item.case, scorer.unjudged(&item.case), &mut warnings) {
-            Ok(score) => scored.push(ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score)),
-            Err(wrong) => faults.extend(wrong),
-        }
-    }
-    if !faults.is_empty() {
-        return Err(Error::Input(faults));
-    }
+    let mut scored = dataset::all(scores().map(|(item, recorded)| {
+        let score = recorded.score(&item.case, scorer.unjudged(&item.case), &mut warnings)?;
+        Ok(ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score))
+    }))?;
     let (items, answer_files) = match options.answers.as_slice() {
         [] => (Vec::new(), Vec::new()),
         paths => answers_of(paths, &tests, &mut scored, mode, &mut warnings)?,
@@ -151,7 +145,7 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<ResultsFile>> {
             }
         }
     }
-    if faults.is_empty() { Ok(files) } else { Err(Error::Input(faults)) }
+    no_faults(faults).map(|()| files)
 }
 
 /// 16 digits that differ for other files.
@@ -262,12 +256,7 @@ impl Recorded<'_> {
     }
 
     /// The recorded numbers as the values of `score`, an unjudged score of this case.
-    fn score(
-        &self,
-        case: &TestCase,
-        mut score: Score,
-        warnings: &mut Vec<InputFault>,
-    ) -> Result<Score, Vec<InputFault>> {
+    fn score(&self, case: &TestCase, mut score: Score, warnings: &mut Vec<InputFault>) -> Result<Score> {
         let answer = self.answer;
         if answer.question.as_ref().is_some_and(|asked| asked.trim() != case.initial_prompt.trim()) {
             warnings.push(self.fault("its question is not that of the test case").hint(HINT));
@@ -283,9 +272,7 @@ impl Recorded<'_> {
         }
         let unknown = answer.components.keys().filter(|name| score.component(name).is_none());
         faults.extend(unknown.map(|name| format!("\"{}\" is no component of its rubric", name.escape_debug())));
-        if !faults.is_empty() {
-            return Err(faults.iter().map(|what| self.fault(what).hint(HINT)).collect());
-        }
+        no_faults(faults.iter().map(|what| self.fault(what).hint(HINT)).collect())?;
         let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
         (score.value, score.ann_score) = (finite(answer.score), finite(answer.ann_score));
         warnings.extend(sums_that_differ(&score).iter().map(|what| self.fault(what)));

@@ -1,8 +1,8 @@
 //! What a row of a benchmark adds to a run: the questions that every system has to answer.
 
-use crate::dataset::{AskedQuestions, SystemAnswers};
+use crate::dataset::{AskedQuestions, SystemAnswers, all, no_faults};
 use crate::domain::SystemName;
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 
 /// A row of a benchmark.
 pub struct Preset {
@@ -42,17 +42,9 @@ impl Preset {
     /// predictions that answer no question, or one twice.
     pub(super) fn check(&self, systems: Vec<SystemAnswers>, strict: bool) -> Result<Checked> {
         let mut checked = Checked::default();
-        let mut faults: Vec<InputFault> = Vec::new();
-        for system in systems {
-            let name = system.system.clone();
-            let covered = match self.asked.cover(system) {
-                Ok(covered) => covered,
-                Err(Error::Input(more)) => {
-                    faults.extend(more);
-                    continue;
-                }
-                Err(other) => return Err(other),
-            };
+        checked.systems = all(systems.into_iter().map(|system| {
+            let covered = self.asked.cover(system)?;
+            let mut faults: Vec<InputFault> = Vec::new();
             match covered.missing {
                 Some(fault) if !self.allow_missing => {
                     faults.push(fault.hint("answer them, or score what is there with --allow-missing"));
@@ -64,16 +56,11 @@ impl Preset {
             } else {
                 checked.warnings.extend(covered.odd.iter().map(ToString::to_string));
             }
-            checked.coverage.push(Coverage {
-                system: name,
-                answered: covered.answered,
-                has_sources: covered.has_sources,
-            });
-            checked.systems.push(covered.system);
-        }
-        if !faults.is_empty() {
-            return Err(Error::Input(faults));
-        }
+            no_faults(faults)?;
+            let (system, answered) = (covered.system.system.clone(), covered.answered);
+            checked.coverage.push(Coverage { system, answered, has_sources: covered.has_sources });
+            Ok(covered.system)
+        }))?;
         let ambiguous = self.asked.ambiguous();
         if ambiguous > 0 {
             let what = format!("{ambiguous} questions occur several times with different gold answers");

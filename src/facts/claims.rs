@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::dataset::parse_jsonl;
+use crate::dataset::{no_faults, parse_jsonl};
 use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
 use crate::files::read_bytes;
@@ -212,14 +212,6 @@ impl<T> ClaimFile<T> {
         }
         no_faults(faults)
     }
-}
-
-/// Faults as an error, if there are any.
-///
-/// # Errors
-/// [`Error::Input`] with all of them.
-pub fn no_faults(faults: Vec<InputFault>) -> Result<()> {
-    if faults.is_empty() { Ok(()) } else { Err(Error::Input(faults)) }
 }
 
 /// Names of the systems: file stems, or the whole path if two files have the same stem.

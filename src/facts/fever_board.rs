@@ -6,11 +6,11 @@ use clap::Args;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::claims::{ClaimFile, no_faults, system_names};
+use super::claims::{ClaimFile, system_names};
 use super::fever::{FeverScores, Gold, InstanceScore, Prediction, explain, score_instance};
 use super::fever_files::{Join, Predicted, join};
 use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
-use crate::dataset::all;
+use crate::dataset::{all, no_faults};
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 

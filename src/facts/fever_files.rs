@@ -7,8 +7,9 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::claims::{BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, count_notes, no_faults};
+use super::claims::{BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, count_notes};
 use super::fever::{Gold, LABELS, Prediction, Sentence};
+use crate::dataset::{all, no_faults};
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
 use crate::text::names::counted;
@@ -157,46 +158,45 @@ pub fn join<'a>(
     mode: Mode,
 ) -> Result<Joined<'a>> {
     let by_id = gold.filter(|_| join == Join::Id).map(ClaimFile::by_claim).unwrap_or_default();
-    let (mut joined, mut faults, mut own_gold, mut predicted) = (Joined::default(), Vec::new(), 0, HashSet::new());
-    for (at, line) in file.lines.iter().enumerate() {
+    let (mut joined, mut own_gold, mut predicted) = (Joined::default(), 0, HashSet::new());
+    let pair = |(at, line): (usize, &'a ClaimLine<Predicted>)| {
         if let Some(gold) = &line.value.gold {
             own_gold += 1;
             joined.pairs.push((line, gold));
-            continue;
+            return Ok(());
         }
-        let Some(gold) = gold else {
-            faults.push(file.fault(line, "the line has no gold label and evidence").hint("give --gold FILE"));
-            continue;
-        };
+        let without = || file.fault(line, "the line has no gold label and evidence").hint("give --gold FILE");
+        let gold = gold.ok_or_else(without)?;
         let claim = match join {
             Join::Order => gold.lines.get(at),
             Join::Id if is_placeholder(&line.id) => {
-                faults.push(file.fault(line, "id is missing").hint("use --join order"));
-                continue;
+                return Err(file.fault(line, "id is missing").hint("use --join order").into());
             }
             Join::Id => by_id.get(&line.id).copied(),
         };
         let Some(claim) = claim else {
             joined.unknown += 1;
-            continue;
+            return Ok(());
         };
         let has_ids = !is_placeholder(&line.id) && !is_placeholder(&claim.id);
         if has_ids && line.id != claim.id && mode == Mode::Default {
             let what = format!("claim number {} of {} has the id {}", at + 1, gold.path.display(), claim.id);
-            faults.push(file.fault(line, what).hint("keep the order of the claims, or use --join id"));
+            return Err(file.fault(line, what).hint("keep the order of the claims, or use --join id").into());
         }
         if !predicted.insert(claim.line) {
-            faults.push(file.fault(line, "the claim is already predicted").hint("keep one of the two lines"));
+            return Err(file.fault(line, "the claim is already predicted").hint("keep one of the two lines").into());
         }
         joined.pairs.push((line, &claim.value));
-    }
+        Ok(())
+    };
+    let paired = all(file.lines.iter().enumerate().map(pair));
     let (lines, needs_file) = (file.lines.len(), own_gold < file.lines.len());
     if let Some(gold) = gold.filter(|gold| join == Join::Order && needs_file && gold.lines.len() != lines) {
         let claims = format!("{} holds {} claims", gold.path.display(), gold.lines.len());
         let fault = InputFault::new(&file.path, format!("{lines} predictions, but {claims}"));
         return Err(fault.hint("give one line a claim in the same order, or use --join id").into());
     }
-    no_faults(faults)?;
+    paired?;
     if joined.pairs.is_empty() {
         let what = if lines == 0 { "no prediction" } else { "no prediction has the id of a claim" };
         return Err(InputFault::new(&file.path, what).into());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::claims::{ClaimFile, FromLine, count_notes, no_faults, system_names};
+use super::claims::{ClaimFile, FromLine, count_notes, system_names};
 use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
 use super::scifact::{
     COUNTS, Claim, Counts, DocId, Label, MEASURES, Prediction, SentenceCap, explain, measures, score, sums,
@@ -15,7 +15,7 @@ use super::scifact_modules::{
     LabelCounts, Labels, Rationales, Retrieved, label_measures, rationale_measures, retrieval_measures, score_labels,
     score_rationales, score_retrieval, scores_by_label,
 };
-use crate::dataset::all;
+use crate::dataset::{all, no_faults};
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
 use crate::stats::{BootstrapOptions, Prf, bca_sums_intervals};

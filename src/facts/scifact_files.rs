@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::claims::{BlindClaim, ByAbstract, Checked, ClaimFile, FromLine, Id, LineFault, count_notes, no_faults};
+use super::claims::{BlindClaim, ByAbstract, Checked, ClaimFile, FromLine, Id, LineFault, count_notes};
 use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
-use crate::dataset::read_jsonl;
+use crate::dataset::{no_faults, read_jsonl};
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
 use crate::text::names::counted;
