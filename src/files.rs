@@ -8,10 +8,12 @@ use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, ZipArchive, ZipSliceEntry};
 use ruzstd::decoding::StreamingDecoder;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::domain::Fingerprint;
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::suggest;
+use crate::text::nesting::check_nesting;
 
 /// The longest member of a zip archive that is unpacked, in bytes; for a longer one is damage or an attack.
 const MEMBER_BYTES: u64 = 512 << 20;
@@ -46,6 +48,19 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     write_whole(path, |out| {
         let written = out.write_all(bytes).and_then(|()| out.flush()).and_then(|()| out.get_ref().sync_all());
         written.map_err(Error::io(path, "write"))
+    })
+}
+
+/// Parses the TOML of the file `path`; `hint` tells what to do about a fault.
+///
+/// # Errors
+/// What is wrong and on which line.
+pub fn parse_toml<T: DeserializeOwned>(source: &str, path: &Path, hint: &str) -> Result<T, InputFault> {
+    check_nesting(source, path)?;
+    toml::from_str(source).map_err(|error| {
+        let mut fault = InputFault::new(path, error.message().replace('\n', " ")).hint(hint);
+        fault.line = error.span().map(|span| 1 + source[..span.start.min(source.len())].matches('\n').count());
+        fault
     })
 }
 

@@ -111,7 +111,7 @@ struct PredictionLine {
 
 impl PredictionLine {
     fn prediction(self, line: &JsonLine<'_>) -> Prediction {
-        let text = |text: Option<Text>| text.and_then(Text::given);
+        let text = |text: Option<Text>| text.and_then(|text| text.given);
         let replaced_ctxs = self.docs.as_ref().and(self.ctxs.as_ref()).map(|ctxs| ctxs.0.len());
         let (gold_ctxs, documents) = match self.gold_ctxs {
             Some(GoldSources::Ids(ids)) => (Some(ids.into_iter().map(|id| id.0).collect()), None),
@@ -119,7 +119,8 @@ impl PredictionLine {
             None => (None, None),
         };
         let documents = self.gold_ctx.or(documents).unwrap_or_default();
-        let short_answers = self.qa_pairs.unwrap_or_default().into_iter();
+        let texts = |pair: ShortAnswers| pair.short_answers.into_iter().filter_map(|text| text.given).collect();
+        let short_answers = self.qa_pairs.unwrap_or_default().into_iter().map(texts).collect();
         let long_answers = self.annotations.unwrap_or_default().into_iter();
         let id_mapping = self.id_mapping.map(|ids| ids.into_iter().map(|(number, id)| (number, id.0)).collect());
         Prediction {
@@ -134,10 +135,8 @@ impl PredictionLine {
                 answer: text(self.answer),
                 gold_ctxs,
                 gold_texts: documents.into_iter().filter_map(GoldDocument::text).collect(),
-                short_answers: short_answers
-                    .map(|pair| pair.short_answers.into_iter().filter_map(Text::given).collect())
-                    .collect(),
-                long_answers: long_answers.filter_map(|annotation| annotation.long_answer.given()).collect(),
+                short_answers,
+                long_answers: long_answers.filter_map(|annotation| annotation.long_answer.given).collect(),
             },
             line: line.number,
         }
@@ -147,11 +146,9 @@ impl PredictionLine {
 /// A text that may be missing: null, or Python's bare `NaN`.
 #[derive(Default, Deserialize)]
 #[serde(try_from = "Value")]
-enum Text {
-    #[default]
-    Missing,
-    Nan,
-    Given(String),
+struct Text {
+    given: Option<String>,
+    is_nan: bool,
 }
 
 impl TryFrom<Value> for Text {
@@ -159,19 +156,10 @@ impl TryFrom<Value> for Text {
 
     fn try_from(value: Value) -> Result<Self, String> {
         match value {
-            Value::String(text) => Ok(Self::Given(text)),
-            Value::Null => Ok(Self::Missing),
-            other if is_nan(&other) => Ok(Self::Nan),
+            Value::String(text) => Ok(Self { given: Some(text), is_nan: false }),
+            Value::Null => Ok(Self::default()),
+            other if is_nan(&other) => Ok(Self { given: None, is_nan: true }),
             other => Err(expected("a string", &other)),
-        }
-    }
-}
-
-impl Text {
-    fn given(self) -> Option<String> {
-        match self {
-            Self::Given(text) => Some(text),
-            Self::Missing | Self::Nan => None,
         }
     }
 }
@@ -197,9 +185,9 @@ impl From<SourceLine> for Source {
     fn from(line: SourceLine) -> Self {
         let text = line.sent.unwrap_or(line.text);
         Self {
-            title: line.title.map(|title| title.given().unwrap_or_default()),
-            text_is_nan: matches!(text, Text::Nan),
-            text: text.given(),
+            title: line.title.map(|title| title.given.unwrap_or_default()),
+            text_is_nan: text.is_nan,
+            text: text.given,
             key: None,
         }
     }
@@ -216,8 +204,7 @@ impl TryFrom<Value> for Sources {
     fn try_from(value: Value) -> Result<Self, String> {
         let keyed = |(key, pair): (String, Value)| {
             let (text, title) = typed::<(Text, Text)>(pair).map_err(|what| format!("{key}: {what}"))?;
-            let text_is_nan = matches!(text, Text::Nan);
-            Ok(Source { title: title.given(), text: text.given(), text_is_nan, key: Some(key) })
+            Ok(Source { title: title.given, text: text.given, text_is_nan: text.is_nan, key: Some(key) })
         };
         match value {
             Value::Array(_) => {
@@ -257,7 +244,7 @@ impl GoldDocument {
         let (Self::Wrapped { text } | Self::Bare(text)) = self;
         match text {
             GoldText::Parts { contexts } => Some(contexts.join(" ")),
-            GoldText::Whole(text) => text.given(),
+            GoldText::Whole(text) => text.given,
         }
     }
 }
@@ -292,11 +279,11 @@ impl Passages {
     /// them); objects become `[n] title text`, n counted from 0 as in ScholarQABench's files.
     fn text(self) -> Option<String> {
         let parts = match self {
-            Self::Whole(text) => return text.given(),
+            Self::Whole(text) => return text.given,
             Self::Parts(parts) => parts,
         };
         let line = |(index, part): (usize, Passage)| match part {
-            Passage::Text(text) => text.given(),
+            Passage::Text(text) => text.given,
             Passage::Source(source) => {
                 let Source { title, text, .. } = source.into();
                 let texts = [title, text].into_iter().flatten().filter(|text| !text.is_empty());

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use crate::domain::RubricProfile;
 use crate::error::{Error, InputFault, Result};
-use crate::files::read_text;
+use crate::files::{parse_toml, read_text};
 use crate::text::names::nearest;
-use crate::text::nesting::check_nesting;
 
 /// File of a profile in its directory.
 const PROFILE: &str = "profile.toml";
@@ -55,13 +54,8 @@ pub fn profile_source(name: &str) -> Result<(String, String, String)> {
 }
 
 fn parse(source: &str, path: &Path) -> Result<RubricProfile> {
-    check_nesting(source, path)?;
     let hint = "`scholareval rubrics show criteria` prints one to start from";
-    let profile: RubricProfile = toml::from_str(source).map_err(|error| {
-        let mut fault = InputFault::new(path, error.message().replace('\n', " ")).hint(hint);
-        fault.line = error.span().map(|span| 1 + source[..span.start.min(source.len())].matches('\n').count());
-        fault
-    })?;
+    let profile: RubricProfile = parse_toml(source, path, hint)?;
     let levels = &profile.reply.levels;
     let is_repeated = |(at, level): (usize, &crate::domain::Level)| {
         levels[..at].iter().any(|other| other.level == level.level) || level.level == profile.reply.abstain

@@ -209,11 +209,7 @@ impl Prepared {
 
     /// The jobs of the run and the servers they use. `dir` may hold replies of an earlier session, which are used even
     /// if the cache is lost.
-    fn jobs(&self, dir: Option<&Path>, meters: &Arc<Meters>) -> Result<(Vec<Job>, Endpoints)> {
-        self.jobs_of(&self.scorers, dir, meters)
-    }
-
-    fn jobs_of(
+    fn jobs(
         &self,
         scorers: &[Arc<dyn Scorer>],
         dir: Option<&Path>,
@@ -249,7 +245,7 @@ impl Prepared {
     /// # Errors
     /// When the cache cannot be read.
     pub async fn plan(&self) -> Result<PlanOutcome> {
-        let (jobs, _) = self.jobs(Some(&self.out_dir()), &Arc::default())?;
+        let (jobs, _) = self.jobs(&self.scorers, Some(&self.out_dir()), &Arc::default())?;
         super::plan(&jobs, &mut NoEvents).await
     }
 
@@ -266,7 +262,7 @@ impl Prepared {
         for size in [1, 8, 0] {
             let profile = RubricProfile { batch: size, ..self.inputs.profile.clone() };
             let scorer = CriteriaScorer { profile, mode: self.options.scoring.mode(), lexical: false };
-            let (jobs, _) = self.jobs_of(&[Arc::new(scorer)], Some(&self.out_dir()), &Arc::default())?;
+            let (jobs, _) = self.jobs(&[Arc::new(scorer)], Some(&self.out_dir()), &Arc::default())?;
             costs.push((BatchSize(size), self.cost(&super::plan(&jobs, &mut NoEvents).await?)));
         }
         Ok(costs)
@@ -286,7 +282,7 @@ impl Prepared {
         dir: PathBuf,
         limits: BatchLimits,
     ) -> Result<(PlanOutcome, Option<BatchManifest>)> {
-        let (jobs, _) = self.jobs(None, &Arc::default())?;
+        let (jobs, _) = self.jobs(&self.scorers, None, &Arc::default())?;
         let mut writer = BatchWriter::new(dir, limits);
         let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {
             let route = call.route.ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
@@ -311,7 +307,7 @@ impl Prepared {
     pub async fn start(self, path: &Path) -> Result<Run> {
         let dir = RunDir::open(path)?;
         let meters = Arc::new(Meters::default());
-        let (jobs, endpoints) = self.jobs(Some(path), &meters)?;
+        let (jobs, endpoints) = self.jobs(&self.scorers, Some(path), &meters)?;
         dir.claim(&self.manifest, self.options.output.overwrite)?;
         let before = Manifest::of_run(path)?;
         let manifest = Manifest { endpoints: before.endpoints, ..self.manifest.clone() };
@@ -403,12 +399,10 @@ impl Run {
     /// # Errors
     /// [`Error::Stopped`] if it was stopped; [`Error::JudgeUnavailable`] if the judge cannot be used.
     pub async fn ask(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<()> {
+        self.check_judges()?;
         let asked = match self.planned.is_done() {
             true => Ok(RunOutcome::default()),
-            false => {
-                self.check_judges()?;
-                self.ask_pending(events, stop).await
-            }
+            false => self.ask_pending(events, stop).await,
         };
         in_input_order(&mut self.scored, &self.jobs);
         // A signal after the last reply stopped nothing.

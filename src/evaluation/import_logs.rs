@@ -135,7 +135,7 @@ async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
     let mut run = prepared.start(&options.out).await?;
     run.ask(&mut NoEvents, &StopHandle::new()).await?;
     let (mut record, mut scored) = (run.record, run.scored);
-    let manifest = record.manifest_mut();
+    let manifest = &mut record.manifest;
     let others = manifest.warnings.len();
     scored.iter_mut().for_each(|answer| logged.compare(answer, manifest));
     // The first warnings are shown.

@@ -1,7 +1,7 @@
 //! The two passes over all answers: planning from cached replies, then making the remaining calls.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _};
@@ -20,6 +20,7 @@ use super::tally::{AnswerCalls, AnswerTally, Collect, PlanGroup, Tally};
 use crate::dataset::with_text;
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
+use crate::judge::locked;
 
 /// Calls in flight get this long to finish after the run is stopped; then they are dropped.
 const STOP_GRACE: Duration = Duration::from_secs(20);
@@ -131,7 +132,7 @@ async fn plan_into(
 }
 
 async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result<(AnswerEnd, AnswerCalls)> {
-    let tally = AnswerTally::new(tally, keeps);
+    let tally = AnswerTally { tally, keeps, calls: Mutex::default() };
     let stop = StopHandle::new();
     let run = AnswerRun {
         job,
@@ -146,7 +147,7 @@ async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result
         Err(Abort::Fatal(error)) => return Err(error),
         Err(Abort::Stopped) => return Err(Error::Internal("planning was stopped".into())),
     };
-    Ok((end, tally.into_calls()))
+    Ok((end, std::mem::take(&mut *locked(&tally.calls))))
 }
 
 /// Makes the calls that `pending` answers (a list for each job) still need; the jobs are concurrent. Long answers start
@@ -182,9 +183,14 @@ pub async fn run(
             }
             Some(joined) = tasks.join_next() => {
                 let (at, end) = joined.unwrap_or_else(|error| (None, Err(ended_early(error))));
-                if let Some(error) = outcome.take(end) {
-                    stop.stop(&error.to_string());
-                    failure.get_or_insert(error);
+                match end {
+                    Ok(AnswerEnd::Scored(scored, _)) => outcome.scored.push(scored),
+                    Ok(AnswerEnd::Deferred(_)) | Err(Abort::Stopped) => outcome.unfinished += 1,
+                    Err(Abort::Fatal(error)) => {
+                        outcome.unfinished += 1;
+                        stop.stop(&error.to_string());
+                        failure.get_or_insert(error);
+                    }
                 }
                 if let Some((at, pass)) = at.and_then(|at| Some((at, passes.get_mut(at)?))) {
                     pass.in_flight -= 1;
@@ -193,9 +199,11 @@ pub async fn run(
             }
             reason = stop.stopped(), if deadline.is_none() => {
                 deadline = Some(Instant::now() + STOP_GRACE);
-                sink.on_event(&RunEvent::Stopping(reason)).or_else(|error| keep_first(&mut failure, error))?;
+                failure = failure.or(sink.on_event(&RunEvent::Stopping(reason)).err());
             }
-            () = sleep_until(deadline) => tasks.abort_all(),
+            () = tokio::time::sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                tasks.abort_all();
+            }
             () = tokio::time::sleep(QUIET_CHECK), if deadline.is_some() => {
                 quiet = if nobody_is_asked(jobs) { quiet + 1 } else { 0 };
                 if quiet >= QUIET_CHECKS {
@@ -207,13 +215,10 @@ pub async fn run(
     outcome.unfinished += passes.iter().map(|pass| pass.order.len()).sum::<usize>();
     drop(passes);
     while let Some(envelope) = events.recv().await {
-        deliver(envelope, sink).or_else(|error| keep_first(&mut failure, error))?;
+        failure = failure.or(deliver(envelope, sink).err());
     }
     outcome.stopped = stop.reason();
-    match failure {
-        Some(error) => Err(error),
-        None => Ok(outcome),
-    }
+    failure.map_or(Ok(outcome), Err)
 }
 
 /// True if every judge counts its calls and has none.
@@ -223,39 +228,12 @@ fn nobody_is_asked(jobs: &[Job]) -> bool {
         .all(|member| member.in_flight.as_ref().is_some_and(|calls| calls() == 0))
 }
 
-impl RunOutcome {
-    /// Counts a finished answer; returns the error that must stop the run.
-    fn take(&mut self, end: std::result::Result<AnswerEnd, Abort>) -> Option<Error> {
-        match end {
-            Ok(AnswerEnd::Scored(scored, _)) => self.scored.push(scored),
-            Ok(AnswerEnd::Deferred(_)) | Err(Abort::Stopped) => self.unfinished += 1,
-            Err(Abort::Fatal(error)) => {
-                self.unfinished += 1;
-                return Some(error);
-            }
-        }
-        None
-    }
-}
-
 /// Passes an event to the sink and notifies its sender.
-fn deliver(envelope: Envelope, sink: &mut dyn EventSink) -> Result<()> {
-    sink.on_event(&envelope.event)?;
+fn deliver((event, taken): Envelope, sink: &mut dyn EventSink) -> Result<()> {
+    sink.on_event(&event)?;
     // The receiver may have been dropped at the end of the grace period.
-    let _ = envelope.taken.send(());
+    let _ = taken.send(());
     Ok(())
-}
-
-fn keep_first(failure: &mut Option<Error>, error: Error) -> Result<()> {
-    failure.get_or_insert(error);
-    Ok(())
-}
-
-async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }
 
 fn task_error(error: tokio::task::JoinError) -> Error {

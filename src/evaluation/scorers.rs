@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use super::record::{Manifest, criteria_scorer};
+use super::record::{Manifest, criteria_scorer, rubric_scorer};
 use crate::dataset::ReferencesBlock;
 use crate::dataset::Support;
 use crate::domain::{Aspect, BatchSize, Item, Mode, RubricParts, RubricProfile};
@@ -108,11 +108,7 @@ impl ScorerName {
     fn recorded(self, manifest: &Manifest) -> Result<Arc<dyn Scorer>> {
         let mode = manifest.mode;
         Ok(match self {
-            Self::Rubric => {
-                let (rubrics, snippets) = (manifest.is_set("score.rubrics"), manifest.is_set("score.snippets"));
-                let parts = RubricParts { rubrics, snippets };
-                Arc::new(RubricScorer::new(parts, mode).lexical(manifest.is_lexical()))
-            }
+            Self::Rubric => Arc::new(rubric_scorer(manifest)),
             Self::Criteria => Arc::new(criteria_scorer(manifest)?),
             Self::Prometheus => Arc::new(PrometheusScorer { mode, ..manifest.settings_of(self.as_str())? }),
             Self::Entailment => Arc::new(EntailmentScorer { mode, ..manifest.settings_of(self.as_str())? }),

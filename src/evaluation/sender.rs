@@ -9,10 +9,7 @@ use super::event::RunEvent;
 pub(super) struct EventSender(pub(super) mpsc::Sender<Envelope>);
 
 /// An event for the sink, and the sender to notify once the sink has taken it.
-pub(super) struct Envelope {
-    pub(super) event: RunEvent,
-    pub(super) taken: oneshot::Sender<()>,
-}
+pub(super) type Envelope = (RunEvent, oneshot::Sender<()>);
 
 impl EventSender {
     /// Resolves when the sink has taken the event. Without a cache the record is the only copy of a reply, so a call
@@ -20,7 +17,7 @@ impl EventSender {
     pub(super) async fn send(&self, event: RunEvent) {
         let (taken, waiting) = oneshot::channel();
         // A closed channel means that the run is over: a sink that fails drops its end.
-        if self.0.send(Envelope { event, taken }).await.is_ok() {
+        if self.0.send((event, taken)).await.is_ok() {
             let _ = waiting.await;
         }
     }

@@ -18,9 +18,7 @@ impl StopHandle {
     pub fn stop(&self, reason: &str) {
         self.0.send_if_modified(|current| {
             let is_first = current.is_none();
-            if is_first {
-                *current = Some(reason.to_owned());
-            }
+            current.get_or_insert_with(|| reason.to_owned());
             is_first
         });
     }

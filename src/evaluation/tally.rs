@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::judge::batch::BatchCall;
 use crate::judge::cache::CallLabel;
 use crate::judge::kind::JudgeKind;
-use crate::judge::{JudgeRequest, Rendered};
+use crate::judge::{JudgeRequest, Rendered, locked};
 
 /// A call that a run would ask now.
 #[derive(Debug, Clone)]
@@ -98,13 +98,9 @@ impl Counts {
 }
 
 impl Tally {
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Counts a call that is not cached. One that is behind a gate here and askable elsewhere is askable.
     fn count(&self, request: &JudgeRequest, judge: &Arc<str>, gates: usize) {
-        let counts = &mut *self.counts();
+        let counts = &mut *locked(&self.0);
         let group = counts.group(&request.call.role, request.call.task.kind(), judge);
         let rendered = request.rendered.as_ref();
         let prompt_tokens = rendered.map_or(0, |rendered| rendered.body.prompt_tokens);
@@ -122,7 +118,7 @@ impl Tally {
 
     /// The counts in the order of role, kind and judge; adds them to `plan`.
     pub(super) fn groups(&self, plan: &mut Plan) -> Vec<PlanGroup> {
-        let counts = self.counts();
+        let counts = locked(&self.0);
         let mut groups = counts.groups.clone();
         for (group, gates, call) in counts.by_key.values() {
             groups[*group].add(*gates, *call);
@@ -140,9 +136,10 @@ impl Tally {
 
 /// The tally of one answer, with its calls.
 pub(super) struct AnswerTally<'a> {
-    tally: &'a Tally,
-    keeps: bool,
-    calls: Mutex<AnswerCalls>,
+    pub(super) tally: &'a Tally,
+    /// Whether calls askable now are kept with their bodies.
+    pub(super) keeps: bool,
+    pub(super) calls: Mutex<AnswerCalls>,
 }
 
 /// The calls of a planned answer.
@@ -154,17 +151,12 @@ pub(super) struct AnswerCalls {
     pub(super) deferred: Vec<DeferredCall>,
 }
 
-impl<'a> AnswerTally<'a> {
-    /// `keeps`: keep calls askable now with their bodies.
-    pub(super) fn new(tally: &'a Tally, keeps: bool) -> Self {
-        Self { tally, keeps, calls: Mutex::default() }
-    }
-
+impl AnswerTally<'_> {
     /// Counts a call to this member.
     pub(super) fn count(&self, request: &JudgeRequest, member: &Member, gates: usize) {
         if let Some(rendered) = request.rendered.as_ref().filter(|_| self.keeps && gates == 0) {
             let label = CallLabel::of(request, &member.judge_id);
-            self.calls().deferred.push(DeferredCall {
+            locked(&self.calls).deferred.push(DeferredCall {
                 call: BatchCall { custom_id: rendered.fingerprint, label },
                 body: rendered.body.bytes.clone(),
                 route: member.renderer.as_ref().and_then(|renderer| renderer.route()),
@@ -176,16 +168,7 @@ impl<'a> AnswerTally<'a> {
 
     /// Keeps a call with a cached reply.
     pub(super) fn recall(&self, record: CallRecord) {
-        self.calls().recalled.push(record);
-    }
-
-    fn calls(&self) -> MutexGuard<'_, AnswerCalls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Its calls.
-    pub(super) fn into_calls(self) -> AnswerCalls {
-        self.calls.into_inner().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.calls).recalled.push(record);
     }
 }
 

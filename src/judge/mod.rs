@@ -155,7 +155,7 @@ fn fatal(message: String) -> AskError {
 pub type AskFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, AskError>> + Send + 'a>>;
 
 /// What a lock holds, even if a thread panicked while holding it.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

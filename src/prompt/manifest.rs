@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::family::PromptFamily;
 use crate::domain::{CallKind, Fingerprint};
 use crate::error::{InputFault, Result};
-use crate::files::is_plain_name;
-use crate::text::nesting::check_nesting;
+use crate::files::{is_plain_name, parse_toml};
 
 /// The manifest's file name.
 pub(crate) const MANIFEST: &str = "manifest.toml";
@@ -108,14 +107,8 @@ pub(super) struct NamedTask {
 impl Manifest {
     /// Parses a manifest; `path` is for messages.
     pub(crate) fn parse(source: &str, path: &Path) -> Result<Self> {
-        check_nesting(source, path)?;
-        let manifest: Self = toml::from_str(source).map_err(|error| {
-            let line = error.span().map(|span| 1 + source[..span.start.min(source.len())].matches('\n').count());
-            let mut fault = InputFault::new(path, error.message().replace('\n', " "))
-                .hint("`scholareval prompts export DIR` writes a manifest to start from");
-            fault.line = line;
-            fault
-        })?;
+        let hint = "`scholareval prompts export DIR` writes a manifest to start from";
+        let manifest: Self = parse_toml(source, path, hint)?;
         manifest.check_tables(path)?;
         CallKind::ALL.iter().flat_map(|kind| manifest.tasks(*kind)).try_for_each(|task| task.check(path))?;
         Ok(manifest)

@@ -43,13 +43,7 @@ fn lines(dir: &Path, manifest: &Manifest) -> Result<LineReader> {
 #[derive(Deserialize)]
 pub(super) struct CallHead {
     pub(super) call_id: CallId,
-    reply: Option<IgnoredAny>,
-}
-
-impl CallHead {
-    pub(super) fn has_reply(&self) -> bool {
-        self.reply.is_some()
-    }
+    pub(super) reply: Option<IgnoredAny>,
 }
 
 /// The replies of a `calls.jsonl` by call id; holds their positions in memory, not the replies.
@@ -84,7 +78,7 @@ impl RecordedReplies {
         let path = dir.join(NAME);
         let mut positions = HashMap::new();
         while let Some((position, head)) = lines.read::<CallHead>()? {
-            if head.has_reply() || !positions.contains_key(&head.call_id) {
+            if head.reply.is_some() || !positions.contains_key(&head.call_id) {
                 positions.insert(head.call_id, position);
             }
         }

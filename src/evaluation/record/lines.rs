@@ -25,9 +25,11 @@ pub(super) struct Position {
 pub(super) struct LineReader {
     path: PathBuf,
     reader: BufReader<File>,
-    line: Vec<u8>,
+    /// The bytes of the line read last.
+    pub(super) line: Vec<u8>,
     number: usize,
-    end: u64,
+    /// Total bytes of the complete lines read so far.
+    pub(super) end: u64,
     /// What the file must be at its end, and a hash of what was read.
     expected: Option<(Expected, blake3::Hasher)>,
     /// Whether lines that cannot be parsed are skipped.
@@ -59,13 +61,13 @@ impl LineReader {
             remedy: manifest.remedy(dir, name),
         });
         let path = dir.join(name);
-        match (Self::new(&path, false)?, expected) {
+        match (Self::to_resume(&path)?, expected) {
             (None, Some(Expected { remedy, .. })) => {
                 Err(InputFault::new(path, "is missing, and was there when the run ended").hint(remedy).into())
             }
             (reader, expected) => {
                 let expected = expected.map(|expected| (expected, blake3::Hasher::new()));
-                Ok(reader.map(|reader| Self { expected, ..reader }))
+                Ok(reader.map(|reader| Self { expected, is_lenient: false, ..reader }))
             }
         }
     }
@@ -76,13 +78,9 @@ impl LineReader {
     /// # Errors
     /// When it cannot be opened.
     pub(super) fn to_resume(path: &Path) -> Result<Option<Self>> {
-        Self::new(path, true)
-    }
-
-    fn new(path: &Path, is_lenient: bool) -> Result<Option<Self>> {
         let Some(file) = open(path)? else { return Ok(None) };
-        let (path, reader) = (path.to_path_buf(), BufReader::with_capacity(1 << 16, file));
-        Ok(Some(Self { path, reader, line: Vec::new(), number: 0, end: 0, expected: None, is_lenient, skipped: 0 }))
+        let (path, reader, line) = (path.to_path_buf(), BufReader::with_capacity(1 << 16, file), Vec::new());
+        Ok(Some(Self { path, reader, line, number: 0, end: 0, expected: None, is_lenient: true, skipped: 0 }))
     }
 
     /// The next line, parsed, with its position; `None` at the end.
@@ -123,16 +121,6 @@ impl LineReader {
         }
         let fault = InputFault::new(&self.path, format!("is not as the run left it: {what}"));
         Err(fault.hint(&expected.remedy).into())
-    }
-
-    /// The bytes of the line read last.
-    pub(super) fn line(&self) -> &[u8] {
-        &self.line
-    }
-
-    /// Total bytes of the complete lines read so far.
-    pub(super) fn end(&self) -> u64 {
-        self.end
     }
 
     /// A fault in the line read last.

@@ -25,8 +25,8 @@ pub use inputs::Inputs;
 pub use manifest::{
     Headline, IMPORTED, JudgeEntry, Manifest, PERTURBATIONS, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, THINKING,
 };
-pub(super) use run::criteria_scorer;
 pub use run::{RecordedRun, load_run};
+pub(super) use run::{criteria_scorer, rubric_scorer};
 pub use settings::{SettingDifference, setting_differences};
 pub use stamp::FileStamp;
 pub use writer::{FILES, RunDir, RunRecord};

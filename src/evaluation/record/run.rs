@@ -141,7 +141,7 @@ fn with_missing_answers(
 /// The components of a case without values.
 fn unjudged(name: &str, manifest: &Manifest, case: &TestCase) -> Result<Score> {
     match name {
-        "rubric" => Ok(rubric_of(manifest).unjudged(case)),
+        "rubric" => Ok(rubric_scorer(manifest).unjudged(case)),
         _ => Ok(criteria_scorer(manifest)?.unjudged(case)),
     }
 }
@@ -155,7 +155,8 @@ pub(in crate::evaluation) fn criteria_scorer(manifest: &Manifest) -> Result<Crit
     Ok(CriteriaScorer { mode: manifest.mode, lexical: manifest.is_lexical(), ..scorer })
 }
 
-fn rubric_of(manifest: &Manifest) -> RubricScorer {
+/// The scorer of rubrics of a run.
+pub(in crate::evaluation) fn rubric_scorer(manifest: &Manifest) -> RubricScorer {
     let setting = |name: &str| manifest.settings.get(name).and_then(serde_json::Value::as_bool).unwrap_or(true);
     let parts = RubricParts { rubrics: setting("score.rubrics"), snippets: setting("score.snippets") };
     RubricScorer::new(parts, manifest.mode).lexical(manifest.is_lexical())

@@ -164,7 +164,7 @@ fn sync_directory(path: &Path) {
 #[derive(Debug)]
 pub struct RunRecord {
     dir: RunDir,
-    manifest: Manifest,
+    pub(in crate::evaluation) manifest: Manifest,
     calls: JsonLines,
     scores: JsonLines,
     /// Whether there is a reply to each call of an earlier session; a session makes no call twice.
@@ -186,9 +186,9 @@ impl RunRecord {
         let (mut earlier, mut end, mut superseded) = (HashMap::new(), 0, false);
         if let Some(mut lines) = LineReader::to_resume(&calls_path)? {
             while let Some((_, head)) = lines.read::<CallHead>()? {
-                earlier.insert(head.call_id, head.has_reply());
+                earlier.insert(head.call_id, head.reply.is_some());
             }
-            (end, superseded) = (lines.end(), lines.skipped > 0);
+            (end, superseded) = (lines.end, lines.skipped > 0);
         }
         let calls = JsonLines::append(calls_path, end, flush_each_line)?;
         let scores = JsonLines::append(dir.path.join("scores.jsonl"), 0, flush_each_line)?;
@@ -212,11 +212,6 @@ impl RunRecord {
         }
     }
 
-    /// The manifest, to add to it before [`finish`](Self::finish).
-    pub fn manifest_mut(&mut self) -> &mut Manifest {
-        &mut self.manifest
-    }
-
     /// Finishes the record as [`RunDir::finish`], without call lines that later ones replace.
     ///
     /// # Errors
@@ -233,8 +228,7 @@ impl RunRecord {
     fn write_call(&mut self, call: &CallRecord) -> Result<()> {
         let has_reply = call.reply.is_some();
         match self.earlier.get_mut(&call.call_id) {
-            Some(true) => return Ok(()),
-            Some(false) if !has_reply => return Ok(()),
+            Some(replied) if *replied || !has_reply => return Ok(()),
             Some(replied) => (*replied, self.superseded) = (true, true),
             None => {}
         }
@@ -248,8 +242,8 @@ impl RunRecord {
         let Some(mut lines) = LineReader::to_resume(&path)? else { return Ok(()) };
         write_whole(&path, |out| {
             while let Some((_, head)) = lines.read::<CallHead>()? {
-                if head.has_reply() || self.earlier.get(&head.call_id) != Some(&true) {
-                    out.write_all(lines.line()).map_err(Error::io(&path, "write"))?;
+                if head.reply.is_some() || self.earlier.get(&head.call_id) != Some(&true) {
+                    out.write_all(&lines.line).map_err(Error::io(&path, "write"))?;
                 }
             }
             Ok(())
