@@ -233,18 +233,13 @@ impl<'a> Sources<'a> {
     }
 
     fn origin(&self, table: &str, key: &str) -> Origin {
-        if let Some(given) = self.explicit_origin(table, key) {
-            return given;
-        }
-        if let Some(origin) = self.file_origin(table, key) {
-            return origin;
-        }
-        match (table, key) {
+        let given = self.explicit_origin(table, key).or_else(|| self.file_origin(table, key));
+        given.unwrap_or_else(|| match (table, key) {
             ("judge", "base_url") if self.is_openai_variable => Origin::Environment(OPENAI_BASE_URL_ENV.to_owned()),
             // Unset options of a further judge are those of the run.
             (table, "samples" | "merge") if table.starts_with("judges.") => self.origin("score", key),
             _ => Origin::Default,
-        }
+        })
     }
 
     fn file_origin(&self, table: &str, key: &str) -> Option<Origin> {
@@ -353,12 +348,9 @@ impl<'a> Sources<'a> {
         for (name, judge) in &args.options.judges {
             let mut keys = as_map(judge);
             for key in ["samples", "merge"] {
-                let of_run = &map["scoring"][key];
-                keys.entry(key).and_modify(|value| {
-                    if value.is_null() {
-                        *value = of_run.clone()
-                    }
-                });
+                if let Some(value) = keys.get_mut(key).filter(|value| value.is_null()) {
+                    *value = map["scoring"][key].clone();
+                }
             }
             self.describe_table(&format!("judges.{name}"), &keys, &judge.judge, &mut lines);
         }

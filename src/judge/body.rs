@@ -122,7 +122,9 @@ impl RequestOptions {
         let raw = is_raw.then(|| self.conversation.render(&messages, self.neutralize));
         let name = if is_raw { "prompt" } else { "messages" };
         let limit = self.max_tokens.get(&kind).copied();
-        let limit = limit.or_else(|| is_anthropic.then(|| self.longest_message()));
+        // The Messages API requires a limit.
+        let longest = messages_api::LONGEST_REPLY + self.reasoning_effort.map_or(0, Effort::tokens);
+        let limit = limit.or(is_anthropic.then_some(longest));
         let json_mode = !is_raw && !is_anthropic && self.json_mode && is_json(kind);
         let schema = self.schema.as_ref().filter(|_| !is_raw && is_json(kind));
         // Two zeros are one temperature.
@@ -196,11 +198,6 @@ impl RequestOptions {
     /// The name of the limit field.
     fn limit_field(&self) -> &str {
         if self.endpoint == JudgeKind::Chat { &self.max_tokens_field } else { MAX_TOKENS }
-    }
-
-    /// The reply limit of the Messages API, which requires one, where a kind has none.
-    fn longest_message(&self) -> u64 {
-        messages_api::LONGEST_REPLY + self.reasoning_effort.map_or(0, Effort::tokens)
     }
 
     /// The fields of a request for chat or raw completions, in order; null is not sent. The prompt comes when the body is

@@ -87,13 +87,42 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint at `url` without key, headers, login or query beyond those in the URL. Common mistakes are corrected: a
-    /// missing scheme or `/v1`, a pasted route.
+    /// An endpoint at the address `text` without key, headers, login or query beyond those in the URL, which is normalized:
+    ///
+    /// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
+    ///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
+    ///   it becomes `https`.
+    /// - Slashes at the end and a pasted `/chat/completions`, `/completions`, `/messages` or `/models` are taken off.
+    /// - A URL without a path gets `/v1`; any other path is kept (`/openai/deployments/x`).
     ///
     /// # Errors
-    /// [`Error::Settings`] if the URL is invalid.
-    pub fn new(url: &str) -> Result<Self> {
-        let (base_url, login, query) = split_base_url(url)?;
+    /// [`Error::Settings`] for an empty text, a scheme other than `http` or `https`, or an invalid URL.
+    pub fn new(text: &str) -> Result<Self> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Error::Settings("the base URL is empty; write for example http://localhost:8000/v1".into()));
+        }
+        let with_scheme = match text.split_once("://") {
+            Some(_) => text.to_owned(),
+            None => format!("{}://{text}", guess_scheme(text)),
+        };
+        let refuse = |why: &str| {
+            let shown = mask_url(&with_scheme);
+            Error::Settings(format!("base URL {shown:?} {why}; write for example http://localhost:8000/v1"))
+        };
+        let mut url = Url::parse(&with_scheme).map_err(|error| refuse(&format!("cannot be read ({error})")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refuse("is neither http nor https"));
+        }
+        let query = url.query_pairs().map(|(key, value)| (key.into_owned(), value.into_owned())).collect();
+        let login = login_of(&url);
+        let _ = url.set_password(None);
+        let _ = url.set_username("");
+        url.set_query(None);
+        url.set_fragment(None);
+        let path = mended_path(url.path());
+        url.set_path(&path);
+        let base_url = url.to_string().trim_end_matches('/').to_owned();
         Ok(Self { base_url, login, query, ..Self::unknown() })
     }
 
@@ -330,47 +359,6 @@ fn mask_openai_keys(text: &str) -> String {
     }
     clean.push_str(rest);
     clean
-}
-
-/// Address, login and query of a base URL.
-type UrlParts = (String, Option<SecretString>, Vec<(String, String)>);
-
-/// Normalizes a base URL as typed; returns it without a trailing slash, its login and its query.
-///
-/// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
-///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
-///   it becomes `https`.
-/// - Slashes at the end and a pasted `/chat/completions`, `/completions`, `/messages` or `/models` are taken off.
-/// - A URL without a path gets `/v1`; any other path is kept (`/openai/deployments/x`).
-///
-/// # Errors
-/// [`Error::Settings`] for an empty text, a scheme other than `http` or `https`, or an invalid URL.
-fn split_base_url(text: &str) -> Result<UrlParts> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(Error::Settings("the base URL is empty; write for example http://localhost:8000/v1".into()));
-    }
-    let with_scheme = match text.split_once("://") {
-        Some(_) => text.to_owned(),
-        None => format!("{}://{text}", guess_scheme(text)),
-    };
-    let refuse = |why: &str| {
-        let shown = mask_url(&with_scheme);
-        Error::Settings(format!("base URL {shown:?} {why}; write for example http://localhost:8000/v1"))
-    };
-    let mut url = Url::parse(&with_scheme).map_err(|error| refuse(&format!("cannot be read ({error})")))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(refuse("is neither http nor https"));
-    }
-    let query = url.query_pairs().map(|(key, value)| (key.into_owned(), value.into_owned())).collect();
-    let login = login_of(&url);
-    let _ = url.set_password(None);
-    let _ = url.set_username("");
-    url.set_query(None);
-    url.set_fragment(None);
-    let path = mended_path(url.path());
-    url.set_path(&path);
-    Ok((url.to_string().trim_end_matches('/').to_owned(), login, query))
 }
 
 /// `user:password` of a URL, percent signs decoded.

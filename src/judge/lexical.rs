@@ -166,9 +166,8 @@ impl Lexical {
 impl Judge for Lexical {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            let mut reply = JudgeReply::of_text(self.answer(&request.call.task));
-            reply.model = Some(NAME.to_owned());
-            Ok(Outcome::Reply(reply))
+            let reply = JudgeReply::of_text(self.answer(&request.call.task));
+            Ok(Outcome::Reply(JudgeReply { model: Some(NAME.to_owned()), ..reply }))
         })
     }
 }

@@ -272,13 +272,9 @@ impl JudgeOptions {
             ("service_tier", (is_anthropic || kind.is_raw()) && self.service_tier.is_some()),
             ("reasoning_effort", kind.is_raw() && self.reasoning_effort.is_some()),
         ];
-        match missing.into_iter().find(|(_, is_missing)| *is_missing) {
-            Some((key, _)) => {
-                let what = format!("the protocol of a judge of kind {kind} has no {key}; leave it out");
-                Err(OptionFault::new(&format!("judge.{key}"), what))
-            }
-            None => Ok(()),
-        }
+        let Some((key, _)) = missing.into_iter().find(|(_, is_missing)| *is_missing) else { return Ok(()) };
+        let what = format!("the protocol of a judge of kind {kind} has no {key}; leave it out");
+        Err(OptionFault::new(&format!("judge.{key}"), what))
     }
 
     /// A repeated address would get twice its share of the answers and of the limits.
@@ -288,10 +284,8 @@ impl JudgeOptions {
             let endpoint = Endpoint::new(url).map_err(|error| OptionFault::new("judge.base_url", error.to_string()))?;
             let shown = endpoint.masked_url();
             if !seen.insert(shown.clone()) {
-                return Err(OptionFault::new(
-                    "judge.base_url",
-                    format!("{shown} is given twice; name each address once"),
-                ));
+                let what = format!("{shown} is given twice; name each address once");
+                return Err(OptionFault::new("judge.base_url", what));
             }
         }
         Ok(())
@@ -309,10 +303,9 @@ impl JudgeOptions {
         let top_p = self.top_p.map(|_| ("top_p", "--top-p"));
         let logprobs =
             self.logprobs.into_iter().flat_map(|_| ["logprobs", "top_logprobs"].map(|name| (name, "--logprobs")));
-        match top_p.into_iter().chain(logprobs).find(|(name, _)| fields.contains_key(*name)) {
-            Some((name, flag)) => fault(format!("the field {name} is set by {flag} already; give it once")),
-            None => Ok(()),
-        }
+        let twice = top_p.into_iter().chain(logprobs).find(|(name, _)| fields.contains_key(*name));
+        let Some((name, flag)) = twice else { return Ok(()) };
+        fault(format!("the field {name} is set by {flag} already; give it once"))
     }
 }
 

@@ -156,9 +156,8 @@ async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
     for (part, service) in services.iter().enumerate() {
         service.fetch(&mut manifest, part).await?;
         let mut text = part_text(&manifest.parts[part]);
-        for name in &manifest.parts[part].results {
-            text.push_str(&format!("  {}\n", path_text(&args.dir.join(name))));
-        }
+        let results = manifest.parts[part].results.iter();
+        text.extend(results.map(|name| format!("  {}\n", path_text(&args.dir.join(name)))));
         terminal::write_stdout(text.as_bytes())?;
     }
     let to_come = manifest.parts.iter().filter(|part| !part.is_over()).count();
@@ -180,9 +179,7 @@ fn part_text(part: &BatchPart) -> String {
         grouped(part.requests),
         grouped(part.failed)
     );
-    for error in &part.errors {
-        text.push_str(&format!("  {}\n", escape_controls(error)));
-    }
+    text.extend(part.errors.iter().map(|error| format!("  {}\n", escape_controls(error))));
     text
 }
 

@@ -26,12 +26,8 @@ pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<()> {
     let with_answers = !args.no_answers && answers <= MOST_ANSWERS_WITH_TEXTS;
     let observations = set.observe()?;
     let comparison = set.compare(&observations, &ComparisonOptions::seeded(SEED));
-    let (mut calls, mut call_count) = (Vec::new(), 0);
-    for run in &set.runs {
-        let (own, count) = calls_of(run, with_answers)?;
-        calls.push(own);
-        call_count += count;
-    }
+    let calls_of_runs = set.runs.iter().map(|run| calls_of(run, with_answers));
+    let (calls, counts): (Vec<_>, Vec<usize>) = calls_of_runs.collect::<Result<_>>()?;
     let mut left_out: Vec<String> = left_out(answers, args.no_answers).into_iter().collect();
     let without_inputs = set.runs.iter().filter(|run| run.items.is_empty() && with_answers);
     left_out.extend(
@@ -46,7 +42,7 @@ pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<()> {
         observations: &observations,
         runs: &set.runs,
         calls,
-        call_count,
+        call_count: counts.iter().sum(),
         with_answers,
         left_out,
     };

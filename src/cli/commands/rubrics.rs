@@ -19,9 +19,8 @@ pub(super) fn run(command: &RubricsCommand) -> Result<()> {
             let (cases, all) = (counted(tests.cases.len(), "case"), criteria().count());
             let criteria = if all == 1 { "criterion" } else { "criteria" };
             let mut text = format!("{}: {cases}, {all} {criteria}, {negative} of negative weight\n", path_text(file));
-            for warning in &tests.warnings {
-                text.push_str(&format!("warning: {}\n", escape_controls(&warning.to_string())));
-            }
+            let shown = tests.warnings.iter().map(|warning| escape_controls(&warning.to_string()));
+            text.extend(shown.map(|warning| format!("warning: {warning}\n")));
             text
         }
     };

@@ -98,15 +98,13 @@ impl BatchManifest {
             return Ok(());
         }
         let shown = dir.display().to_string();
+        let refuse = |what: &str| Err(Error::Usage(format!("--out {shown:?}: {what}")));
         let manifest = Self::load(dir)?;
         if manifest.parts.iter().any(|part| part.file_id.is_some()) {
-            return Err(Error::Usage(format!(
-                "--out {shown:?}: the batch there was submitted to a service; name another directory"
-            )));
+            return refuse("the batch there was submitted to a service; name another directory");
         }
         if !overwrite {
-            let what = format!("--out {shown:?}: there is a batch already; add --overwrite to replace it");
-            return Err(Error::Usage(what));
+            return refuse("there is a batch already; add --overwrite to replace it");
         }
         let files = manifest.parts.iter().map(|part| dir.join(&part.file)).chain([path]);
         files

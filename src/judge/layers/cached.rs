@@ -21,7 +21,7 @@ pub struct Cached<J> {
     meters: Arc<Meters>,
 }
 
-impl<J> Cached<J> {
+impl<J: Judge> Cached<J> {
     /// Puts `cache` before `inner`; `judge` is the identity stored with each reply.
     pub fn new(inner: J, cache: Cache, judge: impl Into<Arc<str>>, meters: Arc<Meters>) -> Self {
         Self { inner, cache, judge: judge.into(), meters }
@@ -31,9 +31,7 @@ impl<J> Cached<J> {
         Meters::add_one(&self.meters.cache_hits);
         Outcome::Reply(reply)
     }
-}
 
-impl<J: Judge> Cached<J> {
     async fn through_cache(&self, request: &JudgeRequest, rendered: &Rendered) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
         // A read blocks no other process; a lease is a write.
