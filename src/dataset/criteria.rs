@@ -44,13 +44,11 @@ pub fn load_tests(path: &Path, mode: Mode, rubric: Option<&str>) -> Result<(Test
         let other = others.into_iter().find(|other| fields.contains_key(&other.case.id) && has_criteria(other));
         let found = list(fields.keys().map(String::as_str), 8);
         let what = format!("no field {} with the criteria of a case; found {found}", profile.case.criteria);
-        let hint = other.map_or_else(
-            || {
-                "write one {case_id, question, criteria: [{text, weight}]} per line, or name the rubric with --rubric"
-                    .into()
-            },
-            |other| format!("these are fields of --rubric {}", other.name),
-        );
+        let what_to_write = "write one {case_id, question, criteria: [{text, weight}]} per line";
+        let hint = match other {
+            Some(other) => format!("these are fields of --rubric {}", other.name),
+            None => format!("{what_to_write}, or name the rubric with --rubric"),
+        };
         return Err(InputFault::new(path, what).hint(hint).into());
     }
     let mut reader = Reader { profile: &profile, is_rows, mode, cases: Vec::new(), lines: HashMap::new() };
@@ -204,17 +202,12 @@ impl<'a> Reader<'a> {
         };
         let explanation = fields.get(&names.explanation).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         let text = explanation.map_or_else(|| text.clone(), |explanation| format!("{text} ({explanation})"));
-        let weight = match fields.get(&names.weight) {
-            None => match self.other_number(fields) {
-                Some(other) => {
-                    let weight = &names.weight;
-                    return Err(format!(
-                        "no {weight}, but {other} is a number; call it {weight} if it is one, or remove it"
-                    ));
-                }
-                None => 1.0,
-            },
-            Some(Value::Null) => 1.0,
+        let weight = &names.weight;
+        if let (None, Some(other)) = (fields.get(weight), self.other_number(fields)) {
+            return Err(format!("no {weight}, but {other} is a number; call it {weight} if it is one, or remove it"));
+        }
+        let weight = match fields.get(weight) {
+            None | Some(Value::Null) => 1.0,
             Some(Value::String(text)) if text.trim().is_empty() => 1.0,
             Some(value) => {
                 let truth = || value.as_bool().filter(|_| is_strict).map(|is_true| f64::from(u8::from(is_true)));
@@ -224,10 +217,8 @@ impl<'a> Reader<'a> {
             }
         };
         let id = fields.get(&names.id).filter(|_| !self.is_rows || names.id != self.profile.case.id);
-        let id = id
-            .map(|id| typed::<Id>(id.clone()).map(|Id(id)| id))
-            .transpose()?
-            .filter(|id| is_strict || !id.trim().is_empty());
+        let id = id.map(|id| typed::<Id>(id.clone())).transpose()?.map(|Id(id)| id);
+        let id = id.filter(|id| is_strict || !id.trim().is_empty());
         let examples = fields.get(&names.examples).map_or_else(|| Ok(Vec::new()), |examples| typed(examples.clone()));
         Ok(CaseCriterion {
             name: id.unwrap_or_else(|| format!("c{number}")),

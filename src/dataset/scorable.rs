@@ -286,16 +286,10 @@ fn chosen_items(mut items: Vec<Item>, options: &PairOptions) -> Result<Vec<Item>
 
 /// The warning about cases of `items` that the system did not answer.
 fn unanswered(system: &SystemAnswers, items: &[Item]) -> Option<InputFault> {
-    let (mut cases, mut own) = (Vec::new(), HashSet::new());
     let mut seen = HashSet::new();
-    for Item { case, answer } in items {
-        if seen.insert(&case.case_id) {
-            cases.push(&case.case_id);
-        }
-        if answer.system == system.system {
-            own.insert(&case.case_id);
-        }
-    }
+    let cases: Vec<&CaseId> = items.iter().map(|item| &item.case.case_id).filter(|id| seen.insert(*id)).collect();
+    let own = items.iter().filter(|item| item.answer.system == system.system);
+    let own: HashSet<&CaseId> = own.map(|item| &item.case.case_id).collect();
     let missing: Vec<&str> = cases.iter().filter(|id| !own.contains(*id)).map(|id| id.as_str()).collect();
     let (count, names) = (missing.len(), list(missing.iter().copied(), SHOWN));
     let what = format!("{count} of {} questions have no answer: {names}", cases.len());

@@ -9,7 +9,7 @@ use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labelled, RaterAgreement, label_plans,
     rater_agreement, run_rater,
 };
-use crate::dataset::{Labels, load_labels};
+use crate::dataset::{Labels, load_labels, no_faults};
 use crate::domain::{CaseId, Note, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::{list, suggest};
@@ -183,11 +183,10 @@ fn missing_answers<'a>(runs: &'a [RecordedRun], judges: &[Rater], labels: &'a La
         let (missing, all, name) = (missing.len(), labeled.len(), &judge.name);
         notes.push(Note::warning(format!("{missing} of {all} labels are of answers that are not in {name}{unknown}.")));
     }
-    if labeled.is_empty() || faults.is_empty() || faults.len() < runs.len() {
-        Ok(notes)
-    } else {
-        Err(Error::Input(faults))
+    if faults.len() == runs.len() {
+        no_faults(faults)?;
     }
+    Ok(notes)
 }
 
 fn answers(run: &RecordedRun) -> BTreeSet<(&SystemName, &CaseId)> {

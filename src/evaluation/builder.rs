@@ -518,10 +518,8 @@ pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
     let clip = super::record::criteria_scorer(manifest).is_ok_and(|scorer| scorer.profile.clip_in_compat);
     let options = AggregateOptions { mode: manifest.mode, on_unscored, seed: manifest.seed, clip };
     // Without a judge the rubric was not scored, so nothing is missing of it.
-    let missing = manifest
-        .missing
-        .iter()
-        .filter(|_| ["rubric", "criteria"].iter().any(|role| manifest.roles.contains_key(*role)));
+    let is_of_tests = ["rubric", "criteria"].iter().any(|role| manifest.roles.contains_key(*role));
+    let missing = manifest.missing.iter().filter(|_| is_of_tests);
     let missing: Vec<(SystemName, CaseId)> =
         missing.map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect();
     summarize(scored, &missing, options)

@@ -19,14 +19,10 @@ pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
 /// sample with the median number counts as a whole, of two the one with the lower number.
 pub(super) fn merge_draws(draws: Vec<Draw>, merge: GradeMerge) -> Judged {
     let verdicts: Vec<Verdict> = draws.iter().flatten().map(|(verdict, _)| verdict.clone()).collect();
+    let no_sample = || UnscoredReason::new(UnscoredKind::NotAsked, "no sample was taken");
     match merged(&verdicts, merge) {
         Some(verdict) => Judged::Verdict(verdict, draws.into_iter().flatten().find_map(|(_, feedback)| feedback)),
-        None => Judged::Unscored(
-            draws
-                .into_iter()
-                .find_map(Result::err)
-                .unwrap_or_else(|| UnscoredReason::new(UnscoredKind::NotAsked, "no sample was taken")),
-        ),
+        None => Judged::Unscored(draws.into_iter().find_map(Result::err).unwrap_or_else(no_sample)),
     }
 }
 

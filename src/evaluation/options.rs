@@ -284,11 +284,8 @@ impl EvaluationOptions {
         for (name, table) in &self.judges {
             let in_table = |fault: OptionFault| {
                 let table_key = |key: &str| format!("judges.{name}.{}", key.rsplit('.').next().unwrap_or_default());
-                OptionFault {
-                    key: table_key(&fault.key),
-                    contradicts: fault.contradicts.as_deref().map(table_key),
-                    ..fault
-                }
+                let (key, contradicts) = (table_key(&fault.key), fault.contradicts.as_deref().map(table_key));
+                OptionFault { key, contradicts, ..fault }
             };
             let JudgeOptions { kind, model, base_url, .. } = &table.judge;
             if kind.is_none() && model.is_none() && base_url.is_empty() {

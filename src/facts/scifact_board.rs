@@ -184,27 +184,19 @@ impl ScifactOptions {
         };
         let title = format!("submissions; rationalized: {cap}; ranked by sentence_label_f1");
         let ranked_by = ["sentence_label_f1", "abstract_rationalized_f1"];
-        self.files.leaderboard(
-            &title,
-            &ranked_by,
-            self.files.load()?,
-            "they count in recall",
-            |claims, file: &ClaimFile<Prediction>| {
-                let counts = score(claims, file, self.sentence_cap, self.files.mode())?;
-                let statistic = |sums: &Counts| {
-                    let measures = measures(sums).map(Prf::values);
-                    std::array::from_fn(|at| measures[at / 3][at % 3])
-                };
-                let named: Map<String, Value> = COUNTS
-                    .iter()
-                    .zip(sums(&counts))
-                    .map(|(name, sum)| ((*name).to_owned(), json!(sum as u64)))
-                    .collect();
-                let names: [String; 12] = std::array::from_fn(|at| format!("{}_{}", MEASURES[at / 3], PARTS[at % 3]));
-                let metrics = self.files.measure(names, &counts, statistic);
-                Ok(Scored { metrics, details: json!({"counts": named}), notes: costly_abstracts(file) })
-            },
-        )
+        let files = self.files.load::<Prediction>()?;
+        self.files.leaderboard(&title, &ranked_by, files, "they count in recall", |claims, file| {
+            let counts = score(claims, file, self.sentence_cap, self.files.mode())?;
+            let statistic = |sums: &Counts| {
+                let measures = measures(sums).map(Prf::values);
+                std::array::from_fn(|at| measures[at / 3][at % 3])
+            };
+            let named = COUNTS.iter().zip(sums(&counts));
+            let named: Map<String, Value> = named.map(|(name, sum)| ((*name).to_owned(), json!(sum as u64))).collect();
+            let names: [String; 12] = std::array::from_fn(|at| format!("{}_{}", MEASURES[at / 3], PARTS[at % 3]));
+            let metrics = self.files.measure(names, &counts, statistic);
+            Ok(Scored { metrics, details: json!({"counts": named}), notes: costly_abstracts(file) })
+        })
     }
 
     /// Explains the score of the claim with this id, for each system.
@@ -237,39 +229,31 @@ impl ScifactLabels {
         let files = self.files.load::<Labels>()?;
         let corpus = self.corpus.as_deref().map(Corpus::load).transpose()?;
         if let Some(corpus) = &corpus {
-            let faults = files
-                .1
-                .iter()
-                .flat_map(|file| corpus.faults(file, |labels| labels.0.keys().map(|id| (*id, Vec::new())).collect()));
+            let cited = |labels: &Labels| labels.0.keys().map(|id| (*id, Vec::new())).collect();
+            let faults = files.1.iter().flat_map(|file| corpus.faults(file, cited));
             no_faults(faults.collect())?;
         }
         let keep = |doc_id: DocId| match (self.filter, &corpus) {
             (Some(which), Some(corpus)) => corpus.is_structured(doc_id) == Some(which == Structure::Structured),
             _ => true,
         };
-        self.files.leaderboard(
-            "label prediction",
-            &["macro_f1", "accuracy"],
-            files,
-            "they count nowhere",
-            |claims, file| {
-                let counts = score_labels(claims, file, keep, self.files.mode())?;
-                let names = ["accuracy", "macro_f1", "macro_f1_without_nei", "gold_input_accuracy"];
-                let mut metrics = self.files.measure(names, &counts, label_measures);
-                let sums = sums(&counts);
-                let mut notes = Vec::new();
-                let is_defined = [sums[..9].iter().sum::<f64>() > 0.0, sums[10] > 0.0];
-                for (at, metric) in metrics.iter_mut().enumerate().filter(|(at, _)| !is_defined[at / 3]) {
-                    (metric.estimate, metric.interval) = (None, None);
-                    if at == 3 && self.files.compat {
-                        let what =
-                            "the reference has no gold_input_accuracy where abstracts of a claim differ in label";
-                        notes.push(Note::warning(format!("{what}.")));
-                    }
+        let ranked_by = ["macro_f1", "accuracy"];
+        self.files.leaderboard("label prediction", &ranked_by, files, "they count nowhere", |claims, file| {
+            let counts = score_labels(claims, file, keep, self.files.mode())?;
+            let names = ["accuracy", "macro_f1", "macro_f1_without_nei", "gold_input_accuracy"];
+            let mut metrics = self.files.measure(names, &counts, label_measures);
+            let sums = sums(&counts);
+            let mut notes = Vec::new();
+            let is_defined = [sums[..9].iter().sum::<f64>() > 0.0, sums[10] > 0.0];
+            for (at, metric) in metrics.iter_mut().enumerate().filter(|(at, _)| !is_defined[at / 3]) {
+                (metric.estimate, metric.interval) = (None, None);
+                if at == 3 && self.files.compat {
+                    let what = "the reference has no gold_input_accuracy where abstracts of a claim differ in label.";
+                    notes.push(Note::warning(what));
                 }
-                Ok(Scored { metrics, details: label_details(&sums), notes })
-            },
-        )
+            }
+            Ok(Scored { metrics, details: label_details(&sums), notes })
+        })
     }
 }
 

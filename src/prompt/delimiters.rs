@@ -153,9 +153,7 @@ impl Marker {
     /// Appends one section: opening tag, neutralized text, closing tag, each on lines of its own.
     pub(crate) fn section(&self, out: &mut String, name: &str, text: &str) {
         let Self(id) = self;
-        out.push_str(&format!("<{name} id=\"{id}\">\n"));
-        out.push_str(text);
-        out.push_str(&format!("\n</{name} id=\"{id}\">"));
+        out.push_str(&format!("<{name} id=\"{id}\">\n{text}\n</{name} id=\"{id}\">"));
     }
 }
 

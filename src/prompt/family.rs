@@ -93,11 +93,8 @@ fn published(family: PromptFamily) -> Vec<(&'static str, &'static str)> {
 /// Differences from the published texts, by task and part; `ours` holds (`task part`, blake3 in hex).
 pub(crate) fn differences(family: PromptFamily, ours: &[(String, String)]) -> Vec<String> {
     let known = published(family);
-    let mut different: Vec<String> = ours
-        .iter()
-        .filter(|(part, hash)| !known.contains(&(part.as_str(), hash.as_str())))
-        .map(|(part, _)| part.clone())
-        .collect();
+    let changed = ours.iter().filter(|(part, hash)| !known.contains(&(part.as_str(), hash.as_str())));
+    let mut different: Vec<String> = changed.map(|(part, _)| part.clone()).collect();
     let missing = known.iter().filter(|(part, _)| !ours.iter().any(|(own, _)| own == part));
     different.extend(missing.map(|(part, _)| (*part).to_owned()));
     if different.is_empty() && ours.len() != known.len() {

@@ -197,12 +197,7 @@ fn skip_blanks(text: &str) -> &str {
 }
 
 /// Appends the value of a literal's body; adjacent texts are joined, so that braces across a seam are seen together.
-fn push_pieces(
-    pieces: &mut Vec<Piece>,
-    body: &str,
-    has_fields: bool,
-    is_raw: bool,
-) -> std::result::Result<(), &'static str> {
+fn push_pieces(pieces: &mut Vec<Piece>, body: &str, has_fields: bool, is_raw: bool) -> Result<(), &'static str> {
     let mut rest = body;
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
@@ -241,17 +236,15 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
 
 /// The value of an escape and its length after the backslash. As in Python, an unknown one keeps its backslash; known
 /// ones that the published scripts do not use are refused, so that no text is misread.
-fn unescaped(rest: &str) -> std::result::Result<(Option<&'static str>, usize), &'static str> {
+fn unescaped(rest: &str) -> Result<(Option<&'static str>, usize), &'static str> {
     let known = [('\n', ""), ('\\', "\\"), ('\'', "'"), ('"', "\""), ('n', "\n"), ('t', "\t")];
     if let Some((_, value)) = known.into_iter().find(|(escape, _)| rest.starts_with(*escape)) {
         return Ok((Some(value), 1));
     }
-    Ok(match rest.chars().next() {
-        Some('a' | 'b' | 'f' | 'r' | 'v' | 'x' | 'u' | 'U' | 'N' | '0'..='7') => {
-            return Err("an unsupported escape");
-        }
-        _ => (None, 0),
-    })
+    match rest.chars().next() {
+        Some('a' | 'b' | 'f' | 'r' | 'v' | 'x' | 'u' | 'U' | 'N' | '0'..='7') => Err("an unsupported escape"),
+        _ => Ok((None, 0)),
+    }
 }
 
 #[cfg(test)]

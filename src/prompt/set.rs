@@ -202,14 +202,10 @@ impl Family {
             return false;
         }
         let different = self.differences_from_published();
-        let from_the_commit = || {
-            self.imported
-                .as_ref()
-                .is_some_and(|imported| imported.commit == family::COMMIT && imported.fingerprint == self.fingerprint())
-        };
+        let of_commit = |own: &Imported| own.commit == family::COMMIT && own.fingerprint == self.fingerprint();
         // No recorded request proves the hashes of these texts.
         let is_unproven = |part: &String| part.starts_with("evidence ") || part.starts_with("citations ");
-        different.is_empty() || (different.iter().all(is_unproven) && from_the_commit())
+        different.is_empty() || (different.iter().all(is_unproven) && self.imported.as_ref().is_some_and(of_commit))
     }
 
     /// The texts that differ from the published ones (`evidence system`, ..); empty for the published wording.
