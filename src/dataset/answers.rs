@@ -177,7 +177,8 @@ impl AnswerOptions {
             read.thinking += usize::from(thinking > 0);
             let (line, case_id) = (answer.line, answer.case_id.clone());
             let fault = |what: String| InputFault::new(path, what).at_line(line).of_case(case_id.as_str());
-            read.warnings.extend(empty.map(|what| fault(what.to_owned())));
+            let has_fault = answer.report.as_ref().is_some_and(|own| own.fault.is_some());
+            read.warnings.extend(empty.filter(|_| !has_fault).map(|what| fault(what.to_owned())));
             if let Some(ReportFault::Nothing(what) | ReportFault::Dropped(what)) =
                 answer.report.as_ref().and_then(|own| own.fault.as_ref())
             {

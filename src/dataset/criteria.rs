@@ -307,7 +307,7 @@ fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
     let mut seen: HashMap<String, &str> = HashMap::new();
     for criterion in &case.criteria {
         if let Some(id) = &criterion.shared_id {
-            let what = format!("{} has the name {}, which is not its own", criterion.name, id.escape_debug());
+            let what = format!("{} shares the name {} with others", criterion.name, id.escape_debug());
             doubts.push((what, "it counts by itself; with --compat the last of a name counts, as in the reference"));
         }
         let text = criterion.text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();

@@ -19,6 +19,8 @@ use super::reader::{Id, without_bare_nan};
 pub struct InspectLog {
     /// The logged specification of the evaluation: its task, arguments, models and scorers.
     pub eval: Value,
+    #[serde(default)]
+    status: String,
     /// The answers, in file order.
     #[serde(default)]
     pub samples: Vec<InspectSample>,
@@ -45,7 +47,10 @@ impl InspectLog {
         if !is_zip(bytes) {
             let text = str::from_utf8(bytes).ok().filter(|text| text.trim_start().starts_with('{'));
             let log: Option<Self> = text.and_then(|text| serde_json::from_str(&without_bare_nan(text).0).ok());
-            return Ok(log.filter(|log| log.eval["task"].is_string()));
+            return match log.filter(|log| log.eval["task"].is_string()) {
+                Some(log) if log.status == "started" => Err(InputFault::new(path, "an unfinished log")),
+                log => Ok(log),
+            };
         }
         let mut log = Self::default();
         let is_read = |name: &str| name == "header.json" || name.starts_with("samples/");
@@ -191,6 +196,9 @@ mod tests {
         for text in ["", "[1]", "{\"case_id\": 1}\n{}", "{\"eval\": 1}", "{\"eval\": {\"task\""] {
             assert!(InspectLog::parse(text.as_bytes(), Path::new("x.json")).unwrap().is_none(), "{text}");
         }
+        let started = r#"{"status": "started", "eval": {"task": "sqa"}}"#;
+        let error = InspectLog::parse(started.as_bytes(), Path::new("x.json")).unwrap_err().to_string();
+        assert_eq!(error, "x.json: an unfinished log");
         let sample = sample("c1").to_string();
         for (header, sample, what) in [
             (None, &*sample, "x.eval/header.json: is not in the archive"),

@@ -68,6 +68,12 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
             InputFault::new(run, "the answers were judged without their <think> blocks, which the reference keeps");
         return Err(fault.hint("score them with --compat").into());
     }
+    let has_reports = recorded.settings.get("scorer.criteria").is_some_and(|profile| profile["report"] == true);
+    if options.compat && recorded.mode != Mode::Compat && has_reports {
+        let fault =
+            InputFault::new(run, "the reference reads reports in another way, so that other questions are asked");
+        return Err(fault.hint("score them with --compat").into());
+    }
     let mut manifest = rescored_manifest(&recorded, options);
     let is_other_mode = manifest.mode != recorded.mode;
     // The run's own directory under another name is not a copy: nothing there is removed or copied onto itself.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Rendered;
 use super::body::RequestOptions;
@@ -26,6 +27,8 @@ pub struct Renderer {
     capacity: Option<Capacity>,
     /// Parameters that are left out.
     refusals: Arc<Refusals>,
+    /// Whether a reply to a schema held a JSON object: one that does not is then the judge's choice, not the server's.
+    keeps_schema: AtomicBool,
 }
 
 impl Renderer {
@@ -45,7 +48,7 @@ impl Renderer {
             ..options.clone()
         };
         let options = CallKind::ALL.into_iter().map(|kind| (kind, of_kind(kind))).collect();
-        Self { prompts, options, structured, capacity, refusals }
+        Self { prompts, options, structured, capacity, refusals, keeps_schema: AtomicBool::new(false) }
     }
 
     fn rendered(&self, task: &JudgeTask, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
@@ -57,7 +60,8 @@ impl Renderer {
         };
         let options = RequestOptions { schema, ..self.options.get(&kind)?.clone() };
         let (mut options, mut note) = self.refusals.apply(&options);
-        if attempt > 0 && self.structured == Structured::Auto && options.schema.is_some() {
+        // Every second attempt, since a judge may need the schema to know the form.
+        if attempt % 2 == 1 && self.structured == Structured::Auto && options.schema.is_some() {
             options.to_mut().schema = None;
             let again = "unreadable replies to a schema were asked again without it (--structured json asks without)";
             note = Some(note.iter().fold(again.to_owned(), |again, note| format!("{again}; {note}")));
@@ -88,13 +92,17 @@ impl Renderer {
     }
 
     /// With `--structured auto`, whether this reply shows that the server does not keep to the schema of the call: it holds
-    /// no JSON object. All calls are then made without one, this one again.
+    /// no JSON object, and no reply before did. All calls are then made without one, this one again.
     ///
     /// # Errors
     /// When the cache cannot be written.
     pub fn drops_schema(&self, call: &Rendered, reply: &JudgeReply) -> Result<bool> {
         let is_asked = self.structured == Structured::Auto && call.parameters.contains(&Parameter::Schema);
-        let is_dropped = is_asked && !reply.is_cut() && !reply.content.contains('{');
+        let has_object = reply.content.contains('{');
+        if is_asked && has_object {
+            self.keeps_schema.store(true, Ordering::Relaxed);
+        }
+        let is_dropped = is_asked && !has_object && !reply.is_cut() && !self.keeps_schema.load(Ordering::Relaxed);
         if is_dropped {
             self.leave_out(Parameter::Schema)?;
         }

@@ -348,6 +348,26 @@ fn a_server_that_does_not_keep_to_a_declared_schema_is_asked_without_it_from_the
 }
 
 #[test]
+fn a_refusal_after_good_replies_to_a_schema_is_the_judges_and_the_schema_stays() {
+    let work = Workspace::new(&["alpha"], 2);
+    work.run(&["prompts", "export", "set"]).exits_with(0);
+    let schema = "[property]\nschema = '{\"type\": \"object\"}'\n";
+    let manifest = work.read("set/manifest.toml").replacen("[property]\n", schema, 1);
+    std::fs::write(work.path("set/manifest.toml"), manifest).unwrap();
+    let has_schema = |request: &Recorded| request.text().contains("json_schema");
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let second =
+        move |request: &Recorded| has_schema(request) && asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 1;
+    let server = FakeServer::start(constant_judge().when(second, Act::Content("I cannot help.".to_owned())));
+    work.score(&server, &["--prompts", "set", "--concurrency", "1"]).exits_with(0);
+    let of = |schema: bool| {
+        server.chats().iter().filter(|chat| kind_of(chat) == "property" && has_schema(chat) == schema).count()
+    };
+    assert_eq!((of(true), of(false)), (4, 1), "four criteria with a schema, one of them again without");
+    assert!(work.read("out/calls.jsonl").contains("I cannot help."));
+}
+
+#[test]
 fn reasoning_is_kept_counted_and_given_room() {
     let work = Workspace::new(&["alpha"], 1);
     let reply = |request: &Recorded| {
