@@ -13,7 +13,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, InputFault, Result};
@@ -143,10 +143,9 @@ fn to_json(value: &DeValue<'_>) -> Value {
             number.map_or_else(|| Value::from(float.as_str()), Value::Number)
         }
         DeValue::Datetime(datetime) => Value::from(datetime.to_string()),
-        DeValue::Array(items) => Value::Array(items.iter().map(|item| to_json(item.get_ref())).collect()),
+        DeValue::Array(items) => items.iter().map(|item| to_json(item.get_ref())).collect(),
         DeValue::Table(table) => {
-            let pairs = table.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref())));
-            Value::Object(pairs.collect::<Map<_, _>>())
+            table.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref()))).collect()
         }
     }
 }

@@ -145,18 +145,14 @@ impl Endpoint {
 
     /// The base URL with its query, passwords and key-like query values masked, for messages and manifests.
     pub fn masked_url(&self) -> String {
-        match Url::parse(&self.base_url) {
-            Ok(mut url) => {
-                if self.login.is_some() {
-                    let _ = url.set_username(MASK);
-                }
-                if !self.query.is_empty() {
-                    url.query_pairs_mut().extend_pairs(&self.query);
-                }
-                masked(url)
-            }
-            Err(_) => "(unreadable URL)".to_owned(),
+        let Ok(mut url) = Url::parse(&self.base_url) else { return "(unreadable URL)".to_owned() };
+        if self.login.is_some() {
+            let _ = url.set_username(MASK);
         }
+        if !self.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&self.query);
+        }
+        masked(url)
     }
 
     /// The value of the `Authorization` header: the login of the URL, else the key (not in Anthropic's protocol).
@@ -287,15 +283,13 @@ pub fn mask_url(text: &str) -> String {
 /// A copy in which strings under key-like names are masked, at any depth. Numbers stay: `max_tokens` is no secret.
 pub fn masked_json(value: &Value) -> Value {
     match value {
-        Value::Object(map) => Value::Object(
-            map.iter()
-                .map(|(name, inner)| {
-                    let hide = is_secret_name(name) && inner.is_string();
-                    (name.clone(), if hide { Value::from(MASK) } else { masked_json(inner) })
-                })
-                .collect(),
-        ),
-        Value::Array(items) => Value::Array(items.iter().map(masked_json).collect()),
+        Value::Object(map) => {
+            let is_hidden = |name: &str, inner: &Value| is_secret_name(name) && inner.is_string();
+            let shown =
+                |name: &str, inner: &Value| if is_hidden(name, inner) { Value::from(MASK) } else { masked_json(inner) };
+            map.iter().map(|(name, inner)| (name.clone(), shown(name, inner))).collect()
+        }
+        Value::Array(items) => items.iter().map(masked_json).collect(),
         other => other.clone(),
     }
 }

@@ -127,10 +127,7 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
     if let Err(Fault::Status { status: 503, .. }) = transport.get(&endpoint.beside_v1("/health"), PROBE_LIMIT).await {
         return Ok(Err("status 503, still loading?".to_owned()));
     }
-    let name = match model {
-        Some(name) => name.to_owned(),
-        None => only_model(&list, endpoint)?,
-    };
+    let name = model.map_or_else(|| only_model(&list, endpoint), |name| Ok(name.to_owned()))?;
     // Again and again: an identity that misses a part would miss the cache.
     let props = transport.get_json(&endpoint.beside_v1("/props"), 3).await.unwrap_or_default();
     let mut report = report(name, &list, &props);

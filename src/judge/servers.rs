@@ -69,12 +69,10 @@ impl Servers {
         let must_agree = judge.cache_id.is_none();
         let there: Vec<(&Endpoint, &ServerReport)> =
             each.iter().filter_map(|server| Some((&server.endpoint, server.report.as_ref().ok()?))).collect();
+        let unavailable = || Error::JudgeUnavailable(unreachable(&each).unwrap_or_default());
         let (model, served) = match there.first() {
             Some((_, first)) => (first.model.clone(), first.identity.clone()),
-            None => match last_report(judge, cache, &each)? {
-                Some(last) => last,
-                None => return Err(Error::JudgeUnavailable(unreachable(&each).unwrap_or_default())),
-            },
+            None => last_report(judge, cache, &each)?.ok_or_else(unavailable)?,
         };
         if must_agree {
             check_same_model(&there)?;

@@ -57,7 +57,7 @@ pub(super) async fn count_tokens(server: &Transport, body: &[u8]) -> Option<u64>
     let messages = call["messages"].as_array().into_iter().flatten().map(|message| &message["content"]);
     let text: String = messages.chain([&call["prompt"]]).filter_map(Value::as_str).collect();
     let document = json!({"model": call["model"], "prompt": text, "content": text, "add_special_tokens": false});
-    let request = server.client().post(server.endpoint.beside_v1("/tokenize")).query(&server.endpoint.query);
+    let request = server.http.post(server.endpoint.beside_v1("/tokenize")).query(&server.endpoint.query);
     let request = request.header(CONTENT_TYPE, "application/json").timeout(PROBE_LIMIT).body(document.to_string());
     let counted = server.response(request.build().ok()?).await.ok()?.bytes().await.ok()?;
     let counted: Value = serde_json::from_slice(&counted).ok()?;

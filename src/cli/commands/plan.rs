@@ -67,9 +67,8 @@ fn text(estimate: &PlanEstimate, batches: &[(BatchSize, PlanEstimate)], style: &
     if !batches.is_empty() {
         text.push_str(&format!("\n{}\n--criteria-per-call chooses\n", batch_table(batches).terminal(style)));
     }
-    for model in &estimate.unpriced {
-        text.push_str(&format!("no price for {}: {}\n", escape_controls(model), Price::how_to_set(model)));
-    }
+    let hint = |model: &String| format!("no price for {}: {}\n", escape_controls(model), Price::how_to_set(model));
+    text.extend(estimate.unpriced.iter().map(hint));
     text
 }
 

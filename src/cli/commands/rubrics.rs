@@ -10,7 +10,10 @@ use crate::text::names::counted;
 
 pub(super) fn run(command: &RubricsCommand) -> Result<()> {
     let text = match command {
-        RubricsCommand::List => list()?,
+        RubricsCommand::List => {
+            let line = |(name, _): &(&str, &str)| Ok(format!("{name:<16}{}\n", rubric_profile(Some(name))?.about));
+            SHIPPED_PROFILES.iter().map(line).collect::<Result<String>>()?
+        }
         RubricsCommand::Show { rubric } => profile_source(rubric)?.1,
         RubricsCommand::Check { file, rubric } => {
             let (tests, _) = load_tests(file, Mode::Default, rubric.as_deref())?;
@@ -25,12 +28,4 @@ pub(super) fn run(command: &RubricsCommand) -> Result<()> {
         }
     };
     write_stdout(text.as_bytes())
-}
-
-fn list() -> Result<String> {
-    let mut text = String::new();
-    for (name, _) in SHIPPED_PROFILES {
-        text.push_str(&format!("{name:<16}{}\n", rubric_profile(Some(name))?.about));
-    }
-    Ok(text)
 }

@@ -112,7 +112,8 @@ impl BatchService {
             async move { masked(send(&sender, &factory).await?, &owner).await }
         });
         let config = ServiceConfig { endpoint: Arc::clone(&endpoint), no_key: SecretString::from("") };
-        Ok(Self { client: Client::build(transport.client(), config).with_http_service(service), transport, endpoint })
+        let client = Client::build(transport.http.clone(), config).with_http_service(service);
+        Ok(Self { client, transport, endpoint })
     }
 
     /// Submits one request file; steps that were done before are skipped. True if anything was submitted.

@@ -203,10 +203,7 @@ impl Cache {
     /// Runs `work` with a connection of the pool. A connection that failed is not used again.
     pub(super) fn read<T>(&self, doing: &str, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         let pooled = locked(&self.inner.readers).pop();
-        let connection = match pooled {
-            Some(connection) => connection,
-            None => file::open_reader(self.path())?,
-        };
+        let connection = pooled.map_or_else(|| file::open_reader(self.path()), Ok)?;
         let result = work(&connection).map_err(failed(self.path(), doing))?;
         locked(&self.inner.readers).push(connection);
         Ok(result)

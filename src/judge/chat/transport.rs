@@ -85,7 +85,7 @@ pub(in crate::judge) struct Body {
 /// Sends requests to one endpoint.
 #[derive(Clone)]
 pub(in crate::judge) struct Transport {
-    http: reqwest::Client,
+    pub(in crate::judge) http: reqwest::Client,
     pub(in crate::judge) endpoint: Arc<Endpoint>,
 }
 
@@ -137,11 +137,6 @@ impl Transport {
             Error::Settings(format!("the HTTP client cannot be set up ({why}); are CA certificates installed?"))
         })?;
         Ok(Self { http, endpoint })
-    }
-
-    /// The client behind it, for requests that others build.
-    pub(in crate::judge) fn client(&self) -> reqwest::Client {
-        self.http.clone()
     }
 
     /// Posts the body of a call and reads the whole response: its body, and how long the server asks to wait. The tokens of
@@ -321,14 +316,11 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
         let seconds = text.parse::<f64>().ok()? * unit;
         Duration::try_from_secs_f64(seconds.max(0.0)).ok()
     };
-    if let Some(wait) = text(headers, "retry-after-ms").and_then(|text| number(text, 1e-3)) {
+    let given = |name: &str, unit: f64| number(text(headers, name)?, unit);
+    if let Some(wait) = given("retry-after-ms", 1e-3).or_else(|| given("retry-after", 1.0)) {
         return Some(wait);
     }
-    let value = text(headers, "retry-after")?;
-    if let Some(wait) = number(value, 1.0) {
-        return Some(wait);
-    }
-    let until = httpdate::parse_http_date(value).ok()?;
+    let until = httpdate::parse_http_date(text(headers, "retry-after")?).ok()?;
     let from = text(headers, "date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
     Some(until.duration_since(from).unwrap_or_default())
 }
@@ -357,13 +349,11 @@ pub(super) fn not_json(body: &[u8], endpoint: &Endpoint) -> Fault {
 /// An error with its causes, the innermost last, each once.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
+    for cause in std::iter::successors(error.source(), |cause| cause.source()) {
         let words = cause.to_string();
         if !text.contains(&words) {
             text = format!("{text}: {words}");
         }
-        source = cause.source();
     }
     text
 }

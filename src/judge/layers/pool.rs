@@ -243,7 +243,7 @@ impl Health {
             ..Self::default()
         };
         if let Some(why) = &replica.unreachable {
-            health.lose(why);
+            health.close(why, COOL_DOWN_OF_LOST, true);
         }
         health
     }
@@ -305,14 +305,9 @@ impl Health {
                     self.answered();
                 }
             }
-            Err(AskError::Fatal(Error::JudgeUnavailable(message))) => self.lose(message),
+            Err(AskError::Fatal(Error::JudgeUnavailable(message))) => self.close(message, COOL_DOWN_OF_LOST, true),
             Err(AskError::Fatal(_)) => {}
         }
-    }
-
-    /// Its error would stop a run without other replicas.
-    fn lose(&mut self, message: &str) {
-        self.close(message, COOL_DOWN_OF_LOST, true);
     }
 
     fn answered(&mut self) {
@@ -331,6 +326,7 @@ impl Health {
         }
     }
 
+    /// Takes it out for a while; `is_lost`: its error would stop a run without other replicas.
     fn close(&mut self, message: &str, least: Duration, is_lost: bool) {
         let wait = self.cool_down.max(least);
         let until = Instant::now() + wait;

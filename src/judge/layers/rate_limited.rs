@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::judge::meters::Activity;
 use crate::judge::options::LimitOptions;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, fatal, locked};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked};
 
 /// A longer pause ends the run instead: it can be resumed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
@@ -193,7 +193,9 @@ impl State {
 impl<J: Judge> Judge for RateLimited<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            let flight = self.turn(cost(request)).await;
+            // Maximum tokens of a call, as providers count them: the prompt and the longest reply.
+            let cost = |call: &Rendered| call.body.prompt_tokens + call.longest_reply();
+            let flight = self.turn(request.rendered.as_ref().map_or(0, cost)).await;
             let result = self.inner.ask(request).await;
             self.settle(flight.sent, result)
         })
@@ -266,12 +268,6 @@ impl Clock for TokioClock {
     fn now(&self) -> Duration {
         self.start.elapsed()
     }
-}
-
-/// Maximum tokens of a call, as providers count them: the prompt and the longest reply.
-fn cost(request: &JudgeRequest) -> u64 {
-    let rendered = request.rendered.as_ref();
-    rendered.map_or(0, |call| call.body.prompt_tokens + call.longest_reply())
 }
 
 #[cfg(test)]

@@ -95,12 +95,8 @@ impl Query {
     }
 }
 
-/// An occurrence of a query's word.
-#[derive(Clone, Copy)]
-struct Hit {
-    position: u32,
-    word: usize,
-}
+/// Position of an occurrence of a query's word, and which word it is.
+type Hit = (u32, usize);
 
 /// The covered share of the query's weight, 0..=1; 0 for a query without content words. Windows have `width` content
 /// words; windows after the best one earn these shares of what they add.
@@ -112,9 +108,9 @@ pub(super) fn coverage(query: &Query, index: &Index, width: u32, later_windows: 
     let mut hits: Vec<Hit> = Vec::new();
     for (word, (key, _)) in query.words.iter().enumerate() {
         let positions = index.positions.get(&**key).map_or(&[][..], Vec::as_slice);
-        hits.extend(positions.iter().map(|position| Hit { position: *position, word }));
+        hits.extend(positions.iter().map(|position| (*position, word)));
     }
-    hits.sort_unstable_by_key(|hit| hit.position);
+    hits.sort_unstable_by_key(|(position, _)| *position);
     let mut covered = 0.0;
     for earns in [1.0].iter().chain(later_windows) {
         let words = best_window(query, &hits, width);
@@ -122,7 +118,7 @@ pub(super) fn coverage(query: &Query, index: &Index, width: u32, later_windows: 
             break;
         }
         covered += earns * words.iter().map(|word| query.words[*word].1).sum::<f64>();
-        hits.retain(|hit| !words.contains(&hit.word));
+        hits.retain(|(_, word)| !words.contains(word));
     }
     (covered / total).min(1.0)
 }
@@ -132,13 +128,13 @@ fn best_window(query: &Query, hits: &[Hit], width: u32) -> Vec<usize> {
     let mut inside = vec![0_u32; query.words.len()];
     let (mut left, mut weight) = (0, 0.0);
     let (mut best, mut best_range) = (0.0, 0..0);
-    for (right, hit) in hits.iter().enumerate() {
-        inside[hit.word] += 1;
-        if inside[hit.word] == 1 {
-            weight += query.words[hit.word].1;
+    for (right, (position, word)) in hits.iter().enumerate() {
+        inside[*word] += 1;
+        if inside[*word] == 1 {
+            weight += query.words[*word].1;
         }
-        while hit.position - hits[left].position >= width {
-            let word = hits[left].word;
+        while position - hits[left].0 >= width {
+            let word = hits[left].1;
             inside[word] -= 1;
             if inside[word] == 0 {
                 weight -= query.words[word].1;
@@ -150,7 +146,7 @@ fn best_window(query: &Query, hits: &[Hit], width: u32) -> Vec<usize> {
             (best, best_range) = (weight, left..right + 1);
         }
     }
-    let mut words: Vec<usize> = hits[best_range].iter().map(|hit| hit.word).collect();
+    let mut words: Vec<usize> = hits[best_range].iter().map(|(_, word)| *word).collect();
     words.sort_unstable();
     words.dedup();
     words
