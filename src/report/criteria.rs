@@ -47,7 +47,7 @@ fn estimate(own: &Estimate) -> Cell {
 /// A finding and what it means.
 fn words(finding: Finding) -> (&'static str, &'static str) {
     match finding {
-        Finding::NeverMet => ("no marks", "no answer earns any: unreachable, or a fault that every answer has"),
+        Finding::NeverMet => ("no marks", "no answer earns any: unreachable, or a fault of all answers"),
         Finding::AlwaysMet => ("full marks", "every answer has full marks: it separates nothing"),
         Finding::OneValue => ("one value", "all answers to a question get the same: it separates nothing"),
         Finding::Reversed => ("reversed", "answers that meet it score lower elsewhere: check its wording"),
