@@ -36,7 +36,7 @@ pub struct References {
 /// An `output` is a reference answer; elements without a question can then be joined by position.
 ///
 /// # Errors
-/// [`Error::Input`] if two gold answers of one `input` differ (naming both lines), if a gold answer has no question,
+/// [`Error::Input`](crate::Error::Input) if two gold answers of one `input` differ (naming both lines), if a gold answer has no question,
 /// and for every other fault of the file.
 pub fn load_references(path: &Path) -> Result<References> {
     let (text, blake3) = read_text(path)?;
