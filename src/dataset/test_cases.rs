@@ -35,7 +35,8 @@ pub struct TestCases {
 /// sum to 1 or are negative, colliding names, swapped length bounds, criteria without text and snippets.
 ///
 /// # Errors
-/// [`Error::Input`](crate::Error::Input) with every faulty case, each with its line; [`Error::Io`](crate::Error::Io) if the file cannot be read.
+/// [`Error::Input`](crate::Error::Input) with every faulty case, each with its line; [`Error::Io`](crate::Error::Io) if the
+/// file cannot be read.
 pub fn load_test_cases(path: &Path, mode: Mode) -> Result<TestCases> {
     let (text, blake3) = read_text(path)?;
     Ok(TestCases { blake3, ..parse_test_cases(&text, path, mode)? })
