@@ -51,7 +51,7 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// Parses the TOML of the file `path`; `hint` tells what to do about a fault.
+/// Parses the TOML of the file `path`; `hint` says what to do about a fault.
 ///
 /// # Errors
 /// What is wrong and on which line.

@@ -350,8 +350,8 @@ mod tests {
     #[test]
     fn a_number_under_another_name_is_not_taken_for_a_weight_of_1() {
         let table = "case_id,question,criterion,points\n7,q,a,-5\n";
-        let told = weights("table.csv", table).unwrap_err().to_string();
-        assert!(told.contains("no weight, but points is a number; call it weight"), "{told}");
+        let error = weights("table.csv", table).unwrap_err().to_string();
+        assert!(error.contains("no weight, but points is a number; call it weight"), "{error}");
         let list = r#"{"case_id": "7", "question": "q", "criteria": [{"text": "a", "wieght": -2}]}"#;
         assert!(weights("list.jsonl", list).unwrap_err().to_string().contains("wieght is a number"));
     }

@@ -140,7 +140,7 @@ impl LoadedInputs {
     }
 }
 
-/// Gives plain texts a report that cites the sources of their predictions; a note tells how many there are.
+/// Gives plain texts a report that cites the sources of their predictions; a note counts them.
 fn as_reports(items: &mut [Item], index_base: IndexBase) -> Option<String> {
     let mut plain = 0;
     for answer in items.iter_mut().map(|item| &mut item.answer).filter(|answer| answer.report.is_none()) {

@@ -1,7 +1,6 @@
 //! Scores by criteria against the numbers of the references: `HealthBench`, `ResearchRubrics`, `ResearchQA`, RACE.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scholareval::analysis::{AggregateOptions, summarize};
@@ -14,17 +13,7 @@ use scholareval::scorer::criteria::CriteriaScorer;
 use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
 use serde_json::{Value, json};
 
-fn golden() -> Option<Value> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let dir = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(beside, PathBuf::from);
-    match std::fs::read_to_string(dir.join("golden/rubrics.json")) {
-        Ok(text) => Some(serde_json::from_str(&text).unwrap()),
-        Err(_) => {
-            eprintln!("skipped: no golden numbers in {}", dir.display());
-            None
-        }
-    }
-}
+use crate::text_golden::golden;
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
@@ -135,7 +124,7 @@ fn health_answer(example: &Value) -> ScoredAnswer {
 
 #[test]
 fn healthbench_reads_and_scores_as_its_reference() {
-    let Some(golden) = golden() else { return };
+    let Some(golden) = golden("rubrics.json") else { return };
     let mut checked = 0;
     for example in list(&golden, "healthbench") {
         let id = example["id"].as_str().unwrap();
@@ -160,7 +149,7 @@ fn healthbench_reads_and_scores_as_its_reference() {
 
 #[test]
 fn healthbench_means_are_clipped_beside_the_plain_ones() {
-    let Some(golden) = golden() else { return };
+    let Some(golden) = golden("rubrics.json") else { return };
     let examples: BTreeMap<&str, &Value> =
         list(&golden, "healthbench").iter().map(|example| (example["id"].as_str().unwrap(), example)).collect();
     for group in list(&golden, "healthbench_over_answers") {
@@ -186,7 +175,7 @@ fn healthbench_means_are_clipped_beside_the_plain_ones() {
 
 #[test]
 fn researchrubrics_scores_as_its_references() {
-    let Some(golden) = golden() else { return };
+    let Some(golden) = golden("rubrics.json") else { return };
     let scorer = scorer("researchrubrics");
     for file in list(&golden, "researchrubrics") {
         let mut samples: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
@@ -221,7 +210,7 @@ fn researchrubrics_scores_as_its_references() {
 
 #[test]
 fn researchqa_reads_batches_of_lines_as_its_reference() {
-    let Some(golden) = golden() else { return };
+    let Some(golden) = golden("rubrics.json") else { return };
     for file in list(&golden, "researchqa") {
         let id = file["id"].as_str().unwrap();
         let mut scorer = scorer("researchqa");
@@ -280,7 +269,7 @@ fn by_number(reply: &Value, criteria: &[(String, &Value)]) -> String {
 
 #[test]
 fn race_compares_with_the_reference_article_as_its_reference() {
-    let Some(golden) = golden() else { return };
+    let Some(golden) = golden("rubrics.json") else { return };
     let mut checked = 0;
     for example in list(&golden, "race") {
         let id = example["id"].as_str().unwrap();

@@ -1,7 +1,6 @@
 //! ScholarQA-CS2 against the numbers of its reference, astabench 0.5.4, which scored 344 answers with given replies.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scholareval::analysis::{AggregateOptions, summarize};
@@ -17,23 +16,13 @@ use scholareval::text::difflib::{paragraphs, ratio};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::text_golden::golden;
+
 /// One criterion a call (`assess_jointly=False`) is left out.
 const LEFT_OUT: [&str; 4] = ["alone-544", "alone-545", "alone-546", "alone-549"];
 
 /// Attempts of the reference.
 const ATTEMPTS: usize = 21;
-
-fn golden() -> Option<Value> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let dir = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(beside, PathBuf::from);
-    match std::fs::read_to_string(dir.join("golden/cs2.json")) {
-        Ok(text) => Some(serde_json::from_str(&text).unwrap()),
-        Err(_) => {
-            eprintln!("skipped: no golden numbers in {}", dir.display());
-            None
-        }
-    }
-}
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
@@ -219,7 +208,7 @@ fn check_case(golden: &Value, case: &Value) {
 
 #[test]
 fn compat_scores_and_drops_as_the_reference() {
-    let Some(golden) = golden() else { return };
+    let Some(golden) = golden("cs2.json") else { return };
     let failed: Vec<&str> = list(&golden, "cases")
         .iter()
         .filter(|case| !LEFT_OUT.contains(&text(&case["id"])))
@@ -258,7 +247,7 @@ const DEFAULT: [(&str, f64); 19] = [
 
 #[test]
 fn the_default_differs_only_where_it_says_so() {
-    let Some(golden) = golden() else { return };
+    let Some(golden) = golden("cs2.json") else { return };
     let mut differing = BTreeMap::new();
     for case in list(&golden, "cases").iter().filter(|case| !LEFT_OUT.contains(&text(&case["id"]))) {
         let Some((own, ..)) = scored(&golden, case, Mode::Default) else { continue };
@@ -283,7 +272,7 @@ fn the_default_differs_only_where_it_says_so() {
 
 #[test]
 fn means_over_answers_leave_out_what_the_reference_drops() {
-    let Some(golden) = golden() else { return };
+    let Some(golden) = golden("cs2.json") else { return };
     let cases: BTreeMap<&str, &Value> = list(&golden, "cases").iter().map(|case| (text(&case["id"]), case)).collect();
     let mut checked = 0;
     for group in list(&golden, "over_answers") {
@@ -309,7 +298,7 @@ fn means_over_answers_leave_out_what_the_reference_drops() {
 
 #[test]
 fn similarity_and_paragraphs_are_those_of_python() {
-    let Some(golden) = golden() else { return };
+    let Some(golden) = golden("cs2.json") else { return };
     for pair in list(&golden, "difflib") {
         is_close(Some(ratio(text(&pair["a"]), text(&pair["b"]))), &pair["ratio"], text(&pair["a"]));
     }

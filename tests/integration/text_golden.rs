@@ -14,7 +14,8 @@ use crate::rubric_golden::shared;
 
 const TOLERANCE: f64 = 1e-12;
 
-fn golden(name: &str) -> Option<Value> {
+/// A golden file; `None`, with a printed reason, where there is none.
+pub(crate) fn golden(name: &str) -> Option<Value> {
     let text = std::fs::read_to_string(shared()?.join("golden").join(name)).unwrap();
     Some(serde_json::from_str(&text).unwrap())
 }
