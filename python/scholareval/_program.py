@@ -93,7 +93,7 @@ def call(words: list[str], quiet: bool = False) -> tuple[str, list[str]]:
     """Runs the program; returns its standard output and the lines of its standard error.
 
     The lines are also written to `sys.stderr` as they come, unless `quiet`. An interrupt stops the program as Ctrl-C
-    does: it keeps every reply that arrived.
+    does (on Windows only in a console): it keeps every reply that arrived.
     """
     lines: list[str] = []
     with tempfile.TemporaryFile() as out:
