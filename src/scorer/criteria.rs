@@ -38,6 +38,9 @@ pub struct CriteriaScorer {
     pub lexical: bool,
 }
 
+/// The factor of a weight where answer and reference article have no point: it counts only where nothing else does.
+const WITHOUT_POINTS: f64 = 1e-30;
+
 impl CriteriaScorer {
     /// Every criterion of the case as a component without a value: a template for answers that were not judged.
     pub fn unjudged(&self, case: &TestCase) -> Score {
@@ -67,8 +70,10 @@ impl CriteriaScorer {
                 let verdict = of_one.first().ok_or_else(UnscoredReason::other_kind)?;
                 let abstained = || UnscoredReason::new(UnscoredKind::Abstained, "the judge cannot assess it");
                 let credit = verdict.credit.ok_or_else(abstained)?;
-                let both = verdict.second.map_or(1.0, |second| credit + second);
-                Ok((if both == 0.0 { 0.0 } else { credit / both }, both, verdict.feedback.clone()))
+                match verdict.second.map_or(1.0, |second| credit + second) {
+                    0.0 => Ok((0.0, WITHOUT_POINTS, verdict.feedback.clone())),
+                    both => Ok((credit / both, both, verdict.feedback.clone())),
+                }
             }
             Some(Judged::Unscored(reason)) if self.counts_zero() && reason.kind == UnscoredKind::Unreadable => {
                 Ok((0.0, 1.0, None))
@@ -98,11 +103,10 @@ impl CriteriaScorer {
             Err(_) => is_abstained(credit).then_some(0.0),
         };
         let sum: Option<f64> = weights.iter().zip(&credits).map(earned).sum();
-        let is_compared = !self.profile.reply.second.is_empty();
-        let is_compared = is_compared && (self.mode == Mode::Compat || !credits.iter().all(is_abstained));
+        let is_compared = self.mode == Mode::Compat && !self.profile.reply.second.is_empty();
         let value = match positive > 0.0 {
             true => sum.map(|sum| sum / positive),
-            // ResearchRubrics gives 0, and so does RACE if neither article has a point.
+            // ResearchRubrics gives 0, and so does RACE without any verdict.
             false => sum.filter(|_| self.counts_zero() || is_compared).map(|_| 0.0),
         };
         let mut notes = Vec::new();

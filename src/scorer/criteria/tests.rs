@@ -98,3 +98,26 @@ fn without_a_positive_weight_nothing_is_asked() {
     let why = score.components[0].reason.as_ref().unwrap();
     assert_eq!(why.message, "no criterion has a positive weight, so that no point can be earned");
 }
+
+#[test]
+fn beside_a_reference_a_criterion_without_points_counts_only_where_nothing_else_does() {
+    let race = CriteriaScorer { profile: rubric_profile(Some("race")).unwrap(), mode: Mode::Default, lexical: false };
+    let scored = |points: [(f64, f64); 2]| {
+        let verdict = |(credit, second)| CriterionVerdict {
+            credit: Some(credit),
+            second: Some(second),
+            ..CriterionVerdict::default()
+        };
+        let judged = |points| Judged::Verdict(Verdict::Criteria([verdict(points)].into()), None);
+        let verdicts = points.into_iter().zip(["c1", "c2"]).map(|(points, name)| (Arc::from(name), judged(points)));
+        let (case, verdicts) = (case(&[0.5, 0.5]), verdicts.collect());
+        let credit = |own| race.credit(own, std::slice::from_ref(own), &verdicts);
+        race.fold(&case, case.criteria.iter().map(credit).collect())
+    };
+    // 0.5 x 3 / (0.5 x (3 + 1))
+    let one = scored([(3.0, 1.0), (0.0, 0.0)]);
+    assert_eq!((one.value, one.components[0].weight), (Some(0.75), 1.0));
+    assert!(0.0 < one.components[1].weight && one.components[1].weight < 1e-29);
+    let none = scored([(0.0, 0.0), (0.0, 0.0)]);
+    assert_eq!((none.value, none.components[1].weight), (Some(0.0), 0.5));
+}
