@@ -92,8 +92,8 @@ def arguments(command: str, positional: Iterable[Text], options: Mapping[str, Op
 def call(words: list[str], quiet: bool = False) -> tuple[str, list[str]]:
     """Runs the program; returns its standard output and the lines of its standard error.
 
-    The lines are also written to `sys.stderr` as they come, unless `quiet`. An interrupt stops the program as Ctrl-C
-    does (on Windows only in a console): it keeps every reply that arrived.
+    The lines are also written to `sys.stderr` as they come, unless `quiet`. An interrupt, or an exception
+    in this thread, stops the program as Ctrl-C does (on Windows only in a console): every reply that arrived is kept.
     """
     lines: list[str] = []
     with tempfile.TemporaryFile() as out:
@@ -107,7 +107,7 @@ def call(words: list[str], quiet: bool = False) -> tuple[str, list[str]]:
                     lines.append(line.rstrip("\n"))
                     if not quiet:
                         print(lines[-1], file=sys.stderr, flush=True)
-            except KeyboardInterrupt:
+            except BaseException:
                 # Ctrl-C reaches the program, too. This stops it where only Python was interrupted, and otherwise does
                 # nothing, while a second SIGINT would drop calls in flight.
                 if sys.platform != "win32":

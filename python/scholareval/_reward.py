@@ -6,15 +6,16 @@ import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Union
+from typing import IO, Union
 
-from ._program import Option, TooManyUnscored
+from ._program import Option, TooManyUnscored, Usage
 from ._run import score
 
 # A text, or a conversation of messages with `role` and `content`.
 Question = Union[str, Sequence[Mapping[str, str]]]
-# Criteria: texts, or mappings with `text` and `weight` (a negative weight takes points away).
-Rubric = Union[str, Sequence[Union[str, Mapping[str, object]]]]
+# Criteria: texts, or mappings with `text` and `weight` (a negative weight takes points away); one of them, a list, or a
+# mapping with a list for each group, as in files.
+Rubric = Union[str, Mapping[str, object], Sequence[object]]
 
 
 def reward(question: Question, answer: str, rubric: Rubric, model: str | None = None, **options: Option) -> float:
@@ -23,8 +24,7 @@ def reward(question: Question, answer: str, rubric: Rubric, model: str | None = 
     The options are those of `score`: the judge above all. Raises TooManyUnscored if the answer could not be judged.
     """
     (value,) = rewards([(question, answer, rubric)], model, **options)
-    if value is None:
-        raise TooManyUnscored("the answer could not be judged")
+    assert value is not None
     return value
 
 
@@ -34,7 +34,8 @@ def rewards(
     """`reward` for many (question, answer, rubric), in their order, with one call of the program.
 
     An answer that could not be judged has `None`, never 0. If none could be judged, this raises JudgeUnavailable or
-    TooManyUnscored: the judge is down or misconfigured. Replies are cached as in `score`; the run itself is not kept.
+    TooManyUnscored: the judge is down or misconfigured. Replies are cached as in `score`; the run itself is kept only if
+    `out` names its directory.
     """
     items = list(items)
     if not items:
@@ -42,18 +43,31 @@ def rewards(
     with tempfile.TemporaryDirectory(prefix="scholareval-") as name:
         folder = Path(name)
         tests, answers = folder / "rubrics.jsonl", folder / "answers.jsonl"
-        with tests.open("w", encoding="utf-8") as cases, answers.open("w", encoding="utf-8") as texts:
+        with _open(tests) as cases, _open(answers) as texts:
             for number, (question, answer, rubric) in enumerate(items, 1):
-                criteria = [rubric] if isinstance(rubric, str) else list(rubric)
-                json.dump({"case_id": str(number), "question": question, "criteria": criteria}, cases)
-                # half a character, which a cut generation may end with, is no text
-                text = answer.encode("utf-8", "replace").decode("utf-8")
-                json.dump({"case_id": str(number), "answer_text": text}, texts)
-                cases.write("\n")
-                texts.write("\n")
-        fixed: dict[str, Option] = {"scorers": "criteria", "out": folder / "run"}
-        run = score(answers, tests, model, **{"quiet": True, "max_unscored": "100%", **options, **fixed})
+                is_one = isinstance(rubric, str) or (isinstance(rubric, Mapping) and "text" in rubric)
+                criteria = [rubric] if is_one else rubric
+                _write(cases, {"case_id": str(number), "question": question, "criteria": criteria})
+                _write(texts, {"case_id": str(number), "answer_text": answer})
+        defaults: dict[str, Option] = {"quiet": True, "max_unscored": "100%", "out": folder / "run"}
+        run = score(answers, tests, model, **{**defaults, **options, "scorers": "criteria"})
         lines = (run.path / "scores.jsonl").read_text(encoding="utf-8").split("\n")
         scores = {record["case_id"]: record for record in (json.loads(line) for line in lines if line)}
-    values = [scores[str(number)] for number in range(1, len(items) + 1)]
-    return [value.get("score", value.get("lexical_score")) for value in values]
+    records = [scores[str(number)] for number in range(1, len(items) + 1)]
+    if "lexical_score" in records[0] and options.get("judge") != "lexical":
+        raise Usage("no judge: name model or base_url, or judge='lexical' for the built-in baseline")
+    values = [record.get("score", record.get("lexical_score")) for record in records]
+    if all(value is None for value in values):
+        reasons = [item["unscored"]["message"] for item in records[0]["details"].values() if "unscored" in item]
+        raise TooManyUnscored(f"no answer could be judged: {', '.join(sorted(set(reasons)))}")
+    return values
+
+
+def _open(path: Path) -> IO[str]:
+    """A file for texts; half a character, which a cut generation may end with, becomes a question mark."""
+    return path.open("w", encoding="utf-8", errors="replace")
+
+
+def _write(file: IO[str], record: Mapping[str, object]) -> None:
+    """A line of JSON. Numbers of numpy are numbers."""
+    file.write(json.dumps(record, ensure_ascii=False, default=float) + "\n")

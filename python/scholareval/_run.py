@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from html import escape
 from importlib import import_module
@@ -23,6 +24,8 @@ _TEXTS = frozenset(
     "run system case_id scorer component kind unit question text reason_kind reason feedback "
     "metric against group warnings wins_ties_losses difference_flag".split()
 )
+# The apostrophe that keeps spreadsheets from reading a text as a formula.
+_GUARD = re.compile(r"\A'(?='*[-=+@\t\r\n＝＋－＠].)", re.DOTALL)
 
 
 class Run:
@@ -56,7 +59,7 @@ class Run:
     @cached_property
     def summary(self) -> Frame:
         """`summary.csv`: one row per system, with means and intervals."""
-        return _frame(self._text("summary.csv"))
+        return _frame(self._text("summary.csv"), {"system"})
 
     def __repr__(self) -> str:
         return f"Run({os.fspath(self.path)!r})"
@@ -68,8 +71,9 @@ class Run:
         parts = [f"<p><b>{escape(summary['run'])}</b>, judge: {escape(summary['judge'])}</p>"]
         for scorer in summary["scorers"]:
             units = {column["name"]: column["unit"] for column in scorer["columns"]}
+            most = max(row["answers"] for row in scorer["rows"])
             rows = [
-                [row["system"], *(_estimate(row["metrics"].get(name, {}), unit) for name, unit in units.items())]
+                [row["system"], *(_estimate(row["metrics"].get(name, {}), unit, most) for name, unit in units.items())]
                 for row in scorer["rows"]
             ]
             parts.append(_table(["system", *units], rows))
@@ -95,31 +99,32 @@ class Comparison:
 
     @cached_property
     def frame(self) -> Frame:
-        """All rows; `kind` is `system`, `pair` or `judge_change`."""
+        """All rows; `kind` is `system`, `pair` or `judge_change`. Columns of other kinds are empty."""
         return _frame(self._csv)
 
     @property
     def systems(self) -> Frame:
         """One row per metric and system: mean, interval, group."""
-        return _frame(self._csv, "system")
+        return _frame(self._csv, kind="system")
 
     @property
     def pairs(self) -> Frame:
         """One row per metric and pair: difference, interval, p."""
-        return _frame(self._csv, "pair")
+        return _frame(self._csv, kind="pair")
 
     def _repr_html_(self) -> str:
         rows = list(csv.DictReader(io.StringIO(self._csv)))
         parts = []
-        for kind, value, last in (("system", "mean", "group"), ("pair", "difference", "p")):
+        kinds = (("system", "mean", "group"), ("pair", "difference", "p"), ("judge_change", "shift", "p"))
+        for kind, value, last in kinds:
             cells = []
             for row in (row for row in rows if row["kind"] == kind):
                 number = {"estimate": row[value], "low": row.get(f"{value}_low"), "high": row.get(f"{value}_high")}
                 name = f"{row['system']} - {row['against']}" if kind == "pair" else row["system"]
-                shown = f"{float(row['p']):.2g}" if kind == "pair" and row["p"] else row[last]
+                shown = f"{float(row['p']):.2g}" if last == "p" and row["p"] else row.get(last) or ""
                 cells.append([row["metric"], name, _estimate(number, row["unit"]), shown])
             parts += [_table(["metric", kind, value, last], cells)] if cells else []
-        return "".join(parts)
+        return "".join(parts) + "".join(f"<p>{escape(row['warnings'])}</p>" for row in rows[:1])
 
 
 def score(
@@ -133,7 +138,7 @@ def score(
     """
     paths = [answers] if isinstance(answers, (str, os.PathLike)) else answers
     quiet = bool(options.pop("quiet", False))
-    words = arguments("score", paths, {"tests": tests, "model": model, "format": "json", **options})
+    words = arguments("score", paths, {"tests": tests, "model": model, **options, "format": "json"})
     path = recorded(call(words, quiet)[1])
     if path is None:
         raise ScholarevalError("the program recorded no run: leave out dry_run")
@@ -152,7 +157,7 @@ def compare(*runs: Run | Text, **options: Option) -> Comparison:
     """
     quiet = bool(options.pop("quiet", False))
     paths = [run.path if isinstance(run, Run) else run for run in runs]
-    return Comparison(call(arguments("compare", paths, {"format": "csv", **options}), quiet)[0])
+    return Comparison(call(arguments("compare", paths, {**options, "format": "csv"}), quiet)[0])
 
 
 def _library() -> Any:
@@ -164,24 +169,25 @@ def _library() -> Any:
     raise ImportError("data frames need pandas or polars: pip install pandas")
 
 
-def _frame(text: str, kind: str | None = None) -> Frame:
-    """The CSV as a data frame; with `kind` only the rows of that kind, and the columns that they fill."""
-    library = _library()
+def _frame(text: str, texts: Collection[str] = _TEXTS, kind: str | None = None) -> Frame:
+    """The CSV, or its rows of this kind, as a data frame with these columns as text."""
+    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    plain, library = io.StringIO(newline=""), _library()
+    cells = ([_GUARD.sub("", cell) for cell in row] for row in rows if kind in (None, row[0]))
+    csv.writer(plain).writerows([header, *cells])
+    plain.seek(0)
+    types = dict.fromkeys(set(texts) & set(header), str)
     if library.__name__ == "pandas":
-        texts = dict.fromkeys(_TEXTS, str)
-        frame = library.read_csv(io.StringIO(text), dtype=texts, keep_default_na=False, na_values=[""])
-        return frame if kind is None else frame[frame["kind"] == kind].dropna(axis="columns", how="all")
-    texts = dict.fromkeys(_TEXTS & set(text.split("\n", 1)[0].split(",")), library.String)
-    frame = library.read_csv(io.StringIO(text), schema_overrides=texts, infer_schema_length=None)
-    frame = frame if kind is None else frame.filter(library.col("kind") == kind)
-    return frame if kind is None else frame[[column.name for column in frame if column.null_count() < len(frame)]]
+        return library.read_csv(plain, dtype=types, keep_default_na=False, na_values=[""])
+    return library.read_csv(plain, schema_overrides=types, infer_schema_length=None)
 
 
-def _estimate(number: dict[str, Any], unit: str) -> str:
-    """`77.6 [76.0, 79.2]`, shares in %."""
+def _estimate(number: dict[str, Any], unit: str, most: int = 0) -> str:
+    """`77.6 [76.0, 79.2]`, shares in %; `77.6*` if it is over fewer than `most` answers."""
     factor, decimals = 100 if unit in ("share", "net") else 1, 2 if unit == "grade" else 1
     numbers = [number.get(part) for part in ("estimate", "low", "high")]
     value, low, high = (f"{factor * float(n):.{decimals}f}" if n not in (None, "") else "" for n in numbers)
+    value += "*" if value and number.get("n", most) < most else ""
     return f"{value} [{low}, {high}]" if low and high else value or "-"
 
 

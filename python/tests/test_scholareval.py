@@ -57,7 +57,7 @@ def files(tmp_path, monkeypatch):
     for system, text in (("7", "rain and wind"), (HOSTILE, "nothing")):
         lines = [json.dumps({"case_id": case, "answer_text": text}) for case in ("007", "8")]
         Path("answers", f"{system}.jsonl").write_text("\n".join(lines))
-    criteria = [{"text": "Names rain", "weight": 3}, "NA"]
+    criteria = [{"text": "Names rain", "weight": 3}, "NA", {"text": "- gone", "weight": 0}]
     lines = [json.dumps({"case_id": case, "question": f"{case}?", "criteria": criteria}) for case in ("007", "8")]
     Path("tests.jsonl").write_text("\n".join(lines))
     return {"answers": "answers", "tests": "tests.jsonl"}
@@ -70,21 +70,29 @@ def test_frames_hold_what_the_files_hold(files, library, monkeypatch):
         monkeypatch.setitem(sys.modules, "pandas", None)
     run = scholareval.score(**files, quiet=True)
     assert run.path.parent == Path("runs") and scholareval.load(run.path).manifest["status"] == "complete"
-    for frame, rows in ((run.scores, 4), (run.calls, 8), (run.items, 12), (run.summary, 2)):
+    for frame, rows in ((run.scores, 4), (run.calls, 12), (run.items, 16), (run.summary, 2)):
         assert type(frame).__module__.startswith(library) and len(frame) == rows
     # Weights 3/4 and 1/4; the baseline finds "rain" in one of two answers, and "NA" in none.
     assert sorted(run.scores["lexical_score"]) == [0.0, 0.0, 0.75, 0.75]
-    assert set(run.items["case_id"]) == {"007", "8"} and "NA" in set(run.items["text"])
+    assert set(run.items["case_id"]) == {"007", "8"} and {"NA", "- gone"} < set(run.items["text"])
     assert list(run.summary["system"]) == ["7", HOSTILE] and list(run.summary["lexical_score"]) == [0.75, 0.0]
     comparison = scholareval.compare(run, str(run.path), anyway=True, quiet=True)
     assert len(comparison.frame) == len(comparison.systems) + len(comparison.pairs) and len(comparison.pairs) > 0
-    assert "difference" not in comparison.systems.columns and "difference" in comparison.pairs.columns
+    assert set(comparison.systems["kind"]) == {"system"} and "difference_flag" in comparison.pairs.columns
 
 
 def test_notebooks_show_tables_in_which_hostile_names_are_escaped(files):
     run = scholareval.score(**files, quiet=True)
     for shown in (run._repr_html_(), scholareval.compare(run, quiet=True)._repr_html_()):
         assert "<td>7</td><td>75.0" in shown and "<script" not in shown and "&lt;script&gt;alert(1)&lt;&amp;" in shown
+    assert shown.endswith("<p>Scored by the built-in lexical baseline, not by an LLM.</p>")
+    again = scholareval.score(**files, out="again", quiet=True)
+    change = scholareval.compare(run, again, across="judges", anyway=True, quiet=True)._repr_html_()
+    assert "judge_change" in change and "<td>7</td><td>0.0" in change
+    Path("answers/7.jsonl").write_text('{"case_id": "007", "answer_text": "rain"}')
+    part = scholareval.score("answers/7.jsonl", "tests.jsonl", limit=1, quiet=True)
+    both = scholareval.score("answers", "tests.jsonl", quiet=True)
+    assert "75.0*" in both._repr_html_() and "<td>7</td>" in scholareval.compare(part, quiet=True)._repr_html_()
     (run.path / "summary.json").unlink()
     assert "complete, no scores yet" in run._repr_html_()
     (run.path / "items.csv").unlink()
@@ -129,9 +137,17 @@ def test_rewards_keep_the_order_and_give_none_for_an_unscored_answer(files, judg
     # 1 - 1 of 1; unreadable; 0 of 2; 1 of 1
     assert scholareval.rewards(items, **judge) == [0.0, None, 0.0, 1.0]
     assert scholareval.rewards([]) == []
-    assert scholareval.reward(*items[3], **judge) == 1.0
+    assert scholareval.reward(*items[3], **judge, out="kept") == 1.0 and len(scholareval.load("kept").calls) == 1
+    # one criterion, criteria by group, half a character
+    one = {"text": "Names it", "weight": 2}
+    assert scholareval.rewards([("why?", "rain", one), ("\ud800", "\ud800", {"a": [one]})], **judge) == [1.0, 0.0]
     with pytest.raises(scholareval.TooManyUnscored):
         scholareval.reward(*items[1], **judge)
+    with pytest.raises(scholareval.TooManyUnscored, match="no criterion has a positive weight"):
+        scholareval.rewards([("why?", "rain", [wind])], **judge)
+    with pytest.raises(scholareval.Usage, match="no judge"):
+        scholareval.reward(*items[0])
+    assert scholareval.reward(*items[3], judge="lexical") == 0.0
     with pytest.raises(scholareval.JudgeUnavailable, match="no judge answers"):
         scholareval.reward(*items[0], model="x", base_url="localhost:9", retries=0)
     assert not Path("runs").exists()
@@ -153,7 +169,7 @@ def test_an_interrupt_stops_the_run_and_the_same_call_continues_it(files, judge,
     assert run.manifest["status"] == "stopped" and "stopped, no scores yet" in run._repr_html_()
     before = len(run.calls)
     monkeypatch.setattr(Judge, "delay", 0.0)
-    assert 0 < before < len(scholareval.score(**options, quiet=True).calls) == 8
+    assert 0 < before < len(scholareval.score(**options, quiet=True).calls) == 12
 
 
 def test_the_module_is_the_program():

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 
 use crate::domain::{Component, Score, ScoredAnswer, Unit};
-use crate::stats::{BootstrapOptions, Interval, bca_sums_intervals, harmonic_mean, mean, ratio};
+use crate::stats::{BootstrapOptions, Interval, bca_sums_intervals, harmonic_mean, mean, mean_interval, ratio};
 
 /// Mean over a system's aspects.
 pub const ASPECT_MEAN: &str = "aspect_mean";
@@ -155,6 +155,17 @@ pub(super) fn finite(value: Option<f64>) -> Option<f64> {
 pub(super) fn unit_range(unit: Unit) -> Option<Interval> {
     let (low, high) = unit.range();
     high.is_finite().then_some(Interval { low, high })
+}
+
+/// The interval of a mean of that unit, which for counts does not reach below 0.
+pub(super) fn interval_of(
+    values: &[f64],
+    questions: &[usize],
+    unit: Unit,
+    options: BootstrapOptions,
+) -> Option<Interval> {
+    let interval = mean_interval(values, Some(questions), unit_range(unit), options)?;
+    Some(Interval { low: interval.low.max(unit.range().0), ..interval })
 }
 
 /// The means with all unscored values at their lowest and highest; `None` if nothing is unscored or unbounded.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::panel::panel_agreement;
 use super::quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn, Observation,
-    Quantity, bounds, distinct, f1_of_means, finite, quantities, unit_range,
+    Quantity, bounds, distinct, f1_of_means, finite, interval_of, quantities,
 };
 use super::questions::Questions;
 use super::summary::{
@@ -17,7 +17,7 @@ use super::summary::{
     Summary, SystemSummary,
 };
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
-use crate::stats::{BootstrapOptions, Interval, clipped_mean_sd, harmonic_mean, mean, mean_interval, ratio};
+use crate::stats::{BootstrapOptions, Interval, clipped_mean_sd, harmonic_mean, mean, ratio};
 
 /// Summarizes a run.
 ///
@@ -155,7 +155,7 @@ impl<'a> Scored<'a> {
                 estimate: clipped.filter(|_| clips).or(estimate),
                 bootstrap_sd: if clips { clipped_mean_sd(&values, self.options.seed) } else { None },
                 clipped: clipped.filter(|_| !clips),
-                interval: mean_interval(&values, Some(&questions), unit_range(column.unit), self.bootstrap()),
+                interval: interval_of(&values, &questions, column.unit, self.bootstrap()),
                 n: values.len(),
                 unscored: observed.iter().filter(|own| matches!(own, Observation::Unscored(_))).count(),
                 bounds: bounds(&observed),
@@ -213,7 +213,7 @@ impl<'a> Scored<'a> {
             });
             let (questions, values): (Vec<usize>, Vec<f64>) = own.unzip();
             let is_whole = of_aspects.iter().map(|own| own.n).chain([values.len()]).all(|n| n == answers.len());
-            let interval = mean_interval(&values, Some(&questions), unit_range(Unit::Grade), self.bootstrap());
+            let interval = interval_of(&values, &questions, Unit::Grade, self.bootstrap());
             let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
             // An aspect without any grade makes the reference's average NaN.
             let is_undefined = self.options.mode == Mode::Compat && means.len() < aspects.len();

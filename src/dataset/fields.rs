@@ -332,6 +332,18 @@ mod tests {
             ),
             (
                 "a.csv",
+                "id,answer\r\n1,So.\r\n\r\n2,So, no.\r\n",
+                "a.csv:4: expected 2 cells as in the header, found 3; put quotes around a cell that holds a comma, and \
+                 close every quote"
+                    .to_owned(),
+            ),
+            (
+                "a.csv",
+                "id;answer\n1;So, no.\n",
+                "a.csv:1: cells are separated by semicolons or tabs; write the table with commas".to_owned(),
+            ),
+            (
+                "a.csv",
                 "id,answer\n1,\"So.\n2,No.\n",
                 "a.csv:2: odd number of quotes in the row; close each quoted cell, and double the quotes in it: \"a 5\"\" \
                  pipe\""

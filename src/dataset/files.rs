@@ -92,7 +92,7 @@ fn files_of(path: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let entries: Vec<_> = std::fs::read_dir(path).and_then(Iterator::collect).map_err(Error::io(path, "read"))?;
     // Hidden files are leftovers of editors and archivers (`._claude.jsonl`).
     let names = entries.iter().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
-    let mut files: Vec<PathBuf> = names.map(std::fs::DirEntry::path).filter(|file| file.is_file()).collect();
+    let mut files: Vec<PathBuf> = names.map(std::fs::DirEntry::path).filter(|file| !file.is_dir()).collect();
     files.sort();
     let has = |file: &PathBuf, extension: &str| file.extension().is_some_and(|own| own == extension);
     let Some(kind) = EXTENSIONS.into_iter().find(|kind| files.iter().any(|file| has(file, kind))) else {

@@ -207,8 +207,10 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
     let (mut record, mut jsonl, mut written) = (csv::StringRecord::new(), String::new(), 1);
     while reader.read_record(&mut record).map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))? {
         let (start, line) = record.position().map_or((0, 1), |start| (start.byte() as usize, start.line() as usize));
-        let fault = |what| InputFault::new(path, what).at_line(line);
         let row = text.get(start..reader.position().byte() as usize).unwrap_or_default();
+        // The line feed of the row before, after its carriage return, and empty lines.
+        let line = line + newlines(&row.as_bytes()[..row.len() - row.trim_start_matches(['\r', '\n']).len()]);
+        let fault = |what| InputFault::new(path, what).at_line(line);
         if row.matches('"').count() % 2 == 1 {
             let fault = fault("odd number of quotes in the row".to_owned());
             return Err(fault.hint("close each quoted cell, and double the quotes in it: \"a 5\"\" pipe\""));
@@ -218,6 +220,12 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
             if let Some((index, name)) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
                 let what = format!("column {} is called {name:?}, as an earlier one is", index + 1);
                 return Err(fault(what).hint("give every column its own name"));
+            }
+            if let [only] = &names[..]
+                && only.contains([';', '\t'])
+            {
+                let fault = fault("cells are separated by semicolons or tabs".to_owned());
+                return Err(fault.hint("write the table with commas"));
             }
             continue;
         }

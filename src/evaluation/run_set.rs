@@ -15,6 +15,7 @@ use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
 use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
+use crate::text::names::counted;
 use crate::text::words::word_count;
 
 /// Recorded runs that are comparable, or compared despite differences.
@@ -193,7 +194,7 @@ fn require_same_answers(old: &RecordedRun, new: &RecordedRun) -> Result<()> {
     let is_other = |key: &&(SystemName, CaseId)| others.get(*key).is_some_and(|other| own.get(*key) != Some(other));
     let differ: Vec<_> = own.keys().filter(is_other).collect();
     let Some((system, case)) = differ.first() else { return Ok(()) };
-    let what = format!("{} answers are not those of {}, the first by {system}", differ.len(), old.name);
+    let what = format!("other texts than in {}: {}, the first by {system}", old.name, counted(differ.len(), "answer"));
     Err(InputFault::new(&new.path, what).of_case(case.as_str()).hint("score the same answers by both judges").into())
 }
 

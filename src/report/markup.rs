@@ -36,7 +36,8 @@ impl Table {
         let cells = || self.rows.iter().filter_map(|row| row.get(at));
         let has_interval = |cell: &Cell| matches!(cell, Cell::Value { interval: Some(_), .. });
         let has_flag = |cell: &Cell| matches!(cell, Cell::Value { flag, .. } if !flag.is_empty());
-        (self.columns[at].has_interval || cells().any(has_interval), cells().any(has_flag))
+        let column = &self.columns[at];
+        (column.has_interval || cells().any(has_interval), column.has_flag || cells().any(has_flag))
     }
 
     /// A pipe table with its title in bold and its warnings below, a line feed at the end. All text is escaped.

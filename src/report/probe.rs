@@ -30,14 +30,16 @@ const FINDINGS: [&str; 5] = [
 /// Indices of findings.
 const STILL: usize = 2;
 const SAME: usize = 3;
+const FEW: usize = 4;
 
 impl Row<'_> {
     /// The index of the finding.
     fn finding(&self) -> usize {
         match &self.pair {
-            None => 4,
+            None => FEW,
             Some(pair) if pair.differs => usize::from(self.may_move),
             Some(pair) if pair.wins + pair.losses == 0 => SAME,
+            Some(pair) if pair.detectable.is_none() => FEW,
             Some(_) => STILL,
         }
     }
@@ -96,12 +98,10 @@ fn verdict(rows: &[Row<'_>], unit: Unit) -> String {
         let clauses: Vec<String> = own().map(|row| row.clause(unit)).collect();
         let (last, others) = clauses.split_last()?;
         let either = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
-        let detectable: Option<Vec<f64>> = own().map(|row| row.pair.as_ref()?.detectable).collect();
-        let end = match detectable.and_then(|all| all.into_iter().reduce(f64::max)) {
-            _ if finding != STILL => String::new(),
-            Some(most) => format!(" ({} would be found with 80% power)", points(most, unit)),
-            None => " (too few answers differ for a verdict)".to_owned(),
-        };
+        let detectable = own().filter_map(|row| row.pair.as_ref()?.detectable).reduce(f64::max);
+        let end = detectable.filter(|_| finding == STILL);
+        let end =
+            end.map_or_else(String::new, |most| format!(" ({} would be found with 80% power)", points(most, unit)));
         Some(format!("{start} {either}{last}{end}."))
     };
     let text = FINDINGS.iter().enumerate().filter_map(sentence).collect::<Vec<_>>().join(" ");

@@ -237,7 +237,7 @@ fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
     let systems = listed(rows.iter().zip(names).map(system))?;
     let reasons = rows.iter().flat_map(|row| &row.unscored_reasons);
     let reasons: BTreeMap<UnscoredKind, String> =
-        reasons.map(|reason| (reason.kind, shortened(&reason.example, 60))).collect();
+        reasons.map(|reason| (reason.kind, shortened(&reason.example, 120))).collect();
     let reasons = reasons.into_values().collect::<Vec<_>>().join("; ");
     let zeros = means_with_zeros(scorer).filter(|_| on_unscored == OnUnscored::Exclude).unwrap_or_default();
     Some(format!("{}: unscored answers are {policy}: {systems} ({reasons}).{zeros}", scorer.scorer))
@@ -260,14 +260,18 @@ fn means_with_zeros(scorer: &ScorerSummary) -> Option<String> {
 fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     let most = most_answers(scorer);
     let is_flagged = |metric: &Metric| metric.estimate.is_some() && metric.n < most;
-    let is_any_flagged = scorer.rows.iter().flat_map(|row| row.metrics.values()).any(is_flagged);
-    let shared = shared_means(scorer).unwrap_or_default();
-    is_any_flagged.then(|| format!("* mean over fewer than {most} answers ({}).{shared}", scorer.scorer))
+    let is_in =
+        |column: &&MetricColumn| scorer.rows.iter().any(|row| row.metrics.get(&column.name).is_some_and(is_flagged));
+    let column = scorer.columns.iter().find(is_in)?;
+    let shared = shared_means(scorer, column).unwrap_or_default();
+    Some(format!("* mean over fewer than {most} answers ({}).{shared}", scorer.scorer))
 }
 
-/// The means of the first column over the shared cases.
-fn shared_means(scorer: &ScorerSummary) -> Option<String> {
-    let column = scorer.columns.first().filter(|_| scorer.rows.len() > 1)?;
+/// The means of the column over the shared cases; `None` for a single system.
+fn shared_means(scorer: &ScorerSummary, column: &MetricColumn) -> Option<String> {
+    if scorer.rows.len() < 2 {
+        return None;
+    }
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
     let mean =
         |row: &SystemSummary| Some(Format::of_mean(column.unit).show(row.metrics.get(&column.name)?.shared?.estimate));

@@ -42,6 +42,8 @@ pub struct Column {
     pub format: Format,
     /// Whether CSV always has interval columns, even if no row has an interval.
     pub has_interval: bool,
+    /// Whether CSV always has a column of flags, even if no row has one.
+    pub has_flag: bool,
     /// Whether the highest value is highlighted: the best one.
     pub highest_is_best: bool,
     /// Whether people see half the width of an interval (`51.1 ± 2.0`) instead of its ends.
@@ -195,7 +197,16 @@ impl Column {
     /// A column.
     pub fn headed(key: &str, heading: &str, format: Format) -> Self {
         let (key, heading, group) = (key.to_owned(), heading.to_owned(), String::new());
-        Self { key, heading, format, has_interval: false, highest_is_best: false, half_widths: false, group }
+        Self {
+            key,
+            heading,
+            format,
+            has_interval: false,
+            has_flag: false,
+            highest_is_best: false,
+            half_widths: false,
+            group,
+        }
     }
 
     /// Means of a metric.

@@ -217,6 +217,25 @@ async fn cut_json_of_the_right_length_is_a_passing_failure() {
 }
 
 #[tokio::test]
+async fn a_server_that_gives_nothing_but_pages_is_given_up() {
+    let page = Act::status(200, "<html>Welcome</html>");
+    let server = FakeServer::start(Behaviour::always(page.clone()));
+    let chat = chat(&server);
+    for _ in 1..10 {
+        assert!(matches!(chat.ask(&request("x")).await, Err(AskError::Transient { .. })));
+    }
+    let Err(AskError::Fatal(error)) = chat.ask(&request("x")).await else { panic!() };
+    assert!(error.to_string().contains("Welcome") && error.to_string().contains("--base-url"), "{error}");
+
+    let server = FakeServer::start((1..20).fold(Behaviour::good(), |good, at| good.nth(at, page.clone())));
+    let chat = self::chat(&server);
+    assert!(chat.ask(&request("x")).await.is_ok());
+    for _ in 1..20 {
+        assert!(matches!(chat.ask(&request("x")).await, Err(AskError::Transient { .. })));
+    }
+}
+
+#[tokio::test]
 async fn a_slow_body_and_a_silent_server_run_into_the_time_limit() {
     for act in [Act::Endless, Act::Silent, Act::After(Duration::from_secs(600), Box::new(Act::Good))] {
         let server = FakeServer::start(Behaviour::always(act));

@@ -3,9 +3,9 @@
 use super::pairs::compare_pairs;
 use super::shared::{SAME, SharedCases, slices};
 use super::{Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations, SystemMean};
-use crate::analysis::quantity::bounds;
+use crate::analysis::quantity::{bounds, interval_of};
 use crate::domain::Note;
-use crate::stats::{group_letters, indistinguishable_groups, mean, mean_interval, rank_distribution};
+use crate::stats::{group_letters, indistinguishable_groups, mean, rank_distribution};
 
 /// Version of the JSON form of a comparison.
 const SCHEMA_VERSION: u32 = 1;
@@ -82,7 +82,7 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             letters: String::new(),
             mean: mean_here,
             interval: shared.values.get(rank).and_then(|values| {
-                mean_interval(values, Some(&shared.questions), shared.table.metric.range(), shared.bootstrap())
+                interval_of(values, &shared.questions, shared.table.metric.unit, shared.bootstrap())
             }),
             own_mean: mean(&values),
             own_cases: values.len(),

@@ -184,7 +184,7 @@ impl PairComparison {
     /// `p = 0.011`, `p < 0.001`, never `p = 1.000`.
     pub fn p_text(&self) -> String {
         match self.p {
-            None => "p = unknown".to_owned(),
+            None => "no test".to_owned(),
             Some(p) if p < 0.0005 => "p < 0.001".to_owned(),
             Some(p) if p > 0.9995 => "p > 0.999".to_owned(),
             Some(p) => format!("p = {p:.3}"),

@@ -24,6 +24,8 @@ use crate::prompt::Messages;
 
 /// So many connections must have failed, besides the time, before no server is taken to be there.
 const FEWEST_FAILED_CONNECTIONS: u32 = 3;
+/// Number of replies without a completion, and none with one, after which a judge is given up.
+const MOST_WITHOUT_COMPLETION: u32 = 10;
 
 /// A judge behind `POST {base}/chat/completions`, `/completions` or `/messages`. Shared by reference; one connection pool.
 pub struct Chat {
@@ -46,6 +48,8 @@ struct Reach {
     failing: Option<(TokioInstant, u32)>,
     /// A whole reply has come.
     has_replied: bool,
+    /// How many replies with status 200 were no completion.
+    without_completion: u32,
     /// How many calls have timed out, and how many were in flight at most when one did.
     time_outs: (usize, usize),
 }
@@ -106,9 +110,8 @@ impl Chat {
         if let Some(error) = error_in(&body) {
             return Err(self.classified(ServerError::under_200(error, wait, &self.endpoint), call).await);
         }
-        let reply = read_reply(&body, latency_ms).ok_or_else(|| {
-            AskError::transient("the reply is JSON, but no completion (it has no choices)".to_owned())
-        })?;
+        let reply = read_reply(&body, latency_ms)
+            .ok_or_else(|| self.no_completion("the reply is JSON, but no completion (it has no choices)".to_owned()))?;
         locked(&self.reach).has_replied = true;
         self.meters.count_reply(&reply.usage);
         Ok(reply)
@@ -151,8 +154,20 @@ impl Chat {
             }
             // As with a server's own 408, the call may still be worked on.
             Fault::TimedOut(_) => self.timed_out(fault.to_string()),
-            Fault::Broken(_) | Fault::NotJson(_) | Fault::Status { .. } => AskError::transient(fault.to_string()),
+            Fault::NotJson(_) => self.no_completion(fault.to_string()),
+            Fault::Broken(_) | Fault::Status { .. } => AskError::transient(fault.to_string()),
         }
+    }
+
+    /// A success without a completion: transient, until it is all that the server ever gave.
+    fn no_completion(&self, message: String) -> AskError {
+        let mut reach = locked(&self.reach);
+        reach.without_completion += 1;
+        if reach.has_replied || reach.without_completion < MOST_WITHOUT_COMPLETION {
+            return AskError::transient(message);
+        }
+        let url = self.endpoint.masked_url();
+        fatal(format!("no completion comes from the judge at {url} ({message}); check the path of --base-url"))
     }
 
     /// The server's error, or the parameter of the call that it refuses; for a model that it does not have with those that it lists.

@@ -22,10 +22,15 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
     differences.chain(unfinished).chain(as_zero).map(Note::warning).collect()
 }
 
+/// The warning about numbers of the lexical baseline, if there are any.
+pub(super) fn baseline(comparison: &Comparison) -> Option<Note> {
+    Note::of_baseline(comparison.metrics.iter().map(|metric| metric.metric.scorer.as_str()))
+}
+
 /// Every note, prefixed with the metric's name if there are several.
 pub(super) fn notes(comparison: &Comparison) -> Vec<Note> {
     let mut notes = run_warnings(comparison);
-    notes.extend(Note::of_baseline(comparison.metrics.iter().map(|metric| metric.metric.scorer.as_str())));
+    notes.extend(baseline(comparison));
     for metric in &comparison.metrics {
         let name = metric_name(comparison, metric);
         let several = comparison.metrics.len() > 1;
@@ -115,7 +120,7 @@ fn length_effects(metric: &MetricComparison, has: fn(&LengthEffect) -> bool, mea
         ))
     };
     let pairs = listed(metric.pairs.iter().filter_map(effect))?;
-    Some(format!("Length-adjusted {meaning}: {pairs}."))
+    Some(format!("Length-adjusted, each pair alone, {meaning}: {pairs}."))
 }
 
 fn detectable(metric: &MetricComparison) -> Option<Note> {

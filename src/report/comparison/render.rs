@@ -1,7 +1,7 @@
 //! The comparison in each format: verdicts, tables, notes.
 
 use super::judge_change::{sentences, systems_by_judge};
-use super::notes::{notes, run_warnings};
+use super::notes::{baseline, notes, run_warnings};
 use super::tables::{pairs_table, systems_table};
 use super::verdict::verdicts;
 use crate::analysis::comparison::Comparison;
@@ -44,7 +44,8 @@ pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<St
 /// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`), or the systems of a
 /// change of judge (`judge_change`). Cells that do not apply are empty; warnings on the runs are the same in every row.
 pub fn comparison_table(comparison: &Comparison) -> Table {
-    let warnings: Vec<String> = run_warnings(comparison).into_iter().map(|note| note.text).collect();
+    let warnings: Vec<String> =
+        run_warnings(comparison).into_iter().chain(baseline(comparison)).map(|note| note.text).collect();
     let warnings = &warnings.join(" ");
     let lead = ["kind", "scorer", "metric", "unit", "warnings"];
     let mut all = Table::new("", lead.map(|key| Column::new(key, Format::Text)).to_vec());

@@ -75,7 +75,8 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     table.push(Column::new("system", text), rows.iter().map(|own| label(own.first)));
     table.push(Column::new("against", text), rows.iter().map(|own| label(own.second)));
     let cell = |own: &PairComparison| Cell::estimate(Some(own.difference), own.interval).flagged(&own.flags());
-    table.push(Column::new("difference", difference), rows.iter().map(cell));
+    let differences = Column { has_interval: true, has_flag: true, ..Column::new("difference", difference) };
+    table.push(differences, rows.iter().map(cell));
     table.push(Column::new("p", Format::PValue), rows.iter().map(|own| Cell::maybe(own.p)));
     let counts = |own: &PairComparison| Cell::text(format!("{}/{}/{}", own.wins, own.ties, own.losses));
     table.push(Column::headed("wins_ties_losses", "W/T/L", text), rows.iter().map(counts));
