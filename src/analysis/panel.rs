@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::quantity::{CITATION_RECALL, distinct, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
-use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
+use crate::domain::{CaseId, ComponentKind, MemberValues, REPORT_METRICS, Score, ScoredAnswer};
 use crate::stats::{Coefficient, MeasurementLevel, mean, sd};
 
 /// Scale of a judge's values.
@@ -77,6 +77,11 @@ impl ItemGroup {
         let Some(at) = place(item).or_else(bare) else {
             // Questions about claims are not components.
             let is_entailment = !score.claims.is_empty() || score.component(CITATION_RECALL).is_some();
+            // ScholarQA-CS2 asks about paragraphs and about the citations of each section.
+            if score.component(REPORT_METRICS[0]).is_some() {
+                let kind = item.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit());
+                return (usize::MAX, Self::new(kind, Scale::Number));
+            }
             let own = if is_entailment { Self::new("labels", Scale::Label) } else { Self::new("items", Scale::Number) };
             return (usize::MAX, own);
         };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
-use crate::domain::{Component, Score, ScoredAnswer, Unit};
+use crate::domain::{Component, REPORT_METRICS, Score, ScoredAnswer, Unit};
 use crate::stats::{BootstrapOptions, Interval, bca_sums_intervals, harmonic_mean, mean, mean_interval, ratio};
 
 /// Mean over a system's aspects.
@@ -89,8 +89,13 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         }
         let tags = answers.iter().flat_map(|answer| &answer.score.components).flat_map(|component| &component.tags);
         for tag in distinct(tags) {
-            let is_taken = tag == name || COUNTS.contains(&tag.as_str());
-            let metric = if is_taken { format!("tag {tag}") } else { tag.clone() };
+            let mut metric = tag.clone();
+            while COUNTS.contains(&&*metric)
+                || all.iter().any(|(own, _): &(MetricColumn, Quantity)| own.name == metric)
+                || REPORT_METRICS.contains(&&*metric)
+            {
+                metric = format!("tag {metric}");
+            }
             all.push((column(&metric, unit), Quantity::Tag(tag.clone())));
         }
     }

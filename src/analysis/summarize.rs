@@ -151,11 +151,13 @@ impl<'a> Scored<'a> {
             let is_outside = |mean: &f64| column.unit == Unit::Net && !(0.0..=1.0).contains(mean);
             let clips = self.options.clip;
             let clipped = estimate.filter(is_outside).map(|mean| mean.clamp(0.0, 1.0));
+            let interval = interval_of(&values, &questions, column.unit, self.bootstrap());
+            let within = |own: Interval| Interval { low: own.low.clamp(0.0, 1.0), high: own.high.clamp(0.0, 1.0) };
             let metric = Metric {
                 estimate: clipped.filter(|_| clips).or(estimate),
                 bootstrap_sd: if clips { clipped_mean_sd(&values, self.options.seed) } else { None },
                 clipped: clipped.filter(|_| !clips),
-                interval: interval_of(&values, &questions, column.unit, self.bootstrap()),
+                interval: if clips { interval.map(within) } else { interval },
                 n: values.len(),
                 unscored: observed.iter().filter(|own| matches!(own, Observation::Unscored(_))).count(),
                 bounds: bounds(&observed),

@@ -322,8 +322,8 @@ impl AnswerRun<'_> {
     ) -> Result<bool, Abort> {
         let Options { parse_retries, retry_unscored, .. } = *self.job.options;
         let may_call = attempt < parse_retries || (retry_unscored && fresh_tries <= parse_retries);
-        if may_help && may_call {
-            return Ok(true);
+        if !may_help || may_call {
+            return Ok(may_help);
         }
         let next = self.request(call, member, attempt + 1);
         member.source.find(&next).map(|found| found.is_some()).map_err(Abort::Fatal)

@@ -79,8 +79,10 @@ fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {
         [Verdict::Count(_), ..] => of(number).map(Verdict::Count),
         [Verdict::Grade(_), ..] => of(number).map(Verdict::Grade),
         [Verdict::Criteria(_), ..] => {
-            let second =
-                |own: &Verdict| if let Verdict::Criteria(of_one) = own { of_one.first()?.second } else { None };
+            let second = |own: &Verdict| {
+                let Verdict::Criteria(of_one) = own else { return None };
+                of_one.first().filter(|own| own.credit.is_some())?.second
+            };
             let verdict = CriterionVerdict { credit: of(number), second: of(second), feedback: None };
             Some(Verdict::Criteria([verdict].into()))
         }

@@ -67,25 +67,28 @@ pub fn token_f1(gold: &str, output: &str) -> f64 {
     Prf::of(shared as f64, output_tokens as f64, gold_tokens as f64).f1
 }
 
-/// Whether the normalized output contains any of the normalized short answers as a substring.
-pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str) -> bool {
-    is_within(short_answers, &normalize(output))
+/// Whether the normalized output contains any of the normalized short answers as a substring. One of which nothing is
+/// left, such as `A`, is in no output; in compat in every one.
+pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str, mode: Mode) -> bool {
+    is_within(short_answers, &normalize(output), mode)
 }
 
-fn is_within<S: AsRef<str>>(short_answers: &[S], normal: &str) -> bool {
-    short_answers.iter().any(|answer| normal.contains(&normalize(answer.as_ref())))
+fn is_within<S: AsRef<str>>(short_answers: &[S], normal: &str, mode: Mode) -> bool {
+    let mut answers = short_answers.iter().map(|answer| normalize(answer.as_ref()));
+    answers.any(|answer| normal.contains(&answer) && (mode == Mode::Compat || !answer.is_empty()))
 }
 
 /// STR-EM: the share of the short-answer sets with at least one answer in the output, 0..=1; `None` without sets.
 ///
 /// ```
-/// # use scholareval::scorer::answer_match::str_em;
+/// # use scholareval::{domain::Mode, scorer::answer_match::str_em};
 /// // "cat" is there, "dog" is not: 1 of 2.
-/// assert_eq!(str_em(&[vec!["CAT!", "dog"], vec!["dog"]], "The cat sat"), Some(0.5));
+/// let sets = [vec!["CAT!", "dog"], vec!["dog"]];
+/// assert_eq!(str_em(&sets, "The cat sat", Mode::Default), Some(0.5));
 /// ```
-pub fn str_em<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str) -> Option<f64> {
+pub fn str_em<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str, mode: Mode) -> Option<f64> {
     let normal = normalize(output);
-    let present = sets.iter().filter(|set| is_within(set.as_ref(), &normal)).count();
+    let present = sets.iter().filter(|set| is_within(set.as_ref(), &normal, mode)).count();
     (!sets.is_empty()).then(|| present as f64 / sets.len() as f64)
 }
 
@@ -93,7 +96,7 @@ pub fn str_em<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str) -> Option<
 /// any substring. Strip citation markers from both first ([`citation_markers`](crate::text::citation_markers)).
 ///
 /// A match ends where a letter or digit at either end of the gold answer does not continue in the output. A gold answer
-/// that is empty or white space cannot match: `None` (an input error). In compat it always matches.
+/// that is empty or white space cannot match: `None`. In compat it always matches.
 pub fn matches(gold: &str, output: &str, mode: Mode) -> Option<bool> {
     let (gold, output) = (gold.to_lowercase(), output.to_lowercase());
     if mode == Mode::Compat {
@@ -188,7 +191,7 @@ mod tests {
         let (gold, output) = ("ab ".repeat(300_000) + "a", "ab ".repeat(600_000));
         assert_eq!(matches(&gold, &output, Mode::Default), Some(false));
         // 2,000 sets of short answers: the output is normalized once.
-        assert_eq!(str_em(&vec![vec!["zz"]; 2_000], &token(200_000)), Some(0.0));
+        assert_eq!(str_em(&vec![vec!["zz"]; 2_000], &token(200_000), Mode::Default), Some(0.0));
     }
 
     #[test]
@@ -200,8 +203,18 @@ mod tests {
 
     #[test]
     fn without_sets_of_short_answers_there_is_no_share() {
-        assert_eq!(str_em::<Vec<&str>, &str>(&[], "x"), None);
-        assert_eq!(str_em(&[Vec::<&str>::new()], "x"), Some(0.0), "a set without answers is not present");
+        assert_eq!(str_em::<Vec<&str>, &str>(&[], "x", Mode::Default), None);
+        assert_eq!(
+            str_em(&[Vec::<&str>::new()], "x", Mode::Default),
+            Some(0.0),
+            "a set without answers is not present"
+        );
+    }
+
+    #[test]
+    fn an_article_is_a_short_answer_of_every_output_in_compat_only() {
+        let share = |mode| str_em(&[["A"]], "No idea", mode);
+        assert_eq!((share(Mode::Default), share(Mode::Compat)), (Some(0.0), Some(1.0)));
     }
 
     fn texts() -> impl Strategy<Value = String> {
@@ -222,7 +235,7 @@ mod tests {
             let f1 = token_f1(&one, &other);
             prop_assert!((0.0..=1.0).contains(&f1));
             prop_assert_eq!(f1, token_f1(&other, &one));
-            prop_assert!(is_present(&[&one], &one));
+            prop_assert!(is_present(&[&one], &one, Mode::Compat));
         }
 
         #[test]

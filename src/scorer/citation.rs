@@ -104,14 +104,20 @@ pub fn coverage(prediction: &Prediction) -> Option<Coverage> {
         Some(ids) => {
             let cited = match &prediction.id_mapping {
                 Some(mapping) => cited.iter().filter_map(|id| mapped(id, mapping)).collect(),
-                None => cited,
+                None => cited.iter().map(|id| bare(id)).collect(),
             };
-            (cited, ids.iter().cloned().collect())
+            let gold = ids.iter().map(|id| if prediction.id_mapping.is_some() { id.clone() } else { bare(id) });
+            (cited, gold.collect())
         }
         None => (cited, citation_ids(prediction.gold.answer.as_deref()?).into_iter().collect()),
     };
     let both = cited.intersection(&gold).count() as f64;
     Some(Coverage { cited: cited.len(), scores: Prf::of(both, cited.len() as f64, gold.len() as f64) })
+}
+
+/// The number of a marker.
+fn bare(id: &str) -> String {
+    id.trim_matches(['[', ']']).to_owned()
 }
 
 fn mapped(id: &str, mapping: &BTreeMap<String, String>) -> Option<String> {

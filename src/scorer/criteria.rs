@@ -97,17 +97,17 @@ impl CriteriaScorer {
             Err(_) => criterion.weight,
         };
         let weights: Vec<f64> = case.criteria.iter().zip(&credits).map(weight).collect();
-        let positive: f64 = weights.iter().filter(|weight| **weight > 0.0).sum();
+        let is_beside = !self.profile.reply.second.is_empty();
+        let positive: f64 = weights.iter().filter(|weight| is_beside || **weight > 0.0).sum();
         let earned = |(weight, credit): (&f64, &Credit)| match credit {
             Ok((credit, ..)) => Some(weight * credit),
             Err(_) => is_abstained(credit).then_some(0.0),
         };
         let sum: Option<f64> = weights.iter().zip(&credits).map(earned).sum();
-        let is_compared = self.mode == Mode::Compat && !self.profile.reply.second.is_empty();
         let value = match positive > 0.0 {
             true => sum.map(|sum| sum / positive),
             // ResearchRubrics gives 0, and so does RACE without any verdict.
-            false => sum.filter(|_| self.counts_zero() || is_compared).map(|_| 0.0),
+            false => sum.filter(|_| self.counts_zero() || (is_beside && self.mode == Mode::Compat)).map(|_| 0.0),
         };
         let mut notes = Vec::new();
         if credits.iter().any(is_abstained) {

@@ -60,7 +60,7 @@ pub fn overlap(prediction: &Prediction, mode: Mode, stems: &Stems) -> [Option<f6
     let answer = prediction.gold.answer.as_deref();
     let as_number = |holds: bool| f64::from(u8::from(holds));
     let is_match = |answer: &str| matches(&without_citations(answer), &without_citations(output), mode);
-    let str_em_share = str_em(&prediction.gold.short_answers, output);
+    let str_em_share = str_em(&prediction.gold.short_answers, output, mode);
     let rouge = rouge_best(&rouge_references(prediction), output, stems).map(|(_, scores)| scores);
     [
         Some(word_count(output) as f64),

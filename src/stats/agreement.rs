@@ -16,7 +16,7 @@
 
 use super::bootstrap::Interval;
 use super::jackknife::coefficient_interval;
-use super::summary::{distinct, mean, place};
+use super::summary::{distinct, mean, place, rounded};
 
 /// Distance between two ratings for alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,10 +103,10 @@ impl Units {
         if ratings.len() < 2 || !ratings.iter().all(is_usable) {
             return None;
         }
-        let values = distinct(ratings.iter().copied().flatten().flatten().copied());
+        let values = distinct(ratings.iter().copied().flatten().flatten().map(|value| rounded(*value)));
         let fewest = if coefficient == Coefficient::Icc { ratings.len() } else { 2 };
         let row = |unit: usize| {
-            let places = ratings.iter().map(|own| own[unit].map(|value| place(&values, value)));
+            let places = ratings.iter().map(|own| own[unit].map(|value| place(&values, rounded(value))));
             (unit, places.collect::<Vec<Option<usize>>>())
         };
         let rows = (0..units).map(row).filter(|(_, row)| row.iter().flatten().count() >= fewest).collect();

@@ -2,7 +2,7 @@
 
 use super::bootstrap::Interval;
 use super::jackknife::coefficient_interval;
-use super::summary::mean;
+use super::summary::{mean, rounded};
 
 /// Kind of correlation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +18,10 @@ pub enum Correlation {
 
 impl Correlation {
     /// The correlation of `x` and `y`, -1..=1; `None` for unequal lengths, fewer than two pairs, a list whose values
-    /// are all equal, or values that are not finite.
+    /// are all equal, or values that are not finite. Ranks are of values to 12 decimals.
     pub fn of(self, x: &[f64], y: &[f64]) -> Option<f64> {
+        let even = |value: &f64| if self == Self::Pearson { *value } else { rounded(*value) };
+        let [x, y] = &[x, y].map(|list| list.iter().map(even).collect::<Vec<f64>>());
         let varies = |list: &[f64]| list.iter().any(|value| *value != list[0]);
         let is_usable = x.len() == y.len() && x.iter().chain(y).all(|value| value.is_finite());
         if !(is_usable && varies(x) && varies(y)) {

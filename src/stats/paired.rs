@@ -199,13 +199,14 @@ fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) 
             let interval = assignments.interval(&sums[pair], sample.sizes(), rejected / 2);
             interval.filter(|_| error > 0.0)
         };
+        let alone = ((alpha * total as f64).ceil() as usize).saturating_sub(1);
         PairedTest {
             difference,
             standard_error: error,
             p: share(as_large(&largest, observed)),
             pointwise_p: share(as_extreme),
-            interval: bounded(beyond(critical)),
-            pointwise: bounded(((alpha * total as f64).ceil() as usize).saturating_sub(1)),
+            interval: bounded(if sums.len() == 1 { alone } else { beyond(critical) }),
+            pointwise: bounded(alone),
         }
     };
     let highest = sums.iter().map(|sums| {
@@ -229,6 +230,25 @@ mod tests {
 
     fn options() -> BootstrapOptions {
         BootstrapOptions { resamples: 999, ..BootstrapOptions::seeded(3) }
+    }
+
+    #[test]
+    fn rounding_is_no_difference() {
+        let (rounding, better) = ([0.1 + 0.2 - 0.3; 24], (0..24).map(f64::from).collect::<Vec<f64>>());
+        for family in
+            [paired_family(&[&rounding, &better], None, options()), paired_family(&[&rounding], None, options())]
+        {
+            let pair = family.unwrap().pairs[0];
+            assert_eq!((pair.difference, pair.p, pair.interval), (0.0, 1.0, None));
+        }
+    }
+
+    #[test]
+    fn a_single_pair_has_one_interval_even_where_statistics_are_tied() {
+        let ties = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0, 2.0];
+        let pair = paired_family(&[&ties], None, options()).unwrap().pairs[0];
+        assert_eq!((pair.p, pair.interval), (pair.pointwise_p, pair.pointwise));
+        assert_eq!(pair.p < 0.05, pair.interval.unwrap().low > 0.0);
     }
 
     #[test]

@@ -41,10 +41,12 @@ impl Sample {
         let mut sample = Self { means, errors: Vec::new(), rows, sizes: clusters.sizes };
         let once = vec![1; sample.sizes.len()];
         sample.errors = sample.shifts_and_errors(&once).1;
-        for (at, error) in sample.errors.iter_mut().enumerate() {
-            let largest = lists[at].iter().fold(1e-3_f64, |most, value| most.max(value.abs()));
-            if *error <= 1e-12 * largest {
+        // Rounding is no difference.
+        for ((list, mean), error) in lists.iter().zip(&mut sample.means).zip(&mut sample.errors) {
+            let least = 1e-12 * list.iter().fold(1e-3_f64, |most, value| most.max(value.abs()));
+            if *error <= least {
                 *error = 0.0;
+                *mean = if mean.abs() <= least { 0.0 } else { *mean };
             }
         }
         Some(sample)

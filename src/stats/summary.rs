@@ -67,6 +67,11 @@ pub fn harmonic_mean(a: f64, b: f64) -> f64 {
     ratio(2.0 * a * b, a + b)
 }
 
+/// The value to 12 decimals: sums of the same numbers in another order are equal then.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 1e12).round() / 1e12
+}
+
 /// The distinct values in ascending order.
 pub(super) fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
@@ -89,6 +94,12 @@ mod tests {
         assert_eq!(mean(&[]), None);
         assert_eq!(mean(&[f64::NAN]), None);
         assert_eq!(mean(&[0.25, 0.75]), Some(0.5));
+    }
+
+    #[test]
+    fn rounding_makes_equal_sums_equal() {
+        assert_eq!(rounded(0.1 + 0.2), 0.3);
+        assert_eq!(rounded(0.4 - 0.3), rounded(0.3 - 0.2));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::scales::top_of_scale;
 use super::units::{RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::{ComparedPair, Preferred, RaterKind, SystemName};
-use crate::stats::{Coefficient, Interval, coefficient_interval, mean, mean_interval};
+use crate::stats::{Coefficient, Interval, coefficient_interval, mean, mean_interval, rounded};
 
 /// Range of a share.
 const SHARE: Interval = Interval { low: 0.0, high: 1.0 };
@@ -59,7 +59,7 @@ impl<'a> RatedByBoth<'a> {
                 compared.extend(pairs.map(|(a, b)| Compared {
                     systems: [&self.units[a].system, &self.units[b].system],
                     question: self.questions[a],
-                    differences: [self.x[a] - self.x[b], self.y[a] - self.y[b]],
+                    differences: [rounded(self.x[a] - self.x[b]), rounded(self.y[a] - self.y[b])],
                     outright: [false; 2],
                 }));
             }
@@ -68,7 +68,7 @@ impl<'a> RatedByBoth<'a> {
         let pairs: BTreeSet<&'a ComparedPair> = first.preferences.keys().chain(second.preferences.keys()).collect();
         let difference = |view: &RaterView, pair: &ComparedPair| {
             let made = view.preferences.get(pair).copied();
-            made.or_else(|| view.values_of(pair).map(|[a, b]| a - b))
+            made.or_else(|| view.values_of(pair).map(|[a, b]| rounded(a - b)))
         };
         for pair in pairs {
             if let Some((one, other)) = difference(first, pair).zip(difference(second, pair)) {

@@ -78,7 +78,7 @@ fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
     }
     let sd = (yy / (labels - systems) as f64).sqrt();
     let correlation = if xx > 0.0 && yy > 0.0 { (xy / (xx * yy).sqrt()).clamp(0.0, 1.0) } else { 0.0 };
-    let (answers, z) = (all / systems, normal_quantile(f64::midpoint(1.0, level))?);
+    let (answers, z) = ((all + systems / 2) / systems, normal_quantile(f64::midpoint(1.0, level))?);
     let row = |labels: usize| {
         let (n, share) = (labels as f64, labels as f64 / answers as f64);
         let powered = z * sd * ((1.0 - correlation * correlation * (1.0 - share)) / n).sqrt();

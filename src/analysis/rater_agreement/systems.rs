@@ -7,7 +7,7 @@ use super::result::{FEWEST_SYSTEMS, NO_ORDER, RankedSystem, Ranking};
 use super::units::{Context, RatedByBoth};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::SystemName;
-use crate::stats::{Correlation, bca_clustered_interval};
+use crate::stats::{Correlation, bca_clustered_interval, rounded};
 
 /// A system, both raters' values of one unit, and its question.
 type Row<'a> = (&'a SystemName, [f64; 2], usize);
@@ -49,7 +49,7 @@ fn ranking(rows: &[Row<'_>], context: &Context<'_>) -> Option<Ranking> {
     };
     let all = vec![1; rows.len()];
     let (x, y) = means(&all).filter(|(x, _)| x.len() >= 2)?;
-    let rank = |means: &[f64], at: usize| 1 + means.iter().filter(|mean| **mean > means[at]).count();
+    let rank = |means: &[f64], at: usize| 1 + means.iter().filter(|mean| rounded(**mean) > rounded(means[at])).count();
     let ranked = |at: usize| RankedSystem {
         system: names[at].clone(),
         n: places.iter().filter(|place| **place == at).count(),
