@@ -46,7 +46,7 @@ def rewards(
         with _open(tests) as cases, _open(answers) as texts:
             for number, (question, answer, rubric) in enumerate(items, 1):
                 is_one = isinstance(rubric, str) or (isinstance(rubric, Mapping) and "text" in rubric)
-                criteria = [rubric] if is_one else rubric
+                criteria = [rubric] if is_one else rubric if isinstance(rubric, Mapping) else list(rubric)
                 _write(cases, {"case_id": str(number), "question": question, "criteria": criteria})
                 _write(texts, {"case_id": str(number), "answer_text": answer})
         defaults: dict[str, Option] = {"quiet": True, "max_unscored": "100%", "out": folder / "run"}
@@ -69,5 +69,5 @@ def _open(path: Path) -> IO[str]:
 
 
 def _write(file: IO[str], record: Mapping[str, object]) -> None:
-    """A line of JSON. Numbers of numpy are numbers."""
+    """A line of JSON. Numpy numbers are written as numbers."""
     file.write(json.dumps(record, ensure_ascii=False, default=float) + "\n")

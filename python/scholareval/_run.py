@@ -24,8 +24,9 @@ _TEXTS = frozenset(
     "run system case_id scorer component kind unit question text reason_kind reason feedback "
     "metric against group warnings wins_ties_losses difference_flag".split()
 )
-# The apostrophe that keeps spreadsheets from reading a text as a formula.
-_GUARD = re.compile(r"\A'(?='*[-=+@\t\r\n＝＋－＠].)", re.DOTALL)
+# The apostrophe that keeps spreadsheets from reading a text as a formula; none is before numbers and in names.
+_GUARD = re.compile(r"\A'(?='*[-=+@\t\r\n＝＋－＠].)(?!'*[-+][\d.]+(e[-+]?\d+)?\Z)", re.DOTALL | re.IGNORECASE)
+_NAMES = ("system", "against", "case_id")
 
 
 class Run:
@@ -124,7 +125,7 @@ class Comparison:
                 shown = f"{float(row['p']):.2g}" if last == "p" and row["p"] else row.get(last) or ""
                 cells.append([row["metric"], name, _estimate(number, row["unit"]), shown])
             parts += [_table(["metric", kind, value, last], cells)] if cells else []
-        return "".join(parts) + "".join(f"<p>{escape(row['warnings'])}</p>" for row in rows[:1])
+        return "".join(parts) + "".join(f"<p>{escape(row['warnings'])}</p>" for row in rows[:1] if row["warnings"])
 
 
 def score(
@@ -173,7 +174,8 @@ def _frame(text: str, texts: Collection[str] = _TEXTS, kind: str | None = None) 
     """The CSV, or its rows of this kind, as a data frame with these columns as text."""
     header, *rows = csv.reader(io.StringIO(text, newline=""))
     plain, library = io.StringIO(newline=""), _library()
-    cells = ([_GUARD.sub("", cell) for cell in row] for row in rows if kind in (None, row[0]))
+    own = (zip(header, row) for row in rows if kind in (None, row[0]))
+    cells = ([cell if name in _NAMES else _GUARD.sub("", cell) for name, cell in row] for row in own)
     csv.writer(plain).writerows([header, *cells])
     plain.seek(0)
     types = dict.fromkeys(set(texts) & set(header), str)

@@ -54,7 +54,8 @@ impl Scale {
     }
 }
 
-/// Items of a scorer on one scale: `points`, `evidence`, `claims`, `labels`, or an aspect's name.
+/// Items of a scorer on one scale: `points`, `evidence`, `claims`, `labels`, `irrelevant_paragraphs`,
+/// `citation_group`, or an aspect's name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ItemGroup {
     /// Its name, unique within a scorer and panel.

@@ -312,7 +312,8 @@ impl AnswerRun<'_> {
         }
     }
 
-    /// Whether to make attempt `attempt + 1`. The limit applies to new calls; a cached reply is always used.
+    /// Whether to make attempt `attempt + 1`. The limit applies to new calls; a cached reply is used
+    /// whenever a repeat may help.
     fn asks_again(
         &self,
         may_help: bool,

@@ -41,7 +41,7 @@ pub struct Timeouts {
     pub connect: Duration,
     /// From sending a request to the last byte of its reply.
     pub total: Duration,
-    /// Connections may fail for this long before the run stops, if none ever succeeded.
+    /// Connections may fail, or no completions come, for this long before the run stops, if none ever succeeded.
     pub no_server: Duration,
     /// Connections may fail for this long in a row before the run stops.
     pub server_gone: Duration,

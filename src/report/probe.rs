@@ -98,10 +98,10 @@ fn verdict(rows: &[Row<'_>], unit: Unit) -> String {
         let clauses: Vec<String> = own().map(|row| row.clause(unit)).collect();
         let (last, others) = clauses.split_last()?;
         let either = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
-        let detectable = own().filter_map(|row| row.pair.as_ref()?.detectable).reduce(f64::max);
-        let end = detectable.filter(|_| finding == STILL);
-        let end =
-            end.map_or_else(String::new, |most| format!(" ({} would be found with 80% power)", points(most, unit)));
+        let still = own().filter(|_| finding == STILL);
+        let detectable = still.filter_map(|row| row.pair.as_ref()?.detectable).reduce(f64::max);
+        let found = |most| format!(" ({} would be found with 80% power)", points(most, unit));
+        let end = detectable.map_or_else(String::new, found);
         Some(format!("{start} {either}{last}{end}."))
     };
     let text = FINDINGS.iter().enumerate().filter_map(sentence).collect::<Vec<_>>().join(" ");

@@ -101,14 +101,12 @@ pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
 pub fn coverage(prediction: &Prediction) -> Option<Coverage> {
     let cited: BTreeSet<String> = citation_ids(prediction.output()).into_iter().collect();
     let (cited, gold): (BTreeSet<String>, BTreeSet<String>) = match &prediction.gold.gold_ctxs {
-        Some(ids) => {
-            let cited = match &prediction.id_mapping {
-                Some(mapping) => cited.iter().filter_map(|id| mapped(id, mapping)).collect(),
-                None => cited.iter().map(|id| bare(id)).collect(),
-            };
-            let gold = ids.iter().map(|id| if prediction.id_mapping.is_some() { id.clone() } else { bare(id) });
-            (cited, gold.collect())
-        }
+        Some(ids) => match &prediction.id_mapping {
+            Some(mapping) => {
+                (cited.iter().filter_map(|id| mapped(id, mapping)).collect(), ids.iter().cloned().collect())
+            }
+            None => (cited.iter().map(|id| bare(id)).collect(), ids.iter().map(|id| bare(id)).collect()),
+        },
         None => (cited, citation_ids(prediction.gold.answer.as_deref()?).into_iter().collect()),
     };
     let both = cited.intersection(&gold).count() as f64;

@@ -70,10 +70,9 @@ impl CriteriaScorer {
                 let verdict = of_one.first().ok_or_else(UnscoredReason::other_kind)?;
                 let abstained = || UnscoredReason::new(UnscoredKind::Abstained, "the judge cannot assess it");
                 let credit = verdict.credit.ok_or_else(abstained)?;
-                match verdict.second.map_or(1.0, |second| credit + second) {
-                    0.0 => Ok((0.0, WITHOUT_POINTS, verdict.feedback.clone())),
-                    both => Ok((credit / both, both, verdict.feedback.clone())),
-                }
+                let both = verdict.second.map_or(1.0, |second| credit + second);
+                let both = if both == 0.0 { WITHOUT_POINTS } else { both };
+                Ok((credit / both, both, verdict.feedback.clone()))
             }
             Some(Judged::Unscored(reason)) if self.counts_zero() && reason.kind == UnscoredKind::Unreadable => {
                 Ok((0.0, 1.0, None))

@@ -41,7 +41,7 @@ impl Sample {
         let mut sample = Self { means, errors: Vec::new(), rows, sizes: clusters.sizes };
         let once = vec![1; sample.sizes.len()];
         sample.errors = sample.shifts_and_errors(&once).1;
-        // Rounding is no difference.
+        // Rounding errors are set to 0, or they would count as differences.
         for ((list, mean), error) in lists.iter().zip(&mut sample.means).zip(&mut sample.errors) {
             let least = 1e-12 * list.iter().fold(1e-3_f64, |most, value| most.max(value.abs()));
             if *error <= least {

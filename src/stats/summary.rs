@@ -67,7 +67,7 @@ pub fn harmonic_mean(a: f64, b: f64) -> f64 {
     ratio(2.0 * a * b, a + b)
 }
 
-/// The value to 12 decimals: sums of the same numbers in another order are equal then.
+/// The value to 12 decimals, so that sums of the same numbers in another order are equal.
 pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1e12).round() / 1e12
 }

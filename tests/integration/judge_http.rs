@@ -220,7 +220,9 @@ async fn cut_json_of_the_right_length_is_a_passing_failure() {
 async fn a_server_that_gives_nothing_but_pages_is_given_up() {
     let page = Act::status(200, "<html>Welcome</html>");
     let server = FakeServer::start(Behaviour::always(page.clone()));
-    let chat = chat(&server);
+    let mut endpoint = endpoint(&server);
+    endpoint.timeouts.no_server = Duration::ZERO;
+    let chat = Chat::new(endpoint, Arc::default()).unwrap();
     for _ in 1..10 {
         assert!(matches!(chat.ask(&request("x")).await, Err(AskError::Transient { .. })));
     }

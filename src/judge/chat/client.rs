@@ -48,8 +48,8 @@ struct Reach {
     failing: Option<(TokioInstant, u32)>,
     /// A whole reply has come.
     has_replied: bool,
-    /// How many replies with status 200 were no completion.
-    without_completion: u32,
+    /// Since when replies with status 200 are no completions, and how many were.
+    without_completion: Option<(TokioInstant, u32)>,
     /// How many calls have timed out, and how many were in flight at most when one did.
     time_outs: (usize, usize),
 }
@@ -82,7 +82,7 @@ impl Chat {
     /// [`AskError::Transient`] for time-outs, resets, cut bodies, HTML under status 200, 408, 409, 429 and 5xx;
     /// [`AskError::Unsupported`] for a parameter that the server refuses; [`AskError::Refused`] for other 4xx; [`AskError::Fatal`] for a wrong key, a spent quota, an unknown model or
     /// route, a server that cannot be reached for a while, and one that is silent: twice as many calls as were in
-    /// flight have timed out, and none was ever answered.
+    /// flight have timed out, and none was ever answered. Likewise for one that never gave a completion in 10 replies.
     pub async fn send(&self, call: &Rendered) -> Result<JudgeReply, AskError> {
         let _in_flight = Arc::clone(&self.calls);
         let streaming = self.endpoint.stream.then(|| stream::requested(&call.body.bytes)).flatten();
@@ -159,15 +159,17 @@ impl Chat {
         }
     }
 
-    /// A success without a completion: transient, until it is all that the server ever gave.
+    /// A status 200 without a completion: transient, until the server has given nothing else for too long.
     fn no_completion(&self, message: String) -> AskError {
         let mut reach = locked(&self.reach);
-        reach.without_completion += 1;
-        if reach.has_replied || reach.without_completion < MOST_WITHOUT_COMPLETION {
+        let (since, before) = reach.without_completion.unwrap_or((TokioInstant::now(), 0));
+        reach.without_completion = Some((since, before + 1));
+        let is_new = before + 1 < MOST_WITHOUT_COMPLETION || since.elapsed() < self.endpoint.timeouts.no_server;
+        if reach.has_replied || is_new {
             return AskError::transient(message);
         }
         let url = self.endpoint.masked_url();
-        fatal(format!("no completion comes from the judge at {url} ({message}); check the path of --base-url"))
+        fatal(format!("the judge at {url} returns no completions ({message}); check the path of --base-url"))
     }
 
     /// The server's error, or the parameter of the call that it refuses; for a model that it does not have with those that it lists.
