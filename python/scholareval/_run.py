@@ -24,7 +24,7 @@ _TEXTS = frozenset(
     "run system case_id scorer component kind unit question text reason_kind reason feedback "
     "metric against group warnings wins_ties_losses difference_flag".split()
 )
-# The apostrophe that keeps spreadsheets from reading a text as a formula; none is before numbers and in names.
+# The apostrophe that keeps spreadsheets from reading a text as a formula; numbers and names have none.
 _GUARD = re.compile(r"\A'(?='*[-=+@\t\r\n＝＋－＠].)(?!'*[-+][\d.]+(e[-+]?\d+)?\Z)", re.DOTALL | re.IGNORECASE)
 _NAMES = ("system", "against", "case_id")
 

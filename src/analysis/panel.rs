@@ -76,13 +76,13 @@ impl ItemGroup {
         // If two criteria have the same name, the item of the first is called `name#1`.
         let bare = || item.rsplit_once('#').and_then(|(name, _)| place(name));
         let Some(at) = place(item).or_else(bare) else {
-            // Questions about claims are not components.
-            let is_entailment = !score.claims.is_empty() || score.component(CITATION_RECALL).is_some();
             // ScholarQA-CS2 asks about paragraphs and about the citations of each section.
             if score.component(REPORT_METRICS[0]).is_some() {
                 let kind = item.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit());
                 return (usize::MAX, Self::new(kind, Scale::Number));
             }
+            // Questions about claims are not components.
+            let is_entailment = !score.claims.is_empty() || score.component(CITATION_RECALL).is_some();
             let own = if is_entailment { Self::new("labels", Scale::Label) } else { Self::new("items", Scale::Number) };
             return (usize::MAX, own);
         };

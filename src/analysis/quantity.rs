@@ -89,6 +89,7 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         }
         let tags = answers.iter().flat_map(|answer| &answer.score.components).flat_map(|component| &component.tags);
         for tag in distinct(tags) {
+            // A name that another column has, or may have, is taken.
             let mut metric = tag.clone();
             while COUNTS.contains(&&*metric)
                 || all.iter().any(|(own, _): &(MetricColumn, Quantity)| own.name == metric)

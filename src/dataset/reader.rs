@@ -208,7 +208,7 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
     while reader.read_record(&mut record).map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))? {
         let (start, line) = record.position().map_or((0, 1), |start| (start.byte() as usize, start.line() as usize));
         let row = text.get(start..reader.position().byte() as usize).unwrap_or_default();
-        // The line feed of the row before, after its carriage return, and empty lines.
+        // A record starts before the line feed of a CRLF and before empty lines.
         let line = line + newlines(&row.as_bytes()[..row.len() - row.trim_start_matches(['\r', '\n']).len()]);
         let fault = |what| InputFault::new(path, what).at_line(line);
         if row.matches('"').count() % 2 == 1 {

@@ -25,7 +25,7 @@ pub struct RunReport {
     pub tables: Vec<Table>,
     /// Further tables for people, on request: one per scorer.
     pub details: Vec<Table>,
-    /// Which systems differ significantly, as `compare` reports it; empty for one system.
+    /// Which systems differ significantly, as `compare` reports it; empty for one system, a large run and `--on-unscored zero`.
     pub verdict: Vec<String>,
     /// Notes, most important first.
     pub notes: Vec<Note>,

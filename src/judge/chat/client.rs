@@ -24,7 +24,7 @@ use crate::prompt::Messages;
 
 /// So many connections must have failed, besides the time, before no server is taken to be there.
 const FEWEST_FAILED_CONNECTIONS: u32 = 3;
-/// Number of replies without a completion, and none with one, after which a judge is given up.
+/// So many replies must have been no completion, and none one, besides the time, before a judge is given up.
 const MOST_WITHOUT_COMPLETION: u32 = 10;
 
 /// A judge behind `POST {base}/chat/completions`, `/completions` or `/messages`. Shared by reference; one connection pool.

@@ -146,8 +146,8 @@ fn method(comparison: &Comparison) -> Option<Note> {
     let several = if comparison.metrics.len() > 1 { ", not for several metrics" } else { "" };
     Some(Note::info(format!(
         "For the paper: scholareval {}; means over {over} with {level} intervals over questions (Wilson's with an effective \
-         number of questions for shares and grades, bootstrap-t for counts and net shares); differences with simultaneous {level} intervals and \
-         p adjusted over {family} of a metric{several} by {} ({} resamples, seed {}).",
+         number of questions for shares and grades, bootstrap-t for counts and net shares); differences with \
+         simultaneous {level} intervals and p adjusted over {family} of a metric{several} by {} ({} resamples, seed {}).",
         env!("CARGO_PKG_VERSION"),
         tests.join(" and "),
         Format::Count.show(f64::from(options.resamples)),
