@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use scholareval::analysis::comparison::{
-    ComparedCase, Comparison, ComparisonOptions, MetricId, MetricTable, Observation, Observations, ObservedSystem,
-    compare,
+    ComparedCase, Comparison, ComparisonOptions, MetricId, MetricTable, Observation, Observations,
+    ObservedSystem, compare,
 };
 use scholareval::domain::Unit;
 
@@ -17,17 +17,26 @@ const SYSTEMS: usize = 10;
 const CASES: usize = 1_000;
 
 fn main() {
-    let rows: Vec<Vec<f64>> = (0..SYSTEMS).map(|system| (0..CASES).map(|case| value(system, case)).collect()).collect();
+    let rows: Vec<Vec<f64>> = (0..SYSTEMS)
+        .map(|system| (0..CASES).map(|case| value(system, case)).collect())
+        .collect();
     let plain = table(&rows, false);
     let with_words = table(&rows, true);
     println!("{SYSTEMS} systems, {CASES} cases, 10,000 resamples, all pairs; seconds elapsed");
     for threads in [1, 2] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a pool");
         let (whole, first) = pool.install(|| timed(&plain));
         let (worded, _) = pool.install(|| timed(&with_words));
         println!(
             "{threads} threads: compare {whole:.2}, with words known {worded:.2}; {} of {} pairs differ significantly",
-            first.metrics[0].pairs.iter().filter(|pair| pair.differs).count(),
+            first.metrics[0]
+                .pairs
+                .iter()
+                .filter(|pair| pair.differs)
+                .count(),
             first.metrics[0].pairs.len()
         );
     }
@@ -55,10 +64,22 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
         case_id: format!("case {place:04}").as_str().into(),
         question: Arc::from(format!("question {place}")),
     };
-    let words = |row: &Vec<f64>| row.iter().map(|value| Some((value * 400.0).round() + 100.0)).collect();
+    let words = |row: &Vec<f64>| {
+        row.iter()
+            .map(|value| Some((value * 400.0).round() + 100.0))
+            .collect()
+    };
     let table = MetricTable {
-        metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
-        values: rows.iter().map(|row| row.iter().map(|value| Observation::Value(*value)).collect()).collect(),
+        metric: MetricId {
+            scorer: "rubric".into(),
+            name: "score".into(),
+            unit: Unit::Share,
+            higher_is_better: true,
+        },
+        values: rows
+            .iter()
+            .map(|row| row.iter().map(|value| Observation::Value(*value)).collect())
+            .collect(),
         samples: None,
     };
     Observations {

@@ -12,8 +12,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use scholareval::stats::{
-    BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, PilotSpread, mean, mean_interval,
-    paired_family,
+    BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, PilotSpread, mean,
+    mean_interval, paired_family,
 };
 
 const RESAMPLES: u32 = 999;
@@ -68,7 +68,16 @@ impl Scores {
             Self::Normal(sd) => (0.5 + sd * z).clamp(0.0, 1.0),
             Self::Right(p) => f64::from(u8::from(rng.random::<f64>() < p)),
             Self::Ceiling => pick(rng, &[(1.0, 0.85), (0.75, 0.1), (0.5, 0.03), (0.0, 0.02)]),
-            Self::Grades => pick(rng, &[(0.0, 0.1), (0.25, 0.1), (0.5, 0.3), (0.75, 0.35), (1.0, 0.15)]),
+            Self::Grades => pick(
+                rng,
+                &[
+                    (0.0, 0.1),
+                    (0.25, 0.1),
+                    (0.5, 0.3),
+                    (0.75, 0.35),
+                    (1.0, 0.15),
+                ],
+            ),
             Self::Lognormal => z.exp(),
         }
     }
@@ -84,7 +93,10 @@ impl Scores {
     }
 
     fn range(self) -> Option<Interval> {
-        (!matches!(self, Self::Lognormal)).then_some(Interval { low: 0.0, high: 1.0 })
+        (!matches!(self, Self::Lognormal)).then_some(Interval {
+            low: 0.0,
+            high: 1.0,
+        })
     }
 }
 
@@ -101,12 +113,25 @@ impl Differences {
 }
 
 /// The share of repetitions in which `holds`, in percent, with one standard error.
-fn share(repetitions: u64, holds: impl Fn(&mut ChaCha8Rng, BootstrapOptions) -> bool + Sync) -> String {
+fn share(
+    repetitions: u64,
+    holds: impl Fn(&mut ChaCha8Rng, BootstrapOptions) -> bool + Sync,
+) -> String {
     let one = |at: u64| {
         let mut rng = ChaCha8Rng::seed_from_u64(at);
-        holds(&mut rng, BootstrapOptions { resamples: RESAMPLES, ..BootstrapOptions::seeded(at) })
+        holds(
+            &mut rng,
+            BootstrapOptions {
+                resamples: RESAMPLES,
+                ..BootstrapOptions::seeded(at)
+            },
+        )
     };
-    let held = (0..repetitions).into_par_iter().filter(|at| one(*at)).count() as f64 / repetitions as f64;
+    let held = (0..repetitions)
+        .into_par_iter()
+        .filter(|at| one(*at))
+        .count() as f64
+        / repetitions as f64;
     let error = (held * (1.0 - held) / repetitions as f64).sqrt();
     format!("{:5.1} ±{:.1}", 100.0 * held, 100.0 * error)
 }
@@ -117,7 +142,10 @@ fn holds(interval: Option<Interval>, truth: f64) -> bool {
 
 fn means(repetitions: u64) {
     println!("\nIntervals of means: share that holds the mean (%), by questions");
-    println!("{:28} {:>11} {:>11} {:>11} {:>11}", "scores", 8, 20, 50, 100);
+    println!(
+        "{:28} {:>11} {:>11} {:>11} {:>11}",
+        "scores", 8, 20, 50, 100
+    );
     let all = [
         Scores::Normal(0.15),
         Scores::Normal(0.05),
@@ -148,7 +176,11 @@ fn means(repetitions: u64) {
             println!(
                 "{:28} {}",
                 format!("{scores:?}{name}"),
-                cells.iter().map(|cell| format!("{cell:>11}")).collect::<Vec<_>>().join(" ")
+                cells
+                    .iter()
+                    .map(|cell| format!("{cell:>11}"))
+                    .collect::<Vec<_>>()
+                    .join(" ")
             );
         }
     }
@@ -156,37 +188,71 @@ fn means(repetitions: u64) {
 
 fn pairs(repetitions: u64) {
     println!("\nTests of one pair with equal means: significant at 5% (%), by questions");
-    println!("{:28} {:>11} {:>11} {:>11} {:>11}", "differences", 8, 20, 50, 100);
-    for differences in
-        [Differences::Normal, Differences::Ties, Differences::Grades, Differences::Lognormal, Differences::RareLosses]
-    {
+    println!(
+        "{:28} {:>11} {:>11} {:>11} {:>11}",
+        "differences", 8, 20, 50, 100
+    );
+    for differences in [
+        Differences::Normal,
+        Differences::Ties,
+        Differences::Grades,
+        Differences::Lognormal,
+        Differences::RareLosses,
+    ] {
         let cell = |questions: usize| {
             share(repetitions, |rng, options| {
                 let values: Vec<f64> = (0..questions).map(|_| differences.of(rng)).collect();
-                paired_family(&[&values], None, options).is_some_and(|family| family.pairs[0].p < 0.05)
+                paired_family(&[&values], None, options)
+                    .is_some_and(|family| family.pairs[0].p < 0.05)
             })
         };
         let cells = [8, 20, 50, 100].map(cell);
-        println!("{:28} {}", format!("{differences:?}"), cells.map(|cell| format!("{cell:>11}")).join(" "));
+        println!(
+            "{:28} {}",
+            format!("{differences:?}"),
+            cells.map(|cell| format!("{cell:>11}")).join(" ")
+        );
     }
 }
 
 /// The differences of all pairs of equal systems.
-fn differences(noise: Differences, systems: usize, questions: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
+fn differences(
+    noise: Differences,
+    systems: usize,
+    questions: usize,
+    rng: &mut ChaCha8Rng,
+) -> Vec<Vec<f64>> {
     let mut scores = vec![Vec::new(); systems];
     for _ in 0..questions {
         scores.iter_mut().for_each(|own| own.push(noise.of(rng)));
     }
     let pairs = (0..systems).flat_map(|a| (a + 1..systems).map(move |b| (a, b)));
-    pairs.map(|(a, b)| scores[a].iter().zip(&scores[b]).map(|(x, y)| x - y).collect()).collect()
+    pairs
+        .map(|(a, b)| {
+            scores[a]
+                .iter()
+                .zip(&scores[b])
+                .map(|(x, y)| x - y)
+                .collect()
+        })
+        .collect()
 }
 
 fn families(repetitions: u64) {
-    println!("\nAll pairs of equal systems: no pair significant, simultaneous intervals hold 0 (%), by questions");
-    println!("{:28} {:>11} {:>11} {:>11} {:>11}", "scores, systems", 12, 20, 50, 100);
-    for noise in
-        [Differences::Normal, Differences::Grades, Differences::Lognormal, Differences::Ties, Differences::RareLosses]
-    {
+    println!(
+        "\nAll pairs of equal systems: no pair significant, simultaneous intervals hold 0 (%), by questions"
+    );
+    println!(
+        "{:28} {:>11} {:>11} {:>11} {:>11}",
+        "scores, systems", 12, 20, 50, 100
+    );
+    for noise in [
+        Differences::Normal,
+        Differences::Grades,
+        Differences::Lognormal,
+        Differences::Ties,
+        Differences::RareLosses,
+    ] {
         for systems in [4, 6] {
             let cell = |questions: usize| {
                 share(repetitions, |rng, options| {
@@ -202,7 +268,11 @@ fn families(repetitions: u64) {
                 })
             };
             let cells = [12, 20, 50, 100].map(cell);
-            println!("{:28} {}", format!("{noise:?}, {systems}"), cells.map(|cell| format!("{cell:>11}")).join(" "));
+            println!(
+                "{:28} {}",
+                format!("{noise:?}, {systems}"),
+                cells.map(|cell| format!("{cell:>11}")).join(" ")
+            );
         }
     }
 }
@@ -211,12 +281,23 @@ fn power(repetitions: u64) {
     println!(
         "\nStudies planned from a pilot: the difference is significant (%; planned for 80), by questions of the pilot"
     );
-    println!("{:28} {:>11} {:>11} {:>11}", "systems, difference / sd", 20, 50, 100);
-    for (systems, difference) in [(2, 0.25), (2, 0.5), (4, 0.25), (4, 0.5), (6, 0.25), (6, 0.5)] {
+    println!(
+        "{:28} {:>11} {:>11} {:>11}",
+        "systems, difference / sd", 20, 50, 100
+    );
+    for (systems, difference) in [
+        (2, 0.25),
+        (2, 0.5),
+        (4, 0.25),
+        (4, 0.5),
+        (6, 0.25),
+        (6, 0.5),
+    ] {
         let cell = |questions: usize| {
             share(repetitions, |rng, options| {
-                let study =
-                    |questions: usize, rng: &mut ChaCha8Rng| differences(Differences::Normal, systems, questions, rng);
+                let study = |questions: usize, rng: &mut ChaCha8Rng| {
+                    differences(Differences::Normal, systems, questions, rng)
+                };
                 let lists = study(questions, rng);
                 let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
                 let pilot = PilotSpread::new(&lists, None, options).unwrap();
@@ -230,7 +311,11 @@ fn power(repetitions: u64) {
             })
         };
         let cells = [20, 50, 100].map(cell);
-        println!("{:28} {}", format!("{systems}, {difference}"), cells.map(|cell| format!("{cell:>11}")).join(" "));
+        println!(
+            "{:28} {}",
+            format!("{systems}, {difference}"),
+            cells.map(|cell| format!("{cell:>11}")).join(" ")
+        );
     }
 }
 
@@ -255,7 +340,8 @@ type Rated = ([Vec<f64>; 2], Vec<usize>);
 /// has a common part, too. `signal` is the share of the quality in the variance of a rating.
 fn rated(rng: &mut ChaCha8Rng, questions: usize, size: usize, signal: f64, pairs: bool) -> Rated {
     let (mut ratings, mut clusters) = ([Vec::new(), Vec::new()], Vec::new());
-    let within = |common: f64, share: f64, own: f64| share.sqrt() * common + (1.0 - share).sqrt() * own;
+    let within =
+        |common: f64, share: f64, own: f64| share.sqrt() * common + (1.0 - share).sqrt() * own;
     for question in 0..questions {
         let [quality, error, other_error] = [0, 1, 2].map(|_| normal(rng));
         for _ in 0..size {
@@ -288,13 +374,19 @@ impl Measure {
         let (mut a, mut b, mut clusters) = (x.clone(), y.clone(), questions.clone());
         if let Self::KappaOfPairs = self {
             (a, b) = (both_orders(x), both_orders(y));
-            a[x.len()..].iter_mut().chain(&mut b[y.len()..]).for_each(|value| *value = 0.0 - *value);
+            a[x.len()..]
+                .iter_mut()
+                .chain(&mut b[y.len()..])
+                .for_each(|value| *value = 0.0 - *value);
             clusters.extend_from_slice(questions);
         }
         let [a, b] = [a, b].map(|list| list.into_iter().map(Some).collect::<Vec<_>>());
         let credit = |(x, y): (&f64, &f64)| f64::midpoint(1.0, if x == y { 1.0 } else { x * y });
         let credits: Vec<f64> = x.iter().zip(y).map(credit).collect();
-        let share = Interval { low: 0.0, high: 1.0 };
+        let share = Interval {
+            low: 0.0,
+            high: 1.0,
+        };
         let coefficient = match self {
             Self::Alpha => Coefficient::Alpha(MeasurementLevel::Ordinal),
             Self::Icc => Coefficient::Icc,
@@ -307,7 +399,12 @@ impl Measure {
             _ => coefficient.of(&[&a, &b]),
         };
         let interval = || match self {
-            Self::BetterOfTwo => mean_interval(&credits, Some(questions), Some(share), BootstrapOptions::seeded(1)),
+            Self::BetterOfTwo => mean_interval(
+                &credits,
+                Some(questions),
+                Some(share),
+                BootstrapOptions::seeded(1),
+            ),
             Self::TauB => Correlation::KendallTauB.clustered_interval(x, y, questions, 0.95),
             _ => coefficient.interval(&[&a, &b], &clusters, 0.95),
         };
@@ -316,7 +413,9 @@ impl Measure {
 }
 
 fn agreement(repetitions: u64) {
-    println!("\nIntervals of agreement: share of those given that hold the value (%), by questions x answers");
+    println!(
+        "\nIntervals of agreement: share of those given that hold the value (%), by questions x answers"
+    );
     println!(
         "{:28} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11}",
         "measure", "10x1", "10x5", "20x1", "20x5", "50x1", "50x5"
@@ -331,29 +430,63 @@ fn agreement(repetitions: u64) {
         Measure::TauB,
     ] {
         for signal in [0.3, 0.8, 0.97] {
-            let many = rated(&mut ChaCha8Rng::seed_from_u64(9), 60_000, 5, signal, measure.is_of_pairs());
+            let many = rated(
+                &mut ChaCha8Rng::seed_from_u64(9),
+                60_000,
+                5,
+                signal,
+                measure.is_of_pairs(),
+            );
             let truth = measure.of(&many, true).0.unwrap();
             let cell = |(questions, size): (usize, usize)| {
                 let found = (0..repetitions).into_par_iter().filter_map(|at| {
                     let mut rng = ChaCha8Rng::seed_from_u64(at);
-                    measure.of(&rated(&mut rng, questions, size, signal, measure.is_of_pairs()), false).1
+                    measure
+                        .of(
+                            &rated(&mut rng, questions, size, signal, measure.is_of_pairs()),
+                            false,
+                        )
+                        .1
                 });
                 let held: Vec<bool> = found.map(|interval| holds(Some(interval), truth)).collect();
                 let share = held.iter().filter(|held| **held).count() as f64 / held.len() as f64;
-                format!("{:5.1} ±{:.1}", 100.0 * share, 100.0 * (share * (1.0 - share) / held.len() as f64).sqrt())
+                format!(
+                    "{:5.1} ±{:.1}",
+                    100.0 * share,
+                    100.0 * (share * (1.0 - share) / held.len() as f64).sqrt()
+                )
             };
             let cells = [(10, 1), (10, 5), (20, 1), (20, 5), (50, 1), (50, 5)].map(cell);
-            println!("{:28} {}", format!("{measure:?} {truth:.2}"), cells.map(|cell| format!("{cell:>11}")).join(" "));
+            println!(
+                "{:28} {}",
+                format!("{measure:?} {truth:.2}"),
+                cells.map(|cell| format!("{cell:>11}")).join(" ")
+            );
         }
     }
 }
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let repetitions =
-        words.windows(2).find(|two| two[0] == "--reps").and_then(|two| two[1].parse().ok()).unwrap_or(2_000);
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| word != "--bench")
+        .collect();
+    let repetitions = words
+        .windows(2)
+        .find(|two| two[0] == "--reps")
+        .and_then(|two| two[1].parse().ok())
+        .unwrap_or(2_000);
     let is_named = |name: &str| words.iter().any(|word| word == name);
-    let all = !["means", "pairs", "families", "power", "agreement", "powered"].into_iter().any(is_named);
+    let all = ![
+        "means",
+        "pairs",
+        "families",
+        "power",
+        "agreement",
+        "powered",
+    ]
+    .into_iter()
+    .any(is_named);
     if all || is_named("means") {
         means(repetitions);
     }

@@ -6,7 +6,13 @@
 //! and reading included; Linux only (reads /proc). Input: `$SCHOLAREVAL_SHARED/data/{fever,scifact}` (or `../shared`),
 //! repeated; without it there is nothing to measure.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 #[allow(dead_code, reason = "the bench uses a part of it")]
 #[path = "pipeline/measured.rs"]
@@ -29,10 +35,14 @@ const RUNS: usize = 3;
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
+    let shared = std::env::var_os("SCHOLAREVAL_SHARED")
+        .map_or_else(|| root.join("../shared"), PathBuf::from);
     let data = shared.join("data");
     if !data.join("fever").is_dir() || !data.join("scifact").is_dir() {
-        return eprintln!("skipped: no FEVER and SciFact files under {}", data.display());
+        return eprintln!(
+            "skipped: no FEVER and SciFact files under {}",
+            data.display()
+        );
     }
     let bench = Bench {
         data,
@@ -55,37 +65,65 @@ struct Bench {
 
 impl Bench {
     fn fever_beside_the_reference(&self) {
-        let (gold, predictions) =
-            (self.repeated("fever/actual.jsonl", BESIDE), self.repeated("fever/predictions.jsonl", BESIDE));
+        let (gold, predictions) = (
+            self.repeated("fever/actual.jsonl", BESIDE),
+            self.repeated("fever/predictions.jsonl", BESIDE),
+        );
         let instances = lines(&predictions);
         println!("FEVER, {instances} instances, gold and predictions read");
         let ours = self.least(RUNS, || self.fever(&gold, &predictions));
         told("both cores", &ours, instances);
-        told("one core", &self.least(RUNS, || one_thread(self.fever(&gold, &predictions))), instances);
+        told(
+            "one core",
+            &self.least(RUNS, || one_thread(self.fever(&gold, &predictions))),
+            instances,
+        );
         if !self.with_reference {
             return;
         }
-        let reference = self.reference(&json!({"fever": {"gold": gold, "predictions": predictions}}));
-        let (cpu, wall) = (number(&reference["fever"]["cpu"]), number(&reference["fever"]["wall"]));
+        let reference =
+            self.reference(&json!({"fever": {"gold": gold, "predictions": predictions}}));
+        let (cpu, wall) = (
+            number(&reference["fever"]["cpu"]),
+            number(&reference["fever"]["wall"]),
+        );
         println!(
             "  {:<12} CPU {cpu:>7.2} s  wall {wall:>7.2} s  {:>7.2} us of CPU each",
             "fever-scorer",
             1e6 * cpu / instances as f64
         );
-        println!("  ratio        CPU {:>7.1}    wall {:>7.1}    (aim 10)", cpu / ours.cpu, wall / ours.wall);
+        println!(
+            "  ratio        CPU {:>7.1}    wall {:>7.1}    (aim 10)",
+            cpu / ours.cpu,
+            wall / ours.wall
+        );
         let row = &output(self.fever(&gold, &predictions))["systems"][0]["metrics"];
-        let fields = ["fever_score", "label_accuracy", "evidence_precision", "evidence_recall", "evidence_f1"];
-        for (field, theirs) in fields.iter().zip(reference["fever"]["scores"].as_array().unwrap()) {
+        let fields = [
+            "fever_score",
+            "label_accuracy",
+            "evidence_precision",
+            "evidence_recall",
+            "evidence_f1",
+        ];
+        for (field, theirs) in fields
+            .iter()
+            .zip(reference["fever"]["scores"].as_array().unwrap())
+        {
             // The reference adds 133,320 shares up in file order.
-            assert!((number(&row[field]["estimate"]) - number(theirs)).abs() < 1e-9, "{field}: {row} {theirs}");
+            assert!(
+                (number(&row[field]["estimate"]) - number(theirs)).abs() < 1e-9,
+                "{field}: {row} {theirs}"
+            );
         }
         println!("  the five numbers are equal (1e-9)\n");
     }
 
     /// Peak memory of 999,900 instances beside that of a run that reads the same gold and one prediction.
     fn fever_memory(&self) {
-        let (gold, predictions) =
-            (self.repeated("fever/actual.jsonl", MILLION), self.repeated("fever/predictions.jsonl", MILLION));
+        let (gold, predictions) = (
+            self.repeated("fever/actual.jsonl", MILLION),
+            self.repeated("fever/predictions.jsonl", MILLION),
+        );
         let single = self.dir.path().join("single.jsonl");
         let line = json!({"label": "REFUTES", "evidence": [], "predicted_label": "REFUTES", "predicted_evidence": []});
         std::fs::write(&single, format!("{line}\n")).unwrap();
@@ -117,20 +155,37 @@ impl Bench {
     }
 
     fn scifact_beside_the_reference(&self) {
-        println!("SciFact, CPU beside a loop written after verisci's evaluator (see reference_facts.py)");
+        println!(
+            "SciFact, CPU beside a loop written after verisci's evaluator (see reference_facts.py)"
+        );
         for claims in CLAIMS_BESIDE {
             let (gold, predictions) = self.submission(claims);
             let ours = self.least(RUNS, || self.scifact(&gold, &predictions));
-            let reference = self.reference(&json!({"scifact": {"gold": gold, "predictions": predictions}}));
+            let reference =
+                self.reference(&json!({"scifact": {"gold": gold, "predictions": predictions}}));
             let cpu = number(&reference["scifact"]["cpu"]);
             let each = |seconds: f64| 1e6 * seconds / claims as f64;
-            println!("  {claims} claims: {:.1} us each, the loop {:.1} us each", each(ours.cpu), each(cpu));
+            println!(
+                "  {claims} claims: {:.1} us each, the loop {:.1} us each",
+                each(ours.cpu),
+                each(cpu)
+            );
             let metrics = &output(self.scifact(&gold, &predictions))["systems"][0]["metrics"];
-            let names =
-                ["abstract_label_only_f1", "abstract_rationalized_f1", "sentence_selection_f1", "sentence_label_f1"];
-            for (name, theirs) in names.iter().zip(reference["scifact"]["f1"].as_array().unwrap()) {
+            let names = [
+                "abstract_label_only_f1",
+                "abstract_rationalized_f1",
+                "sentence_selection_f1",
+                "sentence_label_f1",
+            ];
+            for (name, theirs) in names
+                .iter()
+                .zip(reference["scifact"]["f1"].as_array().unwrap())
+            {
                 let ours = number(&metrics[name]["estimate"]);
-                assert!((ours - number(theirs)).abs() < 1e-12, "{name}: {ours} {theirs}");
+                assert!(
+                    (ours - number(theirs)).abs() < 1e-12,
+                    "{name}: {ours} {theirs}"
+                );
             }
         }
         println!("  the four F1 are equal (1e-12)");
@@ -138,13 +193,19 @@ impl Bench {
 
     fn fever(&self, gold: &Path, predictions: &Path) -> Command {
         let mut command = self.program();
-        command.args(["fever", "score", "--quiet", "--format", "json", "--gold"]).arg(gold).arg(predictions);
+        command
+            .args(["fever", "score", "--quiet", "--format", "json", "--gold"])
+            .arg(gold)
+            .arg(predictions);
         command
     }
 
     fn scifact(&self, gold: &Path, predictions: &Path) -> Command {
         let mut command = self.program();
-        command.args(["scifact", "score", "--format", "json", "--gold"]).arg(gold).arg(predictions);
+        command
+            .args(["scifact", "score", "--format", "json", "--gold"])
+            .arg(gold)
+            .arg(predictions);
         command
     }
 
@@ -164,7 +225,10 @@ impl Bench {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        let path = self.dir.path().join(format!("{times}-{}", name.replace('/', "-")));
+        let path = self
+            .dir
+            .path()
+            .join(format!("{times}-{}", name.replace('/', "-")));
         std::fs::write(&path, text.repeat(times)).unwrap();
         path
     }
@@ -172,31 +236,48 @@ impl Bench {
     /// So many claims with ids of their own, and a submission that is right, partly right and wrong by turns.
     fn submission(&self, claims: usize) -> (PathBuf, PathBuf) {
         let train = std::fs::read_to_string(self.data.join("scifact/claims_train.jsonl")).unwrap();
-        let train: Vec<Value> = train.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let train: Vec<Value> = train
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         let (mut gold, mut predictions) = (String::new(), String::new());
         for id in 0..claims {
             let mut claim = train[id % train.len()].clone();
             claim["id"] = json!(id);
             let mut evidence = serde_json::Map::new();
             for (doc_id, rationales) in claim["evidence"].as_object().unwrap() {
-                let mut sentences: Vec<Value> = rationales[0]["sentences"].as_array().unwrap().clone();
-                let label = if id % 5 == 1 { "CONTRADICT" } else { rationales[0]["label"].as_str().unwrap() };
+                let mut sentences: Vec<Value> =
+                    rationales[0]["sentences"].as_array().unwrap().clone();
+                let label = if id % 5 == 1 {
+                    "CONTRADICT"
+                } else {
+                    rationales[0]["label"].as_str().unwrap()
+                };
                 match id % 7 {
                     2 => sentences.truncate(1),
                     3 => sentences.push(json!(90)),
                     4 => continue,
                     _ => {}
                 }
-                evidence.insert(doc_id.clone(), json!({"label": label, "sentences": sentences}));
+                evidence.insert(
+                    doc_id.clone(),
+                    json!({"label": label, "sentences": sentences}),
+                );
             }
             if id % 13 == 0 {
-                evidence.insert("1".to_owned(), json!({"label": "SUPPORT", "sentences": [0, 1]}));
+                evidence.insert(
+                    "1".to_owned(),
+                    json!({"label": "SUPPORT", "sentences": [0, 1]}),
+                );
             }
             gold.push_str(&format!("{claim}\n"));
             predictions.push_str(&format!("{}\n", json!({"id": id, "evidence": evidence})));
         }
-        let paths = [format!("gold-{claims}.jsonl"), format!("predicted-{claims}.jsonl")]
-            .map(|name| self.dir.path().join(name));
+        let paths = [
+            format!("gold-{claims}.jsonl"),
+            format!("predicted-{claims}.jsonl"),
+        ]
+        .map(|name| self.dir.path().join(name));
         std::fs::write(&paths[0], gold).unwrap();
         std::fs::write(&paths[1], predictions).unwrap();
         let [gold, predictions] = paths;
@@ -214,7 +295,10 @@ impl Bench {
             .arg(&target)
             .status()
             .expect("python3 runs");
-        assert!(status.success(), "the reference failed; `-- --ours` measures without it");
+        assert!(
+            status.success(),
+            "the reference failed; `-- --ours` measures without it"
+        );
         serde_json::from_str(&std::fs::read_to_string(target).unwrap()).unwrap()
     }
 }
@@ -238,12 +322,20 @@ fn told(what: &str, run: &Measured, items: usize) {
 
 fn output(mut command: Command) -> Value {
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
 fn lines(path: &Path) -> usize {
-    std::fs::read(path).unwrap().iter().filter(|byte| **byte == b'\n').count()
+    std::fs::read(path)
+        .unwrap()
+        .iter()
+        .filter(|byte| **byte == b'\n')
+        .count()
 }
 
 fn number(value: &Value) -> f64 {

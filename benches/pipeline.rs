@@ -6,7 +6,13 @@
 //! The program under test and the bare loop run as children of this process, which is the fake server: its CPU is in
 //! nobody's figures.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 #[path = "pipeline/bare.rs"]
 mod bare;
@@ -37,12 +43,17 @@ fn main() {
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let repeats = if quick { 1 } else { 3 };
     let bench = Bench::new(Input::find(quick));
-    println!("input: {} ({repeats} runs each; that of the least CPU is reported)", bench.input.answers.display());
+    println!(
+        "input: {} ({repeats} runs each; that of the least CPU is reported)",
+        bench.input.answers.display()
+    );
     let bodies = bench.collect_bodies();
     println!("\n{}", Measured::HEAD);
-    for (name, latency, concurrency) in
-        [("cold, 0 ms", Duration::ZERO, NARROW), ("cold, 200 ms", LATENCY, WIDE), ("cold, 0 ms", Duration::ZERO, WIDE)]
-    {
+    for (name, latency, concurrency) in [
+        ("cold, 0 ms", Duration::ZERO, NARROW),
+        ("cold, 200 ms", LATENCY, WIDE),
+        ("cold, 0 ms", Duration::ZERO, WIDE),
+    ] {
         bench.compare(name, latency, concurrency, &bodies, repeats);
     }
     bench.measure_from_cache(repeats);
@@ -59,7 +70,8 @@ impl Input {
     /// The 4 systems of ScholarQA-CS where they are, else the sample data.
     fn find(quick: bool) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
+        let shared = std::env::var_os("SCHOLAREVAL_SHARED")
+            .map_or_else(|| root.join("../shared"), PathBuf::from);
         let scholarqa = shared.join("data/scholarqa_cs");
         if !quick && scholarqa.is_dir() {
             return Self {
@@ -67,7 +79,10 @@ impl Input {
                 tests: scholarqa.join("test_configs_snippets.json"),
             };
         }
-        Self { answers: root.join("data/answers"), tests: root.join("data/test_cases.json") }
+        Self {
+            answers: root.join("data/answers"),
+            tests: root.join("data/test_cases.json"),
+        }
     }
 }
 
@@ -79,14 +94,27 @@ struct Bench {
 
 impl Bench {
     fn new(input: Input) -> Self {
-        Self { input, dir: tempfile::tempdir().expect("a temporary directory") }
+        Self {
+            input,
+            dir: tempfile::tempdir().expect("a temporary directory"),
+        }
     }
 
     fn score(&self, server: &FakeServer, concurrency: usize, name: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scholareval"));
         command.env_clear().current_dir(self.dir.path());
-        command.arg("score").arg(&self.input.answers).arg("--tests").arg(&self.input.tests);
-        command.args(["--quiet", "--model", "fake-judge", "--base-url", &server.base_url()]);
+        command
+            .arg("score")
+            .arg(&self.input.answers)
+            .arg("--tests")
+            .arg(&self.input.tests);
+        command.args([
+            "--quiet",
+            "--model",
+            "fake-judge",
+            "--base-url",
+            &server.base_url(),
+        ]);
         command.args(["--concurrency", &concurrency.to_string(), "--out", name]);
         command
     }
@@ -107,34 +135,58 @@ impl Bench {
         let mut command = self.score(&server, NARROW, "listened");
         measure(command.arg("--no-cache"), || server.chat_count());
         let path = self.dir.path().join("bodies");
-        let mean = bare::write_bodies(&path, server.chats().iter().map(|chat| chat.body.as_slice()));
-        println!("bodies: {} of {mean} bytes in the mean", server.chat_count());
+        let mean = bare::write_bodies(
+            &path,
+            server.chats().iter().map(|chat| chat.body.as_slice()),
+        );
+        println!(
+            "bodies: {} of {mean} bytes in the mean",
+            server.chat_count()
+        );
         self.remove("listened");
         path
     }
 
     /// A run with an empty cache, and the bare loop with the same bodies, by turns.
-    fn compare(&self, name: &str, latency: Duration, concurrency: usize, bodies: &Path, repeats: usize) {
+    fn compare(
+        &self,
+        name: &str,
+        latency: Duration,
+        concurrency: usize,
+        bodies: &Path,
+        repeats: usize,
+    ) {
         let server = FakeServer::start(Behaviour::good().latency(latency).without_record());
         let (mut ours, mut bare_loop) = (Vec::new(), Vec::new());
         for _ in 0..repeats {
             self.remove("cold");
             let before = server.chat_count();
             let mut command = self.score(&server, concurrency, "cold");
-            ours.push(measure(command.args(["--cache", "cold.sqlite"]), || server.chat_count() - before));
+            ours.push(measure(command.args(["--cache", "cold.sqlite"]), || {
+                server.chat_count() - before
+            }));
             let before = server.chat_count();
             let mut command = bare::command(&server.base_url(), bodies, concurrency, None);
             bare_loop.push(measure(&mut command, || server.chat_count() - before));
         }
         let (ours, bare_loop) = (Measured::least(ours), Measured::least(bare_loop));
-        println!("{}", ours.row(&format!("{name}, {concurrency} at once"), "scholareval"));
+        println!(
+            "{}",
+            ours.row(&format!("{name}, {concurrency} at once"), "scholareval")
+        );
         println!("{}", bare_loop.row("", "bare loop"));
         let ratio = ours.cpu_a_call() / bare_loop.cpu_a_call();
         print!("    CPU a call: {ratio:.2} times the bare loop's");
         if !latency.is_zero() {
             let ideal = |calls: usize| calls as f64 * latency.as_secs_f64() / concurrency as f64;
-            let (own, theirs) = (ours.wall / ideal(ours.calls), bare_loop.wall / ideal(bare_loop.calls));
-            print!("; wall: {own:.3} times the ideal {:.2} s (bare loop {theirs:.3})", ideal(ours.calls));
+            let (own, theirs) = (
+                ours.wall / ideal(ours.calls),
+                bare_loop.wall / ideal(bare_loop.calls),
+            );
+            print!(
+                "; wall: {own:.3} times the ideal {:.2} s (bare loop {theirs:.3})",
+                ideal(ours.calls)
+            );
         }
         println!();
     }
@@ -144,7 +196,9 @@ impl Bench {
         let server = FakeServer::start(Behaviour::good().without_record());
         self.remove("paid");
         let mut command = self.score(&server, NARROW, "paid");
-        let paid = measure(command.args(["--cache", "paid.sqlite"]), || server.chat_count());
+        let paid = measure(command.args(["--cache", "paid.sqlite"]), || {
+            server.chat_count()
+        });
         let again = |out: &str| {
             let runs = (0..repeats).map(|_| {
                 if out != "paid" {
@@ -152,13 +206,23 @@ impl Bench {
                 }
                 let mut command = self.score(&server, NARROW, out);
                 let ran = measure(command.args(["--cache", "paid.sqlite"]), || paid.calls);
-                assert_eq!(server.chat_count(), paid.calls, "a run from cache asked the server");
+                assert_eq!(
+                    server.chat_count(),
+                    paid.calls,
+                    "a run from cache asked the server"
+                );
                 ran
             });
             Measured::least(runs.collect())
         };
-        println!("{}", again("anew").row("from cache, new record", "scholareval"));
-        println!("{}", again("paid").row("from cache, same record", "scholareval"));
+        println!(
+            "{}",
+            again("anew").row("from cache, new record", "scholareval")
+        );
+        println!(
+            "{}",
+            again("paid").row("from cache, same record", "scholareval")
+        );
     }
 
     /// Peak memory of one draw and of four draws of every call: the inputs are the same, only the calls are more.
@@ -173,7 +237,13 @@ impl Bench {
                 measure(&mut command, || server.chat_count() - before)
             });
             let drawn = Measured::least(runs.collect());
-            println!("{}", drawn.row(&format!("cold, 0 ms, {samples} draws a call"), "scholareval"));
+            println!(
+                "{}",
+                drawn.row(
+                    &format!("cold, 0 ms, {samples} draws a call"),
+                    "scholareval"
+                )
+            );
         }
     }
 }

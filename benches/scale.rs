@@ -4,7 +4,13 @@
 //! `cargo bench --bench scale` measures what takes a few minutes; `-- million draws` the rest; `-- PART ..` parts by name.
 //! The parts, their aims and what they printed: `benches/README.md`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 #[path = "pipeline/bare.rs"]
 mod bare;
@@ -47,10 +53,25 @@ fn main() {
     if arguments.first().is_some_and(|first| first == bare::FLAG) {
         return bare::run(&arguments[1..]);
     }
-    let named: Vec<&str> = arguments.iter().map(String::as_str).filter(|name| !name.starts_with("--")).collect();
-    let parts = if named.is_empty() { vec!["beside", "cached", "latency", "rate", "waiting"] } else { named };
-    let bench = Bench { dir: tempfile::tempdir().expect("a temporary directory") };
-    println!("load: {}", std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim());
+    let named: Vec<&str> = arguments
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.starts_with("--"))
+        .collect();
+    let parts = if named.is_empty() {
+        vec!["beside", "cached", "latency", "rate", "waiting"]
+    } else {
+        named
+    };
+    let bench = Bench {
+        dir: tempfile::tempdir().expect("a temporary directory"),
+    };
+    println!(
+        "load: {}",
+        std::fs::read_to_string("/proc/loadavg")
+            .unwrap_or_default()
+            .trim()
+    );
     println!("{}", Measured::HEAD);
     for part in parts {
         match part {
@@ -61,16 +82,23 @@ fn main() {
             "waiting" => bench.waiting(),
             "million" => bench.cached(sized(MILLION), 1, 1),
             "draws" => bench.cached(sized(SHORT), DRAWS, 1),
-            other => panic!("no part {other:?}: beside, cached, latency, rate, waiting, million, draws"),
+            other => {
+                panic!("no part {other:?}: beside, cached, latency, rate, waiting, million, draws")
+            }
         }
     }
 }
 
 /// The size of an input as `SCHOLAREVAL_BENCH_SIZE=SYSTEMSxCASES` says.
 fn sized(otherwise: (usize, usize)) -> (usize, usize) {
-    let Ok(size) = std::env::var("SCHOLAREVAL_BENCH_SIZE") else { return otherwise };
+    let Ok(size) = std::env::var("SCHOLAREVAL_BENCH_SIZE") else {
+        return otherwise;
+    };
     let (systems, cases) = size.split_once('x').expect("SYSTEMSxCASES");
-    (systems.parse().expect("a number"), cases.parse().expect("a number"))
+    (
+        systems.parse().expect("a number"),
+        cases.parse().expect("a number"),
+    )
 }
 
 struct Bench {
@@ -85,11 +113,18 @@ struct Program {
 
 /// The built program; beside it the one that `SCHOLAREVAL_BENCH_BESIDE` names (the build before a change).
 fn programs() -> Vec<Program> {
-    let built =
-        std::env::var_os("SCHOLAREVAL_BENCH_BIN").map_or(env!("CARGO_BIN_EXE_scholareval").into(), PathBuf::from);
-    let mut programs = vec![Program { name: "scholareval", path: built }];
-    programs
-        .extend(std::env::var_os("SCHOLAREVAL_BENCH_BESIDE").map(|path| Program { name: "before", path: path.into() }));
+    let built = std::env::var_os("SCHOLAREVAL_BENCH_BIN")
+        .map_or(env!("CARGO_BIN_EXE_scholareval").into(), PathBuf::from);
+    let mut programs = vec![Program {
+        name: "scholareval",
+        path: built,
+    }];
+    programs.extend(
+        std::env::var_os("SCHOLAREVAL_BENCH_BESIDE").map(|path| Program {
+            name: "before",
+            path: path.into(),
+        }),
+    );
     programs
 }
 
@@ -98,12 +133,38 @@ impl Bench {
         Input::multiplied(self.dir.path(), Source::Real, size)
     }
 
-    fn score(&self, program: &Program, input: &Input, server: &Server, concurrency: usize, name: &str) -> Command {
+    fn score(
+        &self,
+        program: &Program,
+        input: &Input,
+        server: &Server,
+        concurrency: usize,
+        name: &str,
+    ) -> Command {
         let mut command = Command::new(&program.path);
         command.env_clear().current_dir(self.dir.path());
-        command.arg("score").arg(&input.answers).arg("--tests").arg(&input.tests);
-        command.args(["--quiet", "--model", "fake-judge", "--base-url", &server.base_url(), "--scorers", "rubric"]);
-        command.args(["--concurrency", &concurrency.to_string(), "--out", name, "--cache", &format!("{name}.sqlite")]);
+        command
+            .arg("score")
+            .arg(&input.answers)
+            .arg("--tests")
+            .arg(&input.tests);
+        command.args([
+            "--quiet",
+            "--model",
+            "fake-judge",
+            "--base-url",
+            &server.base_url(),
+            "--scorers",
+            "rubric",
+        ]);
+        command.args([
+            "--concurrency",
+            &concurrency.to_string(),
+            "--out",
+            name,
+            "--cache",
+            &format!("{name}.sqlite"),
+        ]);
         command
     }
 
@@ -118,20 +179,36 @@ impl Bench {
     }
 
     /// A run with an empty cache.
-    fn cold(&self, program: &Program, input: &Input, server: &Server, concurrency: usize) -> Measured {
+    fn cold(
+        &self,
+        program: &Program,
+        input: &Input,
+        server: &Server,
+        concurrency: usize,
+    ) -> Measured {
         self.remove("cold");
         let before = server.calls();
-        measure(&mut self.score(program, input, server, concurrency, "cold"), || server.calls() - before)
+        measure(
+            &mut self.score(program, input, server, concurrency, "cold"),
+            || server.calls() - before,
+        )
     }
 
     /// Bodies of a run, one of [`ONE_OF`], for the bare loop.
     fn bodies(&self, input: &Input) -> PathBuf {
-        let server = Server::start(Manners { keeps_one_of: ONE_OF, ..Manners::default() });
+        let server = Server::start(Manners {
+            keeps_one_of: ONE_OF,
+            ..Manners::default()
+        });
         self.cold(&programs()[0], input, &server, NARROW);
         let kept = server.kept();
         let path = self.dir.path().join("bodies");
         let mean = bare::write_bodies(&path, kept.iter().map(|body| &body[..]));
-        println!("bodies: {} of {mean} bytes in the mean, from {} answers", kept.len(), input.count);
+        println!(
+            "bodies: {} of {mean} bytes in the mean, from {} answers",
+            kept.len(),
+            input.count
+        );
         path
     }
 
@@ -149,13 +226,25 @@ impl Bench {
                     runs.push(self.cold(program, &input, &server, concurrency));
                 }
                 let calls = runs[0][0].calls;
-                let mut command = bare::command(&server.base_url(), &bodies, concurrency, Some(calls));
+                let mut command =
+                    bare::command(&server.base_url(), &bodies, concurrency, Some(calls));
                 bare_runs.push(measure(&mut command, || calls));
             }
             for (program, runs) in programs.iter().zip(&runs) {
-                println!("{}", median_of(runs).row(&format!("0 ms, {concurrency} at once"), program.name));
-                let cpu = median(runs.iter().zip(&bare_runs).map(|(run, bare)| run.cpu_a_call() / bare.cpu_a_call()));
-                let rate = median(runs.iter().zip(&bare_runs).map(|(run, bare)| run.rate() / bare.rate()));
+                println!(
+                    "{}",
+                    median_of(runs).row(&format!("0 ms, {concurrency} at once"), program.name)
+                );
+                let cpu = median(
+                    runs.iter()
+                        .zip(&bare_runs)
+                        .map(|(run, bare)| run.cpu_a_call() / bare.cpu_a_call()),
+                );
+                let rate = median(
+                    runs.iter()
+                        .zip(&bare_runs)
+                        .map(|(run, bare)| run.rate() / bare.rate()),
+                );
                 println!(
                     "    {cpu:.2} times the CPU and {rate:.2} times the rate of the bare loop (medians of {ROUNDS})"
                 );
@@ -172,20 +261,31 @@ impl Bench {
         let run = |program: &Program| {
             let before = server.calls();
             let mut command = self.score(program, &input, &server, NARROW, "cold");
-            measure(command.args(["--samples", &draws.to_string()]), || server.calls() - before)
+            measure(command.args(["--samples", &draws.to_string()]), || {
+                server.calls() - before
+            })
         };
         self.remove("cold");
         let cold = run(&programs[0]);
-        println!("{}", cold.row(&format!("cold, {} answers", input.count), programs[0].name));
+        println!(
+            "{}",
+            cold.row(&format!("cold, {} answers", input.count), programs[0].name)
+        );
         for program in &programs {
             let mut runs = Vec::new();
             for _ in 0..rounds {
                 std::fs::remove_dir_all(self.dir.path().join("cold")).expect("an old record");
                 let ran = run(program);
                 assert_eq!(ran.calls, 0, "a run from cache asked the server");
-                runs.push(Measured { calls: cold.calls, ..ran });
+                runs.push(Measured {
+                    calls: cold.calls,
+                    ..ran
+                });
             }
-            println!("{}", median_of(&runs).row("from cache, new record", program.name));
+            println!(
+                "{}",
+                median_of(&runs).row("from cache, new record", program.name)
+            );
         }
         self.remove("cold");
     }
@@ -193,15 +293,24 @@ impl Bench {
     /// Wall time under a latency, beside calls x latency / concurrency.
     fn latency(&self) {
         let input = self.input(sized(SHORT));
-        let server = Server::start(Manners { latency: LATENCY, ..Manners::default() });
+        let server = Server::start(Manners {
+            latency: LATENCY,
+            ..Manners::default()
+        });
         for program in programs() {
             for concurrency in [NARROW, WIDE] {
                 server.take_span();
                 let begin = Instant::now();
                 let run = self.cold(&program, &input, &server, concurrency);
                 let ideal = run.calls as f64 * LATENCY.as_secs_f64() / concurrency as f64;
-                println!("{}", run.row(&format!("200 ms, {concurrency} at once"), program.name));
-                println!("    wall: {:.3} times calls x latency / concurrency = {ideal:.2} s", run.wall / ideal);
+                println!(
+                    "{}",
+                    run.row(&format!("200 ms, {concurrency} at once"), program.name)
+                );
+                println!(
+                    "    wall: {:.3} times calls x latency / concurrency = {ideal:.2} s",
+                    run.wall / ideal
+                );
                 let (first, last) = server.take_span().expect("calls");
                 let before = first.duration_since(begin).as_secs_f64();
                 let asking = (last.duration_since(first) + LATENCY).as_secs_f64();
@@ -216,17 +325,29 @@ impl Bench {
     /// Wall time under a quota of requests, which the server enforces.
     fn rate(&self) {
         let input = self.input(sized(SHORT));
-        let manners =
-            Manners { latency: Duration::from_millis(50), per_minute: Some(REQUESTS_PER_MINUTE), keeps_one_of: 0 };
+        let manners = Manners {
+            latency: Duration::from_millis(50),
+            per_minute: Some(REQUESTS_PER_MINUTE),
+            keeps_one_of: 0,
+        };
         for program in programs() {
             let server = Server::start(manners);
             self.remove("cold");
             let mut command = self.score(&program, &input, &server, WIDE, "cold");
-            let run = measure(command.args(["--rpm", &REQUESTS_PER_MINUTE.to_string()]), || server.calls());
+            let run = measure(
+                command.args(["--rpm", &REQUESTS_PER_MINUTE.to_string()]),
+                || server.calls(),
+            );
             let ideal = run.calls as f64 / REQUESTS_PER_MINUTE as f64 * 60.0;
-            println!("{}", run.row(&format!("{REQUESTS_PER_MINUTE} a minute"), program.name));
+            println!(
+                "{}",
+                run.row(&format!("{REQUESTS_PER_MINUTE} a minute"), program.name)
+            );
             let throttled = server.throttled();
-            println!("    wall: {:.3} times calls / quota = {ideal:.1} s; {throttled} times 429", run.wall / ideal);
+            println!(
+                "    wall: {:.3} times calls / quota = {ideal:.1} s; {throttled} times 429",
+                run.wall / ideal
+            );
         }
     }
 
@@ -238,7 +359,11 @@ impl Bench {
             let server = Server::start(Manners::default());
             self.remove("cold");
             let mut command = self.score(&program, &input, &server, WAITING, "cold");
-            command.args(["--rpm", "60"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .args(["--rpm", "60"])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             let mut child = command.spawn().expect("a child process");
             let cpu = || cpu_of(child.id()).expect("a running child");
             // Reading and planning is over when a call has come and the CPU stands still.

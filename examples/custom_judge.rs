@@ -10,22 +10,31 @@ struct HalfMarks;
 impl Judge for HalfMarks {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         let reply = match &request.call.task {
-            JudgeTask::Evidence { snippets, .. } => format!(r#"{{"score": {}}}"#, snippets.len() as f64 / 2.0),
+            JudgeTask::Evidence { snippets, .. } => {
+                format!(r#"{{"score": {}}}"#, snippets.len() as f64 / 2.0)
+            }
             JudgeTask::Citations { .. } => {
                 r#"{"claims": [{"citations": [{"excerpts": []}]}, {"citations": []}]}"#.into()
             }
             _ => r#"{"score": 5}"#.into(),
         };
-        Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(reply)))))
+        Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(
+            reply,
+        )))))
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let judge = JudgeBuilder::custom("half-marks", HalfMarks);
-    let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers");
+    let evaluation = Evaluation::builder()
+        .tests("data/test_cases.json")
+        .answers("data/answers");
     for scored in evaluation.judge(judge).run("runs/half").await?.scores() {
-        println!("{} {}: {:?}", scored.system, scored.case.case_id, scored.score.value);
+        println!(
+            "{} {}: {:?}",
+            scored.system, scored.case.case_id, scored.score.value
+        );
     }
     Ok(())
 }

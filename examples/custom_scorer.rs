@@ -37,15 +37,25 @@ impl Scorer for Limits {
                 }]);
             }
         };
-        Step::Done(Score { scorer: self.name(), value, ..Score::default() })
+        Step::Done(Score {
+            scorer: self.name(),
+            value,
+            ..Score::default()
+        })
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers").scorer(Limits);
+    let evaluation = Evaluation::builder()
+        .tests("data/test_cases.json")
+        .answers("data/answers")
+        .scorer(Limits);
     for scored in evaluation.run("runs/limits").await?.scores() {
-        println!("{} {}: {:?}", scored.system, scored.case.case_id, scored.score.value);
+        println!(
+            "{} {}: {:?}",
+            scored.system, scored.case.case_id, scored.score.value
+        );
     }
     Ok(())
 }

@@ -20,7 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for shell in Shell::value_variants() {
         clap_complete::generate_to(*shell, &mut program, "scholareval", &completions)?;
     }
-    let mut page = "# Commands\n\nEvery command with its options, as `--help` prints them.\n".to_owned();
+    let mut page =
+        "# Commands\n\nEvery command with its options, as `--help` prints them.\n".to_owned();
     // Subcommands take the global options from the program when it is built.
     program.build();
     write_help(&mut page, &mut program)?;
@@ -33,6 +34,8 @@ fn write_help(page: &mut String, command: &mut clap::Command) -> std::fmt::Resul
     let name = command.get_bin_name().unwrap_or("scholareval").to_owned();
     let help = command.render_long_help().to_string();
     writeln!(page, "\n## `{name}`\n\n```text\n{}\n```", help.trim_end())?;
-    let mut own = command.get_subcommands_mut().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
+    let mut own = command
+        .get_subcommands_mut()
+        .filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
     own.try_for_each(|sub| write_help(page, sub))
 }

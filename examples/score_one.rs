@@ -9,11 +9,23 @@ use scholareval::{Evaluation, JudgeBuilder, Result};
 async fn main() -> Result<()> {
     let key = std::env::var("OPENAI_API_KEY").unwrap_or_default();
     let url = std::env::var("OPENAI_BASE_URL").unwrap_or("https://api.openai.com/v1".into());
-    let judge = JudgeBuilder::openai("gpt-4o").base_url(url).api_key(key).concurrency(8).requests_per_minute(500);
-    let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers");
-    let run = evaluation.judge(judge.cache("replies.sqlite")).run("runs/one").await?;
+    let judge = JudgeBuilder::openai("gpt-4o")
+        .base_url(url)
+        .api_key(key)
+        .concurrency(8)
+        .requests_per_minute(500);
+    let evaluation = Evaluation::builder()
+        .tests("data/test_cases.json")
+        .answers("data/answers");
+    let run = evaluation
+        .judge(judge.cache("replies.sqlite"))
+        .run("runs/one")
+        .await?;
     for scored in run.scores() {
-        println!("{} {}: {:?}", scored.system, scored.case.case_id, scored.score.value);
+        println!(
+            "{} {}: {:?}",
+            scored.system, scored.case.case_id, scored.score.value
+        );
     }
     Ok(())
 }

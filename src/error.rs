@@ -29,7 +29,13 @@ pub struct InputFault {
 impl InputFault {
     /// A fault of the file `path` as a whole.
     pub fn new(path: impl AsRef<Path>, what: impl Into<String>) -> Self {
-        Self { path: path.as_ref().to_path_buf(), line: None, case_id: None, what: what.into(), hint: String::new() }
+        Self {
+            path: path.as_ref().to_path_buf(),
+            line: None,
+            case_id: None,
+            what: what.into(),
+            hint: String::new(),
+        }
     }
 
     /// Adds the 1-based line; 0 is none.
@@ -121,7 +127,9 @@ fn remedy(source: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     match source.kind() {
         StorageFull | QuotaExceeded => "; free some space and run the same command again",
-        FileTooLarge => "; raise the limit on the size of files (ulimit -f) and run the same command again",
+        FileTooLarge => {
+            "; raise the limit on the size of files (ulimit -f) and run the same command again"
+        }
         _ => "",
     }
 }
@@ -130,7 +138,11 @@ impl Error {
     /// An [`Error::Io`] for `path`; for use with `map_err`.
     pub fn io(path: impl AsRef<Path>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
-        move |source| Self::Io { path, action, source: Arc::new(source) }
+        move |source| Self::Io {
+            path,
+            action,
+            source: Arc::new(source),
+        }
     }
 }
 
@@ -142,7 +154,13 @@ impl From<InputFault> for Error {
 
 /// Escapes control characters, so that a line break in a file name cannot forge a line of a message.
 fn escaped(path: &Path) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let escaped = |c: char| {
+        if c.is_control() {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
     path.display().to_string().chars().map(escaped).collect()
 }
 
@@ -173,7 +191,9 @@ fn first_of_each_kind(faults: &[InputFault]) -> Vec<String> {
 /// The file and the message without numbers and quoted text.
 fn kind_of(fault: &InputFault) -> String {
     let outside_quotes = fault.what.split('"').step_by(2);
-    let words = outside_quotes.flat_map(str::chars).filter(|c| !c.is_ascii_digit());
+    let words = outside_quotes
+        .flat_map(str::chars)
+        .filter(|c| !c.is_ascii_digit());
     format!("{}\n{}", fault.path.display(), words.collect::<String>())
 }
 
@@ -183,10 +203,18 @@ mod tests {
 
     #[test]
     fn a_full_disk_says_what_to_do_and_other_failures_say_no_more_than_they_know() {
-        let message = |kind: std::io::ErrorKind| Error::io("calls.jsonl", "append to")(kind.into()).to_string();
+        let message = |kind: std::io::ErrorKind| {
+            Error::io("calls.jsonl", "append to")(kind.into()).to_string()
+        };
         let full = message(std::io::ErrorKind::StorageFull);
-        assert!(full.starts_with("calls.jsonl: cannot append to: "), "{full}");
-        assert!(full.ends_with("; free some space and run the same command again"), "{full}");
+        assert!(
+            full.starts_with("calls.jsonl: cannot append to: "),
+            "{full}"
+        );
+        assert!(
+            full.ends_with("; free some space and run the same command again"),
+            "{full}"
+        );
         assert!(!message(std::io::ErrorKind::NotFound).contains(';'));
     }
 
@@ -196,27 +224,46 @@ mod tests {
             .at_line(7)
             .of_case("c1")
             .hint("keep one of the two lines");
-        assert_eq!(fault.to_string(), "a/gpt.jsonl:7 (case c1): duplicate case_id; keep one of the two lines");
+        assert_eq!(
+            fault.to_string(),
+            "a/gpt.jsonl:7 (case c1): duplicate case_id; keep one of the two lines"
+        );
     }
 
     #[test]
     fn a_file_name_cannot_forge_a_line() {
         let fault = InputFault::new("a\nerror: forged.jsonl", "no answers in the file");
-        assert_eq!(fault.to_string(), "a\\nerror: forged.jsonl: no answers in the file");
-        assert_eq!(Error::io("a\u{1b}", "read")(std::io::Error::other("x")).to_string(), "a\\u{1b}: cannot read: x");
+        assert_eq!(
+            fault.to_string(),
+            "a\\nerror: forged.jsonl: no answers in the file"
+        );
+        assert_eq!(
+            Error::io("a\u{1b}", "read")(std::io::Error::other("x")).to_string(),
+            "a\\u{1b}: cannot read: x"
+        );
     }
 
     #[test]
     fn many_faults_of_one_kind_are_cut_and_counted() {
         let faults = |name: &'static str, what: &'static str, n: usize| {
-            (0..n).map(move |line| InputFault::new(name, format!("{what} \"{line}x\", as on {line}")).at_line(line))
+            (0..n).map(move |line| {
+                InputFault::new(name, format!("{what} \"{line}x\", as on {line}")).at_line(line)
+            })
         };
         let text = Error::Input(faults("f", "bad", 25).collect()).to_string();
         assert_eq!(text.lines().count(), 11);
-        assert!(text.ends_with("f:9: bad \"9x\", as on 9\nand 15 more faults"), "{text}");
+        assert!(
+            text.ends_with("f:9: bad \"9x\", as on 9\nand 15 more faults"),
+            "{text}"
+        );
         // Ten of each of two kinds are printed; of the third kind nothing.
-        let three = faults("f", "bad", 11).chain(faults("g", "bad", 12)).chain(faults("g", "worse", 3));
+        let three = faults("f", "bad", 11)
+            .chain(faults("g", "bad", 12))
+            .chain(faults("g", "worse", 3));
         let text = Error::Input(three.collect()).to_string();
-        assert_eq!(text.lines().skip(20).collect::<Vec<_>>(), ["and 6 more faults"]);
+        assert_eq!(
+            text.lines().skip(20).collect::<Vec<_>>(),
+            ["and 6 more faults"]
+        );
     }
 }

@@ -22,12 +22,16 @@ const MEMBER_BYTES: u64 = 512 << 20;
 ///
 /// # Errors
 /// When the file cannot be written, and any error of `write`.
-pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<T>) -> Result<T> {
+pub fn write_whole<T>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<T>,
+) -> Result<T> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = path.with_file_name(format!(".{name}.partial"));
     // What a killed process left, or a link that somebody put there. A new file follows no link.
     let _ = fs::remove_file(&partial);
-    let mut out = BufWriter::new(File::create_new(&partial).map_err(Error::io(&partial, "create"))?);
+    let mut out =
+        BufWriter::new(File::create_new(&partial).map_err(Error::io(&partial, "create"))?);
     let written = write(&mut out).and_then(|value| {
         out.flush().map_err(Error::io(&partial, "write"))?;
         fs::rename(&partial, path).map_err(Error::io(path, "create"))?;
@@ -46,7 +50,10 @@ pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> R
 /// When the file cannot be written.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     write_whole(path, |out| {
-        let written = out.write_all(bytes).and_then(|()| out.flush()).and_then(|()| out.get_ref().sync_all());
+        let written = out
+            .write_all(bytes)
+            .and_then(|()| out.flush())
+            .and_then(|()| out.get_ref().sync_all());
         written.map_err(Error::io(path, "write"))
     })
 }
@@ -55,11 +62,17 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// What is wrong and on which line.
-pub fn parse_toml<T: DeserializeOwned>(source: &str, path: &Path, hint: &str) -> Result<T, InputFault> {
+pub fn parse_toml<T: DeserializeOwned>(
+    source: &str,
+    path: &Path,
+    hint: &str,
+) -> Result<T, InputFault> {
     check_nesting(source, path)?;
     toml::from_str(source).map_err(|error| {
         let mut fault = InputFault::new(path, error.message().replace('\n', " ")).hint(hint);
-        fault.line = error.span().map(|span| 1 + source[..span.start.min(source.len())].matches('\n').count());
+        fault.line = error
+            .span()
+            .map(|span| 1 + source[..span.start.min(source.len())].matches('\n').count());
         fault
     })
 }
@@ -69,8 +82,9 @@ pub fn parse_toml<T: DeserializeOwned>(source: &str, path: &Path, hint: &str) ->
 /// # Errors
 /// When the file cannot be written.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|error| Error::Internal(format!("cannot write {} as JSON: {error}", path.display())))?;
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| {
+        Error::Internal(format!("cannot write {} as JSON: {error}", path.display()))
+    })?;
     bytes.push(b'\n');
     write_bytes(path, &bytes)
 }
@@ -81,7 +95,11 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 /// A missing file, with similar names; [`Error::Io`] if it cannot be read.
 pub(crate) fn read_bytes(path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
     let mut bytes = fs::read(path).map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound { no_such(path).into() } else { Error::io(path, "read")(error) }
+        if error.kind() == std::io::ErrorKind::NotFound {
+            no_such(path).into()
+        } else {
+            Error::io(path, "read")(error)
+        }
     })?;
     let blake3 = blake3::hash(&bytes).into();
     if bytes.starts_with(b"\xef\xbb\xbf") {
@@ -104,7 +122,8 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, Fingerprint)> {
 /// # Errors
 /// The first byte that is not UTF-8.
 pub(crate) fn utf8(bytes: Vec<u8>, path: &Path) -> Result<String, InputFault> {
-    String::from_utf8(bytes).map_err(|error| not_utf8(error.as_bytes(), error.utf8_error().valid_up_to(), path, 1))
+    String::from_utf8(bytes)
+        .map_err(|error| not_utf8(error.as_bytes(), error.utf8_error().valid_up_to(), path, 1))
 }
 
 /// Whether a file with these bytes is meant to be a zip archive.
@@ -124,15 +143,32 @@ pub(crate) fn for_each_member(
     wanted: impl Fn(&str) -> bool,
     mut each: impl FnMut(&Path, &str) -> Result<(), InputFault>,
 ) -> Result<(), InputFault> {
-    let damaged = |error| InputFault::new(path, format!("a damaged or incomplete zip archive: {error}"));
+    let damaged = |error| {
+        InputFault::new(
+            path,
+            format!("a damaged or incomplete zip archive: {error}"),
+        )
+    };
     let zip = ZipArchive::from_slice(bytes).map_err(damaged)?;
     for entry in zip.entries() {
         let entry = entry.map_err(damaged)?;
         let name = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
         if wanted(&name) {
-            let (path, packed) = (path.join(&name), zip.get_entry(entry.wayfinder()).map_err(damaged)?);
-            let text = unpacked(&packed, entry.compression_method(), entry.uncompressed_size_hint());
-            each(&path, &text.map_err(|error| InputFault::new(&path, format!("cannot be unpacked: {error}")))?)?;
+            let (path, packed) = (
+                path.join(&name),
+                zip.get_entry(entry.wayfinder()).map_err(damaged)?,
+            );
+            let text = unpacked(
+                &packed,
+                entry.compression_method(),
+                entry.uncompressed_size_hint(),
+            );
+            each(
+                &path,
+                &text.map_err(|error| {
+                    InputFault::new(&path, format!("cannot be unpacked: {error}"))
+                })?,
+            )?;
         }
     }
     Ok(())
@@ -145,7 +181,9 @@ fn unpacked(
     bytes: u64,
 ) -> Result<String, Box<dyn std::error::Error>> {
     let reader: Box<dyn Read> = match method {
-        _ if bytes > MEMBER_BYTES => return Err(format!("{bytes} bytes, the limit is {MEMBER_BYTES}").into()),
+        _ if bytes > MEMBER_BYTES => {
+            return Err(format!("{bytes} bytes, the limit is {MEMBER_BYTES}").into());
+        }
         CompressionMethod::STORE => Box::new(packed.data()),
         CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(packed.data())),
         CompressionMethod::ZSTD => Box::new(StreamingDecoder::new(packed.data())?),
@@ -153,34 +191,62 @@ fn unpacked(
     };
     let mut text = String::new();
     // It may be longer than the archive says.
-    packed.verifying_reader(reader.take(bytes + 1)).read_to_string(&mut text)?;
+    packed
+        .verifying_reader(reader.take(bytes + 1))
+        .read_to_string(&mut text)?;
     Ok(text)
 }
 
 /// A fault for a path that does not exist.
 pub(crate) fn no_such(path: &Path) -> InputFault {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let Ok(entries) = fs::read_dir(parent) else {
         let hint = format!("the directory {} does not exist either", parent.display());
         return InputFault::new(path, "no such file or directory").hint(hint);
     };
-    let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     let wanted = path.file_name().unwrap_or_default().to_string_lossy();
     // Only suggest files with the same extension.
-    let ending = |name: &str| Path::new(name).extension().map(|own| own.to_ascii_lowercase());
+    let ending = |name: &str| {
+        Path::new(name)
+            .extension()
+            .map(|own| own.to_ascii_lowercase())
+    };
     let may_be_meant = |name: &&str| !name.starts_with('.') && ending(name) == ending(&wanted);
-    let hint = suggest(&wanted, names.iter().map(String::as_str).filter(may_be_meant));
+    let hint = suggest(
+        &wanted,
+        names.iter().map(String::as_str).filter(may_be_meant),
+    );
     InputFault::new(path, "no such file or directory").hint(hint)
 }
 
-pub(crate) fn not_utf8(bytes: &[u8], valid_up_to: usize, path: &Path, first_line: usize) -> InputFault {
+pub(crate) fn not_utf8(
+    bytes: &[u8],
+    valid_up_to: usize,
+    path: &Path,
+    first_line: usize,
+) -> InputFault {
     let before = &bytes[..valid_up_to];
-    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    InputFault::new(path, format!("invalid UTF-8 at byte {} of the line", before.len() - line_start + 1))
-        .at_line(first_line + newlines(before))
-        .hint("save the file as UTF-8")
+    let line_start = before
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    InputFault::new(
+        path,
+        format!(
+            "invalid UTF-8 at byte {} of the line",
+            before.len() - line_start + 1
+        ),
+    )
+    .at_line(first_line + newlines(before))
+    .hint("save the file as UTF-8")
 }
 
 pub(crate) fn newlines(bytes: &[u8]) -> usize {
@@ -208,23 +274,44 @@ pub(crate) mod tests {
         let path = dir.path().join("f");
         fs::write(&path, b"ab\nc\xffd").unwrap();
         let fault = read_text(&path).unwrap_err().to_string();
-        assert!(fault.ends_with("f:2: invalid UTF-8 at byte 2 of the line; save the file as UTF-8"), "{fault}");
+        assert!(
+            fault.ends_with("f:2: invalid UTF-8 at byte 2 of the line; save the file as UTF-8"),
+            "{fault}"
+        );
         fs::write(&path, b"\xff\xfe{\0}\0").unwrap();
         let fault = read_text(&path).unwrap_err().to_string();
-        assert!(fault.ends_with("f:1: invalid UTF-8 at byte 1 of the line; save the file as UTF-8"), "{fault}");
+        assert!(
+            fault.ends_with("f:1: invalid UTF-8 at byte 1 of the line; save the file as UTF-8"),
+            "{fault}"
+        );
     }
 
     #[test]
     fn a_missing_file_suggests_its_neighbors() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("answers.jsonl"), "\u{feff}x").unwrap();
-        assert_eq!(read_bytes(&dir.path().join("answers.jsonl")).unwrap().0, b"x");
-        let error = read_bytes(&dir.path().join("anwsers.jsonl")).unwrap_err().to_string();
-        assert!(error.ends_with("no such file or directory; did you mean answers.jsonl?"), "{error}");
+        assert_eq!(
+            read_bytes(&dir.path().join("answers.jsonl")).unwrap().0,
+            b"x"
+        );
+        let error = read_bytes(&dir.path().join("anwsers.jsonl"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.ends_with("no such file or directory; did you mean answers.jsonl?"),
+            "{error}"
+        );
         fs::write(dir.path().join("page.html"), "").unwrap();
-        let error = read_bytes(&dir.path().join("claude.jsonl")).unwrap_err().to_string();
-        assert!(error.ends_with("no such file or directory; known: answers.jsonl"), "{error}");
-        let error = read_bytes(&dir.path().join("no/such")).unwrap_err().to_string();
+        let error = read_bytes(&dir.path().join("claude.jsonl"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.ends_with("no such file or directory; known: answers.jsonl"),
+            "{error}"
+        );
+        let error = read_bytes(&dir.path().join("no/such"))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("does not exist either"), "{error}");
     }
 
@@ -234,17 +321,25 @@ pub(crate) mod tests {
         let mut out = Vec::new();
         let mut archive = rawzip::ZipArchiveWriter::new(&mut out);
         for (name, method, text, listed) in members {
-            let (mut entry, config) = archive.new_file(*name).compression_method(*method).start().unwrap();
+            let (mut entry, config) = archive
+                .new_file(*name)
+                .compression_method(*method)
+                .start()
+                .unwrap();
             let mut list = config.wrap(std::io::sink());
             list.write_all(listed.as_bytes()).unwrap();
             let mut packed = Vec::new();
             match *method {
                 CompressionMethod::DEFLATE => {
-                    let mut encoder =
-                        flate2::bufread::DeflateEncoder::new(text.as_bytes(), flate2::Compression::fast());
+                    let mut encoder = flate2::bufread::DeflateEncoder::new(
+                        text.as_bytes(),
+                        flate2::Compression::fast(),
+                    );
                     encoder.read_to_end(&mut packed).unwrap();
                 }
-                CompressionMethod::ZSTD => packed = compress_to_vec(text.as_bytes(), CompressionLevel::Fastest),
+                CompressionMethod::ZSTD => {
+                    packed = compress_to_vec(text.as_bytes(), CompressionLevel::Fastest)
+                }
                 _ => packed.extend(text.as_bytes()),
             }
             entry.write_all(&packed).unwrap();
@@ -264,7 +359,12 @@ pub(crate) mod tests {
             ("zstd", CompressionMethod::ZSTD, text, text),
             ("bzip2", CompressionMethod::BZIP2, text, text),
             ("bomb", CompressionMethod::DEFLATE, &longer, text),
-            ("changed", CompressionMethod::STORE, text, &text.replace("one", "two")),
+            (
+                "changed",
+                CompressionMethod::STORE,
+                text,
+                &text.replace("one", "two"),
+            ),
         ]);
         assert!(is_zip(&bytes));
         let read = |name: &str| {
@@ -281,10 +381,21 @@ pub(crate) mod tests {
         assert!(read("none").unwrap().is_empty());
         for name in ["bzip2", "bomb", "changed"] {
             let error = read(name).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("x.eval/{name}: cannot be unpacked: ")), "{error}");
+            assert!(
+                error.starts_with(&format!("x.eval/{name}: cannot be unpacked: ")),
+                "{error}"
+            );
         }
-        let cut = for_each_member(&bytes[..bytes.len() - 40], Path::new("x.eval"), |_| true, |_, _| Ok(()));
+        let cut = for_each_member(
+            &bytes[..bytes.len() - 40],
+            Path::new("x.eval"),
+            |_| true,
+            |_, _| Ok(()),
+        );
         let error = cut.unwrap_err().to_string();
-        assert!(error.starts_with("x.eval: a damaged or incomplete zip archive: "), "{error}");
+        assert!(
+            error.starts_with("x.eval: a damaged or incomplete zip archive: "),
+            "{error}"
+        );
     }
 }

@@ -42,11 +42,19 @@ const SIZES: [(usize, usize); 4] = [(20, 100), (50, 100), (50, 200), (100, 400)]
 
 /// Draws `labels` of `all` answers with probabilities that are 1 to 3 times the lowest one, higher where the judge errs
 /// more.
-fn selected(scores: Scores, (labels, all): (usize, usize), rng: &mut ChaCha8Rng) -> Vec<JudgedAnswer> {
+fn selected(
+    scores: Scores,
+    (labels, all): (usize, usize),
+    rng: &mut ChaCha8Rng,
+) -> Vec<JudgedAnswer> {
     let drawn: Vec<(f64, f64, f64)> = (0..all)
         .map(|_| {
             let (human, doubt) = (scores.of(normal(rng), rng), rng.random::<f64>());
-            (human, human + 1.5 * doubt * scores.sd() * normal(rng), 1.0 + 2.0 * doubt)
+            (
+                human,
+                human + 1.5 * doubt * scores.sd() * normal(rng),
+                1.0 + 2.0 * doubt,
+            )
         })
         .collect();
     let share = labels as f64 / drawn.iter().map(|(.., doubt)| doubt).sum::<f64>();
@@ -55,35 +63,69 @@ fn selected(scores: Scores, (labels, all): (usize, usize), rng: &mut ChaCha8Rng)
         passed += share * doubt;
         let human = (passed >= 1.0).then_some(human);
         passed = passed.fract();
-        JudgedAnswer { judge, human, weight: 1.0 / doubt, question }
+        JudgedAnswer {
+            judge,
+            human,
+            weight: 1.0 / doubt,
+            question,
+        }
     };
     drawn.into_iter().enumerate().map(answer).collect()
 }
 
 pub(super) fn powered(repetitions: u64) {
-    let all = [Scores::Normal(0.15), Scores::Right(0.9), Scores::Ceiling, Scores::Grades, Scores::Lognormal];
+    let all = [
+        Scores::Normal(0.15),
+        Scores::Right(0.9),
+        Scores::Ceiling,
+        Scores::Grades,
+        Scores::Lognormal,
+    ];
     let row = |name: String, cell: &dyn Fn((usize, usize)) -> String| {
-        println!("{name:28} {}", SIZES.map(cell).map(|cell| format!("{cell:>11}")).join(" "));
+        println!(
+            "{name:28} {}",
+            SIZES.map(cell).map(|cell| format!("{cell:>11}")).join(" ")
+        );
     };
     let range = |answers: &[JudgedAnswer]| {
         let labels = || answers.iter().filter_map(|answer| answer.human);
-        Some(Interval { low: labels().fold(f64::MAX, f64::min), high: labels().fold(f64::MIN, f64::max) })
+        Some(Interval {
+            low: labels().fold(f64::MAX, f64::min),
+            high: labels().fold(f64::MIN, f64::max),
+        })
     };
-    println!("\nPrediction-powered means: share of the intervals that hold the mean (%), by labels of all answers");
-    println!("{:28} {}", "labels", SIZES.map(|(labels, all)| format!("{:>11}", format!("{labels}/{all}"))).join(" "));
+    println!(
+        "\nPrediction-powered means: share of the intervals that hold the mean (%), by labels of all answers"
+    );
+    println!(
+        "{:28} {}",
+        "labels",
+        SIZES
+            .map(|(labels, all)| format!("{:>11}", format!("{labels}/{all}")))
+            .join(" ")
+    );
     for scores in all {
-        let answers = |verdicts: Verdicts, (labels, all): (usize, usize), rng: &mut ChaCha8Rng| -> Vec<JudgedAnswer> {
+        let answers = |verdicts: Verdicts,
+                       (labels, all): (usize, usize),
+                       rng: &mut ChaCha8Rng|
+         -> Vec<JudgedAnswer> {
             let mut answer = |question: usize| {
                 let human = scores.of(normal(rng), rng);
                 let judge = verdicts.of(human, scores, rng);
-                JudgedAnswer { judge, human: (question < labels).then_some(human), weight: 1.0, question }
+                JudgedAnswer {
+                    judge,
+                    human: (question < labels).then_some(human),
+                    weight: 1.0,
+                    question,
+                }
             };
             (0..all).map(&mut answer).collect()
         };
-        let holds_mean = |answers: &[JudgedAnswer], lambda: Option<f64>, range: Option<Interval>, options| {
-            let mean = prediction_powered_mean(answers, lambda, Estimand::Mean(range), options);
-            holds(mean.and_then(|mean| mean.interval), scores.mean())
-        };
+        let holds_mean =
+            |answers: &[JudgedAnswer], lambda: Option<f64>, range: Option<Interval>, options| {
+                let mean = prediction_powered_mean(answers, lambda, Estimand::Mean(range), options);
+                holds(mean.and_then(|mean| mean.interval), scores.mean())
+            };
         for verdicts in [Verdicts::Noisy, Verdicts::Mistaken] {
             row(format!("{scores:?}, {verdicts:?}"), &|size| {
                 share(repetitions, |rng, options| {
@@ -93,7 +135,9 @@ pub(super) fn powered(repetitions: u64) {
             });
         }
         row(format!("{scores:?}, selected"), &|size| {
-            share(repetitions, |rng, options| holds_mean(&selected(scores, size, rng), None, None, options))
+            share(repetitions, |rng, options| {
+                holds_mean(&selected(scores, size, rng), None, None, options)
+            })
         });
         row(format!("{scores:?}, labels only"), &|(labels, _)| {
             share(repetitions, |rng, options| {
@@ -106,10 +150,16 @@ pub(super) fn powered(repetitions: u64) {
                 let [first, second] = [(); 2].map(|()| answers(Verdicts::Mistaken, size, rng));
                 let difference = |(a, b): (&JudgedAnswer, &JudgedAnswer)| {
                     let human = a.human.zip(b.human).map(|(a, b)| a - b);
-                    JudgedAnswer { judge: a.judge - b.judge, human, ..*a }
+                    JudgedAnswer {
+                        judge: a.judge - b.judge,
+                        human,
+                        ..*a
+                    }
                 };
-                let answers: Vec<JudgedAnswer> = first.iter().zip(&second).map(difference).collect();
-                let difference = prediction_powered_mean(&answers, None, Estimand::Difference, options);
+                let answers: Vec<JudgedAnswer> =
+                    first.iter().zip(&second).map(difference).collect();
+                let difference =
+                    prediction_powered_mean(&answers, None, Estimand::Difference, options);
                 holds(difference.and_then(|difference| difference.interval), 0.0)
             })
         });

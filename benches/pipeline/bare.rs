@@ -12,9 +12,18 @@ use futures::stream::{StreamExt, TryStreamExt};
 pub(crate) const FLAG: &str = "--as-bare-loop";
 
 /// `calls` in all, the bodies over and over; each once where nothing is said.
-pub(crate) fn command(base_url: &str, bodies: &Path, concurrency: usize, calls: Option<usize>) -> Command {
+pub(crate) fn command(
+    base_url: &str,
+    bodies: &Path,
+    concurrency: usize,
+    calls: Option<usize>,
+) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.env_clear().args([FLAG, base_url]).arg(bodies).arg(concurrency.to_string());
+    command
+        .env_clear()
+        .args([FLAG, base_url])
+        .arg(bodies)
+        .arg(concurrency.to_string());
     command.args(calls.map(|calls| calls.to_string()));
     command
 }
@@ -37,7 +46,9 @@ pub(crate) fn run(arguments: &[String]) {
         panic!("{FLAG} URL BODIES CONCURRENCY [CALLS]")
     };
     let bodies = split(Bytes::from(std::fs::read(bodies).expect("the bodies")));
-    let calls = calls.first().map_or(bodies.len(), |calls| calls.parse().expect("a number"));
+    let calls = calls
+        .first()
+        .map_or(bodies.len(), |calls| calls.parse().expect("a number"));
     let bodies = bodies.iter().cycle().take(calls).cloned();
     let concurrency = concurrency.parse().expect("a number");
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -49,17 +60,25 @@ pub(crate) fn run(arguments: &[String]) {
         .build()
         .expect("a client");
     let url = format!("{base_url}/chat/completions");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let sent = runtime.block_on(async {
         let calls = futures::stream::iter(bodies).map(|body| {
-            let request = client.post(&url).header("content-type", "application/json").body(body);
+            let request = client
+                .post(&url)
+                .header("content-type", "application/json")
+                .body(body);
             // A task each, as the program under test has one for each answer.
             tokio::spawn(async move {
                 let response = request.send().await?.error_for_status()?;
                 response.bytes().await.map(|_| ())
             })
         });
-        let done = calls.buffer_unordered(concurrency).map(|joined| joined.expect("a task"));
+        let done = calls
+            .buffer_unordered(concurrency)
+            .map(|joined| joined.expect("a task"));
         done.try_collect::<Vec<()>>().await
     });
     sent.expect("every reply");

@@ -23,8 +23,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    pub(crate) const HEAD: &'static str =
-        "what                             who             calls   calls/s    wall s     CPU s  CPU/call us  peak MB";
+    pub(crate) const HEAD: &'static str = "what                             who             calls   calls/s    wall s     CPU s  CPU/call us  peak MB";
 
     pub(crate) fn cpu_a_call(&self) -> f64 {
         self.cpu / self.calls.max(1) as f64
@@ -37,7 +36,9 @@ impl Measured {
 
     /// The run that took the least CPU: noise on a shared machine only adds. Its wall and memory go with it.
     pub(crate) fn least(runs: Vec<Self>) -> Self {
-        runs.into_iter().min_by(|a, b| a.cpu.total_cmp(&b.cpu)).expect("one run at least")
+        runs.into_iter()
+            .min_by(|a, b| a.cpu.total_cmp(&b.cpu))
+            .expect("one run at least")
     }
 
     pub(crate) fn row(&self, what: &str, who: &str) -> String {
@@ -56,12 +57,17 @@ impl Measured {
 /// Runs `command` to its end and asks `calls` then. A child that fails ends the bench with its own words.
 pub(crate) fn measure(command: &mut Command, calls: impl FnOnce() -> usize) -> Measured {
     let started = Instant::now();
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("a child process");
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("a child process");
     let proc = format!("/proc/{}", child.id());
     let mut peak = 0;
     // A child that has ended keeps its times, but not its memory, until it is waited for.
     let (state, cpu) = loop {
-        let (state, cpu) = state_and_cpu(&fs::read_to_string(format!("{proc}/stat")).expect("Linux's /proc"));
+        let (state, cpu) =
+            state_and_cpu(&fs::read_to_string(format!("{proc}/stat")).expect("Linux's /proc"));
         if state == 'Z' {
             break (state, cpu);
         }
@@ -71,8 +77,16 @@ pub(crate) fn measure(command: &mut Command, calls: impl FnOnce() -> usize) -> M
     };
     let wall = started.elapsed().as_secs_f64();
     let status = child.wait().expect("the child's end");
-    assert!(status.success(), "the child ended with {status} (state {state}): {command:?}");
-    Measured { calls: calls(), wall, cpu, peak }
+    assert!(
+        status.success(),
+        "the child ended with {status} (state {state}): {command:?}"
+    );
+    Measured {
+        calls: calls(),
+        wall,
+        cpu,
+        peak,
+    }
 }
 
 /// CPU seconds of a process so far; `None` if it has gone.
@@ -84,12 +98,22 @@ pub(crate) fn cpu_of(process: u32) -> Option<f64> {
 /// The state letter, and the seconds of user and system time, of a line of `/proc/PID/stat`.
 fn state_and_cpu(stat: &str) -> (char, f64) {
     // The name in brackets may hold anything; what follows its last bracket is fields 3, 4, ..
-    let fields: Vec<&str> = stat.rsplit_once(')').expect("a name in brackets").1.split_whitespace().collect();
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .expect("a name in brackets")
+        .1
+        .split_whitespace()
+        .collect();
     let ticks = |field: usize| fields[field - 3].parse::<f64>().expect("a number");
-    (fields[0].chars().next().expect("a state"), (ticks(14) + ticks(15)) / TICKS)
+    (
+        fields[0].chars().next().expect("a state"),
+        (ticks(14) + ticks(15)) / TICKS,
+    )
 }
 
 fn high_water_mark(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()
 }

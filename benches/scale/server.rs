@@ -64,11 +64,16 @@ impl Server {
             reply: response(200, "", &completion),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port of 127.0.0.1");
-        listener.set_nonblocking(true).expect("a nonblocking listener");
+        listener
+            .set_nonblocking(true)
+            .expect("a nonblocking listener");
         let address = listener.local_addr().expect("the listener's address");
         let shared = Arc::clone(&state);
         std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
             runtime.block_on(async move {
                 let listener = TcpListener::from_std(listener).expect("a tokio listener");
                 while let Ok((stream, _)) = listener.accept().await {
@@ -107,8 +112,9 @@ impl Server {
 
 fn response(status: u16, headers: &str, body: &str) -> Bytes {
     let length = body.len();
-    let head =
-        format!("HTTP/1.1 {status} F\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\n\r\n");
+    let head = format!(
+        "HTTP/1.1 {status} F\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\n\r\n"
+    );
     Bytes::from(head + body)
 }
 
@@ -135,7 +141,11 @@ async fn converse(mut stream: TcpStream, state: &State) -> io::Result<()> {
             while buffer.len() < left {
                 stream.read_buf(&mut buffer).await?;
             }
-            state.kept.lock().expect("the bodies").push(Bytes::copy_from_slice(&buffer[..left]));
+            state
+                .kept
+                .lock()
+                .expect("the bodies")
+                .push(Bytes::copy_from_slice(&buffer[..left]));
         }
         loop {
             let here = left.min(buffer.len());
@@ -168,15 +178,28 @@ impl State {
     fn answer(&self) -> Bytes {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let now = Instant::now();
-        self.span.lock().expect("the span").get_or_insert((now, now)).1 = now;
-        let Some(quota) = self.manners.per_minute else { return self.reply.clone() };
+        self.span
+            .lock()
+            .expect("the span")
+            .get_or_insert((now, now))
+            .1 = now;
+        let Some(quota) = self.manners.per_minute else {
+            return self.reply.clone();
+        };
         let mut last = self.last_minute.lock().expect("the calls");
-        while last.front().is_some_and(|first| now.duration_since(*first) >= Duration::from_secs(60)) {
+        while last
+            .front()
+            .is_some_and(|first| now.duration_since(*first) >= Duration::from_secs(60))
+        {
             last.pop_front();
         }
         if last.len() >= quota {
             self.throttled.fetch_add(1, Ordering::SeqCst);
-            return response(429, "retry-after: 1\r\n", "{\"error\":{\"message\":\"slow down\"}}");
+            return response(
+                429,
+                "retry-after: 1\r\n",
+                "{\"error\":{\"message\":\"slow down\"}}",
+            );
         }
         last.push_back(now);
         self.reply.clone()
@@ -186,14 +209,19 @@ impl State {
 /// Where the head ends, the empty line included. Heads are short: a body is never searched.
 fn head_end(buffer: &[u8]) -> Option<usize> {
     let most = buffer.len().min(4096);
-    buffer[..most].windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
+    buffer[..most]
+        .windows(4)
+        .position(|window| window == b"\r\n\r\n")
+        .map(|at| at + 4)
 }
 
 fn content_length(head: &[u8]) -> usize {
     let head = std::str::from_utf8(head).unwrap_or_default();
     let named = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok()).flatten()
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse().ok())
+            .flatten()
     };
     head.lines().find_map(named).unwrap_or(0)
 }

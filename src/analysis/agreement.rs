@@ -45,15 +45,23 @@ pub struct QuestionAgreement {
 /// compat mode the numbers are the reference script's, and the order of the answers breaks ties: pass them by system,
 /// in the order the systems were named.
 pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A], mode: Mode) -> Agreement {
-    let details: Vec<QuestionAgreement> = by_question(scored).iter().map(|question| compared(question, mode)).collect();
-    let defined = |value: fn(&QuestionAgreement) -> Option<f64>| details.iter().filter_map(value).collect::<Vec<_>>();
+    let details: Vec<QuestionAgreement> = by_question(scored)
+        .iter()
+        .map(|question| compared(question, mode))
+        .collect();
+    let defined = |value: fn(&QuestionAgreement) -> Option<f64>| {
+        details.iter().filter_map(value).collect::<Vec<_>>()
+    };
     let (taus, correlations) = (defined(|q| q.kendall_tau_b), defined(|q| q.pearson));
     Agreement {
         kendall_tau_b: mean(&taus),
         kendall_questions: taus.len(),
         pearson: mean(&correlations),
         pearson_questions: correlations.len(),
-        undefined: details.iter().filter(|q| q.kendall_tau_b.is_none() || q.pearson.is_none()).count(),
+        undefined: details
+            .iter()
+            .filter(|q| q.kendall_tau_b.is_none() || q.pearson.is_none())
+            .count(),
         questions: details,
     }
 }
@@ -63,7 +71,11 @@ type Question<'a> = (&'a str, Vec<(&'a CaseId, Vec<&'a ScoredAnswer>)>);
 
 fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<Question<'_>> {
     let mut questions: Vec<Question<'_>> = Vec::new();
-    for answer in scored.iter().map(Borrow::borrow).filter(|answer| answer.case.agreement) {
+    for answer in scored
+        .iter()
+        .map(Borrow::borrow)
+        .filter(|answer| answer.case.agreement)
+    {
         let cases = entry(&mut questions, answer.case.initial_prompt.as_str());
         entry(cases, &answer.case.case_id).push(answer);
     }
@@ -72,17 +84,34 @@ fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<Question<'_>> {
 
 /// The value of this key; inserts a default at the end if missing.
 fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
-    let at = list.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-        list.push((key, V::default()));
-        list.len() - 1
-    });
+    let at = list
+        .iter()
+        .position(|(known, _)| *known == key)
+        .unwrap_or_else(|| {
+            list.push((key, V::default()));
+            list.len() - 1
+        });
     &mut list[at].1
 }
 
 fn compared((question, cases): &Question<'_>, mode: Mode) -> QuestionAgreement {
-    let answers = [0, 1].map(|at| cases.get(at).map_or(&[][..], |(_, answers)| answers.as_slice()));
-    let (x, y) = if mode == Mode::Compat { orders(answers) } else { scores(answers) };
-    let shown = |value: f64| if mode == Mode::Compat { value.abs() } else { value };
+    let answers = [0, 1].map(|at| {
+        cases
+            .get(at)
+            .map_or(&[][..], |(_, answers)| answers.as_slice())
+    });
+    let (x, y) = if mode == Mode::Compat {
+        orders(answers)
+    } else {
+        scores(answers)
+    };
+    let shown = |value: f64| {
+        if mode == Mode::Compat {
+            value.abs()
+        } else {
+            value
+        }
+    };
     QuestionAgreement {
         question: (*question).to_owned(),
         systems: x.len(),
@@ -94,9 +123,14 @@ fn compared((question, cases): &Question<'_>, mode: Mode) -> QuestionAgreement {
 /// The scores of the systems with a score under both annotators.
 fn scores(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
     let [first, second] = answers.map(|own| -> BTreeMap<&SystemName, f64> {
-        own.iter().filter_map(|answer| Some((&answer.system, answer.score.ann_score?))).collect()
+        own.iter()
+            .filter_map(|answer| Some((&answer.system, answer.score.ann_score?)))
+            .collect()
     });
-    first.iter().filter_map(|(system, score)| Some((*score, *second.get(system)?))).unzip()
+    first
+        .iter()
+        .filter_map(|(system, score)| Some((*score, *second.get(system)?)))
+        .unzip()
 }
 
 /// The reference script correlates the orders from `numpy.argsort(-scores)`, not ranks, and takes absolute values, so
@@ -104,11 +138,21 @@ fn scores(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
 /// lists of unequal length.
 fn orders(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
     let order = |own: &[&ScoredAnswer]| -> Option<Vec<f64>> {
-        let scores = own.iter().map(|answer| answer.score.ann_score).collect::<Option<Vec<f64>>>()?;
-        Some(descending_order(&scores).into_iter().map(|index| index as f64).collect())
+        let scores = own
+            .iter()
+            .map(|answer| answer.score.ann_score)
+            .collect::<Option<Vec<f64>>>()?;
+        Some(
+            descending_order(&scores)
+                .into_iter()
+                .map(|index| index as f64)
+                .collect(),
+        )
     };
     let orders = order(answers[0]).zip(order(answers[1]));
-    orders.filter(|(x, y)| x.len() == y.len()).unwrap_or_default()
+    orders
+        .filter(|(x, y)| x.len() == y.len())
+        .unwrap_or_default()
 }
 
 /// The indices of the scores from best to worst, as `numpy.argsort(-scores)` orders them.
@@ -126,7 +170,11 @@ fn descending_order(scores: &[f64]) -> Vec<usize> {
         merge_halves(&mut lanes, block);
         block *= 2;
     }
-    lanes.into_iter().map(|(_, index)| index).filter(|index| *index < scores.len()).collect()
+    lanes
+        .into_iter()
+        .map(|(_, index)| index)
+        .filter(|index| *index < scores.len())
+        .collect()
 }
 
 /// Merges the sorted halves of every block: first each lane with its mirror image, then at falling distances.
@@ -161,7 +209,12 @@ mod tests {
         score.ann_score = ann_score;
         answer_to(
             system,
-            case(&format!("{question}{annotator}"), question, &format!("Annotator {annotator}"), true),
+            case(
+                &format!("{question}{annotator}"),
+                question,
+                &format!("Annotator {annotator}"),
+                true,
+            ),
             score,
         )
     }
@@ -170,7 +223,9 @@ mod tests {
     fn question(name: &str, first: &[f64], second: &[f64]) -> Vec<ScoredAnswer> {
         let of = |annotator, scores: &[f64]| -> Vec<ScoredAnswer> {
             let systems = ["a", "b", "c", "d"].iter().zip(scores);
-            systems.map(|(system, score)| answer(system, annotator, name, Some(*score))).collect()
+            systems
+                .map(|(system, score)| answer(system, annotator, name, Some(*score)))
+                .collect()
         };
         [of(1, first), of(2, second)].concat()
     }
@@ -190,7 +245,14 @@ mod tests {
         let mut answers = question("q", &[0.1, 0.2, 0.3], &[0.1, 0.2, 0.3]);
         answers.extend(question("flat", &[0.5, 0.5, 0.5], &[0.1, 0.2, 0.3]));
         let result = agreement(&answers, Mode::Default);
-        assert_eq!((result.kendall_tau_b, result.kendall_questions, result.undefined), (Some(1.0), 1, 1));
+        assert_eq!(
+            (
+                result.kendall_tau_b,
+                result.kendall_questions,
+                result.undefined
+            ),
+            (Some(1.0), 1, 1)
+        );
         assert_eq!(result.questions[1].pearson, None);
     }
 
@@ -199,7 +261,10 @@ mod tests {
         let mut answers = question("q", &[0.1, 0.2, 0.3, 0.4], &[0.1, 0.2, 0.3]);
         answers.push(answer("d", 2, "q", None));
         let result = agreement(&answers, Mode::Default);
-        assert_eq!((result.questions[0].systems, result.kendall_tau_b), (3, Some(1.0)));
+        assert_eq!(
+            (result.questions[0].systems, result.kendall_tau_b),
+            (3, Some(1.0))
+        );
         let compat = agreement(&answers, Mode::Compat);
         assert_eq!((compat.kendall_tau_b, compat.undefined), (None, 1));
     }
@@ -218,6 +283,9 @@ mod tests {
         assert_eq!(descending_order(&[0.0, 1.0, 1.0, 0.78]), [1, 2, 3, 0]);
         assert_eq!(descending_order(&[b, b, a, 0.0, a]), [2, 4, 1, 0, 3]);
         assert_eq!(descending_order(&[b; 9]), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!(descending_order(&[a, b, a, b, a, b, a, b, a, 0.2]), [0, 2, 6, 4, 8, 3, 5, 1, 7, 9]);
+        assert_eq!(
+            descending_order(&[a, b, a, b, a, b, a, b, a, 0.2]),
+            [0, 2, 6, 4, 8, 3, 5, 1, 7, 9]
+        );
     }
 }

@@ -13,7 +13,9 @@ use super::comparison::sample_values;
 use super::quantity::{Quantity, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, FEWEST_FOR_INTERVAL};
-use crate::domain::{CaseId, Component, ComponentKind, Note, Rater, RaterKind, ScoredAnswer, SystemName};
+use crate::domain::{
+    CaseId, Component, ComponentKind, Note, Rater, RaterKind, ScoredAnswer, SystemName,
+};
 use crate::stats::{Correlation, Judged, mean, variance_components};
 
 /// Level of the intervals.
@@ -113,32 +115,69 @@ struct Mark<'a> {
 /// assert!(scholareval::analysis::criteria(&[], &[]).criteria.is_empty());
 /// ```
 pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
-    let all = || runs.iter().enumerate().flat_map(|(run, own)| own.iter().map(move |answer| (run, &**answer)));
+    let all = || {
+        runs.iter()
+            .enumerate()
+            .flat_map(|(run, own)| own.iter().map(move |answer| (run, &**answer)))
+    };
     let questions = Questions::of(all().map(|(_, answer)| answer));
     let mut labels = Labels::new();
-    for rating in raters.iter().filter(|rater| rater.kind == RaterKind::Human).flat_map(|rater| &rater.ratings) {
-        let key = (&rating.system, &rating.case_id, rating.item.as_deref().unwrap_or_default());
+    for rating in raters
+        .iter()
+        .filter(|rater| rater.kind == RaterKind::Human)
+        .flat_map(|rater| &rater.ratings)
+    {
+        let key = (
+            &rating.system,
+            &rating.case_id,
+            rating.item.as_deref().unwrap_or_default(),
+        );
         labels.entry(key).or_default().push(rating.value);
     }
-    let (mut rows, mut places): (Vec<(Key<'_>, &Component, Vec<Mark<'_>>)>, _) = (Vec::new(), HashMap::new());
+    let (mut rows, mut places): (Vec<(Key<'_>, &Component, Vec<Mark<'_>>)>, _) =
+        (Vec::new(), HashMap::new());
     for (run, answer) in all() {
         let question = questions.number(&answer.case.case_id);
-        for component in answer.score.components.iter().filter(|own| is_criterion(own)) {
+        for component in answer
+            .score
+            .components
+            .iter()
+            .filter(|own| is_criterion(own))
+        {
             let case = Some(&answer.case.case_id).filter(|_| component.kind.is_of_case());
             let own: Key<'_> = (answer.score.scorer, case, component.kind, &component.name);
-            for key in std::iter::once(own).chain(case.map(|_| (own.0, None, own.2, group_of(component)))) {
+            for key in
+                std::iter::once(own).chain(case.map(|_| (own.0, None, own.2, group_of(component))))
+            {
                 let at = *places.entry(key).or_insert(rows.len());
                 if at == rows.len() {
                     rows.push((key, component, Vec::new()));
                 }
-                rows[at].2.extend(scaled(component).map(|value| Mark { run, answer, component, question, value }));
+                rows[at].2.extend(scaled(component).map(|value| Mark {
+                    run,
+                    answer,
+                    component,
+                    question,
+                    value,
+                }));
             }
         }
     }
-    let rows = rows.iter().map(|(key, component, marks)| statistics(*key, component, marks, &labels));
+    let rows = rows
+        .iter()
+        .map(|(key, component, marks)| statistics(*key, component, marks, &labels));
     let mut criteria: Vec<CriterionStatistics> = rows.filter(|row| row.group_of != 1).collect();
-    criteria.sort_by_key(|row| (row.finding.is_none(), row.finding.map(|finding| (finding, Reverse(row.answers)))));
-    Criteria { schema_version: 1, notes: notes(&criteria), criteria }
+    criteria.sort_by_key(|row| {
+        (
+            row.finding.is_none(),
+            row.finding.map(|finding| (finding, Reverse(row.answers))),
+        )
+    });
+    Criteria {
+        schema_version: 1,
+        notes: notes(&criteria),
+        criteria,
+    }
 }
 
 /// Components of a rubric, and aspects.
@@ -148,20 +187,29 @@ fn is_criterion(component: &Component) -> bool {
 
 /// The criterion that the snippets belong to; the name of any other component.
 fn property_of(component: &Component) -> &str {
-    let snippets = component.name.strip_suffix("_evidence").filter(|_| component.kind == ComponentKind::Evidence);
+    let snippets = component
+        .name
+        .strip_suffix("_evidence")
+        .filter(|_| component.kind == ComponentKind::Evidence);
     snippets.unwrap_or(&component.name)
 }
 
 /// The name without its number.
 fn group_of(component: &Component) -> &str {
-    property_of(component).trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_')
+    property_of(component)
+        .trim_end_matches(|c: char| c.is_ascii_digit())
+        .trim_end_matches('_')
 }
 
 /// The value as a share of its scale; of a fault (a negative weight), what is left of it.
 fn scaled(component: &Component) -> Option<f64> {
     let (low, high) = component.kind.unit().range();
     let share = (finite(component.value)? - low) / (high - low);
-    Some(if component.weight < 0.0 { 1.0 - share } else { share })
+    Some(if component.weight < 0.0 {
+        1.0 - share
+    } else {
+        share
+    })
 }
 
 impl<'a> Mark<'a> {
@@ -174,11 +222,25 @@ impl<'a> Mark<'a> {
     /// earned points. `None` if one has no value.
     fn rest(&self) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
-        for other in self.answer.score.components.iter().filter(|other| is_criterion(other)) {
+        for other in self
+            .answer
+            .score
+            .components
+            .iter()
+            .filter(|other| is_criterion(other))
+        {
             if property_of(other) != property_of(self.component) {
-                let weight = if other.kind == ComponentKind::Aspect { 1.0 } else { other.weight.abs() };
+                let weight = if other.kind == ComponentKind::Aspect {
+                    1.0
+                } else {
+                    other.weight.abs()
+                };
                 // What the judge cannot assess has no weight and no value.
-                sum += if weight > 0.0 { weight * scaled(other)? } else { 0.0 };
+                sum += if weight > 0.0 {
+                    weight * scaled(other)?
+                } else {
+                    0.0
+                };
                 weights += weight;
             }
         }
@@ -186,8 +248,16 @@ impl<'a> Mark<'a> {
     }
 
     fn label(&self, labels: &Labels<'_>) -> Option<f64> {
-        let label = mean(labels.get(&(&self.answer.system, &self.answer.case.case_id, &*self.component.name))?)?;
-        Some(if self.component.weight < 0.0 { -label } else { label })
+        let label = mean(labels.get(&(
+            &self.answer.system,
+            &self.answer.case.case_id,
+            &*self.component.name,
+        ))?)?;
+        Some(if self.component.weight < 0.0 {
+            -label
+        } else {
+            label
+        })
     }
 }
 
@@ -196,21 +266,46 @@ fn paired<'a, 'm>(
     marks: &'m [Mark<'a>],
     of: impl Fn(&Mark<'a>) -> Option<f64>,
 ) -> (Vec<&'m Mark<'a>>, Vec<f64>, Vec<f64>) {
-    marks.iter().filter_map(|mark| Some((mark, mark.value, of(mark)?))).collect()
+    marks
+        .iter()
+        .filter_map(|mark| Some((mark, mark.value, of(mark)?)))
+        .collect()
 }
 
 /// The values of these marks less the mean of their block.
 fn centered(marks: &[&Mark<'_>], values: &[f64]) -> Vec<f64> {
     let mut blocks: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-    marks.iter().zip(values).for_each(|(mark, value)| blocks.entry(mark.block()).or_default().push(*value));
-    let means: BTreeMap<_, f64> = blocks.iter().filter_map(|(block, own)| Some((*block, mean(own)?))).collect();
-    marks.iter().zip(values).map(|(mark, value)| value - means[&mark.block()]).collect()
+    marks
+        .iter()
+        .zip(values)
+        .for_each(|(mark, value)| blocks.entry(mark.block()).or_default().push(*value));
+    let means: BTreeMap<_, f64> = blocks
+        .iter()
+        .filter_map(|(block, own)| Some((*block, mean(own)?)))
+        .collect();
+    marks
+        .iter()
+        .zip(values)
+        .map(|(mark, value)| value - means[&mark.block()])
+        .collect()
 }
 
-fn statistics(key: Key<'_>, component: &Component, marks: &[Mark<'_>], labels: &Labels<'_>) -> CriterionStatistics {
+fn statistics(
+    key: Key<'_>,
+    component: &Component,
+    marks: &[Mark<'_>],
+    labels: &Labels<'_>,
+) -> CriterionStatistics {
     let (scorer, case_id, kind, name) = key;
     let values: Vec<f64> = marks.iter().map(|mark| mark.value).collect();
-    let share = |is_so: fn(f64) -> bool| mean(&values.iter().map(|own| f64::from(is_so(*own))).collect::<Vec<_>>());
+    let share = |is_so: fn(f64) -> bool| {
+        mean(
+            &values
+                .iter()
+                .map(|own| f64::from(is_so(*own)))
+                .collect::<Vec<_>>(),
+        )
+    };
     let is_group = kind.is_of_case() && case_id.is_none();
     let blocks = marks.iter().map(Mark::block).collect::<BTreeSet<_>>().len();
     let (variance, system_share) = between(marks, blocks);
@@ -221,19 +316,36 @@ fn statistics(key: Key<'_>, component: &Component, marks: &[Mark<'_>], labels: &
     let mut row = CriterionStatistics {
         scorer,
         case_id: case_id.cloned(),
-        name: name.to_owned() + if is_group && kind == ComponentKind::Evidence { "_evidence" } else { "" },
+        name: name.to_owned()
+            + if is_group && kind == ComponentKind::Evidence {
+                "_evidence"
+            } else {
+                ""
+            },
         kind,
-        text: if is_group { String::new() } else { component.text.clone() },
+        text: if is_group {
+            String::new()
+        } else {
+            component.text.clone()
+        },
         group_of: if is_group { blocks } else { 0 },
         answers: values.len(),
         mean: mean(&values),
         at_lowest: share(|value| value < TIE),
         at_full: share(|value| value > 1.0 - TIE),
         variance,
-        item_rest: correlation(Correlation::Pearson, &with_rest, &within(&own), &within(&rest)),
+        item_rest: correlation(
+            Correlation::Pearson,
+            &with_rest,
+            &within(&own),
+            &within(&rest),
+        ),
         system_share,
         noise,
-        reliability: variance.filter(|own| *own > TIE).zip(of_noise).map(|(own, of)| (1.0 - of / own).max(0.0)),
+        reliability: variance
+            .filter(|own| *own > TIE)
+            .zip(of_noise)
+            .map(|(own, of)| (1.0 - of / own).max(0.0)),
         labels: labeled.len(),
         people: correlation(Correlation::KendallTauB, &labeled, &labeled_values, &people),
         finding: None,
@@ -241,11 +353,20 @@ fn statistics(key: Key<'_>, component: &Component, marks: &[Mark<'_>], labels: &
     let findings = [
         (Finding::NeverMet, row.at_lowest == Some(1.0)),
         (Finding::AlwaysMet, row.at_full == Some(1.0)),
-        (Finding::OneValue, variance.is_some_and(|variance| variance <= TIE)),
-        (Finding::Reversed, row.item_rest.high.is_some_and(|high| high < 0.0)),
+        (
+            Finding::OneValue,
+            variance.is_some_and(|variance| variance <= TIE),
+        ),
+        (
+            Finding::Reversed,
+            row.item_rest.high.is_some_and(|high| high < 0.0),
+        ),
         (Finding::Noisy, row.reliability == Some(0.0)),
     ];
-    row.finding = findings.into_iter().find(|(_, holds)| *holds && row.answers > 1).map(|(finding, _)| finding);
+    row.finding = findings
+        .into_iter()
+        .find(|(_, holds)| *holds && row.answers > 1)
+        .map(|(finding, _)| finding);
     row
 }
 
@@ -255,14 +376,24 @@ fn between(marks: &[Mark<'_>], blocks: usize) -> (Option<f64>, Option<f64>) {
     let deviations = centered(&all, &values);
     let mut systems: BTreeMap<(usize, &SystemName), Vec<f64>> = BTreeMap::new();
     for (mark, deviation) in all.iter().zip(&deviations) {
-        systems.entry((mark.run, &mark.answer.system)).or_default().push(*deviation);
+        systems
+            .entry((mark.run, &mark.answer.system))
+            .or_default()
+            .push(*deviation);
     }
     let total: f64 = deviations.iter().map(|own| own * own).sum();
-    let between: f64 = systems.values().map(|own| own.iter().sum::<f64>().powi(2) / own.len() as f64).sum();
+    let between: f64 = systems
+        .values()
+        .map(|own| own.iter().sum::<f64>().powi(2) / own.len() as f64)
+        .sum();
     let (free, free_between) = ((values.len() - blocks) as f64, systems.len() as f64 - 1.0);
     let chance = free_between * (total - between) / (free - free_between);
-    let share = (free > free_between && free_between > 0.0 && total > TIE).then(|| (between - chance) / total);
-    ((free > 0.0).then(|| total / free), share.map(|share| share.max(0.0)))
+    let share = (free > free_between && free_between > 0.0 && total > TIE)
+        .then(|| (between - chance) / total);
+    (
+        (free > 0.0).then(|| total / free),
+        share.map(|share| share.max(0.0)),
+    )
 }
 
 /// The standard deviation of one sample, and the variance that samples leave in a value; `None` without repeated ones.
@@ -272,8 +403,15 @@ fn noise(marks: &[Mark<'_>]) -> Option<(f64, f64)> {
         let (low, high) = mark.component.kind.unit().range();
         let quantity = Quantity::Component(mark.component.name.clone());
         let before = judged.len();
-        for (judge, own) in sample_values(&quantity, mark.answer, &mut judges).into_iter().enumerate() {
-            judged.extend(own.into_iter().map(|own| Judged { question, judge, value: own / (high - low) }));
+        for (judge, own) in sample_values(&quantity, mark.answer, &mut judges)
+            .into_iter()
+            .enumerate()
+        {
+            judged.extend(own.into_iter().map(|own| Judged {
+                question,
+                judge,
+                value: own / (high - low),
+            }));
         }
         shares.extend((judged.len() > before).then(|| 1.0 / (judged.len() - before) as f64));
     }
@@ -296,13 +434,19 @@ fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> 
 
 fn notes(criteria: &[CriterionStatistics]) -> Vec<Note> {
     let mut notes = Vec::from_iter(Note::of_baseline(criteria.iter().map(|row| row.scorer)));
-    let most = criteria.iter().filter(|row| row.case_id.is_some()).map(|row| row.answers).max().unwrap_or(0);
+    let most = criteria
+        .iter()
+        .filter(|row| row.case_id.is_some())
+        .map(|row| row.answers)
+        .max()
+        .unwrap_or(0);
     if (2..FEWEST_FOR_INTERVAL).contains(&most) {
         // The exact binomial bound: (1 - share)^most = 0.05.
         let bound = 100.0 * (1.0 - 0.05_f64.powf(1.0 / most as f64));
         let what = format!("Criteria of one case rest on at most {most} answers");
-        let text =
-            format!("{what}: if these are equal, up to {bound:.0}% of other answers may still differ (95% bound).");
+        let text = format!(
+            "{what}: if these are equal, up to {bound:.0}% of other answers may still differ (95% bound)."
+        );
         notes.push(Note::warning(text));
     }
     notes

@@ -1,7 +1,9 @@
 //! Headline metrics: the numbers of a run that a reader wants first. Scorecards, comparisons, tables and the page show
 //! these unless others are named.
 
-use super::quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn};
+use super::quantity::{
+    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn,
+};
 use super::summary::{ScorerSummary, Summary};
 use crate::domain::Unit;
 
@@ -18,17 +20,28 @@ const SCORERS: [Metrics; 6] = [
     ("overlap", &["rouge_l", "str_em", "match"]),
 ];
 
-const CITATIONS: Metrics = ("entailment", &[CITATION_PRECISION, CITATION_RECALL, CITATION_F1]);
+const CITATIONS: Metrics = (
+    "entailment",
+    &[CITATION_PRECISION, CITATION_RECALL, CITATION_F1],
+);
 
 /// The columns of a row of ScholarQABench's table, in their order; empty for an unknown row.
 pub fn row_metrics(row: &str) -> &'static [Metrics] {
     match row {
         "scifact" | "pubmedqa" => &[("overlap", &["match"]), CITATIONS],
         "qasa" => &[("overlap", &["rouge_l"]), CITATIONS],
-        "cs" => &[("rubric", &["score"]), ("lexical_rubric", &["lexical_score"]), CITATIONS],
-        "multi" | "bio" | "neuro" => {
-            &[("prometheus", &["organization", "coverage", "relevance", ASPECT_MEAN]), CITATIONS]
-        }
+        "cs" => &[
+            ("rubric", &["score"]),
+            ("lexical_rubric", &["lexical_score"]),
+            CITATIONS,
+        ],
+        "multi" | "bio" | "neuro" => &[
+            (
+                "prometheus",
+                &["organization", "coverage", "relevance", ASPECT_MEAN],
+            ),
+            CITATIONS,
+        ],
         _ => &[],
     }
 }
@@ -37,37 +50,74 @@ pub fn row_metrics(row: &str) -> &'static [Metrics] {
 /// one, else one metric of each scorer. Of a scorer without any of these, every share and grade.
 pub fn headline(row: Option<&str>, metrics: &[(&str, &str, Unit)]) -> Vec<usize> {
     let find = |scorer: &str, name: &str| {
-        let place = |name: &str| metrics.iter().position(|own| (own.0, own.1) == (scorer, name));
+        let place = |name: &str| {
+            metrics
+                .iter()
+                .position(|own| (own.0, own.1) == (scorer, name))
+        };
         // Comparisons have a mean over answers in place of the F1 of a system's means.
         place(name).or_else(|| place(CITATION_F1_MACRO).filter(|_| name == CITATION_F1))
     };
-    let found = |(scorer, names): &Metrics| names.iter().filter_map(|name| find(scorer, name)).collect::<Vec<_>>();
-    let of_row: Vec<usize> = row.map(row_metrics).unwrap_or_default().iter().flat_map(found).collect();
+    let found = |(scorer, names): &Metrics| {
+        names
+            .iter()
+            .filter_map(|name| find(scorer, name))
+            .collect::<Vec<_>>()
+    };
+    let of_row: Vec<usize> = row
+        .map(row_metrics)
+        .unwrap_or_default()
+        .iter()
+        .flat_map(found)
+        .collect();
     if !of_row.is_empty() {
         return of_row;
     }
-    let mut chosen: Vec<usize> = SCORERS.iter().filter_map(|scorer| found(scorer).first().copied()).collect();
+    let mut chosen: Vec<usize> = SCORERS
+        .iter()
+        .filter_map(|scorer| found(scorer).first().copied())
+        .collect();
     let has_headline: Vec<&str> = chosen.iter().map(|at| metrics[*at].0).collect();
-    let is_other = |(_, own): &(usize, &(&str, &str, Unit))| own.2 != Unit::Count && !has_headline.contains(&own.0);
-    chosen.extend(metrics.iter().enumerate().filter(is_other).map(|(at, _)| at));
+    let is_other = |(_, own): &(usize, &(&str, &str, Unit))| {
+        own.2 != Unit::Count && !has_headline.contains(&own.0)
+    };
+    chosen.extend(
+        metrics
+            .iter()
+            .enumerate()
+            .filter(is_other)
+            .map(|(at, _)| at),
+    );
     chosen
 }
 
 impl Summary {
     /// The headline metrics, most important first.
     pub fn headline(&self, row: Option<&str>) -> Vec<(&ScorerSummary, &MetricColumn)> {
-        let columns = self.scorers.iter().flat_map(|scorer| scorer.columns.iter().map(move |column| (scorer, column)));
+        let columns = self
+            .scorers
+            .iter()
+            .flat_map(|scorer| scorer.columns.iter().map(move |column| (scorer, column)));
         let columns: Vec<_> = columns.collect();
-        let metrics: Vec<_> =
-            columns.iter().map(|(scorer, column)| (scorer.scorer, column.name.as_str(), column.unit)).collect();
-        headline(row, &metrics).into_iter().map(|at| columns[at]).collect()
+        let metrics: Vec<_> = columns
+            .iter()
+            .map(|(scorer, column)| (scorer.scorer, column.name.as_str(), column.unit))
+            .collect();
+        headline(row, &metrics)
+            .into_iter()
+            .map(|at| columns[at])
+            .collect()
     }
 
     /// The name of a scorer's metric, with the scorer's if several scorers have a metric of that name.
     pub fn metric_name(&self, scorer: &str, name: &str) -> String {
         let has_name = |own: &&ScorerSummary| own.columns.iter().any(|column| column.name == name);
         let is_unique = self.scorers.iter().filter(has_name).count() < 2;
-        if is_unique { name.to_owned() } else { format!("{scorer}.{name}") }
+        if is_unique {
+            name.to_owned()
+        } else {
+            format!("{scorer}.{name}")
+        }
     }
 }
 
@@ -85,9 +135,17 @@ mod tests {
             ("entailment", "citation_recall", Unit::Share),
             ("entailment", "citation_f1_macro", Unit::Share),
         ];
-        let names = |row| headline(row, &metrics).into_iter().map(|at| metrics[at].1).collect::<Vec<_>>();
+        let names = |row| {
+            headline(row, &metrics)
+                .into_iter()
+                .map(|at| metrics[at].1)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(names(None), ["citation_f1_macro", "rouge_l", "depth"]);
-        assert_eq!(names(Some("scifact")), ["match", "citation_recall", "citation_f1_macro"]);
+        assert_eq!(
+            names(Some("scifact")),
+            ["match", "citation_recall", "citation_f1_macro"]
+        );
         assert_eq!(names(Some("cs")), ["citation_recall", "citation_f1_macro"]);
     }
 }

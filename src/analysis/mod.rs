@@ -27,8 +27,8 @@ pub use quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn, me
 pub use ratings::Estimate;
 pub use summarize::summarize;
 pub use summary::{
-    AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount, ScorerSummary, SharedMean,
-    Summary, SystemSummary,
+    AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount,
+    ScorerSummary, SharedMean, Summary, SystemSummary,
 };
 
 #[cfg(test)]

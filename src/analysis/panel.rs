@@ -67,12 +67,20 @@ pub struct ItemGroup {
 
 impl ItemGroup {
     fn new(name: &str, scale: Scale) -> Self {
-        Self { name: name.to_owned(), scale }
+        Self {
+            name: name.to_owned(),
+            scale,
+        }
     }
 
     /// The item's group, and its position in the score.
     fn of(item: &str, score: &Score) -> (usize, Self) {
-        let place = |name: &str| score.components.iter().position(|component| &*component.name == name);
+        let place = |name: &str| {
+            score
+                .components
+                .iter()
+                .position(|component| &*component.name == name)
+        };
         // If two criteria have the same name, the item of the first is called `name#1`.
         let bare = || item.rsplit_once('#').and_then(|(name, _)| place(name));
         let Some(at) = place(item).or_else(bare) else {
@@ -82,20 +90,28 @@ impl ItemGroup {
                 return (usize::MAX, Self::new(kind, Scale::Number));
             }
             // Questions about claims are not components.
-            let is_entailment = !score.claims.is_empty() || score.component(CITATION_RECALL).is_some();
-            let own = if is_entailment { Self::new("labels", Scale::Label) } else { Self::new("items", Scale::Number) };
+            let is_entailment =
+                !score.claims.is_empty() || score.component(CITATION_RECALL).is_some();
+            let own = if is_entailment {
+                Self::new("labels", Scale::Label)
+            } else {
+                Self::new("items", Scale::Number)
+            };
             return (usize::MAX, own);
         };
         let component = &score.components[at];
         let group = match component.kind {
-            ComponentKind::Property | ComponentKind::Expertise => Self::new("points", Scale::Points),
+            ComponentKind::Property | ComponentKind::Expertise => {
+                Self::new("points", Scale::Points)
+            }
             ComponentKind::Evidence => Self::new("evidence", Scale::Count),
             ComponentKind::Citations => Self::new("claims", Scale::Share),
             ComponentKind::Criterion => Self::new("criteria", Scale::Share),
             ComponentKind::Aspect => Self::new(&component.name, Scale::Grade),
-            ComponentKind::Length | ComponentKind::Excerpts | ComponentKind::Share | ComponentKind::Count => {
-                Self::new(&component.name, Scale::Number)
-            }
+            ComponentKind::Length
+            | ComponentKind::Excerpts
+            | ComponentKind::Share
+            | ComponentKind::Count => Self::new(&component.name, Scale::Number),
         };
         (at, group)
     }
@@ -166,27 +182,54 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     confidence: f64,
 ) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let judged = || scored.iter().map(Borrow::borrow).filter(|answer| !answer.members.is_empty());
+    let judged = || {
+        scored
+            .iter()
+            .map(Borrow::borrow)
+            .filter(|answer| !answer.members.is_empty())
+    };
     let scorers = distinct(judged().map(|answer| answer.score.scorer));
     for answer in judged() {
-        let mut items: Vec<_> =
-            answer.members.iter().map(|(item, members)| (ItemGroup::of(item, &answer.score), members)).collect();
+        let mut items: Vec<_> = answer
+            .members
+            .iter()
+            .map(|(item, members)| (ItemGroup::of(item, &answer.score), members))
+            .collect();
         items.sort_by_key(|((place, _), _)| *place);
         for ((_, group), members) in items {
-            let (scorer, judges) =
-                (answer.score.scorer, members.iter().map(|member| &member.judge).collect::<Vec<_>>());
-            let is_same = |own: &Group<'_>| own.scorer == scorer && own.group == group && own.judges == judges;
+            let (scorer, judges) = (
+                answer.score.scorer,
+                members
+                    .iter()
+                    .map(|member| &member.judge)
+                    .collect::<Vec<_>>(),
+            );
+            let is_same = |own: &Group<'_>| {
+                own.scorer == scorer && own.group == group && own.judges == judges
+            };
             let at = groups.iter().position(is_same).unwrap_or_else(|| {
-                groups.push(Group { scorer, group, judges, units: Vec::new() });
+                groups.push(Group {
+                    scorer,
+                    group,
+                    judges,
+                    units: Vec::new(),
+                });
                 groups.len() - 1
             });
             groups[at].units.push((&answer.case.case_id, members));
         }
     }
     // Points, snippets, claims; the others in the order of the score.
-    groups.sort_by_key(|group| (scorers.iter().position(|scorer| *scorer == group.scorer), group.group.scale));
+    groups.sort_by_key(|group| {
+        (
+            scorers.iter().position(|scorer| *scorer == group.scorer),
+            group.group.scale,
+        )
+    });
     let of_panels = groups.iter().filter(|group| group.judges.len() > 1);
-    let panels = of_panels.map(|group| group.agreement(questions, confidence)).collect();
+    let panels = of_panels
+        .map(|group| group.agreement(questions, confidence))
+        .collect();
     (panels, groups.iter().flat_map(Group::noise).collect())
 }
 
@@ -203,19 +246,41 @@ impl Group<'_> {
         let scale = self.group.scale;
         let ratings = |number: &dyn Fn(f64) -> f64| Ratings {
             rows: (0..self.judges.len())
-                .map(|judge| self.units.iter().map(|(_, members)| finite(members[judge].value).map(number)).collect())
+                .map(|judge| {
+                    self.units
+                        .iter()
+                        .map(|(_, members)| finite(members[judge].value).map(number))
+                        .collect()
+                })
                 .collect(),
-            questions: self.units.iter().map(|(case, _)| questions.number(case)).collect(),
+            questions: self
+                .units
+                .iter()
+                .map(|(case, _)| questions.number(case))
+                .collect(),
         };
         let rated = ratings(&|value| value);
-        let kappa = if scale == Scale::Label { Coefficient::Kappa } else { Coefficient::QuadraticKappa };
+        let kappa = if scale == Scale::Label {
+            Coefficient::Kappa
+        } else {
+            Coefficient::QuadraticKappa
+        };
         let (pairable, by_all) = (rated.rated_by(2), rated.rated_by(self.judges.len()));
         let cases: BTreeSet<&CaseId> = pairable.iter().map(|unit| self.units[*unit].0).collect();
-        let judges = self.judges.iter().zip(&rated.rows).map(|(judge, own)| PanelJudge {
-            judge: Arc::clone(judge),
-            rated: own.iter().flatten().count(),
-            mean: mean(&by_all.iter().filter_map(|unit| own[*unit]).collect::<Vec<_>>()),
-        });
+        let judges = self
+            .judges
+            .iter()
+            .zip(&rated.rows)
+            .map(|(judge, own)| PanelJudge {
+                judge: Arc::clone(judge),
+                rated: own.iter().flatten().count(),
+                mean: mean(
+                    &by_all
+                        .iter()
+                        .filter_map(|unit| own[*unit])
+                        .collect::<Vec<_>>(),
+                ),
+            });
         PanelAgreement {
             scorer: self.scorer,
             group: self.group.clone(),
@@ -238,7 +303,8 @@ impl Group<'_> {
                 .filter(|draws: &Vec<f64>| draws.len() > 1)
                 .collect();
             let spreads: Vec<f64> = readable.iter().filter_map(|draws| sd(draws)).collect();
-            let is_equal = |draws: &Vec<f64>| f64::from(u8::from(draws.iter().all(|draw| *draw == draws[0])));
+            let is_equal =
+                |draws: &Vec<f64>| f64::from(u8::from(draws.iter().all(|draw| *draw == draws[0])));
             DrawNoise {
                 scorer: self.scorer,
                 group: self.group.clone(),
@@ -249,7 +315,9 @@ impl Group<'_> {
                 all_equal: mean(&readable.iter().map(is_equal).collect::<Vec<_>>()),
             }
         };
-        (0..self.judges.len()).map(of_judge).filter(|noise| noise.draws > 1)
+        (0..self.judges.len())
+            .map(of_judge)
+            .filter(|noise| noise.draws > 1)
     }
 }
 

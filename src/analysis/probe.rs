@@ -53,55 +53,113 @@ pub struct Probed {
 /// assert!(probe(&[], &[Perturbation::Padded], 42).headline.is_empty());
 /// ```
 pub fn probe(scored: &[Arc<ScoredAnswer>], perturbations: &[Perturbation], seed: u64) -> Probe {
-    let judged: Vec<&ScoredAnswer> =
-        scored.iter().map(AsRef::as_ref).filter(|answer| !UNJUDGED.contains(&answer.score.scorer)).collect();
+    let judged: Vec<&ScoredAnswer> = scored
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|answer| !UNJUDGED.contains(&answer.score.scorer))
+        .collect();
     let systems: HashSet<&SystemName> = judged.iter().map(|answer| &answer.system).collect();
-    let names =
-        |system: &&SystemName| perturbations.iter().map(|own| perturbed_system(system, *own)).collect::<Vec<_>>();
+    let names = |system: &&SystemName| {
+        perturbations
+            .iter()
+            .map(|own| perturbed_system(system, *own))
+            .collect::<Vec<_>>()
+    };
     let perturbed: HashSet<SystemName> = systems.iter().flat_map(names).collect();
-    let key = |answer: &ScoredAnswer, system: SystemName| (answer.score.scorer, system, answer.case.case_id.clone());
-    let by_key: HashMap<_, _> = judged.iter().map(|answer| (key(answer, answer.system.clone()), *answer)).collect();
+    let key = |answer: &ScoredAnswer, system: SystemName| {
+        (answer.score.scorer, system, answer.case.case_id.clone())
+    };
+    let by_key: HashMap<_, _> = judged
+        .iter()
+        .map(|answer| (key(answer, answer.system.clone()), *answer))
+        .collect();
     let times = perturbations.len() as f64;
-    let options = ComparisonOptions { level: 1.0 - 0.05 / times, ..ComparisonOptions::seeded(seed) };
+    let options = ComparisonOptions {
+        level: 1.0 - 0.05 / times,
+        ..ComparisonOptions::seeded(seed)
+    };
     let mut headline = Vec::new();
     let probed = |perturbation: &Perturbation| {
         let (mut pairs, mut unchanged) = (Vec::new(), HashSet::new());
-        for before in judged.iter().filter(|answer| !perturbed.contains(&answer.system)) {
-            match by_key.get(&key(before, perturbed_system(&before.system, *perturbation))) {
+        for before in judged
+            .iter()
+            .filter(|answer| !perturbed.contains(&answer.system))
+        {
+            match by_key.get(&key(
+                before,
+                perturbed_system(&before.system, *perturbation),
+            )) {
                 Some(after) => pairs.extend(pair(before, after, &perturbation.name())),
                 None => _ = unchanged.insert((&before.system, &before.case.case_id)),
             }
         }
-        let mut all = observe(&[RunAnswers { name: "", scored: &pairs, words: HashMap::new(), unanswered: None }]);
+        let mut all = observe(&[RunAnswers {
+            name: "",
+            scored: &pairs,
+            words: HashMap::new(),
+            unanswered: None,
+        }]);
         // Counts are of the text, not of a judge.
         all.metrics.retain(|table| table.metric.higher_is_better);
-        headline.extend(all.headline().into_iter().map(|at| all.metrics[at].metric.clone()));
+        headline.extend(
+            all.headline()
+                .into_iter()
+                .map(|at| all.metrics[at].metric.clone()),
+        );
         let mut comparison = compare(&all, &options);
         for metric in &mut comparison.metrics {
-            let all_p = metric.pairs.iter_mut().map(|pair| &mut pair.p).chain([&mut metric.smallest_p]);
+            let all_p = metric
+                .pairs
+                .iter_mut()
+                .map(|pair| &mut pair.p)
+                .chain([&mut metric.smallest_p]);
             all_p.flatten().for_each(|p| *p = (*p * times).min(1.0));
         }
-        Probed { perturbation: *perturbation, unchanged: unchanged.len(), comparison }
+        Probed {
+            perturbation: *perturbation,
+            unchanged: unchanged.len(),
+            comparison,
+        }
     };
     let perturbations = perturbations.iter().map(probed).collect();
-    Probe { schema_version: SCHEMA_VERSION, headline: super::distinct(headline.into_iter()), perturbations }
+    Probe {
+        schema_version: SCHEMA_VERSION,
+        headline: super::distinct(headline.into_iter()),
+        perturbations,
+    }
 }
 
 /// An answer before and after, as answers of two systems.
 fn pair(before: &ScoredAnswer, after: &ScoredAnswer, name: &str) -> [Arc<ScoredAnswer>; 2] {
     let case = &before.case;
-    let question = if case.initial_prompt.trim().is_empty() { case.case_id.as_str() } else { &case.initial_prompt };
-    let case = Arc::new(TestCase::without_rubric(format!("{}/{}", before.system, case.case_id).into(), question));
+    let question = if case.initial_prompt.trim().is_empty() {
+        case.case_id.as_str()
+    } else {
+        &case.initial_prompt
+    };
+    let case = Arc::new(TestCase::without_rubric(
+        format!("{}/{}", before.system, case.case_id).into(),
+        question,
+    ));
     let [own, mut other] = [before, after].map(|answer| answer.score.clone());
-    let length = own.components.iter().find(|component| component.kind == ComponentKind::Length);
-    for component in other.components.iter_mut().filter(|component| component.kind == ComponentKind::Length) {
+    let length = own
+        .components
+        .iter()
+        .find(|component| component.kind == ComponentKind::Length);
+    for component in other
+        .components
+        .iter_mut()
+        .filter(|component| component.kind == ComponentKind::Length)
+    {
         component.value = length.and_then(|length| length.value);
     }
     if other.is_weighted_sum() {
         other.value = other.value.map(|_| other.filled(0.0).0);
     }
     [(UNCHANGED, own), (name, other)].map(|(name, mut score)| {
-        score.components.retain(|component| component.kind != ComponentKind::Length);
+        score
+            .components
+            .retain(|component| component.kind != ComponentKind::Length);
         Arc::new(ScoredAnswer::new(name.into(), Arc::clone(&case), score))
     })
 }
@@ -135,14 +193,23 @@ mod tests {
 
     #[test]
     fn only_what_the_judge_decides_moves_and_unchanged_answers_are_left_out() {
-        let perturbations = [Perturbation::Padded, Perturbation::Bullets, Perturbation::Uncited];
+        let perturbations = [
+            Perturbation::Padded,
+            Perturbation::Bullets,
+            Perturbation::Uncited,
+        ];
         let mut all = Vec::new();
         for case in 0..10 {
             let gain = 0.01 * case as f64;
             for system in ["a", "b"] {
                 all.push(scored(system, case, 1.0, Some(0.5)));
                 // The judge gives more; the answer is also longer, which costs 0.2 * 0.5.
-                all.push(scored(&format!("{system} + padded"), case, 0.5, Some(0.6 + gain)));
+                all.push(scored(
+                    &format!("{system} + padded"),
+                    case,
+                    0.5,
+                    Some(0.6 + gain),
+                ));
                 if case != 3 {
                     all.push(scored(&format!("{system} + bullets"), case, 0.9, Some(0.5)));
                 }
@@ -150,35 +217,82 @@ mod tests {
         }
         all[0] = scored("a", 0, 1.0, None);
         let found = probe(&all, &perturbations, 7);
-        assert_eq!(found.headline.iter().map(|own| own.name.as_str()).collect::<Vec<_>>(), ["score"]);
-        let names = found.perturbations[0].comparison.metrics.iter().map(|own| own.metric.name.as_str());
+        assert_eq!(
+            found
+                .headline
+                .iter()
+                .map(|own| own.name.as_str())
+                .collect::<Vec<_>>(),
+            ["score"]
+        );
+        let names = found.perturbations[0]
+            .comparison
+            .metrics
+            .iter()
+            .map(|own| own.metric.name.as_str());
         assert_eq!(names.collect::<Vec<_>>(), ["score", "ann_score"]);
         let [padded, bullets, uncited] = [0, 1, 2].map(|at| &found.perturbations[at]);
         let metric = &padded.comparison.metrics[0];
-        assert_eq!((padded.unchanged, metric.cases.len(), metric.cases_in_all, metric.questions), (0, 19, 20, 10));
+        assert_eq!(
+            (
+                padded.unchanged,
+                metric.cases.len(),
+                metric.cases_in_all,
+                metric.questions
+            ),
+            (0, 19, 20, 10)
+        );
         // before: 0.2 * 1 + 0.8 * 0.5; gains of 0.8 * (0.1 + 0.01 case) in 20 answers, less that of case 0
-        let expected = (2.0 * (0..10).map(|case| 0.8 * (0.1 + 0.01 * f64::from(case))).sum::<f64>() - 0.08) / 19.0;
+        let expected = (2.0
+            * (0..10)
+                .map(|case| 0.8 * (0.1 + 0.01 * f64::from(case)))
+                .sum::<f64>()
+            - 0.08)
+            / 19.0;
         let pair = &metric.pairs[0];
-        assert_eq!([pair.first, pair.second].map(|at| metric.systems[at].label.as_str()), ["padded", UNCHANGED]);
-        assert!((metric.systems[1].mean.unwrap() - 0.6).abs() < 1e-12 && (pair.difference - expected).abs() < 1e-12);
+        assert_eq!(
+            [pair.first, pair.second].map(|at| metric.systems[at].label.as_str()),
+            ["padded", UNCHANGED]
+        );
+        assert!(
+            (metric.systems[1].mean.unwrap() - 0.6).abs() < 1e-12
+                && (pair.difference - expected).abs() < 1e-12
+        );
         // all 10 questions gain: 2 of 1,024 sign assignments, times three perturbations
         assert_eq!((pair.differs, pair.p), (true, Some(6.0 / 1024.0)));
         assert!(pair.interval.is_some_and(|own| own.low > 0.0) && pair.detectable.is_some());
         let metric = &bullets.comparison.metrics[0];
-        assert_eq!((bullets.unchanged, metric.cases.len(), metric.cases_in_all), (2, 17, 18));
+        assert_eq!(
+            (bullets.unchanged, metric.cases.len(), metric.cases_in_all),
+            (2, 17, 18)
+        );
         let pair = &metric.pairs[0];
-        assert_eq!((pair.difference, pair.differs, pair.ties, pair.p), (0.0, false, 17, Some(1.0)));
-        assert_eq!((uncited.unchanged, uncited.comparison.metrics.len()), (20, 0));
+        assert_eq!(
+            (pair.difference, pair.differs, pair.ties, pair.p),
+            (0.0, false, 17, Some(1.0))
+        );
+        assert_eq!(
+            (uncited.unchanged, uncited.comparison.metrics.len()),
+            (20, 0)
+        );
     }
 
     #[test]
     fn some_metrics_may_move() {
         let may = |perturbation, scorer: &str, name: &str| {
-            let id = MetricId { scorer: scorer.into(), name: name.into(), unit: Unit::Share, higher_is_better: true };
+            let id = MetricId {
+                scorer: scorer.into(),
+                name: name.into(),
+                unit: Unit::Share,
+                higher_is_better: true,
+            };
             may_move(perturbation, &id)
         };
         assert!(may(Perturbation::Shuffled, "prometheus", "organization"));
-        assert!(!may(Perturbation::Shuffled, "rubric", "score") && !may(Perturbation::Uncited, "rubric", "expertise"));
+        assert!(
+            !may(Perturbation::Shuffled, "rubric", "score")
+                && !may(Perturbation::Uncited, "rubric", "expertise")
+        );
         assert!(may(Perturbation::Padded, "entailment", "citation_recall"));
         assert!(!may(Perturbation::Bullets, "entailment", "citation_recall"));
     }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 
 use crate::domain::{Component, REPORT_METRICS, Score, ScoredAnswer, Unit};
-use crate::stats::{BootstrapOptions, Interval, bca_sums_intervals, harmonic_mean, mean, mean_interval, ratio};
+use crate::stats::{
+    BootstrapOptions, Interval, bca_sums_intervals, harmonic_mean, mean, mean_interval, ratio,
+};
 
 /// Mean over a system's aspects.
 pub const ASPECT_MEAN: &str = "aspect_mean";
@@ -60,13 +62,20 @@ pub enum Observation {
 impl Observation {
     /// The value, if there is one.
     pub fn value(self) -> Option<f64> {
-        if let Self::Value(value) = self { Some(value) } else { None }
+        if let Self::Value(value) = self {
+            Some(value)
+        } else {
+            None
+        }
     }
 
     /// The lowest and highest possible value; `None` without an answer.
     pub fn range(self) -> Option<Interval> {
         match self {
-            Self::Value(value) => Some(Interval { low: value, high: value }),
+            Self::Value(value) => Some(Interval {
+                low: value,
+                high: value,
+            }),
             Self::Unscored(range) => Some(range),
             Self::Missing | Self::NotApplicable => None,
         }
@@ -76,23 +85,33 @@ impl Observation {
 /// The quantities of a scorer with these answers: for rubrics the two sums and the components of every case, for other
 /// scorers all components, in order of first appearance. Without any answer, the sums.
 pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quantity)> {
-    let column = |name: &str, unit| MetricColumn { name: name.to_owned(), unit };
+    let column = |name: &str, unit| MetricColumn {
+        name: name.to_owned(),
+        unit,
+    };
     let mut all = Vec::new();
     let first = answers.first().map(|answer| &answer.score);
     if first.is_none_or(Score::is_weighted_sum) {
         let (name, ann_name) = first.map_or(("score", "ann_score"), Score::sum_names);
-        let is_net = answers.iter().any(|answer| answer.score.unit() == Unit::Net);
+        let is_net = answers
+            .iter()
+            .any(|answer| answer.score.unit() == Unit::Net);
         let unit = if is_net { Unit::Net } else { Unit::Share };
         all.push((column(name, unit), Quantity::Score));
         if first.is_none_or(Score::has_ann_score) {
             all.push((column(ann_name, Unit::Share), Quantity::AnnScore));
         }
-        let tags = answers.iter().flat_map(|answer| &answer.score.components).flat_map(|component| &component.tags);
+        let tags = answers
+            .iter()
+            .flat_map(|answer| &answer.score.components)
+            .flat_map(|component| &component.tags);
         for tag in distinct(tags) {
             // A name that another column has, or may have, is taken.
             let mut metric = tag.clone();
             while COUNTS.contains(&&*metric)
-                || all.iter().any(|(own, _): &(MetricColumn, Quantity)| own.name == metric)
+                || all
+                    .iter()
+                    .any(|(own, _): &(MetricColumn, Quantity)| own.name == metric)
                 || REPORT_METRICS.contains(&&*metric)
             {
                 metric = format!("tag {metric}");
@@ -103,7 +122,10 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     let mut seen = HashSet::new();
     for component in answers.iter().flat_map(|answer| &answer.score.components) {
         if !component.kind.is_of_case() && seen.insert(&*component.name) {
-            let own = column(metric_of(first.map_or("", |score| score.scorer), &component.name), component.kind.unit());
+            let own = column(
+                metric_of(first.map_or("", |score| score.scorer), &component.name),
+                component.kind.unit(),
+            );
             all.push((own, Quantity::Component(component.name.to_string())));
         }
     }
@@ -112,25 +134,40 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
 
 /// The name of a component as a metric: the answers' own citation F1 is not the F1 of a system.
 pub fn metric_of<'a>(scorer: &str, component: &'a str) -> &'a str {
-    if (scorer, component) == ("entailment", CITATION_F1) { CITATION_F1_MACRO } else { component }
+    if (scorer, component) == ("entailment", CITATION_F1) {
+        CITATION_F1_MACRO
+    } else {
+        component
+    }
 }
 
 impl Quantity {
     /// The components of the quantity.
-    pub(super) fn components<'a>(&'a self, answer: &'a ScoredAnswer) -> impl Iterator<Item = &'a Component> {
-        answer.score.components.iter().filter(move |component| match self {
-            Self::Score => component.kind.is_weighted(),
-            Self::AnnScore => component.kind.is_annotated(),
-            Self::Component(name) => *component.name == **name,
-            Self::Tag(tag) => component.tags.contains(tag),
-            Self::Mean(names) => names.iter().any(|name| **name == *component.name),
-        })
+    pub(super) fn components<'a>(
+        &'a self,
+        answer: &'a ScoredAnswer,
+    ) -> impl Iterator<Item = &'a Component> {
+        answer
+            .score
+            .components
+            .iter()
+            .filter(move |component| match self {
+                Self::Score => component.kind.is_weighted(),
+                Self::AnnScore => component.kind.is_annotated(),
+                Self::Component(name) => *component.name == **name,
+                Self::Tag(tag) => component.tags.contains(tag),
+                Self::Mean(names) => names.iter().any(|name| **name == *component.name),
+            })
     }
 
     /// The quantity's value in this answer.
     pub(super) fn observe(&self, answer: &ScoredAnswer) -> Observation {
         let score = &answer.score;
-        let of_component = |name: &String| score.component(name).map_or(Observation::NotApplicable, component_value);
+        let of_component = |name: &String| {
+            score
+                .component(name)
+                .map_or(Observation::NotApplicable, component_value)
+        };
         match self {
             Self::Score => weighted_sum(score.value, score, |filled| Some(filled.0)),
             Self::AnnScore => weighted_sum(score.ann_score, score, |filled| filled.1),
@@ -171,19 +208,37 @@ pub(super) fn interval_of(
     options: BootstrapOptions,
 ) -> Option<Interval> {
     let interval = mean_interval(values, Some(questions), unit_range(unit), options)?;
-    Some(Interval { low: interval.low.max(unit.range().0), ..interval })
+    Some(Interval {
+        low: interval.low.max(unit.range().0),
+        ..interval
+    })
 }
 
 /// The means with all unscored values at their lowest and highest; `None` if nothing is unscored or unbounded.
 pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
-    if !observed.iter().any(|own| matches!(own, Observation::Unscored(_))) {
+    if !observed
+        .iter()
+        .any(|own| matches!(own, Observation::Unscored(_)))
+    {
         return None;
     }
-    let (lows, highs): (Vec<f64>, Vec<f64>) =
-        observed.iter().filter_map(|own| own.range()).map(|range| (range.low, range.high)).unzip();
+    let (lows, highs): (Vec<f64>, Vec<f64>) = observed
+        .iter()
+        .filter_map(|own| own.range())
+        .map(|range| (range.low, range.high))
+        .unzip();
     // Weights sum to 1 up to rounding: a bound of all ones is 1.
-    let tidy = |value: f64| if (value - 1.0).abs() < 1e-12 { 1.0 } else { value };
-    Some(Interval { low: tidy(mean(&lows)?), high: tidy(mean(&highs)?) })
+    let tidy = |value: f64| {
+        if (value - 1.0).abs() < 1e-12 {
+            1.0
+        } else {
+            value
+        }
+    };
+    Some(Interval {
+        low: tidy(mean(&lows)?),
+        high: tidy(mean(&highs)?),
+    })
 }
 
 /// The F1 of mean precision and mean recall with its interval, from the question, precision and recall of each answer. The
@@ -202,13 +257,26 @@ pub(super) fn f1_of_means(
         }
     }
     let rows: Vec<[f64; 4]> = by_question.into_values().collect();
-    let statistic = |sums: &[f64; 4]| [harmonic_mean(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))];
+    let statistic = |sums: &[f64; 4]| {
+        [harmonic_mean(
+            ratio(sums[0], sums[1]),
+            ratio(sums[2], sums[3]),
+        )]
+    };
     let [interval] = bca_sums_intervals(&rows, statistic, options);
-    (statistic(&std::array::from_fn(|at| rows.iter().map(|sums| sums[at]).sum()))[0], interval)
+    (
+        statistic(&std::array::from_fn(|at| {
+            rows.iter().map(|sums| sums[at]).sum()
+        }))[0],
+        interval,
+    )
 }
 
 fn component_value(component: &Component) -> Observation {
-    let unbounded = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    let unbounded = Interval {
+        low: f64::NEG_INFINITY,
+        high: f64::INFINITY,
+    };
     let range = unit_range(component.kind.unit()).unwrap_or(unbounded);
     finite(component.value).map_or(Observation::Unscored(range), Observation::Value)
 }
@@ -216,44 +284,79 @@ fn component_value(component: &Component) -> Observation {
 /// The score over the criteria with a tag: their weighted credits divided by their positive weights; not applicable
 /// without positive ones.
 fn tagged(criteria: &[&Component]) -> Observation {
-    let positive: f64 = criteria.iter().map(|criterion| criterion.weight.max(0.0)).sum();
+    let positive: f64 = criteria
+        .iter()
+        .map(|criterion| criterion.weight.max(0.0))
+        .sum();
     if positive <= 0.0 {
         return Observation::NotApplicable;
     }
     let with = |fill: f64| {
         let missing = |weight: f64| if weight < 0.0 { 1.0 - fill } else { fill };
-        let credit = |criterion: &&Component| finite(criterion.value).unwrap_or(missing(criterion.weight));
-        criteria.iter().map(|criterion| criterion.weight * credit(criterion)).sum::<f64>() / positive
+        let credit =
+            |criterion: &&Component| finite(criterion.value).unwrap_or(missing(criterion.weight));
+        criteria
+            .iter()
+            .map(|criterion| criterion.weight * credit(criterion))
+            .sum::<f64>()
+            / positive
     };
-    match criteria.iter().all(|criterion| finite(criterion.value).is_some() || criterion.is_abstained()) {
+    match criteria
+        .iter()
+        .all(|criterion| finite(criterion.value).is_some() || criterion.is_abstained())
+    {
         true => Observation::Value(with(0.0)),
-        false => Observation::Unscored(Interval { low: with(0.0), high: with(1.0) }),
+        false => Observation::Unscored(Interval {
+            low: with(0.0),
+            high: with(1.0),
+        }),
     }
 }
 
 fn mean_of(parts: &[Observation]) -> Observation {
     let ranges: Option<Vec<Interval>> = parts.iter().map(|part| part.range()).collect();
-    let Some(ranges) = ranges else { return Observation::NotApplicable };
-    let mean = |end: fn(&Interval) -> f64| ranges.iter().map(end).sum::<f64>() / ranges.len() as f64;
+    let Some(ranges) = ranges else {
+        return Observation::NotApplicable;
+    };
+    let mean =
+        |end: fn(&Interval) -> f64| ranges.iter().map(end).sum::<f64>() / ranges.len() as f64;
     let (low, high) = (mean(|range| range.low), mean(|range| range.high));
     let is_known = parts.iter().all(|part| part.value().is_some());
-    if is_known { Observation::Value(low) } else { Observation::Unscored(Interval { low, high }) }
+    if is_known {
+        Observation::Value(low)
+    } else {
+        Observation::Unscored(Interval { low, high })
+    }
 }
 
 /// The value, or its bounds over every unscored component; not applicable if the score has no such sum.
-fn weighted_sum(value: Option<f64>, score: &Score, of: impl Fn((f64, Option<f64>)) -> Option<f64>) -> Observation {
+fn weighted_sum(
+    value: Option<f64>,
+    score: &Score,
+    of: impl Fn((f64, Option<f64>)) -> Option<f64>,
+) -> Observation {
     if let Some(value) = finite(value) {
         return Observation::Value(value);
     }
     // If no point can be earned, there is no score to be bounded.
-    if !score.components.iter().any(|component| component.weight > 0.0) {
+    if !score
+        .components
+        .iter()
+        .any(|component| component.weight > 0.0)
+    {
         return Observation::NotApplicable;
     }
     let mut known = score.clone();
-    known.components.iter_mut().for_each(|component| component.value = finite(component.value));
+    known
+        .components
+        .iter_mut()
+        .for_each(|component| component.value = finite(component.value));
     match (of(known.filled(0.0)), of(known.filled(1.0))) {
         (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
-            Observation::Unscored(Interval { low: low.min(high), high: low.max(high) })
+            Observation::Unscored(Interval {
+                low: low.min(high),
+                high: low.max(high),
+            })
         }
         _ => Observation::NotApplicable,
     }

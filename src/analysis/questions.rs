@@ -13,7 +13,9 @@ pub(super) struct Questions<'a> {
 
 impl<'a> Questions<'a> {
     pub(super) fn of(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Self {
-        Self::of_texts(answers.map(|answer| (&answer.case.case_id, answer.case.initial_prompt.as_str())))
+        Self::of_texts(
+            answers.map(|answer| (&answer.case.case_id, answer.case.initial_prompt.as_str())),
+        )
     }
 
     /// Builds from cases with their questions, empty if unknown.
@@ -27,9 +29,18 @@ impl<'a> Questions<'a> {
         }
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
         let number = |(fresh, (case, text)): (usize, (&'a CaseId, &'a str))| {
-            (case, if text.is_empty() { fresh } else { *numbers.entry(text).or_insert(fresh) })
+            (
+                case,
+                if text.is_empty() {
+                    fresh
+                } else {
+                    *numbers.entry(text).or_insert(fresh)
+                },
+            )
         };
-        Self { of_case: texts.into_iter().enumerate().map(number).collect() }
+        Self {
+            of_case: texts.into_iter().enumerate().map(number).collect(),
+        }
     }
 
     pub(super) fn number(&self, case: &CaseId) -> usize {
@@ -38,7 +49,10 @@ impl<'a> Questions<'a> {
 
     /// Number of cases and of their questions.
     pub(super) fn counts(&self) -> (usize, usize) {
-        (self.of_case.len(), self.of_case.values().collect::<BTreeSet<_>>().len())
+        (
+            self.of_case.len(),
+            self.of_case.values().collect::<BTreeSet<_>>().len(),
+        )
     }
 }
 
@@ -48,12 +62,22 @@ mod tests {
     use crate::analysis::test_support::{answer_to, case, simple_score};
 
     fn asked(case_id: &str, question: &str) -> ScoredAnswer {
-        answer_to("s", case(case_id, question, "Annotator 1", false), simple_score(Some(1.0)))
+        answer_to(
+            "s",
+            case(case_id, question, "Annotator 1", false),
+            simple_score(Some(1.0)),
+        )
     }
 
     #[test]
     fn cases_of_one_question_have_its_number_and_cases_without_one_their_own() {
-        let answers = [asked("c", "why"), asked("a", "how"), asked("b", " why "), asked("e", ""), asked("d", "")];
+        let answers = [
+            asked("c", "why"),
+            asked("a", "how"),
+            asked("b", " why "),
+            asked("e", ""),
+            asked("d", ""),
+        ];
         let questions = Questions::of(answers.iter());
         let number = |case: &str| questions.number(&CaseId::from(case));
         assert_eq!(["a", "b", "c", "d", "e"].map(number), [0, 1, 1, 3, 4]);

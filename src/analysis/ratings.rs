@@ -29,15 +29,28 @@ impl Estimate {
         interval: impl FnOnce() -> Option<Interval>,
         reason: impl Into<String>,
     ) -> Self {
-        let Some(value) = estimate.filter(|value| value.is_finite()) else { return Self::undefined(reason) };
-        let interval = interval().filter(|interval| interval.low.is_finite() && interval.high.is_finite());
-        let (low, high) = interval.map(|interval| (interval.low, interval.high)).unzip();
-        Self { estimate: Some(value), low, high, undefined: None }
+        let Some(value) = estimate.filter(|value| value.is_finite()) else {
+            return Self::undefined(reason);
+        };
+        let interval =
+            interval().filter(|interval| interval.low.is_finite() && interval.high.is_finite());
+        let (low, high) = interval
+            .map(|interval| (interval.low, interval.high))
+            .unzip();
+        Self {
+            estimate: Some(value),
+            low,
+            high,
+            undefined: None,
+        }
     }
 
     /// An undefined value.
     pub(crate) fn undefined(reason: impl Into<String>) -> Self {
-        Self { undefined: Some(reason.into()), ..Self::default() }
+        Self {
+            undefined: Some(reason.into()),
+            ..Self::default()
+        }
     }
 
     /// Undefined for the given reason, if any, else the estimate.
@@ -47,13 +60,23 @@ impl Estimate {
 
     /// The interval of the value.
     pub fn interval(&self) -> Option<Interval> {
-        self.low.zip(self.high).map(|(low, high)| Interval { low, high })
+        self.low
+            .zip(self.high)
+            .map(|(low, high)| Interval { low, high })
     }
 
     /// Drops an interval from fewer than [`FEWEST_FOR_INTERVAL`] units, and one of zero width, which only shows that all
     /// resamples are equal.
     pub(crate) fn with_units(self, n: usize) -> Self {
-        if n >= FEWEST_FOR_INTERVAL && self.low < self.high { self } else { Self { low: None, high: None, ..self } }
+        if n >= FEWEST_FOR_INTERVAL && self.low < self.high {
+            self
+        } else {
+            Self {
+                low: None,
+                high: None,
+                ..self
+            }
+        }
     }
 }
 
@@ -70,13 +93,20 @@ impl Ratings {
     /// Ratings of two raters who rated every unit.
     pub(crate) fn of_two(x: &[f64], y: &[f64], questions: &[usize]) -> Self {
         let row = |values: &[f64]| values.iter().copied().map(Some).collect();
-        Self { rows: vec![row(x), row(y)], questions: questions.to_vec() }
+        Self {
+            rows: vec![row(x), row(y)],
+            questions: questions.to_vec(),
+        }
     }
 
     /// Outcomes of pairs (1, 0 or -1) with each pair in both orders, so that nothing depends on which system is first.
     pub(crate) fn in_both_orders(mut self) -> Self {
         for row in &mut self.rows {
-            row.extend(row.clone().into_iter().map(|outcome| outcome.map(|outcome| 0.0 - outcome)));
+            row.extend(
+                row.clone()
+                    .into_iter()
+                    .map(|outcome| outcome.map(|outcome| 0.0 - outcome)),
+            );
         }
         self.questions.extend_from_within(..);
         self
@@ -85,12 +115,20 @@ impl Ratings {
     /// Indices of the units with at least this many ratings.
     pub(crate) fn rated_by(&self, raters: usize) -> Vec<usize> {
         let count = |unit: &usize| self.rows.iter().filter(|row| row[*unit].is_some()).count();
-        (0..self.questions.len()).filter(|unit| count(unit) >= raters).collect()
+        (0..self.questions.len())
+            .filter(|unit| count(unit) >= raters)
+            .collect()
     }
 
     /// Number of distinct values.
     pub(crate) fn distinct_values(&self) -> usize {
-        self.rows.iter().flatten().flatten().map(|value| value.to_bits()).collect::<BTreeSet<u64>>().len()
+        self.rows
+            .iter()
+            .flatten()
+            .flatten()
+            .map(|value| value.to_bits())
+            .collect::<BTreeSet<u64>>()
+            .len()
     }
 
     /// The coefficient, or why it is undefined.

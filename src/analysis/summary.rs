@@ -76,13 +76,19 @@ impl Summary {
 
     /// The systems by rank.
     pub fn systems(&self) -> Vec<&SystemName> {
-        distinct(self.scorers.iter().flat_map(|scorer| &scorer.rows).map(|row| &row.system))
+        distinct(
+            self.scorers
+                .iter()
+                .flat_map(|scorer| &scorer.rows)
+                .map(|row| &row.system),
+        )
     }
 
     /// The kinds of reasons for unscored components.
     pub fn unscored_kinds(&self) -> impl Iterator<Item = UnscoredKind> {
         let rows = self.scorers.iter().flat_map(|scorer| &scorer.rows);
-        rows.flat_map(|row| &row.unscored_reasons).map(|reason| reason.kind)
+        rows.flat_map(|row| &row.unscored_reasons)
+            .map(|reason| reason.kind)
     }
 }
 

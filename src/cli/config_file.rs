@@ -54,18 +54,33 @@ impl ConfigFile {
     /// [`Error::Io`] if it cannot be read; [`Error::Input`] if it is not TOML, or a judge has an invalid name.
     pub(super) fn load(path: &Path) -> Result<Self> {
         let (text, hash) = read_text(path)?;
-        Ok(Self { hash: hash.to_string(), ..Self::parse(path, &text)? })
+        Ok(Self {
+            hash: hash.to_string(),
+            ..Self::parse(path, &text)?
+        })
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self> {
         check_nesting(text, path)?;
-        let line_of = |offset: usize| text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1;
+        let line_of = |offset: usize| {
+            text.as_bytes()
+                .iter()
+                .take(offset)
+                .filter(|byte| **byte == b'\n')
+                .count()
+                + 1
+        };
         let document = DeTable::parse(text).map_err(|error| {
             // Only the message: the parser's own display repeats the line, and the line may hold a secret.
-            let fault = InputFault::new(path, format!("not valid TOML: {}", error.message().trim()));
+            let fault =
+                InputFault::new(path, format!("not valid TOML: {}", error.message().trim()));
             Error::from(fault.at_line(line_of(error.span().map_or(0, |span| span.start))))
         })?;
-        let mut file = Self { path: path.to_path_buf(), hash: String::new(), entries: Vec::new() };
+        let mut file = Self {
+            path: path.to_path_buf(),
+            hash: String::new(),
+            entries: Vec::new(),
+        };
         for (name, content) in document.get_ref() {
             let (line, name) = (line_of(name.span().start), name.get_ref().as_ref());
             match content.get_ref() {
@@ -83,23 +98,41 @@ impl ConfigFile {
         Ok(file)
     }
 
-    fn add(&mut self, table: &str, content: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -> Result<()> {
+    fn add(
+        &mut self,
+        table: &str,
+        content: &DeValue<'_>,
+        line: usize,
+        line_of: &dyn Fn(usize) -> usize,
+    ) -> Result<()> {
         let DeValue::Table(keys) = content else {
-            let fault = InputFault::new(&self.path, format!("{} is outside of a table", table.escape_debug()));
+            let fault = InputFault::new(
+                &self.path,
+                format!("{} is outside of a table", table.escape_debug()),
+            );
             return Err(fault
                 .at_line(line)
                 .hint("keys belong below the header of their table, such as [judge]")
                 .into());
         };
         let mut entry = |key: String, at: usize, value: &DeValue<'_>| {
-            self.entries.push(Entry { table: table.to_owned(), key, value: to_json(value), line: line_of(at) });
+            self.entries.push(Entry {
+                table: table.to_owned(),
+                key,
+                value: to_json(value),
+                line: line_of(at),
+            });
         };
         for (key, value) in keys {
             match value.get_ref() {
                 // aspect.coverage = .. without quotes is a table in TOML.
                 DeValue::Table(aspects) if table == "roles" && key.get_ref() == ASPECT_ROLE => {
                     for (aspect, value) in aspects {
-                        entry(format!("{ASPECT_ROLE}.{}", aspect.get_ref()), aspect.span().start, value.get_ref());
+                        entry(
+                            format!("{ASPECT_ROLE}.{}", aspect.get_ref()),
+                            aspect.span().start,
+                            value.get_ref(),
+                        );
                     }
                 }
                 other => entry(key.get_ref().to_string(), key.span().start, other),
@@ -109,7 +142,10 @@ impl ConfigFile {
     }
 
     fn check_judge(&self, name: &str, line: usize) -> Result<()> {
-        let good = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let good = !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let (what, hint) = match name {
             DEFAULT_JUDGE => (
                 "[judges.judge]: judge is the name of [judge]".to_owned(),
@@ -121,12 +157,18 @@ impl ConfigFile {
                 "use letters, digits, - and _, as in [judges.prometheus-bgb]",
             ),
         };
-        Err(InputFault::new(&self.path, what).at_line(line).hint(hint).into())
+        Err(InputFault::new(&self.path, what)
+            .at_line(line)
+            .hint(hint)
+            .into())
     }
 
     /// The line of a key, if the file has it.
     pub(super) fn line(&self, table: &str, key: &str) -> Option<usize> {
-        self.entries.iter().find(|entry| entry.table == table && entry.key == key).map(|entry| entry.line)
+        self.entries
+            .iter()
+            .find(|entry| entry.table == table && entry.key == key)
+            .map(|entry| entry.line)
     }
 }
 
@@ -136,17 +178,24 @@ fn to_json(value: &DeValue<'_>) -> Value {
         DeValue::String(text) => Value::from(text.as_ref()),
         DeValue::Boolean(flag) => Value::from(*flag),
         DeValue::Integer(integer) => {
-            i64::from_str_radix(&integer.as_str().replace('_', ""), integer.radix()).map_or(Value::Null, Value::from)
+            i64::from_str_radix(&integer.as_str().replace('_', ""), integer.radix())
+                .map_or(Value::Null, Value::from)
         }
         DeValue::Float(float) => {
-            let number = float.as_str().replace('_', "").parse().ok().and_then(Number::from_f64);
+            let number = float
+                .as_str()
+                .replace('_', "")
+                .parse()
+                .ok()
+                .and_then(Number::from_f64);
             number.map_or_else(|| Value::from(float.as_str()), Value::Number)
         }
         DeValue::Datetime(datetime) => Value::from(datetime.to_string()),
         DeValue::Array(items) => items.iter().map(|item| to_json(item.get_ref())).collect(),
-        DeValue::Table(table) => {
-            table.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref()))).collect()
-        }
+        DeValue::Table(table) => table
+            .iter()
+            .map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref())))
+            .collect(),
     }
 }
 
@@ -155,7 +204,10 @@ mod tests {
     use super::*;
 
     fn message(text: &str) -> String {
-        ConfigFile::parse(Path::new("dir/my.toml"), text).err().expect("an error").to_string()
+        ConfigFile::parse(Path::new("dir/my.toml"), text)
+            .err()
+            .expect("an error")
+            .to_string()
     }
 
     #[test]
@@ -163,19 +215,33 @@ mod tests {
         let text = "[judge]\nmodel = \"m\"\nmax_tokens = { property = 1_00 }\n[roles]\naspect.coverage = \"a\"\n\
                     [judges.b]\nrpm = 5\n";
         let file = ConfigFile::parse(Path::new("my.toml"), text).unwrap();
-        let lines = [("judge", "model"), ("roles", "aspect.coverage"), ("judges.b", "rpm"), ("judge", "rpm")];
-        assert_eq!(lines.map(|(table, key)| file.line(table, key)), [Some(2), Some(5), Some(7), None]);
+        let lines = [
+            ("judge", "model"),
+            ("roles", "aspect.coverage"),
+            ("judges.b", "rpm"),
+            ("judge", "rpm"),
+        ];
+        assert_eq!(
+            lines.map(|(table, key)| file.line(table, key)),
+            [Some(2), Some(5), Some(7), None]
+        );
         assert_eq!(file.entries[1].value, serde_json::json!({"property": 100}));
     }
 
     #[test]
     fn an_invalid_config_file_is_rejected_with_its_line_and_without_its_text() {
-        let secret = message("[judge]\nmodel = \"m\"\nheaders = { Authorization = Bearer hunter2 }\n");
-        assert!(secret.starts_with("dir/my.toml:3: not valid TOML: ") && !secret.contains("hunter2"), "{secret}");
+        let secret =
+            message("[judge]\nmodel = \"m\"\nheaders = { Authorization = Bearer hunter2 }\n");
+        assert!(
+            secret.starts_with("dir/my.toml:3: not valid TOML: ") && !secret.contains("hunter2"),
+            "{secret}"
+        );
         assert!(message("model = \"m\"").starts_with("dir/my.toml:1: model is outside of a table"));
         assert!(message("[judges.\"b c\"]\n").contains("\"b c\" is not a judge's name"));
         assert!(message("[judges.judge]\n").contains("judge is the name of [judge]"));
-        assert!(message("[judges]\nmodel = \"m\"\n").contains(":2: judges.model is outside of a table"));
+        assert!(
+            message("[judges]\nmodel = \"m\"\n").contains(":2: judges.model is outside of a table")
+        );
     }
 
     #[test]

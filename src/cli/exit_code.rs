@@ -31,15 +31,24 @@ impl ExitCode {
         (Self::Unexpected, "unexpected: a fault of this program"),
         (Self::Usage, "usage: the command line cannot be understood"),
         (Self::BadInput, "bad input or settings"),
-        (Self::JudgeUnavailable, "judge unavailable: wrong key, quota gone, no server, no usable reply"),
-        (Self::TooManyUnscored, "more unscored than tolerated, or no reply could be read"),
+        (
+            Self::JudgeUnavailable,
+            "judge unavailable: wrong key, quota gone, no server, no usable reply",
+        ),
+        (
+            Self::TooManyUnscored,
+            "more unscored than tolerated, or no reply could be read",
+        ),
         (Self::BelowThreshold, "finished, below a required threshold"),
         (Self::Stopped, "stopped early, can be resumed"),
     ];
 
     /// The documented table, one line per code, at the end of the long help.
     pub fn table() -> String {
-        Self::ALL.iter().map(|(code, meaning)| format!("  {}  {meaning}\n", *code as u8)).collect()
+        Self::ALL
+            .iter()
+            .map(|(code, meaning)| format!("  {}  {meaning}\n", *code as u8))
+            .collect()
     }
 }
 
@@ -47,7 +56,9 @@ impl From<&Error> for ExitCode {
     fn from(error: &Error) -> Self {
         match error {
             Error::Usage(_) => Self::Usage,
-            Error::Input(_) | Error::Settings(_) | Error::Cache { .. } | Error::Io { .. } => Self::BadInput,
+            Error::Input(_) | Error::Settings(_) | Error::Cache { .. } | Error::Io { .. } => {
+                Self::BadInput
+            }
             Error::JudgeUnavailable(_) => Self::JudgeUnavailable,
             Error::Unreadable(_) => Self::TooManyUnscored,
             Error::Stopped(_) => Self::Stopped,
@@ -79,7 +90,10 @@ mod tests {
             (ExitCode::BelowThreshold, 6),
             (ExitCode::Stopped, 7),
         ];
-        assert_eq!(by_name.map(|(code, _)| code), ExitCode::ALL.map(|(code, _)| code));
+        assert_eq!(
+            by_name.map(|(code, _)| code),
+            ExitCode::ALL.map(|(code, _)| code)
+        );
         for (code, number) in by_name {
             assert_eq!(code as u8, number, "{code:?}");
         }
@@ -87,15 +101,25 @@ mod tests {
 
     #[test]
     fn every_error_has_its_documented_code() {
-        let io = Error::Io { path: "f".into(), action: "read", source: std::io::Error::other("x").into() };
-        let cache = Error::Cache { path: "c".into(), what: "corrupt".to_owned() };
+        let io = Error::Io {
+            path: "f".into(),
+            action: "read",
+            source: std::io::Error::other("x").into(),
+        };
+        let cache = Error::Cache {
+            path: "c".into(),
+            what: "corrupt".to_owned(),
+        };
         for (error, code) in [
             (Error::Usage(String::new()), ExitCode::Usage),
             (Error::Settings(String::new()), ExitCode::BadInput),
             (InputFault::new("f", "x").into(), ExitCode::BadInput),
             (cache, ExitCode::BadInput),
             (io, ExitCode::BadInput),
-            (Error::JudgeUnavailable(String::new()), ExitCode::JudgeUnavailable),
+            (
+                Error::JudgeUnavailable(String::new()),
+                ExitCode::JudgeUnavailable,
+            ),
             (Error::Unreadable(String::new()), ExitCode::TooManyUnscored),
             (Error::Stopped(String::new()), ExitCode::Stopped),
             (Error::Internal(String::new()), ExitCode::Unexpected),

@@ -38,15 +38,29 @@ pub(super) struct NamedServers {
 impl NamedServers {
     /// The servers of flags and environment; all servers if the config file is trusted.
     pub(super) fn new(by_flag: &[String], environment: &Environment, trusts_all: bool) -> Self {
-        let variables = [BASE_URL_ENV, OPENAI_BASE_URL_ENV].into_iter().filter_map(|name| environment.get(name));
-        let urls = by_flag.iter().map(String::as_str).chain(variables.flat_map(|urls| urls.split(',')));
-        let origins = urls.filter_map(|url| Endpoint::new(url).ok()?.origin()).collect();
-        Self { origins, trusts_all }
+        let variables = [BASE_URL_ENV, OPENAI_BASE_URL_ENV]
+            .into_iter()
+            .filter_map(|name| environment.get(name));
+        let urls = by_flag
+            .iter()
+            .map(String::as_str)
+            .chain(variables.flat_map(|urls| urls.split(',')));
+        let origins = urls
+            .filter_map(|url| Endpoint::new(url).ok()?.origin())
+            .collect();
+        Self {
+            origins,
+            trusts_all,
+        }
     }
 
     /// What happens to the secret in `variable`, which `named_by` named, at `server`.
     pub(super) fn key_use(&self, variable: &str, named_by: &Origin, server: &Endpoint) -> KeyUse {
-        let is_named = || server.origin().is_some_and(|origin| self.origins.contains(&origin));
+        let is_named = || {
+            server
+                .origin()
+                .is_some_and(|origin| self.origins.contains(&origin))
+        };
         let is_own_service = || match server.service() {
             Some("Anthropic") => variable == ANTHROPIC_API_KEY_ENV,
             service => service.is_some() && variable == DEFAULT_API_KEY_ENV,
@@ -54,7 +68,9 @@ impl NamedServers {
         match named_by {
             // It gets the login of its address in place of a key that was not named for it.
             Origin::Default if server.login.is_some() => KeyUse::Withhold,
-            _ if self.trusts_all || server.is_loopback() || is_named() || is_own_service() => KeyUse::Send,
+            _ if self.trusts_all || server.is_loopback() || is_named() || is_own_service() => {
+                KeyUse::Send
+            }
             Origin::Flag(_) => KeyUse::Send,
             Origin::Default => KeyUse::Withhold,
             // A variable of the shell's profile is named for another command and another server.
@@ -67,9 +83,20 @@ impl NamedServers {
 ///
 /// # Errors
 /// [`Error::Settings`] for a value that no header can hold.
-pub(super) fn secret(environment: &Environment, name: &str, is_header: bool) -> Result<Option<SecretString>> {
-    let value = environment.get(name).filter(|_| is_variable(name)).map(str::trim);
-    if value.is_some_and(|value| !value.chars().all(|c| c.is_ascii_graphic() || (is_header && c == ' '))) {
+pub(super) fn secret(
+    environment: &Environment,
+    name: &str,
+    is_header: bool,
+) -> Result<Option<SecretString>> {
+    let value = environment
+        .get(name)
+        .filter(|_| is_variable(name))
+        .map(str::trim);
+    if value.is_some_and(|value| {
+        !value
+            .chars()
+            .all(|c| c.is_ascii_graphic() || (is_header && c == ' '))
+    }) {
         return Err(Error::Settings(format!(
             "environment variable {name}: it has a space, a line break or a character that no key has; export the \
              bare key"
@@ -80,7 +107,8 @@ pub(super) fn secret(environment: &Environment, name: &str, is_header: bool) -> 
 
 /// True for a variable's name, as opposed to a key.
 pub(super) fn is_variable(name: &str) -> bool {
-    !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// What to do about a variable that is not set. The name may be the key itself: it is repeated only if it looks like a
@@ -97,11 +125,17 @@ pub(super) fn not_set(name: &str) -> String {
 /// True if the config file with this hash is trusted. `trusts_now` (`--trust-config`) remembers the hash; where it cannot
 /// be written, it is trusted for this command only.
 pub(super) fn is_trusted(hash: &str, trusts_now: bool, environment: &Environment) -> bool {
-    let Some(list) = trusted_list(environment) else { return trusts_now };
-    let is_known = fs::read_to_string(&list).is_ok_and(|hashes| hashes.lines().any(|line| line == hash));
+    let Some(list) = trusted_list(environment) else {
+        return trusts_now;
+    };
+    let is_known =
+        fs::read_to_string(&list).is_ok_and(|hashes| hashes.lines().any(|line| line == hash));
     if trusts_now && !is_known {
         let open = || OpenOptions::new().create(true).append(true).open(&list);
-        let created = list.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| open());
+        let created = list
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| open());
         let _ = created.and_then(|mut file| file.write_all(format!("{hash}\n").as_bytes()));
     }
     trusts_now || is_known
@@ -111,7 +145,11 @@ pub(super) fn is_trusted(hash: &str, trusts_now: bool, environment: &Environment
 /// could lie beside the config file.
 fn trusted_list(environment: &Environment) -> Option<PathBuf> {
     let dir = |name: &str, below: &str| Some(Path::new(environment.get(name)?).join(below));
-    let dirs = [dir("XDG_CONFIG_HOME", ""), dir("HOME", ".config"), dir("APPDATA", "")];
+    let dirs = [
+        dir("XDG_CONFIG_HOME", ""),
+        dir("HOME", ".config"),
+        dir("APPDATA", ""),
+    ];
     let dir = dirs.into_iter().flatten().find(|dir| dir.is_absolute())?;
     Some(dir.join("scholareval").join("trusted-configs"))
 }
@@ -128,19 +166,58 @@ mod tests {
     fn a_key_goes_where_its_owner_sent_it() {
         let flag = || Origin::Flag("--api-key-env".into());
         let variable = || Origin::Environment("SCHOLAREVAL_API_KEY_ENV".into());
-        let file = || Origin::File { path: "my.toml".into(), line: 1, key: "judge.api_key_env".into() };
+        let file = || Origin::File {
+            path: "my.toml".into(),
+            line: 1,
+            key: "judge.api_key_env".into(),
+        };
         let (default, team) = (DEFAULT_API_KEY_ENV, "TEAM_KEY");
         // variable, named by, server; then without a word of the user, with the server named, with the file trusted
         for (name, named_by, server, expected) in [
             (default, Origin::Default, OPENAI, [Send, Send, Send]),
-            (default, Origin::Default, "localhost:8000", [Send, Send, Send]),
-            (default, Origin::Default, "http://127.0.0.2/v1", [Send, Send, Send]),
-            (default, Origin::Default, "http://[::1]:80", [Send, Send, Send]),
+            (
+                default,
+                Origin::Default,
+                "localhost:8000",
+                [Send, Send, Send],
+            ),
+            (
+                default,
+                Origin::Default,
+                "http://127.0.0.2/v1",
+                [Send, Send, Send],
+            ),
+            (
+                default,
+                Origin::Default,
+                "http://[::1]:80",
+                [Send, Send, Send],
+            ),
             (default, Origin::Default, OTHER, [Withhold, Send, Send]),
-            (default, Origin::Default, "https://api.openai.com.evil.example", [Withhold, Send, Send]),
-            (default, Origin::Default, "https://api.openai.com@evil.example", [Withhold, Withhold, Withhold]),
-            (default, Origin::Default, "http://localhost.evil.example", [Withhold, Send, Send]),
-            (default, Origin::Default, "https://me:password@api.openai.com", [Withhold, Withhold, Withhold]),
+            (
+                default,
+                Origin::Default,
+                "https://api.openai.com.evil.example",
+                [Withhold, Send, Send],
+            ),
+            (
+                default,
+                Origin::Default,
+                "https://api.openai.com@evil.example",
+                [Withhold, Withhold, Withhold],
+            ),
+            (
+                default,
+                Origin::Default,
+                "http://localhost.evil.example",
+                [Withhold, Send, Send],
+            ),
+            (
+                default,
+                Origin::Default,
+                "https://me:password@api.openai.com",
+                [Withhold, Withhold, Withhold],
+            ),
             (default, flag(), OTHER, [Send, Send, Send]),
             (default, variable(), OTHER, [Refuse, Send, Send]),
             (default, file(), OTHER, [Refuse, Send, Send]),
@@ -169,7 +246,8 @@ mod tests {
     #[test]
     fn a_server_is_named_by_scheme_host_and_port_in_flags_and_in_the_environment() {
         for name in [BASE_URL_ENV, OPENAI_BASE_URL_ENV] {
-            let environment = Environment::from_pairs([(name, "localhost:1, https://other.example/x")]);
+            let environment =
+                Environment::from_pairs([(name, "localhost:1, https://other.example/x")]);
             let servers = NamedServers::new(&[], &environment, false);
             for (url, expected) in [
                 (OTHER, Send),
@@ -179,7 +257,11 @@ mod tests {
                 ("https://another.example", Withhold),
             ] {
                 let endpoint = Endpoint::new(url).unwrap();
-                assert_eq!(servers.key_use(DEFAULT_API_KEY_ENV, &Origin::Default, &endpoint), expected, "{url}");
+                assert_eq!(
+                    servers.key_use(DEFAULT_API_KEY_ENV, &Origin::Default, &endpoint),
+                    expected,
+                    "{url}"
+                );
             }
         }
     }
@@ -190,13 +272,24 @@ mod tests {
         let environment = Environment::from_pairs([("HOME", home.path().to_str().unwrap())]);
         assert!(!is_trusted("ab", false, &environment) && is_trusted("ab", true, &environment));
         assert!(is_trusted("ab", false, &environment) && !is_trusted("abc", false, &environment));
-        assert!(home.path().join(".config/scholareval/trusted-configs").is_file());
+        assert!(
+            home.path()
+                .join(".config/scholareval/trusted-configs")
+                .is_file()
+        );
         // nowhere to write: for this command only
         fs::write(home.path().join("file"), "").unwrap();
         let file = home.path().join("file");
-        for (name, value) in [("XDG_CONFIG_HOME", file.to_str().unwrap()), ("HOME", "relative"), ("UNUSED", "x")] {
+        for (name, value) in [
+            ("XDG_CONFIG_HOME", file.to_str().unwrap()),
+            ("HOME", "relative"),
+            ("UNUSED", "x"),
+        ] {
             let environment = Environment::from_pairs([(name, value)]);
-            assert!(is_trusted("ab", true, &environment) && !is_trusted("ab", false, &environment), "{name}");
+            assert!(
+                is_trusted("ab", true, &environment) && !is_trusted("ab", false, &environment),
+                "{name}"
+            );
         }
     }
 }

@@ -14,13 +14,22 @@ pub fn start(verbose: u8) {
         1 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let requested = std::env::var("RUST_LOG").ok().filter(|text| !text.trim().is_empty());
-    let filter: Targets =
-        requested.and_then(|text| text.parse().ok()).unwrap_or_else(|| Targets::new().with_default(level));
+    let requested = std::env::var("RUST_LOG")
+        .ok()
+        .filter(|text| !text.trim().is_empty());
+    let filter: Targets = requested
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_else(|| Targets::new().with_default(level));
     let own = filter_fn(|metadata| is_ours(metadata.target()));
-    let writer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let writer = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(false);
     // A second start (tests, embedding) leaves the first in place.
-    let _ = tracing_subscriber::registry().with(own).with(filter).with(writer).try_init();
+    let _ = tracing_subscriber::registry()
+        .with(own)
+        .with(filter)
+        .with(writer)
+        .try_init();
 }
 
 fn is_ours(target: &str) -> bool {
@@ -33,7 +42,12 @@ mod tests {
 
     #[test]
     fn crates_that_log_bodies_never_pass() {
-        for target in ["async_openai::client", "reqwest::connect", "hyper_util::client", "scholareval_evil"] {
+        for target in [
+            "async_openai::client",
+            "reqwest::connect",
+            "hyper_util::client",
+            "scholareval_evil",
+        ] {
             assert!(!is_ours(target), "{target}");
         }
         assert!(is_ours("scholareval::judge::chat") && is_ours("scholareval"));

@@ -44,7 +44,11 @@ pub fn main() -> ExitCode {
             }
             // Help and version are not errors; a failure to print cannot be reported.
             let _ = error.print();
-            return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Ok };
+            return if error.use_stderr() {
+                ExitCode::Usage
+            } else {
+                ExitCode::Ok
+            };
         }
     };
     logging::start(cli.global.verbose);
@@ -65,47 +69,76 @@ pub fn program() -> clap::Command {
 /// The command with its subcommands. A blank environment variable counts as unset, and help shows no values of
 /// variables, which may be secret.
 fn command(command: clap::Command, environment: &Environment) -> clap::Command {
-    let is_blank =
-        |arg: &clap::Arg| std::env::var_os(variable(arg)).is_some() && environment.get(&variable(arg)).is_none();
+    let is_blank = |arg: &clap::Arg| {
+        std::env::var_os(variable(arg)).is_some() && environment.get(&variable(arg)).is_none()
+    };
     let command = command.mut_args(|arg| {
         let arg = arg.hide_env_values(true);
-        if is_blank(&arg) { arg.env(Resettable::Reset) } else { arg }
+        if is_blank(&arg) {
+            arg.env(Resettable::Reset)
+        } else {
+            arg
+        }
     });
     command.mut_subcommands(|sub| self::command(sub, environment))
 }
 
 fn variable(arg: &clap::Arg) -> String {
-    arg.get_env().unwrap_or_default().to_string_lossy().into_owned()
+    arg.get_env()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// The message for a value from an environment variable; the parser's own would name a flag that was not given.
-fn fault_of_variable(error: &clap::Error, known: &clap::Command, environment: &Environment) -> Option<String> {
+fn fault_of_variable(
+    error: &clap::Error,
+    known: &clap::Command,
+    environment: &Environment,
+) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
-    let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let (flag, value) = (
+        text(ContextKind::InvalidArg)?,
+        text(ContextKind::InvalidValue)?,
+    );
     let long = flag.split([' ', '=']).next()?.trim_start_matches("--");
     if std::env::args().any(|arg| arg.trim_start_matches("--").split('=').next() == Some(long)) {
         return None;
     }
     let arg = all_args(known).into_iter().find(|arg| {
-        arg.get_long() == Some(long) && environment.get(&variable(arg)).is_some_and(|set| set.contains(value))
+        arg.get_long() == Some(long)
+            && environment
+                .get(&variable(arg))
+                .is_some_and(|set| set.contains(value))
     })?;
-    let why = std::error::Error::source(error)
-        .map_or_else(|| "not one of the possible values".to_owned(), ToString::to_string);
-    Some(format!("error: environment variable {} ({}): {why}", variable(arg), origin::escape_controls(value)))
+    let why = std::error::Error::source(error).map_or_else(
+        || "not one of the possible values".to_owned(),
+        ToString::to_string,
+    );
+    Some(format!(
+        "error: environment variable {} ({}): {why}",
+        variable(arg),
+        origin::escape_controls(value)
+    ))
 }
 
 /// The arguments of a command and of its subcommands.
 fn all_args(command: &clap::Command) -> Vec<&clap::Arg> {
-    command.get_arguments().chain(command.get_subcommands().flat_map(all_args)).collect()
+    command
+        .get_arguments()
+        .chain(command.get_subcommands().flat_map(all_args))
+        .collect()
 }
 
 /// The command in the arguments, if any.
 fn command_of(mut arguments: impl Iterator<Item = String>) -> String {
     let known = Cli::command();
-    arguments.find(|argument| known.find_subcommand(argument).is_some()).unwrap_or_default()
+    arguments
+        .find(|argument| known.find_subcommand(argument).is_some())
+        .unwrap_or_default()
 }
 
 /// The error as printed: one fault per line, control characters escaped (names may come from hostile files).
@@ -129,8 +162,14 @@ mod tests {
 
     #[test]
     fn an_error_is_printed_without_control_characters_one_fault_per_line() {
-        let error = Error::Input(vec![InputFault::new("a", "bad \u{1b}[2J"), InputFault::new("b", "worse")]);
-        assert_eq!(error_text(&error, "score"), "error: a: bad \\u{1b}[2J\n       b: worse");
+        let error = Error::Input(vec![
+            InputFault::new("a", "bad \u{1b}[2J"),
+            InputFault::new("b", "worse"),
+        ]);
+        assert_eq!(
+            error_text(&error, "score"),
+            "error: a: bad \\u{1b}[2J\n       b: worse"
+        );
     }
 
     #[test]

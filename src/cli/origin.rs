@@ -88,16 +88,30 @@ pub struct Environment(BTreeMap<String, String>);
 impl Environment {
     /// The variables of this process; those that are not UTF-8 are left out.
     pub fn current() -> Self {
-        Self(std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect())
+        Self(
+            std::env::vars_os()
+                .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+                .collect(),
+        )
     }
 
     /// Given variables, for tests and embedding.
-    pub fn from_pairs<K: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
-        Self(pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect())
+    pub fn from_pairs<K: Into<String>, V: Into<String>>(
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        Self(
+            pairs
+                .into_iter()
+                .map(|(k, v)| (k.into(), v.into()))
+                .collect(),
+        )
     }
 
     /// The variable's value; an empty or blank one counts as unset.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
+        self.0
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.trim().is_empty())
     }
 }

@@ -8,11 +8,23 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Usage`], which names the option and the file.
-pub(super) fn refuse_input<'a>(option: &str, out: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
-    let Ok(target) = out.canonicalize() else { return Ok(()) };
+pub(super) fn refuse_input<'a>(
+    option: &str,
+    out: &Path,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<()> {
+    let Ok(target) = out.canonicalize() else {
+        return Ok(());
+    };
     let is_it = |input: &&Path| input.canonicalize().is_ok_and(|input| input == target);
-    let Some(input) = inputs.into_iter().find(is_it) else { return Ok(()) };
-    let what = format!("{option} {}: this is the input {}; name another file", out.display(), input.display());
+    let Some(input) = inputs.into_iter().find(is_it) else {
+        return Ok(());
+    };
+    let what = format!(
+        "{option} {}: this is the input {}; name another file",
+        out.display(),
+        input.display()
+    );
     Err(Error::Usage(what))
 }
 
@@ -26,8 +38,13 @@ mod tests {
         let file = dir.path().join("a.json");
         std::fs::write(&file, "[]").unwrap();
         let same = dir.path().join(".").join("a.json");
-        let error = refuse_input("--out", &same, [file.as_path()]).unwrap_err().to_string();
-        assert!(error.contains("this is the input") && error.contains("a.json"), "{error}");
+        let error = refuse_input("--out", &same, [file.as_path()])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("this is the input") && error.contains("a.json"),
+            "{error}"
+        );
         assert!(refuse_input("--out", &dir.path().join("b.json"), [file.as_path()]).is_ok());
     }
 }

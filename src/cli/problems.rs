@@ -26,13 +26,24 @@ impl Problems {
     /// The line to print after this call.
     pub(super) fn call(&mut self, record: &CallRecord) -> Option<String> {
         let reason = record.verdict.as_ref().err()?;
-        let remedy = remedy(reason.kind).filter(|_| record.reply.as_ref().is_none_or(|reply| !reply.cached))?;
+        let remedy = remedy(reason.kind)
+            .filter(|_| record.reply.as_ref().is_none_or(|reply| !reply.cached))?;
         let is_read = matches!(reason.kind, UnscoredKind::Unreadable | UnscoredKind::Cut);
         let kind = (reason.kind, is_read.then_some(record.kind));
         let failures = self.failures.entry(kind).or_default();
         *failures += 1;
-        let example = shortened(record.reply.as_ref().map_or(&reason.message, |reply| &reply.content));
-        (*failures == FAILURES).then(|| format!("warning: {FAILURES} {}, such as {example:?}; {remedy}", name(kind)))
+        let example = shortened(
+            record
+                .reply
+                .as_ref()
+                .map_or(&reason.message, |reply| &reply.content),
+        );
+        (*failures == FAILURES).then(|| {
+            format!(
+                "warning: {FAILURES} {}, such as {example:?}; {remedy}",
+                name(kind)
+            )
+        })
     }
 
     /// The line to print where so many attempts failed since the last reply, the last one for this reason.
@@ -41,7 +52,9 @@ impl Problems {
             (false, FAILURES..) => {
                 self.is_failing = true;
                 let why = shortened(message);
-                Some(format!("warning: {failures} attempts in a row failed ({why}); they are repeated (--retries)"))
+                Some(format!(
+                    "warning: {failures} attempts in a row failed ({why}); they are repeated (--retries)"
+                ))
             }
             (true, 0) => {
                 self.is_failing = false;
@@ -61,7 +74,9 @@ fn name((failure, call): Kind) -> String {
     match (failure, call) {
         (UnscoredKind::Cut, Some(call)) => format!("{call} replies cut at their limit"),
         (_, Some(call)) => format!("unreadable {call} replies"),
-        (UnscoredKind::ContextOverflow, None) => "prompts beyond the context of the judge".to_owned(),
+        (UnscoredKind::ContextOverflow, None) => {
+            "prompts beyond the context of the judge".to_owned()
+        }
         (UnscoredKind::Refused, None) => "refused calls".to_owned(),
         (_, None) => "calls without a reply".to_owned(),
     }
@@ -85,8 +100,9 @@ mod tests {
             attempt: 0,
             fingerprint: None,
             reply: Some(JudgeReply::of_text(failure.map_or("7", |(_, reply)| reply))),
-            verdict: failure
-                .map_or(Ok(Verdict::Points(7.0)), |(kind, _)| Err(UnscoredReason::new(kind, "no JSON object"))),
+            verdict: failure.map_or(Ok(Verdict::Points(7.0)), |(kind, _)| {
+                Err(UnscoredReason::new(kind, "no JSON object"))
+            }),
         }
     }
 
@@ -97,14 +113,20 @@ mod tests {
     #[test]
     fn five_failures_of_a_kind_are_one_line() {
         let mut problems = Problems::default();
-        let hostile = "I can\u{1b}[2Jnot say \u{202e}so, sk-abcdefgh12345\nand ".to_owned() + &"x".repeat(500);
-        let bad = record(CallKind::Property, Some((UnscoredKind::Unreadable, &hostile)));
+        let hostile = "I can\u{1b}[2Jnot say \u{202e}so, sk-abcdefgh12345\nand ".to_owned()
+            + &"x".repeat(500);
+        let bad = record(
+            CallKind::Property,
+            Some((UnscoredKind::Unreadable, &hostile)),
+        );
         assert!(lines(&mut problems, 4, &bad).is_empty());
         let reported = lines(&mut problems, 50, &bad);
         assert_eq!(reported.len(), 1, "{reported:?}");
-        let start = "warning: 5 unreadable property replies, such as \"I can [2Jnot say so, *** and xxx";
+        let start =
+            "warning: 5 unreadable property replies, such as \"I can [2Jnot say so, *** and xxx";
         assert!(
-            reported[0].starts_with(start) && reported[0].contains("; see the replies in calls.jsonl"),
+            reported[0].starts_with(start)
+                && reported[0].contains("; see the replies in calls.jsonl"),
             "{reported:?}"
         );
         assert!(reported[0].len() < 250, "{}", reported[0].len());
@@ -117,16 +139,31 @@ mod tests {
     #[test]
     fn refusals_of_all_kinds_of_calls_are_one_problem_with_the_message_of_the_server() {
         let mut problems = Problems::default();
-        let kinds = [CallKind::Property, CallKind::Citations, CallKind::Expertise, CallKind::Evidence];
+        let kinds = [
+            CallKind::Property,
+            CallKind::Citations,
+            CallKind::Expertise,
+            CallKind::Evidence,
+        ];
         let refused = |kind| {
             let reason = UnscoredReason::new(UnscoredKind::Refused, "status 400: no");
-            CallRecord { reply: None, verdict: Err(reason), ..record(kind, None) }
+            CallRecord {
+                reply: None,
+                verdict: Err(reason),
+                ..record(kind, None)
+            }
         };
-        let reported: Vec<String> =
-            kinds.iter().cycle().take(8).flat_map(|kind| problems.call(&refused(*kind))).collect();
+        let reported: Vec<String> = kinds
+            .iter()
+            .cycle()
+            .take(8)
+            .flat_map(|kind| problems.call(&refused(*kind)))
+            .collect();
         assert_eq!(reported.len(), 1, "{reported:?}");
         assert!(
-            reported[0].starts_with("warning: 5 refused calls, such as \"status 400: no\"; `scholareval check`"),
+            reported[0].starts_with(
+                "warning: 5 refused calls, such as \"status 400: no\"; `scholareval check`"
+            ),
             "{reported:?}"
         );
     }
@@ -134,10 +171,14 @@ mod tests {
     #[test]
     fn attempts_that_fail_in_a_row_are_reported_once_until_a_reply_comes() {
         let mut problems = Problems::default();
-        let mut after = |failures| problems.attempts(&(failures, "status 500: out of memory".to_owned()));
+        let mut after =
+            |failures| problems.attempts(&(failures, "status 500: out of memory".to_owned()));
         assert_eq!([after(0), after(4)], [None, None]);
         let line = "warning: 7 attempts in a row failed (status 500: out of memory); they are repeated (--retries)";
         assert_eq!([after(7), after(9)], [Some(line.to_owned()), None]);
-        assert_eq!([after(0), after(1)], [Some("note: the judge replies again".to_owned()), None]);
+        assert_eq!(
+            [after(0), after(1)],
+            [Some("note: the judge replies again".to_owned()), None]
+        );
     }
 }

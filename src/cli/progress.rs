@@ -49,24 +49,49 @@ impl Progress {
     ) -> Self {
         let plan = &planned.plan;
         let before = plan.cached - planned.pending_cached;
-        let seen = Mutex::new(Seen { cached: before, ..Seen::default() });
+        let seen = Mutex::new(Seen {
+            cached: before,
+            ..Seen::default()
+        });
         let activity = Box::new(activity);
-        let counts = Arc::new(Counts { meters, activity, prices_of, start: Instant::now(), before, seen });
-        planned.scored.iter().for_each(|answer| counts.seen().scored(answer));
-        let bar = ProgressBar::with_draw_target(Some(plan.at_most + plan.cached), ProgressDrawTarget::stderr());
+        let counts = Arc::new(Counts {
+            meters,
+            activity,
+            prices_of,
+            start: Instant::now(),
+            before,
+            seen,
+        });
+        planned
+            .scored
+            .iter()
+            .for_each(|answer| counts.seen().scored(answer));
+        let bar = ProgressBar::with_draw_target(
+            Some(plan.at_most + plan.cached),
+            ProgressDrawTarget::stderr(),
+        );
         bar.set_position(before);
         if !bar.is_hidden() {
             let shown = Arc::clone(&counts);
-            let style =
-                ProgressStyle::with_template("{bar:8} {counters}").unwrap_or_else(|_| ProgressStyle::default_bar());
-            bar.set_style(style.with_key("counters", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let room = usize::from(console::Term::stderr().size().1).saturating_sub(BAR + 2);
-                let _ = out.write_str(&console::truncate_str(&shown.line(state), room, ".."));
-            }));
+            let style = ProgressStyle::with_template("{bar:8} {counters}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
+            bar.set_style(style.with_key(
+                "counters",
+                move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                    let room =
+                        usize::from(console::Term::stderr().size().1).saturating_sub(BAR + 2);
+                    let _ = out.write_str(&console::truncate_str(&shown.line(state), room, ".."));
+                },
+            ));
             bar.enable_steady_tick(TICK);
         }
         let watch = watch(&bar, &counts);
-        Self { bar, counts, is_stopping: false, watch }
+        Self {
+            bar,
+            counts,
+            is_stopping: false,
+            watch,
+        }
     }
 
     /// Removes the display and writes the closing line.
@@ -102,7 +127,9 @@ fn watch(bar: &ProgressBar, counts: &Arc<Counts>) -> (Sender<()>, JoinHandle<()>
 
 /// Prints lines above the bar.
 fn print(bar: &ProgressBar, lines: impl IntoIterator<Item = String>) {
-    lines.into_iter().for_each(|line| bar.suspend(|| terminal::note(&line)));
+    lines
+        .into_iter()
+        .for_each(|line| bar.suspend(|| terminal::note(&line)));
 }
 
 impl EventSink for Progress {
@@ -122,9 +149,16 @@ impl EventSink for Progress {
             RunEvent::Stopping(reason) => {
                 self.is_stopping = true;
                 let is_signal = reason.starts_with("SIG") || reason == "Ctrl-C";
-                let how = if is_signal { "; press Ctrl-C to leave at once" } else { "" };
+                let how = if is_signal {
+                    "; press Ctrl-C to leave at once"
+                } else {
+                    ""
+                };
                 if is_signal || self.bar.position() > self.counts.before {
-                    print(&self.bar, [format!("stopping: calls in flight may finish{how}")]);
+                    print(
+                        &self.bar,
+                        [format!("stopping: calls in flight may finish{how}")],
+                    );
                 }
             }
         }
@@ -190,18 +224,35 @@ impl Counts {
     /// where a narrow terminal cuts; nothing that is 0.
     fn line(&self, state: &ProgressState) -> String {
         let (done, now) = (state.pos(), Instant::now());
-        let (total, elapsed) = (state.len().unwrap_or_default().max(done), now.duration_since(self.start));
+        let (total, elapsed) = (
+            state.len().unwrap_or_default().max(done),
+            now.duration_since(self.start),
+        );
         let (usd, tokens, unscored) = (self.meters.usd(), self.tokens(), self.seen().unscored);
-        let Activity { in_flight, oldest, pause, servers, down } = (self.activity)();
+        let Activity {
+            in_flight,
+            oldest,
+            pause,
+            servers,
+            down,
+        } = (self.activity)();
         // Those of this session determine the speed.
         let asked = done.saturating_sub(self.before);
         let left = elapsed.mul_f64((total - done) as f64 / asked.max(1) as f64);
         let has_left = asked > 0 && elapsed >= EARLIEST_ESTIMATE && !left.is_zero();
-        let money = if usd > 0.0 { dollars(usd) } else { format!("{} tokens", about(tokens as f64)) };
-        let age = oldest.map(|sent| now.duration_since(sent)).filter(|age| *age > LONG);
+        let money = if usd > 0.0 {
+            dollars(usd)
+        } else {
+            format!("{} tokens", about(tokens as f64))
+        };
+        let age = oldest
+            .map(|sent| now.duration_since(sent))
+            .filter(|age| *age > LONG);
         let oldest = age.map_or_else(String::new, |age| format!(" (oldest {})", span(age)));
         let pause = pause.map(|(until, why)| match until.duration_since(now) {
-            rest if rest > ALMOST_SECOND => format!("{why}, resuming in {}", span(rest + ALMOST_SECOND)),
+            rest if rest > ALMOST_SECOND => {
+                format!("{why}, resuming in {}", span(rest + ALMOST_SECOND))
+            }
             _ => why.to_owned(),
         });
         let parts = [
@@ -214,23 +265,44 @@ impl Counts {
             (elapsed >= EARLIEST_ESTIMATE).then(|| format!("{} elapsed", span(elapsed))),
         ];
         let line = format!("{}/{} calls", grouped(done), grouped(total));
-        parts.into_iter().flatten().fold(line, |line, part| format!("{line}, {part}"))
+        parts
+            .into_iter()
+            .flatten()
+            .fold(line, |line, part| format!("{line}, {part}"))
     }
 
     /// The calls of the plan and those beyond it, what they cost, and what they gave; counters that are 0 are left out.
     fn closing_line(&self, calls: u64) -> String {
         let (seen, usd) = (self.seen(), self.meters.usd());
-        let some = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
-        let of_calls = [some(seen.cached, "cached"), some(seen.failed, "without a verdict")];
+        let some =
+            |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
+        let of_calls = [
+            some(seen.cached, "cached"),
+            some(seen.failed, "without a verdict"),
+        ];
         let of_calls: Vec<String> = of_calls.into_iter().flatten().collect();
-        let of_calls = if of_calls.is_empty() { String::new() } else { format!(" ({})", of_calls.join(", ")) };
+        let of_calls = if of_calls.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", of_calls.join(", "))
+        };
         let parts = [
-            Some(format!("{} calls{of_calls} in {}", grouped(calls), span(self.start.elapsed()))),
+            Some(format!(
+                "{} calls{of_calls} in {}",
+                grouped(calls),
+                span(self.start.elapsed())
+            )),
             some(seen.repeats, "repeated after an unreadable reply"),
-            some(Meters::read(&self.meters.retries), "retried after a failed request"),
+            some(
+                Meters::read(&self.meters.retries),
+                "retried after a failed request",
+            ),
             some(self.tokens(), "tokens"),
             (usd > 0.0).then(|| dollars(usd) + &of_day(self.prices_of.as_deref())),
-            some(seen.unscored, &format!("of {} scores unscored", grouped(seen.scored))),
+            some(
+                seen.unscored,
+                &format!("of {} scores unscored", grouped(seen.scored)),
+            ),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
@@ -269,7 +341,10 @@ mod tests {
             draw: 0,
             attempt,
             fingerprint: None,
-            reply: Some(JudgeReply { cached, ..JudgeReply::of_text("REPLY-TEXT") }),
+            reply: Some(JudgeReply {
+                cached,
+                ..JudgeReply::of_text("REPLY-TEXT")
+            }),
             verdict: match is_read {
                 true => Ok(Verdict::Points(7.0)),
                 false => Err(UnscoredReason::new(UnscoredKind::Unreadable, "REPLY-TEXT")),
@@ -279,24 +354,49 @@ mod tests {
 
     fn line_of(progress: &Progress) -> String {
         let mut line = String::new();
-        progress.bar.update(|state| line = progress.counts.line(state));
+        progress
+            .bar
+            .update(|state| line = progress.counts.line(state));
         line
     }
 
     #[test]
     fn repeats_and_failures_are_counted_apart_and_no_text_is_shown() {
-        let plan = Plan { answer_scores: 4, at_most: 1_100, cached: 5, ..Plan::default() };
-        let planned = PlanOutcome { plan, pending_cached: 2, ..PlanOutcome::default() };
-        let activity = || Activity { servers: 3, down: 1, ..Activity::default() };
+        let plan = Plan {
+            answer_scores: 4,
+            at_most: 1_100,
+            cached: 5,
+            ..Plan::default()
+        };
+        let planned = PlanOutcome {
+            plan,
+            pending_cached: 2,
+            ..PlanOutcome::default()
+        };
+        let activity = || Activity {
+            servers: 3,
+            down: 1,
+            ..Activity::default()
+        };
         let mut progress = Progress::start(&planned, None, Arc::new(Meters::default()), activity);
-        for (attempt, cached, is_read) in [(0, true, true), (0, false, false), (1, false, true), (1, true, true)] {
-            progress.on_event(&record(attempt, cached, is_read)).unwrap();
+        for (attempt, cached, is_read) in [
+            (0, true, true),
+            (0, false, false),
+            (1, false, true),
+            (1, true, true),
+        ] {
+            progress
+                .on_event(&record(attempt, cached, is_read))
+                .unwrap();
         }
         // 5 - 2 calls were done before, 2 first attempts followed; one of the 2 was cached
         assert!(line_of(&progress).starts_with("5/1,105 calls, "));
         assert!(line_of(&progress).contains(", 1 of 3 endpoints down"));
         // the call that could not be read has a verdict by its repeats
-        assert_eq!(progress.counts.closing_line(5), "5 calls (4 cached) in 0 s, 1 repeated after an unreadable reply");
+        assert_eq!(
+            progress.counts.closing_line(5),
+            "5 calls (4 cached) in 0 s, 1 repeated after an unreadable reply"
+        );
         progress.on_event(&record(0, false, false)).unwrap();
         progress.on_event(&record(1, false, false)).unwrap();
         progress.counts.meters.add_usd(0.42);
@@ -310,14 +410,29 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_line_has_what_matters_most_first_and_nothing_that_is_zero() {
         let seconds = Duration::from_secs;
-        let plan = Plan { at_most: 5001, cached: 204, ..Plan::default() };
-        let planned = PlanOutcome { plan, ..PlanOutcome::default() };
+        let plan = Plan {
+            at_most: 5001,
+            cached: 204,
+            ..Plan::default()
+        };
+        let planned = PlanOutcome {
+            plan,
+            ..PlanOutcome::default()
+        };
         let sent = Instant::now() + seconds(135);
-        let activity = move || Activity { in_flight: 32, oldest: Some(sent), ..Activity::default() };
+        let activity = move || Activity {
+            in_flight: 32,
+            oldest: Some(sent),
+            ..Activity::default()
+        };
         let progress = Progress::start(&planned, None, Arc::default(), activity);
         tokio::time::sleep(seconds(180)).await;
         progress.bar.set_position(1204);
-        progress.counts.meters.prompt_tokens.fetch_add(520_000, std::sync::atomic::Ordering::Relaxed);
+        progress
+            .counts
+            .meters
+            .prompt_tokens
+            .fetch_add(520_000, std::sync::atomic::Ordering::Relaxed);
         // 180 s * (5205 - 1204) / 1000 = 720.18 s
         let line = "1,204/5,205 calls, 12 min left, 32 in flight (oldest 45 s), 520,000 tokens, 3 min elapsed";
         assert_eq!(line_of(&progress), line);
@@ -326,9 +441,14 @@ mod tests {
         let line = "1,204/5,205 calls, 12 min left, 32 in flight (oldest 45 s), $0.42, 3 unscored, 3 min elapsed";
         assert_eq!(line_of(&progress), line);
         let shown = console::truncate_str(line, 80 - BAR - 2, "..");
-        assert!(shown.contains("12 min left, 32 in flight (oldest 45 s), $0.42"), "{shown}");
+        assert!(
+            shown.contains("12 min left, 32 in flight (oldest 45 s), $0.42"),
+            "{shown}"
+        );
         assert_eq!(
-            [0, 89, 90, 3540, 3570, 7500].map(|time| span(seconds(time))).join(", "),
+            [0, 89, 90, 3540, 3570, 7500]
+                .map(|time| span(seconds(time)))
+                .join(", "),
             "0 s, 89 s, 2 min, 59 min, 1 h 0 min, 2 h 5 min"
         );
         progress.finish();
@@ -347,31 +467,68 @@ mod tests {
                     return Ok(Outcome::Reply(JudgeReply::of_text("7")));
                 }
                 let retry_after = Some(Duration::from_secs(12));
-                Err(AskError::Transient { message: "slow down".into(), status: Some(429), retry_after })
+                Err(AskError::Transient {
+                    message: "slow down".into(),
+                    status: Some(429),
+                    retry_after,
+                })
             })
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_pause_counts_down_and_an_old_call_shows_its_age() {
-        let judge = Arc::new(RateLimited::new(Slow(AtomicU64::default()), &LimitOptions::default()));
-        let plan = Plan { at_most: 4, ..Plan::default() };
+        let judge = Arc::new(RateLimited::new(
+            Slow(AtomicU64::default()),
+            &LimitOptions::default(),
+        ));
+        let plan = Plan {
+            at_most: 4,
+            ..Plan::default()
+        };
         let watched = Arc::clone(&judge);
-        let planned = PlanOutcome { plan, ..PlanOutcome::default() };
+        let planned = PlanOutcome {
+            plan,
+            ..PlanOutcome::default()
+        };
         let progress = Progress::start(&planned, None, Arc::default(), move || watched.activity());
-        let task = crate::domain::JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
-        let call = crate::domain::JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
-        let request = JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered: None };
+        let task = crate::domain::JudgeTask::Expertise {
+            question: "q".into(),
+            answer: "a".into(),
+        };
+        let call = crate::domain::JudgeCall {
+            item: "expertise".into(),
+            role: Role::Rubric,
+            task,
+            draw: 0,
+            member: 0,
+        };
+        let request = JudgeRequest {
+            call,
+            system: "s".into(),
+            case_id: "c".into(),
+            attempt: 0,
+            rendered: None,
+        };
         let (slow, again) = (Arc::clone(&judge), request.clone());
         let first = tokio::spawn(async move { slow.ask(&again).await.is_ok() });
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(line_of(&progress), "0/4 calls, 1 in flight");
         assert!(judge.ask(&request).await.is_err());
-        assert_eq!(line_of(&progress), "0/4 calls, rate limited, resuming in 12 s, 1 in flight");
+        assert_eq!(
+            line_of(&progress),
+            "0/4 calls, rate limited, resuming in 12 s, 1 in flight"
+        );
         tokio::time::sleep(Duration::from_secs(5)).await;
-        assert_eq!(line_of(&progress), "0/4 calls, rate limited, resuming in 7 s, 1 in flight, 6 s elapsed");
+        assert_eq!(
+            line_of(&progress),
+            "0/4 calls, rate limited, resuming in 7 s, 1 in flight, 6 s elapsed"
+        );
         tokio::time::sleep(Duration::from_secs(20)).await;
-        assert_eq!(line_of(&progress), "0/4 calls, 1 in flight (oldest 26 s), 26 s elapsed");
+        assert_eq!(
+            line_of(&progress),
+            "0/4 calls, 1 in flight (oldest 26 s), 26 s elapsed"
+        );
         assert!(first.await.unwrap());
         assert_eq!(line_of(&progress), "0/4 calls, 60 s elapsed");
         progress.finish();

@@ -14,7 +14,8 @@ use crate::evaluation::StopHandle;
 /// # Errors
 /// [`Error::Internal`] if the system rejects a handler.
 pub fn stop_on_signal(stop: StopHandle) -> Result<()> {
-    let mut signals = listen().map_err(|error| Error::Internal(format!("cannot listen for signals: {error}")))?;
+    let mut signals =
+        listen().map_err(|error| Error::Internal(format!("cannot listen for signals: {error}")))?;
     tokio::spawn(async move {
         if let Some(first) = signals.recv().await {
             stop.stop(first);
@@ -41,7 +42,9 @@ fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
         ("SIGUSR1", SignalKind::user_defined1()),
     ] {
         let (mut signal, sender) = (signal(kind)?, sender.clone());
-        tokio::spawn(async move { while signal.recv().await.is_some() && sender.send(name).is_ok() {} });
+        tokio::spawn(
+            async move { while signal.recv().await.is_some() && sender.send(name).is_ok() {} },
+        );
     }
     Ok(names)
 }
@@ -50,13 +53,20 @@ fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
 #[cfg(not(unix))]
 fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
     let (sender, names) = unbounded_channel();
-    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send("Ctrl-C").is_ok() {} });
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() && sender.send("Ctrl-C").is_ok() {}
+    });
     Ok(names)
 }
 
-#[expect(clippy::exit, reason = "the user insists: calls in flight are dropped, and the cache holds what is paid")]
+#[expect(
+    clippy::exit,
+    reason = "the user insists: calls in flight are dropped, and the cache holds what is paid"
+)]
 fn exit_at_once() {
-    terminal::note("stopped at once; every reply that arrived is kept, and the same command continues");
+    terminal::note(
+        "stopped at once; every reply that arrived is kept, and the same command continues",
+    );
     std::process::exit(i32::from(ExitCode::Stopped as u8));
 }
 
@@ -71,7 +81,13 @@ mod tests {
     const CHILD: &str = "SCHOLAREVAL_TEST_SIGNAL_CHILD";
 
     fn send(signal: &str, process: u32) {
-        assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &process.to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// The child of the next test: prints the first signal, then waits forever.
@@ -90,13 +106,19 @@ mod tests {
     fn the_first_signal_stops_by_its_name_and_a_second_interrupt_ends_with_code_7() {
         for (first, name) in [("-INT", "SIGINT"), ("-USR1", "SIGUSR1")] {
             let mut child = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "cli::signals::tests::child_that_waits_for_signals", "--nocapture"])
+                .args([
+                    "--exact",
+                    "cli::signals::tests::child_that_waits_for_signals",
+                    "--nocapture",
+                ])
                 .env(CHILD, "1")
                 .stdout(Stdio::piped())
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+            let mut lines = BufReader::new(child.stdout.take().unwrap())
+                .lines()
+                .map(Result::unwrap);
             // The test harness may write on the same line.
             assert!(lines.any(|line| line.ends_with("listening")));
             send(first, child.id());

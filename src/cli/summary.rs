@@ -33,7 +33,11 @@ pub(super) fn conclude(
         return Ok(ExitCode::Ok);
     }
     let kinds: BTreeSet<UnscoredKind> = report.summary.unscored_kinds().collect();
-    let remedies: String = kinds.into_iter().filter_map(remedy).map(|remedy| format!("; {remedy}")).collect();
+    let remedies: String = kinds
+        .into_iter()
+        .filter_map(remedy)
+        .map(|remedy| format!("; {remedy}"))
+        .collect();
     terminal::note(&format!(
         "error: {} of the answers are unscored, more than the {} that --max-unscored tolerates{remedies}",
         percent(unscored),
@@ -54,6 +58,9 @@ mod tests {
 
     #[test]
     fn shares_are_shown_as_percent() {
-        assert_eq!([0.25, 0.0104, 0.01, 0.07, 0.0005].map(percent), ["25.0%", "1.04%", "1.0%", "7.0%", "0.05%"]);
+        assert_eq!(
+            [0.25, 0.0104, 0.01, 0.07, 0.0005].map(percent),
+            ["25.0%", "1.04%", "1.0%", "7.0%", "0.05%"]
+        );
     }
 }

@@ -38,27 +38,48 @@ pub fn write_text(text: &str) -> Result<()> {
 /// # Errors
 /// As [`write_stdout`].
 pub fn write_form(text: &str, format: OutputFormat) -> Result<()> {
-    if format == OutputFormat::Table { write_text(text) } else { write_stdout(text.as_bytes()) }
+    if format == OutputFormat::Table {
+        write_text(text)
+    } else {
+        write_stdout(text.as_bytes())
+    }
 }
 
 /// Wraps the text to this many columns; unchanged without a terminal. Colored lines are not wrapped: escape codes take
 /// no columns.
 fn fitted(text: &str, width: Option<u16>) -> Cow<'_, str> {
-    let Some(width) = width.map(usize::from).filter(|width| *width > 0) else { return Cow::Borrowed(text) };
-    let fit = |line: &str| if line.contains('\u{1b}') { line.to_owned() } else { wrapped(line, width) };
+    let Some(width) = width.map(usize::from).filter(|width| *width > 0) else {
+        return Cow::Borrowed(text);
+    };
+    let fit = |line: &str| {
+        if line.contains('\u{1b}') {
+            line.to_owned()
+        } else {
+            wrapped(line, width)
+        }
+    };
     Cow::Owned(text.split('\n').map(fit).collect::<Vec<_>>().join("\n"))
 }
 
 /// Writes lines to standard error, wrapped to the width of its terminal, with control characters visible: names may
 /// come from hostile files or servers. A failure to write cannot be reported.
 pub fn note(text: &str) {
-    let width = std::io::stderr().is_terminal().then(|| console::Term::stderr().size().1);
-    let _ = writeln!(std::io::stderr().lock(), "{}", fitted(&escaped_lines(text), width));
+    let width = std::io::stderr()
+        .is_terminal()
+        .then(|| console::Term::stderr().size().1);
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "{}",
+        fitted(&escaped_lines(text), width)
+    );
 }
 
 /// The text with everything except line breaks escaped.
 pub fn escaped_lines(text: &str) -> String {
-    text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
+    text.split('\n')
+        .map(escape_controls)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The path with everything unprintable escaped.
@@ -82,7 +103,11 @@ pub fn about(number: f64) -> String {
 
 /// `$12.50`, below a dime `$0.0042`.
 pub fn dollars(usd: f64) -> String {
-    if usd > 0.0 && usd < 0.1 { format!("${usd:.4}") } else { format!("${usd:.2}") }
+    if usd > 0.0 && usd < 0.1 {
+        format!("${usd:.4}")
+    } else {
+        format!("${usd:.2}")
+    }
 }
 
 /// `$0.0042 to $12.50`.
@@ -97,7 +122,9 @@ pub fn of_day(prices_of: Option<&str>) -> String {
 
 /// Width of the terminal on standard output, if there is one.
 pub fn stdout_width() -> Option<u16> {
-    std::io::stdout().is_terminal().then(|| console::Term::stdout().size().1)
+    std::io::stdout()
+        .is_terminal()
+        .then(|| console::Term::stdout().size().1)
 }
 
 /// True if a stream may be colored.
@@ -106,7 +133,9 @@ pub fn color(choice: ColorChoice, is_terminal: bool, environment: &Environment) 
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => {
-            is_terminal && environment.get("NO_COLOR").is_none() && environment.get("TERM") != Some("dumb")
+            is_terminal
+                && environment.get("NO_COLOR").is_none()
+                && environment.get("TERM") != Some("dumb")
         }
     }
 }
@@ -122,14 +151,24 @@ mod tests {
         let dumb = Environment::from_pairs([("TERM", "dumb")]);
         assert!(color(ColorChoice::Auto, true, &none));
         assert!(!color(ColorChoice::Auto, false, &none));
-        assert!(!color(ColorChoice::Auto, true, &no_color) && !color(ColorChoice::Auto, true, &dumb));
-        assert!(color(ColorChoice::Always, false, &no_color) && !color(ColorChoice::Never, true, &none));
+        assert!(
+            !color(ColorChoice::Auto, true, &no_color) && !color(ColorChoice::Auto, true, &dumb)
+        );
+        assert!(
+            color(ColorChoice::Always, false, &no_color) && !color(ColorChoice::Never, true, &none)
+        );
     }
 
     #[test]
     fn numbers_for_people_are_short() {
-        assert_eq!([950.4, 95_983.0, 2_827_074.0].map(about), ["950", "96,000", "2.8 M"]);
-        assert_eq!([0.0, 0.0042, 0.42, 12.5].map(dollars), ["$0.00", "$0.0042", "$0.42", "$12.50"]);
+        assert_eq!(
+            [950.4, 95_983.0, 2_827_074.0].map(about),
+            ["950", "96,000", "2.8 M"]
+        );
+        assert_eq!(
+            [0.0, 0.0042, 0.42, 12.5].map(dollars),
+            ["$0.00", "$0.0042", "$0.42", "$12.50"]
+        );
     }
 
     #[test]

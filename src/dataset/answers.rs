@@ -12,7 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::domain::{
-    Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, Report, ReportFault, SystemName, TestCase,
+    Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, Report, ReportFault,
+    SystemName, TestCase,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::list;
@@ -22,7 +23,9 @@ use super::fields::{Reading, Record};
 use super::files::{Kind, SystemFile, system_files};
 use super::inspect_log::read_input;
 use super::predictions::{nan_warning, read_predictions, with_questions};
-use super::reader::{Id, JsonLine, all, csv_as_jsonl, elements, expected, is_csv, without_bare_nan};
+use super::reader::{
+    Id, JsonLine, all, csv_as_jsonl, elements, expected, is_csv, without_bare_nan,
+};
 
 /// From this size on, in bytes, the texts of answers are left in their file.
 const LARGE_FILE: usize = 256 << 10;
@@ -66,7 +69,12 @@ pub struct SystemAnswers {
 /// # Errors
 /// As [`AnswerOptions::load`].
 pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
-    Ok(AnswerOptions { mode, ..AnswerOptions::default() }.load(paths)?.0)
+    Ok(AnswerOptions {
+        mode,
+        ..AnswerOptions::default()
+    }
+    .load(paths)?
+    .0)
 }
 
 /// How files of answers are read.
@@ -118,19 +126,29 @@ impl AnswerOptions {
         let load = |(system, path): &SystemFile| {
             let (text, blake3, log) = read_input(path)?;
             // A pipe cannot be read again. The file may begin with a byte order mark.
-            let is_left = self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path) && log.is_none();
-            let file = std::fs::metadata(path).ok().filter(|file| is_left && file.is_file());
+            let is_left =
+                self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path) && log.is_none();
+            let file = std::fs::metadata(path)
+                .ok()
+                .filter(|file| is_left && file.is_file());
             let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
-            Ok(SystemAnswers { blake3, ..self.parse(&text, system.clone(), path, before)? })
+            Ok(SystemAnswers {
+                blake3,
+                ..self.parse(&text, system.clone(), path, before)?
+            })
         };
         let (files, mut notes) = system_files(paths, &self.systems)?;
         let systems = all(files.par_iter().map(load).collect::<Vec<_>>())?;
         let mut guesses = BTreeMap::<&str, Vec<&str>>::new();
         for read in systems.iter().filter(|read| !read.guesses.is_empty()) {
-            guesses.entry(&read.guesses).or_default().push(read.system.as_str());
+            guesses
+                .entry(&read.guesses)
+                .or_default()
+                .push(read.system.as_str());
         }
-        let guess =
-            |(fields, names): (&str, Vec<&str>)| format!("guessed --fields {fields} for {}", list(names, SHOWN));
+        let guess = |(fields, names): (&str, Vec<&str>)| {
+            format!("guessed --fields {fields} for {}", list(names, SHOWN))
+        };
         notes.extend(guesses.into_iter().map(guess));
         let thinking: usize = systems.iter().map(|read| read.thinking).sum();
         if thinking > 0 && !self.keeps_thinking() {
@@ -147,46 +165,84 @@ impl AnswerOptions {
     }
 
     /// Parses the text of one file; with the number of bytes before it in the file, the texts of answers are left there.
-    fn parse(&self, text: &str, system: SystemName, path: &Path, before: Option<u64>) -> Result<SystemAnswers> {
+    fn parse(
+        &self,
+        text: &str,
+        system: SystemName,
+        path: &Path,
+        before: Option<u64>,
+    ) -> Result<SystemAnswers> {
         let mut read = SystemAnswers::new(system, path, blake3::hash(text.as_bytes()).into());
-        let text: Cow<'_, str> = if is_csv(path) { csv_as_jsonl(text, path)?.into() } else { text.into() };
+        let text: Cow<'_, str> = if is_csv(path) {
+            csv_as_jsonl(text, path)?.into()
+        } else {
+            text.into()
+        };
         let (json, nan_line) = without_bare_nan(&text);
         let elements = elements(&json, path)?;
         let reading = Reading::of(&elements, &self.fields, path)?;
-        let texts: Vec<_> = elements.iter().map(|element| reading.json(element)).collect();
-        let lines = elements.iter().zip(&texts).map(|(element, text)| JsonLine { text, ..*element });
+        let texts: Vec<_> = elements
+            .iter()
+            .map(|element| reading.json(element))
+            .collect();
+        let lines = elements
+            .iter()
+            .zip(&texts)
+            .map(|(element, text)| JsonLine { text, ..*element });
         let lines: Vec<JsonLine<'_>> = lines.collect();
         read.by_question = Kind::of(&lines) == Some(Kind::Predictions);
         read.without_id = reading.without_id;
         let mut ignored = Vec::new();
         let answers: Box<dyn Iterator<Item = Result<Answer, InputFault>>> = if read.by_question {
             read.warnings.extend(nan_warning(path, nan_line));
-            let mut predicted =
-                predicted_answers(&lines, &read.system, path).map_err(|error| reading.explain(error))?;
-            predicted.iter_mut().for_each(|answer| self.read_report(answer));
+            let mut predicted = predicted_answers(&lines, &read.system, path)
+                .map_err(|error| reading.explain(error))?;
+            predicted
+                .iter_mut()
+                .for_each(|answer| self.read_report(answer));
             Box::new(predicted.into_iter().map(Ok))
         } else {
             Kind::Answers.check(&lines, path)?;
-            Box::new(lines.iter().map(|line| self.read_answer(line, &read.system, &mut ignored)))
+            Box::new(
+                lines
+                    .iter()
+                    .map(|line| self.read_answer(line, &read.system, &mut ignored)),
+            )
         };
         let mut places: HashMap<CaseId, usize> = HashMap::new();
-        let field = Arc::new(FieldInFile { path: path.to_path_buf(), name: reading.text_field().into() });
+        let field = Arc::new(FieldInFile {
+            path: path.to_path_buf(),
+            name: reading.text_field().into(),
+        });
         let add = |(answer, element): (Result<Answer, InputFault>, &JsonLine<'_>)| {
             let mut answer = answer?;
             let (thinking, empty) = remove_thinking(&mut answer, self.keeps_thinking());
             read.thinking += usize::from(thinking > 0);
             let (line, case_id) = (answer.line, answer.case_id.clone());
-            let fault = |what: String| InputFault::new(path, what).at_line(line).of_case(case_id.as_str());
-            let has_fault = answer.report.as_ref().is_some_and(|own| own.fault.is_some());
-            read.warnings.extend(empty.filter(|_| !has_fault).map(|what| fault(what.to_owned())));
+            let fault = |what: String| {
+                InputFault::new(path, what)
+                    .at_line(line)
+                    .of_case(case_id.as_str())
+            };
+            let has_fault = answer
+                .report
+                .as_ref()
+                .is_some_and(|own| own.fault.is_some());
+            read.warnings.extend(
+                empty
+                    .filter(|_| !has_fault)
+                    .map(|what| fault(what.to_owned())),
+            );
             if let Some(ReportFault::Nothing(what) | ReportFault::Dropped(what)) =
                 answer.report.as_ref().and_then(|own| own.fault.as_ref())
             {
-                read.warnings.push(fault(format!("no report that can be judged: {what}")));
+                read.warnings
+                    .push(fault(format!("no report that can be judged: {what}")));
             }
             if let Some(before) = before.filter(|_| !read.by_question && answer.report.is_none()) {
                 // Its JSON is a slice of the file's.
-                let within = (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
+                let within =
+                    (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
                 answer.leave_text(&field, before + within as u64, element.text.len());
             }
             let place = places.get(&case_id).filter(|_| !read.by_question);
@@ -199,16 +255,22 @@ impl AnswerOptions {
             if self.mode == Mode::Default {
                 return Err(fault(what).hint("keep one of the two lines").into());
             }
-            read.warnings.push(fault(format!("{what}; this one counts")));
+            read.warnings
+                .push(fault(format!("{what}; this one counts")));
             *first = answer;
             Ok(())
         };
         all(answers.zip(&elements).map(add)).map_err(|error| reading.explain(error))?;
         read.warnings.extend(ignored);
         if read.answers.is_empty() {
-            read.warnings.push(InputFault::new(path, "no answers in the file"));
+            read.warnings
+                .push(InputFault::new(path, "no answers in the file"));
         }
-        Ok(SystemAnswers { renamed: reading.renamed(), guesses: reading.guesses, ..read })
+        Ok(SystemAnswers {
+            renamed: reading.renamed(),
+            guesses: reading.guesses,
+            ..read
+        })
     }
 }
 
@@ -216,15 +278,25 @@ impl AnswerOptions {
 ///
 /// # Errors
 /// Every prediction without a question or an output.
-fn predicted_answers(lines: &[JsonLine<'_>], system: &SystemName, path: &Path) -> Result<Vec<Answer>> {
+fn predicted_answers(
+    lines: &[JsonLine<'_>],
+    system: &SystemName,
+    path: &Path,
+) -> Result<Vec<Answer>> {
     let items = with_questions(read_predictions(lines, path)?, path)?;
     all(items.into_iter().map(|item| {
         let Some(text) = item.output.clone() else {
-            let fault = InputFault::new(path, "output is missing").at_line(item.line).of_case(&*item.id);
+            let fault = InputFault::new(path, "output is missing")
+                .at_line(item.line)
+                .of_case(&*item.id);
             return Err(fault.hint("write \"\" for an empty answer").into());
         };
         let answer = Answer::new(system.clone(), item.id.as_str().into(), text);
-        Ok(Answer { line: item.line, prediction: Some(Arc::new(item)), ..answer })
+        Ok(Answer {
+            line: item.line,
+            prediction: Some(Arc::new(item)),
+            ..answer
+        })
     }))
 }
 
@@ -238,8 +310,15 @@ fn remove_thinking(answer: &mut Answer, keep: bool) -> (usize, Option<&'static s
             Arc::make_mut(prediction).output = Some(Arc::clone(&answer.answer_text));
         }
     }
-    let empty = if thinking > 0 { "the answer is empty but for its <think> block" } else { "the answer is empty" };
-    (thinking, answer.own_text().trim().is_empty().then_some(empty))
+    let empty = if thinking > 0 {
+        "the answer is empty but for its <think> block"
+    } else {
+        "the answer is empty"
+    };
+    (
+        thinking,
+        answer.own_text().trim().is_empty().then_some(empty),
+    )
 }
 
 /// The answer with its text, which is read again if it was left in its file.
@@ -249,24 +328,36 @@ fn remove_thinking(answer: &mut Answer, keep: bool) -> (usize, Option<&'static s
 pub fn with_text(item: &Item) -> Result<Item> {
     let mut item = item.clone();
     let answer = &mut item.answer;
-    let Some(place) = answer.left_in.take() else { return Ok(item) };
+    let Some(place) = answer.left_in.take() else {
+        return Ok(item);
+    };
     let path = &place.field.path;
     let mut bytes = Vec::new();
     let mut file = File::open(path).map_err(Error::io(path, "read"))?;
-    let read =
-        file.seek(SeekFrom::Start(place.offset)).and_then(|_| file.take(place.bytes as u64).read_to_end(&mut bytes));
+    let read = file
+        .seek(SeekFrom::Start(place.offset))
+        .and_then(|_| file.take(place.bytes as u64).read_to_end(&mut bytes));
     read.map_err(Error::io(path, "read"))?;
     let text = str::from_utf8(&bytes).ok().and_then(|json| {
         let json = without_bare_nan(json).0;
-        let text: String =
-            serde_json::from_str(serde_json::from_str::<Record<'_>>(&json).ok()?.get(place.field.name.as_str())?.get())
-                .ok()?;
+        let text: String = serde_json::from_str(
+            serde_json::from_str::<Record<'_>>(&json)
+                .ok()?
+                .get(place.field.name.as_str())?
+                .get(),
+        )
+        .ok()?;
         // Reasoning is removed from its start.
-        text.get(text.len().checked_sub(place.text_bytes)?..).map(Arc::<str>::from)
+        text.get(text.len().checked_sub(place.text_bytes)?..)
+            .map(Arc::<str>::from)
     });
-    let Some(text) = text.filter(|text| place.blake3 == blake3::hash(text.as_bytes()).into()) else {
+    let Some(text) = text.filter(|text| place.blake3 == blake3::hash(text.as_bytes()).into())
+    else {
         let fault = InputFault::new(path, "the file was changed while its answers were scored");
-        return Err(fault.of_case(answer.case_id.as_str()).hint("give the same command again").into());
+        return Err(fault
+            .of_case(answer.case_id.as_str())
+            .hint("give the same command again")
+            .into());
     };
     answer.answer_text = text;
     let own_text = answer.own_text_shared();
@@ -294,8 +385,17 @@ pub(super) fn prediction_of(answer: &Answer, case: &TestCase) -> Prediction {
 ///
 /// # Errors
 /// [`Error::Input`] with every fault found.
-pub fn parse_answers(text: &str, system: SystemName, path: &Path, mode: Mode) -> Result<SystemAnswers> {
-    AnswerOptions { mode, ..AnswerOptions::default() }.parse(text, system, path, None)
+pub fn parse_answers(
+    text: &str,
+    system: SystemName,
+    path: &Path,
+    mode: Mode,
+) -> Result<SystemAnswers> {
+    AnswerOptions {
+        mode,
+        ..AnswerOptions::default()
+    }
+    .parse(text, system, path, None)
 }
 
 #[derive(Deserialize)]
@@ -313,7 +413,11 @@ impl AnswerOptions {
         system: &SystemName,
         warnings: &mut Vec<InputFault>,
     ) -> Result<Answer, InputFault> {
-        let AnswerLine { case_id: Id(case_id), answer_text, references_from } = line.parse(EXAMPLE)?;
+        let AnswerLine {
+            case_id: Id(case_id),
+            answer_text,
+            references_from,
+        } = line.parse(EXAMPLE)?;
         let fault = |what: String| line.fault(what).of_case(&case_id);
         if case_id.is_empty() {
             return Err(fault("case_id is empty".to_owned()));
@@ -324,14 +428,21 @@ impl AnswerOptions {
             Value::String(text) => answer.answer_text = text.into(),
             response @ Value::Object(_) => set_report(&mut answer, Report::of_response(&response)),
             other => {
-                return Err(fault(format!("answer_text: {}", expected("a string or a report of sections", &other))));
+                return Err(fault(format!(
+                    "answer_text: {}",
+                    expected("a string or a report of sections", &other)
+                )));
             }
         }
         self.read_report(&mut answer);
-        match references_from.map(|from| own_bytes(&from, &answer.answer_text)).transpose() {
+        match references_from
+            .map(|from| own_bytes(&from, &answer.answer_text))
+            .transpose()
+        {
             Ok(own_bytes) => answer.own_bytes = own_bytes,
             Err(what) => {
-                let fault = fault(what).hint("leave it out where no references were appended to the answer");
+                let fault = fault(what)
+                    .hint("leave it out where no references were appended to the answer");
                 // Compat mode ignores it.
                 if self.mode == Mode::Default {
                     return Err(fault);
@@ -345,9 +456,15 @@ impl AnswerOptions {
     /// Reads the report in the text of an answer, if reports are read and it has none yet.
     fn read_report(&self, answer: &mut Answer) {
         let text = Arc::clone(&answer.answer_text);
-        let is_json = self.mode == Mode::Compat || text.trim_start().starts_with('{') || text.contains("\"sections\"");
+        let is_json = self.mode == Mode::Compat
+            || text.trim_start().starts_with('{')
+            || text.contains("\"sections\"");
         if self.reports && answer.report.is_none() && is_json {
-            let start = if self.keeps_thinking() { 0 } else { thinking_bytes(&text) };
+            let start = if self.keeps_thinking() {
+                0
+            } else {
+                thinking_bytes(&text)
+            };
             set_report(answer, Report::in_completion(&text[start..]));
         }
     }
@@ -363,10 +480,20 @@ fn set_report(answer: &mut Answer, (text, report): (String, Report)) {
 
 /// Converts the number of Unicode characters written by the system to bytes.
 fn own_bytes(from: &Value, text: &str) -> Result<usize, String> {
-    let characters = from.as_u64().and_then(|characters| usize::try_from(characters).ok());
-    let own = characters.and_then(|own| text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(own));
+    let characters = from
+        .as_u64()
+        .and_then(|characters| usize::try_from(characters).ok());
+    let own = characters.and_then(|own| {
+        text.char_indices()
+            .map(|(at, _)| at)
+            .chain([text.len()])
+            .nth(own)
+    });
     own.ok_or_else(|| {
-        let wanted = format!("a whole number from 0 to {} (characters of answer_text)", text.chars().count());
+        let wanted = format!(
+            "a whole number from 0 to {} (characters of answer_text)",
+            text.chars().count()
+        );
         format!("{REFERENCES_FROM}: {}", expected(&wanted, from))
     })
 }
@@ -402,19 +529,30 @@ mod tests {
     fn blank_lines_and_windows_line_ends_are_skipped_and_lines_still_count() {
         let text = "\r\n{\"case_id\": \"1\", \"answer_text\": \"a\\nb\", \"more\": 1}\r\n\n {\"case_id\":\"2\",\"answer_text\":\"c\"}";
         let answers = parse(text, Mode::Default).unwrap().answers;
-        let read: Vec<_> = answers.iter().map(|a| (a.case_id.as_str(), &*a.answer_text, a.line)).collect();
+        let read: Vec<_> = answers
+            .iter()
+            .map(|a| (a.case_id.as_str(), &*a.answer_text, a.line))
+            .collect();
         assert_eq!(read, [("1", "a\nb", 2), ("2", "c", 4)]);
     }
 
     #[test]
     fn a_duplicate_case_id_is_an_error_naming_both_lines() {
-        let text = "{\"case_id\":\"1\",\"answer_text\":\"a\"}\n{\"case_id\":\"1\",\"answer_text\":\"b\"}";
+        let text =
+            "{\"case_id\":\"1\",\"answer_text\":\"a\"}\n{\"case_id\":\"1\",\"answer_text\":\"b\"}";
         assert_eq!(
             faults(text),
             ["gpt.jsonl:2 (case 1): duplicate case_id, first on line 1; keep one of the two lines"]
         );
         let compat = parse(text, Mode::Compat).unwrap();
-        assert_eq!((compat.answers.len(), &*compat.answers[0].answer_text, compat.warnings.len()), (1, "b", 1));
+        assert_eq!(
+            (
+                compat.answers.len(),
+                &*compat.answers[0].answer_text,
+                compat.warnings.len()
+            ),
+            (1, "b", 1)
+        );
     }
 
     #[test]
@@ -443,57 +581,130 @@ mod tests {
     #[test]
     fn reports_are_objects_or_completions_that_hold_one() {
         let report = r#"{"sections": [{"text": "A [1].", "citations": []}, {"text": "B.", "citations": []}]}"#;
-        let object = parse(format!("{{\"case_id\": 1, \"response\": {report}}}"), Mode::Default).unwrap();
+        let object = parse(
+            format!("{{\"case_id\": 1, \"response\": {report}}}"),
+            Mode::Default,
+        )
+        .unwrap();
         let line = |text: String| json!({"case_id": 1, "answer_text": text}).to_string();
         let of = |text: String, mode| {
-            let options = AnswerOptions { mode, reports: true, ..AnswerOptions::default() };
-            options.parse(&line(text), "gpt".into(), Path::new("gpt.jsonl"), None).unwrap()
+            let options = AnswerOptions {
+                mode,
+                reports: true,
+                ..AnswerOptions::default()
+            };
+            options
+                .parse(&line(text), "gpt".into(), Path::new("gpt.jsonl"), None)
+                .unwrap()
         };
         let completion = of(format!("<think>{{}}</think>Here: {report}"), Mode::Default);
         for read in [&object, &completion] {
             let answer = &read.answers[0];
-            assert_eq!((&*answer.answer_text, answer.report.as_ref().unwrap().groups.len()), ("A [1].\n\nB.", 2));
+            assert_eq!(
+                (
+                    &*answer.answer_text,
+                    answer.report.as_ref().unwrap().groups.len()
+                ),
+                ("A [1].\n\nB.", 2)
+            );
         }
-        assert_eq!(of("plain {text}".to_owned(), Mode::Default).answers[0].report, None);
+        assert_eq!(
+            of("plain {text}".to_owned(), Mode::Default).answers[0].report,
+            None
+        );
         let dropped = of(r#"{"section": []}"#.to_owned(), Mode::Default);
-        assert!(dropped.warnings.iter().any(|warning| warning.to_string().contains("sections is missing")));
-        let none = of("plain".to_owned(), Mode::Compat).answers[0].report.clone().unwrap();
+        assert!(
+            dropped
+                .warnings
+                .iter()
+                .any(|warning| warning.to_string().contains("sections is missing"))
+        );
+        let none = of("plain".to_owned(), Mode::Compat).answers[0]
+            .report
+            .clone()
+            .unwrap();
         assert!(matches!(none.fault, Some(ReportFault::Nothing(_))));
-        assert_eq!(parse(line(report.to_owned()), Mode::Default).unwrap().answers[0].report, None, "without reports");
+        assert_eq!(
+            parse(line(report.to_owned()), Mode::Default)
+                .unwrap()
+                .answers[0]
+                .report,
+            None,
+            "without reports"
+        );
     }
 
     #[test]
     fn references_from_counts_characters_and_must_lie_within_the_text() {
         // three characters of five bytes are the system's own
-        let line = "{\"case_id\":\"1\",\"answer_text\":\"\u{e9}\u{e9}a\\nR\",\"references_from\":3}";
+        let line =
+            "{\"case_id\":\"1\",\"answer_text\":\"\u{e9}\u{e9}a\\nR\",\"references_from\":3}";
         let answer = &parse(line, Mode::Default).unwrap().answers[0];
-        assert_eq!((answer.own_bytes, answer.own_text()), (Some(5), "\u{e9}\u{e9}a"));
-        let with = |from: &str| format!("{{\"case_id\":\"1\",\"answer_text\":\"ab\",\"references_from\":{from}}}");
-        assert_eq!(parse(with("2"), Mode::Default).unwrap().answers[0].own_bytes, Some(2));
-        assert_eq!(parse(with("null"), Mode::Default).unwrap().answers[0].own_bytes, None);
+        assert_eq!(
+            (answer.own_bytes, answer.own_text()),
+            (Some(5), "\u{e9}\u{e9}a")
+        );
+        let with = |from: &str| {
+            format!("{{\"case_id\":\"1\",\"answer_text\":\"ab\",\"references_from\":{from}}}")
+        };
+        assert_eq!(
+            parse(with("2"), Mode::Default).unwrap().answers[0].own_bytes,
+            Some(2)
+        );
+        assert_eq!(
+            parse(with("null"), Mode::Default).unwrap().answers[0].own_bytes,
+            None
+        );
         for wrong in ["3", "-1", "1.5", "\"1\""] {
             let message = &faults(with(wrong))[0];
-            assert!(message.contains("references_from: expected a whole number from 0 to 2 (characters"), "{message}");
+            assert!(
+                message
+                    .contains("references_from: expected a whole number from 0 to 2 (characters"),
+                "{message}"
+            );
             let compat = parse(with(wrong), Mode::Compat).unwrap();
-            assert_eq!((compat.answers[0].own_bytes, compat.warnings.len()), (None, 1));
+            assert_eq!(
+                (compat.answers[0].own_bytes, compat.warnings.len()),
+                (None, 1)
+            );
         }
     }
 
     #[test]
     fn a_rendered_answer_is_read_as_it_was() {
-        let answer = Answer { own_bytes: Some(2), line: 1, ..Answer::new("gpt".into(), "1".into(), "\u{e9}\n\"x\"") };
-        assert_eq!(parse(render_answer(&answer), Mode::Default).unwrap().answers, [answer]);
+        let answer = Answer {
+            own_bytes: Some(2),
+            line: 1,
+            ..Answer::new("gpt".into(), "1".into(), "\u{e9}\n\"x\"")
+        };
+        assert_eq!(
+            parse(render_answer(&answer), Mode::Default)
+                .unwrap()
+                .answers,
+            [answer]
+        );
     }
 
     #[test]
     fn an_empty_answer_and_an_empty_file_are_warnings() {
         let answers = parse("{\"case_id\":\"1\",\"answer_text\":\" \"}", Mode::Default).unwrap();
-        assert_eq!(answers.warnings[0].to_string(), "gpt.jsonl:1 (case 1): the answer is empty");
-        assert_eq!(parse("\n", Mode::Default).unwrap().warnings[0].to_string(), "gpt.jsonl: no answers in the file");
+        assert_eq!(
+            answers.warnings[0].to_string(),
+            "gpt.jsonl:1 (case 1): the answer is empty"
+        );
+        assert_eq!(
+            parse("\n", Mode::Default).unwrap().warnings[0].to_string(),
+            "gpt.jsonl: no answers in the file"
+        );
     }
 
     fn read(text: impl AsRef<str>) -> Result<SystemAnswers> {
-        parse_answers(text.as_ref(), "s".into(), Path::new("s.jsonl"), Mode::Default)
+        parse_answers(
+            text.as_ref(),
+            "s".into(),
+            Path::new("s.jsonl"),
+            Mode::Default,
+        )
     }
 
     fn message(text: impl AsRef<str>) -> String {
@@ -533,47 +744,80 @@ mod tests {
     fn a_file_of_mixed_forms_is_a_fault_that_names_the_line() {
         let mixed = message(format!("{ANSWER}\n\n{PREDICTION}"));
         assert!(
-            mixed.starts_with("s.jsonl:3: case_id is missing; found input, output; write one {\"case_id\""),
+            mixed.starts_with(
+                "s.jsonl:3: case_id is missing; found input, output; write one {\"case_id\""
+            ),
             "{mixed}"
         );
         assert!(
-            message(format!("[{PREDICTION},\n{ANSWER}]")).starts_with("s.jsonl:2 (case 1): neither input nor query")
+            message(format!("[{PREDICTION},\n{ANSWER}]"))
+                .starts_with("s.jsonl:2 (case 1): neither input nor query")
         );
     }
 
     #[test]
     fn faults_are_those_of_the_form_that_the_file_has() {
-        assert!(message(format!("{{bad}}\n{ANSWER}")).starts_with("s.jsonl:1: invalid JSON at column 2: key must be"));
         assert!(
-            message("{\"case_id\": \"1\"}").starts_with("s.jsonl: no field for answer_text: the file has case_id;")
+            message(format!("{{bad}}\n{ANSWER}"))
+                .starts_with("s.jsonl:1: invalid JSON at column 2: key must be")
+        );
+        assert!(
+            message("{\"case_id\": \"1\"}")
+                .starts_with("s.jsonl: no field for answer_text: the file has case_id;")
         );
     }
 
     #[test]
     fn a_file_given_in_the_place_of_another_is_one_fault() {
         const CASE: &str = "{\"case_id\": \"1\", \"initial_prompt\": \"q\", \"metric_config\": {}}";
-        for text in [format!("[{CASE},\n{CASE}]"), format!("{CASE}\n{CASE}"), CASE.replace(',', ",\n")] {
+        for text in [
+            format!("[{CASE},\n{CASE}]"),
+            format!("{CASE}\n{CASE}"),
+            CASE.replace(',', ",\n"),
+        ] {
             assert!(
-                message(&text).starts_with("s.jsonl: looks like a file of test cases {initial_prompt"),
+                message(&text)
+                    .starts_with("s.jsonl: looks like a file of test cases {initial_prompt"),
                 "{}",
                 message(&text)
             );
-            let error = parse_predictions(&text, Path::new("f")).unwrap_err().to_string();
-            assert!(error.starts_with("f: looks like a file of test cases {") && error.lines().count() == 1, "{error}");
+            let error = parse_predictions(&text, Path::new("f"))
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.starts_with("f: looks like a file of test cases {")
+                    && error.lines().count() == 1,
+                "{error}"
+            );
         }
-        let tests = |text: &str| parse_test_cases(text, Path::new("f"), Mode::Default).unwrap_err().to_string();
-        for text in [format!("{ANSWER}\n{ANSWER}"), format!("[{ANSWER}, {ANSWER}]")] {
+        let tests = |text: &str| {
+            parse_test_cases(text, Path::new("f"), Mode::Default)
+                .unwrap_err()
+                .to_string()
+        };
+        for text in [
+            format!("{ANSWER}\n{ANSWER}"),
+            format!("[{ANSWER}, {ANSWER}]"),
+        ] {
             assert_eq!(
                 tests(&text),
                 "f: looks like a file of answers {case_id, answer_text}; give it as ANSWERS, and a file of test cases as \
                  --tests FILE"
             );
-            let error = parse_predictions(&text, Path::new("f")).unwrap_err().to_string();
-            assert!(error.starts_with("f: looks like a file of answers {case_id, answer_text}; expected {input"));
+            let error = parse_predictions(&text, Path::new("f"))
+                .unwrap_err()
+                .to_string();
+            assert!(error.starts_with(
+                "f: looks like a file of answers {case_id, answer_text}; expected {input"
+            ));
         }
-        for text in [PREDICTION.to_owned(), format!("{{\"data\": [{PREDICTION}]}}")] {
+        for text in [
+            PREDICTION.to_owned(),
+            format!("{{\"data\": [{PREDICTION}]}}"),
+        ] {
             assert!(
-                tests(&text).starts_with("f: looks like a file of predictions {input, output, ..}; give"),
+                tests(&text)
+                    .starts_with("f: looks like a file of predictions {input, output, ..}; give"),
                 "{text}"
             );
         }
@@ -602,34 +846,68 @@ mod tests {
     fn a_directory_without_jsonl_stands_for_its_json_and_two_files_of_one_stem_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-        let names = |systems: &[SystemAnswers]| systems.iter().map(|s| s.system.to_string()).collect::<Vec<_>>();
+        let names = |systems: &[SystemAnswers]| {
+            systems
+                .iter()
+                .map(|s| s.system.to_string())
+                .collect::<Vec<_>>()
+        };
         let load = |paths: &[PathBuf]| AnswerOptions::default().load(paths);
         write("b.json", &format!("[{PREDICTION}]"));
         write("a.json", PREDICTION);
         let here = [dir.path().to_path_buf()];
         let (systems, notes) = load(&here).unwrap();
-        assert_eq!((names(&systems), notes), (vec!["a".to_owned(), "b".to_owned()], vec![]));
+        assert_eq!(
+            (names(&systems), notes),
+            (vec!["a".to_owned(), "b".to_owned()], vec![])
+        );
         write("c.jsonl", ANSWER);
         let (systems, notes) = load(&here).unwrap();
-        let note = format!("skipped in {}, which has *.jsonl: a.json, b.json", dir.path().display());
+        let note = format!(
+            "skipped in {}, which has *.jsonl: a.json, b.json",
+            dir.path().display()
+        );
         assert_eq!((names(&systems), notes), (vec!["c".to_owned()], vec![note]));
         write("c.json", PREDICTION);
-        let error = load(&[dir.path().join("c.jsonl"), dir.path().join("c.json")]).unwrap_err().to_string();
-        assert!(error.contains("a second file of the system \"c\""), "{error}");
+        let error = load(&[dir.path().join("c.jsonl"), dir.path().join("c.json")])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("a second file of the system \"c\""),
+            "{error}"
+        );
     }
 
     #[test]
     fn chosen_systems_are_read_in_their_order_and_an_unknown_one_is_an_error_with_a_suggestion() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["claude.jsonl", "gpt.jsonl", "rest.jsonl"] {
-            std::fs::write(dir.path().join(name), if name == "rest.jsonl" { "broken" } else { ANSWER }).unwrap();
+            std::fs::write(
+                dir.path().join(name),
+                if name == "rest.jsonl" {
+                    "broken"
+                } else {
+                    ANSWER
+                },
+            )
+            .unwrap();
         }
         let load = |names: &[&str]| {
             let systems = names.iter().map(|name| (*name).to_owned()).collect();
-            AnswerOptions { systems, ..AnswerOptions::default() }.load(&[dir.path().to_path_buf()])
+            AnswerOptions {
+                systems,
+                ..AnswerOptions::default()
+            }
+            .load(&[dir.path().to_path_buf()])
         };
         let (systems, notes) = load(&["gpt.jsonl", "claude", "gpt"]).unwrap();
-        assert_eq!(systems.iter().map(|read| read.system.as_str()).collect::<Vec<_>>(), ["gpt", "claude"]);
+        assert_eq!(
+            systems
+                .iter()
+                .map(|read| read.system.as_str())
+                .collect::<Vec<_>>(),
+            ["gpt", "claude"]
+        );
         assert_eq!(notes, ["skipped, not among --systems: rest"]);
         let error = load(&["gpt", "cluade"]).unwrap_err().to_string();
         assert_eq!(error, "unknown system \"cluade\"; did you mean claude?");
@@ -639,23 +917,49 @@ mod tests {
     fn a_text_that_was_left_in_its_file_is_read_again_and_a_changed_file_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gpt.jsonl");
-        let line =
-            |text: &str| format!("{{\"case_id\":\"1\",\"x\":NaN,\"answer_text\":\"{text}\",\"references_from\":2}}\n");
+        let line = |text: &str| {
+            format!(
+                "{{\"case_id\":\"1\",\"x\":NaN,\"answer_text\":\"{text}\",\"references_from\":2}}\n"
+            )
+        };
         let padding = "\n".repeat(LARGE_FILE);
         std::fs::write(&path, format!("\u{feff}\n{}{padding}", line("caf\\u00e9"))).unwrap();
-        let options = AnswerOptions { leave_texts: true, ..AnswerOptions::default() };
-        let mut answers = options.load(std::slice::from_ref(&path)).unwrap().0.remove(0).answers;
+        let options = AnswerOptions {
+            leave_texts: true,
+            ..AnswerOptions::default()
+        };
+        let mut answers = options
+            .load(std::slice::from_ref(&path))
+            .unwrap()
+            .0
+            .remove(0)
+            .answers;
         let mut answer = answers.remove(0);
-        assert_eq!((&*answer.answer_text, answer.text_bytes(), answer.line), ("", 5, 2));
-        answer.prediction = Some(Arc::new(Prediction { output: Some("".into()), ..Prediction::default() }));
-        let item = Item { case: Arc::new(crate::domain::TestCase::without_rubric("1".into(), "q")), answer };
+        assert_eq!(
+            (&*answer.answer_text, answer.text_bytes(), answer.line),
+            ("", 5, 2)
+        );
+        answer.prediction = Some(Arc::new(Prediction {
+            output: Some("".into()),
+            ..Prediction::default()
+        }));
+        let item = Item {
+            case: Arc::new(crate::domain::TestCase::without_rubric("1".into(), "q")),
+            answer,
+        };
         let read = with_text(&item).unwrap().answer;
-        assert_eq!((&*read.answer_text, read.own_text(), read.left_in.is_none()), ("caf\u{e9}", "ca", true));
+        assert_eq!(
+            (&*read.answer_text, read.own_text(), read.left_in.is_none()),
+            ("caf\u{e9}", "ca", true)
+        );
         assert_eq!(read.prediction.unwrap().output(), "ca");
         for changed in [format!("\u{feff}\n{}", line("tea\\u00e9")), String::new()] {
             std::fs::write(&path, changed).unwrap();
             let error = with_text(&item).unwrap_err().to_string();
-            assert!(error.contains("gpt.jsonl (case 1): the file was changed while"), "{error}");
+            assert!(
+                error.contains("gpt.jsonl (case 1): the file was changed while"),
+                "{error}"
+            );
         }
         assert_eq!(load_answers(&[path], Mode::Default).unwrap()[0].answers, []);
     }

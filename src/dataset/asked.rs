@@ -56,12 +56,29 @@ pub struct Covered {
 impl AskedQuestions {
     /// The questions of a data file of predictions, one per line. A repeated question must be answered as often.
     pub fn of_predictions(data: Predictions, mode: Mode) -> Self {
-        let names = names_of(&data.items.iter().map(|item| (item.line, item.input.trim())).collect::<Vec<_>>());
+        let names = names_of(
+            &data
+                .items
+                .iter()
+                .map(|item| (item.line, item.input.trim()))
+                .collect::<Vec<_>>(),
+        );
         let asked = data.items.into_iter().zip(names).map(|(item, name)| {
             let question = item.input.trim().to_owned();
-            Asked { question, cases: Vec::new(), name, gold: item.gold }
+            Asked {
+                question,
+                cases: Vec::new(),
+                name,
+                gold: item.gold,
+            }
         });
-        Self { items: asked.collect(), path: data.path, blake3: data.blake3, are_test_cases: false, mode }
+        Self {
+            items: asked.collect(),
+            path: data.path,
+            blake3: data.blake3,
+            are_test_cases: false,
+            mode,
+        }
     }
 
     /// The distinct questions of a file of test cases. If several annotators' cases share a question, answers to the
@@ -74,14 +91,25 @@ impl AskedQuestions {
             let place = *places.entry(question).or_insert(items.len());
             if place == items.len() {
                 let name = format!("{} \u{201c}{}\u{201d}", case.case_id, start_of(question));
-                items.push(Asked { question: question.to_owned(), cases: Vec::new(), name, gold: Gold::default() });
+                items.push(Asked {
+                    question: question.to_owned(),
+                    cases: Vec::new(),
+                    name,
+                    gold: Gold::default(),
+                });
             }
             let cases = &mut items[place].cases;
             if cases.is_empty() || mode == Mode::Compat {
                 cases.push(case.case_id.clone());
             }
         }
-        Self { path: tests.path.clone(), blake3: tests.blake3, are_test_cases: true, items, mode }
+        Self {
+            path: tests.path.clone(),
+            blake3: tests.blake3,
+            are_test_cases: true,
+            items,
+            mode,
+        }
     }
 
     /// Number of questions.
@@ -93,7 +121,9 @@ impl AskedQuestions {
     pub fn ambiguous(&self) -> usize {
         let mut golds: HashMap<&str, (&Option<String>, bool)> = HashMap::new();
         for asked in &self.items {
-            let known = golds.entry(&asked.question).or_insert((&asked.gold.answer, false));
+            let known = golds
+                .entry(&asked.question)
+                .or_insert((&asked.gold.answer, false));
             known.1 |= *known.0 != asked.gold.answer;
         }
         golds.values().filter(|(_, differs)| *differs).count()
@@ -114,48 +144,85 @@ impl AskedQuestions {
             odd = self.take_predictions(&mut system, &mut is_answered);
         } else if self.are_test_cases {
             for (asked, is_answered) in self.items.iter().zip(&mut is_answered) {
-                *is_answered = system.answers.iter().any(|answer| asked.cases.contains(&answer.case_id));
+                *is_answered = system
+                    .answers
+                    .iter()
+                    .any(|answer| asked.cases.contains(&answer.case_id));
             }
         } else {
             let what = "answers of {case_id, answer_text} have no question";
             let hint = "give predictions: {\"input\": .., \"output\": .., \"ctxs\": [..]}";
             return Err(InputFault::new(&system.path, what).hint(hint).into());
         }
-        let missing = self.items.iter().zip(&is_answered).filter(|(_, is_answered)| !**is_answered);
+        let missing = self
+            .items
+            .iter()
+            .zip(&is_answered)
+            .filter(|(_, is_answered)| !**is_answered);
         let missing: Vec<&str> = missing.map(|(asked, _)| asked.name.as_str()).collect();
         let (of, all) = (self.path.display(), self.items.len());
         if missing.len() == all {
             let hint = "its input must equal a question of the data; is this the right benchmark?";
-            return Err(InputFault::new(&system.path, format!("no question of {of} is answered")).hint(hint).into());
+            return Err(
+                InputFault::new(&system.path, format!("no question of {of} is answered"))
+                    .hint(hint)
+                    .into(),
+            );
         }
         let fault = (!missing.is_empty()).then(|| {
             let (count, names) = (missing.len(), list(missing.iter().copied(), SHOWN));
-            InputFault::new(&system.path, format!("{count} of {all} questions of {of} have no prediction: {names}"))
+            InputFault::new(
+                &system.path,
+                format!("{count} of {all} questions of {of} have no prediction: {names}"),
+            )
         });
-        let mut predictions = system.answers.iter().filter_map(|answer| answer.prediction.as_ref());
+        let mut predictions = system
+            .answers
+            .iter()
+            .filter_map(|answer| answer.prediction.as_ref());
         let has_sources = predictions.any(|prediction| !prediction.sources.is_empty());
-        Ok(Covered { answered: all - missing.len(), system, has_sources, missing: fault, odd })
+        Ok(Covered {
+            answered: all - missing.len(),
+            system,
+            has_sources,
+            missing: fault,
+            odd,
+        })
     }
 
     /// Keeps the predictions that count, with their gold answers, and flags the questions they answer; returns warnings
     /// for the others.
-    fn take_predictions(&self, system: &mut SystemAnswers, is_answered: &mut [bool]) -> Vec<InputFault> {
+    fn take_predictions(
+        &self,
+        system: &mut SystemAnswers,
+        is_answered: &mut [bool],
+    ) -> Vec<InputFault> {
         let mut open: HashMap<&str, VecDeque<usize>> = HashMap::new();
         for (place, asked) in self.items.iter().enumerate() {
             open.entry(&asked.question).or_default().push_back(place);
         }
-        let names = names_of(&system.answers.iter().map(|answer| (answer.line, answer.question())).collect::<Vec<_>>());
+        let names = names_of(
+            &system
+                .answers
+                .iter()
+                .map(|answer| (answer.line, answer.question()))
+                .collect::<Vec<_>>(),
+        );
         let (mut kept, mut again, mut unasked) = (Vec::new(), Vec::new(), Vec::new());
         for (mut answer, name) in std::mem::take(&mut system.answers).into_iter().zip(names) {
             match open.get_mut(answer.question()).map(VecDeque::pop_front) {
                 Some(Some(place)) => {
                     is_answered[place] = true;
                     if let Some(prediction) = &mut answer.prediction {
-                        let (own, data) = (&mut Arc::make_mut(prediction).gold, &self.items[place].gold);
+                        let (own, data) =
+                            (&mut Arc::make_mut(prediction).gold, &self.items[place].gold);
                         // The prediction's ids of gold sources remain if the data has none.
                         if *data != Gold::default() {
                             let gold_ctxs = data.gold_ctxs.clone().or_else(|| own.gold_ctxs.take());
-                            *own = Gold { gold_ctxs, ..data.clone() };
+                            *own = Gold {
+                                gold_ctxs,
+                                ..data.clone()
+                            };
                         }
                     }
                     kept.push(answer);
@@ -171,15 +238,33 @@ impl AskedQuestions {
         system.answers = kept;
         let of = self.path.display();
         let odd = |names: &[String], what: String, consequence: &str| {
-            let what = format!("{} {what}: {}", names.len(), list(names.iter().map(String::as_str), SHOWN));
+            let what = format!(
+                "{} {what}: {}",
+                names.len(),
+                list(names.iter().map(String::as_str), SHOWN)
+            );
             (!names.is_empty()).then(|| InputFault::new(&system.path, what).hint(consequence))
         };
         let (twice, strange) = match self.mode {
-            Mode::Default => ("the first counts, these are not scored", "they are not scored"),
-            Mode::Compat => ("they count as in the reference", "they count as in the reference"),
+            Mode::Default => (
+                "the first counts, these are not scored",
+                "they are not scored",
+            ),
+            Mode::Compat => (
+                "they count as in the reference",
+                "they count as in the reference",
+            ),
         };
-        let twice = odd(&again, format!("predictions repeat a question more often than {of} does"), twice);
-        let strange = odd(&unasked, format!("predictions for questions that are not in {of}"), strange);
+        let twice = odd(
+            &again,
+            format!("predictions repeat a question more often than {of} does"),
+            twice,
+        );
+        let strange = odd(
+            &unasked,
+            format!("predictions for questions that are not in {of}"),
+            strange,
+        );
         twice.into_iter().chain(strange).collect()
     }
 }
@@ -188,7 +273,11 @@ impl AskedQuestions {
 fn names_of(items: &[(usize, &str)]) -> Vec<String> {
     let is_a_line_each = items.windows(2).all(|two| two[0].0 < two[1].0);
     let name = |(index, (line, question)): (usize, &(usize, &str))| {
-        let (what, number) = if is_a_line_each { ("line", *line) } else { ("item", index + 1) };
+        let (what, number) = if is_a_line_each {
+            ("line", *line)
+        } else {
+            ("item", index + 1)
+        };
         format!("{what} {number} \u{201c}{}\u{201d}", start_of(question))
     };
     items.iter().enumerate().map(name).collect()

@@ -23,7 +23,8 @@ pub fn builtin_aspects() -> Vec<Arc<Aspect>> {
     static ASPECTS: OnceLock<Vec<Arc<Aspect>>> = OnceLock::new();
     let read = || {
         #[expect(clippy::expect_used, reason = "compiled in, and a test reads it")]
-        let aspects = parse_aspects(BUILTIN, Path::new("built-in aspects")).expect("the built-in aspects");
+        let aspects =
+            parse_aspects(BUILTIN, Path::new("built-in aspects")).expect("the built-in aspects");
         aspects.into_iter().map(Arc::new).collect()
     };
     ASPECTS.get_or_init(read).clone()
@@ -45,14 +46,22 @@ pub fn load_aspects(path: &Path) -> Result<Vec<Aspect>> {
 pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
     let elements = elements(text, path)?;
     if elements.is_empty() {
-        return Err(InputFault::new(path, "no aspects in the file").hint(EXPECTED).into());
+        return Err(InputFault::new(path, "no aspects in the file")
+            .hint(EXPECTED)
+            .into());
     }
     let mut first_lines: HashMap<Arc<str>, usize> = HashMap::new();
     all(elements.iter().map(|line| {
         let aspect = read_aspect(line)?;
         if let Some(first) = first_lines.get(&aspect.name) {
-            let what = format!("duplicate aspect {}, first on line {first}", aspect.name.escape_debug());
-            return Err(line.fault(what).hint("give each aspect its own name").into());
+            let what = format!(
+                "duplicate aspect {}, first on line {first}",
+                aspect.name.escape_debug()
+            );
+            return Err(line
+                .fault(what)
+                .hint("give each aspect its own name")
+                .into());
         }
         first_lines.insert(Arc::clone(&aspect.name), line.number);
         Ok(aspect)
@@ -93,21 +102,46 @@ mod tests {
     #[test]
     fn the_built_in_aspects_have_the_published_names_and_flags() {
         let aspects = builtin_aspects();
-        let flags: Vec<_> = aspects.iter().map(|a| (&*a.name, a.use_title, a.use_docs)).collect();
-        assert_eq!(flags, [("organization", false, false), ("coverage", true, false), ("relevance", false, false)]);
+        let flags: Vec<_> = aspects
+            .iter()
+            .map(|a| (&*a.name, a.use_title, a.use_docs))
+            .collect();
+        assert_eq!(
+            flags,
+            [
+                ("organization", false, false),
+                ("coverage", true, false),
+                ("relevance", false, false)
+            ]
+        );
     }
 
     #[test]
     fn every_entry_with_a_fault_is_listed_with_its_line() {
-        let complete = BUILTIN.trim().trim_start_matches('[').trim_end_matches(']').trim();
+        let complete = BUILTIN
+            .trim()
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .trim();
         let broken = complete.replacen("\"score2_description\"", "\"score_2\"", 1);
         let last_use = broken.rfind("\"use_docs\": false").unwrap();
-        let broken = format!("{}\"use_docs\": \"no\"{}", &broken[..last_use], &broken[last_use + 17..]);
+        let broken = format!(
+            "{}\"use_docs\": \"no\"{}",
+            &broken[..last_use],
+            &broken[last_use + 17..]
+        );
         let listed = faults(&format!(
             "[{broken},\n7,\n{}]",
-            complete.replacen("organization", " ", 1).replacen("\"aspect\": \"relevance\"", "\"aspect\": \"\"", 1)
+            complete.replacen("organization", " ", 1).replacen(
+                "\"aspect\": \"relevance\"",
+                "\"aspect\": \"\"",
+                1
+            )
         ));
-        let listed: Vec<&str> = listed.iter().filter_map(|fault| fault.split("; ").next()).collect();
+        let listed: Vec<&str> = listed
+            .iter()
+            .filter_map(|fault| fault.split("; ").next())
+            .collect();
         // the first copy fills lines 1 to 32: three objects of 11 lines, the last without a line feed
         assert_eq!(
             listed,
@@ -124,26 +158,48 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_aspects_says_what_was_expected() {
-        assert!(faults("{}")[0].starts_with("aspects.json:1: aspect is missing; expected a JSON list"));
-        assert!(faults("[]")[0].starts_with("aspects.json: no aspects in the file; expected a JSON list"));
-        assert!(faults("[\n{]")[0].starts_with("aspects.json:2: invalid JSON at column 2"), "{:?}", faults("[\n{]"));
+        assert!(
+            faults("{}")[0].starts_with("aspects.json:1: aspect is missing; expected a JSON list")
+        );
+        assert!(
+            faults("[]")[0]
+                .starts_with("aspects.json: no aspects in the file; expected a JSON list")
+        );
+        assert!(
+            faults("[\n{]")[0].starts_with("aspects.json:2: invalid JSON at column 2"),
+            "{:?}",
+            faults("[\n{]")
+        );
     }
 
     #[test]
     fn the_released_file_is_read() {
-        let shared = std::env::var_os("SCHOLAREVAL_SHARED")
-            .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), std::path::PathBuf::from);
+        let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(
+            || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
+            std::path::PathBuf::from,
+        );
         let path = shared.join("data/rubrics/prometheus_rubrics_v8.json");
         if !path.is_file() {
             eprintln!("skipped: {} is not there", path.display());
             return;
         }
         let released = load_aspects(&path).unwrap();
-        let names: Vec<_> = released.iter().map(|a| (&*a.name, a.use_title, a.use_docs)).collect();
+        let names: Vec<_> = released
+            .iter()
+            .map(|a| (&*a.name, a.use_title, a.use_docs))
+            .collect();
         let ours = builtin_aspects();
-        assert_eq!(names, ours.iter().map(|a| (&*a.name, a.use_title, a.use_docs)).collect::<Vec<_>>());
+        assert_eq!(
+            names,
+            ours.iter()
+                .map(|a| (&*a.name, a.use_title, a.use_docs))
+                .collect::<Vec<_>>()
+        );
         assert!(
-            released.iter().zip(&ours).all(|(theirs, own)| theirs.criteria_description != own.criteria_description)
+            released
+                .iter()
+                .zip(&ours)
+                .all(|(theirs, own)| theirs.criteria_description != own.criteria_description)
         );
     }
 }

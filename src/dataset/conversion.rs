@@ -50,43 +50,70 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
     let (mut converted, mut faults) = (Converted::default(), Vec::new());
     let mut first_lines: HashMap<&str, usize> = HashMap::new();
     for answer in &system.answers {
-        let fault =
-            |what: String| InputFault::new(&system.path, what).at_line(answer.line).of_case(answer.case_id.as_str());
+        let fault = |what: String| {
+            InputFault::new(&system.path, what)
+                .at_line(answer.line)
+                .of_case(answer.case_id.as_str())
+        };
         let question = answer.question();
         let Some(ids) = cases.get(question) else {
-            converted.unasked.push(fault(format!("no test case asks \"{}\"", start_of(question).escape_debug())));
+            converted.unasked.push(fault(format!(
+                "no test case asks \"{}\"",
+                start_of(question).escape_debug()
+            )));
             continue;
         };
         match how.append(answer) {
-            Err(exception) => faults.push(fault(format!("the reference script raises {exception} here"))),
+            Err(exception) => faults.push(fault(format!(
+                "the reference script raises {exception} here"
+            ))),
             Ok(answer) => {
-                converted.answers.extend(ids.iter().map(|id| Answer { case_id: (*id).clone(), ..answer.clone() }));
+                converted.answers.extend(ids.iter().map(|id| Answer {
+                    case_id: (*id).clone(),
+                    ..answer.clone()
+                }));
             }
         }
         if let Some(first) = first_lines.insert(question, answer.line) {
             let shown = start_of(question);
-            let what = format!("the question \"{}\" is answered twice, first on line {first}", shown.escape_debug());
+            let what = format!(
+                "the question \"{}\" is answered twice, first on line {first}",
+                shown.escape_debug()
+            );
             match how.mode {
                 Mode::Default => faults.push(fault(what).hint("keep one of the two")),
                 Mode::Compat => converted.repeated.push(fault(what).hint("this one counts")),
             }
         }
     }
-    if faults.is_empty() { Ok(converted) } else { Err(Error::Input(faults)) }
+    if faults.is_empty() {
+        Ok(converted)
+    } else {
+        Err(Error::Input(faults))
+    }
 }
 
 impl Conversion {
     /// How the answers of this system are converted: those of a file without sources get no list of them.
     pub(super) fn of(&self, system: &SystemAnswers) -> Self {
-        Self { block: self.block.filter(|_| !system.without_id), ..*self }
+        Self {
+            block: self.block.filter(|_| !system.without_id),
+            ..*self
+        }
     }
 
     /// The answer with its block of references.
     pub(super) fn append(&self, answer: &Answer) -> Result<Answer, &'static str> {
-        let (Some(base), Some(prediction)) = (self.block, &answer.prediction) else { return Ok(answer.clone()) };
+        let (Some(base), Some(prediction)) = (self.block, &answer.prediction) else {
+            return Ok(answer.clone());
+        };
         let own = &answer.answer_text;
         let text = format!("{own}{}", references_block(prediction, base, self.mode)?);
-        Ok(Answer { own_bytes: Some(own.len()), answer_text: text.into(), ..answer.clone() })
+        Ok(Answer {
+            own_bytes: Some(own.len()),
+            answer_text: text.into(),
+            ..answer.clone()
+        })
     }
 }
 
@@ -109,14 +136,24 @@ pub enum ReferencesBlock {
 ///
 /// # Errors
 /// In compat mode, the name of the exception that the reference raises.
-pub fn references_block(prediction: &Prediction, base: IndexBase, mode: Mode) -> Result<String, &'static str> {
+pub fn references_block(
+    prediction: &Prediction,
+    base: IndexBase,
+    mode: Mode,
+) -> Result<String, &'static str> {
     let mut block = String::from("\nReferences:\n");
     for (order, place) in prediction.cited_sources(base).into_iter().enumerate() {
-        let Some(source) = prediction.sources.get(place) else { continue };
+        let Some(source) = prediction.sources.get(place) else {
+            continue;
+        };
         let (number, title, text) = match mode {
             Mode::Default => {
                 let text = |text: &Option<String>| text.clone().unwrap_or_default();
-                (base.number_of(place), text(&source.title), text(&source.text))
+                (
+                    base.number_of(place),
+                    text(&source.title),
+                    text(&source.text),
+                )
             }
             Mode::Compat => {
                 let (title, text) = reference_title_and_text(source)?;
@@ -148,11 +185,19 @@ mod tests {
     use super::*;
 
     fn source(title: &str, text: &str) -> Source {
-        Source { title: Some(title.to_owned()), text: Some(text.to_owned()), ..Source::default() }
+        Source {
+            title: Some(title.to_owned()),
+            text: Some(text.to_owned()),
+            ..Source::default()
+        }
     }
 
     fn prediction(output: &str, sources: Vec<Source>) -> Prediction {
-        Prediction { output: Some(output.into()), sources, ..Prediction::default() }
+        Prediction {
+            output: Some(output.into()),
+            sources,
+            ..Prediction::default()
+        }
     }
 
     fn block(prediction: &Prediction, base: IndexBase, mode: Mode) -> Result<String, &'static str> {
@@ -161,7 +206,9 @@ mod tests {
 
     #[test]
     fn cited_sources_keep_their_numbers_and_compat_numbers_them_anew() {
-        let sources = (0..4).map(|i| source(&format!("T{i}"), &format!("X{i}"))).collect();
+        let sources = (0..4)
+            .map(|i| source(&format!("T{i}"), &format!("X{i}")))
+            .collect();
         let answer = prediction("a [3, 9] b [1] [3]", sources);
         assert_eq!(answer.cited_sources(IndexBase::Zero), [1, 3]);
         let ours = block(&answer, IndexBase::Zero, Mode::Default).unwrap();
@@ -174,24 +221,53 @@ mod tests {
 
     #[test]
     fn missing_text_is_empty_by_default_and_nan_in_compat() {
-        let nan = Source { title: Some("T".into()), text_is_nan: true, ..Source::default() };
+        let nan = Source {
+            title: Some("T".into()),
+            text_is_nan: true,
+            ..Source::default()
+        };
         let answer = prediction("a [0]", vec![nan]);
-        assert_eq!(block(&answer, IndexBase::Zero, Mode::Default).unwrap(), "\nReferences:\n[0] T \n\n");
-        assert_eq!(block(&answer, IndexBase::Zero, Mode::Compat).unwrap(), "\nReferences:\n[0] T nan\n\n");
+        assert_eq!(
+            block(&answer, IndexBase::Zero, Mode::Default).unwrap(),
+            "\nReferences:\n[0] T \n\n"
+        );
+        assert_eq!(
+            block(&answer, IndexBase::Zero, Mode::Compat).unwrap(),
+            "\nReferences:\n[0] T nan\n\n"
+        );
     }
 
     #[test]
     fn an_object_of_sources_is_read_by_key_in_compat_and_by_value_here() {
-        let keyed = |key: &str| Source { key: Some(key.to_owned()), ..source("title", "text") };
+        let keyed = |key: &str| Source {
+            key: Some(key.to_owned()),
+            ..source("title", "text")
+        };
         let answer = prediction("a [0]", vec![keyed("ab")]);
-        assert_eq!(block(&answer, IndexBase::Zero, Mode::Default).unwrap(), "\nReferences:\n[0] title text\n\n");
-        assert_eq!(block(&answer, IndexBase::Zero, Mode::Compat).unwrap(), "\nReferences:\n[0] b a\n\n");
-        assert_eq!(block(&prediction("a [0]", vec![keyed("a")]), IndexBase::Zero, Mode::Compat), Err("IndexError"));
+        assert_eq!(
+            block(&answer, IndexBase::Zero, Mode::Default).unwrap(),
+            "\nReferences:\n[0] title text\n\n"
+        );
+        assert_eq!(
+            block(&answer, IndexBase::Zero, Mode::Compat).unwrap(),
+            "\nReferences:\n[0] b a\n\n"
+        );
+        assert_eq!(
+            block(
+                &prediction("a [0]", vec![keyed("a")]),
+                IndexBase::Zero,
+                Mode::Compat
+            ),
+            Err("IndexError")
+        );
     }
 
     #[test]
     fn an_output_that_cites_nothing_has_an_empty_list() {
         let answer = prediction("none", vec![source("T", "X")]);
-        assert_eq!(block(&answer, IndexBase::Zero, Mode::Default).unwrap(), "\nReferences:\n");
+        assert_eq!(
+            block(&answer, IndexBase::Zero, Mode::Default).unwrap(),
+            "\nReferences:\n"
+        );
     }
 }

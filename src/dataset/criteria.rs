@@ -23,27 +23,55 @@ type CriteriaList<'a> = (String, Option<&'a str>, &'a [Value]);
 ///
 /// # Errors
 /// As [`rubric_profile`] and [`load_test_cases`](super::load_test_cases).
-pub fn load_tests(path: &Path, mode: Mode, rubric: Option<&str>) -> Result<(TestCases, RubricProfile)> {
+pub fn load_tests(
+    path: &Path,
+    mode: Mode,
+    rubric: Option<&str>,
+) -> Result<(TestCases, RubricProfile)> {
     let (text, blake3, _) = read_input(path)?;
     let mut profile = rubric_profile(rubric)?;
-    let is_rows = is_csv(path) || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
+    let is_rows = is_csv(path)
+        || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
     let rows = is_rows.then(|| csv_as_jsonl(&text, path)).transpose()?;
     let elements = elements(rows.as_deref().unwrap_or(&text), path)?;
-    let fields = elements.iter().find_map(|line| serde_json::from_str::<Fields>(line.text).ok()).unwrap_or_default();
-    if rubric.is_none() && fields.contains_key("ingredients") && !fields.contains_key(&profile.case.criteria) {
+    let fields = elements
+        .iter()
+        .find_map(|line| serde_json::from_str::<Fields>(line.text).ok())
+        .unwrap_or_default();
+    if rubric.is_none()
+        && fields.contains_key("ingredients")
+        && !fields.contains_key(&profile.case.criteria)
+    {
         profile = rubric_profile(Some(SCHOLARQA_CS2))?;
     }
     let has_criteria = |profile: &RubricProfile| {
-        fields.contains_key(&profile.case.criteria) || is_rows && fields.contains_key(text_field(&fields, profile))
+        fields.contains_key(&profile.case.criteria)
+            || is_rows && fields.contains_key(text_field(&fields, profile))
     };
     if !has_criteria(&profile) {
-        if fields.contains_key("metric_config") || fields.contains_key("answer_text") || fields.is_empty() {
-            return Ok((TestCases { blake3, ..parse_test_cases(&text, path, mode)? }, profile));
+        if fields.contains_key("metric_config")
+            || fields.contains_key("answer_text")
+            || fields.is_empty()
+        {
+            return Ok((
+                TestCases {
+                    blake3,
+                    ..parse_test_cases(&text, path, mode)?
+                },
+                profile,
+            ));
         }
-        let others = SHIPPED_PROFILES.iter().filter_map(|(name, _)| rubric_profile(Some(name)).ok());
-        let other = others.into_iter().find(|other| fields.contains_key(&other.case.id) && has_criteria(other));
+        let others = SHIPPED_PROFILES
+            .iter()
+            .filter_map(|(name, _)| rubric_profile(Some(name)).ok());
+        let other = others
+            .into_iter()
+            .find(|other| fields.contains_key(&other.case.id) && has_criteria(other));
         let found = list(fields.keys().map(String::as_str), 8);
-        let what = format!("no field {} with the criteria of a case; found {found}", profile.case.criteria);
+        let what = format!(
+            "no field {} with the criteria of a case; found {found}",
+            profile.case.criteria
+        );
         let what_to_write = "write one {case_id, question, criteria: [{text, weight}]} per line";
         let hint = match other {
             Some(other) => format!("these are fields of --rubric {}", other.name),
@@ -51,8 +79,17 @@ pub fn load_tests(path: &Path, mode: Mode, rubric: Option<&str>) -> Result<(Test
         };
         return Err(InputFault::new(path, what).hint(hint).into());
     }
-    let mut reader = Reader { profile: &profile, is_rows, mode, cases: Vec::new(), lines: HashMap::new() };
-    let mut faults: Vec<InputFault> = elements.iter().filter_map(|line| reader.read(line).err()).collect();
+    let mut reader = Reader {
+        profile: &profile,
+        is_rows,
+        mode,
+        cases: Vec::new(),
+        lines: HashMap::new(),
+    };
+    let mut faults: Vec<InputFault> = elements
+        .iter()
+        .filter_map(|line| reader.read(line).err())
+        .collect();
     let mut cases = reader.cases;
     let mut warnings = Vec::new();
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
@@ -62,17 +99,33 @@ pub fn load_tests(path: &Path, mode: Mode, rubric: Option<&str>) -> Result<(Test
         }
         let of_case = |what: String| line.fault(what).of_case(case.case_id.as_str());
         faults.extend(name_fault(case).map(of_case));
-        warnings.extend(doubts(case, scores_zero).into_iter().map(|(what, hint)| of_case(what).hint(hint)));
+        warnings.extend(
+            doubts(case, scores_zero)
+                .into_iter()
+                .map(|(what, hint)| of_case(what).hint(hint)),
+        );
     }
     no_faults(faults)?;
     let cases = cases.into_iter().map(|(_, case)| case.into()).collect();
-    Ok((TestCases { path: path.to_path_buf(), blake3, cases, warnings }, profile))
+    Ok((
+        TestCases {
+            path: path.to_path_buf(),
+            blake3,
+            cases,
+            warnings,
+        },
+        profile,
+    ))
 }
 
 /// The field with the text of a criterion; a table calls it `criterion`.
 fn text_field<'a>(fields: &Fields, profile: &'a RubricProfile) -> &'a str {
     let own = profile.criterion.text.as_str();
-    if fields.contains_key(own) { own } else { "criterion" }
+    if fields.contains_key(own) {
+        own
+    } else {
+        "criterion"
+    }
 }
 
 struct Reader<'a> {
@@ -89,12 +142,16 @@ impl<'a> Reader<'a> {
     fn read(&mut self, line: &JsonLine<'a>) -> Result<(), InputFault> {
         let fields: Fields = line.parse("{case_id, question, criteria: [{text, weight}]}")?;
         let name = &self.profile.case.id;
-        let id = fields.get(name).ok_or_else(|| line.fault(format!("{name} is missing")))?;
-        let Id(id) = Id::try_from(id.clone()).map_err(|what| line.fault(format!("{name}: {what}")))?;
+        let id = fields
+            .get(name)
+            .ok_or_else(|| line.fault(format!("{name} is missing")))?;
+        let Id(id) =
+            Id::try_from(id.clone()).map_err(|what| line.fault(format!("{name}: {what}")))?;
         if id.is_empty() {
             return Err(line.fault(format!("{name} is empty")));
         }
-        self.add(line, &id, &fields).map_err(|what| line.fault(what).of_case(id))
+        self.add(line, &id, &fields)
+            .map_err(|what| line.fault(what).of_case(id))
     }
 
     fn add(&mut self, line: &JsonLine<'a>, id: &str, fields: &Fields) -> Result<(), String> {
@@ -102,20 +159,31 @@ impl<'a> Reader<'a> {
         let question = text(&self.profile.case.question)?;
         let place = match self.lines.get(id) {
             Some(first) if !self.is_rows => {
-                return Err(format!("duplicate case id, first on line {}", self.cases[*first].0.number));
+                return Err(format!(
+                    "duplicate case id, first on line {}",
+                    self.cases[*first].0.number
+                ));
             }
             Some(first) if self.cases[*first].1.initial_prompt != question => {
-                return Err(format!("another question than on line {}", self.cases[*first].0.number));
+                return Err(format!(
+                    "another question than on line {}",
+                    self.cases[*first].0.number
+                ));
             }
             Some(first) => *first,
             None => {
                 self.lines.insert(id.to_owned(), self.cases.len());
-                self.cases.push((*line, TestCase::without_rubric(id.into(), &question)));
+                self.cases
+                    .push((*line, TestCase::without_rubric(id.into(), &question)));
                 self.cases.len() - 1
             }
         };
         let row = [Value::Object(fields.clone())];
-        let lists = if self.is_rows { vec![(String::new(), None, &row[..])] } else { self.lists(fields)? };
+        let lists = if self.is_rows {
+            vec![(String::new(), None, &row[..])]
+        } else {
+            self.lists(fields)?
+        };
         let mut read = Vec::new();
         for (key, group, criteria) in lists {
             let own = read.len();
@@ -125,15 +193,26 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 let number = self.cases[place].1.criteria.len() + read.len() + 1;
-                let what = |what: String| if self.is_rows { what } else { format!("{key}[{at}]: {what}") };
+                let what = |what: String| {
+                    if self.is_rows {
+                        what
+                    } else {
+                        format!("{key}[{at}]: {what}")
+                    }
+                };
                 read.push(self.criterion(value, number).map_err(what)?);
             }
             let Some(name) = group else { continue };
             let weights = &self.profile.case.group_weights;
-            let of_group = fields.get(weights).map_or(Some(1.0), |all| all[name].as_f64().filter(|own| *own >= 0.0));
+            let of_group = fields.get(weights).map_or(Some(1.0), |all| {
+                all[name].as_f64().filter(|own| *own >= 0.0)
+            });
             let what = || format!("{weights}.{name} is no weight; give the group a number from 0");
             let of_group = of_group.ok_or_else(what)?;
-            let whole: f64 = read[own..].iter().map(|criterion| criterion.weight.max(0.0)).sum();
+            let whole: f64 = read[own..]
+                .iter()
+                .map(|criterion| criterion.weight.max(0.0))
+                .sum();
             for criterion in &mut read[own..] {
                 // A group without positive weights counts nothing.
                 criterion.weight *= if whole > 0.0 { of_group / whole } else { 0.0 };
@@ -146,10 +225,17 @@ impl<'a> Reader<'a> {
             self.cases[place].1.reference = Some(article.into());
         }
         if !self.is_rows {
-            let own: HashSet<String> = read.iter().flat_map(|criterion| criterion.tags.clone()).collect();
+            let own: HashSet<String> = read
+                .iter()
+                .flat_map(|criterion| criterion.tags.clone())
+                .collect();
             let of_case = tags(fields.get(&self.profile.case.tags), false)?;
-            let of_case: Vec<String> = of_case.into_iter().filter(|tag| !own.contains(tag)).collect();
-            read.iter_mut().for_each(|criterion| criterion.tags.extend(of_case.iter().cloned()));
+            let of_case: Vec<String> = of_case
+                .into_iter()
+                .filter(|tag| !own.contains(tag))
+                .collect();
+            read.iter_mut()
+                .for_each(|criterion| criterion.tags.extend(of_case.iter().cloned()));
         }
         self.cases[place].1.criteria.append(&mut read);
         Ok(())
@@ -161,17 +247,25 @@ impl<'a> Reader<'a> {
         // The reference asks for no ingredients and gives 0.
         let may_be_empty = self.profile.report && self.mode == Mode::Compat;
         let list_in = |key: String, group: Option<&'v str>, value: &'v Value| match value {
-            Value::Array(list) if !list.is_empty() || may_be_empty => Ok((key, group, list.as_slice())),
-            Value::Array(_) => Err(format!("{key} is empty; give the case criteria, or leave it out")),
+            Value::Array(list) if !list.is_empty() || may_be_empty => {
+                Ok((key, group, list.as_slice()))
+            }
+            Value::Array(_) => Err(format!(
+                "{key} is empty; give the case criteria, or leave it out"
+            )),
             other => Err(format!("{key}: {}", expected("a list", other))),
         };
         match fields.get(key) {
-            Some(Value::Object(groups)) => {
-                groups.iter().map(|(name, value)| list_in(format!("{key}.{name}"), Some(name), value)).collect()
-            }
+            Some(Value::Object(groups)) => groups
+                .iter()
+                .map(|(name, value)| list_in(format!("{key}.{name}"), Some(name), value))
+                .collect(),
             Some(list) => Ok(vec![list_in(key.clone(), None, list)?]),
             None if may_be_empty => Ok(Vec::new()),
-            None => Err(format!("{key} is missing; found {}", list(fields.keys().map(String::as_str), 8))),
+            None => Err(format!(
+                "{key} is missing; found {}",
+                list(fields.keys().map(String::as_str), 8)
+            )),
         }
     }
 
@@ -200,26 +294,50 @@ impl<'a> Reader<'a> {
             Some(other) => return Err(format!("{key}: {}", expected("a text", other))),
             None => return Err(format!("{} is missing", names.text)),
         };
-        let explanation = fields.get(&names.explanation).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-        let text = explanation.map_or_else(|| text.clone(), |explanation| format!("{text} ({explanation})"));
+        let explanation = fields
+            .get(&names.explanation)
+            .and_then(Value::as_str)
+            .filter(|text| !text.trim().is_empty());
+        let text = explanation.map_or_else(
+            || text.clone(),
+            |explanation| format!("{text} ({explanation})"),
+        );
         let weight = &names.weight;
         if let (None, Some(other)) = (fields.get(weight), self.other_number(fields)) {
-            return Err(format!("no {weight}, but {other} is a number; call it {weight} if it is one, or remove it"));
+            return Err(format!(
+                "no {weight}, but {other} is a number; call it {weight} if it is one, or remove it"
+            ));
         }
         let weight = match fields.get(weight) {
             None | Some(Value::Null) => 1.0,
             Some(Value::String(text)) if text.trim().is_empty() => 1.0,
             Some(value) => {
-                let truth = || value.as_bool().filter(|_| is_strict).map(|is_true| f64::from(u8::from(is_true)));
-                let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).or_else(truth);
+                let truth = || {
+                    value
+                        .as_bool()
+                        .filter(|_| is_strict)
+                        .map(|is_true| f64::from(u8::from(is_true)))
+                };
+                let number = value
+                    .as_f64()
+                    .or_else(|| value.as_str()?.trim().parse().ok())
+                    .or_else(truth);
                 let number = number.filter(|number: &f64| number.is_finite());
-                number.ok_or_else(|| format!("{}: {}", names.weight, expected("a number", value)))?
+                number
+                    .ok_or_else(|| format!("{}: {}", names.weight, expected("a number", value)))?
             }
         };
-        let id = fields.get(&names.id).filter(|_| !self.is_rows || names.id != self.profile.case.id);
-        let id = id.map(|id| typed::<Id>(id.clone())).transpose()?.map(|Id(id)| id);
+        let id = fields
+            .get(&names.id)
+            .filter(|_| !self.is_rows || names.id != self.profile.case.id);
+        let id = id
+            .map(|id| typed::<Id>(id.clone()))
+            .transpose()?
+            .map(|Id(id)| id);
         let id = id.filter(|id| is_strict || !id.trim().is_empty());
-        let examples = fields.get(&names.examples).map_or_else(|| Ok(Vec::new()), |examples| typed(examples.clone()));
+        let examples = fields
+            .get(&names.examples)
+            .map_or_else(|| Ok(Vec::new()), |examples| typed(examples.clone()));
         Ok(CaseCriterion {
             name: id.unwrap_or_else(|| format!("c{number}")),
             text: text.as_str().into(),
@@ -236,10 +354,16 @@ impl Reader<'_> {
     fn other_number<'a>(&self, fields: &'a Fields) -> Option<&'a str> {
         let (case, own) = (&self.profile.case, &self.profile.criterion);
         let known = [&case.id, &case.question, &own.text, &own.id, &own.tags].map(String::as_str);
-        let is_number =
-            |value: &Value| value.is_number() || value.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok());
+        let is_number = |value: &Value| {
+            value.is_number()
+                || value
+                    .as_str()
+                    .is_some_and(|text| text.trim().parse::<f64>().is_ok())
+        };
         let other = |(name, value): &(&String, &Value)| {
-            is_number(value) && !known.contains(&name.as_str()) && *name != text_field(fields, self.profile)
+            is_number(value)
+                && !known.contains(&name.as_str())
+                && *name != text_field(fields, self.profile)
         };
         fields.iter().find(other).map(|(name, _)| name.as_str())
     }
@@ -249,7 +373,10 @@ impl Reader<'_> {
 fn question(fields: &Fields, key: &str) -> Result<String, String> {
     let message = |message: &Value| {
         let part = |key: &str| message.get(key).and_then(Value::as_str);
-        Some((part("role").unwrap_or("user").to_owned(), part("content")?.to_owned()))
+        Some((
+            part("role").unwrap_or("user").to_owned(),
+            part("content")?.to_owned(),
+        ))
     };
     match fields.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),
@@ -258,11 +385,21 @@ fn question(fields: &Fields, key: &str) -> Result<String, String> {
             let messages = messages.ok_or_else(|| format!("{key}: a message has no content"))?;
             Ok(match &messages[..] {
                 [(_, only)] => only.clone(),
-                all => all.iter().map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join("\n\n"),
+                all => all
+                    .iter()
+                    .map(|(role, text)| format!("{role}: {text}"))
+                    .collect::<Vec<_>>()
+                    .join("\n\n"),
             })
         }
-        Some(other) => Err(format!("{key}: {}", expected("a text or a list of messages", other))),
-        None => Err(format!("{key} is missing; found {}", list(fields.keys().map(String::as_str), 8))),
+        Some(other) => Err(format!(
+            "{key}: {}",
+            expected("a text or a list of messages", other)
+        )),
+        None => Err(format!(
+            "{key} is missing; found {}",
+            list(fields.keys().map(String::as_str), 8)
+        )),
     }
 }
 
@@ -275,30 +412,52 @@ fn tags(value: Option<&Value>, is_table: bool) -> Result<Vec<String>, String> {
         Some(list) => typed(list.clone()).map_err(|what| format!("tags: {what}"))?,
     };
     let mut seen = HashSet::new();
-    let tags = all.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty() && seen.insert(*tag));
+    let tags = all
+        .iter()
+        .map(|tag| tag.trim())
+        .filter(|tag| !tag.is_empty() && seen.insert(*tag));
     Ok(tags.map(str::to_owned).collect())
 }
 
 /// Gives each criterion a name of its own, which no other component has; two full stops would name several.
 fn give_names(criteria: &mut [CaseCriterion]) {
     let mut seen: HashMap<String, usize> = REPORT_METRICS.map(|name| (name.to_owned(), 1)).into();
-    let ids: Vec<String> = criteria.iter().map(|criterion| criterion.name.clone()).collect();
+    let ids: Vec<String> = criteria
+        .iter()
+        .map(|criterion| criterion.name.clone())
+        .collect();
     for (criterion, id) in criteria.iter_mut().zip(&ids) {
-        criterion.shared_id = (ids.iter().filter(|other| *other == id).count() > 1).then(|| id.clone());
-        let name = if id.trim().is_empty() { "unnamed".to_owned() } else { id.replace("..", "\u{2026}") };
+        criterion.shared_id =
+            (ids.iter().filter(|other| *other == id).count() > 1).then(|| id.clone());
+        let name = if id.trim().is_empty() {
+            "unnamed".to_owned()
+        } else {
+            id.replace("..", "\u{2026}")
+        };
         let count = seen.entry(name.clone()).or_default();
         *count += 1;
-        criterion.name = if *count > 1 { format!("{name} ({count})") } else { name };
+        criterion.name = if *count > 1 {
+            format!("{name} ({count})")
+        } else {
+            name
+        };
     }
 }
 
 /// A name that two components would share.
 fn name_fault(case: &TestCase) -> Option<String> {
     let mut seen = HashSet::new();
-    let mut names = case.criteria.iter().map(|criterion| criterion.name.as_str());
+    let mut names = case
+        .criteria
+        .iter()
+        .map(|criterion| criterion.name.as_str());
     // `a..b` names a call about several criteria.
-    let name = names.find(|name| !seen.insert(*name) || name.contains(".."))?.escape_debug();
-    Some(format!("the id {name} of a criterion occurs twice or holds two full stops; give each its own id"))
+    let name = names
+        .find(|name| !seen.insert(*name) || name.contains(".."))?
+        .escape_debug();
+    Some(format!(
+        "the id {name} of a criterion occurs twice or holds two full stops; give each its own id"
+    ))
 }
 
 /// What may be wrong with the criteria of a case, and what to do.
@@ -307,21 +466,44 @@ fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
     let mut seen: HashMap<String, &str> = HashMap::new();
     for criterion in &case.criteria {
         if let Some(id) = &criterion.shared_id {
-            let what = format!("{} shares the name {} with others", criterion.name, id.escape_debug());
-            doubts.push((what, "it counts by itself; with --compat the last of a name counts, as in the reference"));
+            let what = format!(
+                "{} shares the name {} with others",
+                criterion.name,
+                id.escape_debug()
+            );
+            doubts.push((
+                what,
+                "it counts by itself; with --compat the last of a name counts, as in the reference",
+            ));
         }
-        let text = criterion.text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        let text = criterion
+            .text
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .to_lowercase();
         if let Some(first) = seen.insert(text, &criterion.name) {
-            let what = format!("{} repeats {first}: \u{201c}{}\u{201d}", criterion.name, start_of(&criterion.text));
+            let what = format!(
+                "{} repeats {first}: \u{201c}{}\u{201d}",
+                criterion.name,
+                start_of(&criterion.text)
+            );
             doubts.push((what, "it counts twice; take one of them out"));
         }
     }
-    if case.criteria.iter().all(|criterion| criterion.weight <= 0.0) {
+    if case
+        .criteria
+        .iter()
+        .all(|criterion| criterion.weight <= 0.0)
+    {
         let hint = match scores_zero {
             true => "its answers score 0, as in the reference; give a criterion a positive weight",
             false => "its answers have no score; give a criterion a positive weight",
         };
-        doubts.push(("no weight is positive, so that no point can be earned".to_owned(), hint));
+        doubts.push((
+            "no weight is positive, so that no point can be earned".to_owned(),
+            hint,
+        ));
     }
     doubts
 }
@@ -335,7 +517,11 @@ mod tests {
         let path = dir.path().join(name);
         std::fs::write(&path, text).unwrap();
         let (tests, _) = load_tests(&path, Mode::Default, None)?;
-        Ok(tests.cases[0].criteria.iter().map(|criterion| criterion.weight).collect())
+        Ok(tests.cases[0]
+            .criteria
+            .iter()
+            .map(|criterion| criterion.weight)
+            .collect())
     }
 
     #[test]
@@ -344,15 +530,27 @@ mod tests {
         assert_eq!(weights("list.jsonl", list).unwrap(), [-2.0, 1.0, 1.0]);
         let table = "case_id,question,criterion,weight\n7,q,a,2\n7,q,b,\n7,q,c,-0.5\n";
         assert_eq!(weights("table.csv", table).unwrap(), [2.0, 1.0, -0.5]);
-        assert_eq!(weights("plain.csv", "case_id,question,criterion\n7,q,a\n").unwrap(), [1.0]);
+        assert_eq!(
+            weights("plain.csv", "case_id,question,criterion\n7,q,a\n").unwrap(),
+            [1.0]
+        );
     }
 
     #[test]
     fn a_number_under_another_name_is_not_taken_for_a_weight_of_1() {
         let table = "case_id,question,criterion,points\n7,q,a,-5\n";
         let error = weights("table.csv", table).unwrap_err().to_string();
-        assert!(error.contains("no weight, but points is a number; call it weight"), "{error}");
-        let list = r#"{"case_id": "7", "question": "q", "criteria": [{"text": "a", "wieght": -2}]}"#;
-        assert!(weights("list.jsonl", list).unwrap_err().to_string().contains("wieght is a number"));
+        assert!(
+            error.contains("no weight, but points is a number; call it weight"),
+            "{error}"
+        );
+        let list =
+            r#"{"case_id": "7", "question": "q", "criteria": [{"text": "a", "wieght": -2}]}"#;
+        assert!(
+            weights("list.jsonl", list)
+                .unwrap_err()
+                .to_string()
+                .contains("wieght is a number")
+        );
     }
 }

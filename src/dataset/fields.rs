@@ -36,14 +36,29 @@ fn names<'a>(
     let (documented, guesses): (&[&str], &[&str]) = match part {
         // The `answer` of a prediction is the gold one.
         "answer_text" if is_prediction => (&["output"], &[]),
-        "answer_text" => (&["answer_text"], &["answer", "response", "output", "completion"]),
+        "answer_text" => (
+            &["answer_text"],
+            &["answer", "response", "output", "completion"],
+        ),
         "case_id" => (&["case_id"], &["id", "question_id"]),
         _ => (&["input", "query"], &["question", "prompt"]),
     };
-    let own = given.iter().filter(|(name, _)| name == part).map(|(_, field)| field.as_str());
+    let own = given
+        .iter()
+        .filter(|(name, _)| name == part)
+        .map(|(_, field)| field.as_str());
     // A given question replaces a guessed id.
-    let is_given = given.iter().any(|(name, _)| name == part || name == "question" && part == "case_id");
-    (own.chain(documented.iter().copied()).collect(), if is_given || is_prediction { &[] } else { guesses })
+    let is_given = given
+        .iter()
+        .any(|(name, _)| name == part || name == "question" && part == "case_id");
+    (
+        own.chain(documented.iter().copied()).collect(),
+        if is_given || is_prediction {
+            &[]
+        } else {
+            guesses
+        },
+    )
 }
 
 /// How a file is read.
@@ -62,7 +77,11 @@ impl Reading {
     ///
     /// # Errors
     /// A file without a field for a part, or with several that could hold it.
-    pub(super) fn of(elements: &[JsonLine<'_>], given: &[(String, String)], path: &Path) -> Result<Self, InputFault> {
+    pub(super) fn of(
+        elements: &[JsonLine<'_>],
+        given: &[(String, String)],
+        path: &Path,
+    ) -> Result<Self, InputFault> {
         let fields = fields_of(elements);
         let has = |field: &str| fields.contains_key(field);
         if elements.is_empty() || has("metric_config") {
@@ -77,20 +96,30 @@ impl Reading {
             }
             let guesses: Vec<&str> = guesses.iter().copied().filter(|field| has(field)).collect();
             if let [first, _, ..] = guesses[..] {
-                let fault = InputFault::new(path, format!("{} could each be the {part}", guesses.join(" and ")));
+                let fault = InputFault::new(
+                    path,
+                    format!("{} could each be the {part}", guesses.join(" and ")),
+                );
                 return Err(fault.hint(format!("name one: --fields {part}={first}")));
             }
             guessed.extend(guesses.iter().map(|field| format!("{part}={field}")));
             Ok(guesses.first().map(|field| (*field).to_owned()))
         };
         let (text, id) = (find("answer_text")?, find("case_id")?);
-        let question = if id.is_none() || is_prediction { find("question")? } else { None };
+        let question = if id.is_none() || is_prediction {
+            find("question")?
+        } else {
+            None
+        };
         let without_id = id.is_none() && !is_prediction;
         let renamed = match (text, id, question) {
-            (Some(text), Some(id), None) if !is_prediction => vec![("answer_text", text), ("case_id", id)],
-            (Some(text), id, Some(question)) => {
-                [("output", text), ("input", question)].into_iter().chain(id.map(|id| ("id", id))).collect()
+            (Some(text), Some(id), None) if !is_prediction => {
+                vec![("answer_text", text), ("case_id", id)]
             }
+            (Some(text), id, Some(question)) => [("output", text), ("input", question)]
+                .into_iter()
+                .chain(id.map(|id| ("id", id)))
+                .collect(),
             (text, _, question) => {
                 let mut parts = Vec::from_iter(text.is_none().then_some("answer_text"));
                 if question.is_none() && (is_prediction || without_id) {
@@ -100,40 +129,71 @@ impl Reading {
             }
         };
         // Readers accept two names for these.
-        let is_expected = |expected: &str, field: &str| field == expected || matches!(field, "query" | "case_id");
-        let renamed = renamed.into_iter().filter(|(expected, field)| !is_expected(expected, field)).collect();
-        Ok(Self { renamed, guesses: guessed.join(","), without_id })
+        let is_expected =
+            |expected: &str, field: &str| field == expected || matches!(field, "query" | "case_id");
+        let renamed = renamed
+            .into_iter()
+            .filter(|(expected, field)| !is_expected(expected, field))
+            .collect();
+        Ok(Self {
+            renamed,
+            guesses: guessed.join(","),
+            without_id,
+        })
     }
 
     /// The fields that have other names than expected, given or guessed: `answer_text=answer,case_id=id`.
     pub(super) fn renamed(&self) -> String {
-        let all: Vec<String> = self.renamed.iter().map(|(expected, field)| format!("{expected}={field}")).collect();
+        let all: Vec<String> = self
+            .renamed
+            .iter()
+            .map(|(expected, field)| format!("{expected}={field}"))
+            .collect();
         all.join(",")
     }
 
     /// The field with the text of an answer of `{case_id, answer_text}`.
     pub(super) fn text_field(&self) -> &str {
-        let renamed = self.renamed.iter().find(|(expected, _)| *expected == "answer_text");
+        let renamed = self
+            .renamed
+            .iter()
+            .find(|(expected, _)| *expected == "answer_text");
         renamed.map_or("answer_text", |(_, field)| field)
     }
 
     /// The JSON of an element with the expected names.
     pub(super) fn json<'a>(&self, line: &JsonLine<'a>) -> Cow<'a, str> {
-        let record = if self.renamed.is_empty() { None } else { serde_json::from_str::<Record<'_>>(line.text).ok() };
-        let Some(mut record) = record else { return line.text.into() };
-        let value = |(expected, field): &(&'static str, String)| Some(((*expected).to_owned(), *record.get(field)?));
+        let record = if self.renamed.is_empty() {
+            None
+        } else {
+            serde_json::from_str::<Record<'_>>(line.text).ok()
+        };
+        let Some(mut record) = record else {
+            return line.text.into();
+        };
+        let value = |(expected, field): &(&'static str, String)| {
+            Some(((*expected).to_owned(), *record.get(field)?))
+        };
         let values: Vec<_> = self.renamed.iter().filter_map(value).collect();
-        record.retain(|name, _| self.renamed.iter().all(|(expected, field)| name != expected && name != field));
+        record.retain(|name, _| {
+            self.renamed
+                .iter()
+                .all(|(expected, field)| name != expected && name != field)
+        });
         record.extend(values);
         serde_json::to_string(&record).map_or(line.text.into(), Cow::Owned)
     }
 
     /// Adds to faults which fields their names mean.
     pub(super) fn explain(&self, error: Error) -> Error {
-        let Error::Input(mut faults) = error else { return error };
+        let Error::Input(mut faults) = error else {
+            return error;
+        };
         for (expected, field) in &self.renamed {
             let text = format!("; {expected} is the field {}", field.escape_debug());
-            faults.iter_mut().for_each(|fault| fault.hint.push_str(&text));
+            faults
+                .iter_mut()
+                .for_each(|fault| fault.hint.push_str(&text));
         }
         Error::Input(faults)
     }
@@ -141,10 +201,16 @@ impl Reading {
 
 /// The fields of the first records, with the length of the longest text there.
 fn fields_of(elements: &[JsonLine<'_>]) -> BTreeMap<String, usize> {
-    let records = elements.iter().filter_map(|line| serde_json::from_str::<Record<'_>>(line.text).ok());
+    let records = elements
+        .iter()
+        .filter_map(|line| serde_json::from_str::<Record<'_>>(line.text).ok());
     let mut fields = BTreeMap::new();
     for (field, value) in records.take(RECORDS).flatten() {
-        let bytes = if value.get().starts_with('"') { value.get().len() } else { 0 };
+        let bytes = if value.get().starts_with('"') {
+            value.get().len()
+        } else {
+            0
+        };
         let longest = fields.entry(field).or_insert(0);
         *longest = bytes.max(*longest);
     }
@@ -164,19 +230,51 @@ fn missing(
         [&names, guesses].concat()
     };
     // A question serves where there is no id.
-    let alternative = |part: &str| if part == "case_id" { all_names("question") } else { Vec::new() };
-    let looked_for = parts.iter().flat_map(|part| [all_names(part), alternative(part)].concat());
+    let alternative = |part: &str| {
+        if part == "case_id" {
+            all_names("question")
+        } else {
+            Vec::new()
+        }
+    };
+    let looked_for = parts
+        .iter()
+        .flat_map(|part| [all_names(part), alternative(part)].concat());
     let looked_for = looked_for.collect::<Vec<_>>().join(", ");
-    let found = if fields.is_empty() { "none".to_owned() } else { list(fields.keys().map(String::as_str), SHOWN) };
-    let labels = parts.iter().map(|part| if *part == "case_id" { "case_id or question" } else { part });
+    let found = if fields.is_empty() {
+        "none".to_owned()
+    } else {
+        list(fields.keys().map(String::as_str), SHOWN)
+    };
+    let labels = parts.iter().map(|part| {
+        if *part == "case_id" {
+            "case_id or question"
+        } else {
+            part
+        }
+    });
     let labels = labels.collect::<Vec<_>>().join(", nor for ");
-    let fault = InputFault::new(path, format!("no field for {labels}: the file has {found}; looked for {looked_for}"));
+    let fault = InputFault::new(
+        path,
+        format!("no field for {labels}: the file has {found}; looked for {looked_for}"),
+    );
     // The answer is the longest text that is nothing else.
-    let known = PARTS.map(|part| names(part, &[], false)).map(|(names, guesses)| [&names, guesses].concat()).concat();
-    let texts = fields.iter().filter(|(field, bytes)| **bytes > 0 && !known.contains(&field.as_str()));
-    let text = texts.max_by_key(|(_, bytes)| **bytes).map(|(field, _)| field.escape_debug().to_string());
+    let known = PARTS
+        .map(|part| names(part, &[], false))
+        .map(|(names, guesses)| [&names, guesses].concat())
+        .concat();
+    let texts = fields
+        .iter()
+        .filter(|(field, bytes)| **bytes > 0 && !known.contains(&field.as_str()));
+    let text = texts
+        .max_by_key(|(_, bytes)| **bytes)
+        .map(|(field, _)| field.escape_debug().to_string());
     if fields.values().all(|bytes| *bytes == 0) {
-        let example = if is_prediction { "{input, output}" } else { "{case_id, answer_text}" };
+        let example = if is_prediction {
+            "{input, output}"
+        } else {
+            "{case_id, answer_text}"
+        };
         return fault.hint(format!("write one {example} per line"));
     }
     let entry = |part: &&str| match (*part, &text) {
@@ -185,7 +283,10 @@ fn missing(
         (part, _) => format!("{part}=FIELD"),
     };
     let entries: Vec<String> = parts.iter().map(entry).collect();
-    fault.hint(format!("name it with --fields {}, or leave the file out with --systems", entries.join(",")))
+    fault.hint(format!(
+        "name it with --fields {}, or leave the file out with --systems",
+        entries.join(",")
+    ))
 }
 
 #[cfg(test)]
@@ -202,12 +303,32 @@ mod tests {
     fn every_shape_of_a_file_is_read_and_guesses_are_reported() {
         let by_id = "answer_text=answer,case_id=id";
         let shapes = [
-            ("a.jsonl", r#"{"case_id": "1", "answer_text": "A"} {"case_id": "2", "answer_text": "B"}"#, ""),
-            ("a.json", r#"[{"case_id": 1, "answer_text": "A"}, {"case_id": 2, "answer_text": "B"}]"#, ""),
-            ("a.jsonl", r#"{"id": "1", "answer": "A"} {"id": "2", "answer": "B"}"#, by_id),
+            (
+                "a.jsonl",
+                r#"{"case_id": "1", "answer_text": "A"} {"case_id": "2", "answer_text": "B"}"#,
+                "",
+            ),
+            (
+                "a.json",
+                r#"[{"case_id": 1, "answer_text": "A"}, {"case_id": 2, "answer_text": "B"}]"#,
+                "",
+            ),
+            (
+                "a.jsonl",
+                r#"{"id": "1", "answer": "A"} {"id": "2", "answer": "B"}"#,
+                by_id,
+            ),
             ("a.csv", "id,answer\n1,A\n2,B\n", by_id),
-            ("a.csv", "\"answer\",model,id\r\n\"A\",m,1\r\n\"B\",\"m, n\",2\r\n", by_id),
-            ("a.json", r#"{"data": [{"id": 1, "answer": "A", "question": "P"}, {"id": 2, "answer": "B"}]}"#, by_id),
+            (
+                "a.csv",
+                "\"answer\",model,id\r\n\"A\",m,1\r\n\"B\",\"m, n\",2\r\n",
+                by_id,
+            ),
+            (
+                "a.json",
+                r#"{"data": [{"id": 1, "answer": "A", "question": "P"}, {"id": 2, "answer": "B"}]}"#,
+                by_id,
+            ),
             (
                 "a.json",
                 r#"[{"question_id": 1, "completion": "A"}, {"question_id": 2, "completion": "B"}]"#,
@@ -218,8 +339,16 @@ mod tests {
                 r#"{"case_id": "1", "response": "A", "query": null} {"case_id": "2", "response": "B"}"#,
                 "not read",
             ),
-            ("a.jsonl", r#"{"case_id": "1", "output": "A"} {"case_id": "2", "output": "B"}"#, "answer_text=output"),
-            ("a.jsonl", r#"{"id": 1, "answer_text": "A", "ctxs": []} {"id": 2, "answer_text": "B"}"#, "case_id=id"),
+            (
+                "a.jsonl",
+                r#"{"case_id": "1", "output": "A"} {"case_id": "2", "output": "B"}"#,
+                "answer_text=output",
+            ),
+            (
+                "a.jsonl",
+                r#"{"id": 1, "answer_text": "A", "ctxs": []} {"id": 2, "answer_text": "B"}"#,
+                "case_id=id",
+            ),
         ];
         for (name, text, guesses) in shapes {
             if guesses == "not read" {
@@ -227,24 +356,63 @@ mod tests {
                 continue;
             }
             let read = read(name, text).unwrap();
-            let answers: Vec<_> = read.answers.iter().map(|a| (a.case_id.as_str(), &*a.answer_text)).collect();
-            assert_eq!((answers, read.guesses.as_str()), (vec![("1", "A"), ("2", "B")], guesses), "{text}");
+            let answers: Vec<_> = read
+                .answers
+                .iter()
+                .map(|a| (a.case_id.as_str(), &*a.answer_text))
+                .collect();
+            assert_eq!(
+                (answers, read.guesses.as_str()),
+                (vec![("1", "A"), ("2", "B")], guesses),
+                "{text}"
+            );
             assert!(!read.by_question && !read.without_id, "{text}");
         }
         let questions = [
-            (r#"{"question": "P", "answer": "A"}"#, "answer_text=answer,question=question", true),
-            (r#"{"prompt": "P", "response": "A"}"#, "answer_text=response,question=prompt", true),
-            (r#"{"prompt": "P", "answer_text": "A"}"#, "question=prompt", true),
+            (
+                r#"{"question": "P", "answer": "A"}"#,
+                "answer_text=answer,question=question",
+                true,
+            ),
+            (
+                r#"{"prompt": "P", "response": "A"}"#,
+                "answer_text=response,question=prompt",
+                true,
+            ),
+            (
+                r#"{"prompt": "P", "answer_text": "A"}"#,
+                "question=prompt",
+                true,
+            ),
             // Predictions, whose answer is the gold one.
             (r#"{"input": "P", "output": "A", "answer": "G"}"#, "", false),
-            (r#"{"query": "P", "output": "A", "ctxs": [], "answer": "G", "id": 7}"#, "", false),
+            (
+                r#"{"query": "P", "output": "A", "ctxs": [], "answer": "G", "id": 7}"#,
+                "",
+                false,
+            ),
         ];
         for (text, guesses, without_id) in questions {
             let read = read("a.jsonl", text).unwrap();
             let answer = &read.answers[0];
-            assert_eq!((answer.question(), &*answer.answer_text, read.guesses.as_str()), ("P", "A", guesses), "{text}");
-            assert_eq!((read.by_question, read.without_id), (true, without_id), "{text}");
-            let gold = answer.prediction.as_ref().and_then(|prediction| prediction.gold.answer.as_deref());
+            assert_eq!(
+                (
+                    answer.question(),
+                    &*answer.answer_text,
+                    read.guesses.as_str()
+                ),
+                ("P", "A", guesses),
+                "{text}"
+            );
+            assert_eq!(
+                (read.by_question, read.without_id),
+                (true, without_id),
+                "{text}"
+            );
+            let gold = answer
+                .prediction
+                .as_ref()
+                .and_then(|prediction| prediction.gold.answer.as_deref());
             assert_eq!(gold, (!without_id).then_some("G"), "{text}");
         }
     }
@@ -254,13 +422,28 @@ mod tests {
         let text = r#"{"case_id": "x", "answer_text": "X", "qid": 1, "text": "A", "question": "P", "answer": "G"}"#;
         let json = |given: &[(&str, &str)]| {
             let path = Path::new("a.jsonl");
-            let given: Vec<_> = given.iter().map(|(part, field)| ((*part).to_owned(), (*field).to_owned())).collect();
-            let line = JsonLine { path, number: 1, index: 0, text };
+            let given: Vec<_> = given
+                .iter()
+                .map(|(part, field)| ((*part).to_owned(), (*field).to_owned()))
+                .collect();
+            let line = JsonLine {
+                path,
+                number: 1,
+                index: 0,
+                text,
+            };
             Reading::of(&[line], &given, path).map(|reading| reading.json(&line).into_owned())
         };
         let both = json(&[("answer_text", "text"), ("case_id", "qid")]).unwrap();
-        assert_eq!(both, r#"{"answer":"G","answer_text":"A","case_id":1,"question":"P"}"#);
-        assert_eq!(json(&[("answer_text", "txt")]).unwrap(), text, "another file may have it");
+        assert_eq!(
+            both,
+            r#"{"answer":"G","answer_text":"A","case_id":1,"question":"P"}"#
+        );
+        assert_eq!(
+            json(&[("answer_text", "txt")]).unwrap(),
+            text,
+            "another file may have it"
+        );
     }
 
     #[test]
@@ -361,7 +544,9 @@ mod tests {
             assert_eq!(read(name, text).unwrap_err().to_string(), message);
         }
         // The fields that other faults mean.
-        let error = read("a.csv", "id,answer\n1,A\n1,B\n").unwrap_err().to_string();
+        let error = read("a.csv", "id,answer\n1,A\n1,B\n")
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             error,
             "a.csv:3 (case 1): duplicate case_id, first on line 2; keep one of the two lines; answer_text is the field \

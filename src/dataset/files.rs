@@ -29,22 +29,35 @@ pub(super) type SystemFile = (SystemName, PathBuf);
 ///
 /// # Errors
 /// Every missing path, every directory without answers, every two files with the same stem, and unknown names.
-pub(super) fn system_files(paths: &[PathBuf], names: &[String]) -> Result<(Vec<SystemFile>, Vec<String>)> {
+pub(super) fn system_files(
+    paths: &[PathBuf],
+    names: &[String],
+) -> Result<(Vec<SystemFile>, Vec<String>)> {
     if paths.is_empty() {
-        return Err(Error::Usage("no answers given; name JSONL files or directories of them".to_owned()));
+        return Err(Error::Usage(
+            "no answers given; name JSONL files or directories of them".to_owned(),
+        ));
     }
     let mut notes = Vec::new();
     let found = all(paths.iter().map(|path| files_of(path, &mut notes)))?;
     let mut files: Vec<SystemFile> = Vec::new();
     let mut faults = Vec::new();
     for file in found.concat() {
-        let system = SystemName::from(file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+        let system = SystemName::from(
+            file.file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+        );
         match files.iter().find(|(name, _)| *name == system) {
             None => files.push((system, file)),
             Some((_, earlier)) if is_same_file(earlier, &file) => {}
             Some((name, earlier)) => {
                 let name = name.as_str().escape_debug();
-                let what = format!("a second file of the system \"{name}\", beside {}", earlier.display());
+                let what = format!(
+                    "a second file of the system \"{name}\", beside {}",
+                    earlier.display()
+                );
                 let fault = InputFault::new(&file, what);
                 faults.push(fault.hint("rename one of the two: a system is named by its file"));
             }
@@ -55,10 +68,16 @@ pub(super) fn system_files(paths: &[PathBuf], names: &[String]) -> Result<(Vec<S
         return Ok((files, notes));
     }
     let chosen = chosen(&files, names)?;
-    let skipped = files.iter().filter(|file| !chosen.contains(file)).map(|(system, _)| system.as_str());
+    let skipped = files
+        .iter()
+        .filter(|file| !chosen.contains(file))
+        .map(|(system, _)| system.as_str());
     let skipped: Vec<&str> = skipped.collect();
     if !skipped.is_empty() {
-        notes.push(format!("skipped, not among --systems: {}", list(skipped, SHOWN)));
+        notes.push(format!(
+            "skipped, not among --systems: {}",
+            list(skipped, SHOWN)
+        ));
     }
     Ok((chosen, notes))
 }
@@ -74,11 +93,18 @@ fn chosen(files: &[SystemFile], names: &[String]) -> Result<Vec<SystemFile>> {
             Some(file) => chosen.push(file.clone()),
             None => {
                 let hint = suggest(name, files.iter().map(|(system, _)| system.as_str()));
-                unknown.push(format!("unknown system \"{}\"; {hint}", name.escape_debug()));
+                unknown.push(format!(
+                    "unknown system \"{}\"; {hint}",
+                    name.escape_debug()
+                ));
             }
         }
     }
-    if unknown.is_empty() { Ok(chosen) } else { Err(Error::Settings(unknown.join("\n"))) }
+    if unknown.is_empty() {
+        Ok(chosen)
+    } else {
+        Err(Error::Settings(unknown.join("\n")))
+    }
 }
 
 /// The file, or the directory's files with the first extension that occurs. A note names those with the others.
@@ -89,21 +115,45 @@ fn files_of(path: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
-    let entries: Vec<_> = std::fs::read_dir(path).and_then(Iterator::collect).map_err(Error::io(path, "read"))?;
+    let entries: Vec<_> = std::fs::read_dir(path)
+        .and_then(Iterator::collect)
+        .map_err(Error::io(path, "read"))?;
     // Hidden files are leftovers of editors and archivers (`._claude.jsonl`).
-    let names = entries.iter().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
-    let mut files: Vec<PathBuf> = names.map(std::fs::DirEntry::path).filter(|file| !file.is_dir()).collect();
+    let names = entries
+        .iter()
+        .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+    let mut files: Vec<PathBuf> = names
+        .map(std::fs::DirEntry::path)
+        .filter(|file| !file.is_dir())
+        .collect();
     files.sort();
-    let has = |file: &PathBuf, extension: &str| file.extension().is_some_and(|own| own == extension);
-    let Some(kind) = EXTENSIONS.into_iter().find(|kind| files.iter().any(|file| has(file, kind))) else {
-        let fault = InputFault::new(path, format!("no *.{} file in the directory", EXTENSIONS.join(", *.")));
-        return Err(fault.hint("put one file of {case_id, answer_text} per system there").into());
+    let has =
+        |file: &PathBuf, extension: &str| file.extension().is_some_and(|own| own == extension);
+    let Some(kind) = EXTENSIONS
+        .into_iter()
+        .find(|kind| files.iter().any(|file| has(file, kind)))
+    else {
+        let fault = InputFault::new(
+            path,
+            format!("no *.{} file in the directory", EXTENSIONS.join(", *.")),
+        );
+        return Err(fault
+            .hint("put one file of {case_id, answer_text} per system there")
+            .into());
     };
     files.retain(|file| EXTENSIONS.iter().any(|kind| has(file, kind)));
-    let (files, others): (Vec<PathBuf>, Vec<PathBuf>) = files.into_iter().partition(|file| has(file, kind));
+    let (files, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.into_iter().partition(|file| has(file, kind));
     if !others.is_empty() {
-        let others: Vec<_> = others.iter().filter_map(|file| file.file_name()?.to_str()).collect();
-        notes.push(format!("skipped in {}, which has *.{kind}: {}", path.display(), list(others, SHOWN)));
+        let others: Vec<_> = others
+            .iter()
+            .filter_map(|file| file.file_name()?.to_str())
+            .collect();
+        notes.push(format!(
+            "skipped in {}, which has *.{kind}: {}",
+            path.display(),
+            list(others, SHOWN)
+        ));
     }
     Ok(files)
 }
@@ -140,7 +190,9 @@ impl Kind {
     /// # Errors
     /// What the file looks like, and which option takes it.
     pub(super) fn check(self, elements: &[JsonLine<'_>], path: &Path) -> Result<(), InputFault> {
-        let Some(found) = Self::of(elements).filter(|found| *found != self) else { return Ok(()) };
+        let Some(found) = Self::of(elements).filter(|found| *found != self) else {
+            return Ok(());
+        };
         let looks = match found {
             Self::TestCases => "test cases {initial_prompt, case_id, metric_config}",
             Self::Answers => "answers {case_id, answer_text}",

@@ -41,7 +41,9 @@ pub fn build_test_cases(text: &str, path: &Path) -> Result<Vec<TestCase>> {
     let elements = elements(text, path)?;
     if elements.is_empty() {
         let fault = InputFault::new(path, "no ingredients in the file");
-        return Err(fault.hint("expected a list of {question, spreadsheet, agreement, ingredients}").into());
+        return Err(fault
+            .hint("expected a list of {question, spreadsheet, agreement, ingredients}")
+            .into());
     }
     let mut first_lines: HashMap<String, usize> = HashMap::new();
     all(elements.iter().map(|line| {
@@ -49,8 +51,13 @@ pub fn build_test_cases(text: &str, path: &Path) -> Result<Vec<TestCase>> {
         match first_lines.insert(case.case_id.to_string(), line.number) {
             None => Ok(case),
             Some(first) => {
-                let fault = line.fault(format!("the same case as on line {first}: {}", case.case_id));
-                Err(fault.hint("question and spreadsheet.id make the id; give each case a case_id").into())
+                let fault = line.fault(format!(
+                    "the same case as on line {first}: {}",
+                    case.case_id
+                ));
+                Err(fault
+                    .hint("question and spreadsheet.id make the id; give each case a case_id")
+                    .into())
             }
         }
     }))
@@ -88,8 +95,17 @@ struct Ingredient {
 }
 
 fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
-    let CaseLine { question, case_id, agreement, spreadsheet, ingredients } = line.parse(EXAMPLE)?;
-    let Ingredients { most_important, nice_to_have } = ingredients;
+    let CaseLine {
+        question,
+        case_id,
+        agreement,
+        spreadsheet,
+        ingredients,
+    } = line.parse(EXAMPLE)?;
+    let Ingredients {
+        most_important,
+        nice_to_have,
+    } = ingredients;
     if most_important.is_empty() && nice_to_have.is_empty() {
         let fault = line.fault("no ingredients: most_important and nice_to_have are empty");
         return Err(fault.hint("give at least one {text, snippets}"));
@@ -97,22 +113,41 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
     let case_id = match (case_id, spreadsheet.id) {
         (Some(given), _) => given,
         (None, Some(sheet)) => {
-            format!("{:x}", Md5::digest(format!("({}, {})", python_repr(&question), python_repr(&sheet))))
+            format!(
+                "{:x}",
+                Md5::digest(format!(
+                    "({}, {})",
+                    python_repr(&question),
+                    python_repr(&sheet)
+                ))
+            )
         }
-        (None, None) => return Err(line.fault("spreadsheet.id is missing").hint("give it, or a case_id")),
+        (None, None) => {
+            return Err(line
+                .fault("spreadsheet.id is missing")
+                .hint("give it, or a case_id"));
+        }
     };
     let unit = TOTAL_WEIGHT / (2 * most_important.len() + nice_to_have.len()) as f64;
     let criteria = |name: &'static str, weight: f64, list: Vec<Ingredient>| {
-        list.into_iter().enumerate().map(move |(index, Ingredient { text, snippets })| Criterion {
-            name: format!("{name}_item_{index}"),
-            criterion: text,
-            weight,
-            snippets,
-        })
+        list.into_iter()
+            .enumerate()
+            .map(move |(index, Ingredient { text, snippets })| Criterion {
+                name: format!("{name}_item_{index}"),
+                criterion: text,
+                weight,
+                snippets,
+            })
     };
     let most_important = criteria("most_important", 2.0 * unit, most_important);
-    let criteria = most_important.chain(criteria("nice_to_have", unit, nice_to_have)).collect();
-    let rubric = Rubric { question: question.as_str().into(), criteria, ..Rubric::default() };
+    let criteria = most_important
+        .chain(criteria("nice_to_have", unit, nice_to_have))
+        .collect();
+    let rubric = Rubric {
+        question: question.as_str().into(),
+        criteria,
+        ..Rubric::default()
+    };
     Ok(TestCase {
         annotator: spreadsheet.name,
         agreement,
@@ -134,14 +169,19 @@ pub fn render_test_cases(cases: &[TestCase]) -> Result<String> {
         })
     };
     let list: Vec<Value> = cases.iter().map(element).collect();
-    let text = serde_json::to_string_pretty(&list).map_err(|e| Error::Internal(format!("test cases as JSON: {e}")))?;
+    let text = serde_json::to_string_pretty(&list)
+        .map_err(|e| Error::Internal(format!("test cases as JSON: {e}")))?;
     Ok(text + "\n")
 }
 
 /// Python's `repr(text)`: in single quotes, or in double quotes if the text has single but no double ones; unprintable
 /// characters are escaped.
 fn python_repr(text: &str) -> String {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let quote = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
+    };
     let mut out = String::with_capacity(text.len() + 2);
     out.push(quote);
     for c in text.chars() {
@@ -180,7 +220,11 @@ mod tests {
     use crate::domain::Mode;
 
     fn ingredients(most: usize, nice: usize) -> Value {
-        let list = |n: usize| (0..n).map(|i| json!({"text": format!("t{i}"), "snippets": ["s"]})).collect::<Vec<_>>();
+        let list = |n: usize| {
+            (0..n)
+                .map(|i| json!({"text": format!("t{i}"), "snippets": ["s"]}))
+                .collect::<Vec<_>>()
+        };
         json!({"question": "It's what?", "spreadsheet": {"id": "1a", "name": "Annotator 1"}, "agreement": true,
                "ingredients": {"most_important": list(most), "nice_to_have": list(nice)}})
     }
@@ -194,10 +238,26 @@ mod tests {
         let case = &build(&json!([ingredients(3, 1)]).to_string()).unwrap()[0];
         let weights: Vec<f64> = case.rubric.criteria.iter().map(|c| c.weight).collect();
         // 0.6 / (2 * 3 + 1) = 0.0857..; the released file has these very digits
-        assert_eq!(weights, [0.17142857142857143, 0.17142857142857143, 0.17142857142857143, 0.08571428571428572]);
-        let names: Vec<&str> = case.rubric.criteria.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(
+            weights,
+            [
+                0.17142857142857143,
+                0.17142857142857143,
+                0.17142857142857143,
+                0.08571428571428572
+            ]
+        );
+        let names: Vec<&str> = case
+            .rubric
+            .criteria
+            .iter()
+            .map(|c| c.name.as_str())
+            .collect();
         assert_eq!(names[2..], ["most_important_item_2", "nice_to_have_item_0"]);
-        assert_eq!((case.annotator.as_str(), case.agreement), ("Annotator 1", true));
+        assert_eq!(
+            (case.annotator.as_str(), case.agreement),
+            ("Annotator 1", true)
+        );
     }
 
     #[test]
@@ -207,7 +267,10 @@ mod tests {
         assert_eq!(case.case_id.as_str(), "b8554a2ef0760000923772653f66a74c");
         let mut given = ingredients(1, 0);
         given["case_id"] = json!("mine");
-        assert_eq!(build(&given.to_string()).unwrap()[0].case_id.as_str(), "mine");
+        assert_eq!(
+            build(&given.to_string()).unwrap()[0].case_id.as_str(),
+            "mine"
+        );
     }
 
     #[test]
@@ -215,19 +278,35 @@ mod tests {
         let built = build(&json!([ingredients(2, 3)]).to_string()).unwrap();
         let text = render_test_cases(&built).unwrap();
         let read = parse_test_cases(&text, Path::new("t.json"), Mode::Default).unwrap();
-        assert_eq!(read.cases.iter().map(|case| (**case).clone()).collect::<Vec<_>>(), built);
+        assert_eq!(
+            read.cases
+                .iter()
+                .map(|case| (**case).clone())
+                .collect::<Vec<_>>(),
+            built
+        );
     }
 
     #[test]
     fn faults_are_reported_with_line_and_field() {
         let mut wrong = ingredients(1, 0);
         wrong["ingredients"]["most_important"][0] = json!({"snippets": []});
-        let text = format!("{}\n{}\n{wrong}\n{}", ingredients(1, 0), ingredients(1, 1), ingredients(0, 0));
+        let text = format!(
+            "{}\n{}\n{wrong}\n{}",
+            ingredients(1, 0),
+            ingredients(1, 1),
+            ingredients(0, 0)
+        );
         let error = build(&text).unwrap_err().to_string();
         let lines: Vec<&str> = error.lines().collect();
-        assert!(lines[0].starts_with("i.json:2: the same case as on line 1: "), "{error}");
         assert!(
-            lines[1].starts_with("i.json:3: ingredients.most_important[0].text is missing; write one {"),
+            lines[0].starts_with("i.json:2: the same case as on line 1: "),
+            "{error}"
+        );
+        assert!(
+            lines[1].starts_with(
+                "i.json:3: ingredients.most_important[0].text is missing; write one {"
+            ),
             "{error}"
         );
         assert!(lines[2].starts_with("i.json:4: no ingredients"), "{error}");

@@ -12,7 +12,9 @@ use crate::files::read_text;
 use crate::text::names::list;
 use crate::text::spreadsheets::unguarded;
 
-use super::reader::{Id, Number, all, csv_as_jsonl, elements, expected, is_csv, is_nan, typed, without_bare_nan};
+use super::reader::{
+    Id, Number, all, csv_as_jsonl, elements, expected, is_csv, is_nan, typed, without_bare_nan,
+};
 
 /// The three forms of a label row, for hints.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
@@ -21,7 +23,10 @@ const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), p
 const OTHER_NAMES: [(&str, &[&str]); 7] = [
     ("case_id", &["id", "question_id", "question", "prompt"]),
     ("system", &["model", "system_name", "model_name"]),
-    ("rater", &["annotator", "annotator_id", "rater_id", "user", "worker"]),
+    (
+        "rater",
+        &["annotator", "annotator_id", "rater_id", "user", "worker"],
+    ),
     ("value", &["score", "rating", "grade", "label"]),
     ("preference", &["winner", "choice", "preferred"]),
     ("system_a", &["model_a", "a"]),
@@ -54,7 +59,9 @@ pub struct Labels {
 /// [`Error::Io`](crate::error::Error::Io) if a file cannot be read.
 pub fn load_labels(paths: &[PathBuf]) -> Result<Labels> {
     let mut collector = Collector::default();
-    all(paths.iter().map(|path| collector.read(&read_text(path)?.0, path)))?;
+    all(paths
+        .iter()
+        .map(|path| collector.read(&read_text(path)?.0, path)))?;
     Ok(collector.finish())
 }
 
@@ -99,17 +106,24 @@ impl Row<'_> {
     }
 
     fn required<T: DeserializeOwned>(&self, field: &str) -> Result<T, InputFault> {
-        let value = self.fields.get(field).filter(|value| !value.is_null()).ok_or_else(|| {
-            let found = list(self.fields.keys().map(String::as_str), 12);
-            self.fault(format!("no {field}: the file has {found}")).hint(self.renaming().unwrap_or(EXPECTED.to_owned()))
-        })?;
+        let value = self
+            .fields
+            .get(field)
+            .filter(|value| !value.is_null())
+            .ok_or_else(|| {
+                let found = list(self.fields.keys().map(String::as_str), 12);
+                self.fault(format!("no {field}: the file has {found}"))
+                    .hint(self.renaming().unwrap_or(EXPECTED.to_owned()))
+            })?;
         typed(value.clone()).map_err(|what| self.fault(format!("{field}: {what}")).hint(EXPECTED))
     }
 
     /// The advice to rename fields with other names.
     fn renaming(&self) -> Option<String> {
         let rename = |(field, others): &(&str, &[&str])| {
-            let other = others.iter().find(|other| self.has(other) && !self.fields.contains_key(*field))?;
+            let other = others
+                .iter()
+                .find(|other| self.has(other) && !self.fields.contains_key(*field))?;
             Some(format!("{other} to {field}"))
         };
         let all: Vec<String> = OTHER_NAMES.iter().filter_map(rename).collect();
@@ -119,7 +133,9 @@ impl Row<'_> {
     /// A name; may be written as a number.
     fn text(&self, field: &str) -> Result<String, InputFault> {
         match self.required(field)? {
-            Id(text) if text.trim().is_empty() => Err(self.fault(format!("{field} is empty")).hint(EXPECTED)),
+            Id(text) if text.trim().is_empty() => {
+                Err(self.fault(format!("{field} is empty")).hint(EXPECTED))
+            }
             Id(text) => Ok(text),
         }
     }
@@ -135,21 +151,32 @@ impl Row<'_> {
 }
 
 fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
-    let is_csv = is_csv(path) || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
-    let json = if is_csv { csv_as_jsonl(text, path)?.into() } else { without_bare_nan(text).0 };
+    let is_csv = is_csv(path)
+        || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
+    let json = if is_csv {
+        csv_as_jsonl(text, path)?.into()
+    } else {
+        without_bare_nan(text).0
+    };
     let elements = elements(&json, path)?;
     all(elements.iter().map(|line| {
-        let mut fields: Map<String, Value> = line.parse("object").map_err(|fault| fault.hint(EXPECTED))?;
+        let mut fields: Map<String, Value> =
+            line.parse("object").map_err(|fault| fault.hint(EXPECTED))?;
         for (name, value) in &mut fields {
             let cell = value.as_str().filter(|_| is_csv);
             if is_nan(value) || cell.is_some_and(|cell| cell.trim().is_empty()) {
                 *value = Value::Null;
-            } else if let Some(cell) = cell.filter(|_| matches!(name.as_str(), "item" | "question")) {
+            } else if let Some(cell) = cell.filter(|_| matches!(name.as_str(), "item" | "question"))
+            {
                 // As written to CSV by this program.
                 *value = unguarded(cell).into();
             }
         }
-        Ok(Row { path, line: line.number, fields })
+        Ok(Row {
+            path,
+            line: line.number,
+            fields,
+        })
     }))
 }
 
@@ -163,11 +190,20 @@ impl Label {
     fn parts(&self) -> (&CaseId, String, f64) {
         let escaped = |name: &SystemName| name.as_str().escape_debug().to_string();
         match self {
-            Self::Rating(Rating { case_id, system, item, value }) => {
-                let subject = item.as_ref().map_or("the answer".to_owned(), |item| format!("{item:?}"));
+            Self::Rating(Rating {
+                case_id,
+                system,
+                item,
+                value,
+            }) => {
+                let subject = item
+                    .as_ref()
+                    .map_or("the answer".to_owned(), |item| format!("{item:?}"));
                 (case_id, format!("{subject} of {}", escaped(system)), *value)
             }
-            Self::Preference(Preference { pair, preferred, .. }) => {
+            Self::Preference(Preference {
+                pair, preferred, ..
+            }) => {
                 let subject = format!("{} against {}", escaped(&pair.first), escaped(&pair.second));
                 (&pair.case_id, subject, f64::from(preferred.sign()))
             }
@@ -189,10 +225,14 @@ impl Collector {
     fn read(&mut self, text: &str, path: &Path) -> Result<()> {
         let rows = rows(text, path)?;
         if rows.is_empty() {
-            return Err(InputFault::new(path, "no labels in the file").hint(EXPECTED).into());
+            return Err(InputFault::new(path, "no labels in the file")
+                .hint(EXPECTED)
+                .into());
         }
         let mut faults = rows.iter().filter_map(|row| self.read_row(row).err());
-        let Some(mut fault) = faults.next() else { return Ok(()) };
+        let Some(mut fault) = faults.next() else {
+            return Ok(());
+        };
         let more = faults.count();
         if more > 0 {
             fault.what += &format!("; faults in the file: {}", more + 1);
@@ -204,8 +244,10 @@ impl Collector {
         let rows = |(field, rows): (&String, &usize)| format!("{field} ({rows})");
         let fields: Vec<String> = self.missing.iter().map(rows).collect();
         if !fields.is_empty() {
-            let text =
-                format!("Labels without a number (null, empty) are left out; rows by field: {}.", fields.join(", "));
+            let text = format!(
+                "Labels without a number (null, empty) are left out; rows by field: {}.",
+                fields.join(", ")
+            );
             self.labels.notes.push(Note::warning(text));
         }
         self.labels
@@ -220,10 +262,15 @@ impl Collector {
             return self.read_pair(row);
         }
         let case_id = row.text("case_id")?;
-        self.read_score_or_preference(row, case_id.as_str().into()).map_err(|fault| fault.of_case(case_id))
+        self.read_score_or_preference(row, case_id.as_str().into())
+            .map_err(|fault| fault.of_case(case_id))
     }
 
-    fn read_score_or_preference(&mut self, row: &Row<'_>, case_id: CaseId) -> Result<(), InputFault> {
+    fn read_score_or_preference(
+        &mut self,
+        row: &Row<'_>,
+        case_id: CaseId,
+    ) -> Result<(), InputFault> {
         let rater = row.text("rater")?;
         let is_preference = row.has("preference") || row.has("system_a");
         let field = if is_preference { "preference" } else { "value" };
@@ -234,65 +281,124 @@ impl Collector {
         let label = if is_preference {
             Label::Preference(preference(row, case_id)?)
         } else {
-            let Number(Some(value)) = row.required("value")? else { return Ok(()) };
+            let Number(Some(value)) = row.required("value")? else {
+                return Ok(());
+            };
             let system: SystemName = row.text("system")?.into();
             self.read_probability(row, &system, &case_id)?;
             Label::Rating(Rating {
                 system,
                 case_id,
-                item: if row.has("item") { Some(row.text("item")?.into()) } else { None },
+                item: if row.has("item") {
+                    Some(row.text("item")?.into())
+                } else {
+                    None
+                },
                 value,
             })
         };
-        let kind = if rater == MODEL { RaterKind::Judge } else { RaterKind::Human };
+        let kind = if rater == MODEL {
+            RaterKind::Judge
+        } else {
+            RaterKind::Human
+        };
         let is_new = self.add(row, (&rater, kind), label)?;
         self.labels.repeated += usize::from(!is_new);
         Ok(())
     }
 
-    fn read_probability(&mut self, row: &Row<'_>, system: &SystemName, case_id: &CaseId) -> Result<(), InputFault> {
+    fn read_probability(
+        &mut self,
+        row: &Row<'_>,
+        system: &SystemName,
+        case_id: &CaseId,
+    ) -> Result<(), InputFault> {
         if !row.has("probability") {
             return Ok(());
         }
         let Number(number) = row.required("probability")?;
         let Some(number) = number.filter(|number| *number > 0.0 && *number <= 1.0) else {
             let hint = "leave the column as agree --select wrote it, or leave it out";
-            return Err(row.fault("probability: expected a number above 0, at most 1").hint(hint));
+            return Err(row
+                .fault("probability: expected a number above 0, at most 1")
+                .hint(hint));
         };
-        let known = *self.labels.probabilities.entry((system.clone(), case_id.clone())).or_insert(number);
+        let known = *self
+            .labels
+            .probabilities
+            .entry((system.clone(), case_id.clone()))
+            .or_insert(number);
         if known == number {
             return Ok(());
         }
         let system = system.as_str().escape_debug();
-        Err(row.fault(format!("probability {number} of the answer of {system}, which was {known} before")))
+        Err(row.fault(format!(
+            "probability {number} of the answer of {system}, which was {known} before"
+        )))
     }
 
     /// A pair as released with ScholarQA's human evaluation (allenai/ai2-scholarqa-eval): `question`, `models` with two
     /// systems, `preference_ranking_norm` with two numbers, and pairs of numbers `human_..` and `model_..`. The person
     /// is `rater`, else the stem of the file name; the case is `case_id`, else the question.
     fn read_pair(&mut self, row: &Row<'_>) -> Result<(), InputFault> {
-        let case_id = CaseId::from(row.text(if row.has("case_id") { "case_id" } else { "question" })?);
-        let stem = || row.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let human = if row.has("rater") { row.text("rater")? } else { stem() };
+        let case_id = CaseId::from(row.text(if row.has("case_id") {
+            "case_id"
+        } else {
+            "question"
+        })?);
+        let stem = || {
+            row.path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default()
+        };
+        let human = if row.has("rater") {
+            row.text("rater")?
+        } else {
+            stem()
+        };
         let human = (human.as_str(), RaterKind::Human);
         let models: [SystemName; 2] = row.required("models")?;
-        let ranking = if row.fields.contains_key(RANKING) { row.two_numbers(RANKING)? } else { [None; 2] };
+        let ranking = if row.fields.contains_key(RANKING) {
+            row.two_numbers(RANKING)?
+        } else {
+            [None; 2]
+        };
         if let [Some(a), Some(b)] = ranking {
             let [first, second] = models.clone();
-            let preference = Preference::new(case_id.clone(), first, second, Preferred::of_difference(a - b, 0.0))
-                .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
+            let preference = Preference::new(
+                case_id.clone(),
+                first,
+                second,
+                Preferred::of_difference(a - b, 0.0),
+            )
+            .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
             let is_new = self.add(row, human, Label::Preference(preference))?;
             self.labels.repeated += usize::from(!is_new);
         } else if row.fields.contains_key(RANKING) {
             self.count_missing(RANKING);
         }
         // Every pair of an answer repeats its ratings; these do not count as repeated labels.
-        let rate = |own: &mut Self, rater, item: &str, values: [Option<f64>; 2]| -> Result<(), InputFault> {
+        let rate = |own: &mut Self,
+                    rater,
+                    item: &str,
+                    values: [Option<f64>; 2]|
+         -> Result<(), InputFault> {
             let item = (item != OVERALL).then(|| item.into());
             for (system, value) in models.iter().zip(values) {
                 let Some(value) = value else { continue };
-                let (system, case_id, item) = (system.clone(), case_id.clone(), Option::clone(&item));
-                own.add(row, rater, Label::Rating(Rating { system, case_id, item, value }))?;
+                let (system, case_id, item) =
+                    (system.clone(), case_id.clone(), Option::clone(&item));
+                own.add(
+                    row,
+                    rater,
+                    Label::Rating(Rating {
+                        system,
+                        case_id,
+                        item,
+                        value,
+                    }),
+                )?;
             }
             Ok(())
         };
@@ -326,16 +432,26 @@ impl Collector {
     ///
     /// # Errors
     /// A label that contradicts an earlier one; a name that belongs to a judge in one place and to a person in another.
-    fn add(&mut self, row: &Row<'_>, (name, kind): (&str, RaterKind), label: Label) -> Result<bool, InputFault> {
+    fn add(
+        &mut self,
+        row: &Row<'_>,
+        (name, kind): (&str, RaterKind),
+        label: Label,
+    ) -> Result<bool, InputFault> {
         let raters = &mut self.labels.raters;
-        let at = raters.iter().position(|rater| &*rater.name == name).unwrap_or_else(|| {
-            raters.push(Rater::new(name, kind));
-            raters.len() - 1
-        });
+        let at = raters
+            .iter()
+            .position(|rater| &*rater.name == name)
+            .unwrap_or_else(|| {
+                raters.push(Rater::new(name, kind));
+                raters.len() - 1
+            });
         let rater = &mut raters[at];
         if rater.kind != kind {
             let what = format!("{} is a judge's name and a person's", name.escape_debug());
-            return Err(row.fault(what).hint("rename the file, or give the person another name under rater"));
+            return Err(row
+                .fault(what)
+                .hint("rename the file, or give the person another name under rater"));
         }
         let (case_id, thing, number) = label.parts();
         let key = (at, case_id.clone(), thing);
@@ -343,10 +459,18 @@ impl Collector {
             if *earlier == number {
                 return Ok(false);
             }
-            let what = format!("{} rated {} differently before, at {position}", name.escape_debug(), key.2);
-            return Err(row.fault(what).hint("keep one of the two, or give the raters different names"));
+            let what = format!(
+                "{} rated {} differently before, at {position}",
+                name.escape_debug(),
+                key.2
+            );
+            return Err(row
+                .fault(what)
+                .hint("keep one of the two, or give the raters different names"));
         }
-        let position = format!("{}:{}", row.path.display(), row.line).escape_debug().to_string();
+        let position = format!("{}:{}", row.path.display(), row.line)
+            .escape_debug()
+            .to_string();
         self.seen.insert(key, (number, position));
         match label {
             Label::Rating(rating) => rater.ratings.push(rating),
@@ -362,7 +486,10 @@ fn preference(row: &Row<'_>, case_id: CaseId) -> Result<Preference, InputFault> 
     let (a, b) = (row.text("system_a")?, row.text("system_b")?);
     let value: Value = row.required("preference")?;
     let word = value.as_str().map(str::trim).unwrap_or_default();
-    let preferred = match (word.to_lowercase().as_str(), Number::try_from(value.clone())) {
+    let preferred = match (
+        word.to_lowercase().as_str(),
+        Number::try_from(value.clone()),
+    ) {
         _ if word == a => Preferred::First,
         _ if word == b => Preferred::Second,
         ("a", _) => Preferred::First,
@@ -374,8 +501,10 @@ fn preference(row: &Row<'_>, case_id: CaseId) -> Result<Preference, InputFault> 
             return Err(row.fault(format!("preference: {}", expected(&wanted, &value))));
         }
     };
-    Preference::new(case_id, a.as_str().into(), b.as_str().into(), preferred)
-        .ok_or_else(|| row.fault(format!("system_a and system_b are both {a:?}")).hint("name two systems"))
+    Preference::new(case_id, a.as_str().into(), b.as_str().into(), preferred).ok_or_else(|| {
+        row.fault(format!("system_a and system_b are both {a:?}"))
+            .hint("name two systems")
+    })
 }
 
 #[cfg(test)]

@@ -25,7 +25,9 @@ mod rubric_faults;
 mod scorable;
 mod test_cases;
 
-pub use answers::{AnswerOptions, SystemAnswers, load_answers, parse_answers, render_answer, with_text};
+pub use answers::{
+    AnswerOptions, SystemAnswers, load_answers, parse_answers, render_answer, with_text,
+};
 pub use asked::{AskedQuestions, Covered};
 pub use aspects::{builtin_aspects, load_aspects, parse_aspects};
 pub use conversion::{Conversion, Converted, ReferencesBlock, convert, references_block};

@@ -51,23 +51,41 @@ pub struct Pairing {
 /// # Errors
 /// [`Error::Settings`] for unknown cases, with suggestions; [`Error::Input`] if no answer of any system has
 /// a test case, and, if strict, for every warning.
-pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions) -> Result<Pairing> {
+pub fn pair(
+    tests: &TestCases,
+    systems: &[SystemAnswers],
+    options: &PairOptions,
+) -> Result<Pairing> {
     let questions = questions(tests, options)?;
     // Position in the file, by id.
-    let known: HashMap<&CaseId, usize> = tests.cases.iter().enumerate().map(|(i, case)| (&case.case_id, i)).collect();
+    let known: HashMap<&CaseId, usize> = tests
+        .cases
+        .iter()
+        .enumerate()
+        .map(|(i, case)| (&case.case_id, i))
+        .collect();
     let mut warnings: Vec<InputFault> = tests.warnings.clone();
     let (mut items, mut missing) = (Vec::new(), Vec::new());
     for system in systems {
         warnings.extend(system.warnings.iter().cloned());
         strays(system, &known, &tests.path, &mut warnings);
-        let answers: HashMap<&CaseId, &Answer> = system.answers.iter().map(|a| (&a.case_id, a)).collect();
+        let answers: HashMap<&CaseId, &Answer> =
+            system.answers.iter().map(|a| (&a.case_id, a)).collect();
         let (mut paired, mut unanswered) = (Vec::new(), Vec::new());
         for candidates in &questions {
-            let answered = candidates.iter().find_map(|case| Some((*case, *answers.get(&case.case_id)?)));
+            let answered = candidates
+                .iter()
+                .find_map(|case| Some((*case, *answers.get(&case.case_id)?)));
             match (answered, candidates.first()) {
                 (Some((case, answer)), _) => {
-                    let answer = Answer { case_id: case.case_id.clone(), ..answer.clone() };
-                    paired.push(Item { case: Arc::clone(case), answer });
+                    let answer = Answer {
+                        case_id: case.case_id.clone(),
+                        ..answer.clone()
+                    };
+                    paired.push(Item {
+                        case: Arc::clone(case),
+                        answer,
+                    });
                 }
                 (None, Some(case)) => unanswered.push(case.case_id.clone()),
                 (None, None) => {}
@@ -82,7 +100,11 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
             let what = format!("{count} of {total} test cases have no answer: {names}");
             warnings.push(InputFault::new(&system.path, what));
         }
-        missing.extend(unanswered.into_iter().map(|case_id| (system.system.clone(), case_id)));
+        missing.extend(
+            unanswered
+                .into_iter()
+                .map(|case_id| (system.system.clone(), case_id)),
+        );
     }
     if items.is_empty() {
         return Err(nothing_paired(tests, systems).into());
@@ -99,20 +121,34 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
 }
 
 /// The selected test cases, grouped by question: of each group the first that is answered counts.
-fn questions<'a>(tests: &'a TestCases, options: &PairOptions) -> Result<Vec<Vec<&'a Arc<TestCase>>>> {
+fn questions<'a>(
+    tests: &'a TestCases,
+    options: &PairOptions,
+) -> Result<Vec<Vec<&'a Arc<TestCase>>>> {
     if let Some(names) = &options.cases {
-        let known: Vec<&str> = tests.cases.iter().map(|case| case.case_id.as_str()).collect();
+        let known: Vec<&str> = tests
+            .cases
+            .iter()
+            .map(|case| case.case_id.as_str())
+            .collect();
         check_cases(names, &known, &format!("in {}", tests.path.display()))?;
     }
     let is_wanted = |case: &TestCase| {
-        options.cases.as_ref().is_none_or(|names| names.iter().any(|name| name == case.case_id.as_str()))
+        options
+            .cases
+            .as_ref()
+            .is_none_or(|names| names.iter().any(|name| name == case.case_id.as_str()))
     };
     let mut questions: Vec<Vec<&Arc<TestCase>>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for case in tests.cases.iter().filter(|case| is_wanted(case)) {
         // Cases with criteria of their own are scored each by its own.
         let is_own = options.agreement || !case.criteria.is_empty();
-        let place = if is_own { None } else { places.get(case.initial_prompt.as_str()) };
+        let place = if is_own {
+            None
+        } else {
+            places.get(case.initial_prompt.as_str())
+        };
         match place.and_then(|place| questions.get_mut(*place)) {
             Some(candidates) if options.compat => candidates.push(case),
             // Second annotation of a question.
@@ -125,7 +161,9 @@ fn questions<'a>(tests: &'a TestCases, options: &PairOptions) -> Result<Vec<Vec<
     }
     questions.truncate(options.limit.unwrap_or(usize::MAX));
     if questions.is_empty() {
-        return Err(Error::Settings("no test case is left to score; raise the limit or name other cases".to_owned()));
+        return Err(Error::Settings(
+            "no test case is left to score; raise the limit or name other cases".to_owned(),
+        ));
     }
     Ok(questions)
 }
@@ -141,19 +179,38 @@ pub(super) fn check_cases(names: &[String], known: &[&str], place: &str) -> Resu
         format!("unknown case \"{}\" {place}; {hint}", name.escape_debug())
     });
     let unknown: Vec<String> = unknown.collect();
-    if unknown.is_empty() { Ok(()) } else { Err(Error::Settings(unknown.join("\n"))) }
+    if unknown.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Settings(unknown.join("\n")))
+    }
 }
 
 /// Answers whose id is not in the test cases.
-fn strays(system: &SystemAnswers, known: &HashMap<&CaseId, usize>, tests: &Path, warnings: &mut Vec<InputFault>) {
-    let strays: Vec<&Answer> = system.answers.iter().filter(|answer| !known.contains_key(&answer.case_id)).collect();
+fn strays(
+    system: &SystemAnswers,
+    known: &HashMap<&CaseId, usize>,
+    tests: &Path,
+    warnings: &mut Vec<InputFault>,
+) {
+    let strays: Vec<&Answer> = system
+        .answers
+        .iter()
+        .filter(|answer| !known.contains_key(&answer.case_id))
+        .collect();
     for answer in strays.iter().take(STRAYS_SHOWN) {
-        let what = format!("no test case in {} has this case_id; the answer is not scored", tests.display());
+        let what = format!(
+            "no test case in {} has this case_id; the answer is not scored",
+            tests.display()
+        );
         let fault = InputFault::new(&system.path, what).at_line(answer.line);
         warnings.push(fault.of_case(answer.case_id.as_str()));
     }
     if strays.len() > STRAYS_SHOWN {
-        let what = format!("{} more answers have no test case and are not scored", strays.len() - STRAYS_SHOWN);
+        let what = format!(
+            "{} more answers have no test case and are not scored",
+            strays.len() - STRAYS_SHOWN
+        );
         warnings.push(InputFault::new(&system.path, what));
     }
 }
@@ -166,9 +223,13 @@ fn nothing_paired(tests: &TestCases, systems: &[SystemAnswers]) -> InputFault {
     };
     let asked = tests.cases.first().map_or("", |case| case.case_id.as_str());
     let answered = answer.case_id.as_str();
-    let what =
-        format!("no answer of any system has a test case (test cases are {asked:?}, .., answers {answered:?}, ..)");
-    InputFault::new(path, what).hint(format!("give answers the case_id of their test case in {}", tests.path.display()))
+    let what = format!(
+        "no answer of any system has a test case (test cases are {asked:?}, .., answers {answered:?}, ..)"
+    );
+    InputFault::new(path, what).hint(format!(
+        "give answers the case_id of their test case in {}",
+        tests.path.display()
+    ))
 }
 
 fn kept_cases(tests: &TestCases, questions: &[Vec<&Arc<TestCase>>], items: &[Item]) -> Vec<CaseId> {
@@ -179,7 +240,13 @@ fn kept_cases(tests: &TestCases, questions: &[Vec<&Arc<TestCase>>], items: &[Ite
             kept.extend(candidates.first().map(|case| &case.case_id));
         }
     }
-    tests.cases.iter().map(|case| &case.case_id).filter(|case_id| kept.contains(case_id)).cloned().collect()
+    tests
+        .cases
+        .iter()
+        .map(|case| &case.case_id)
+        .filter(|case_id| kept.contains(case_id))
+        .cloned()
+        .collect()
 }
 
 #[cfg(test)]

@@ -23,8 +23,11 @@ pub fn perturbed(item: &Item, perturbation: Perturbation) -> Result<Option<Item>
     let mut seed = [0; 8];
     seed.copy_from_slice(&blake3::hash(answer.case_id.as_str().as_bytes()).as_bytes()[..8]);
     let own = answer.own_text();
-    let Some(changed) = perturbation.apply(own, u64::from_le_bytes(seed)) else { return Ok(None) };
-    let appended = Some(&answer.answer_text[own.len()..]).filter(|_| perturbation != Perturbation::Uncited);
+    let Some(changed) = perturbation.apply(own, u64::from_le_bytes(seed)) else {
+        return Ok(None);
+    };
+    let appended =
+        Some(&answer.answer_text[own.len()..]).filter(|_| perturbation != Perturbation::Uncited);
     let text = format!("{changed}{}", appended.unwrap_or_default());
     answer.own_bytes = answer.own_bytes.map(|_| changed.len());
     answer.answer_text = text.into();
@@ -44,23 +47,46 @@ mod tests {
     #[test]
     fn what_the_system_wrote_changes_and_an_appended_list_goes_only_with_its_citations() {
         let own = "One [1]. Two.";
-        let prediction = Prediction { output: Some(own.into()), ..Prediction::default() };
+        let prediction = Prediction {
+            output: Some(own.into()),
+            ..Prediction::default()
+        };
         let answer = Answer {
             own_bytes: Some(own.len()),
             prediction: Some(Arc::new(prediction)),
-            ..Answer::new("a".into(), "c1".into(), format!("{own}\nReferences:\n[1] T X\n"))
+            ..Answer::new(
+                "a".into(),
+                "c1".into(),
+                format!("{own}\nReferences:\n[1] T X\n"),
+            )
         };
-        let item = Item { case: Arc::new(TestCase::without_rubric("c1".into(), "why?")), answer };
+        let item = Item {
+            case: Arc::new(TestCase::without_rubric("c1".into(), "why?")),
+            answer,
+        };
         for (perturbation, changed, all) in [
-            (Perturbation::Bullets, "- One [1].\n- Two.", "- One [1].\n- Two.\nReferences:\n[1] T X\n"),
+            (
+                Perturbation::Bullets,
+                "- One [1].\n- Two.",
+                "- One [1].\n- Two.\nReferences:\n[1] T X\n",
+            ),
             (Perturbation::Uncited, "One. Two.", "One. Two."),
         ] {
             let found = perturbed(&item, perturbation).unwrap().unwrap().answer;
             assert_eq!((found.own_text(), &*found.answer_text), (changed, all));
-            assert_eq!(found.prediction.as_ref().map(|own| own.output()), Some(changed));
-            assert_eq!(found.system.as_str(), format!("a + {}", perturbation.name()));
+            assert_eq!(
+                found.prediction.as_ref().map(|own| own.output()),
+                Some(changed)
+            );
+            assert_eq!(
+                found.system.as_str(),
+                format!("a + {}", perturbation.name())
+            );
         }
-        let plain = Item { answer: Answer::new("a".into(), "c1".into(), "One."), ..item };
+        let plain = Item {
+            answer: Answer::new("a".into(), "c1".into(), "One."),
+            ..item
+        };
         assert!(perturbed(&plain, Perturbation::Uncited).unwrap().is_none());
     }
 }

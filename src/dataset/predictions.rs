@@ -33,7 +33,10 @@ pub struct Predictions {
 /// [`Error::Input`](crate::Error::Input) with every fault; [`Error::Io`](crate::Error::Io) if the file cannot be read.
 pub fn load_predictions(path: &Path) -> Result<Predictions> {
     let (text, blake3) = read_text(path)?;
-    Ok(Predictions { blake3, ..parse_predictions(&text, path)? })
+    Ok(Predictions {
+        blake3,
+        ..parse_predictions(&text, path)?
+    })
 }
 
 /// Parses one file; `path` is for messages. See [`load_predictions`].
@@ -51,7 +54,11 @@ pub fn load_predictions(path: &Path) -> Result<Predictions> {
 pub fn parse_predictions(text: &str, path: &Path) -> Result<Predictions> {
     let (json, _) = without_bare_nan(text);
     let items = with_questions(read_predictions(&elements(&json, path)?, path)?, path)?;
-    Ok(Predictions { path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), items })
+    Ok(Predictions {
+        path: path.to_path_buf(),
+        blake3: blake3::hash(text.as_bytes()).into(),
+        items,
+    })
 }
 
 /// Checks that every prediction has a question.
@@ -59,13 +66,20 @@ pub fn parse_predictions(text: &str, path: &Path) -> Result<Predictions> {
 /// # Errors
 /// Every prediction without one.
 pub(super) fn with_questions(items: Vec<Prediction>, path: &Path) -> Result<Vec<Prediction>> {
-    let asked = |item: Prediction| if item.input.is_empty() { Err(no_question(&item, path).into()) } else { Ok(item) };
+    let asked = |item: Prediction| {
+        if item.input.is_empty() {
+            Err(no_question(&item, path).into())
+        } else {
+            Ok(item)
+        }
+    };
     all(items.into_iter().map(asked))
 }
 
 /// The warning about a file with a bare `NaN`, first on `line`.
 pub(super) fn nan_warning(path: &Path, line: Option<usize>) -> Option<InputFault> {
-    let fault = InputFault::new(path, "a bare NaN is read as missing text").hint("write a text or null");
+    let fault =
+        InputFault::new(path, "a bare NaN is read as missing text").hint("write a text or null");
     line.map(|line| fault.at_line(line))
 }
 
@@ -77,7 +91,9 @@ pub(super) fn read_predictions(elements: &[JsonLine<'_>], path: &Path) -> Result
     Kind::Predictions.check(elements, path)?;
     if elements.is_empty() {
         let fault = InputFault::new(path, "no predictions in the file");
-        return Err(fault.hint("expected a JSON list, {\"data\": [..]} or lines of {input, output, ..}").into());
+        return Err(fault
+            .hint("expected a JSON list, {\"data\": [..]} or lines of {input, output, ..}")
+            .into());
     }
     let read = |line: &JsonLine<'_>| Ok(line.parse::<PredictionLine>(EXAMPLE)?.prediction(line));
     all(elements.iter().map(read))
@@ -85,7 +101,9 @@ pub(super) fn read_predictions(elements: &[JsonLine<'_>], path: &Path) -> Result
 
 /// The fault of a prediction without a question.
 pub(super) fn no_question(item: &Prediction, path: &Path) -> InputFault {
-    let fault = InputFault::new(path, "neither input nor query").at_line(item.line).of_case(&*item.id);
+    let fault = InputFault::new(path, "neither input nor query")
+        .at_line(item.line)
+        .of_case(&*item.id);
     fault.hint("give each element the question as input")
 }
 
@@ -112,31 +130,59 @@ struct PredictionLine {
 impl PredictionLine {
     fn prediction(self, line: &JsonLine<'_>) -> Prediction {
         let text = |text: Option<Text>| text.and_then(|text| text.given);
-        let replaced_ctxs = self.docs.as_ref().and(self.ctxs.as_ref()).map(|ctxs| ctxs.0.len());
+        let replaced_ctxs = self
+            .docs
+            .as_ref()
+            .and(self.ctxs.as_ref())
+            .map(|ctxs| ctxs.0.len());
         let (gold_ctxs, documents) = match self.gold_ctxs {
             Some(GoldSources::Ids(ids)) => (Some(ids.into_iter().map(|id| id.0).collect()), None),
             Some(GoldSources::Documents(documents)) => (None, Some(documents)),
             None => (None, None),
         };
         let documents = self.gold_ctx.or(documents).unwrap_or_default();
-        let texts = |pair: ShortAnswers| pair.short_answers.into_iter().filter_map(|text| text.given).collect();
-        let short_answers = self.qa_pairs.unwrap_or_default().into_iter().map(texts).collect();
+        let texts = |pair: ShortAnswers| {
+            pair.short_answers
+                .into_iter()
+                .filter_map(|text| text.given)
+                .collect()
+        };
+        let short_answers = self
+            .qa_pairs
+            .unwrap_or_default()
+            .into_iter()
+            .map(texts)
+            .collect();
         let long_answers = self.annotations.unwrap_or_default().into_iter();
-        let id_mapping = self.id_mapping.map(|ids| ids.into_iter().map(|(number, id)| (number, id.0)).collect());
+        let id_mapping = self
+            .id_mapping
+            .map(|ids| ids.into_iter().map(|(number, id)| (number, id.0)).collect());
         Prediction {
-            id: self.id.or(self.case_id).map_or_else(|| (line.index + 1).to_string(), |id| id.0),
+            id: self
+                .id
+                .or(self.case_id)
+                .map_or_else(|| (line.index + 1).to_string(), |id| id.0),
             input: text(self.input.or(self.query)).unwrap_or_default(),
             output: text(self.output).map(Arc::from),
-            sources: self.docs.or(self.ctxs).map(|sources| sources.0).unwrap_or_default(),
+            sources: self
+                .docs
+                .or(self.ctxs)
+                .map(|sources| sources.0)
+                .unwrap_or_default(),
             replaced_ctxs,
             final_passages: self.final_passages.and_then(Passages::text),
             id_mapping,
             gold: Gold {
                 answer: text(self.answer),
                 gold_ctxs,
-                gold_texts: documents.into_iter().filter_map(GoldDocument::text).collect(),
+                gold_texts: documents
+                    .into_iter()
+                    .filter_map(GoldDocument::text)
+                    .collect(),
                 short_answers,
-                long_answers: long_answers.filter_map(|annotation| annotation.long_answer.given).collect(),
+                long_answers: long_answers
+                    .filter_map(|annotation| annotation.long_answer.given)
+                    .collect(),
             },
             line: line.number,
         }
@@ -156,9 +202,15 @@ impl TryFrom<Value> for Text {
 
     fn try_from(value: Value) -> Result<Self, String> {
         match value {
-            Value::String(text) => Ok(Self { given: Some(text), is_nan: false }),
+            Value::String(text) => Ok(Self {
+                given: Some(text),
+                is_nan: false,
+            }),
             Value::Null => Ok(Self::default()),
-            other if is_nan(&other) => Ok(Self { given: None, is_nan: true }),
+            other if is_nan(&other) => Ok(Self {
+                given: None,
+                is_nan: true,
+            }),
             other => Err(expected("a string", &other)),
         }
     }
@@ -203,14 +255,23 @@ impl TryFrom<Value> for Sources {
 
     fn try_from(value: Value) -> Result<Self, String> {
         let keyed = |(key, pair): (String, Value)| {
-            let (text, title) = typed::<(Text, Text)>(pair).map_err(|what| format!("{key}: {what}"))?;
-            Ok(Source { title: title.given, text: text.given, text_is_nan: text.is_nan, key: Some(key) })
+            let (text, title) =
+                typed::<(Text, Text)>(pair).map_err(|what| format!("{key}: {what}"))?;
+            Ok(Source {
+                title: title.given,
+                text: text.given,
+                text_is_nan: text.is_nan,
+                key: Some(key),
+            })
         };
         match value {
-            Value::Array(_) => {
-                typed::<Vec<SourceLine>>(value).map(|list| Self(list.into_iter().map(Source::from).collect()))
-            }
-            Value::Object(map) => map.into_iter().map(keyed).collect::<Result<_, _>>().map(Self),
+            Value::Array(_) => typed::<Vec<SourceLine>>(value)
+                .map(|list| Self(list.into_iter().map(Source::from).collect())),
+            Value::Object(map) => map
+                .into_iter()
+                .map(keyed)
+                .collect::<Result<_, _>>()
+                .map(Self),
             other => Err(expected("a list or an object", &other)),
         }
     }
@@ -225,7 +286,10 @@ enum GoldSources {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a text or {text}; a text may be {contexts: [..]}")]
+#[serde(
+    untagged,
+    expecting = "expected a text or {text}; a text may be {contexts: [..]}"
+)]
 enum GoldDocument {
     Wrapped { text: GoldText },
     Bare(GoldText),
@@ -261,7 +325,10 @@ struct LongAnswer {
 
 /// Passages behind an answer.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a text, or a list of texts and {title, text}")]
+#[serde(
+    untagged,
+    expecting = "expected a text, or a list of texts and {title, text}"
+)]
 enum Passages {
     Parts(Vec<Passage>),
     Whole(Text),
@@ -286,11 +353,26 @@ impl Passages {
             Passage::Text(text) => text.given,
             Passage::Source(source) => {
                 let Source { title, text, .. } = source.into();
-                let texts = [title, text].into_iter().flatten().filter(|text| !text.is_empty());
-                Some(std::iter::once(format!("[{index}]")).chain(texts).collect::<Vec<_>>().join(" "))
+                let texts = [title, text]
+                    .into_iter()
+                    .flatten()
+                    .filter(|text| !text.is_empty());
+                Some(
+                    std::iter::once(format!("[{index}]"))
+                        .chain(texts)
+                        .collect::<Vec<_>>()
+                        .join(" "),
+                )
             }
         };
-        Some(parts.into_iter().enumerate().filter_map(line).collect::<Vec<_>>().join("\n"))
+        Some(
+            parts
+                .into_iter()
+                .enumerate()
+                .filter_map(line)
+                .collect::<Vec<_>>()
+                .join("\n"),
+        )
     }
 }
 
@@ -323,22 +405,38 @@ mod tests {
         }])
         .to_string();
         let item = &parse(&text).unwrap().items[0];
-        assert_eq!((item.id.as_str(), item.input.as_str(), item.output(), item.line), ("7", "Q?", "o [0]", 1));
+        assert_eq!(
+            (
+                item.id.as_str(),
+                item.input.as_str(),
+                item.output(),
+                item.line
+            ),
+            ("7", "Q?", "o [0]", 1)
+        );
         let source = |title: &str, text: &str| Source {
             title: Some(title.to_owned()),
             text: Some(text.to_owned()),
             ..Source::default()
         };
         assert_eq!(item.sources, [source("", "S"), source("", "U")]);
-        assert_eq!(item.gold.gold_ctxs.as_deref(), Some(&["d0".to_owned(), "3".to_owned()][..]));
+        assert_eq!(
+            item.gold.gold_ctxs.as_deref(),
+            Some(&["d0".to_owned(), "3".to_owned()][..])
+        );
         assert_eq!(item.id_mapping.as_ref().unwrap()["1"], "3");
         assert_eq!(item.gold.gold_texts, ["one", "b c"]);
-        assert_eq!((&item.gold.short_answers[0][1], &item.gold.long_answers[0]), (&"y".to_owned(), &"l".to_owned()));
+        assert_eq!(
+            (&item.gold.short_answers[0][1], &item.gold.long_answers[0]),
+            (&"y".to_owned(), &"l".to_owned())
+        );
     }
 
     #[test]
     fn an_object_of_sources_has_text_and_title() {
-        let item = &parse(r#"{"input": "q", "output": "", "ctxs": {"k": ["text", "title"]}}"#).unwrap().items[0];
+        let item = &parse(r#"{"input": "q", "output": "", "ctxs": {"k": ["text", "title"]}}"#)
+            .unwrap()
+            .items[0];
         let expected = Source {
             title: Some("title".into()),
             text: Some("text".into()),
@@ -355,14 +453,18 @@ mod tests {
             parse(&text).unwrap().items[0].final_passages.clone()
         };
         assert_eq!(of(json!("[0] T X\n")).as_deref(), Some("[0] T X\n"));
-        assert_eq!(of(json!(["[3] a", "[5] b"])).as_deref(), Some("[3] a\n[5] b"));
-        let objects = json!([{"title": "T", "text": "X"}, {"text": "Y"}, {"title": "", "sent": "S"}]);
+        assert_eq!(
+            of(json!(["[3] a", "[5] b"])).as_deref(),
+            Some("[3] a\n[5] b")
+        );
+        let objects =
+            json!([{"title": "T", "text": "X"}, {"text": "Y"}, {"title": "", "sent": "S"}]);
         assert_eq!(of(objects).as_deref(), Some("[0] T X\n[1] Y\n[2] S"));
         assert_eq!(of(json!(null)), None);
         let wrong = json!([{"input": "q", "output": "o", "final_passages": 3}]).to_string();
-        assert!(
-            faults(&wrong)[0].starts_with("s.json:1: final_passages: expected a text, or a list of texts and {title")
-        );
+        assert!(faults(&wrong)[0].starts_with(
+            "s.json:1: final_passages: expected a text, or a list of texts and {title"
+        ));
     }
 
     #[test]
@@ -370,9 +472,14 @@ mod tests {
         let text = "[\n{\"input\": \"q\", \"output\": \"o\", \"ctxs\": [{\"title\": \"T\", \"text\": NaN}]}]";
         let source = &parse(text).unwrap().items[0].sources[0];
         assert!(source.text_is_nan && source.text.is_none());
-        let read = crate::dataset::parse_answers(text, "s".into(), Path::new("s.json"), Mode::Default).unwrap();
+        let read =
+            crate::dataset::parse_answers(text, "s".into(), Path::new("s.json"), Mode::Default)
+                .unwrap();
         assert_eq!(
-            read.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            read.warnings
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>(),
             ["s.json:2: a bare NaN is read as missing text; write a text or null"]
         );
     }

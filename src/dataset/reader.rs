@@ -52,17 +52,28 @@ impl<'a> JsonLine<'a> {
             if !error.is_data() {
                 return self.invalid_json(&error, hint);
             }
-            let field = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(self.text));
-            let field = field.err().map(|error| error.path().to_string()).unwrap_or_default();
+            let field = serde_path_to_error::deserialize::<_, T>(
+                &mut serde_json::Deserializer::from_str(self.text),
+            );
+            let field = field
+                .err()
+                .map(|error| error.path().to_string())
+                .unwrap_or_default();
             let fields: Map<String, Value> = serde_json::from_str(self.text).unwrap_or_default();
             let what = match data_fault(&field, &error) {
                 what if what.ends_with(" is missing") && field == "." && !fields.is_empty() => {
-                    format!("{what}; found {}", list(fields.keys().map(String::as_str), 8))
+                    format!(
+                        "{what}; found {}",
+                        list(fields.keys().map(String::as_str), 8)
+                    )
                 }
                 what => what,
             };
             let fault = self.fault(what).hint(hint);
-            match ["case_id", "claim_id", "id"].iter().find_map(|key| fields.get(*key)) {
+            match ["case_id", "claim_id", "id"]
+                .iter()
+                .find_map(|key| fields.get(*key))
+            {
                 Some(Value::String(id)) => fault.of_case(id),
                 Some(Value::Number(id)) => fault.of_case(id.to_string()),
                 _ => fault,
@@ -71,9 +82,16 @@ impl<'a> JsonLine<'a> {
     }
 
     /// The fault of invalid JSON, with the line in the file.
-    pub(super) fn invalid_json(&self, error: &serde_json::Error, hint: impl Into<String>) -> InputFault {
+    pub(super) fn invalid_json(
+        &self,
+        error: &serde_json::Error,
+        hint: impl Into<String>,
+    ) -> InputFault {
         let message = without_position(error);
-        let fault = self.fault(format!("invalid JSON at column {}: {message}", error.column()));
+        let fault = self.fault(format!(
+            "invalid JSON at column {}: {message}",
+            error.column()
+        ));
         let fault = fault.at_line(self.number + error.line().saturating_sub(1));
         if message.contains("surrogate") || message.contains("hex escape") {
             fault.hint("half a character (an escape like \\ud800 without its other half): take it out of the text")
@@ -85,13 +103,20 @@ impl<'a> JsonLine<'a> {
 
 fn without_position(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what).to_owned()
+    message
+        .rsplit_once(" at line ")
+        .map_or(message.as_str(), |(what, _)| what)
+        .to_owned()
 }
 
 /// What is wrong in the value of `field` (`.` for the whole value).
 fn data_fault(field: &str, error: &serde_json::Error) -> String {
     let what = without_position(error);
-    match (what.strip_prefix("missing field `").and_then(|name| name.strip_suffix('`')), field) {
+    match (
+        what.strip_prefix("missing field `")
+            .and_then(|name| name.strip_suffix('`')),
+        field,
+    ) {
         (Some(name), "." | "") => format!("{name} is missing"),
         (Some(name), within) => format!("{within}.{name} is missing"),
         (None, "." | "") => what,
@@ -104,7 +129,8 @@ fn data_fault(field: &str, error: &serde_json::Error) -> String {
 /// # Errors
 /// What is wrong and in which field.
 pub(super) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_path_to_error::deserialize(value).map_err(|error| data_fault(&error.path().to_string(), error.inner()))
+    serde_path_to_error::deserialize(value)
+        .map_err(|error| data_fault(&error.path().to_string(), error.inner()))
 }
 
 /// `expected a string, found 7`; a long value is truncated.
@@ -115,7 +141,9 @@ pub(super) fn expected(what: &str, found: &Value) -> String {
         Value::Array(_) => "a list".to_owned(),
         other if is_nan(other) => "NaN".to_owned(),
         other => match other.to_string() {
-            long if long.chars().count() > CHARS => long.chars().take(CHARS).chain("..".chars()).collect(),
+            long if long.chars().count() > CHARS => {
+                long.chars().take(CHARS).chain("..".chars()).collect()
+            }
             short => short,
         },
     };
@@ -151,10 +179,16 @@ impl TryFrom<Value> for Number {
         let number = match &value {
             Value::Null => return Ok(Self(None)),
             other if is_nan(other) => Some(f64::NAN),
-            Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite()),
+            Value::String(text) => text
+                .trim()
+                .parse()
+                .ok()
+                .filter(|number: &f64| number.is_finite()),
             other => other.as_f64(),
         };
-        number.map(|number| Self(Some(number))).ok_or_else(|| expected("a number", &value))
+        number
+            .map(|number| Self(Some(number)))
+            .ok_or_else(|| expected("a number", &value))
     }
 }
 
@@ -167,7 +201,9 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
     let text = text.trim_end();
     let found: Result<Vec<&RawValue>, _> = match text.trim_start().chars().next() {
         Some('[') => serde_json::from_str(text),
-        _ => serde_json::Deserializer::from_str(text).into_iter().collect(),
+        _ => serde_json::Deserializer::from_str(text)
+            .into_iter()
+            .collect(),
     };
     let found = match found {
         Ok(values) => match values.as_slice() {
@@ -176,7 +212,12 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
         },
         Err(_) if is_broken_jsonl(text) => return Ok(lines(text, path)),
         Err(error) => {
-            let whole = JsonLine { path, number: 1, index: 0, text };
+            let whole = JsonLine {
+                path,
+                number: 1,
+                index: 0,
+                text,
+            };
             return Err(whole
                 .invalid_json(
                     &error,
@@ -188,10 +229,17 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
     let (mut number, mut counted) = (1, 0);
     let place = |(index, raw): (usize, &'a RawValue)| {
         // A value is a slice of `text`: its address gives its line.
-        let offset = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
+        let offset = (raw.get().as_ptr() as usize)
+            .saturating_sub(text.as_ptr() as usize)
+            .min(text.len());
         number += newlines(&text.as_bytes()[counted..offset]);
         counted = offset;
-        JsonLine { path, number, index, text: raw.get() }
+        JsonLine {
+            path,
+            number,
+            index,
+            text: raw.get(),
+        }
     };
     Ok(found.into_iter().enumerate().map(place).collect())
 }
@@ -202,23 +250,43 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
 /// # Errors
 /// Rows of another length than the header, equal names, and quotes that are not closed or not doubled.
 pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_bytes());
     let mut names: Vec<String> = Vec::new();
     let (mut record, mut jsonl, mut written) = (csv::StringRecord::new(), String::new(), 1);
-    while reader.read_record(&mut record).map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))? {
-        let (start, line) = record.position().map_or((0, 1), |start| (start.byte() as usize, start.line() as usize));
-        let row = text.get(start..reader.position().byte() as usize).unwrap_or_default();
+    while reader
+        .read_record(&mut record)
+        .map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))?
+    {
+        let (start, line) = record.position().map_or((0, 1), |start| {
+            (start.byte() as usize, start.line() as usize)
+        });
+        let row = text
+            .get(start..reader.position().byte() as usize)
+            .unwrap_or_default();
         // A record starts before the line feed of a CRLF and before empty lines.
-        let line = line + newlines(&row.as_bytes()[..row.len() - row.trim_start_matches(['\r', '\n']).len()]);
+        let line = line
+            + newlines(&row.as_bytes()[..row.len() - row.trim_start_matches(['\r', '\n']).len()]);
         let fault = |what| InputFault::new(path, what).at_line(line);
         if row.matches('"').count() % 2 == 1 {
             let fault = fault("odd number of quotes in the row".to_owned());
-            return Err(fault.hint("close each quoted cell, and double the quotes in it: \"a 5\"\" pipe\""));
+            return Err(
+                fault.hint("close each quoted cell, and double the quotes in it: \"a 5\"\" pipe\"")
+            );
         }
         if names.is_empty() {
             names = record.iter().map(|name| name.trim().to_owned()).collect();
-            if let Some((index, name)) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
-                let what = format!("column {} is called {name:?}, as an earlier one is", index + 1);
+            if let Some((index, name)) = names
+                .iter()
+                .enumerate()
+                .find(|(index, name)| names[..*index].contains(name))
+            {
+                let what = format!(
+                    "column {} is called {name:?}, as an earlier one is",
+                    index + 1
+                );
                 return Err(fault(what).hint("give every column its own name"));
             }
             if let [only] = &names[..]
@@ -230,23 +298,34 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
             continue;
         }
         if record.len() != names.len() {
-            let what = format!("expected {} cells as in the header, found {}", names.len(), record.len());
-            return Err(fault(what).hint("put quotes around a cell that holds a comma, and close every quote"));
+            let what = format!(
+                "expected {} cells as in the header, found {}",
+                names.len(),
+                record.len()
+            );
+            return Err(fault(what)
+                .hint("put quotes around a cell that holds a comma, and close every quote"));
         }
-        let fields: Map<String, Value> = names.iter().cloned().zip(record.iter().map(Value::from)).collect();
+        let fields: Map<String, Value> = names
+            .iter()
+            .cloned()
+            .zip(record.iter().map(Value::from))
+            .collect();
         jsonl.push_str(&"\n".repeat(line - written));
         jsonl.push_str(&Value::Object(fields).to_string());
         written = line;
     }
     if jsonl.is_empty() && !names.is_empty() {
-        return Err(InputFault::new(path, "the table has a header and no rows").hint("add a row below the header"));
+        return Err(InputFault::new(path, "the table has a header and no rows")
+            .hint("add a row below the header"));
     }
     Ok(jsonl)
 }
 
 /// Whether a file is CSV by its name.
 pub(super) fn is_csv(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
 /// The list under `data`, if the object has one.
@@ -256,23 +335,38 @@ fn list_under_data(object: &RawValue) -> Option<Vec<&RawValue>> {
         #[serde(borrow)]
         data: Vec<&'a RawValue>,
     }
-    serde_json::from_str::<Wrapped<'_>>(object.get()).ok().map(|wrapped| wrapped.data)
+    serde_json::from_str::<Wrapped<'_>>(object.get())
+        .ok()
+        .map(|wrapped| wrapped.data)
 }
 
 /// Whether any line is a JSON object.
 fn is_broken_jsonl(text: &str) -> bool {
-    text.lines().any(|line| serde_json::from_str::<Map<String, Value>>(line).is_ok())
+    text.lines()
+        .any(|line| serde_json::from_str::<Map<String, Value>>(line).is_ok())
 }
 
 fn lines<'a>(text: &'a str, path: &'a Path) -> Vec<JsonLine<'a>> {
-    let lines = text.split('\n').enumerate().map(|(at, line)| (at + 1, line.trim()));
+    let lines = text
+        .split('\n')
+        .enumerate()
+        .map(|(at, line)| (at + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty()).enumerate();
-    lines.map(|(index, (number, text))| JsonLine { path, number, index, text }).collect()
+    lines
+        .map(|(index, (number, text))| JsonLine {
+            path,
+            number,
+            index,
+            text,
+        })
+        .collect()
 }
 
 /// Whether the value replaces a bare `NaN`.
 pub(super) fn is_nan(value: &Value) -> bool {
-    value.as_f64().is_some_and(|number| number == 0.0 && number.is_sign_negative())
+    value
+        .as_f64()
+        .is_some_and(|number| number == 0.0 && number.is_sign_negative())
 }
 
 /// Replaces every bare `NaN` (written by Python) outside strings by a number that [`is_nan`] recognizes; length and
@@ -324,14 +418,21 @@ pub(crate) fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T
 /// # Errors
 /// [`Error::Input`] with all of them.
 pub(crate) fn no_faults(faults: Vec<InputFault>) -> Result<()> {
-    if faults.is_empty() { Ok(()) } else { Err(Error::Input(faults)) }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Input(faults))
+    }
 }
 
 /// Parses every non-blank line of a file, in parallel.
 ///
 /// # Errors
 /// The faults of all lines in file order, or why the file cannot be read.
-pub fn read_jsonl<T: Send>(path: &Path, read: impl Fn(&JsonLine<'_>) -> Result<T> + Sync) -> Result<Vec<T>> {
+pub fn read_jsonl<T: Send>(
+    path: &Path,
+    read: impl Fn(&JsonLine<'_>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     parse_jsonl(&read_bytes(path)?.0, path, read)
 }
 
@@ -344,14 +445,28 @@ pub fn parse_jsonl<T: Send>(
     path: &Path,
     read: impl Fn(&JsonLine<'_>) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let numbered = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
+    let numbered = bytes
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .enumerate();
     let lines: Vec<(usize, &[u8])> = numbered.filter(|(_, line)| !line.is_empty()).collect();
     let one = |(index, (number, bytes)): (usize, &(usize, &[u8]))| {
         let number = number + 1;
-        let text = str::from_utf8(bytes).map_err(|error| not_utf8(bytes, error.valid_up_to(), path, number))?;
-        read(&JsonLine { path, number, index, text })
+        let text = str::from_utf8(bytes)
+            .map_err(|error| not_utf8(bytes, error.valid_up_to(), path, number))?;
+        read(&JsonLine {
+            path,
+            number,
+            index,
+            text,
+        })
     };
-    let read: Vec<Result<T>> = lines.par_iter().enumerate().with_min_len(TASK_LINES).map(one).collect();
+    let read: Vec<Result<T>> = lines
+        .par_iter()
+        .enumerate()
+        .with_min_len(TASK_LINES)
+        .map(one)
+        .collect();
     all(read)
 }
 
@@ -374,7 +489,10 @@ mod tests {
 
     #[test]
     fn blank_lines_count_as_lines_and_every_fault_is_reported_in_order() {
-        let item = |id, name: &str| Item { id, name: name.to_owned() };
+        let item = |id, name: &str| Item {
+            id,
+            name: name.to_owned(),
+        };
         let text = "\n{\"id\": 1, \"name\": \"a\"}\r\n  \n{\"name\": \"b\", \"id\": 2}";
         assert_eq!(read(text).unwrap(), [(2, item(1, "a")), (4, item(2, "b"))]);
         let text = "{\"id\": 7}\n{\"id\": \"x\", \"name\": \"\"}\n{\n[]";
@@ -385,33 +503,54 @@ mod tests {
             "f:1 (case 7): name is missing; found id; write one {\"id\": 1, \"name\": \"a\"} per line"
         );
         assert!(
-            faults[1].starts_with("f:2 (case x): id: invalid type: string \"x\", expected u32; write one"),
+            faults[1].starts_with(
+                "f:2 (case x): id: invalid type: string \"x\", expected u32; write one"
+            ),
             "{faults:?}"
         );
-        assert!(faults[2].starts_with("f:3: invalid JSON at column 1: EOF while parsing"), "{faults:?}");
+        assert!(
+            faults[2].starts_with("f:3: invalid JSON at column 1: EOF while parsing"),
+            "{faults:?}"
+        );
         assert!(faults[3].starts_with("f:4: "), "{faults:?}");
     }
 
     #[test]
     fn one_thread_and_many_read_the_same() {
-        let text: String = (0..2_000).map(|id| format!("{{\"id\": {id}, \"name\": \"{}\"}}\n", id % 50)).collect();
+        let text: String = (0..2_000)
+            .map(|id| format!("{{\"id\": {id}, \"name\": \"{}\"}}\n", id % 50))
+            .collect();
         let on = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| read(&text).unwrap())
         };
         assert_eq!(on(1), on(4));
-        assert!(on(4).iter().enumerate().all(|(at, (line, _))| *line == at + 1));
+        assert!(
+            on(4)
+                .iter()
+                .enumerate()
+                .all(|(at, (line, _))| *line == at + 1)
+        );
     }
 
     #[test]
     fn a_list_a_list_under_data_and_lines_hold_the_same_elements() {
         let of = |text| {
             let found = elements(text, Path::new("p.json")).unwrap();
-            found.into_iter().map(|line| (line.number, line.text.to_owned())).collect::<Vec<_>>()
+            found
+                .into_iter()
+                .map(|line| (line.number, line.text.to_owned()))
+                .collect::<Vec<_>>()
         };
         let expected = [(1, "{\"a\":1}".to_owned()), (2, "{\"a\":2}".to_owned())];
-        for text in ["[{\"a\":1},\n{\"a\":2}]", "{\"x\":0,\"data\":[{\"a\":1},\n{\"a\":2}]}", "{\"a\":1}\n{\"a\":2}\n"]
-        {
+        for text in [
+            "[{\"a\":1},\n{\"a\":2}]",
+            "{\"x\":0,\"data\":[{\"a\":1},\n{\"a\":2}]}",
+            "{\"a\":1}\n{\"a\":2}\n",
+        ] {
             assert_eq!(of(text), expected, "{text}");
         }
         assert_eq!(of(" \n"), []);
@@ -429,19 +568,34 @@ mod tests {
 
     #[test]
     fn broken_json_is_reported_with_its_line() {
-        let fault = |text| elements(text, Path::new("p.jsonl")).unwrap_err().to_string();
-        assert!(fault("[{\"a\": 1},\n{\"a\": }]").starts_with("p.jsonl:2: invalid JSON at column 7: "));
+        let fault = |text| {
+            elements(text, Path::new("p.jsonl"))
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(
+            fault("[{\"a\": 1},\n{\"a\": }]").starts_with("p.jsonl:2: invalid JSON at column 7: ")
+        );
         assert!(fault("no JSON").starts_with("p.jsonl:1: invalid JSON at column "));
         // where other lines are good the broken one is reported when it is parsed
         let text = "{\"a\": 1}\n\n{\"a\": }\n{\"a\": 2}";
         let found = elements(text, Path::new("p.jsonl")).unwrap();
-        assert_eq!(found.iter().map(|line| line.number).collect::<Vec<_>>(), [1, 3, 4]);
+        assert_eq!(
+            found.iter().map(|line| line.number).collect::<Vec<_>>(),
+            [1, 3, 4]
+        );
         let fault = found[1].parse::<Value>("x").unwrap_err().to_string();
-        assert!(fault.starts_with("p.jsonl:3: invalid JSON at column 7: expected value"), "{fault}");
+        assert!(
+            fault.starts_with("p.jsonl:3: invalid JSON at column 7: expected value"),
+            "{fault}"
+        );
         let deep = "{\"a\":".repeat(200) + "1" + &"}".repeat(200);
         let list = format!("[1,\n{deep}]");
         let found = elements(&list, Path::new("p.json")).unwrap();
         let fault = found[1].parse::<Value>("x").unwrap_err().to_string();
-        assert!(fault.starts_with("p.json:2: invalid JSON at column 636: recursion limit exceeded"), "{fault}");
+        assert!(
+            fault.starts_with("p.json:2: invalid JSON at column 636: recursion limit exceeded"),
+            "{fault}"
+        );
     }
 }

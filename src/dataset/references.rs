@@ -43,34 +43,65 @@ pub fn load_references(path: &Path) -> Result<References> {
     let (json, nan_line) = without_bare_nan(&text);
     let items = read_predictions(&elements(&json, path)?, path)?;
     let warnings = nan_warning(path, nan_line).into_iter().collect();
-    let answers = items.iter().map(|item| (item.input.trim().to_owned(), item.output.clone())).collect();
-    Ok(References { path: path.to_path_buf(), blake3, warnings, golds: golds_by_question(items, path)?, answers })
+    let answers = items
+        .iter()
+        .map(|item| (item.input.trim().to_owned(), item.output.clone()))
+        .collect();
+    Ok(References {
+        path: path.to_path_buf(),
+        blake3,
+        warnings,
+        golds: golds_by_question(items, path)?,
+        answers,
+    })
 }
 
-fn golds_by_question(items: Vec<Prediction>, path: &Path) -> Result<HashMap<String, (usize, Gold)>> {
+fn golds_by_question(
+    items: Vec<Prediction>,
+    path: &Path,
+) -> Result<HashMap<String, (usize, Gold)>> {
     let mut golds: HashMap<String, (usize, Gold)> = HashMap::new();
-    all(items.into_iter().filter(|item| item.gold != Gold::default()).map(|item| {
-        let question = item.input.trim();
-        if question.is_empty() {
-            return Err(no_question(&item, path).into());
-        }
-        let Some((first, gold)) = golds.get_mut(question) else {
-            golds.insert(question.to_owned(), (item.line, item.gold));
-            return Ok(());
-        };
-        let gold_texts = std::mem::take(&mut gold.gold_texts);
-        if *gold != (Gold { gold_texts: Vec::new(), ..item.gold.clone() }) {
-            let shown = start_of(question);
-            let what = format!("different gold answers for the question \"{}\" of line {first}", shown.escape_debug());
-            let fault = InputFault::new(path, what).at_line(item.line).of_case(item.id);
-            return Err(fault.hint("keep one of the two lines, or make them equal").into());
-        }
-        gold.gold_texts = gold_texts;
-        let new: Vec<String> =
-            item.gold.gold_texts.into_iter().filter(|text| !gold.gold_texts.contains(text)).collect();
-        gold.gold_texts.extend(new);
-        Ok(())
-    }))?;
+    all(items
+        .into_iter()
+        .filter(|item| item.gold != Gold::default())
+        .map(|item| {
+            let question = item.input.trim();
+            if question.is_empty() {
+                return Err(no_question(&item, path).into());
+            }
+            let Some((first, gold)) = golds.get_mut(question) else {
+                golds.insert(question.to_owned(), (item.line, item.gold));
+                return Ok(());
+            };
+            let gold_texts = std::mem::take(&mut gold.gold_texts);
+            if *gold
+                != (Gold {
+                    gold_texts: Vec::new(),
+                    ..item.gold.clone()
+                })
+            {
+                let shown = start_of(question);
+                let what = format!(
+                    "different gold answers for the question \"{}\" of line {first}",
+                    shown.escape_debug()
+                );
+                let fault = InputFault::new(path, what)
+                    .at_line(item.line)
+                    .of_case(item.id);
+                return Err(fault
+                    .hint("keep one of the two lines, or make them equal")
+                    .into());
+            }
+            gold.gold_texts = gold_texts;
+            let new: Vec<String> = item
+                .gold
+                .gold_texts
+                .into_iter()
+                .filter(|text| !gold.gold_texts.contains(text))
+                .collect();
+            gold.gold_texts.extend(new);
+            Ok(())
+        }))?;
     Ok(golds)
 }
 
@@ -102,7 +133,11 @@ impl References {
         let mut notes = Vec::new();
         if !self.golds.is_empty() {
             let (mut found, mut without) = (0, Vec::new());
-            for prediction in system.answers.iter_mut().filter_map(|answer| answer.prediction.as_mut()) {
+            for prediction in system
+                .answers
+                .iter_mut()
+                .filter_map(|answer| answer.prediction.as_mut())
+            {
                 match self.golds.get(prediction.input.trim()) {
                     Some((_, gold)) => {
                         found += 1;
@@ -112,39 +147,70 @@ impl References {
                 }
             }
             let all = found + without.len();
-            notes.push(format!("gold answers from {from} for {found} of {all} answers, by input"));
+            notes.push(format!(
+                "gold answers from {from} for {found} of {all} answers, by input"
+            ));
             if !without.is_empty() {
                 let shown = list(without.iter().map(String::as_str), 5);
-                let what = format!("{} predictions without gold answers in {from}: {shown}", without.len());
+                let what = format!(
+                    "{} predictions without gold answers in {from}: {shown}",
+                    without.len()
+                );
                 let fault = InputFault::new(&system.path, what);
-                system.warnings.push(fault.hint("gold answers are joined by equal input"));
+                system
+                    .warnings
+                    .push(fault.hint("gold answers are joined by equal input"));
             }
         }
         if self.has_answers() {
             let (answers, how) = self.answers_for(system)?;
             let (found, all) = (answers.iter().flatten().count(), answers.len());
-            notes.push(format!("reference answers from {from} for {found} of {all} answers, {how}"));
+            notes.push(format!(
+                "reference answers from {from} for {found} of {all} answers, {how}"
+            ));
             if found < all {
-                let what = format!("{} answers without a reference answer in {from}", all - found);
-                system.warnings.push(InputFault::new(&system.path, what).hint("their aspects are judged without one"));
+                let what = format!(
+                    "{} answers without a reference answer in {from}",
+                    all - found
+                );
+                system.warnings.push(
+                    InputFault::new(&system.path, what)
+                        .hint("their aspects are judged without one"),
+                );
             }
             for (answer, reference) in system.answers.iter_mut().zip(answers) {
                 answer.reference_answer = reference;
             }
         }
-        Ok(notes.into_iter().map(|note| InputFault::new(&system.path, note).to_string()).collect())
+        Ok(notes
+            .into_iter()
+            .map(|note| InputFault::new(&system.path, note).to_string())
+            .collect())
     }
 
     /// The reference answers for a system's answers, in their order, and how they were joined: by question if the
     /// references' questions are distinct and any of them occurs, else by position.
     fn answers_for(&self, system: &SystemAnswers) -> Result<(Vec<Option<Arc<str>>>, &'static str)> {
-        let known: HashMap<&str, &Option<Arc<str>>> =
-            self.answers.iter().map(|(question, answer)| (question.as_str(), answer)).collect();
+        let known: HashMap<&str, &Option<Arc<str>>> = self
+            .answers
+            .iter()
+            .map(|(question, answer)| (question.as_str(), answer))
+            .collect();
         let are_distinct = known.len() == self.answers.len() && !known.contains_key("");
-        let is_asked = system.answers.iter().any(|answer| known.contains_key(answer.question()));
+        let is_asked = system
+            .answers
+            .iter()
+            .any(|answer| known.contains_key(answer.question()));
         if are_distinct && (is_asked || !system.by_question) {
             let of = |question: &str| known.get(question).and_then(|answer| (*answer).clone());
-            return Ok((system.answers.iter().map(|answer| of(answer.question())).collect(), "by input"));
+            return Ok((
+                system
+                    .answers
+                    .iter()
+                    .map(|answer| of(answer.question()))
+                    .collect(),
+                "by input",
+            ));
         }
         if system.answers.len() != self.answers.len() {
             let what = format!(
@@ -158,7 +224,13 @@ impl References {
             return Err(InputFault::new(&system.path, what).hint(hint).into());
         }
         let how = "by position, because not every reference has its own input that is asked";
-        Ok((self.answers.iter().map(|(_, answer)| answer.clone()).collect(), how))
+        Ok((
+            self.answers
+                .iter()
+                .map(|(_, answer)| answer.clone())
+                .collect(),
+            how,
+        ))
     }
 }
 
@@ -179,17 +251,24 @@ mod tests {
     fn equal_golds_of_one_question_merge_and_unequal_ones_are_an_error_naming_both_lines() {
         let line = |answer: &str| format!("{{\"input\": \"q\", \"answer\": \"{answer}\"}}\n");
         assert_eq!(load(&(line("a") + &line("a"))).unwrap().gold_count(), 1);
-        let error = load(&(line("a") + &line("a") + &line("b"))).unwrap_err().to_string();
+        let error = load(&(line("a") + &line("a") + &line("b")))
+            .unwrap_err()
+            .to_string();
         assert!(
-            error.contains("r.jsonl:3 (case 3): different gold answers for the question \"q\" of line 1; keep"),
+            error.contains(
+                "r.jsonl:3 (case 3): different gold answers for the question \"q\" of line 1; keep"
+            ),
             "{error}"
         );
     }
 
     #[test]
     fn gold_documents_of_one_question_are_put_together() {
-        let line =
-            |text: &str| format!("{{\"input\": \"q\", \"answer\": \"a\", \"gold_ctx\": [{{\"text\": \"{text}\"}}]}}\n");
+        let line = |text: &str| {
+            format!(
+                "{{\"input\": \"q\", \"answer\": \"a\", \"gold_ctx\": [{{\"text\": \"{text}\"}}]}}\n"
+            )
+        };
         let references = load(&(line("one") + &line("two") + &line("one"))).unwrap();
         assert_eq!(references.golds["q"].1.gold_texts, ["one", "two"]);
     }
@@ -198,56 +277,103 @@ mod tests {
     fn golds_are_joined_by_question_and_the_rest_is_reported() {
         let references = load("{\"input\": \"q \", \"answer\": \"gold\"}").unwrap();
         let text = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"own\"}\n{\"input\": \"r\", \"output\": \"o\"}";
-        let mut system = parse_answers(text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap();
+        let mut system =
+            parse_answers(text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap();
         let notes = references.join(&mut system).unwrap();
-        assert!(notes[0].ends_with("for 1 of 2 answers, by input"), "{notes:?}");
+        assert!(
+            notes[0].ends_with("for 1 of 2 answers, by input"),
+            "{notes:?}"
+        );
         let warning = system.warnings[0].to_string();
         assert!(
-            warning.starts_with("s.jsonl: 1 predictions without gold answers in ") && warning.contains(": 2;"),
+            warning.starts_with("s.jsonl: 1 predictions without gold answers in ")
+                && warning.contains(": 2;"),
             "{warning}"
         );
-        assert_eq!(system.answers[0].prediction.as_ref().unwrap().gold.answer.as_deref(), Some("gold"));
+        assert_eq!(
+            system.answers[0]
+                .prediction
+                .as_ref()
+                .unwrap()
+                .gold
+                .answer
+                .as_deref(),
+            Some("gold")
+        );
     }
 
     #[test]
     fn a_file_of_reference_answers_alone_leaves_gold_answers_as_they_are() {
         let references = load("{\"input\": \"q\", \"output\": \"Q\"}").unwrap();
         let text = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"own\"}";
-        let mut system = parse_answers(text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap();
+        let mut system =
+            parse_answers(text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap();
         references.join(&mut system).unwrap();
         assert_eq!(system.warnings, []);
-        assert_eq!(system.answers[0].prediction.as_ref().unwrap().gold.answer.as_deref(), Some("own"));
+        assert_eq!(
+            system.answers[0]
+                .prediction
+                .as_ref()
+                .unwrap()
+                .gold
+                .answer
+                .as_deref(),
+            Some("own")
+        );
     }
 
     /// The reference answers of predictions with these questions, and how they were joined.
-    fn joined(references: &References, inputs: &[&str]) -> Result<(Vec<Option<String>>, &'static str)> {
+    fn joined(
+        references: &References,
+        inputs: &[&str],
+    ) -> Result<(Vec<Option<String>>, &'static str)> {
         let line = |input: &&str| format!("{{\"input\": \"{input}\", \"output\": \"o\"}}\n");
         let text: String = inputs.iter().map(line).collect();
         let system = parse_answers(&text, "s".into(), Path::new("s.jsonl"), Mode::Default)?;
         let (answers, how) = references.answers_for(&system)?;
-        Ok((answers.into_iter().map(|answer| answer.map(|text| text.to_string())).collect(), how))
+        Ok((
+            answers
+                .into_iter()
+                .map(|answer| answer.map(|text| text.to_string()))
+                .collect(),
+            how,
+        ))
     }
 
     #[test]
     fn reference_answers_are_joined_by_input_where_each_has_its_own() {
-        let references = load("{\"input\": \"q\", \"output\": \"Q\"}\n{\"query\": \" r\", \"output\": \"R\"}").unwrap();
+        let references =
+            load("{\"input\": \"q\", \"output\": \"Q\"}\n{\"query\": \" r\", \"output\": \"R\"}")
+                .unwrap();
         assert!(references.has_answers() && references.gold_count() == 0);
         let expected = vec![Some("R".to_owned()), None, Some("Q".to_owned())];
-        assert_eq!(joined(&references, &["r", "x", "q"]).unwrap(), (expected, "by input"));
+        assert_eq!(
+            joined(&references, &["r", "x", "q"]).unwrap(),
+            (expected, "by input")
+        );
         let again = vec![Some("R".to_owned()); 2];
-        assert_eq!(joined(&references, &["r", "r"]).unwrap(), (again, "by input"));
+        assert_eq!(
+            joined(&references, &["r", "r"]).unwrap(),
+            (again, "by input")
+        );
     }
 
     #[test]
     fn reference_answers_are_joined_by_position_else_and_must_be_as_many() {
-        let references = load("{\"output\": \"Q\"}\n{\"input\": \"r\", \"output\": \"R\"}").unwrap();
+        let references =
+            load("{\"output\": \"Q\"}\n{\"input\": \"r\", \"output\": \"R\"}").unwrap();
         let (answers, how) = joined(&references, &["r", "q"]).unwrap();
         assert_eq!(answers, [Some("Q".to_owned()), Some("R".to_owned())]);
         assert!(how.starts_with("by position"), "{how}");
-        let twice = load("{\"input\": \"r\", \"output\": \"Q\"}\n{\"input\": \"r\", \"output\": \"R\"}").unwrap();
+        let twice =
+            load("{\"input\": \"r\", \"output\": \"Q\"}\n{\"input\": \"r\", \"output\": \"R\"}")
+                .unwrap();
         assert_eq!(joined(&twice, &["r", "r"]).unwrap().0, answers);
         let error = joined(&twice, &["r", "r", "r"]).unwrap_err().to_string();
-        assert!(error.starts_with("s.jsonl: 3 answers, but 2 references in "), "{error}");
+        assert!(
+            error.starts_with("s.jsonl: 3 answers, but 2 references in "),
+            "{error}"
+        );
     }
 
     #[test]
@@ -255,9 +381,11 @@ mod tests {
         let both = load("{\"input\": \"q\", \"output\": \"Q\", \"answer\": \"a\"}").unwrap();
         assert!(both.has_answers() && both.gold_count() == 1);
         assert_eq!(both.golds["q"].1.answer.as_deref(), Some("a"));
-        let error = load("{\"id\": \"x\", \"output\": \"Q\", \"answer\": \"a\"}").unwrap_err().to_string();
-        assert!(
-            error.ends_with("r.jsonl:1 (case x): neither input nor query; give each element the question as input")
-        );
+        let error = load("{\"id\": \"x\", \"output\": \"Q\", \"answer\": \"a\"}")
+            .unwrap_err()
+            .to_string();
+        assert!(error.ends_with(
+            "r.jsonl:1 (case x): neither input nor query; give each element the question as input"
+        ));
     }
 }

@@ -65,7 +65,11 @@ pub struct RecordedAnswer {
 /// [`Error::Input`](crate::Error::Input) with every fault found, each with its source and case; [`Error::Io`](crate::Error::Io) if the file cannot be read.
 pub fn load_results(path: &Path) -> Result<ResultsFile> {
     let (text, blake3) = read_text(path)?;
-    Ok(ResultsFile { path: path.to_path_buf(), blake3, systems: parse_results(&text, path)? })
+    Ok(ResultsFile {
+        path: path.to_path_buf(),
+        blake3,
+        systems: parse_results(&text, path)?,
+    })
 }
 
 /// Parses a results file; `path` is for messages.
@@ -82,7 +86,12 @@ pub fn load_results(path: &Path) -> Result<ResultsFile> {
 /// ```
 pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
     let (text, _) = without_bare_nan(text);
-    let whole = JsonLine { path, number: 1, index: 0, text: &text };
+    let whole = JsonLine {
+        path,
+        number: 1,
+        index: 0,
+        text: &text,
+    };
     let sources: Map<String, Value> = whole.parse("").map_err(|fault| fault.hint(HINT))?;
     let mut names = HashSet::new();
     let systems = all(sources.into_iter().map(|(source, answers)| {
@@ -104,10 +113,15 @@ pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
             let missing = |name| fault(format!("{name:?} is missing among the scores")).hint(HINT);
             line.recorded().map_err(|name| missing(name).into())
         }))?;
-        Ok(SystemResults { system: name.into(), answers })
+        Ok(SystemResults {
+            system: name.into(),
+            answers,
+        })
     }))?;
     if systems.iter().all(|system| system.answers.is_empty()) {
-        return Err(InputFault::new(path, "no answers in the file").hint(HINT).into());
+        return Err(InputFault::new(path, "no answers in the file")
+            .hint(HINT)
+            .into());
     }
     Ok(systems)
 }
@@ -125,14 +139,31 @@ impl AnswerLine {
     /// # Errors
     /// The name of a sum that is missing.
     fn recorded(self) -> Result<RecordedAnswer, &'static str> {
-        let Self { case_id: Id(case_id), question, scores } = self;
-        let mut components: BTreeMap<String, Option<f64>> =
-            scores.into_iter().map(|(name, Number(value))| (name, value)).collect();
+        let Self {
+            case_id: Id(case_id),
+            question,
+            scores,
+        } = self;
+        let mut components: BTreeMap<String, Option<f64>> = scores
+            .into_iter()
+            .map(|(name, Number(value))| (name, value))
+            .collect();
         let lexical = components.contains_key("lexical_score") && !components.contains_key("score");
-        let names = if lexical { ["lexical_score", "lexical_ann_score"] } else { ["score", "ann_score"] };
+        let names = if lexical {
+            ["lexical_score", "lexical_ann_score"]
+        } else {
+            ["score", "ann_score"]
+        };
         let [score, ann_score] = names.map(|name| components.remove(name).ok_or(name));
         let (score, ann_score) = (score?, ann_score?);
-        Ok(RecordedAnswer { case_id: case_id.into(), question, lexical, score, ann_score, components })
+        Ok(RecordedAnswer {
+            case_id: case_id.into(),
+            question,
+            lexical,
+            score,
+            ann_score,
+            components,
+        })
     }
 }
 
@@ -153,11 +184,20 @@ mod tests {
         let text = r#"{"gpt.jsonl": [{"scores": {"score": NaN, "ann_score": 0.5, "length": 1, "p": null}, "case_id": "c1",
             "annotator": "A", "agreement": true, "question": "why?"}], "b": []}"#;
         let systems = parse(text).expect("systems");
-        assert_eq!(systems.iter().map(|system| system.system.as_str()).collect::<Vec<_>>(), ["gpt", "b"]);
+        assert_eq!(
+            systems
+                .iter()
+                .map(|system| system.system.as_str())
+                .collect::<Vec<_>>(),
+            ["gpt", "b"]
+        );
         let answer = &systems[0].answers[0];
         assert!(answer.score.is_some_and(f64::is_nan) && !answer.lexical);
         assert_eq!(answer.ann_score, Some(0.5));
-        assert_eq!(answer.components, BTreeMap::from([("length".to_owned(), Some(1.0)), ("p".to_owned(), None)]));
+        assert_eq!(
+            answer.components,
+            BTreeMap::from([("length".to_owned(), Some(1.0)), ("p".to_owned(), None)])
+        );
         assert_eq!(answer.question.as_deref(), Some("why?"));
     }
 
@@ -166,7 +206,10 @@ mod tests {
         let text = r#"{"a": [{"scores": {"lexical_score": 0.25, "lexical_ann_score": null, "x": 0}, "case_id": "c"}]}"#;
         let answer = parse(text).expect("systems").remove(0).answers.remove(0);
         assert!(answer.lexical);
-        assert_eq!((answer.score, answer.ann_score, answer.components.len()), (Some(0.25), None, 1));
+        assert_eq!(
+            (answer.score, answer.ann_score, answer.components.len()),
+            (Some(0.25), None, 1)
+        );
     }
 
     #[test]
@@ -192,17 +235,24 @@ mod tests {
         let answer = r#"{"scores": {"score": 1, "ann_score": 1}, "case_id": "c"}"#;
         let message = faults(&format!(r#"{{"a": [{answer}, {answer}]}}"#));
         assert!(
-            message.contains("(case c): \"a\": an empty case_id, or that of an earlier answer; keep one"),
+            message.contains(
+                "(case c): \"a\": an empty case_id, or that of an earlier answer; keep one"
+            ),
             "{message}"
         );
         let message = faults(&format!(r#"{{"a": [{answer}], "a.jsonl": [{answer}]}}"#));
-        assert!(message.contains("\"a.jsonl\": no name of a system, or that of another source"), "{message}");
+        assert!(
+            message.contains("\"a.jsonl\": no name of a system, or that of another source"),
+            "{message}"
+        );
     }
 
     #[test]
     fn broken_json_is_reported_with_its_line_and_an_empty_file_with_what_was_expected() {
         assert!(faults("{\"a\":\n [}").starts_with("r.json:2: invalid JSON at column"));
         assert!(faults("{}").contains("no answers in the file"));
-        assert!(faults("[]").contains("expected an object, found a list; expected the results file of"));
+        assert!(
+            faults("[]").contains("expected an object, found a list; expected the results file of")
+        );
     }
 }

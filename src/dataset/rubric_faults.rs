@@ -10,16 +10,30 @@ const WEIGHT_TOLERANCE: f64 = 1e-6;
 /// Every fault of `rubric`, with what to do.
 pub(super) fn rubric_faults(rubric: &Rubric) -> Vec<String> {
     let mut faults = Vec::new();
-    let Rubric { low_length, high_length, .. } = rubric;
+    let Rubric {
+        low_length,
+        high_length,
+        ..
+    } = rubric;
     if low_length > high_length {
-        faults.push(format!("low_length {low_length} is above high_length {high_length}; swap the two"));
+        faults.push(format!(
+            "low_length {low_length} is above high_length {high_length}; swap the two"
+        ));
     }
-    for Criterion { name, criterion, snippets, .. } in &rubric.criteria {
+    for Criterion {
+        name,
+        criterion,
+        snippets,
+        ..
+    } in &rubric.criteria
+    {
         if name.is_empty() {
             faults.push("a property has an empty name; name it".to_owned());
         }
         if criterion.is_empty() && snippets.is_empty() {
-            faults.push(format!("property {name:?} has neither a criterion nor evidence; give it one of the two"));
+            faults.push(format!(
+                "property {name:?} has neither a criterion nor evidence; give it one of the two"
+            ));
         }
     }
     name_faults(&rubric.criteria, &mut faults);
@@ -37,22 +51,35 @@ fn name_faults(criteria: &[Criterion], faults: &mut Vec<String>) {
             of_snippets.insert(format!("{}_evidence", criterion.name), &criterion.name);
         }
     }
-    for Criterion { name, criterion, .. } in criteria {
+    for Criterion {
+        name, criterion, ..
+    } in criteria
+    {
         // Reported once, at the first of them.
-        if properties.remove(name.as_str()).is_some_and(|count| count > 1) {
-            faults.push(format!("duplicate property name {name:?}; give each property its own name"));
+        if properties
+            .remove(name.as_str())
+            .is_some_and(|count| count > 1)
+        {
+            faults.push(format!(
+                "duplicate property name {name:?}; give each property its own name"
+            ));
         }
         // Without text a property has no component with its name.
         if criterion.is_empty() {
             continue;
         }
-        if ComponentKind::ALL_STATIC.iter().any(|kind| kind.as_str() == name) {
+        if ComponentKind::ALL_STATIC
+            .iter()
+            .any(|kind| kind.as_str() == name)
+        {
             faults.push(format!(
                 "property name {name:?} is reserved for a component of every rubric; rename the property"
             ));
         }
         if let Some(other) = of_snippets.get(name) {
-            let what = format!("property name {name:?} is also the name of the evidence of property {other:?}");
+            let what = format!(
+                "property name {name:?} is also the name of the evidence of property {other:?}"
+            );
             faults.push(format!("{what}; rename one of the two"));
         }
     }
@@ -65,12 +92,17 @@ fn weight_faults(rubric: &Rubric, faults: &mut Vec<String>) {
         ("citations_weight", rubric.citations_weight),
         ("excerpts_weight", rubric.excerpts_weight),
     ];
-    let of_properties = rubric.criteria.iter().map(|criterion| (criterion.name.as_str(), criterion.weight));
+    let of_properties = rubric
+        .criteria
+        .iter()
+        .map(|criterion| (criterion.name.as_str(), criterion.weight));
     let mut sum = 0.0;
     for (name, weight) in of_rubric.into_iter().chain(of_properties) {
         sum += weight;
         if !weight.is_finite() || weight < 0.0 {
-            faults.push(format!("weight {weight} of {name:?} is not a share; write a number from 0 to 1"));
+            faults.push(format!(
+                "weight {weight} of {name:?} is not a share; write a number from 0 to 1"
+            ));
         }
     }
     if sum.is_finite() && (sum - 1.0).abs() >= WEIGHT_TOLERANCE {
@@ -88,12 +120,25 @@ mod tests {
     use super::*;
 
     fn criterion(name: &str, text: &str, weight: f64, snippets: &[&str]) -> Criterion {
-        let snippets = snippets.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>().into();
-        Criterion { name: name.into(), criterion: text.into(), weight, snippets }
+        let snippets = snippets
+            .iter()
+            .map(|s| (*s).to_owned())
+            .collect::<Vec<_>>()
+            .into();
+        Criterion {
+            name: name.into(),
+            criterion: text.into(),
+            weight,
+            snippets,
+        }
     }
 
     fn faults(criteria: Vec<Criterion>) -> Vec<String> {
-        let rubric = Rubric { question: "q".into(), criteria, ..Rubric::default() };
+        let rubric = Rubric {
+            question: "q".into(),
+            criteria,
+            ..Rubric::default()
+        };
         let what = |fault: String| fault.split("; ").next().unwrap().to_owned();
         rubric_faults(&rubric).into_iter().map(what).collect()
     }
@@ -102,23 +147,38 @@ mod tests {
     fn weights_must_sum_to_one_within_a_millionth() {
         // 0.05 + 0.05 + 0.2 + 0.1 = 0.4 besides the property.
         assert!(faults(vec![criterion("a", "x", 0.6 + 9e-7, &[])]).is_empty());
-        assert_eq!(faults(vec![criterion("a", "x", 0.6 + 2e-6, &[])]), ["weights sum to 1.000002"]);
-        assert_eq!(faults(vec![criterion("a", "x", 0.5, &[])]), ["weights sum to 0.9"]);
+        assert_eq!(
+            faults(vec![criterion("a", "x", 0.6 + 2e-6, &[])]),
+            ["weights sum to 1.000002"]
+        );
+        assert_eq!(
+            faults(vec![criterion("a", "x", 0.5, &[])]),
+            ["weights sum to 0.9"]
+        );
     }
 
     #[test]
     fn negative_and_infinite_weights_are_named() {
         assert_eq!(
-            faults(vec![criterion("a", "x", -0.1, &[]), criterion("b", "x", 0.7, &[])]),
+            faults(vec![
+                criterion("a", "x", -0.1, &[]),
+                criterion("b", "x", 0.7, &[])
+            ]),
             ["weight -0.1 of \"a\" is not a share"]
         );
-        assert_eq!(faults(vec![criterion("a", "x", f64::NAN, &[])]), ["weight NaN of \"a\" is not a share"]);
+        assert_eq!(
+            faults(vec![criterion("a", "x", f64::NAN, &[])]),
+            ["weight NaN of \"a\" is not a share"]
+        );
     }
 
     #[test]
     fn duplicate_names_are_reported_once() {
         let three = || criterion("a", "x", 0.2, &[]);
-        assert_eq!(faults(vec![three(), three(), three()]), ["duplicate property name \"a\""]);
+        assert_eq!(
+            faults(vec![three(), three(), three()]),
+            ["duplicate property name \"a\""]
+        );
     }
 
     #[test]
@@ -128,16 +188,28 @@ mod tests {
             ["property name \"length\" is reserved for a component of every rubric"]
         );
         assert_eq!(
-            faults(vec![criterion("a", "x", 0.3, &["s"]), criterion("a_evidence", "x", 0.3, &[])]),
+            faults(vec![
+                criterion("a", "x", 0.3, &["s"]),
+                criterion("a_evidence", "x", 0.3, &[])
+            ]),
             ["property name \"a_evidence\" is also the name of the evidence of property \"a\""]
         );
         // Without snippets `a` has no such component, and without a text nor has `length`: nothing collides.
         assert!(faults(vec![criterion("length", "", 0.6, &["s"])]).is_empty());
-        assert!(faults(vec![criterion("a", "x", 0.3, &[]), criterion("a_evidence", "x", 0.3, &[])]).is_empty());
+        assert!(
+            faults(vec![
+                criterion("a", "x", 0.3, &[]),
+                criterion("a_evidence", "x", 0.3, &[])
+            ])
+            .is_empty()
+        );
     }
 
     #[test]
     fn a_property_without_any_part_and_swapped_bounds_are_faults() {
-        assert_eq!(faults(vec![criterion("a", "", 0.6, &[])]), ["property \"a\" has neither a criterion nor evidence"]);
+        assert_eq!(
+            faults(vec![criterion("a", "", 0.6, &[])]),
+            ["property \"a\" has neither a criterion nor evidence"]
+        );
     }
 }

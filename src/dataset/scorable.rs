@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Answer, CaseId, Fingerprint, Gold, IndexBase, Item, Mode, Prediction, SystemName, TestCase};
+use crate::domain::{
+    Answer, CaseId, Fingerprint, Gold, IndexBase, Item, Mode, Prediction, SystemName, TestCase,
+};
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::list;
 
@@ -45,7 +47,11 @@ pub struct InputFile {
 impl InputFile {
     /// A file that was read.
     pub fn new(name: &str, path: &Path, blake3: Fingerprint) -> Self {
-        Self { name: name.to_owned(), path: path.display().to_string(), blake3 }
+        Self {
+            name: name.to_owned(),
+            path: path.display().to_string(),
+            blake3,
+        }
     }
 }
 
@@ -96,30 +102,55 @@ pub fn scorable(
         }
         Ok(system)
     }))?;
-    let mut warnings: Vec<InputFault> = references.iter().flat_map(|references| references.warnings.clone()).collect();
+    let mut warnings: Vec<InputFault> = references
+        .iter()
+        .flat_map(|references| references.warnings.clone())
+        .collect();
     warnings.extend(references.and_then(References::nothing));
-    let how =
-        Conversion { block: options.block, mode: if options.pairing.compat { Mode::Compat } else { Mode::Default } };
+    let how = Conversion {
+        block: options.block,
+        mode: if options.pairing.compat {
+            Mode::Compat
+        } else {
+            Mode::Default
+        },
+    };
     if let Some(tests) = tests {
-        let asked = all(systems.iter().map(|system| with_case_ids(system, tests, &how)))?;
+        let asked = all(systems
+            .iter()
+            .map(|system| with_case_ids(system, tests, &how)))?;
         check_any_asked(tests, &asked)?;
         let pairing = pair(tests, &asked, &options.pairing)?;
-        (made.rubric, made.kept_cases, made.missing) = (pairing.items, pairing.kept_cases, pairing.missing);
+        (made.rubric, made.kept_cases, made.missing) =
+            (pairing.items, pairing.kept_cases, pairing.missing);
         made.plain = plain_items(&systems, &made.rubric, Some(tests), &how, &options.pairing);
         made.warnings = pairing.warnings;
     } else {
-        made.plain = chosen_items(plain_items(&systems, &[], None, &how, &options.pairing), &options.pairing)?;
+        made.plain = chosen_items(
+            plain_items(&systems, &[], None, &how, &options.pairing),
+            &options.pairing,
+        )?;
         warnings.extend(systems.iter().flat_map(|system| system.warnings.clone()));
-        warnings.extend(systems.iter().filter_map(|system| unanswered(system, &made.plain)));
+        warnings.extend(
+            systems
+                .iter()
+                .filter_map(|system| unanswered(system, &made.plain)),
+        );
     }
     if made.plain.is_empty() {
-        let path = systems.first().map(|system| system.path.clone()).unwrap_or_default();
-        return Err(InputFault::new(path, "no answers to score").hint("name files that hold some").into());
+        let path = systems
+            .first()
+            .map(|system| system.path.clone())
+            .unwrap_or_default();
+        return Err(InputFault::new(path, "no answers to score")
+            .hint("name files that hold some")
+            .into());
     }
     if options.pairing.strict && !warnings.is_empty() {
         return Err(Error::Input(warnings));
     }
-    made.warnings.splice(0..0, warnings.iter().map(ToString::to_string));
+    made.warnings
+        .splice(0..0, warnings.iter().map(ToString::to_string));
     made.files = files(tests, &systems, references, &made);
     Ok(made)
 }
@@ -127,9 +158,19 @@ pub fn scorable(
 /// Answers of `{case_id, answer_text}` with a test case become predictions of its question; those whose text was left in
 /// the file only when it is read, unless references join them now.
 fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>, are_joined: bool) {
-    let (Some(tests), false) = (tests, system.by_question) else { return };
-    let known: HashMap<&CaseId, &Arc<TestCase>> = tests.cases.iter().map(|case| (&case.case_id, case)).collect();
-    for answer in system.answers.iter_mut().filter(|answer| are_joined || answer.left_in.is_none()) {
+    let (Some(tests), false) = (tests, system.by_question) else {
+        return;
+    };
+    let known: HashMap<&CaseId, &Arc<TestCase>> = tests
+        .cases
+        .iter()
+        .map(|case| (&case.case_id, case))
+        .collect();
+    for answer in system
+        .answers
+        .iter_mut()
+        .filter(|answer| are_joined || answer.left_in.is_none())
+    {
         if let Some(case) = known.get(&answer.case_id) {
             answer.prediction = Some(Arc::new(prediction_of(answer, case)));
         }
@@ -137,21 +178,36 @@ fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>, are_joi
 }
 
 /// The answers to pair with test cases: of predictions those whose question occurs.
-fn with_case_ids(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> Result<SystemAnswers> {
+fn with_case_ids(
+    system: &SystemAnswers,
+    tests: &TestCases,
+    how: &Conversion,
+) -> Result<SystemAnswers> {
     let mut asked = system.clone();
     if system.by_question {
         let converted = convert(system, tests, &how.of(system))?;
         if system.without_id && !converted.unasked.is_empty() {
             let hint = "answers without an id need the question of a test case; take this one out, or give each an id";
-            return Err(Error::Input(converted.unasked.into_iter().map(|fault| fault.hint(hint)).collect()));
+            return Err(Error::Input(
+                converted
+                    .unasked
+                    .into_iter()
+                    .map(|fault| fault.hint(hint))
+                    .collect(),
+            ));
         }
         asked.answers = converted.answers;
         asked.warnings.extend(converted.repeated);
         let unasked = converted.unasked.len();
         let shown = converted.unasked.into_iter().take(SHOWN);
-        asked.warnings.extend(shown.map(|fault| fault.hint("it is not scored by a rubric")));
+        asked
+            .warnings
+            .extend(shown.map(|fault| fault.hint("it is not scored by a rubric")));
         if unasked > SHOWN {
-            let what = format!("{} more questions are asked by no test case", unasked - SHOWN);
+            let what = format!(
+                "{} more questions are asked by no test case",
+                unasked - SHOWN
+            );
             asked.warnings.push(InputFault::new(&system.path, what));
         }
     }
@@ -160,9 +216,16 @@ fn with_case_ids(system: &SystemAnswers, tests: &TestCases, how: &Conversion) ->
 
 /// If there are only predictions and none matches, the ids that pairing would report explain nothing.
 fn check_any_asked(tests: &TestCases, asked: &[SystemAnswers]) -> Result<()> {
-    let hopeless = asked.iter().all(|system| system.by_question && system.answers.is_empty());
-    let Some(first) = asked.first().filter(|_| hopeless) else { return Ok(()) };
-    let fault = InputFault::new(&first.path, format!("no question of it is in {}", tests.path.display()));
+    let hopeless = asked
+        .iter()
+        .all(|system| system.by_question && system.answers.is_empty());
+    let Some(first) = asked.first().filter(|_| hopeless) else {
+        return Ok(());
+    };
+    let fault = InputFault::new(
+        &first.path,
+        format!("no question of it is in {}", tests.path.display()),
+    );
     let hint = "input must equal the initial_prompt of a test case; without test cases all but the rubric is scored";
     Err(fault.hint(hint).into())
 }
@@ -180,11 +243,16 @@ fn plain_items(
     let mut names = Names::new(tests, systems);
     let mut items = Vec::new();
     for system in systems {
-        let own = rubric.iter().filter(|item| item.answer.system == system.system);
+        let own = rubric
+            .iter()
+            .filter(|item| item.answer.system == system.system);
         if tests.is_some() && !system.by_question {
             // For answers to several annotators' cases of one question, the first.
             let mut asked = HashSet::new();
-            items.extend(own.filter(|item| asked.insert(item.case.initial_prompt.trim())).cloned());
+            items.extend(
+                own.filter(|item| asked.insert(item.case.initial_prompt.trim()))
+                    .cloned(),
+            );
             continue;
         }
         let mut paired: HashMap<*const Prediction, &Item> = HashMap::new();
@@ -198,7 +266,9 @@ fn plain_items(
             let turn = turns.entry(answer.question()).or_default();
             *turn += 1;
             let prediction = answer.prediction.as_ref();
-            if let Some(item) = prediction.and_then(|prediction| paired.get(&Arc::as_ptr(prediction))) {
+            if let Some(item) =
+                prediction.and_then(|prediction| paired.get(&Arc::as_ptr(prediction)))
+            {
                 items.push((*item).clone());
             } else if !narrowed {
                 let case_id = match system.by_question {
@@ -206,9 +276,15 @@ fn plain_items(
                     false => answer.case_id.clone(),
                 };
                 // If the reference's block cannot be built, nothing needs it: there is no rubric.
-                let answer = how.of(system).append(answer).unwrap_or_else(|_| answer.clone());
+                let answer = how
+                    .of(system)
+                    .append(answer)
+                    .unwrap_or_else(|_| answer.clone());
                 let case = names.case_of(&case_id, answer.question());
-                items.push(Item { case, answer: Answer { case_id, ..answer } });
+                items.push(Item {
+                    case,
+                    answer: Answer { case_id, ..answer },
+                });
             }
         }
     }
@@ -226,10 +302,23 @@ struct Names {
 
 impl Names {
     fn new(tests: Option<&TestCases>, systems: &[SystemAnswers]) -> Self {
-        let of_cases = tests.iter().flat_map(|tests| &tests.cases).map(|case| &case.case_id);
-        let answers = systems.iter().filter(|system| !system.by_question).flat_map(|system| &system.answers);
-        let taken = of_cases.chain(answers.map(|answer| &answer.case_id)).map(CaseId::to_string).collect();
-        Self { taken, ids: HashMap::new(), cases: HashMap::new() }
+        let of_cases = tests
+            .iter()
+            .flat_map(|tests| &tests.cases)
+            .map(|case| &case.case_id);
+        let answers = systems
+            .iter()
+            .filter(|system| !system.by_question)
+            .flat_map(|system| &system.answers);
+        let taken = of_cases
+            .chain(answers.map(|answer| &answer.case_id))
+            .map(CaseId::to_string)
+            .collect();
+        Self {
+            taken,
+            ids: HashMap::new(),
+            cases: HashMap::new(),
+        }
     }
 
     /// The id of a question's `turn`-th occurrence in its file, as named by the first system. `place` is the
@@ -264,7 +353,10 @@ impl Names {
 /// The items selected by `cases` and `limit` without test cases.
 fn chosen_items(mut items: Vec<Item>, options: &PairOptions) -> Result<Vec<Item>> {
     if let Some(names) = &options.cases {
-        let mut known: Vec<&str> = items.iter().map(|item| item.case.case_id.as_str()).collect();
+        let mut known: Vec<&str> = items
+            .iter()
+            .map(|item| item.case.case_id.as_str())
+            .collect();
         known.sort_unstable();
         known.dedup();
         check_cases(names, &known, "among the predictions")?;
@@ -272,13 +364,19 @@ fn chosen_items(mut items: Vec<Item>, options: &PairOptions) -> Result<Vec<Item>
     }
     let limit = options.limit.unwrap_or(usize::MAX);
     if limit == 0 {
-        return Err(Error::Settings("no question is left to score; raise the limit".to_owned()));
+        return Err(Error::Settings(
+            "no question is left to score; raise the limit".to_owned(),
+        ));
     }
     let mut counted: HashSet<String> = HashSet::new();
     items.retain(|item| {
         // Answers without a question count by their id.
         let asked = item.case.initial_prompt.trim();
-        let key = if asked.is_empty() { item.case.case_id.as_str() } else { asked };
+        let key = if asked.is_empty() {
+            item.case.case_id.as_str()
+        } else {
+            asked
+        };
         counted.contains(key) || (counted.len() < limit && counted.insert(key.to_owned()))
     });
     Ok(items)
@@ -287,12 +385,25 @@ fn chosen_items(mut items: Vec<Item>, options: &PairOptions) -> Result<Vec<Item>
 /// The warning about cases of `items` that the system did not answer.
 fn unanswered(system: &SystemAnswers, items: &[Item]) -> Option<InputFault> {
     let mut seen = HashSet::new();
-    let cases: Vec<&CaseId> = items.iter().map(|item| &item.case.case_id).filter(|id| seen.insert(*id)).collect();
-    let own = items.iter().filter(|item| item.answer.system == system.system);
+    let cases: Vec<&CaseId> = items
+        .iter()
+        .map(|item| &item.case.case_id)
+        .filter(|id| seen.insert(*id))
+        .collect();
+    let own = items
+        .iter()
+        .filter(|item| item.answer.system == system.system);
     let own: HashSet<&CaseId> = own.map(|item| &item.case.case_id).collect();
-    let missing: Vec<&str> = cases.iter().filter(|id| !own.contains(*id)).map(|id| id.as_str()).collect();
+    let missing: Vec<&str> = cases
+        .iter()
+        .filter(|id| !own.contains(*id))
+        .map(|id| id.as_str())
+        .collect();
     let (count, names) = (missing.len(), list(missing.iter().copied(), SHOWN));
-    let what = format!("{count} of {} questions have no answer: {names}", cases.len());
+    let what = format!(
+        "{count} of {} questions have no answer: {names}",
+        cases.len()
+    );
     (count > 0).then(|| InputFault::new(&system.path, what))
 }
 
@@ -302,12 +413,24 @@ fn files(
     references: Option<&References>,
     made: &Scorable,
 ) -> Vec<InputFile> {
-    let with_items: HashSet<&SystemName> =
-        made.rubric.iter().chain(&made.plain).map(|item| &item.answer.system).collect();
-    let systems = systems.iter().filter(|system| with_items.contains(&system.system));
-    let tests = tests.map(|tests| InputFile::new("tests", &tests.path, tests.blake3)).into_iter();
-    let systems = systems.map(|system| InputFile::new(system.system.as_str(), &system.path, system.blake3));
-    tests.chain(systems).chain(references.map(|refs| InputFile::new("references", &refs.path, refs.blake3))).collect()
+    let with_items: HashSet<&SystemName> = made
+        .rubric
+        .iter()
+        .chain(&made.plain)
+        .map(|item| &item.answer.system)
+        .collect();
+    let systems = systems
+        .iter()
+        .filter(|system| with_items.contains(&system.system));
+    let tests = tests
+        .map(|tests| InputFile::new("tests", &tests.path, tests.blake3))
+        .into_iter();
+    let systems =
+        systems.map(|system| InputFile::new(system.system.as_str(), &system.path, system.blake3));
+    tests
+        .chain(systems)
+        .chain(references.map(|refs| InputFile::new("references", &refs.path, refs.blake3)))
+        .collect()
 }
 
 /// Number of items with the data that scorers need.
@@ -335,12 +458,31 @@ pub struct Support {
 pub fn supports(scorable: &Scorable) -> Support {
     let plain = || scorable.plain.iter();
     let predictions = || plain().filter_map(|item| item.answer.prediction.as_ref());
-    let gold = |holds: fn(&Gold) -> bool| predictions().filter(|prediction| holds(&prediction.gold)).count();
-    let cites = |prediction: &&Arc<Prediction>| prediction.sources.iter().any(|source| source.text.is_some());
+    let gold = |holds: fn(&Gold) -> bool| {
+        predictions()
+            .filter(|prediction| holds(&prediction.gold))
+            .count()
+    };
+    let cites = |prediction: &&Arc<Prediction>| {
+        prediction
+            .sources
+            .iter()
+            .any(|source| source.text.is_some())
+    };
     Support {
-        rubric: scorable.rubric.iter().filter(|item| !item.case.rubric.is_none()).count(),
-        criteria: scorable.rubric.iter().filter(|item| !item.case.criteria.is_empty()).count(),
-        questions: plain().filter(|item| !item.case.rubric.question.trim().is_empty()).count(),
+        rubric: scorable
+            .rubric
+            .iter()
+            .filter(|item| !item.case.rubric.is_none())
+            .count(),
+        criteria: scorable
+            .rubric
+            .iter()
+            .filter(|item| !item.case.criteria.is_empty())
+            .count(),
+        questions: plain()
+            .filter(|item| !item.case.rubric.question.trim().is_empty())
+            .count(),
         gold_answer: gold(|gold| gold.answer.is_some()),
         short_answers: gold(|gold| !gold.short_answers.is_empty()),
         long_answers: gold(|gold| !gold.long_answers.is_empty()),

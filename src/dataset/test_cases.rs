@@ -14,7 +14,8 @@ use super::files::Kind;
 use super::reader::{Id, all, elements, no_faults};
 use super::rubric_faults::rubric_faults;
 
-const EXAMPLE: &str = "{\"case_id\": .., \"initial_prompt\": .., \"metric_config\": {\"config\": {..}}}";
+const EXAMPLE: &str =
+    "{\"case_id\": .., \"initial_prompt\": .., \"metric_config\": {\"config\": {..}}}";
 
 /// The test cases of one file, in file order.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +40,10 @@ pub struct TestCases {
 /// file cannot be read.
 pub fn load_test_cases(path: &Path, mode: Mode) -> Result<TestCases> {
     let (text, blake3) = read_text(path)?;
-    Ok(TestCases { blake3, ..parse_test_cases(&text, path, mode)? })
+    Ok(TestCases {
+        blake3,
+        ..parse_test_cases(&text, path, mode)?
+    })
 }
 
 /// Parses a file of test cases; `path` is for messages. See [`load_test_cases`].
@@ -68,12 +72,24 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
             let what = format!("duplicate case_id, first on line {first}");
             faults.push(fault(what).hint("give each test case its own id"));
         }
-        let of_rubric = rubric_faults(&case.metric_config.config).into_iter().map(fault);
-        if mode == Mode::Compat { &mut warnings } else { &mut faults }.extend(of_rubric);
+        let of_rubric = rubric_faults(&case.metric_config.config)
+            .into_iter()
+            .map(fault);
+        if mode == Mode::Compat {
+            &mut warnings
+        } else {
+            &mut faults
+        }
+        .extend(of_rubric);
         no_faults(faults)?;
         Ok(Arc::new(TestCase::from(case)))
     }))?;
-    Ok(TestCases { path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), cases, warnings })
+    Ok(TestCases {
+        path: path.to_path_buf(),
+        blake3: blake3::hash(text.as_bytes()).into(),
+        cases,
+        warnings,
+    })
 }
 
 /// A test case in the file's schema.
@@ -99,8 +115,19 @@ impl From<CaseLine> for TestCase {
         if rubric.question.is_empty() {
             rubric.question = line.initial_prompt.as_str().into();
         }
-        let CaseLine { case_id: Id(case_id), initial_prompt, annotator, agreement, .. } = line;
-        Self { annotator, agreement, rubric, ..Self::without_rubric(case_id.into(), &initial_prompt) }
+        let CaseLine {
+            case_id: Id(case_id),
+            initial_prompt,
+            annotator,
+            agreement,
+            ..
+        } = line;
+        Self {
+            annotator,
+            agreement,
+            rubric,
+            ..Self::without_rubric(case_id.into(), &initial_prompt)
+        }
     }
 }
 
@@ -135,10 +162,26 @@ mod tests {
     fn a_list_and_json_lines_read_the_same_with_defaults_and_unknown_fields() {
         let list = load(&json!([case("1"), case("2")]).to_string()).unwrap();
         let lines = load(&format!("{}\n\n{}\n", case("1"), case("2"))).unwrap();
-        assert_eq!((&list.cases, &list.warnings), (&lines.cases, &lines.warnings));
+        assert_eq!(
+            (&list.cases, &list.warnings),
+            (&lines.cases, &lines.warnings)
+        );
         let rubric = &list.cases[1].rubric;
-        assert_eq!((rubric.low_length, rubric.high_length, rubric.citations_weight), (300, 600, 0.2));
-        assert_eq!((rubric.criteria[0].snippets.len(), rubric.criteria[1].snippets.len()), (1, 0));
+        assert_eq!(
+            (
+                rubric.low_length,
+                rubric.high_length,
+                rubric.citations_weight
+            ),
+            (300, 600, 0.2)
+        );
+        assert_eq!(
+            (
+                rubric.criteria[0].snippets.len(),
+                rubric.criteria[1].snippets.len()
+            ),
+            (1, 0)
+        );
         assert!(list.cases[0].agreement && list.warnings.is_empty());
     }
 
@@ -147,10 +190,15 @@ mod tests {
         let (mut wrong, mut heavy) = (case("2"), case("2b"));
         heavy["metric_config"]["config"]["other_properties"][0]["weight"] = json!("heavy");
         wrong["initial_prompt"] = json!(null);
-        let text = format!("[\n{},\n{wrong},\n{heavy},\n{{\"case_id\": \"3\"}}\n, 7]", case("1"));
+        let text = format!(
+            "[\n{},\n{wrong},\n{heavy},\n{{\"case_id\": \"3\"}}\n, 7]",
+            case("1")
+        );
         let faults = faults(&text);
-        let whats: Vec<&str> =
-            faults.iter().filter_map(|fault| fault.split_once("; write one {").map(|it| it.0)).collect();
+        let whats: Vec<&str> = faults
+            .iter()
+            .filter_map(|fault| fault.split_once("; write one {").map(|it| it.0))
+            .collect();
         assert_eq!(
             whats,
             [
@@ -167,18 +215,29 @@ mod tests {
         let text = format!("[{},\n\n{}]", case("1"), case("1"));
         assert_eq!(
             faults(&text),
-            ["t.json:3 (case 1): duplicate case_id, first on line 1; give each test case its own id"]
+            [
+                "t.json:3 (case 1): duplicate case_id, first on line 1; give each test case its own id"
+            ]
         );
     }
 
     #[test]
     fn broken_json_is_reported_with_line_and_column() {
         let fault = &faults("[\n {\"a\": 1,}\n]")[0];
-        assert!(fault.starts_with("t.json:2: invalid JSON at column "), "{fault}");
+        assert!(
+            fault.starts_with("t.json:2: invalid JSON at column "),
+            "{fault}"
+        );
         let fault = &faults("[\n\n{\"case_id\":\n\"\\ud800\"}]")[0];
-        assert!(fault.starts_with("t.json:4: invalid JSON at column "), "{fault}");
+        assert!(
+            fault.starts_with("t.json:4: invalid JSON at column "),
+            "{fault}"
+        );
         for empty in ["", " \n", "[]"] {
-            assert!(faults(empty)[0].starts_with("t.json: no test cases in the file"), "{empty:?}");
+            assert!(
+                faults(empty)[0].starts_with("t.json: no test cases in the file"),
+                "{empty:?}"
+            );
         }
     }
 
@@ -188,17 +247,31 @@ mod tests {
         case["metric_config"]["config"]["other_properties"][0]["weight"] = json!("0.3");
         case["metric_config"]["config"]["low_length"] = json!(300);
         let read = load(&json!([case]).to_string()).unwrap();
-        assert_eq!((read.cases[0].rubric.criteria[0].weight, read.cases[0].rubric.low_length), (0.3, 300));
+        assert_eq!(
+            (
+                read.cases[0].rubric.criteria[0].weight,
+                read.cases[0].rubric.low_length
+            ),
+            (0.3, 300)
+        );
         case["metric_config"]["config"]["low_length"] = json!(300.5);
         let fault = &faults(&json!([case]).to_string())[0];
-        assert!(fault.contains("config.low_length: invalid type: floating point `300.5`, expected i64"), "{fault}");
+        assert!(
+            fault.contains("config.low_length: invalid type: floating point `300.5`, expected i64"),
+            "{fault}"
+        );
     }
 
     #[test]
     fn an_id_may_be_a_number() {
         let mut numbered = case("1");
         numbered["case_id"] = json!(17);
-        assert_eq!(load(&json!([numbered]).to_string()).unwrap().cases[0].case_id.as_str(), "17");
+        assert_eq!(
+            load(&json!([numbered]).to_string()).unwrap().cases[0]
+                .case_id
+                .as_str(),
+            "17"
+        );
     }
 
     #[test]
@@ -208,16 +281,36 @@ mod tests {
             faults(&text.replacen("\"weight\":0.3", &format!("\"weight\":{weight}"), 1)).remove(0)
         };
         let field = "t.json:1 (case 1): metric_config.config.other_properties[0].weight: ";
-        assert!(with("true").starts_with(&format!("{field}expected a number")), "{}", with("true"));
-        assert!(with("NaN").starts_with("t.json:1: invalid JSON at column "), "{}", with("NaN"));
-        assert!(with("1e999").contains("number out of range"), "{}", with("1e999"));
+        assert!(
+            with("true").starts_with(&format!("{field}expected a number")),
+            "{}",
+            with("true")
+        );
+        assert!(
+            with("NaN").starts_with("t.json:1: invalid JSON at column "),
+            "{}",
+            with("NaN")
+        );
+        assert!(
+            with("1e999").contains("number out of range"),
+            "{}",
+            with("1e999")
+        );
     }
 
     #[test]
     fn a_rubric_without_a_question_asks_that_of_its_case() {
         let mut case = case("1");
-        case["metric_config"]["config"].as_object_mut().unwrap().remove("question");
-        assert_eq!(&*load(&json!([case]).to_string()).unwrap().cases[0].rubric.question, "Q?");
+        case["metric_config"]["config"]
+            .as_object_mut()
+            .unwrap()
+            .remove("question");
+        assert_eq!(
+            &*load(&json!([case]).to_string()).unwrap().cases[0]
+                .rubric
+                .question,
+            "Q?"
+        );
     }
 
     #[test]
@@ -227,8 +320,10 @@ mod tests {
         let text = json!([case]).to_string();
         assert_eq!(
             faults(&text),
-            ["t.json:1 (case 1): weights sum to 0.9; make length_weight, expertise_weight, citations_weight, \
-              excerpts_weight and the properties' weights sum to 1"]
+            [
+                "t.json:1 (case 1): weights sum to 0.9; make length_weight, expertise_weight, citations_weight, \
+              excerpts_weight and the properties' weights sum to 1"
+            ]
         );
         let compat = parse_test_cases(&text, Path::new("t.json"), Mode::Compat).unwrap();
         assert_eq!((compat.cases.len(), compat.warnings.len()), (1, 1));

@@ -72,27 +72,42 @@ impl Answer {
         }
         let text = std::mem::take(&mut self.answer_text);
         let (text_bytes, blake3) = (text.len(), blake3::hash(text.as_bytes()).into());
-        self.left_in = Some(Arc::new(TextInFile { field: Arc::clone(field), offset, bytes, text_bytes, blake3 }));
+        self.left_in = Some(Arc::new(TextInFile {
+            field: Arc::clone(field),
+            offset,
+            bytes,
+            text_bytes,
+            blake3,
+        }));
     }
 
     /// Length of the text in bytes, be it in memory or in its file.
     pub fn text_bytes(&self) -> usize {
-        self.left_in.as_ref().map_or(self.answer_text.len(), |place| place.text_bytes)
+        self.left_in
+            .as_ref()
+            .map_or(self.answer_text.len(), |place| place.text_bytes)
     }
 
     /// Hash of the text, be it in memory or in its file.
     pub fn text_hash(&self) -> Digest<16> {
-        self.left_in.as_ref().map_or_else(|| blake3::hash(self.answer_text.as_bytes()).into(), |place| place.blake3)
+        self.left_in.as_ref().map_or_else(
+            || blake3::hash(self.answer_text.as_bytes()).into(),
+            |place| place.blake3,
+        )
     }
 
     /// The prediction's question, trimmed; empty if unknown.
     pub fn question(&self) -> &str {
-        self.prediction.as_ref().map_or("", |prediction| prediction.input.trim())
+        self.prediction
+            .as_ref()
+            .map_or("", |prediction| prediction.input.trim())
     }
 
     /// What the system wrote, without an appended block of references.
     pub fn own_text(&self) -> &str {
-        self.own_bytes.and_then(|bytes| self.answer_text.get(..bytes)).unwrap_or(&self.answer_text)
+        self.own_bytes
+            .and_then(|bytes| self.answer_text.get(..bytes))
+            .unwrap_or(&self.answer_text)
     }
 }
 
@@ -256,8 +271,13 @@ impl Prediction {
 
     /// Indices (from 0) of the cited sources, in source order. Numbers without a source are ignored.
     pub fn cited_sources(&self, base: IndexBase) -> Vec<usize> {
-        let numbers = number_markers(self.output()).into_iter().flat_map(|marker| marker.numbers);
+        let numbers = number_markers(self.output())
+            .into_iter()
+            .flat_map(|marker| marker.numbers);
         let places: BTreeSet<usize> = numbers.filter_map(|number| base.place_of(number)).collect();
-        places.into_iter().filter(|place| *place < self.sources.len()).collect()
+        places
+            .into_iter()
+            .filter(|place| *place < self.sources.len())
+            .collect()
     }
 }

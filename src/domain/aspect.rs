@@ -75,9 +75,18 @@ impl GradeMerge {
                 Some((lower + upper) / 2.0)
             }
             Self::MostCommon => {
-                let count = |grade: &f64| numbers.iter().filter(|other| other.total_cmp(grade).is_eq()).count();
+                let count = |grade: &f64| {
+                    numbers
+                        .iter()
+                        .filter(|other| other.total_cmp(grade).is_eq())
+                        .count()
+                };
                 // `max_by_key` returns the last of equals, so the order is reversed.
-                numbers.iter().rev().max_by_key(|grade| count(grade)).copied()
+                numbers
+                    .iter()
+                    .rev()
+                    .max_by_key(|grade| count(grade))
+                    .copied()
             }
         }
     }

@@ -8,8 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Metrics of a report beside those of its criteria (ScholarQA-CS2), in the order of their mean.
-pub const REPORT_METRICS: [&str; 4] =
-    ["ingredient_recall", "answer_precision", "citation_precision", "citation_recall"];
+pub const REPORT_METRICS: [&str; 4] = [
+    "ingredient_recall",
+    "answer_precision",
+    "citation_precision",
+    "citation_recall",
+];
 
 /// One criterion of a case.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -95,8 +99,16 @@ pub struct CaseFields {
 
 impl Default for CaseFields {
     fn default() -> Self {
-        let [id, question, criteria, tags] = ["case_id", "question", "criteria", "tags"].map(str::to_owned);
-        Self { id, question, criteria, tags, group_weights: String::new(), reference: String::new() }
+        let [id, question, criteria, tags] =
+            ["case_id", "question", "criteria", "tags"].map(str::to_owned);
+        Self {
+            id,
+            question,
+            criteria,
+            tags,
+            group_weights: String::new(),
+            reference: String::new(),
+        }
     }
 }
 
@@ -123,7 +135,14 @@ pub struct CriterionFields {
 impl Default for CriterionFields {
     fn default() -> Self {
         let [text, weight, id, tags] = ["text", "weight", "id", "tags"].map(str::to_owned);
-        Self { text, weight, id, tags, examples: String::new(), explanation: String::new() }
+        Self {
+            text,
+            weight,
+            id,
+            tags,
+            examples: String::new(),
+            explanation: String::new(),
+        }
     }
 }
 
@@ -185,15 +204,29 @@ impl ReplyShape {
     /// The levels and when they apply, one a line, for the prompt.
     pub fn describe_levels(&self) -> String {
         let level = |level: &Level| format!("{}: {}", text_of(&level.level), level.means);
-        let abstain = (!self.abstain.is_empty())
-            .then(|| format!("{}: the question and the answer do not let you decide", self.abstain));
-        let between = self.continuous.then(|| "Numbers between these levels count, too.".to_owned());
-        self.levels.iter().map(level).chain(abstain).chain(between).collect::<Vec<_>>().join("\n")
+        let abstain = (!self.abstain.is_empty()).then(|| {
+            format!(
+                "{}: the question and the answer do not let you decide",
+                self.abstain
+            )
+        });
+        let between = self
+            .continuous
+            .then(|| "Numbers between these levels count, too.".to_owned());
+        self.levels
+            .iter()
+            .map(level)
+            .chain(abstain)
+            .chain(between)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// The credit of a number on a continuous scale, beyond its ends as well; `None` on other scales.
     pub(super) fn credit_at(&self, number: f64) -> Option<f64> {
-        let [low, .., high] = self.levels.as_slice() else { return None };
+        let [low, .., high] = self.levels.as_slice() else {
+            return None;
+        };
         let (from, to) = (low.level.as_f64()?, high.level.as_f64()?);
         let credit = || low.credit + (number - from) / (to - from) * (high.credit - low.credit);
         self.continuous.then(credit)
@@ -202,7 +235,11 @@ impl ReplyShape {
     /// What a judge replies about a criterion: a level, or the abstention.
     pub fn words(&self) -> Vec<Value> {
         let abstain = Some(self.abstain.as_str()).filter(|abstain| !abstain.is_empty());
-        self.levels.iter().map(|level| level.level.clone()).chain(abstain.map(Value::from)).collect()
+        self.levels
+            .iter()
+            .map(|level| level.level.clone())
+            .chain(abstain.map(Value::from))
+            .collect()
     }
 
     /// The form of a reply about `count` criteria, for the prompt.
@@ -213,12 +250,22 @@ impl ReplyShape {
             );
         }
         let levels: Vec<String> = self.words().iter().map(Value::to_string).collect();
-        let texts: Vec<String> =
-            self.texts().iter().map(|key| format!("\"{key}\": \"one or two sentences\"")).collect();
-        let mut verdict = format!("{}, {}: {}", texts.join(", "), Value::from(&*self.key), levels.join(" or "));
+        let texts: Vec<String> = self
+            .texts()
+            .iter()
+            .map(|key| format!("\"{key}\": \"one or two sentences\""))
+            .collect();
+        let mut verdict = format!(
+            "{}, {}: {}",
+            texts.join(", "),
+            Value::from(&*self.key),
+            levels.join(" or ")
+        );
         if !self.second.is_empty() {
             let second = Value::from(&*self.second);
-            verdict.push_str(&format!(" (the text in <response>), {second}: the same scale (the text in <reference>)"));
+            verdict.push_str(&format!(
+                " (the text in <response>), {second}: the same scale (the text in <reference>)"
+            ));
         }
         let (list, number) = self.list_keys();
         match count {
@@ -234,12 +281,18 @@ impl ReplyShape {
 impl ReplyShape {
     /// The keys of the list of a reply about several criteria, and of a criterion's number in it.
     pub fn list_keys(&self) -> (&str, &str) {
-        self.list.as_ref().map_or(("verdicts", "criterion"), |(list, number)| (list, number))
+        self.list
+            .as_ref()
+            .map_or(("verdicts", "criterion"), |(list, number)| (list, number))
     }
 
     /// Keys of the texts beside a level; a reply with a list of its own name has those of ScholarQA-CS2.
     pub fn texts(&self) -> &'static [&'static str] {
-        if self.list.is_some() { &["criteria", "reasoning", "evidence"] } else { &["explanation"] }
+        if self.list.is_some() {
+            &["criteria", "reasoning", "evidence"]
+        } else {
+            &["explanation"]
+        }
     }
 
     /// A reply in this form, with the level whose credit is nearest to each of these shares; `second` holds the shares
@@ -269,13 +322,19 @@ impl ReplyShape {
         };
         let mut entries: Vec<Value> = levels.enumerate().map(entry).collect();
         let is_alone = entries.len() == 1 && self.list.is_none();
-        if is_alone { entries.remove(0).to_string() } else { json!({list: entries}).to_string() }
+        if is_alone {
+            entries.remove(0).to_string()
+        } else {
+            json!({list: entries}).to_string()
+        }
     }
 }
 
 /// A level as text: without the quotes of JSON.
 pub(super) fn text_of(level: &Value) -> String {
-    level.as_str().map_or_else(|| level.to_string(), str::to_owned)
+    level
+        .as_str()
+        .map_or_else(|| level.to_string(), str::to_owned)
 }
 
 /// What a judge says of one criterion.
@@ -303,8 +362,13 @@ impl BatchSize {
     /// # Errors
     /// A message with the expected form.
     pub fn from_text(text: &str) -> Result<Self, String> {
-        let size = if text == "all" { Some(0) } else { text.parse().ok().filter(|size| *size > 0) };
-        size.map(Self).ok_or_else(|| "write a number of criteria, or all".to_owned())
+        let size = if text == "all" {
+            Some(0)
+        } else {
+            text.parse().ok().filter(|size| *size > 0)
+        };
+        size.map(Self)
+            .ok_or_else(|| "write a number of criteria, or all".to_owned())
     }
 }
 
@@ -318,7 +382,11 @@ impl TryFrom<Value> for BatchSize {
 
 impl From<BatchSize> for Value {
     fn from(size: BatchSize) -> Self {
-        if size.0 == 0 { "all".into() } else { size.0.into() }
+        if size.0 == 0 {
+            "all".into()
+        } else {
+            size.0.into()
+        }
     }
 }
 

@@ -62,18 +62,29 @@ pub fn expected_value(
     range: RangeInclusive<u32>,
     location: ScoreLocation,
 ) -> Result<Expected, WhyNot> {
-    let tokens = reply.logprobs.as_deref().filter(|tokens| !tokens.is_empty()).ok_or(WhyNot::NoLogprobs)?;
+    let tokens = reply
+        .logprobs
+        .as_deref()
+        .filter(|tokens| !tokens.is_empty())
+        .ok_or(WhyNot::NoLogprobs)?;
     let place = match location {
         ScoreLocation::AfterResult => after_result(&reply.content),
         ScoreLocation::JsonScore => json_score(&reply.content),
     };
     let place = place.ok_or(WhyNot::NotFound)?;
     let number = &reply.content[place.digits.clone()];
-    if !number.parse().is_ok_and(|number: u32| range.contains(&number)) {
+    if !number
+        .parse()
+        .is_ok_and(|number: u32| range.contains(&number))
+    {
         return Err(WhyNot::NotFound);
     }
     let at = token_of(&place, &reply.content, tokens).ok_or(WhyNot::NotFound)?;
-    let step = Step { first: &tokens[at], next: tokens.get(at + 1), range: &range };
+    let step = Step {
+        first: &tokens[at],
+        next: tokens.get(at + 1),
+        range: &range,
+    };
     if !step.spells(number) {
         return Err(WhyNot::SeveralTokens);
     }
@@ -87,7 +98,10 @@ pub fn expected_value(
     }
     let value = outcomes.iter().map(|(n, p)| f64::from(*n) * p).sum::<f64>() / mass;
     let (low, high) = (f64::from(*range.start()), f64::from(*range.end()));
-    Ok(Expected { value: value.clamp(low, high), mass: mass.min(1.0) })
+    Ok(Expected {
+        value: value.clamp(low, high),
+        mass: mass.min(1.0),
+    })
 }
 
 /// Byte offsets in the content.
@@ -102,16 +116,23 @@ struct Place {
 fn after_result(content: &str) -> Option<Place> {
     const MARKER: &[u8] = b"[RESULT]";
     let bytes = content.as_bytes();
-    let anchor = bytes.windows(MARKER.len()).rposition(|window| window.eq_ignore_ascii_case(MARKER))?;
+    let anchor = bytes
+        .windows(MARKER.len())
+        .rposition(|window| window.eq_ignore_ascii_case(MARKER))?;
     let rest = content[anchor + MARKER.len()..].trim_start();
     let rest = rest.strip_prefix(['(', '[']).unwrap_or(rest);
-    Some(Place { anchor, digits: whole_number(content, content.len() - rest.len())? })
+    Some(Place {
+        anchor,
+        digits: whole_number(content, content.len() - rest.len())?,
+    })
 }
 
 /// The value of `score` in the outermost JSON object; of repeated keys the last, as in JSON parsers.
 fn json_score(content: &str) -> Option<Place> {
     const KEY: &str = "\"score\"";
-    let after_thinking = content.find("</think>").map_or(0, |at| at + "</think>".len());
+    let after_thinking = content
+        .find("</think>")
+        .map_or(0, |at| at + "</think>".len());
     let start = after_thinking + content[after_thinking..].find('{')?;
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     let mut found = None;
@@ -126,8 +147,10 @@ fn json_score(content: &str) -> Option<Place> {
             b'}' | b']' => depth = depth.saturating_sub(1),
             b'"' => {
                 in_string = true;
-                let colon =
-                    content[at..].strip_prefix(KEY).map(str::trim_start).and_then(|rest| rest.strip_prefix(':'));
+                let colon = content[at..]
+                    .strip_prefix(KEY)
+                    .map(str::trim_start)
+                    .and_then(|rest| rest.strip_prefix(':'));
                 if let Some(rest) = colon.filter(|_| depth == 1) {
                     found = Some((at, content.len() - rest.trim_start().len()));
                 }
@@ -136,7 +159,10 @@ fn json_score(content: &str) -> Option<Place> {
         }
     }
     let (anchor, number) = found?;
-    Some(Place { anchor, digits: whole_number(content, number)? })
+    Some(Place {
+        anchor,
+        digits: whole_number(content, number)?,
+    })
 }
 
 /// The digits at `start`, unless they continue as a decimal number.
@@ -146,7 +172,9 @@ fn whole_number(content: &str, start: usize) -> Option<std::ops::Range<usize>> {
     let mut behind = rest[digits..].bytes();
     let is_decimal = match behind.next() {
         Some(b'.') => behind.next().is_some_and(|byte| byte.is_ascii_digit()),
-        Some(b'e' | b'E') => behind.next().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-')),
+        Some(b'e' | b'E') => behind
+            .next()
+            .is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-')),
         _ => false,
     };
     (digits > 0 && !is_decimal).then_some(start..start + digits)
@@ -197,10 +225,14 @@ impl Step<'_> {
         let taken = bare(&self.first.token);
         let top = listed(self.first);
         // A tokenizer that lists a longer number as one token would list each of them so.
-        let is_merging = top.iter().any(|(text, _)| text.len() > 1 && digits_of(text).is_some());
+        let is_merging = top
+            .iter()
+            .any(|(text, _)| text.len() > 1 && digits_of(text).is_some());
         let mut outcomes = Vec::new();
         for (text, p) in &top {
-            let Some(number) = digits_of(text) else { continue };
+            let Some(number) = digits_of(text) else {
+                continue;
+            };
             if is_merging || !self.begins_longer(text) {
                 outcomes.push((number, *p));
             } else if *text == taken {
@@ -221,7 +253,9 @@ impl Step<'_> {
 
     /// Splits the sampled token's probability by the next token's alternatives.
     fn split(&self, digits: &str, p: f64) -> Vec<(u32, f64)> {
-        let Some(next) = self.next.filter(|next| !next.top.is_empty()) else { return Vec::new() };
+        let Some(next) = self.next.filter(|next| !next.top.is_empty()) else {
+            return Vec::new();
+        };
         let mut outcomes = Vec::new();
         for (text, logprob) in alternatives(next) {
             let more: String = text.chars().take_while(char::is_ascii_digit).collect();
@@ -240,17 +274,26 @@ impl Step<'_> {
 fn alternatives(token: &TokenLogprob) -> impl Iterator<Item = (&str, f64)> {
     let itself = Some((token.token.as_str(), token.logprob));
     let itself = itself.filter(|(text, _)| token.top.iter().all(|(listed, _)| listed != text));
-    token.top.iter().map(|(text, logprob)| (text.as_str(), *logprob)).chain(itself)
+    token
+        .top
+        .iter()
+        .map(|(text, logprob)| (text.as_str(), *logprob))
+        .chain(itself)
 }
 
 /// The same without white space, with probabilities.
 fn listed(token: &TokenLogprob) -> Vec<(String, f64)> {
-    alternatives(token).map(|(text, logprob)| (bare(text), logprob.min(0.0).exp())).collect()
+    alternatives(token)
+        .map(|(text, logprob)| (bare(text), logprob.min(0.0).exp()))
+        .collect()
 }
 
 /// The number, if the text consists of digits.
 fn digits_of(text: &str) -> Option<u32> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 #[cfg(test)]

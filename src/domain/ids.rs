@@ -99,7 +99,10 @@ impl<const N: usize> From<[u8; N]> for Digest<N> {
 impl<const N: usize> From<blake3::Hash> for Digest<N> {
     fn from(hash: blake3::Hash) -> Self {
         let mut bytes = [0; N];
-        bytes.iter_mut().zip(hash.as_bytes()).for_each(|(byte, of_hash)| *byte = *of_hash);
+        bytes
+            .iter_mut()
+            .zip(hash.as_bytes())
+            .for_each(|(byte, of_hash)| *byte = *of_hash);
         Self(bytes)
     }
 }
@@ -122,7 +125,9 @@ impl<const N: usize> Serialize for Digest<N> {
 impl<'de, const N: usize> Deserialize<'de> for Digest<N> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let hex = String::deserialize(deserializer)?;
-        Self::from_hex(&hex).ok_or_else(|| serde::de::Error::custom(format!("expected {} hexadecimal digits", 2 * N)))
+        Self::from_hex(&hex).ok_or_else(|| {
+            serde::de::Error::custom(format!("expected {} hexadecimal digits", 2 * N))
+        })
     }
 }
 
@@ -133,7 +138,10 @@ mod tests {
     #[test]
     fn a_fingerprint_survives_its_hexadecimal_form() {
         let fingerprint = Fingerprint::from(blake3::hash(b"x"));
-        assert_eq!(Fingerprint::from_hex(&fingerprint.to_string()), Some(fingerprint));
+        assert_eq!(
+            Fingerprint::from_hex(&fingerprint.to_string()),
+            Some(fingerprint)
+        );
         assert_eq!(Fingerprint::from_hex("12"), None);
         assert_eq!(fingerprint.short(8).len(), 8);
     }

@@ -47,7 +47,12 @@ impl CallKind {
     ];
 
     /// The kinds used by the ScholarQA-CS rubric.
-    pub const RUBRIC: [Self; 4] = [Self::Expertise, Self::Property, Self::Evidence, Self::Citations];
+    pub const RUBRIC: [Self; 4] = [
+        Self::Expertise,
+        Self::Property,
+        Self::Evidence,
+        Self::Citations,
+    ];
 
     /// The kind's name in files and options.
     pub fn as_str(self) -> &'static str {
@@ -107,7 +112,10 @@ impl Role {
             "rubric" => Some(Self::Rubric),
             "citation" => Some(Self::Citation),
             "criteria" => Some(Self::Criteria),
-            _ => name.strip_prefix("aspect.").filter(|aspect| !aspect.is_empty()).map(|a| Self::Aspect(a.into())),
+            _ => name
+                .strip_prefix("aspect.")
+                .filter(|aspect| !aspect.is_empty())
+                .map(|a| Self::Aspect(a.into())),
         }
     }
 }
@@ -234,7 +242,9 @@ impl ShownText {
     pub fn text(&self, title_marker: &str) -> Cow<'_, str> {
         match self {
             Self::Quotes(quotes) => quotes.into(),
-            Self::Title(title) => format!("{title_marker}{}", title.as_deref().unwrap_or("None")).into(),
+            Self::Title(title) => {
+                format!("{title_marker}{}", title.as_deref().unwrap_or("None")).into()
+            }
         }
     }
 }

@@ -77,7 +77,11 @@ pub struct JudgeReply {
 impl JudgeReply {
     /// A complete reply with this text, for built-in and test judges.
     pub fn of_text(content: impl Into<String>) -> Self {
-        Self { content: content.into(), finish_reason: Some("stop".to_owned()), ..Self::default() }
+        Self {
+            content: content.into(),
+            finish_reason: Some("stop".to_owned()),
+            ..Self::default()
+        }
     }
 
     /// Whether the text ends before anything but reasoning has come.
@@ -102,7 +106,9 @@ fn is_unfinished_thinking(text: &str) -> bool {
 pub(super) fn after_thinking(text: &str) -> Result<&str, String> {
     match text.split_once(CLOSE) {
         Some((_, rest)) => Ok(rest.trim()),
-        None if is_unfinished_thinking(text) => Err("the reply ends inside its <think> block".to_owned()),
+        None if is_unfinished_thinking(text) => {
+            Err("the reply ends inside its <think> block".to_owned())
+        }
         None if text.trim().is_empty() => Err("the reply is empty".to_owned()),
         None => Ok(text.trim()),
     }
@@ -110,7 +116,11 @@ pub(super) fn after_thinking(text: &str) -> Result<&str, String> {
 
 /// The first characters of an untrusted text, escaped, for messages.
 pub(super) fn quoted(text: &str) -> String {
-    let mut out: String = text.chars().take(QUOTED_CHARS).flat_map(char::escape_debug).collect();
+    let mut out: String = text
+        .chars()
+        .take(QUOTED_CHARS)
+        .flat_map(char::escape_debug)
+        .collect();
     if text.chars().nth(QUOTED_CHARS).is_some() {
         out.push_str("..");
     }
@@ -127,17 +137,29 @@ pub(super) fn outermost_object(content: &str) -> Result<Value, String> {
 }
 
 /// The list under `key`. `place` is the object's path with a full stop, empty for the reply.
-pub(super) fn list_of<'a>(object: &'a Value, key: &str, place: &str) -> Result<&'a [Value], String> {
+pub(super) fn list_of<'a>(
+    object: &'a Value,
+    key: &str,
+    place: &str,
+) -> Result<&'a [Value], String> {
     match object.get(key) {
         Some(Value::Array(list)) => Ok(list),
         Some(other) => Err(format!("{place}{key} is {}, not a list", kind(other))),
         None if object.is_object() => Err(format!("{place}{key} is missing")),
-        None => Err(format!("{} is {}, not an object", place.trim_end_matches('.'), kind(object))),
+        None => Err(format!(
+            "{} is {}, not an object",
+            place.trim_end_matches('.'),
+            kind(object)
+        )),
     }
 }
 
 /// The judge's explanation.
 pub(super) fn feedback(object: &Value) -> Option<String> {
-    let mut texts = FEEDBACK_KEYS.into_iter().filter_map(|key| object.get(key)?.as_str());
-    texts.find(|text| !text.trim().is_empty()).map(str::to_owned)
+    let mut texts = FEEDBACK_KEYS
+        .into_iter()
+        .filter_map(|key| object.get(key)?.as_str());
+    texts
+        .find(|text| !text.trim().is_empty())
+        .map(str::to_owned)
 }

@@ -31,8 +31,8 @@ mod verdict;
 pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
 pub use criteria::{
-    BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS, ReplyForm,
-    ReplyShape, RubricProfile,
+    BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS,
+    ReplyForm, ReplyShape, RubricProfile,
 };
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
@@ -46,14 +46,14 @@ pub use report::{CitationGroup, Report, ReportFault};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
 pub use score::{
-    Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_inner_share, parse_share,
-    scores_test_cases,
+    Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_inner_share,
+    parse_share, scores_test_cases,
 };
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;
 pub use time_span::TimeSpan;
 pub(crate) use time_span::timestamp;
 pub use verdict::{
-    Attribution, CitedClaim, ClaimShares, ClaimSupport, Mode, Reading, Unreadable, UnscoredKind, UnscoredReason,
-    Verdict,
+    Attribution, CitedClaim, ClaimShares, ClaimSupport, Mode, Reading, Unreadable, UnscoredKind,
+    UnscoredReason, Verdict,
 };

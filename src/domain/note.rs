@@ -24,7 +24,10 @@ pub struct Note {
 impl Note {
     /// A note shown below the result.
     pub fn warning(text: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, text: text.into() }
+        Self {
+            severity: Severity::Warning,
+            text: text.into(),
+        }
     }
 
     /// The warning about numbers of the lexical baseline, if it is one of these scorers.
@@ -35,6 +38,9 @@ impl Note {
 
     /// A note shown on request.
     pub fn info(text: impl Into<String>) -> Self {
-        Self { severity: Severity::Info, text: text.into() }
+        Self {
+            severity: Severity::Info,
+            text: text.into(),
+        }
     }
 }

@@ -24,11 +24,19 @@ pub(crate) enum Fault {
 
 /// Parses `text` as one JSON value, surrounded by white space only.
 pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&standard(text))).map_err(|error| {
-        let message = error.to_string();
-        let is_limit = ["recursion limit", "number out of range"].iter().any(|limit| message.starts_with(limit));
-        if is_limit { Fault::Limit } else { Fault::Decode(message) }
-    })
+    serde_json::from_str(text)
+        .or_else(|_| serde_json::from_str(&standard(text)))
+        .map_err(|error| {
+            let message = error.to_string();
+            let is_limit = ["recursion limit", "number out of range"]
+                .iter()
+                .any(|limit| message.starts_with(limit));
+            if is_limit {
+                Fault::Limit
+            } else {
+                Fault::Decode(message)
+            }
+        })
 }
 
 /// The text from the first `{` to the last `}`.
@@ -134,22 +142,72 @@ mod tests {
         assert_eq!(number_in(" Infinity "), Some(f64::INFINITY));
         assert_eq!(number_in("-Infinity"), Some(f64::NEG_INFINITY));
         assert_eq!(number_in("1e999"), Some(f64::INFINITY));
-        assert_eq!(number_in("123456789012345678901"), Some(123_456_789_012_345_678_901.0));
+        assert_eq!(
+            number_in("123456789012345678901"),
+            Some(123_456_789_012_345_678_901.0)
+        );
         let huge = "9".repeat(MAX_INT_DIGITS);
         assert_eq!(number_in(&huge), Some(f64::INFINITY));
         assert_eq!(parse(&format!("{huge}9")), Err(Fault::Limit));
-        assert_eq!((number_in("7"), number_in("7e0"), number_in("-0")), (Some(7.0), Some(7.0), Some(0.0)));
+        assert_eq!(
+            (number_in("7"), number_in("7e0"), number_in("-0")),
+            (Some(7.0), Some(7.0), Some(0.0))
+        );
         assert_eq!(number_in("\"7\""), None);
     }
 
     #[test]
     fn what_python_refuses_is_refused() {
-        let numbers =
-            ["-NaN", "nan", "+1", "007", "-", "1.", ".5", "1e", "1e+", "1 2", "\u{feff}1", "\u{a0}1", "1\u{0}"];
-        let strings = ["'a'", "\"a\nb\"", "\"\u{1f}\"", "\"\\x41\"", "\"\\u12\"", "\"\\ud800\\u12\"", "\"a", "\"a\\"];
-        let others = ["", " ", "{", "}", "[1,]", "{\"a\":1,}", "{,}", "{'a':1}", "tru", "nul", "[1 2]", "{\"a\" 1}"];
-        for text in numbers.iter().chain(&strings).chain(&others).chain(&["{\"a\":}", "{1:2}", "[1]]", "NaN NaN"]) {
-            assert!(matches!(parse(text), Err(Fault::Decode(_))), "{text:?} gave {:?}", parse(text));
+        let numbers = [
+            "-NaN",
+            "nan",
+            "+1",
+            "007",
+            "-",
+            "1.",
+            ".5",
+            "1e",
+            "1e+",
+            "1 2",
+            "\u{feff}1",
+            "\u{a0}1",
+            "1\u{0}",
+        ];
+        let strings = [
+            "'a'",
+            "\"a\nb\"",
+            "\"\u{1f}\"",
+            "\"\\x41\"",
+            "\"\\u12\"",
+            "\"\\ud800\\u12\"",
+            "\"a",
+            "\"a\\",
+        ];
+        let others = [
+            "",
+            " ",
+            "{",
+            "}",
+            "[1,]",
+            "{\"a\":1,}",
+            "{,}",
+            "{'a':1}",
+            "tru",
+            "nul",
+            "[1 2]",
+            "{\"a\" 1}",
+        ];
+        for text in numbers
+            .iter()
+            .chain(&strings)
+            .chain(&others)
+            .chain(&["{\"a\":}", "{1:2}", "[1]]", "NaN NaN"])
+        {
+            assert!(
+                matches!(parse(text), Err(Fault::Decode(_))),
+                "{text:?} gave {:?}",
+                parse(text)
+            );
         }
     }
 
@@ -157,7 +215,10 @@ mod tests {
     fn lone_surrogates_are_text_and_pairs_are_joined() {
         assert_eq!(parse("\"\\ud83d\\ude00\""), Ok("\u{1f600}".into()));
         assert_eq!(parse("\"\\ud800\""), Ok("\u{fffd}".into()));
-        assert_eq!(parse("\"\\ud800\\u0041\\udc00 \\ud83d\\ude00\""), Ok("\u{fffd}A\u{fffd} \u{1f600}".into()));
+        assert_eq!(
+            parse("\"\\ud800\\u0041\\udc00 \\ud83d\\ude00\""),
+            Ok("\u{fffd}A\u{fffd} \u{1f600}".into())
+        );
         assert_eq!(
             parse("[\"\\\\ud800 NaN\", \"\\\"NaN\\ud800\"]"),
             Ok(serde_json::json!(["\\ud800 NaN", "\"NaN\u{fffd}"]))

@@ -95,13 +95,25 @@ pub struct Preference {
 
 impl Preference {
     /// The comparison, systems ordered by name; `None` if both are the same system.
-    pub fn new(case_id: CaseId, a: SystemName, b: SystemName, preferred: Preferred) -> Option<Self> {
+    pub fn new(
+        case_id: CaseId,
+        a: SystemName,
+        b: SystemName,
+        preferred: Preferred,
+    ) -> Option<Self> {
         let (first, second, preferred) = match a.cmp(&b) {
             std::cmp::Ordering::Less => (a, b, preferred),
             std::cmp::Ordering::Equal => return None,
             std::cmp::Ordering::Greater => (b, a, preferred.exchanged()),
         };
-        Some(Self { pair: ComparedPair { case_id, first, second }, preferred })
+        Some(Self {
+            pair: ComparedPair {
+                case_id,
+                first,
+                second,
+            },
+            preferred,
+        })
     }
 }
 
@@ -121,7 +133,12 @@ pub struct Rater {
 impl Rater {
     /// A rater without ratings.
     pub fn new(name: impl Into<Arc<str>>, kind: RaterKind) -> Self {
-        Self { name: name.into(), kind, ratings: Vec::new(), preferences: Vec::new() }
+        Self {
+            name: name.into(),
+            kind,
+            ratings: Vec::new(),
+            preferences: Vec::new(),
+        }
     }
 }
 
@@ -131,8 +148,13 @@ mod tests {
 
     #[test]
     fn a_comparison_does_not_depend_on_who_is_named_first() {
-        let of = |a: &str, b: &str, preferred| Preference::new("c".into(), a.into(), b.into(), preferred);
-        assert_eq!(of("x", "y", Preferred::First), of("y", "x", Preferred::Second));
+        let of = |a: &str, b: &str, preferred| {
+            Preference::new("c".into(), a.into(), b.into(), preferred)
+        };
+        assert_eq!(
+            of("x", "y", Preferred::First),
+            of("y", "x", Preferred::Second)
+        );
         assert_eq!(of("x", "y", Preferred::Tie), of("y", "x", Preferred::Tie));
         assert_eq!(of("x", "x", Preferred::Tie), None);
     }
@@ -140,6 +162,9 @@ mod tests {
     #[test]
     fn a_difference_within_the_threshold_is_a_tie() {
         let of = |difference| Preferred::of_difference(difference, 0.25);
-        assert_eq!([0.5, 0.25, -0.25, -0.5].map(of).map(Preferred::sign), [1, 0, 0, -1]);
+        assert_eq!(
+            [0.5, 0.25, -0.25, -0.5].map(of).map(Preferred::sign),
+            [1, 0, 0, -1]
+        );
     }
 }

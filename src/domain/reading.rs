@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::judge_reply::{feedback, list_of, outermost_object, quoted};
 use super::python_json::{self, kind};
 use super::{
-    ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, UnscoredKind, Verdict, reading_compat,
-    reading_criteria, reading_cs2, reading_graded,
+    ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, UnscoredKind, Verdict,
+    reading_compat, reading_criteria, reading_cs2, reading_graded,
 };
 
 /// Maximum points.
@@ -38,7 +38,12 @@ impl JudgeTask {
         let (verdict, feedback) = match (self, mode) {
             (Self::Aspect { .. }, _) => return reading_graded::grade(reply, mode),
             (Self::Attribution { .. }, _) => return reading_graded::label(reply, mode),
-            (Self::Criteria { criteria, shape, .. }, _) => {
+            (
+                Self::Criteria {
+                    criteria, shape, ..
+                },
+                _,
+            ) => {
                 return reading_criteria::verdicts(reply, shape, criteria, mode);
             }
             (Self::Precision { .. }, _) => return reading_cs2::irrelevant(reply, mode),
@@ -52,7 +57,9 @@ impl JudgeTask {
     /// Caps a count at the number of snippets; NaN stays NaN.
     fn capped(&self, verdict: Verdict) -> Verdict {
         match (self, verdict) {
-            (Self::Evidence { snippets, .. }, Verdict::Count(count)) if count > snippets.len() as f64 => {
+            (Self::Evidence { snippets, .. }, Verdict::Count(count))
+                if count > snippets.len() as f64 =>
+            {
                 Verdict::Count(snippets.len() as f64)
             }
             (_, verdict) => verdict,
@@ -64,12 +71,20 @@ impl JudgeTask {
 fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
     let what = match reply.finish_reason.as_deref()? {
         "refusal" => format!("the judge refused: \"{}\"", quoted(&reply.content)),
-        "tool_calls" if reply.content.trim().is_empty() => "the judge called a tool and gave no text".to_owned(),
-        "content_filter" if mode == Mode::Default => "the reply was stopped by a content_filter".to_owned(),
+        "tool_calls" if reply.content.trim().is_empty() => {
+            "the judge called a tool and gave no text".to_owned()
+        }
+        "content_filter" if mode == Mode::Default => {
+            "the reply was stopped by a content_filter".to_owned()
+        }
         "undecodable" => return Some(Unreadable::new("the reply is no valid JSON")),
         _ => return None,
     };
-    Some(Unreadable { what, ask_again: false, kind: UnscoredKind::Refused })
+    Some(Unreadable {
+        what,
+        ask_again: false,
+        kind: UnscoredKind::Refused,
+    })
 }
 
 /// Verdict and feedback for one of the rubric's questions in default mode.
@@ -79,7 +94,9 @@ fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
     }
     let object = outermost_object(&reply.content).map_err(Unreadable::new)?;
     let verdict = match task {
-        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => points(&object).map(Verdict::Points),
+        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => {
+            points(&object).map(Verdict::Points)
+        }
         JudgeTask::Evidence { .. } => count(&object).map(Verdict::Count),
         _ => claim_shares(&object).map(Verdict::Claims),
     };
@@ -88,18 +105,27 @@ fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
 
 /// The number under `score`; infinite beyond the range of floats, which no range allows.
 fn number(object: &Value) -> Result<f64, String> {
-    let score = object.get("score").ok_or("no \"score\" in the reply's object")?;
+    let score = object
+        .get("score")
+        .ok_or("no \"score\" in the reply's object")?;
     match (python_json::number(score), score) {
         (Some(number), _) if number.is_nan() => Err("score is NaN".to_owned()),
         (Some(number), _) => Ok(number),
-        (None, Value::String(text)) => Err(format!("score is the string \"{}\", not a number", quoted(text))),
+        (None, Value::String(text)) => Err(format!(
+            "score is the string \"{}\", not a number",
+            quoted(text)
+        )),
         (None, other) => Err(format!("score is {}, not a number", kind(other))),
     }
 }
 
 fn points(object: &Value) -> Result<f64, String> {
     let points = number(object)?;
-    if (0.0..=MAX_POINTS).contains(&points) { Ok(points) } else { Err(format!("score {points} is outside 0..10")) }
+    if (0.0..=MAX_POINTS).contains(&points) {
+        Ok(points)
+    } else {
+        Err(format!("score {points} is outside 0..10"))
+    }
 }
 
 fn count(object: &Value) -> Result<f64, String> {
@@ -121,10 +147,20 @@ fn claim_shares(object: &Value) -> Result<ClaimShares, String> {
         cited += usize::from(!list.is_empty());
         citations += list.len();
         for (j, citation) in list.iter().enumerate() {
-            quoted += usize::from(!list_of(citation, "excerpts", &format!("claims[{i}].citations[{j}]."))?.is_empty());
+            quoted += usize::from(
+                !list_of(
+                    citation,
+                    "excerpts",
+                    &format!("claims[{i}].citations[{j}]."),
+                )?
+                .is_empty(),
+            );
         }
     }
-    Ok(ClaimShares::of_counts((cited, claims.len()), (quoted, citations)))
+    Ok(ClaimShares::of_counts(
+        (cited, claims.len()),
+        (quoted, citations),
+    ))
 }
 
 #[cfg(test)]

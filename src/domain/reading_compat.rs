@@ -20,12 +20,18 @@ struct Raised;
 pub(super) fn read(task: &JudgeTask, text: &str) -> Result<Verdict, Unreadable> {
     let verdict = extract_json(text).and_then(|object| match task {
         // An integer becomes a float before it is divided by the float 10.0.
-        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => number(object.as_ref(), 1.0).map(Verdict::Points),
-        JudgeTask::Evidence { snippets, .. } => number(object.as_ref(), snippets.len() as f64).map(Verdict::Count),
+        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => {
+            number(object.as_ref(), 1.0).map(Verdict::Points)
+        }
+        JudgeTask::Evidence { snippets, .. } => {
+            number(object.as_ref(), snippets.len() as f64).map(Verdict::Count)
+        }
         _ => {
             // The script catches any exception here and gives 0 and 0, as for a reply without an object.
             let shares = object.as_ref().and_then(claim_shares);
-            Ok(Verdict::Claims(shares.unwrap_or_else(|| ClaimShares::of_counts((0, 0), (0, 0)))))
+            Ok(Verdict::Claims(
+                shares.unwrap_or_else(|| ClaimShares::of_counts((0, 0), (0, 0))),
+            ))
         }
     });
     verdict.map_err(|Raised| Unreadable {
@@ -38,7 +44,9 @@ pub(super) fn read(task: &JudgeTask, text: &str) -> Result<Verdict, Unreadable> 
 /// The object from the first `{` to the last `}`, with `]}` appended if needed. `None` if missing or empty, which
 /// callers treat alike.
 fn extract_json(text: &str) -> Result<Option<Value>, Raised> {
-    let Some(object) = outermost_braces(text) else { return Ok(None) };
+    let Some(object) = outermost_braces(text) else {
+        return Ok(None);
+    };
     let read = match python_json::parse(object) {
         Err(Fault::Decode(_)) => python_json::parse(&format!("{object}]}}")),
         read => read,
@@ -81,7 +89,10 @@ fn claim_shares(object: &Value) -> Option<ClaimShares> {
             quoted += usize::from(is_truthy(citation?.get("excerpts")?));
         }
     }
-    Some(ClaimShares::of_counts((cited, claims.len()), (quoted, citation_count)))
+    Some(ClaimShares::of_counts(
+        (cited, claims.len()),
+        (quoted, citation_count),
+    ))
 }
 
 /// Items of Python's `for` over a value; `None` if it is not iterable. Characters and keys are strings, and looking up
@@ -90,7 +101,9 @@ fn items(value: &Value) -> Option<Vec<Option<&Value>>> {
     match value {
         Value::Array(values) => Some(values.iter().map(Some).collect()),
         Value::Object(fields) => Some(vec![None; fields.len()]),
-        Value::String(text) if python_json::number(value).is_none() => Some(vec![None; text.chars().count()]),
+        Value::String(text) if python_json::number(value).is_none() => {
+            Some(vec![None; text.chars().count()])
+        }
         _ => None,
     }
 }
@@ -103,8 +116,16 @@ mod tests {
     fn task(kind: &str) -> JudgeTask {
         let (question, answer) = ("q".into(), "a".into());
         match kind {
-            "property" => JudgeTask::Property { question, answer, criterion: "c".into() },
-            "evidence" => JudgeTask::Evidence { question, answer, snippets: vec!["s".to_owned(); 3].into() },
+            "property" => JudgeTask::Property {
+                question,
+                answer,
+                criterion: "c".into(),
+            },
+            "evidence" => JudgeTask::Evidence {
+                question,
+                answer,
+                snippets: vec!["s".to_owned(); 3].into(),
+            },
             _ => JudgeTask::Citations { question, answer },
         }
     }
@@ -130,7 +151,16 @@ mod tests {
 
     #[test]
     fn what_has_no_object_or_an_empty_one_is_zero() {
-        for text in ["", "7", "[]", "{}", "} {", "{\"score\": 7", "{\"score\": 7} {\"score\": 8}", "{\"score\": 7,}"] {
+        for text in [
+            "",
+            "7",
+            "[]",
+            "{}",
+            "} {",
+            "{\"score\": 7",
+            "{\"score\": 7} {\"score\": 8}",
+            "{\"score\": 7,}",
+        ] {
             assert_eq!(number("property", text), Some(0.0), "{text}");
             assert_eq!(number("evidence", text), Some(0.0), "{text}");
             assert_eq!(shares(text), (0.0, 0.0), "{text}");
@@ -139,10 +169,19 @@ mod tests {
 
     #[test]
     fn numbers_are_taken_as_they_are() {
-        for (text, value) in
-            [("11", 11.0), ("-3", -3.0), ("true", 1.0), ("false", 0.0), ("-0.0", 0.0), ("1e400", f64::INFINITY)]
-        {
-            assert_eq!(number("property", &format!("{{\"score\": {text}}}")), Some(value), "{text}");
+        for (text, value) in [
+            ("11", 11.0),
+            ("-3", -3.0),
+            ("true", 1.0),
+            ("false", 0.0),
+            ("-0.0", 0.0),
+            ("1e400", f64::INFINITY),
+        ] {
+            assert_eq!(
+                number("property", &format!("{{\"score\": {text}}}")),
+                Some(value),
+                "{text}"
+            );
         }
         assert!(number("evidence", "{\"score\": NaN}").unwrap().is_nan());
     }
@@ -150,20 +189,34 @@ mod tests {
     #[test]
     fn what_python_cannot_divide_is_an_exception() {
         let huge = format!("{{\"score\": 1{}}}", "0".repeat(309));
-        for text in ["{\"score\": \"7\"}", "{\"score\": null}", "{\"score\": [7]}", "{\"rating\": 7}", huge.as_str()] {
+        for text in [
+            "{\"score\": \"7\"}",
+            "{\"score\": null}",
+            "{\"score\": [7]}",
+            "{\"rating\": 7}",
+            huge.as_str(),
+        ] {
             assert_eq!(number("property", text), None, "{text}");
         }
         // 10^309 / 3 is still beyond the largest float 1.8e308; 10^308 * 5 / 3 = 1.67e308 is not.
         assert_eq!(number("evidence", &huge), None);
-        assert_eq!(number("evidence", &format!("{{\"score\": 5{}}}", "0".repeat(308))), Some(3.0));
-        assert_eq!(number("property", &format!("{{\"score\": {}}}", "1".repeat(4301))), None);
-        assert_eq!(number("property", &format!("{{\"a\": {}}}", "[".repeat(2000))), None);
+        assert_eq!(
+            number("evidence", &format!("{{\"score\": 5{}}}", "0".repeat(308))),
+            Some(3.0)
+        );
+        assert_eq!(
+            number("property", &format!("{{\"score\": {}}}", "1".repeat(4301))),
+            None
+        );
+        assert_eq!(
+            number("property", &format!("{{\"a\": {}}}", "[".repeat(2000))),
+            None
+        );
     }
 
     #[test]
     fn truncated_claims_are_mended() {
-        let cut =
-            "{\"claims\": [{\"citations\": [{\"excerpts\": [\"e\"]}]}, {\"citations\": [{\"citation_text\": \"q\"";
+        let cut = "{\"claims\": [{\"citations\": [{\"excerpts\": [\"e\"]}]}, {\"citations\": [{\"citation_text\": \"q\"";
         assert_eq!(shares(cut), (1.0, 1.0));
     }
 
@@ -195,8 +248,26 @@ mod tests {
         let text = r#"{"claims": [{"citations": ""}, {"citations": {}}, {"citations": [{"excerpts": "x"}]}]}"#;
         assert_eq!(shares(text), (1.0 / 3.0, 1.0));
         // Truthy excerpts: NaN, -1, true, {"a": 1}; not: 0, null, "", 0.0. 4 of 8.
-        let excerpts = ["NaN", "-1", "true", "{\"a\": 1}", "0", "null", "\"\"", "0.0"];
-        let citations: Vec<String> = excerpts.iter().map(|value| format!("{{\"excerpts\": {value}}}")).collect();
-        assert_eq!(shares(&format!("{{\"claims\": [{{\"citations\": [{}]}}]}}", citations.join(","))), (1.0, 0.5));
+        let excerpts = [
+            "NaN",
+            "-1",
+            "true",
+            "{\"a\": 1}",
+            "0",
+            "null",
+            "\"\"",
+            "0.0",
+        ];
+        let citations: Vec<String> = excerpts
+            .iter()
+            .map(|value| format!("{{\"excerpts\": {value}}}"))
+            .collect();
+        assert_eq!(
+            shares(&format!(
+                "{{\"claims\": [{{\"citations\": [{}]}}]}}",
+                citations.join(",")
+            )),
+            (1.0, 0.5)
+        );
     }
 }

@@ -7,8 +7,8 @@ use super::judge_reply::{after_thinking, feedback, outermost_object, quoted};
 use super::python_json;
 use super::reading_cs2;
 use super::{
-    CaseCriterion, CriterionVerdict, JudgeReply, Mode, Reading, ReplyForm, ReplyShape, Unreadable, UnscoredKind,
-    Verdict,
+    CaseCriterion, CriterionVerdict, JudgeReply, Mode, Reading, ReplyForm, ReplyShape, Unreadable,
+    UnscoredKind, Verdict,
 };
 
 /// Key of an entry's number.
@@ -31,77 +31,127 @@ pub(super) fn verdicts(
     let verdicts = match (shape.form, mode) {
         (_, Mode::Default) if reply.is_cut() => return Err(Unreadable::cut(reply)),
         (ReplyForm::Lines, _) => lines(&reply.content, shape, count, mode),
-        (ReplyForm::Object, Mode::Compat) if shape.list.is_some() => reading_cs2::ingredients(reply, shape, criteria),
+        (ReplyForm::Object, Mode::Compat) if shape.list.is_some() => {
+            reading_cs2::ingredients(reply, shape, criteria)
+        }
         (ReplyForm::Object, Mode::Compat) if count == 1 && shape.second.is_empty() => {
             compat_object(&reply.content, shape).map(|one| vec![one])
         }
-        (ReplyForm::Object, _) => objects(&reply.content, shape, count, mode).map_err(Unreadable::new),
+        (ReplyForm::Object, _) => {
+            objects(&reply.content, shape, count, mode).map_err(Unreadable::new)
+        }
     }?;
     Ok((Verdict::Criteria(verdicts.into()), None))
 }
 
-fn objects(content: &str, shape: &ReplyShape, count: usize, mode: Mode) -> Result<Vec<CriterionVerdict>, String> {
+fn objects(
+    content: &str,
+    shape: &ReplyShape,
+    count: usize,
+    mode: Mode,
+) -> Result<Vec<CriterionVerdict>, String> {
     let is_race = mode == Mode::Compat && !shape.second.is_empty();
     let object = outermost_object(content)?;
     // Where the object itself has a level, other lists in it are the judge's own.
     let is_list = |value: &&Value| object.get(&shape.key).is_none() && value.is_array();
     let (list_key, number_key) = shape.list_keys();
-    let list = object.get(list_key).or_else(|| object.as_object()?.values().find(is_list));
+    let list = object
+        .get(list_key)
+        .or_else(|| object.as_object()?.values().find(is_list));
     let entries = match list {
         Some(Value::Array(entries)) => entries.as_slice(),
         _ => std::slice::from_ref(&object),
     };
     let mut found: Vec<Option<CriterionVerdict>> = vec![None; count];
     for entry in entries {
-        let number = match NUMBER_KEYS.iter().chain([&number_key]).find_map(|key| entry.get(*key)) {
+        let number = match NUMBER_KEYS
+            .iter()
+            .chain([&number_key])
+            .find_map(|key| entry.get(*key))
+        {
             _ if count == 1 => 1,
             None => return Err("a verdict has no number of its criterion".to_owned()),
             Some(number) => text_of(number).trim().parse::<usize>().unwrap_or(0),
         };
         let place = number.checked_sub(1).and_then(|place| found.get_mut(place));
-        let place = place.ok_or_else(|| format!("a verdict is on criterion {number} of {count}"))?;
+        let place =
+            place.ok_or_else(|| format!("a verdict is on criterion {number} of {count}"))?;
         let level = |key: &String| match entry.get(key).map(|level| credit(level, shape, mode)) {
             Some(Err(_)) | None if is_race => Ok(None),
             read => read.ok_or_else(|| format!("no \"{key}\" in a verdict"))?,
         };
-        let second = if shape.second.is_empty() { None } else { Some(level(&shape.second)?) };
+        let second = if shape.second.is_empty() {
+            None
+        } else {
+            Some(level(&shape.second)?)
+        };
         // Without a second credit there is no share, but RACE takes it for 0.
         let credit = level(&shape.key)?.filter(|_| is_race || second != Some(None));
         let second = second.map(Option::unwrap_or_default);
-        let verdict = CriterionVerdict { credit, second, feedback: feedback(entry) };
+        let verdict = CriterionVerdict {
+            credit,
+            second,
+            feedback: feedback(entry),
+        };
         if place.replace(verdict).is_some() {
             return Err(format!("criterion {number} has two verdicts"));
         }
     }
     let missing = found.iter().position(Option::is_none);
     match missing {
-        Some(place) if !is_race => Err(format!("criterion {} of {count} has no verdict", place + 1)),
+        Some(place) if !is_race => {
+            Err(format!("criterion {} of {count} has no verdict", place + 1))
+        }
         _ => Ok(found.into_iter().map(Option::unwrap_or_default).collect()),
     }
 }
 
-fn lines(content: &str, shape: &ReplyShape, count: usize, mode: Mode) -> Result<Vec<CriterionVerdict>, Unreadable> {
+fn lines(
+    content: &str,
+    shape: &ReplyShape,
+    count: usize,
+    mode: Mode,
+) -> Result<Vec<CriterionVerdict>, Unreadable> {
     let text = match mode {
         Mode::Default => after_thinking(content).map_err(Unreadable::new)?,
         Mode::Compat => content,
     };
-    let lines: Vec<&str> = text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = text
+        .split('\n')
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
     if lines.len() != count {
-        return Err(Unreadable::new(format!("{} lines for {count} criteria", lines.len())));
+        return Err(Unreadable::new(format!(
+            "{} lines for {count} criteria",
+            lines.len()
+        )));
     }
     let line = |(place, line): (usize, &&str)| match mode {
         // A level may begin with a number itself, as 1.5 does.
         Mode::Default => credit(&(*line).into(), shape, mode)
-            .or_else(|_| numbered(line, place + 1).and_then(|word| credit(&word.into(), shape, mode)))
+            .or_else(|_| {
+                numbered(line, place + 1).and_then(|word| credit(&word.into(), shape, mode))
+            })
             .map_err(Unreadable::new),
-        Mode::Compat => exact(&Value::from(*line), shape).map(Some).ok_or_else(|| Unreadable {
-            what: format!("the reference stops at the level \"{}\"", quoted(line)),
-            ask_again: false,
-            kind: UnscoredKind::Exception,
-        }),
+        Mode::Compat => exact(&Value::from(*line), shape)
+            .map(Some)
+            .ok_or_else(|| Unreadable {
+                what: format!("the reference stops at the level \"{}\"", quoted(line)),
+                ask_again: false,
+                kind: UnscoredKind::Exception,
+            }),
     };
-    let verdict = |credit| CriterionVerdict { credit, ..CriterionVerdict::default() };
-    lines.iter().enumerate().map(line).map(|credit| credit.map(verdict)).collect()
+    let verdict = |credit| CriterionVerdict {
+        credit,
+        ..CriterionVerdict::default()
+    };
+    lines
+        .iter()
+        .enumerate()
+        .map(line)
+        .map(|credit| credit.map(verdict))
+        .collect()
 }
 
 /// A line without the number of its criterion, which must be right if it is there.
@@ -118,20 +168,29 @@ fn numbered(line: &str, number: usize) -> Result<&str, String> {
 /// On a continuous scale compat takes numbers beyond its ends as well.
 fn credit(found: &Value, shape: &ReplyShape, mode: Mode) -> Result<Option<f64>, String> {
     let number = python_json::number(found).or_else(|| found.as_str()?.trim().parse().ok());
-    if let Some(credit) = number.filter(|number| number.is_finite()).and_then(|number| shape.credit_at(number))
+    if let Some(credit) = number
+        .filter(|number| number.is_finite())
+        .and_then(|number| shape.credit_at(number))
         && (mode == Mode::Compat || (0.0..=1.0).contains(&credit))
     {
         return Ok(Some(credit));
     }
     let words = |level: &Value| match level.as_f64() {
         Some(number) => number.to_string(),
-        None => text_of(level).trim().trim_end_matches('.').to_lowercase().replace(['_', '-'], " "),
+        None => text_of(level)
+            .trim()
+            .trim_end_matches('.')
+            .to_lowercase()
+            .replace(['_', '-'], " "),
     };
     let said = words(found);
     if !shape.abstain.is_empty() && said == words(&shape.abstain.as_str().into()) {
         return Ok(None);
     }
-    let level = shape.levels.iter().find(|level| words(&level.level) == said);
+    let level = shape
+        .levels
+        .iter()
+        .find(|level| words(&level.level) == said);
     let fault = || format!("\"{}\" is no level of the scale", quoted(&text_of(found)));
     level.map(|level| Some(level.credit)).ok_or_else(fault)
 }
@@ -139,9 +198,17 @@ fn credit(found: &Value, shape: &ReplyShape, mode: Mode) -> Result<Option<f64>, 
 /// The credit of a level that is written exactly so; any number has one where levels are numbers: its place on a continuous
 /// scale, else itself.
 fn exact(found: &Value, shape: &ReplyShape) -> Option<f64> {
-    let number = || python_json::number(found).filter(|_| shape.levels.iter().any(|level| level.level.is_number()));
+    let number = || {
+        python_json::number(found)
+            .filter(|_| shape.levels.iter().any(|level| level.level.is_number()))
+    };
     let number = || number().map(|number| shape.credit_at(number).unwrap_or(number));
-    shape.levels.iter().find(|level| level.level == *found).map(|level| level.credit).or_else(number)
+    shape
+        .levels
+        .iter()
+        .find(|level| level.level == *found)
+        .map(|level| level.credit)
+        .or_else(number)
 }
 
 fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, Unreadable> {
@@ -153,7 +220,8 @@ fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, 
         ask_again: false,
         kind: UnscoredKind::Exception,
     };
-    let object = python_json::parse(text).map_err(|fault| Unreadable::new(format!("no JSON: {fault}")))?;
+    let object =
+        python_json::parse(text).map_err(|fault| Unreadable::new(format!("no JSON: {fault}")))?;
     let level = match &object {
         Value::Object(fields) => fields.get(&shape.key),
         // Python's `key in value` is false for these, and indexing the others raises.
@@ -163,7 +231,12 @@ fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, 
     };
     let credit = level.and_then(|level| exact(level, shape));
     let fault = || Unreadable::new(format!("no level under \"{}\"", shape.key));
-    credit.map(|credit| CriterionVerdict { credit: Some(credit), ..CriterionVerdict::default() }).ok_or_else(fault)
+    credit
+        .map(|credit| CriterionVerdict {
+            credit: Some(credit),
+            ..CriterionVerdict::default()
+        })
+        .ok_or_else(fault)
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ const REFERENCE_MARKER: &str = "[RESULT] ";
 /// Where the reference starts without a marker: its search gives -1, to which it adds the marker's length.
 const WITHOUT_MARKER: usize = REFERENCE_MARKER.len() - 1;
 /// Words that negate the label after them.
-const NEGATIONS: [&str; 9] = ["not", "no", "never", "neither", "nor", "cannot", "hardly", "isn't", "isn’t"];
+const NEGATIONS: [&str; 9] = [
+    "not", "no", "never", "neither", "nor", "cannot", "hardly", "isn't", "isn’t",
+];
 
 /// Parses a grade, 1..=5.
 ///
@@ -45,13 +47,28 @@ pub(super) fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
 /// The grade, the feedback before it, and the text after it.
 fn found(content: &str) -> Result<(f64, Option<String>, &str), String> {
     let text = after_thinking(content)?;
-    let Some(at) = last_marker(text) else { return Err(format!("no {MARKER} in the reply")) };
+    let Some(at) = last_marker(text) else {
+        return Err(format!("no {MARKER} in the reply"));
+    };
     let behind = text[at + MARKER.len()..].trim_start();
     let inner = behind.strip_prefix(['(', '[']).unwrap_or(behind);
-    let no_grade = || format!("behind {MARKER} stands \"{}\", not a grade 1 to 5", quoted(behind.trim_end()));
-    let digit = inner.chars().next().filter(|c| matches!(c, '1'..='5')).ok_or_else(no_grade)?;
+    let no_grade = || {
+        format!(
+            "behind {MARKER} stands \"{}\", not a grade 1 to 5",
+            quoted(behind.trim_end())
+        )
+    };
+    let digit = inner
+        .chars()
+        .next()
+        .filter(|c| matches!(c, '1'..='5'))
+        .ok_or_else(no_grade)?;
     let rest = &inner[digit.len_utf8()..];
-    if rest.strip_prefix('.').unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit()) {
+    if rest
+        .strip_prefix('.')
+        .unwrap_or(rest)
+        .starts_with(|c: char| c.is_ascii_digit())
+    {
         return Err(no_grade());
     }
     let grade = f64::from(digit.to_digit(10).unwrap_or_default());
@@ -61,7 +78,9 @@ fn found(content: &str) -> Result<(f64, Option<String>, &str), String> {
 /// Start of the last marker, in any case.
 fn last_marker(text: &str) -> Option<usize> {
     let is_marker = |at: &usize| {
-        text.as_bytes()[*at..].get(..MARKER.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARKER.as_bytes()))
+        text.as_bytes()[*at..]
+            .get(..MARKER.len())
+            .is_some_and(|b| b.eq_ignore_ascii_case(MARKER.as_bytes()))
     };
     // A marker is ASCII, so it starts at a character boundary.
     text.rmatch_indices('[').map(|(at, _)| at).find(is_marker)
@@ -71,8 +90,14 @@ fn last_marker(text: &str) -> Option<usize> {
 fn feedback(before: &str) -> Option<String> {
     const HEADING: &str = "feedback:";
     let text = before.trim().trim_start_matches('#').trim_start();
-    let headed = text.get(..HEADING.len()).is_some_and(|start| start.eq_ignore_ascii_case(HEADING));
-    let text = if headed { text[HEADING.len()..].trim_start() } else { before.trim() };
+    let headed = text
+        .get(..HEADING.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(HEADING));
+    let text = if headed {
+        text[HEADING.len()..].trim_start()
+    } else {
+        before.trim()
+    };
     (!text.is_empty()).then(|| text.to_owned())
 }
 
@@ -98,15 +123,23 @@ pub fn reference_score(content: &str) -> ReferenceScore<'_> {
     const HEADING: &str = "Feedback: ";
     let behind = match content.find(REFERENCE_MARKER) {
         Some(at) => &content[at + REFERENCE_MARKER.len()..],
-        None => content.char_indices().nth(WITHOUT_MARKER).map_or("", |(at, _)| &content[at..]),
+        None => content
+            .char_indices()
+            .nth(WITHOUT_MARKER)
+            .map_or("", |(at, _)| &content[at..]),
     };
     let line = behind.split('\n').next().unwrap_or_default();
-    let feedback = content.find(HEADING).map_or(content, |at| &content[at + HEADING.len()..]);
+    let feedback = content
+        .find(HEADING)
+        .map_or(content, |at| &content[at + HEADING.len()..]);
     let text = match python_int(line) {
         Some(_) => line,
         None => overall_score(feedback).unwrap_or(line),
     };
-    ReferenceScore { text: text.to_owned(), feedback }
+    ReferenceScore {
+        text: text.to_owned(),
+        feedback,
+    }
 }
 
 /// The digits of the first `the overall score is (\d+)`.
@@ -114,7 +147,9 @@ fn overall_score(feedback: &str) -> Option<&str> {
     const PHRASE: &str = "the overall score is ";
     feedback.match_indices(PHRASE).find_map(|(at, phrase)| {
         let behind = &feedback[at + phrase.len()..];
-        let digits = &behind[..behind.find(|c| decimal_digit(c).is_none()).unwrap_or(behind.len())];
+        let digits = &behind[..behind
+            .find(|c| decimal_digit(c).is_none())
+            .unwrap_or(behind.len())];
         (!digits.is_empty()).then_some(digits)
     })
 }
@@ -136,7 +171,11 @@ fn python_int(text: &str) -> Option<f64> {
             return None;
         }
     }
-    if value.len() > MAX_INT_DIGITS { None } else { value.parse().ok().map(|value: f64| sign * value) }
+    if value.len() > MAX_INT_DIGITS {
+        None
+    } else {
+        value.parse().ok().map(|value: f64| sign * value)
+    }
 }
 
 /// The grade that `extract_score` reads from a stored score: only an exact digit 1-5 counts.
@@ -151,10 +190,17 @@ fn grade_of(text: &str) -> Option<f64> {
 /// the first seen), of which only 1..5 is a grade. Its merge by mean raises an exception, so that there is no number to
 /// compare with.
 pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
-    let texts: Vec<String> = replies.iter().map(|reply| reference_score(reply).text).collect();
+    let texts: Vec<String> = replies
+        .iter()
+        .map(|reply| reference_score(reply).text)
+        .collect();
     let count = |text: &String| texts.iter().filter(|other| *other == text).count();
     // `max_by_key` returns the last of equals, so the order is reversed.
-    texts.iter().rev().max_by_key(|text| count(text)).and_then(|text| grade_of(text))
+    texts
+        .iter()
+        .rev()
+        .max_by_key(|text| count(text))
+        .and_then(|text| grade_of(text))
 }
 
 /// Parses a label.
@@ -165,14 +211,21 @@ pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
 /// which is all the reference checks.
 pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
     if mode == Mode::Compat {
-        let literal = Attribution::ALL.into_iter().find(|label| label.as_str() == reply.content);
-        return Ok((Verdict::Attribution(literal.unwrap_or(Attribution::Extrapolatory)), None));
+        let literal = Attribution::ALL
+            .into_iter()
+            .find(|label| label.as_str() == reply.content);
+        return Ok((
+            Verdict::Attribution(literal.unwrap_or(Attribution::Extrapolatory)),
+            None,
+        ));
     }
     if reply.is_cut() {
         return Err(Unreadable::cut(reply));
     }
     let text = after_thinking(&reply.content).map_err(Unreadable::new)?;
-    let bare = text.trim_matches(|c: char| c.is_whitespace() || (c.is_ascii_punctuation() || "“”‘’«»。".contains(c)));
+    let bare = text.trim_matches(|c: char| {
+        c.is_whitespace() || (c.is_ascii_punctuation() || "“”‘’«»。".contains(c))
+    });
     if let Some(label) = label_of(bare) {
         return Ok((Verdict::Attribution(label), None));
     }
@@ -188,30 +241,52 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
             }
             // The text around the label: of a one-line reply all of it, else the other lines.
             let others = format!("{}\n{}", text[..start].trim(), text[end..].trim());
-            let others = if others.trim().is_empty() { line } else { &others };
+            let others = if others.trim().is_empty() {
+                line
+            } else {
+                &others
+            };
             return Ok((Verdict::Attribution(label), Some(others.trim().to_owned())));
         }
         end = start.saturating_sub(1);
     }
-    Err(Unreadable::new(format!("\"{}\" holds no label (Attributable, Extrapolatory, Contradictory)", quoted(text))))
+    Err(Unreadable::new(format!(
+        "\"{}\" holds no label (Attributable, Extrapolatory, Contradictory)",
+        quoted(text)
+    )))
 }
 
 fn label_of(word: &str) -> Option<Attribution> {
-    Attribution::ALL.into_iter().find(|label| label.as_str().eq_ignore_ascii_case(word))
+    Attribution::ALL
+        .into_iter()
+        .find(|label| label.as_str().eq_ignore_ascii_case(word))
 }
 
 /// The label of a line with exactly one, and whether the word before negates it.
 fn only_label(line: &str) -> Option<(Attribution, bool)> {
     let is_edge = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’'));
-    let words: Vec<&str> =
-        line.split(is_edge).map(|word| word.trim_matches(['-', '\'', '’'])).filter(|word| !word.is_empty()).collect();
-    let mut labels = words.iter().enumerate().filter_map(|(at, word)| Some((at, label_of(word)?)));
+    let words: Vec<&str> = line
+        .split(is_edge)
+        .map(|word| word.trim_matches(['-', '\'', '’']))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let mut labels = words
+        .iter()
+        .enumerate()
+        .filter_map(|(at, word)| Some((at, label_of(word)?)));
     let (at, label) = labels.next()?;
     if labels.next().is_some() {
         return None;
     }
     let before = at.checked_sub(1).and_then(|before| words.get(before));
-    Some((label, before.is_some_and(|word| NEGATIONS.iter().any(|negation| word.eq_ignore_ascii_case(negation)))))
+    Some((
+        label,
+        before.is_some_and(|word| {
+            NEGATIONS
+                .iter()
+                .any(|negation| word.eq_ignore_ascii_case(negation))
+        }),
+    ))
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use crate::text::paper_tags::without_tags;
 use crate::text::python_chars::is_python_whitespace;
 
 /// What Semantic Scholar gives in place of an abstract: no quote.
-const PLACEHOLDER: &str = "Please click on the paper title to read the abstract on Semantic Scholar.";
+const PLACEHOLDER: &str =
+    "Please click on the paper title to read the abstract on Semantic Scholar.";
 
 /// The citations of a report; its text is the text of the answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,15 +52,22 @@ impl Report {
         let end = completion.rfind('}').map_or(0, |end| end + 1);
         let whole = completion.get(start..end).unwrap_or_default();
         // Without a closing brace, Python's index -1 stands for the last character.
-        let last = completion[..if end > 0 { end } else { completion.len() }].char_indices().next_back();
-        let inner = last.and_then(|(last, _)| completion.get(start + 1..last)).unwrap_or_default();
-        let is_decoded = |parsed: &Result<_, _>| !matches!(parsed, Err(python_json::Fault::Decode(_)));
-        let parsed = Some(python_json::parse(whole)).filter(is_decoded).unwrap_or_else(|| python_json::parse(inner));
+        let last = completion[..if end > 0 { end } else { completion.len() }]
+            .char_indices()
+            .next_back();
+        let inner = last
+            .and_then(|(last, _)| completion.get(start + 1..last))
+            .unwrap_or_default();
+        let is_decoded =
+            |parsed: &Result<_, _>| !matches!(parsed, Err(python_json::Fault::Decode(_)));
+        let parsed = Some(python_json::parse(whole))
+            .filter(is_decoded)
+            .unwrap_or_else(|| python_json::parse(inner));
         match parsed {
             Ok(value) => Self::of_response(&value),
-            Err(python_json::Fault::Limit) => {
-                Self::faulty(ReportFault::Dropped("its JSON is beyond Python's limits".into()))
-            }
+            Err(python_json::Fault::Limit) => Self::faulty(ReportFault::Dropped(
+                "its JSON is beyond Python's limits".into(),
+            )),
             Err(_) => Self::faulty(ReportFault::Nothing("no JSON object in the answer".into())),
         }
     }
@@ -77,18 +85,41 @@ impl Report {
         let cited = |(prediction, base): (&Prediction, IndexBase)| {
             let citation = |place: usize| {
                 let source = &prediction.sources[place];
-                let quote = source.text.clone().filter(|quote| is_quotable(quote, text, source.title.as_deref()));
-                let shown = quote.map_or_else(|| ShownText::Title(source.title.clone()), ShownText::Quotes);
-                ShownCitation { id: format!("[{}]", base.number_of(place)), shown }
+                let quote = source
+                    .text
+                    .clone()
+                    .filter(|quote| is_quotable(quote, text, source.title.as_deref()));
+                let shown =
+                    quote.map_or_else(|| ShownText::Title(source.title.clone()), ShownText::Quotes);
+                ShownCitation {
+                    id: format!("[{}]", base.number_of(place)),
+                    shown,
+                }
             };
-            prediction.cited_sources(base).into_iter().map(citation).collect()
+            prediction
+                .cited_sources(base)
+                .into_iter()
+                .map(citation)
+                .collect()
         };
         let citations = sources.map(cited).unwrap_or_default();
-        Self { groups: vec![CitationGroup { text: without_tags(text), citations }], fault: None }
+        Self {
+            groups: vec![CitationGroup {
+                text: without_tags(text),
+                citations,
+            }],
+            fault: None,
+        }
     }
 
     fn faulty(fault: ReportFault) -> (String, Self) {
-        (String::new(), Self { groups: Vec::new(), fault: Some(fault) })
+        (
+            String::new(),
+            Self {
+                groups: Vec::new(),
+                fault: Some(fault),
+            },
+        )
     }
 }
 
@@ -127,61 +158,118 @@ fn read(response: &Value) -> Result<(String, Report), String> {
 }
 
 /// The text of a section or table, and its citations, or why they cannot be judged.
-fn part<'a>(value: &'a Value, place: &str) -> Result<(&'a str, Result<CitationGroup, String>), String> {
+fn part<'a>(
+    value: &'a Value,
+    place: &str,
+) -> Result<(&'a str, Result<CitationGroup, String>), String> {
     let fields = object(value, place)?;
     let of = |key: &str| format!("{place}.{key}");
-    fields.get("title").filter(|title| !title.is_null()).map(|title| string(title, &of("title"))).transpose()?;
-    let text = fields.get("text").map_or(Ok(""), |text| string(text, &of("text")))?;
-    let all = fields.get("citations").map_or(Ok(&[][..]), |all| list(all, &of("citations")))?;
-    let citations = all.iter().enumerate().map(|(at, one)| citation(one, text, &format!("{place}.citations[{at}]")));
+    fields
+        .get("title")
+        .filter(|title| !title.is_null())
+        .map(|title| string(title, &of("title")))
+        .transpose()?;
+    let text = fields
+        .get("text")
+        .map_or(Ok(""), |text| string(text, &of("text")))?;
+    let all = fields
+        .get("citations")
+        .map_or(Ok(&[][..]), |all| list(all, &of("citations")))?;
+    let citations = all
+        .iter()
+        .enumerate()
+        .map(|(at, one)| citation(one, text, &format!("{place}.citations[{at}]")));
     let citations: Vec<Result<ShownCitation, String>> = citations.collect::<Result<_, _>>()?;
-    let missing = ["text", "citations"].into_iter().find(|key| !fields.contains_key(*key));
+    let missing = ["text", "citations"]
+        .into_iter()
+        .find(|key| !fields.contains_key(*key));
     let group = match missing {
         Some(key) => Err(format!("{} is missing", of(key))),
         None => citations.into_iter().collect(),
     };
-    let group = group.map(|citations| CitationGroup { text: without_tags(text), citations });
+    let group = group.map(|citations| CitationGroup {
+        text: without_tags(text),
+        citations,
+    });
     Ok((text, group))
 }
 
 /// A citation of this text as it is shown, or why it cannot be.
-fn citation(value: &Value, text: &str, place: &str) -> Result<Result<ShownCitation, String>, String> {
+fn citation(
+    value: &Value,
+    text: &str,
+    place: &str,
+) -> Result<Result<ShownCitation, String>, String> {
     let fields = object(value, place)?;
     let of = |key: &str| format!("{place}.{key}");
-    let id = fields.get("id").ok_or_else(|| format!("{} is missing", of("id")))?;
+    let id = fields
+        .get("id")
+        .ok_or_else(|| format!("{} is missing", of("id")))?;
     let id = string(id, &of("id"))?.to_owned();
-    let snippets = fields.get("snippets").map_or(Ok(&[][..]), |all| list(all, &of("snippets")))?;
-    let snippets: Vec<&str> = snippets.iter().map(|one| string(one, &of("snippets"))).collect::<Result<_, _>>()?;
-    let title =
-        fields.get("title").filter(|title| !title.is_null()).map(|title| string(title, &of("title"))).transpose()?;
-    fields.get("metadata").filter(|own| !own.is_null()).map(|own| object(own, &of("metadata"))).transpose()?;
-    let is_quoted = !snippets.is_empty() && snippets.iter().all(|snippet| is_quotable(snippet, text, title));
+    let snippets = fields
+        .get("snippets")
+        .map_or(Ok(&[][..]), |all| list(all, &of("snippets")))?;
+    let snippets: Vec<&str> = snippets
+        .iter()
+        .map(|one| string(one, &of("snippets")))
+        .collect::<Result<_, _>>()?;
+    let title = fields
+        .get("title")
+        .filter(|title| !title.is_null())
+        .map(|title| string(title, &of("title")))
+        .transpose()?;
+    fields
+        .get("metadata")
+        .filter(|own| !own.is_null())
+        .map(|own| object(own, &of("metadata")))
+        .transpose()?;
+    let is_quoted = !snippets.is_empty()
+        && snippets
+            .iter()
+            .all(|snippet| is_quotable(snippet, text, title));
     let shown = match is_quoted {
         true => ShownText::Quotes(snippets.join("... ")),
         false if fields.contains_key("title") => ShownText::Title(title.map(str::to_owned)),
-        false => return Ok(Err(format!("{} is missing, and it has no usable snippet", of("title")))),
+        false => {
+            return Ok(Err(format!(
+                "{} is missing, and it has no usable snippet",
+                of("title")
+            )));
+        }
     };
     Ok(Ok(ShownCitation { id, shown }))
 }
 
 /// Whether a snippet says more than the text that cites it and the title of its source.
 fn is_quotable(snippet: &str, text: &str, title: Option<&str>) -> bool {
-    let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
+    let letters = |text: &str| {
+        text.chars()
+            .filter(char::is_ascii_alphabetic)
+            .collect::<String>()
+            .to_ascii_lowercase()
+    };
     let own = letters(snippet);
     let is_title = title.is_some_and(|title| !title.is_empty() && letters(title) == own);
     snippet != PLACEHOLDER && !is_title && !letters(text).contains(&own)
 }
 
 fn object<'a>(value: &'a Value, place: &str) -> Result<&'a Map<String, Value>, String> {
-    value.as_object().ok_or_else(|| format!("{place} is {}, not an object", kind(value)))
+    value
+        .as_object()
+        .ok_or_else(|| format!("{place} is {}, not an object", kind(value)))
 }
 
 fn list<'a>(value: &'a Value, place: &str) -> Result<&'a [Value], String> {
-    value.as_array().map(Vec::as_slice).ok_or_else(|| format!("{place} is {}, not a list", kind(value)))
+    value
+        .as_array()
+        .map(Vec::as_slice)
+        .ok_or_else(|| format!("{place} is {}, not a list", kind(value)))
 }
 
 /// A number beyond the range of `serde_json` is no string.
 fn string<'a>(value: &'a Value, place: &str) -> Result<&'a str, String> {
-    let text = value.as_str().filter(|_| python_json::number(value).is_none());
+    let text = value
+        .as_str()
+        .filter(|_| python_json::number(value).is_none());
     text.ok_or_else(|| format!("{place} is {}, not a string", kind(value)))
 }

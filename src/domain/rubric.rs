@@ -16,7 +16,10 @@ pub struct RubricParts {
 
 impl RubricParts {
     /// Criteria and snippets.
-    pub const BOTH: Self = Self { rubrics: true, snippets: true };
+    pub const BOTH: Self = Self {
+        rubrics: true,
+        snippets: true,
+    };
 }
 
 /// The rubric of one test case (`metric_config.config` of its file). The defaults are those of the released files.
@@ -78,7 +81,12 @@ impl Rubric {
 
     /// Whether this is the missing rubric, [`Rubric::none`].
     pub fn is_none(&self) -> bool {
-        let weights = [self.length_weight, self.expertise_weight, self.citations_weight, self.excerpts_weight];
+        let weights = [
+            self.length_weight,
+            self.expertise_weight,
+            self.citations_weight,
+            self.excerpts_weight,
+        ];
         self.criteria.is_empty() && weights == [0.0; 4]
     }
 }
@@ -108,6 +116,9 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     }
     match Spelled::deserialize(deserializer)? {
         Spelled::Number(number) => Ok(number),
-        Spelled::Text(text) => text.trim().parse().map_err(|_| D::Error::custom("expected a number, found a string")),
+        Spelled::Text(text) => text
+            .trim()
+            .parse()
+            .map_err(|_| D::Error::custom("expected a number, found a string")),
     }
 }

@@ -67,7 +67,9 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
 /// # Errors
 /// As [`parse_share`].
 pub fn parse_inner_share(text: &str) -> Result<f64, String> {
-    let share = parse_share(text).ok().filter(|share| *share > 0.0 && *share < 1.0);
+    let share = parse_share(text)
+        .ok()
+        .filter(|share| *share > 0.0 && *share < 1.0);
     share.ok_or_else(|| "not between 0 and 1; write 0.05 or 5%".to_owned())
 }
 
@@ -99,7 +101,12 @@ pub enum ComponentKind {
 
 impl ComponentKind {
     /// The components of every rubric, annotated or not.
-    pub const ALL_STATIC: [Self; 4] = [Self::Length, Self::Expertise, Self::Citations, Self::Excerpts];
+    pub const ALL_STATIC: [Self; 4] = [
+        Self::Length,
+        Self::Expertise,
+        Self::Citations,
+        Self::Excerpts,
+    ];
 
     /// The kind's name in files.
     pub fn as_str(self) -> &'static str {
@@ -202,8 +209,19 @@ impl DerefMut for Component {
 impl Component {
     /// A component without a weight and a value.
     pub fn new(name: &str, kind: ComponentKind) -> Self {
-        let measure = Measure { name: name.to_owned(), kind, text: String::new(), weight: 0.0, tags: Vec::new() };
-        Self { measure: Arc::new(measure), value: None, reason: None, feedback: None }
+        let measure = Measure {
+            name: name.to_owned(),
+            kind,
+            text: String::new(),
+            weight: 0.0,
+            tags: Vec::new(),
+        };
+        Self {
+            measure: Arc::new(measure),
+            value: None,
+            reason: None,
+            feedback: None,
+        }
     }
 
     /// Sets the text.
@@ -215,7 +233,9 @@ impl Component {
 
     /// Whether the judge says that it cannot assess it.
     pub fn is_abstained(&self) -> bool {
-        self.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::Abstained)
+        self.reason
+            .as_ref()
+            .is_some_and(|reason| reason.kind == UnscoredKind::Abstained)
     }
 
     /// Sets the weight.
@@ -229,7 +249,9 @@ impl Component {
     #[must_use]
     pub fn with(mut self, value: Result<(f64, Option<String>), UnscoredReason>) -> Self {
         match value {
-            Ok((value, feedback)) => (self.value, self.feedback) = (Some(value), feedback.map(Arc::new)),
+            Ok((value, feedback)) => {
+                (self.value, self.feedback) = (Some(value), feedback.map(Arc::new))
+            }
             Err(reason) => self.reason = Some(reason.into()),
         }
         self
@@ -298,7 +320,10 @@ impl Serialize for Score {
             map.serialize_entry(ann_score, &self.ann_score)?;
             map.serialize_entry("ann_divisor", &self.ann_divisor)?;
         }
-        map.serialize_entry("components", &ByName(&self.components, |component| component.value))?;
+        map.serialize_entry(
+            "components",
+            &ByName(&self.components, |component| component.value),
+        )?;
         map.serialize_entry("details", &ByName(&self.components, |component| component))?;
         map.serialize_entry("notes", &self.notes)?;
         if !self.claims.is_empty() {
@@ -313,7 +338,11 @@ struct ByName<'a, T>(&'a [Component], fn(&'a Component) -> T);
 
 impl<T: Serialize> Serialize for ByName<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|component| (&component.name, (self.1)(component))))
+        serializer.collect_map(
+            self.0
+                .iter()
+                .map(|component| (&component.name, (self.1)(component))),
+        )
     }
 }
 
@@ -323,7 +352,10 @@ fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Component>,
     let component = |(name, value): (String, Value)| {
         let mut component = Component::deserialize(value).map_err(D::Error::custom)?;
         component.name = name;
-        Ok(Component { measure: shared(component.measure), ..component })
+        Ok(Component {
+            measure: shared(component.measure),
+            ..component
+        })
     };
     fields.into_iter().map(component).collect()
 }
@@ -345,7 +377,11 @@ impl Score {
     /// Names of `value` and `ann_score` in files and tables.
     pub fn sum_names(&self) -> (&'static str, &'static str) {
         let is_lexical = self.scorer.starts_with("lexical_");
-        if is_lexical { ("lexical_score", "lexical_ann_score") } else { ("score", "ann_score") }
+        if is_lexical {
+            ("lexical_score", "lexical_ann_score")
+        } else {
+            ("score", "ann_score")
+        }
     }
 
     /// Adds a reason to every component without a finite value. NaN, which compat mode allows, counts as missing.
@@ -359,7 +395,8 @@ impl Score {
                 component.reason = Some(UnscoredReason::new(UnscoredKind::Exception, what).into());
                 component.value = None;
             } else if component.value.is_none() && component.reason.is_none() {
-                component.reason = Some(UnscoredReason::new(UnscoredKind::NotAsked, "not asked").into());
+                component.reason =
+                    Some(UnscoredReason::new(UnscoredKind::NotAsked, "not asked").into());
             }
         }
         let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
@@ -369,52 +406,89 @@ impl Score {
 
     /// The component with this name.
     pub fn component(&self, name: &str) -> Option<&Component> {
-        self.components.iter().find(|component| &*component.name == name)
+        self.components
+            .iter()
+            .find(|component| &*component.name == name)
     }
 
     /// The first value outside the range of its unit, in words. A sum or mean lies in the range of its components.
     pub(crate) fn out_of_range(&self) -> Option<String> {
         let outside = |name: &str, value: f64, (low, high): (f64, f64)| {
             let is_inside = (low - RANGE_TOLERANCE..=high + RANGE_TOLERANCE).contains(&value);
-            (!is_inside).then(|| format!("{} is {value}, outside {low}..{high}", name.escape_debug()))
+            (!is_inside)
+                .then(|| format!("{} is {value}, outside {low}..{high}", name.escape_debug()))
         };
-        let ranges = || self.components.iter().map(|component| component.kind.unit().range());
+        let ranges = || {
+            self.components
+                .iter()
+                .map(|component| component.kind.unit().range())
+        };
         let own = Some(self.unit().range()).filter(|_| self.unit() == Unit::Net);
-        let all = ranges().reduce(|(low, high), (other_low, other_high)| (low.min(other_low), high.max(other_high)));
+        let all = ranges().reduce(|(low, high), (other_low, other_high)| {
+            (low.min(other_low), high.max(other_high))
+        });
         let all = own.or(all);
         let names = <[_; 2]>::from(self.sum_names());
-        let sums = names.into_iter().zip([self.value, self.ann_score]).map(|(name, sum)| (name, sum, all));
+        let sums = names
+            .into_iter()
+            .zip([self.value, self.ann_score])
+            .map(|(name, sum)| (name, sum, all));
         // Negative weights take a recall out of its range, too.
-        let is_ranged = |component: &Component| own.is_none() || component.kind != ComponentKind::Share;
-        let components = self.components.iter().zip(ranges().map(Some)).filter(|(component, _)| is_ranged(component));
-        let components = components.map(|(component, range)| (&*component.name, component.value, range));
-        sums.chain(components).find_map(|(name, value, range)| outside(name, value?, range?))
+        let is_ranged =
+            |component: &Component| own.is_none() || component.kind != ComponentKind::Share;
+        let components = self
+            .components
+            .iter()
+            .zip(ranges().map(Some))
+            .filter(|(component, _)| is_ranged(component));
+        let components =
+            components.map(|(component, range)| (&*component.name, component.value, range));
+        sums.chain(components)
+            .find_map(|(name, value, range)| outside(name, value?, range?))
     }
 
     /// Whether the value is a weighted sum of the components, as for rubrics.
     pub fn is_weighted_sum(&self) -> bool {
-        self.components.iter().any(|component| component.kind.is_weighted())
+        self.components
+            .iter()
+            .any(|component| component.kind.is_weighted())
     }
 
     /// Whether the score has a part that comes from an annotator: a rubric's, not a list of criteria.
     pub fn has_ann_score(&self) -> bool {
-        let is_of_rubric =
-            |component: &Component| component.kind.is_weighted() && component.kind != ComponentKind::Criterion;
+        let is_of_rubric = |component: &Component| {
+            component.kind.is_weighted() && component.kind != ComponentKind::Criterion
+        };
         self.components.iter().any(is_of_rubric)
     }
 
     /// The unit of the score as a whole.
     pub fn unit(&self) -> Unit {
         match self.is_weighted_sum() {
-            true if self.components.iter().any(|component| component.weight < 0.0) => Unit::Net,
-            false if self.components.iter().any(|component| component.kind == ComponentKind::Aspect) => Unit::Grade,
+            true if self
+                .components
+                .iter()
+                .any(|component| component.weight < 0.0) =>
+            {
+                Unit::Net
+            }
+            false
+                if self
+                    .components
+                    .iter()
+                    .any(|component| component.kind == ComponentKind::Aspect) =>
+            {
+                Unit::Grade
+            }
             _ => Unit::Share,
         }
     }
 
     /// Whether every component has a value, but for those that a judge cannot assess.
     pub fn is_complete(&self) -> bool {
-        self.components.iter().all(|component| component.value.is_some() || component.is_abstained())
+        self.components
+            .iter()
+            .all(|component| component.value.is_some() || component.is_abstained())
     }
 
     /// `score` and `ann_score` with `fill` for missing values: 0 and 1 give the bounds, 0 is `--on-unscored zero`. For
@@ -422,8 +496,14 @@ impl Score {
     /// Without annotated components `ann_score` stays undefined.
     pub fn filled(&self, fill: f64) -> (f64, Option<f64>) {
         let sums = WeightedSums::of(&self.components, fill);
-        let annotated = self.components.iter().any(|component| component.kind.is_annotated());
-        (sums.all, (annotated && self.ann_divisor > 0.0).then(|| sums.annotated / self.ann_divisor))
+        let annotated = self
+            .components
+            .iter()
+            .any(|component| component.kind.is_annotated());
+        (
+            sums.all,
+            (annotated && self.ann_divisor > 0.0).then(|| sums.annotated / self.ann_divisor),
+        )
     }
 }
 
@@ -441,10 +521,19 @@ impl WeightedSums {
     /// the last digit.
     pub(crate) fn of(components: &[Component], fill: f64) -> Self {
         let is_evidence = |component: &&Component| component.kind == ComponentKind::Evidence;
-        let criteria = components.iter().filter(|component| !is_evidence(component));
-        let mut sums = Self { all: 0.0, annotated: 0.0 };
+        let criteria = components
+            .iter()
+            .filter(|component| !is_evidence(component));
+        let mut sums = Self {
+            all: 0.0,
+            annotated: 0.0,
+        };
         for component in criteria.chain(components.iter().filter(is_evidence)) {
-            let worst_or_best = if component.weight < 0.0 { 1.0 - fill } else { fill };
+            let worst_or_best = if component.weight < 0.0 {
+                1.0 - fill
+            } else {
+                fill
+            };
             let part = component.weight * component.value.unwrap_or(worst_or_best);
             sums.all += part;
             if component.kind.is_annotated() {
@@ -461,23 +550,44 @@ mod tests {
 
     #[test]
     fn a_share_is_a_percentage_or_a_number_up_to_1() {
-        assert_eq!(["5%", "0.05", " 100 %", "1", "0"].map(parse_share), [0.05, 0.05, 1.0, 1.0, 0.0].map(Ok));
+        assert_eq!(
+            ["5%", "0.05", " 100 %", "1", "0"].map(parse_share),
+            [0.05, 0.05, 1.0, 1.0, 0.0].map(Ok)
+        );
         for text in ["20", "101%", "-5%", "5", "", "%", "NaN", "inf"] {
-            assert!(parse_share(text).is_err_and(|what| what.contains("write 5% or 0.05")), "{text}");
+            assert!(
+                parse_share(text).is_err_and(|what| what.contains("write 5% or 0.05")),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_measure_is_in_memory_once_and_only_while_a_component_has_it() {
         assert_eq!(size_of::<Component>(), 40);
-        let of = |name: &str, weight| score(vec![component(ComponentKind::Property, weight, None).named(name)], 0.0);
-        let (one, other) = (of("shared", 0.5).with_reasons(), of("shared", 0.5).with_reasons());
+        let of = |name: &str, weight| {
+            score(
+                vec![component(ComponentKind::Property, weight, None).named(name)],
+                0.0,
+            )
+        };
+        let (one, other) = (
+            of("shared", 0.5).with_reasons(),
+            of("shared", 0.5).with_reasons(),
+        );
         let read: Score = serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap();
-        let is_same = |other: &Score| Arc::ptr_eq(&one.components[0].measure, &other.components[0].measure);
+        let is_same =
+            |other: &Score| Arc::ptr_eq(&one.components[0].measure, &other.components[0].measure);
         assert!(is_same(&other) && is_same(&read));
-        assert!(!is_same(&of("shared", 0.25).with_reasons()), "its weight differs");
-        let unused = Arc::downgrade(&of("used by no component", 0.5).with_reasons().components[0].measure);
-        let many: Vec<_> = (0..200_000).map(|number| of(&number.to_string(), 0.5).with_reasons()).collect();
+        assert!(
+            !is_same(&of("shared", 0.25).with_reasons()),
+            "its weight differs"
+        );
+        let unused =
+            Arc::downgrade(&of("used by no component", 0.5).with_reasons().components[0].measure);
+        let many: Vec<_> = (0..200_000)
+            .map(|number| of(&number.to_string(), 0.5).with_reasons())
+            .collect();
         assert!(unused.upgrade().is_none(), "{} scores", many.len());
     }
 
@@ -489,7 +599,10 @@ mod tests {
     }
 
     fn component(kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
-        Component { value, ..Component::new(kind.as_str(), kind).with_weight(weight) }
+        Component {
+            value,
+            ..Component::new(kind.as_str(), kind).with_weight(weight)
+        }
     }
 
     fn score(components: Vec<Component>, ann_divisor: f64) -> Score {

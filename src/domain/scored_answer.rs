@@ -13,7 +13,11 @@ pub struct ScoredAnswer {
     /// The system.
     pub system: SystemName,
     /// The test case; in files only its id.
-    #[serde(rename = "case_id", serialize_with = "case_id", deserialize_with = "bare_case")]
+    #[serde(
+        rename = "case_id",
+        serialize_with = "case_id",
+        deserialize_with = "bare_case"
+    )]
     pub case: Arc<TestCase>,
     /// The score in the run's mode.
     #[serde(flatten)]
@@ -28,7 +32,13 @@ pub struct ScoredAnswer {
 impl ScoredAnswer {
     /// The system's answer with its score; every component gets a finite value or a reason.
     pub fn new(system: SystemName, case: Arc<TestCase>, score: Score) -> Self {
-        Self { system, case, score: score.with_reasons(), members: BTreeMap::new(), injection: Vec::new() }
+        Self {
+            system,
+            case,
+            score: score.with_reasons(),
+            members: BTreeMap::new(),
+            injection: Vec::new(),
+        }
     }
 }
 
@@ -38,7 +48,10 @@ fn case_id<S: Serializer>(case: &TestCase, serializer: S) -> Result<S::Ok, S::Er
 
 /// A case with only its id.
 fn bare_case<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<TestCase>, D::Error> {
-    Ok(Arc::new(TestCase::without_rubric(CaseId::deserialize(deserializer)?, "")))
+    Ok(Arc::new(TestCase::without_rubric(
+        CaseId::deserialize(deserializer)?,
+        "",
+    )))
 }
 
 /// Values of one panel judge for one component.

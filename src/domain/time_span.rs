@@ -14,7 +14,10 @@ const LAST: Duration = Duration::from_secs(253_402_300_799);
 
 /// The time as RFC 3339 in UTC. A clock that is before 1970 or after 9999 gives the nearest of these years.
 pub(crate) fn timestamp(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default().min(LAST);
+    let since = time
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .min(LAST);
     humantime::format_rfc3339_millis(UNIX_EPOCH + since).to_string()
 }
 
@@ -41,7 +44,11 @@ impl Deref for TimeSpan {
 impl fmt::Display for TimeSpan {
     /// Without blanks, so that the output parses again: `1h30m`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&humantime::format_duration(self.0).to_string().replace(' ', ""))
+        f.write_str(
+            &humantime::format_duration(self.0)
+                .to_string()
+                .replace(' ', ""),
+        )
     }
 }
 
@@ -50,7 +57,9 @@ impl FromStr for TimeSpan {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let time = humantime::parse_duration(text.trim()).map_err(|error| {
-            format!("not a duration ({error}); write a number with its unit, such as 20m, 90s or 1h30m")
+            format!(
+                "not a duration ({error}); write a number with its unit, such as 20m, 90s or 1h30m"
+            )
         })?;
         if time > LONGEST {
             return Err("longer than a year; write a shorter one, such as 20m".to_owned());
@@ -80,10 +89,19 @@ mod tests {
     #[test]
     fn every_clock_gives_a_time() {
         let year = Duration::from_secs(365 * 86_400);
-        assert_eq!(timestamp(UNIX_EPOCH - year * 10), "1970-01-01T00:00:00.000Z");
-        assert_eq!(timestamp(UNIX_EPOCH + year + Duration::from_millis(1)), "1971-01-01T00:00:00.001Z");
+        assert_eq!(
+            timestamp(UNIX_EPOCH - year * 10),
+            "1970-01-01T00:00:00.000Z"
+        );
+        assert_eq!(
+            timestamp(UNIX_EPOCH + year + Duration::from_millis(1)),
+            "1971-01-01T00:00:00.001Z"
+        );
         assert_eq!(timestamp(UNIX_EPOCH + LAST), "9999-12-31T23:59:59.000Z");
-        assert_eq!(timestamp(UNIX_EPOCH + year * 20_000), "9999-12-31T23:59:59.000Z");
+        assert_eq!(
+            timestamp(UNIX_EPOCH + year * 20_000),
+            "9999-12-31T23:59:59.000Z"
+        );
     }
 
     #[test]

@@ -34,7 +34,10 @@ pub struct ClaimShares {
 
 impl ClaimShares {
     /// Shares from `(cited, claims)` and `(quoted, citations)`; a total of 0 gives 0.
-    pub(super) fn of_counts((cited, claims): (usize, usize), (quoted, citations): (usize, usize)) -> Self {
+    pub(super) fn of_counts(
+        (cited, claims): (usize, usize),
+        (quoted, citations): (usize, usize),
+    ) -> Self {
         let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
         Self {
             citations: share(cited, claims),
@@ -95,15 +98,31 @@ pub struct Unreadable {
 impl Unreadable {
     /// An unreadable reply that is worth a retry.
     pub(super) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), ask_again: true, kind: UnscoredKind::Unreadable }
+        Self {
+            what: what.into(),
+            ask_again: true,
+            kind: UnscoredKind::Unreadable,
+        }
     }
 
     /// A reply cut at the token limit.
     pub(super) fn cut(reply: &JudgeReply) -> Self {
         let tokens = reply.usage.completion_tokens;
-        let inside = if reply.is_all_reasoning() { " inside its reasoning, before any verdict," } else { "" };
-        let at = if tokens > 0 { format!("{tokens} tokens") } else { "the token limit".to_owned() };
-        Self { what: format!("reply cut{inside} at {at}"), ask_again: false, kind: UnscoredKind::Cut }
+        let inside = if reply.is_all_reasoning() {
+            " inside its reasoning, before any verdict,"
+        } else {
+            ""
+        };
+        let at = if tokens > 0 {
+            format!("{tokens} tokens")
+        } else {
+            "the token limit".to_owned()
+        };
+        Self {
+            what: format!("reply cut{inside} at {at}"),
+            ask_again: false,
+            kind: UnscoredKind::Cut,
+        }
     }
 }
 
@@ -145,12 +164,18 @@ pub struct UnscoredReason {
 impl UnscoredReason {
     /// A reason of this kind.
     pub fn new(kind: UnscoredKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self {
+            kind,
+            message: message.into(),
+        }
     }
 
     /// A verdict of another kind than the question.
     pub(crate) fn other_kind() -> Self {
-        Self::new(UnscoredKind::Unreadable, "the verdict is of another kind than was asked for")
+        Self::new(
+            UnscoredKind::Unreadable,
+            "the verdict is of another kind than was asked for",
+        )
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::record::{RecordedRun, RunStatus, load_run};
 use crate::analysis::rater_agreement::{
-    AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labelled, RaterAgreement, label_plans,
-    rater_agreement, run_rater,
+    AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labelled, RaterAgreement,
+    label_plans, rater_agreement, run_rater,
 };
 use crate::dataset::{Labels, load_labels, no_faults};
 use crate::domain::{CaseId, Note, Rater, SystemName};
@@ -19,12 +19,18 @@ use crate::text::names::{list, suggest};
 /// # Errors
 /// [`Error::Input`] for runs and labels that cannot be read; [`Error::Settings`] for fewer than two raters, for a metric
 /// that does not exist, and when no two raters share two rated items.
-pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Result<RaterAgreement> {
+pub fn agree(
+    runs: &[PathBuf],
+    labels: &[PathBuf],
+    options: &AgreementOptions,
+) -> Result<RaterAgreement> {
     let (labelled, labels, notes) = load(runs, labels, options)?;
     let mut agreement = rater_agreement(&labelled, options);
     require_shared(&agreement, &labels)?;
     agreement.notes.splice(..0, notes);
-    agreement.notes.sort_by_key(|note| std::cmp::Reverse(note.severity));
+    agreement
+        .notes
+        .sort_by_key(|note| std::cmp::Reverse(note.severity));
     Ok(agreement)
 }
 
@@ -32,7 +38,11 @@ pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -
 ///
 /// # Errors
 /// As [`agree`]; [`Error::Settings`] for too few labels of answers that the runs judged.
-pub fn plan_labels(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Result<Vec<LabelPlan>> {
+pub fn plan_labels(
+    runs: &[PathBuf],
+    labels: &[PathBuf],
+    options: &AgreementOptions,
+) -> Result<Vec<LabelPlan>> {
     let (labelled, ..) = load(runs, labels, options)?;
     let plans = label_plans(&labelled, options);
     if plans.is_empty() {
@@ -46,8 +56,15 @@ pub fn plan_labels(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOpti
 }
 
 /// The raters of runs and labels, the labels by themselves, and notes on both.
-fn load(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Result<(Labelled, Labels, Vec<Note>)> {
-    let runs: Vec<RecordedRun> = runs.iter().map(|dir| load_run(dir)).collect::<Result<_>>()?;
+fn load(
+    runs: &[PathBuf],
+    labels: &[PathBuf],
+    options: &AgreementOptions,
+) -> Result<(Labelled, Labels, Vec<Note>)> {
+    let runs: Vec<RecordedRun> = runs
+        .iter()
+        .map(|dir| load_run(dir))
+        .collect::<Result<_>>()?;
     let is_given = !labels.is_empty();
     let labels = load_labels(labels)?;
     let metric = options.metric.as_deref();
@@ -59,35 +76,68 @@ fn load(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Res
         require_item(metric, &labels)?;
     }
     let mut notes = missing_answers(&runs, &raters, &labels)?;
-    notes.extend(runs.iter().zip(&raters).flat_map(|(run, rater)| run_notes(run, rater)));
+    notes.extend(
+        runs.iter()
+            .zip(&raters)
+            .flat_map(|(run, rater)| run_notes(run, rater)),
+    );
     notes.extend(labels.notes.iter().cloned());
     if labels.repeated > 0 {
-        notes.push(Note::info(format!("{} repeated labels count once.", labels.repeated)));
+        notes.push(Note::info(format!(
+            "{} repeated labels count once.",
+            labels.repeated
+        )));
     }
     raters.extend(labels.raters.iter().cloned());
     if let [] | [_] = &raters[..] {
-        let found = raters.first().map_or("none".to_owned(), |rater| rater.name.escape_debug().to_string());
+        let found = raters.first().map_or("none".to_owned(), |rater| {
+            rater.name.escape_debug().to_string()
+        });
         let remedy = match is_given && labels.raters.is_empty() {
             true => "the files of labels hold no value; fill in the column value",
             false => "add labels of people (--labels FILE) or a second run",
         };
-        return Err(Error::Settings(format!("agreement needs two raters, found only {found}; {remedy}")));
+        return Err(Error::Settings(format!(
+            "agreement needs two raters, found only {found}; {remedy}"
+        )));
     }
     let answers = runs.iter().flat_map(|run| &run.scored);
-    let questions: HashMap<CaseId, Arc<str>> =
-        answers.map(|answer| (answer.case.case_id.clone(), answer.case.initial_prompt.as_str().into())).collect();
+    let questions: HashMap<CaseId, Arc<str>> = answers
+        .map(|answer| {
+            (
+                answer.case.case_id.clone(),
+                answer.case.initial_prompt.as_str().into(),
+            )
+        })
+        .collect();
     let probabilities = labels.probabilities.clone();
-    Ok((Labelled { raters, questions, probabilities }, labels, notes))
+    Ok((
+        Labelled {
+            raters,
+            questions,
+            probabilities,
+        },
+        labels,
+        notes,
+    ))
 }
 
 /// The run's name, or its path where another rater has that name.
 fn rater_name(run: &RecordedRun, runs: &[RecordedRun], labels: &Labels) -> Result<String> {
     let is_labeled = |name: &str| labels.raters.iter().any(|rater| *rater.name == *name);
     let path = run.path.display().to_string();
-    let is_taken = is_labeled(&run.name) || runs.iter().filter(|other| other.name == run.name).count() > 1;
-    if is_taken && (is_labeled(&path) || runs.iter().filter(|other| other.path == run.path).count() > 1) {
-        let fault = InputFault::new(&run.path, format!("two raters are called {}", path.escape_debug()));
-        return Err(fault.hint("name each run once, and give raters in the labels other names").into());
+    let is_taken =
+        is_labeled(&run.name) || runs.iter().filter(|other| other.name == run.name).count() > 1;
+    if is_taken
+        && (is_labeled(&path) || runs.iter().filter(|other| other.path == run.path).count() > 1)
+    {
+        let fault = InputFault::new(
+            &run.path,
+            format!("two raters are called {}", path.escape_debug()),
+        );
+        return Err(fault
+            .hint("name each run once, and give raters in the labels other names")
+            .into());
     }
     Ok(if is_taken { path } else { run.name.clone() })
 }
@@ -95,7 +145,11 @@ fn rater_name(run: &RecordedRun, runs: &[RecordedRun], labels: &Labels) -> Resul
 fn judge(name: &str, run: &RecordedRun, metric: Option<&str>) -> Result<Rater> {
     let unknown = |known: Vec<String>| {
         let metric = metric.unwrap_or_default();
-        InputFault::new(&run.path, format!("the run has no number called {metric:?}")).hint(suggestion(metric, &known))
+        InputFault::new(
+            &run.path,
+            format!("the run has no number called {metric:?}"),
+        )
+        .hint(suggestion(metric, &known))
     };
     Ok(run_rater(name, &run.scored, metric).map_err(unknown)?)
 }
@@ -115,23 +169,42 @@ fn require_item(metric: &str, labels: &Labels) -> Result<()> {
         return Ok(());
     }
     let hint = suggestion(metric, &known);
-    Err(Error::Settings(format!("--metric {metric}: the labels have no such item; {hint}")))
+    Err(Error::Settings(format!(
+        "--metric {metric}: the labels have no such item; {hint}"
+    )))
 }
 
 fn items(labels: &Labels) -> BTreeSet<&str> {
-    labels.raters.iter().flat_map(|rater| &rater.ratings).filter_map(|rating| rating.item.as_deref()).collect()
+    labels
+        .raters
+        .iter()
+        .flat_map(|rater| &rater.ratings)
+        .filter_map(|rating| rating.item.as_deref())
+        .collect()
 }
 
 /// Raters without shared items have no agreement, which differs from disagreement: a fault of the input.
 fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
-    let most = agreement.pairs.iter().map(|pair| pair.overall.n).max().unwrap_or(0);
-    if most > 1 || agreement.pairs.iter().any(|pair| pair.overall.comparisons.is_some()) {
+    let most = agreement
+        .pairs
+        .iter()
+        .map(|pair| pair.overall.n)
+        .max()
+        .unwrap_or(0);
+    if most > 1
+        || agreement
+            .pairs
+            .iter()
+            .any(|pair| pair.overall.comparisons.is_some())
+    {
         return Ok(());
     }
     let is_item = agreement.options.level == AgreementLevel::Item;
     let unit = if is_item { "item" } else { "answer" };
     let what = match most {
-        1 => format!("no two raters share more than one {unit}; agreement needs two {unit}s that both rated"),
+        1 => format!(
+            "no two raters share more than one {unit}; agreement needs two {unit}s that both rated"
+        ),
         _ => format!("no two raters rated the same {unit}"),
     };
     let items = items(labels);
@@ -152,36 +225,65 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
 ///
 /// # Errors
 /// When no run has any answer with a label.
-fn missing_answers<'a>(runs: &'a [RecordedRun], judges: &[Rater], labels: &'a Labels) -> Result<Vec<Note>> {
+fn missing_answers<'a>(
+    runs: &'a [RecordedRun],
+    judges: &[Rater],
+    labels: &'a Labels,
+) -> Result<Vec<Note>> {
     let mut labeled: Vec<(&SystemName, &CaseId)> = Vec::new();
     for rater in &labels.raters {
         let pairs = rater.preferences.iter().map(|made| &made.pair);
-        labeled.extend(pairs.flat_map(|pair| [(&pair.first, &pair.case_id), (&pair.second, &pair.case_id)]));
-        labeled.extend(rater.ratings.iter().map(|rating| (&rating.system, &rating.case_id)));
+        labeled.extend(
+            pairs.flat_map(|pair| [(&pair.first, &pair.case_id), (&pair.second, &pair.case_id)]),
+        );
+        labeled.extend(
+            rater
+                .ratings
+                .iter()
+                .map(|rating| (&rating.system, &rating.case_id)),
+        );
     }
     let mut notes = Vec::new();
     let mut faults = Vec::new();
     for (run, judge) in runs.iter().zip(judges) {
         let answers = answers(run);
-        let missing: Vec<_> = labeled.iter().copied().filter(|answer| !answers.contains(answer)).collect();
+        let missing: Vec<_> = labeled
+            .iter()
+            .copied()
+            .filter(|answer| !answers.contains(answer))
+            .collect();
         if missing.is_empty() {
             continue;
         }
         let unknown = |what: &str, of: fn((&'a SystemName, &'a CaseId)) -> &'a str| {
             let known: BTreeSet<&str> = answers.iter().copied().map(of).collect();
-            let names: BTreeSet<&str> = missing.iter().copied().map(of).filter(|name| !known.contains(name)).collect();
+            let names: BTreeSet<&str> = missing
+                .iter()
+                .copied()
+                .map(of)
+                .filter(|name| !known.contains(name))
+                .collect();
             if names.is_empty() {
                 return String::new();
             }
-            format!("; no such {what}: {} (the run has {})", list(names, 3), list(known, 5))
+            format!(
+                "; no such {what}: {} (the run has {})",
+                list(names, 3),
+                list(known, 5)
+            )
         };
-        let unknown = unknown("system", |answer| answer.0.as_str()) + &unknown("case", |answer| answer.1.as_str());
+        let unknown = unknown("system", |answer| answer.0.as_str())
+            + &unknown("case", |answer| answer.1.as_str());
         if missing.len() == labeled.len() {
             let what = format!("no label is of an answer in this run{unknown}");
-            faults.push(InputFault::new(&run.path, what).hint("write system and case_id as in the run"));
+            faults.push(
+                InputFault::new(&run.path, what).hint("write system and case_id as in the run"),
+            );
         }
         let (missing, all, name) = (missing.len(), labeled.len(), &judge.name);
-        notes.push(Note::warning(format!("{missing} of {all} labels are of answers that are not in {name}{unknown}.")));
+        notes.push(Note::warning(format!(
+            "{missing} of {all} labels are of answers that are not in {name}{unknown}."
+        )));
     }
     if faults.len() == runs.len() {
         no_faults(faults)?;
@@ -190,23 +292,34 @@ fn missing_answers<'a>(runs: &'a [RecordedRun], judges: &[Rater], labels: &'a La
 }
 
 fn answers(run: &RecordedRun) -> BTreeSet<(&SystemName, &CaseId)> {
-    run.scored.iter().map(|answer| (&answer.system, &answer.case.case_id)).collect()
+    run.scored
+        .iter()
+        .map(|answer| (&answer.system, &answer.case.case_id))
+        .collect()
 }
 
 fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
     let (mut notes, name) = (Vec::new(), &judge.name);
     if run.manifest.status != RunStatus::Complete {
-        notes.push(Note::warning(format!("{name}: the run did not finish; missing answers are left out.")));
+        notes.push(Note::warning(format!(
+            "{name}: the run did not finish; missing answers are left out."
+        )));
     }
     if run.manifest.is_lexical() {
-        notes.push(Note::warning(format!("{name}: scored by the built-in lexical baseline, not by an LLM.")));
+        notes.push(Note::warning(format!(
+            "{name}: scored by the built-in lexical baseline, not by an LLM."
+        )));
     }
     let whole = judge.ratings.iter().filter(|rating| rating.item.is_none());
-    let scored: BTreeSet<_> = whole.map(|rating| (&rating.system, &rating.case_id)).collect();
+    let scored: BTreeSet<_> = whole
+        .map(|rating| (&rating.system, &rating.case_id))
+        .collect();
     let all = answers(run).len();
     if scored.len() < all {
         let unscored = all - scored.len();
-        notes.push(Note::warning(format!("{name}: {unscored} of {all} answers have no value and are left out.")));
+        notes.push(Note::warning(format!(
+            "{name}: {unscored} of {all} answers have no value and are left out."
+        )));
     }
     notes
 }

@@ -19,7 +19,8 @@ use super::stop::StopHandle;
 use super::tally::AnswerTally;
 use super::{Job, Options};
 use crate::domain::{
-    CallKind, GradeMerge, Item, JudgeCall, JudgeTask, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason,
+    CallKind, GradeMerge, Item, JudgeCall, JudgeTask, MemberValues, Mode, ScoredAnswer,
+    UnscoredKind, UnscoredReason,
 };
 use crate::error::Error;
 use crate::judge::planner::recall;
@@ -82,7 +83,11 @@ struct Answered {
 
 impl Answered {
     fn unscored(reason: UnscoredReason) -> Self {
-        Self { draw: Err(reason), raw: None, flags: Vec::new() }
+        Self {
+            draw: Err(reason),
+            raw: None,
+            flags: Vec::new(),
+        }
     }
 }
 
@@ -120,7 +125,11 @@ impl AnswerRun<'_> {
                     let scored = ScoredAnswer {
                         members: std::mem::take(&mut state.members),
                         injection: injection::signs(&item.answer.answer_text),
-                        ..ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score)
+                        ..ScoredAnswer::new(
+                            item.answer.system.clone(),
+                            Arc::clone(&item.case),
+                            score,
+                        )
                     };
                     return Ok(AnswerEnd::Scored(Arc::new(scored), state.replies));
                 }
@@ -143,7 +152,9 @@ impl AnswerRun<'_> {
         let Some(mut possible) = self.possible(state) else {
             for gates in 1.. {
                 gates::open(&mut state.verdicts, &deferred);
-                let Step::Ask(calls) = self.step(state) else { break };
+                let Step::Ask(calls) = self.step(state) else {
+                    break;
+                };
                 self.ask_all(calls, state, gates).await?;
                 deferred = std::mem::take(&mut state.deferred);
             }
@@ -153,8 +164,12 @@ impl AnswerRun<'_> {
         let mut seen: BTreeSet<Arc<str>> = deferred.into_iter().map(|(item, _)| item).collect();
         loop {
             possible.retain(|possible| !seen.contains(&possible.call.item));
-            let Some(gates) = possible.iter().map(|possible| possible.gates).min() else { return Ok(()) };
-            let nearest = possible.into_iter().filter(|possible| possible.gates == gates);
+            let Some(gates) = possible.iter().map(|possible| possible.gates).min() else {
+                return Ok(());
+            };
+            let nearest = possible
+                .into_iter()
+                .filter(|possible| possible.gates == gates);
             let calls: Vec<JudgeCall> = nearest.map(|possible| possible.call).collect();
             seen.extend(calls.iter().map(|call| Arc::clone(&call.item)));
             self.ask_all(calls, state, gates).await?;
@@ -164,30 +179,50 @@ impl AnswerRun<'_> {
     }
 
     fn possible(&self, state: &State) -> Option<Vec<Possible>> {
-        self.job.scorer.possible(&self.item.case, &self.item.answer, &state.verdicts)
+        self.job
+            .scorer
+            .possible(&self.item.case, &self.item.answer, &state.verdicts)
     }
 
     fn step(&self, state: &State) -> Step {
-        self.job.scorer.step(&self.item.case, &self.item.answer, &state.verdicts)
+        self.job
+            .scorer
+            .step(&self.item.case, &self.item.answer, &state.verdicts)
     }
 
     /// Asks for every sample of these calls. The first call of an answer goes alone, so that the others find the prefix
     /// of their prompts in the cache of the provider.
-    async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gates: usize) -> Result<(), Abort> {
+    async fn ask_all(
+        &self,
+        calls: Vec<JudgeCall>,
+        state: &mut State,
+        gates: usize,
+    ) -> Result<(), Abort> {
         let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
         let mut units = units(self.job, &calls, gates).into_iter();
         let (own_slot, is_over) = (Mutex::new(()), AtomicBool::new(false));
         let ask = |unit| self.ask_unit(unit, &own_slot, &is_over);
         let mut in_flight = FuturesUnordered::new();
-        in_flight.extend(units.by_ref().take(if state.is_warm { usize::MAX } else { 1 }).map(ask));
+        in_flight.extend(
+            units
+                .by_ref()
+                .take(if state.is_warm { usize::MAX } else { 1 })
+                .map(ask),
+        );
         let mut abort: Option<Abort> = None;
         while let Some((unit, end)) = in_flight.next().await {
             let asked = &mut asked[unit.call_index];
             match end {
-                Ok(Some(answered)) => asked.samples.push(((unit.call.member, unit.call.draw), answered)),
+                Ok(Some(answered)) => asked
+                    .samples
+                    .push(((unit.call.member, unit.call.draw), answered)),
                 Ok(None) => asked.deferred = true,
                 // Calls in flight are paid for: wait for them.
-                Err(new) => abort = abort.filter(|first| matches!(first, Abort::Fatal(_))).or(Some(new)),
+                Err(new) => {
+                    abort = abort
+                        .filter(|first| matches!(first, Abort::Fatal(_)))
+                        .or(Some(new))
+                }
             }
             state.is_warm = true;
             in_flight.extend(units.by_ref().map(ask));
@@ -195,7 +230,10 @@ impl AnswerRun<'_> {
         if let Some(abort) = abort {
             return Err(abort);
         }
-        calls.into_iter().zip(asked).for_each(|(call, asked)| state.merge_samples(call, asked, self.job));
+        calls
+            .into_iter()
+            .zip(asked)
+            .for_each(|(call, asked)| state.merge_samples(call, asked, self.job));
         Ok(())
     }
 
@@ -209,7 +247,10 @@ impl AnswerRun<'_> {
         let ask = async {
             match is_over.load(Ordering::Relaxed) {
                 true => Err(Abort::Stopped),
-                false => self.ask_until_read(&unit.call, unit.member, unit.gates).await,
+                false => {
+                    self.ask_until_read(&unit.call, unit.member, unit.gates)
+                        .await
+                }
             }
         };
         let end = self.lanes.in_slot(own_slot, ask).await;
@@ -221,7 +262,8 @@ impl AnswerRun<'_> {
     async fn ask(&self, member: &Member, request: &JudgeRequest) -> Result<Outcome, AskError> {
         match self.pass {
             Pass::Run(_) => member.judge.ask(request).await,
-            Pass::Plan(_) => recall(&*member.source, request).map(|recalled| recalled.unwrap_or(Outcome::Deferred)),
+            Pass::Plan(_) => recall(&*member.source, request)
+                .map(|recalled| recalled.unwrap_or(Outcome::Deferred)),
         }
     }
 
@@ -233,7 +275,12 @@ impl AnswerRun<'_> {
     }
 
     /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help; `None` if it was deferred.
-    async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<Option<Answered>, Abort> {
+    async fn ask_until_read(
+        &self,
+        call: &JudgeCall,
+        member: &Member,
+        gates: usize,
+    ) -> Result<Option<Answered>, Abort> {
         let begun = self.legibility.begin(call.task.kind());
         let mut raw: Option<String> = None;
         let mut fresh_tries = 0;
@@ -256,7 +303,9 @@ impl AnswerRun<'_> {
                 Err(AskError::Transient { message, .. }) => {
                     Err(UnscoredReason::new(UnscoredKind::Unreachable, message))
                 }
-                Err(AskError::Refused { message, kind, .. }) => Err(UnscoredReason::new(kind, message)),
+                Err(AskError::Refused { message, kind, .. }) => {
+                    Err(UnscoredReason::new(kind, message))
+                }
                 Err(AskError::Unsupported { parameter, message }) => {
                     let Some(renderer) = &member.renderer else {
                         return Err(Abort::Fatal(Error::JudgeUnavailable(message)));
@@ -268,43 +317,69 @@ impl AnswerRun<'_> {
             let mut reply = match asked {
                 Ok(reply) => reply,
                 Err(reason) => {
-                    self.record(CallRecord::of(&request, member, None, Err(reason.clone()))).await;
+                    self.record(CallRecord::of(&request, member, None, Err(reason.clone())))
+                        .await;
                     return Ok(Some(Answered::unscored(reason)));
                 }
             };
             if let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered)
-                && renderer.drops_schema(rendered, &reply).map_err(Abort::Fatal)?
+                && renderer
+                    .drops_schema(rendered, &reply)
+                    .map_err(Abort::Fatal)?
             {
                 continue;
             }
             let is_merged = merges_texts(self.job, member, call.task.kind());
-            raw.get_or_insert_with(|| if is_merged { reply.content.clone() } else { String::new() });
+            raw.get_or_insert_with(|| {
+                if is_merged {
+                    reply.content.clone()
+                } else {
+                    String::new()
+                }
+            });
             let read = call.task.parse(&reply, self.job.options.mode);
             fresh_tries += u32::from(!reply.cached);
             let again = match &read {
                 Ok(_) => false,
-                Err(unreadable) => self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?,
+                Err(unreadable) => {
+                    self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?
+                }
             };
             // The flag is recorded with the reply, since rescoring renders no prompt.
-            let of_call = request.rendered.as_ref().and_then(|call| call.note.as_ref());
+            let of_call = request
+                .rendered
+                .as_ref()
+                .and_then(|call| call.note.as_ref());
             reply.note = match (of_call, reply.note.take()) {
                 // A recorded reply has the notes of its call.
-                (Some(of_call), Some(known)) if !known.contains(of_call) => Some(format!("{of_call}; {known}")),
+                (Some(of_call), Some(known)) if !known.contains(of_call) => {
+                    Some(format!("{of_call}; {known}"))
+                }
                 (of_call, known) => known.or(of_call.cloned()),
             };
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
             let draw: Draw = read.map_err(UnscoredReason::from);
-            let draw = if member.expected { expected::weigh(call, &reply, draw, &mut flags) } else { draw };
-            let verdict = draw.as_ref().map(|(verdict, _)| verdict.clone()).map_err(Clone::clone);
+            let draw = if member.expected {
+                expected::weigh(call, &reply, draw, &mut flags)
+            } else {
+                draw
+            };
+            let verdict = draw
+                .as_ref()
+                .map(|(verdict, _)| verdict.clone())
+                .map_err(Clone::clone);
             let is_fresh = !reply.cached;
-            self.record(CallRecord::of(&request, member, Some(reply), verdict)).await;
+            self.record(CallRecord::of(&request, member, Some(reply), verdict))
+                .await;
             if !again {
                 // With `retry_unscored`, new calls repeat unreadable replies and are no fair sample of the judge.
                 // Of an unreadable reply about several criteria each is asked alone.
                 let has_several = matches!(&call.task, JudgeTask::Criteria { criteria, .. } if criteria.len() > 1);
                 let is_final = !has_several || self.job.options.mode == Mode::Compat;
                 if draw.is_ok() || (is_fresh && is_final && !self.job.options.retry_unscored) {
-                    self.legibility.note(&request, draw.as_ref().err(), begun).map_err(Abort::Fatal)?;
+                    self.legibility
+                        .note(&request, draw.as_ref().err(), begun)
+                        .map_err(Abort::Fatal)?;
                 }
                 return Ok(Some(Answered { draw, raw, flags }));
             }
@@ -321,13 +396,21 @@ impl AnswerRun<'_> {
         call: &JudgeCall,
         member: &Member,
     ) -> Result<bool, Abort> {
-        let Options { parse_retries, retry_unscored, .. } = *self.job.options;
+        let Options {
+            parse_retries,
+            retry_unscored,
+            ..
+        } = *self.job.options;
         let may_call = attempt < parse_retries || (retry_unscored && fresh_tries <= parse_retries);
         if !may_help || may_call {
             return Ok(may_help);
         }
         let next = self.request(call, member, attempt + 1);
-        member.source.find(&next).map(|found| found.is_some()).map_err(Abort::Fatal)
+        member
+            .source
+            .find(&next)
+            .map(|found| found.is_some())
+            .map_err(Abort::Fatal)
     }
 
     fn request(&self, call: &JudgeCall, member: &Member, attempt: u32) -> JudgeRequest {
@@ -336,7 +419,10 @@ impl AnswerRun<'_> {
             system: self.item.answer.system.clone(),
             case_id: self.item.case.case_id.clone(),
             attempt,
-            rendered: member.renderer.as_ref().and_then(|renderer| renderer.render(call, attempt)),
+            rendered: member
+                .renderer
+                .as_ref()
+                .and_then(|renderer| renderer.render(call, attempt)),
         }
     }
 }
@@ -346,11 +432,24 @@ impl AnswerRun<'_> {
 fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<Unit<'a>> {
     let mut units = Vec::new();
     for (call_index, call) in calls.iter().enumerate() {
-        let members = job.panels.get(&call.role).into_iter().flat_map(|panel| &panel.members);
+        let members = job
+            .panels
+            .get(&call.role)
+            .into_iter()
+            .flat_map(|panel| &panel.members);
         for (index, member) in (0_u32..).zip(members) {
             for draw in 0..member.samples.max(1) {
-                let call = JudgeCall { draw, member: index, ..call.clone() };
-                units.push(Unit { member, call_index, call, gates });
+                let call = JudgeCall {
+                    draw,
+                    member: index,
+                    ..call.clone()
+                };
+                units.push(Unit {
+                    member,
+                    call_index,
+                    call,
+                    gates,
+                });
             }
         }
     }
@@ -362,31 +461,53 @@ impl State {
     /// Merges the samples of a call in the order of judge and index.
     fn merge_samples(&mut self, call: JudgeCall, mut asked: Asked, job: &Job) {
         // Samples with replies are paid for, even if others of the call were deferred.
-        self.replies += asked.samples.iter().filter(|(_, sample)| sample.raw.is_some()).count() as u64;
+        self.replies += asked
+            .samples
+            .iter()
+            .filter(|(_, sample)| sample.raw.is_some())
+            .count() as u64;
         if asked.deferred {
             let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
-            self.verdicts.insert(Arc::clone(&call.item), Judged::Unscored(reason));
+            self.verdicts
+                .insert(Arc::clone(&call.item), Judged::Unscored(reason));
             self.deferred.push((call.item, call.task.kind()));
             return;
         }
-        self.flags.extend(asked.samples.iter().flat_map(|(_, sample)| sample.flags.iter().cloned()));
+        self.flags.extend(
+            asked
+                .samples
+                .iter()
+                .flat_map(|(_, sample)| sample.flags.iter().cloned()),
+        );
         asked.samples.sort_by_key(|(position, _)| *position);
         let Some(panel) = job.panels.get(&call.role) else {
-            self.verdicts.insert(call.item, merge_members(Vec::new(), &[], GradeMerge::Mean));
+            self.verdicts
+                .insert(call.item, merge_members(Vec::new(), &[], GradeMerge::Mean));
             return;
         };
         let names: Vec<Arc<str>> = match &call.task {
-            JudgeTask::Criteria { criteria, .. } => criteria.iter().map(|one| one.name.as_str().into()).collect(),
+            JudgeTask::Criteria { criteria, .. } => criteria
+                .iter()
+                .map(|one| one.name.as_str().into())
+                .collect(),
             _ => vec![Arc::clone(&call.item)],
         };
-        let mut merged: Vec<(Vec<Judged>, Vec<MemberValues>)> = vec![Default::default(); names.len()];
+        let mut merged: Vec<(Vec<Judged>, Vec<MemberValues>)> =
+            vec![Default::default(); names.len()];
         for (index, member) in (0_u32..).zip(&panel.members) {
             let (mut raws, mut samples) = (Vec::new(), Vec::new());
-            for (_, sample) in asked.samples.extract_if(.., |((judge, _), _)| *judge == index) {
+            for (_, sample) in asked
+                .samples
+                .extract_if(.., |((judge, _), _)| *judge == index)
+            {
                 raws.extend(sample.raw);
                 samples.push(sample.draw);
             }
-            let parts = if names.len() > 1 { by_criterion(&samples, names.len()) } else { vec![samples] };
+            let parts = if names.len() > 1 {
+                by_criterion(&samples, names.len())
+            } else {
+                vec![samples]
+            };
             for ((judged, values), samples) in merged.iter_mut().zip(parts) {
                 let own = match merges_texts(job, member, call.task.kind()) {
                     true => merge_texts(&raws, member.merge),
@@ -398,11 +519,19 @@ impl State {
                 judged.push(own);
             }
         }
-        let judges: Vec<&str> = panel.members.iter().map(|member| &*member.judge_id).collect();
+        let judges: Vec<&str> = panel
+            .members
+            .iter()
+            .map(|member| &*member.judge_id)
+            .collect();
         for (name, (judged, values)) in names.into_iter().zip(merged) {
             let judged = merge_members(judged, &judges, panel.merge);
             // A call about several criteria without a usable reply leaves each of them open.
-            let item = if matches!(judged, Judged::Unscored(_)) { Arc::clone(&call.item) } else { Arc::clone(&name) };
+            let item = if matches!(judged, Judged::Unscored(_)) {
+                Arc::clone(&call.item)
+            } else {
+                Arc::clone(&name)
+            };
             self.verdicts.insert(item, judged);
             if !values.is_empty() {
                 self.members.insert(name, values);

@@ -13,12 +13,20 @@ use super::judges::{Endpoints, Judges};
 use super::legibility::remedy;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
-use super::record::{Inputs, Manifest, PERTURBATIONS, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
+use super::record::{
+    Inputs, Manifest, PERTURBATIONS, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus,
+};
 use super::scorers::ScorerSetup;
-use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
+use super::{
+    EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome,
+    StopHandle,
+};
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::dataset::InputFile;
-use crate::domain::{BatchSize, CaseId, Item, Role, RubricProfile, ScoredAnswer, Severity, SystemName, UnscoredReason};
+use crate::domain::{
+    BatchSize, CaseId, Item, Role, RubricProfile, ScoredAnswer, Severity, SystemName,
+    UnscoredReason,
+};
 use crate::error::{Error, Result};
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::kind::JudgeKind;
@@ -60,7 +68,14 @@ impl Evaluation {
     /// An evaluation with these options; everything that the command line can set is among them.
     pub fn from_options(options: EvaluationOptions) -> Self {
         let (own_scorers, perturbations) = (Vec::new(), Vec::new());
-        Self { options, own_judge: None, own_scorers, preset: None, perturbations, notify: Arc::new(|_, _| ()) }
+        Self {
+            options,
+            own_judge: None,
+            own_scorers,
+            preset: None,
+            perturbations,
+            notify: Arc::new(|_, _| ()),
+        }
     }
 
     /// The test cases with their rubrics (JSON).
@@ -80,7 +95,12 @@ impl Evaluation {
     /// The judge of all roles without a judge of their own, with its limits and its cache.
     #[must_use]
     pub fn judge(mut self, judge: JudgeBuilder) -> Self {
-        let JudgeBuilder { options, limits, cache, own } = judge;
+        let JudgeBuilder {
+            options,
+            limits,
+            cache,
+            own,
+        } = judge;
         (self.options.judge, self.options.limits, self.options.cache) = (options, limits, cache);
         self.own_judge = own;
         self
@@ -128,7 +148,14 @@ impl Evaluation {
     /// # Errors
     /// For options and input that cannot be used; for a judge that is unreachable and unknown from earlier runs.
     pub async fn prepare(self) -> Result<Prepared> {
-        let Self { mut options, own_judge, own_scorers, preset, perturbations, notify } = self;
+        let Self {
+            mut options,
+            own_judge,
+            own_scorers,
+            preset,
+            perturbations,
+            notify,
+        } = self;
         options.check()?;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref(), &perturbations)?;
         if inputs.profile.report && options.scoring.compat {
@@ -139,31 +166,77 @@ impl Evaluation {
             true => Choice::default(),
             false => Choice::of(&options, &inputs.support, preset.is_some())?,
         };
-        inputs.warnings.iter().for_each(|warning| notify(Severity::Warning, warning));
-        inputs.notes.iter().chain(&choice.note()).for_each(|note| notify(Severity::Info, note));
-        let aspects = if choice.scorers.contains(&ScorerName::Prometheus) { aspects_of(&options)? } else { Vec::new() };
+        inputs
+            .warnings
+            .iter()
+            .for_each(|warning| notify(Severity::Warning, warning));
+        inputs
+            .notes
+            .iter()
+            .chain(&choice.note())
+            .for_each(|note| notify(Severity::Info, note));
+        let aspects = if choice.scorers.contains(&ScorerName::Prometheus) {
+            aspects_of(&options)?
+        } else {
+            Vec::new()
+        };
         let (parts, mode) = (options.scoring.parts(), options.scoring.mode());
         let (scorer_options, aspects, items) = (&options.scorers, &aspects[..], &inputs.plain[..]);
         let made = |profile: &RubricProfile, is_lexical: bool| {
-            let setup = ScorerSetup { options: scorer_options, profile, parts, mode, aspects, items, is_lexical };
+            let setup = ScorerSetup {
+                options: scorer_options,
+                profile,
+                parts,
+                mode,
+                aspects,
+                items,
+                is_lexical,
+            };
             let built_in = choice.scorers.iter().map(|name| name.make(&setup));
-            built_in.chain(own_scorers.iter().cloned()).collect::<Vec<_>>()
+            built_in
+                .chain(own_scorers.iter().cloned())
+                .collect::<Vec<_>>()
         };
-        let roles: BTreeSet<Role> = made(&inputs.profile, false).iter().flat_map(|scorer| scorer.roles()).collect();
+        let roles: BTreeSet<Role> = made(&inputs.profile, false)
+            .iter()
+            .flat_map(|scorer| scorer.roles())
+            .collect();
         let roles: Vec<Role> = roles.into_iter().collect();
         let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
         let of_reports = judges.prompt_set().filter(|_| inputs.profile.report);
-        inputs.profile.title_marker = of_reports.map(|set| set.title_marker().to_owned()).unwrap_or_default();
-        let scorers = made(&inputs.profile, judges.rubric().is_some_and(|named| named.judge.is_lexical()));
+        inputs.profile.title_marker = of_reports
+            .map(|set| set.title_marker().to_owned())
+            .unwrap_or_default();
+        let scorers = made(
+            &inputs.profile,
+            judges
+                .rubric()
+                .is_some_and(|named| named.judge.is_lexical()),
+        );
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
         manifest.settings.extend(inputs.settings.clone());
         let label = of_reports.map(|set| set.family_of(PromptFamily::Cs2).label());
-        manifest.settings.extend(label.map(|label| ("scorer.criteria.prompts".to_owned(), label.into())));
-        manifest.settings.extend(preset.iter().map(|preset| ("bench".to_owned(), preset.name.into())));
+        manifest
+            .settings
+            .extend(label.map(|label| ("scorer.criteria.prompts".to_owned(), label.into())));
+        manifest.settings.extend(
+            preset
+                .iter()
+                .map(|preset| ("bench".to_owned(), preset.name.into())),
+        );
         if !perturbations.is_empty() {
-            manifest.settings.insert(PERTURBATIONS.to_owned(), json!(perturbations));
+            manifest
+                .settings
+                .insert(PERTURBATIONS.to_owned(), json!(perturbations));
         }
-        Ok(Prepared { options, inputs, choice, judges, manifest, scorers })
+        Ok(Prepared {
+            options,
+            inputs,
+            choice,
+            judges,
+            manifest,
+            scorers,
+        })
     }
 
     /// Counts the calls of a run, without making any.
@@ -217,7 +290,9 @@ impl Prepared {
     ) -> Result<(Vec<Job>, Endpoints)> {
         let dir = dir.filter(|_| !self.options.output.overwrite);
         let recorded = dir.map(RecordedReplies::to_resume).transpose()?.flatten();
-        let (panels, endpoints) = self.judges.build(&self.options, &self.inputs.all_cases, recorded, meters)?;
+        let (panels, endpoints) =
+            self.judges
+                .build(&self.options, &self.inputs.all_cases, recorded, meters)?;
         let job = |scorer: &Arc<dyn Scorer>| Job {
             items: Arc::clone(self.items(&**scorer)),
             scorer: Arc::clone(scorer),
@@ -233,7 +308,11 @@ impl Prepared {
     }
 
     fn items(&self, scorer: &dyn Scorer) -> &Arc<[Item]> {
-        if needs_rubric(scorer) && self.has_tests() { &self.inputs.rubric } else { &self.inputs.plain }
+        if needs_rubric(scorer) && self.has_tests() {
+            &self.inputs.rubric
+        } else {
+            &self.inputs.plain
+        }
     }
 
     fn has_tests(&self) -> bool {
@@ -260,10 +339,21 @@ impl Prepared {
             return Ok(costs);
         }
         for size in [1, 8, 0] {
-            let profile = RubricProfile { batch: size, ..self.inputs.profile.clone() };
-            let scorer = CriteriaScorer { profile, mode: self.options.scoring.mode(), lexical: false };
-            let (jobs, _) = self.jobs(&[Arc::new(scorer)], Some(&self.out_dir()), &Arc::default())?;
-            costs.push((BatchSize(size), self.cost(&super::plan(&jobs, &mut NoEvents).await?)));
+            let profile = RubricProfile {
+                batch: size,
+                ..self.inputs.profile.clone()
+            };
+            let scorer = CriteriaScorer {
+                profile,
+                mode: self.options.scoring.mode(),
+                lexical: false,
+            };
+            let (jobs, _) =
+                self.jobs(&[Arc::new(scorer)], Some(&self.out_dir()), &Arc::default())?;
+            costs.push((
+                BatchSize(size),
+                self.cost(&super::plan(&jobs, &mut NoEvents).await?),
+            ));
         }
         Ok(costs)
     }
@@ -285,16 +375,22 @@ impl Prepared {
         let (jobs, _) = self.jobs(&self.scorers, None, &Arc::default())?;
         let mut writer = BatchWriter::new(dir, limits);
         let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {
-            let route = call.route.ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
+            let route = call
+                .route
+                .ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
             if route == JudgeKind::Anthropic {
-                let what = "a judge of kind anthropic has no request files for a batch; score without one";
+                let what =
+                    "a judge of kind anthropic has no request files for a batch; score without one";
                 return Err(Error::Usage(what.to_owned()));
             }
             writer.add(&call.call, route, &call.body, call.prompt_tokens)
         })
         .await?;
         let address = |id: &str| {
-            let (_, named) = self.judges.all().find(|(_, named)| named.judge.judge_id() == id)?;
+            let (_, named) = self
+                .judges
+                .all()
+                .find(|(_, named)| named.judge.judge_id() == id)?;
             named.judge.server()?.servers.first_url()
         };
         Ok((planned, writer.finish(address)?))
@@ -310,7 +406,10 @@ impl Prepared {
         let (jobs, endpoints) = self.jobs(&self.scorers, Some(path), &meters)?;
         dir.claim(&self.manifest, self.options.output.overwrite)?;
         let before = Manifest::of_run(path)?;
-        let manifest = Manifest { endpoints: before.endpoints, ..self.manifest.clone() };
+        let manifest = Manifest {
+            endpoints: before.endpoints,
+            ..self.manifest.clone()
+        };
         let mut record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
         // Those of an earlier session are written again: they may be damaged.
         let inputs_path = path.join("inputs.jsonl");
@@ -319,11 +418,26 @@ impl Prepared {
         }
         let mut scored = Vec::new();
         let mut judged = Judged::default();
-        let mut sink =
-            Recording { record: &mut record, events: &mut NoEvents, scored: &mut scored, judged: &mut judged };
+        let mut sink = Recording {
+            record: &mut record,
+            events: &mut NoEvents,
+            scored: &mut scored,
+            judged: &mut judged,
+        };
         let planned = super::plan(&jobs, &mut sink).await?;
-        meters.cache_hits.fetch_add(planned.plan.cached, Ordering::Relaxed);
-        Ok(Run { prepared: self, jobs, endpoints, meters, record, planned, scored, judged })
+        meters
+            .cache_hits
+            .fetch_add(planned.plan.cached, Ordering::Relaxed);
+        Ok(Run {
+            prepared: self,
+            jobs,
+            endpoints,
+            meters,
+            record,
+            planned,
+            scored,
+            judged,
+        })
     }
 
     /// The answers to score.
@@ -339,7 +453,8 @@ impl Prepared {
 
 /// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
 pub(super) fn needs_rubric(scorer: &dyn Scorer) -> bool {
-    ScorerName::of(scorer.name()).is_none_or(|name| matches!(name, ScorerName::Rubric | ScorerName::Criteria))
+    ScorerName::of(scorer.name())
+        .is_none_or(|name| matches!(name, ScorerName::Rubric | ScorerName::Criteria))
 }
 
 /// A run with its record.
@@ -406,19 +521,35 @@ impl Run {
         };
         in_input_order(&mut self.scored, &self.jobs);
         // A signal after the last reply stopped nothing.
-        let ended = asked.and_then(|outcome| match outcome.stopped.filter(|_| outcome.unfinished > 0) {
-            Some(reason) => Err(self.stopped(&reason)),
-            None => Ok(()),
-        });
-        let status = if ended.is_ok() { RunStatus::Complete } else { RunStatus::Stopped };
+        let ended =
+            asked.and_then(
+                |outcome| match outcome.stopped.filter(|_| outcome.unfinished > 0) {
+                    Some(reason) => Err(self.stopped(&reason)),
+                    None => Ok(()),
+                },
+            );
+        let status = if ended.is_ok() {
+            RunStatus::Complete
+        } else {
+            RunStatus::Stopped
+        };
         self.record.finish(status, &self.scored)?;
         ended
     }
 
-    async fn ask_pending(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<RunOutcome> {
+    async fn ask_pending(
+        &mut self,
+        events: &mut dyn EventSink,
+        stop: &StopHandle,
+    ) -> Result<RunOutcome> {
         self.prepared.judges.spending.bound(stop);
         let (record, scored, judged) = (&mut self.record, &mut self.scored, &mut self.judged);
-        let mut sink = Recording { record, events, scored, judged };
+        let mut sink = Recording {
+            record,
+            events,
+            scored,
+            judged,
+        };
         let ran = super::run(&self.jobs, &self.planned.pending, &mut sink, stop).await;
         self.record.note_endpoints(self.endpoints.stats());
         ran
@@ -429,12 +560,18 @@ impl Run {
     /// # Errors
     /// [`Error::JudgeUnavailable`] when a judge has no reachable server, or its key is missing.
     pub fn check_judges(&self) -> Result<()> {
-        let open = self.jobs.iter().zip(&self.planned.pending).filter(|(_, pending)| !pending.is_empty());
+        let open = self
+            .jobs
+            .iter()
+            .zip(&self.planned.pending)
+            .filter(|(_, pending)| !pending.is_empty());
         let roles: Vec<Role> = open.flat_map(|(job, _)| job.scorer.roles()).collect();
         match self.prepared.judges.cannot_be_asked(&roles) {
             Some(why) => {
                 let calls = self.planned.plan.askable_now;
-                Err(Error::JudgeUnavailable(format!("{why}; {calls} calls or more are not in the cache")))
+                Err(Error::JudgeUnavailable(format!(
+                    "{why}; {calls} calls or more are not in the cache"
+                )))
             }
             None => Ok(()),
         }
@@ -443,19 +580,29 @@ impl Run {
     /// Why nothing could be judged, if calls were made and none has a verdict: [`Error::JudgeUnavailable`] without any
     /// reply, else [`Error::Unreadable`].
     pub fn nothing_judged(&self) -> Option<Error> {
-        let reason = self.judged.failure.as_ref().filter(|_| self.judged.verdicts == 0)?;
+        let reason = self
+            .judged
+            .failure
+            .as_ref()
+            .filter(|_| self.judged.verdicts == 0)?;
         let remedy = remedy(reason.kind).unwrap_or_default();
         Some(match self.judged.replies {
-            0 => Error::JudgeUnavailable(format!("no call got a usable reply (the last one: {reason}); {remedy}")),
-            replies => {
-                Error::Unreadable(format!("none of {replies} replies can be read (the last one: {reason}); {remedy}"))
-            }
+            0 => Error::JudgeUnavailable(format!(
+                "no call got a usable reply (the last one: {reason}); {remedy}"
+            )),
+            replies => Error::Unreadable(format!(
+                "none of {replies} replies can be read (the last one: {reason}); {remedy}"
+            )),
         })
     }
 
     fn stopped(&self, reason: &str) -> Error {
         let (scored, all) = (self.scored.len(), self.planned.plan.answer_scores);
-        let kept = if self.prepared.judges.is_cached() { "in the cache" } else { "recorded" };
+        let kept = if self.prepared.judges.is_cached() {
+            "in the cache"
+        } else {
+            "recorded"
+        };
         Error::Stopped(format!(
             "stopped: {reason}; {scored} of {all} scores are done, every reply that arrived is {kept}; the same \
              command continues from there, and rescore with the run's directory shows what is scored so far"
@@ -500,28 +647,43 @@ impl EventSink for Recording<'_> {
 
 /// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
 pub(super) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
-    let mut order: HashMap<(&str, &SystemName, &CaseId), usize> = HashMap::with_capacity(scored.len());
+    let mut order: HashMap<(&str, &SystemName, &CaseId), usize> =
+        HashMap::with_capacity(scored.len());
     for job in jobs {
         for item in job.items.iter() {
             let place = order.len();
-            order.entry((job.scorer.name(), &item.answer.system, &item.case.case_id)).or_insert(place);
+            order
+                .entry((job.scorer.name(), &item.answer.system, &item.case.case_id))
+                .or_insert(place);
         }
     }
-    let place =
-        |answer: &ScoredAnswer| order.get(&(answer.score.scorer, &answer.system, &answer.case.case_id)).copied();
+    let place = |answer: &ScoredAnswer| {
+        order
+            .get(&(answer.score.scorer, &answer.system, &answer.case.case_id))
+            .copied()
+    };
     scored.sort_by_key(|answer| place(answer).unwrap_or(usize::MAX));
 }
 
 /// Means with intervals and ranks of the scores of a run, by its own mode, policy and seed.
 pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
     let on_unscored = manifest.policy.on_unscored;
-    let clip = super::record::criteria_scorer(manifest).is_ok_and(|scorer| scorer.profile.clip_in_compat);
-    let options = AggregateOptions { mode: manifest.mode, on_unscored, seed: manifest.seed, clip };
+    let clip =
+        super::record::criteria_scorer(manifest).is_ok_and(|scorer| scorer.profile.clip_in_compat);
+    let options = AggregateOptions {
+        mode: manifest.mode,
+        on_unscored,
+        seed: manifest.seed,
+        clip,
+    };
     // Without a judge the rubric was not scored, so nothing is missing of it.
-    let is_of_tests = ["rubric", "criteria"].iter().any(|role| manifest.roles.contains_key(*role));
+    let is_of_tests = ["rubric", "criteria"]
+        .iter()
+        .any(|role| manifest.roles.contains_key(*role));
     let missing = manifest.missing.iter().filter(|_| is_of_tests);
-    let missing: Vec<(SystemName, CaseId)> =
-        missing.map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect();
+    let missing: Vec<(SystemName, CaseId)> = missing
+        .map(|(system, case)| (system.as_str().into(), case.as_str().into()))
+        .collect();
     summarize(scored, &missing, options)
 }
 
@@ -534,14 +696,25 @@ fn manifest(
 ) -> Result<Manifest> {
     let mut settings = options.run_settings();
     let name = |scorer: &Arc<dyn Scorer>| scorer.name().trim_start_matches("lexical_").to_owned();
-    let of_scorer = |scorer: &Arc<dyn Scorer>| (format!("scorer.{}", name(scorer)), scorer.settings());
-    settings.extend(scorers.iter().map(of_scorer).filter(|(_, settings)| !settings.is_null()));
+    let of_scorer =
+        |scorer: &Arc<dyn Scorer>| (format!("scorer.{}", name(scorer)), scorer.settings());
+    settings.extend(
+        scorers
+            .iter()
+            .map(of_scorer)
+            .filter(|(_, settings)| !settings.is_null()),
+    );
     let mut files = inputs.files.clone();
     if let Some(aspects) = &options.scorers.aspect_rubrics {
         let bytes = std::fs::read(aspects).map_err(Error::io(aspects, "read"))?;
-        files.push(InputFile::new("aspects", aspects, blake3::hash(&bytes).into()));
+        files.push(InputFile::new(
+            "aspects",
+            aspects,
+            blake3::hash(&bytes).into(),
+        ));
     }
-    let with_rubric = scorers.iter().any(|scorer| needs_rubric(&**scorer)) && !inputs.all_cases.is_empty();
+    let with_rubric =
+        scorers.iter().any(|scorer| needs_rubric(&**scorer)) && !inputs.all_cases.is_empty();
     let (items, missing) = match with_rubric {
         true => (&inputs.rubric, inputs.missing.as_slice()),
         false => (&inputs.plain, [].as_slice()),
@@ -554,10 +727,16 @@ fn manifest(
         roles: judges.entries(),
         seed: options.scoring.seed,
         answers: items.len() as u64,
-        missing: missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
+        missing: missing
+            .iter()
+            .map(|(system, case)| (system.to_string(), case.to_string()))
+            .collect(),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         warnings: inputs.warnings.clone(),
-        policy: PolicyEntry { on_unscored: options.scoring.on_unscored, max_unscored: options.scoring.max_unscored },
+        policy: PolicyEntry {
+            on_unscored: options.scoring.on_unscored,
+            max_unscored: options.scoring.max_unscored,
+        },
         ..Manifest::begin(options.scoring.mode())
     })
 }

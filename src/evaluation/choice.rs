@@ -25,14 +25,25 @@ impl Choice {
     ///
     /// # Errors
     /// [`Error::Usage`] for a requested scorer that cannot run; [`Error::Settings`] if none can.
-    pub(super) fn of(options: &EvaluationOptions, support: &Support, lenient: bool) -> Result<Self> {
+    pub(super) fn of(
+        options: &EvaluationOptions,
+        support: &Support,
+        lenient: bool,
+    ) -> Result<Self> {
         let is_named = !options.scorers.scorers.is_empty();
         let mut choice = Self::default();
-        for scorer in ScorerName::value_variants().iter().copied().filter(|scorer| options.scorers.may_run(*scorer)) {
+        for scorer in ScorerName::value_variants()
+            .iter()
+            .copied()
+            .filter(|scorer| options.scorers.may_run(*scorer))
+        {
             match why_not(scorer, options, support) {
                 None => choice.scorers.push(scorer),
                 Some(why) if is_named && !lenient => {
-                    return Err(Error::Usage(format!("{} cannot run: {why}", scorer.as_str())));
+                    return Err(Error::Usage(format!(
+                        "{} cannot run: {why}",
+                        scorer.as_str()
+                    )));
                 }
                 Some(why) => choice.left_out.push((scorer, why)),
             }
@@ -45,9 +56,15 @@ impl Choice {
             _ => true,
         });
         if choice.scorers.is_empty() {
-            let left: Vec<String> =
-                choice.left_out.iter().map(|(scorer, why)| format!("{}: {why}", scorer.as_str())).collect();
-            return Err(Error::Settings(format!("nothing can be scored: {}", left.join("; "))));
+            let left: Vec<String> = choice
+                .left_out
+                .iter()
+                .map(|(scorer, why)| format!("{}: {why}", scorer.as_str()))
+                .collect();
+            return Err(Error::Settings(format!(
+                "nothing can be scored: {}",
+                left.join("; ")
+            )));
         }
         Ok(choice)
     }
@@ -56,14 +73,27 @@ impl Choice {
     pub fn note(&self) -> Option<String> {
         let names: Vec<&str> = self.scorers.iter().map(|scorer| scorer.as_str()).collect();
         let without_remedy = |why: &'static str| why.split(" (").next().unwrap_or(why);
-        let left = self.left_out.iter().map(|(scorer, why)| format!("{} ({})", scorer.as_str(), without_remedy(why)));
+        let left = self
+            .left_out
+            .iter()
+            .map(|(scorer, why)| format!("{} ({})", scorer.as_str(), without_remedy(why)));
         let left: Vec<String> = left.collect();
-        (!left.is_empty()).then(|| format!("scorers: {}; left out: {}", names.join(", "), left.join(", ")))
+        (!left.is_empty()).then(|| {
+            format!(
+                "scorers: {}; left out: {}",
+                names.join(", "),
+                left.join(", ")
+            )
+        })
     }
 }
 
 /// Why a scorer cannot run, with the remedy in parentheses.
-fn why_not(scorer: ScorerName, options: &EvaluationOptions, support: &Support) -> Option<&'static str> {
+fn why_not(
+    scorer: ScorerName,
+    options: &EvaluationOptions,
+    support: &Support,
+) -> Option<&'static str> {
     let has_judge = match scorer {
         ScorerName::Rubric => options.has_role(&Role::Rubric),
         ScorerName::Criteria => options.has_role(&Role::Criteria),
@@ -72,7 +102,9 @@ fn why_not(scorer: ScorerName, options: &EvaluationOptions, support: &Support) -
         ScorerName::CitationAudit | ScorerName::Overlap => true,
     };
     let no_judge = "no judge (give --model or --base-url, or a judge under [roles])";
-    scorer.missing_input(support).or((!has_judge).then_some(no_judge))
+    scorer
+        .missing_input(support)
+        .or((!has_judge).then_some(no_judge))
 }
 
 /// The aspects of a run, from the file or built in: the named ones, else those that have a judge.
@@ -82,7 +114,10 @@ fn why_not(scorer: ScorerName, options: &EvaluationOptions, support: &Support) -
 pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>> {
     let file = options.scorers.aspect_rubrics.as_ref();
     let known: Vec<Arc<Aspect>> = match file {
-        Some(path) => dataset::load_aspects(path)?.into_iter().map(Arc::new).collect(),
+        Some(path) => dataset::load_aspects(path)?
+            .into_iter()
+            .map(Arc::new)
+            .collect(),
         None => dataset::builtin_aspects(),
     };
     let all: Vec<&str> = known.iter().map(|aspect| &*aspect.name).collect();
@@ -93,13 +128,18 @@ pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>
         return Ok(known.into_iter().filter(judged).collect());
     }
     let find = |name: &String| {
-        let found = known.iter().find(|aspect| *aspect.name == **name).ok_or_else(|| {
-            let (what, all) = (format!("no aspect is called {name:?}"), all.join(", "));
-            match file {
-                Some(path) => InputFault::new(path, what).hint(format!("it describes {all}")).into(),
-                None => Error::Usage(format!("--aspects: {what}; there are {all}")),
-            }
-        })?;
+        let found = known
+            .iter()
+            .find(|aspect| *aspect.name == **name)
+            .ok_or_else(|| {
+                let (what, all) = (format!("no aspect is called {name:?}"), all.join(", "));
+                match file {
+                    Some(path) => InputFault::new(path, what)
+                        .hint(format!("it describes {all}"))
+                        .into(),
+                    None => Error::Usage(format!("--aspects: {what}; there are {all}")),
+                }
+            })?;
         match judged(found) {
             true => Ok(Arc::clone(found)),
             false => Err(Error::Usage(format!(
@@ -121,7 +161,9 @@ fn check_roles(options: &EvaluationOptions, names: &[&str]) -> Result<()> {
                 || format!("there are {}", names.join(", ")),
                 |near| format!("did you mean aspect.{near}?"),
             );
-            return Err(Error::Settings(format!("[roles] aspect.{name}: no aspect is called {name:?}; {hint}")));
+            return Err(Error::Settings(format!(
+                "[roles] aspect.{name}: no aspect is called {name:?}; {hint}"
+            )));
         }
     }
     Ok(())
@@ -139,20 +181,40 @@ mod tests {
 
     #[test]
     fn the_input_selects_scorers_and_the_others_have_a_reason() {
-        let support = Support { rubric: 3, questions: 3, sources: 3, ..Support::default() };
+        let support = Support {
+            rubric: 3,
+            questions: 3,
+            sources: 3,
+            ..Support::default()
+        };
         let choice = Choice::of(&options(&[]), &support, false).unwrap();
-        assert_eq!(choice.scorers, [ScorerName::Rubric, ScorerName::CitationAudit]);
+        assert_eq!(
+            choice.scorers,
+            [ScorerName::Rubric, ScorerName::CitationAudit]
+        );
         let note = choice.note().unwrap();
-        assert!(note.starts_with("scorers: rubric, citation_audit; left out: prometheus (no judge"), "{note}");
+        assert!(
+            note.starts_with("scorers: rubric, citation_audit; left out: prometheus (no judge"),
+            "{note}"
+        );
         assert!(note.contains("overlap (no gold"), "{note}");
     }
 
     #[test]
     fn a_requested_scorer_that_cannot_run_is_an_error() {
-        let support = Support { questions: 3, ..Support::default() };
+        let support = Support {
+            questions: 3,
+            ..Support::default()
+        };
         let error = Choice::of(&options(&[ScorerName::Rubric]), &support, false).unwrap_err();
-        assert_eq!(error.to_string(), "rubric cannot run: no test cases (add --tests FILE)");
+        assert_eq!(
+            error.to_string(),
+            "rubric cannot run: no test cases (add --tests FILE)"
+        );
         let nothing = Choice::of(&options(&[]), &Support::default(), false).unwrap_err();
-        assert!(matches!(nothing, Error::Settings(_)), "the command line can be understood: {nothing}");
+        assert!(
+            matches!(nothing, Error::Settings(_)),
+            "the command line can be understood: {nothing}"
+        );
     }
 }

@@ -38,20 +38,39 @@ pub struct Cost {
 
 impl Cost {
     fn of(planned: PlannedCalls, price: Option<Price>) -> Self {
-        let PlannedCalls { calls, prompt_tokens, reply_limit } = planned;
+        let PlannedCalls {
+            calls,
+            prompt_tokens,
+            reply_limit,
+        } = planned;
         let usd = price.map(|price| {
             let cost = |share: f64, completion_tokens: u64| {
                 let prompt_tokens = (prompt_tokens as f64 * share).round() as u64;
-                price.cost(&Usage { prompt_tokens, completion_tokens, ..Usage::default() })
+                price.cost(&Usage {
+                    prompt_tokens,
+                    completion_tokens,
+                    ..Usage::default()
+                })
             };
             let low = cost(1.0 - ESTIMATE_ERROR, calls.min(reply_limit));
-            Interval { low, high: cost(1.0 + ESTIMATE_ERROR, reply_limit) }
+            Interval {
+                low,
+                high: cost(1.0 + ESTIMATE_ERROR, reply_limit),
+            }
         });
-        Self { calls, prompt_tokens, reply_tokens: reply_limit, usd }
+        Self {
+            calls,
+            prompt_tokens,
+            reply_tokens: reply_limit,
+            usd,
+        }
     }
 
     fn plus(self, other: Self) -> Self {
-        let sum = |a: Interval, b: Interval| Interval { low: a.low + b.low, high: a.high + b.high };
+        let sum = |a: Interval, b: Interval| Interval {
+            low: a.low + b.low,
+            high: a.high + b.high,
+        };
         Self {
             calls: self.calls + other.calls,
             prompt_tokens: self.prompt_tokens + other.prompt_tokens,
@@ -80,14 +99,32 @@ impl PlanLine {
     fn of(group: &PlanGroup, price: Option<Price>) -> Self {
         let [now, at_most] = [group.now, group.at_most].map(|calls| Cost::of(calls, price));
         let (role, judge) = (group.role.name().into_owned(), group.judge.to_string());
-        Self { role, kind: group.kind.as_str(), judge, now, at_most }
+        Self {
+            role,
+            kind: group.kind.as_str(),
+            judge,
+            now,
+            at_most,
+        }
     }
 
     fn total(lines: &[Self]) -> Self {
-        let nothing = Cost { usd: Some(Interval { low: 0.0, high: 0.0 }), ..Cost::default() };
+        let nothing = Cost {
+            usd: Some(Interval {
+                low: 0.0,
+                high: 0.0,
+            }),
+            ..Cost::default()
+        };
         let sum = |of: fn(&Self) -> Cost| lines.iter().map(of).fold(nothing, Cost::plus);
         let (now, at_most) = (sum(|line| line.now), sum(|line| line.at_most));
-        Self { role: "all".to_owned(), kind: "", judge: String::new(), now, at_most }
+        Self {
+            role: "all".to_owned(),
+            kind: "",
+            judge: String::new(),
+            now,
+            at_most,
+        }
     }
 }
 
@@ -112,18 +149,37 @@ pub struct PlanEstimate {
 
 impl PlanEstimate {
     /// The cost of planned calls. `terms` has every model, by judge identity; other judges are free and left out.
-    pub fn of(planned: &PlanOutcome, terms: &BTreeMap<String, JudgeTerms>, prices_of: Option<String>) -> Self {
-        let Plan { answers, answer_scores, cached, .. } = planned.plan;
+    pub fn of(
+        planned: &PlanOutcome,
+        terms: &BTreeMap<String, JudgeTerms>,
+        prices_of: Option<String>,
+    ) -> Self {
+        let Plan {
+            answers,
+            answer_scores,
+            cached,
+            ..
+        } = planned.plan;
         let (mut lines, mut unpriced) = (Vec::new(), Vec::new());
         for group in &planned.groups {
-            let Some(JudgeTerms { model, price }) = terms.get(&*group.judge) else { continue };
+            let Some(JudgeTerms { model, price }) = terms.get(&*group.judge) else {
+                continue;
+            };
             lines.push(PlanLine::of(group, *price));
             if price.is_none() && !unpriced.contains(model) {
                 unpriced.push(model.clone());
             }
         }
         let total = PlanLine::total(&lines);
-        Self { answers, answer_scores, cached, unpriced, prices_of, lines, total }
+        Self {
+            answers,
+            answer_scores,
+            cached,
+            unpriced,
+            prices_of,
+            lines,
+            total,
+        }
     }
 }
 
@@ -133,29 +189,62 @@ mod tests {
     use crate::domain::{CallKind, Role};
 
     fn calls(calls: u64, prompt_tokens: u64) -> PlannedCalls {
-        PlannedCalls { calls, prompt_tokens, reply_limit: 100 * calls }
+        PlannedCalls {
+            calls,
+            prompt_tokens,
+            reply_limit: 100 * calls,
+        }
     }
 
     fn group(now: PlannedCalls, at_most: PlannedCalls) -> PlanGroup {
-        PlanGroup { role: Role::Rubric, kind: CallKind::Property, judge: "j".into(), now, at_most }
+        PlanGroup {
+            role: Role::Rubric,
+            kind: CallKind::Property,
+            judge: "j".into(),
+            now,
+            at_most,
+        }
     }
 
     #[test]
     fn the_range_of_the_cost_is_from_the_luckiest_to_the_unluckiest_run() {
-        let price = Price { prompt: 1.0, completion: 10.0, cached_prompt: Some(0.5) };
+        let price = Price {
+            prompt: 1.0,
+            completion: 10.0,
+            cached_prompt: Some(0.5),
+        };
         let line = PlanLine::of(&group(calls(10, 1000), calls(20, 3000)), Some(price));
-        assert_eq!((line.now.calls, line.now.prompt_tokens, line.now.reply_tokens), (10, 1000, 1000));
+        assert_eq!(
+            (
+                line.now.calls,
+                line.now.prompt_tokens,
+                line.now.reply_tokens
+            ),
+            (10, 1000, 1000)
+        );
         // low: 880 tokens, and 10 replies of a token: 100; high: 1120 + 1000 * 10
         let usd = line.now.usd.unwrap();
-        assert!((usd.low - 980e-6).abs() < 1e-12 && (usd.high - 11_120e-6).abs() < 1e-12, "{usd:?}");
+        assert!(
+            (usd.low - 980e-6).abs() < 1e-12 && (usd.high - 11_120e-6).abs() < 1e-12,
+            "{usd:?}"
+        );
         assert_eq!((line.at_most.calls, line.at_most.prompt_tokens), (20, 3000));
     }
 
     #[test]
     fn one_part_without_a_price_leaves_the_whole_without_one() {
-        let price = Price { prompt: 1.0, completion: 10.0, cached_prompt: None };
+        let price = Price {
+            prompt: 1.0,
+            completion: 10.0,
+            cached_prompt: None,
+        };
         let of = |price| PlanLine::of(&group(calls(1, 10), calls(1, 10)), price);
         assert!(PlanLine::total(&[of(Some(price))]).now.usd.is_some());
-        assert!(PlanLine::total(&[of(Some(price)), of(None)]).now.usd.is_none());
+        assert!(
+            PlanLine::total(&[of(Some(price)), of(None)])
+                .now
+                .usd
+                .is_none()
+        );
     }
 }

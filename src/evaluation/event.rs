@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    CallId, CallKind, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredReason, Verdict,
+    CallId, CallKind, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName,
+    UnscoredReason, Verdict,
 };
 use crate::error;
 use crate::judge::JudgeRequest;
@@ -86,7 +87,10 @@ impl CallRecord {
             judge: Arc::clone(&member.judge_id),
             draw: call.draw,
             attempt: request.attempt,
-            fingerprint: request.rendered.as_ref().map(|rendered| rendered.fingerprint),
+            fingerprint: request
+                .rendered
+                .as_ref()
+                .map(|rendered| rendered.fingerprint),
             reply,
             verdict,
         }

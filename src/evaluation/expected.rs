@@ -1,18 +1,26 @@
 //! Expected scores, weighted by the judge's token probabilities where the server reports them.
 
 use super::merge::Draw;
-use crate::domain::{JudgeCall, JudgeReply, JudgeTask, ScoreLocation, Verdict, WhyNot, expected_value};
+use crate::domain::{
+    JudgeCall, JudgeReply, JudgeTask, ScoreLocation, Verdict, WhyNot, expected_value,
+};
 
 /// Replaces the score of a sample with the expected one. Without probabilities the plain score stays, with a flag that
 /// gives the reason. Claims and labels are unchanged.
-pub(super) fn weigh(call: &JudgeCall, reply: &JudgeReply, draw: Draw, marks: &mut Vec<String>) -> Draw {
+pub(super) fn weigh(
+    call: &JudgeCall,
+    reply: &JudgeReply,
+    draw: Draw,
+    marks: &mut Vec<String>,
+) -> Draw {
     let (verdict, said) = draw?;
     let (range, location) = match (&call.task, &verdict) {
         (_, Verdict::Points(_)) => (0..=10, ScoreLocation::JsonScore),
         (_, Verdict::Grade(_)) => (1..=5, ScoreLocation::AfterResult),
-        (JudgeTask::Evidence { snippets, .. }, Verdict::Count(_)) => {
-            (0..=u32::try_from(snippets.len()).unwrap_or(u32::MAX), ScoreLocation::JsonScore)
-        }
+        (JudgeTask::Evidence { snippets, .. }, Verdict::Count(_)) => (
+            0..=u32::try_from(snippets.len()).unwrap_or(u32::MAX),
+            ScoreLocation::JsonScore,
+        ),
         _ => return Ok((verdict, said)),
     };
     let verdict = match expected_value(reply, range, location) {
@@ -26,7 +34,10 @@ pub(super) fn weigh(call: &JudgeCall, reply: &JudgeReply, draw: Draw, marks: &mu
                 WhyNot::Covers(_) => "the listed alternatives cover too little".to_owned(),
                 other => other.to_string(),
             };
-            marks.push(format!("plain scores in place of expected ones ({}): {why}", call.task.kind()));
+            marks.push(format!(
+                "plain scores in place of expected ones ({}): {why}",
+                call.task.kind()
+            ));
             verdict
         }
     };
@@ -39,8 +50,18 @@ mod tests {
     use crate::domain::{Role, TokenLogprob};
 
     fn call() -> JudgeCall {
-        let task = JudgeTask::Property { question: "q".into(), answer: "a".into(), criterion: "c".into() };
-        JudgeCall { item: "p".into(), role: Role::Rubric, task, draw: 0, member: 0 }
+        let task = JudgeTask::Property {
+            question: "q".into(),
+            answer: "a".into(),
+            criterion: "c".into(),
+        };
+        JudgeCall {
+            item: "p".into(),
+            role: Role::Rubric,
+            task,
+            draw: 0,
+            member: 0,
+        }
     }
 
     #[test]
@@ -49,17 +70,27 @@ mod tests {
         let plain = || Ok((Verdict::Points(7.0), None));
         let mut marks = Vec::new();
         assert_eq!(weigh(&call(), &reply, plain(), &mut marks), plain());
-        assert_eq!(marks, ["plain scores in place of expected ones (property): the server gave no probabilities"]);
+        assert_eq!(
+            marks,
+            ["plain scores in place of expected ones (property): the server gave no probabilities"]
+        );
 
         let token = |token: &str, top: &[(&str, f64)]| TokenLogprob {
             token: token.to_owned(),
             logprob: 0.0,
-            top: top.iter().map(|(text, p)| ((*text).to_owned(), p.ln())).collect(),
+            top: top
+                .iter()
+                .map(|(text, p)| ((*text).to_owned(), p.ln()))
+                .collect(),
         };
-        reply.logprobs =
-            Some(vec![token("{\"score\": ", &[]), token("7", &[("7", 0.75), ("9", 0.25)]), token("}", &[])]);
+        reply.logprobs = Some(vec![
+            token("{\"score\": ", &[]),
+            token("7", &[("7", 0.75), ("9", 0.25)]),
+            token("}", &[]),
+        ]);
         let mut marks = Vec::new();
-        let Ok((Verdict::Points(points), None)) = weigh(&call(), &reply, plain(), &mut marks) else {
+        let Ok((Verdict::Points(points), None)) = weigh(&call(), &reply, plain(), &mut marks)
+        else {
             panic!("no points")
         };
         // 0.75 x 7 + 0.25 x 9

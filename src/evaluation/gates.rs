@@ -27,9 +27,12 @@ fn open_verdict(kind: CallKind) -> Verdict {
     match kind {
         CallKind::Expertise | CallKind::Property => Verdict::Points(10.0),
         CallKind::Evidence => Verdict::Count(1.0),
-        CallKind::Citations => {
-            Verdict::Claims(ClaimShares { citations: 1.0, excerpts: 1.0, claim_count: 1, citation_count: 1 })
-        }
+        CallKind::Citations => Verdict::Claims(ClaimShares {
+            citations: 1.0,
+            excerpts: 1.0,
+            claim_count: 1,
+            citation_count: 1,
+        }),
         CallKind::Aspect => Verdict::Grade(MAX_GRADE),
         CallKind::Attribution => Verdict::Attribution(Attribution::Attributable),
         // Nothing is behind these.
@@ -46,7 +49,9 @@ mod tests {
     use super::*;
     use crate::domain::{Answer, Item, JudgeReply, Prediction, Role, Source, TestCase};
     use crate::error::Result;
-    use crate::evaluation::{Job, Member, NoEvents, Options, Panel, Panels, PlanOutcome, StopHandle, plan, run};
+    use crate::evaluation::{
+        Job, Member, NoEvents, Options, Panel, Panels, PlanOutcome, StopHandle, plan, run,
+    };
     use crate::judge::planner::ReplySource;
     use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
     use crate::scorer::entailment::EntailmentScorer;
@@ -66,7 +71,11 @@ mod tests {
     impl ReplySource for Holds {
         fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
             let item = &*request.call.item;
-            Ok(self.0.iter().find(|(of, _)| *of == item).map(|(_, label)| JudgeReply::of_text(*label)))
+            Ok(self
+                .0
+                .iter()
+                .find(|(of, _)| *of == item)
+                .map(|(_, label)| JudgeReply::of_text(*label)))
         }
     }
 
@@ -78,22 +87,35 @@ mod tests {
     }
 
     async fn planned_of(text: &str, holds: Vec<(&'static str, &'static str)>) -> PlanOutcome {
-        let member = Member { source: Arc::new(Holds(holds)), ..Member::new(Arc::new(Silent), "silent") };
+        let member = Member {
+            source: Arc::new(Holds(holds)),
+            ..Member::new(Arc::new(Silent), "silent")
+        };
         plan(&[job(text, member)], &mut NoEvents).await.unwrap()
     }
 
     fn job(text: &str, member: Member) -> Job {
-        let source = |n: usize| Source { text: Some(format!("text {n}")), ..Source::default() };
+        let source = |n: usize| Source {
+            text: Some(format!("text {n}")),
+            ..Source::default()
+        };
         let prediction = Prediction {
             input: "Why?".to_owned(),
             output: Some(text.into()),
             sources: (0..4).map(source).collect(),
             ..Prediction::default()
         };
-        let answer = Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("s".into(), "c".into(), text) };
+        let answer = Answer {
+            prediction: Some(Arc::new(prediction)),
+            ..Answer::new("s".into(), "c".into(), text)
+        };
         let case = Arc::new(TestCase::without_rubric("c".into(), "Why?"));
-        let options =
-            Options { concurrency: 1, parse_retries: 0, retry_unscored: false, mode: crate::domain::Mode::Default };
+        let options = Options {
+            concurrency: 1,
+            parse_retries: 0,
+            retry_unscored: false,
+            mode: crate::domain::Mode::Default,
+        };
         Job {
             items: Arc::from([Item { case, answer }]),
             scorer: Arc::new(EntailmentScorer::default()),
@@ -109,25 +131,45 @@ mod tests {
         fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
             self.1.fetch_add(1, Ordering::SeqCst);
             let mut hasher = blake3::Hasher::new();
-            hasher.update(&self.0.to_le_bytes()).update(request.call.task.question().as_bytes());
+            hasher
+                .update(&self.0.to_le_bytes())
+                .update(request.call.task.question().as_bytes());
             let holds = !hasher.finalize().as_bytes()[0].is_multiple_of(3);
-            let label = if holds { "Attributable" } else { "Extrapolatory" };
-            Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(label)))))
+            let label = if holds {
+                "Attributable"
+            } else {
+                "Extrapolatory"
+            };
+            Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(
+                label,
+            )))))
         }
     }
 
     #[tokio::test]
     async fn no_verdicts_lead_to_more_calls_than_planned_at_most() {
-        let sentence = |cited: &str| format!("Yeast makes alcohol when oxygen is scarce, as brewers know {cited}. ");
-        let text = ["[0][1][2]", "[0]", "[1][2]", "[3][0]", "[2][1][3]", ""].map(sentence).concat();
+        let sentence = |cited: &str| {
+            format!("Yeast makes alcohol when oxygen is scarce, as brewers know {cited}. ")
+        };
+        let text = ["[0][1][2]", "[0]", "[1][2]", "[3][0]", "[2][1][3]", ""]
+            .map(sentence)
+            .concat();
         let mut most = 0;
         for seed in 0..100 {
             let judge = Arc::new(Fickle(seed, AtomicU64::new(0)));
-            let jobs = [job(&text, Member::new(Arc::clone(&judge) as Arc<dyn Judge>, "fickle"))];
+            let jobs = [job(
+                &text,
+                Member::new(Arc::clone(&judge) as Arc<dyn Judge>, "fickle"),
+            )];
             let planned = plan(&jobs, &mut NoEvents).await.unwrap();
-            run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new()).await.unwrap();
+            run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new())
+                .await
+                .unwrap();
             let asked = judge.1.load(Ordering::SeqCst);
-            assert!((planned.plan.askable_now..=planned.plan.at_most).contains(&asked), "seed {seed}: {asked} calls");
+            assert!(
+                (planned.plan.askable_now..=planned.plan.at_most).contains(&asked),
+                "seed {seed}: {asked} calls"
+            );
             most = most.max(asked);
         }
         assert!(most >= 10, "no gate was open in any run: {most} calls");
@@ -153,7 +195,11 @@ mod tests {
         // together they do not support: nothing is behind that gate
         let closed = planned(vec![("s1[0,1,2]", "Contradictory")]).await;
         assert_eq!(counts(&closed), (1, 0));
-        let open = planned(vec![("s1[0,1,2]", "Attributable"), ("s2[3]", "Attributable")]).await;
+        let open = planned(vec![
+            ("s1[0,1,2]", "Attributable"),
+            ("s2[3]", "Attributable"),
+        ])
+        .await;
         // each alone can be asked now; the other two without it are behind that reply
         assert_eq!(counts(&open), (3, 3));
     }
@@ -166,7 +212,11 @@ mod tests {
         // two others alone, and their pair, since the first alone is replied to by then; behind two: the other pairs
         let planned = planned_of(text, Vec::new()).await;
         assert_eq!(counts(&planned), (2, 3 + 2));
-        let paid = planned_of(text, vec![("s1[0,1,2]", "Attributable"), ("s2[0]", "Contradictory")]).await;
+        let paid = planned_of(
+            text,
+            vec![("s1[0,1,2]", "Attributable"), ("s2[0]", "Contradictory")],
+        )
+        .await;
         // the two others alone, and the pair without the first, can be asked now; behind those two: the other pairs
         assert_eq!(counts(&paid), (3, 2));
     }

@@ -8,14 +8,17 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::options::ScoringOptions;
-use super::record::{IMPORTED, Inputs, JudgeEntry, Manifest, RoleEntry, RunDir, RunRecord, RunStatus};
+use super::record::{
+    IMPORTED, Inputs, JudgeEntry, Manifest, RoleEntry, RunDir, RunRecord, RunStatus,
+};
 use crate::dataset::{
-    self, AnswerOptions, InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile, ScorableOptions, SystemAnswers,
-    SystemResults, TestCases, load_results, load_test_cases, no_faults, pair, scorable,
+    self, AnswerOptions, InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile,
+    ScorableOptions, SystemAnswers, SystemResults, TestCases, load_results, load_test_cases,
+    no_faults, pair, scorable,
 };
 use crate::domain::{
-    Answer, CaseId, Component, Item, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
-    UnscoredReason,
+    Answer, CaseId, Component, Item, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase,
+    UnscoredKind, UnscoredReason,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::prompt::injection;
@@ -25,8 +28,7 @@ use crate::scorer::rubric::RubricScorer;
 /// Tolerance between a recorded number and that of its components; other summation orders differ by far less.
 pub(super) const TOLERANCE: f64 = 1e-9;
 
-const MODE_UNKNOWN: &str =
-    "mode unknown, taken as compat (the reference script's); --mode default for files of scholareval's default mode";
+const MODE_UNKNOWN: &str = "mode unknown, taken as compat (the reference script's); --mode default for files of scholareval's default mode";
 
 /// Files to import, and the output directory.
 #[derive(Debug, Clone, Args)]
@@ -72,30 +74,56 @@ pub struct ImportedRun {
 /// # Errors
 /// [`Error::Input`] with every fault of the files; [`Error::Io`] when the run cannot be written.
 pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
-    let missing = || Error::Usage("results files need their test cases: add --tests FILE".to_owned());
+    let missing =
+        || Error::Usage("results files need their test cases: add --tests FILE".to_owned());
     let tests = options.tests.as_ref().ok_or_else(missing)?;
     let files = read_all(&options.files)?;
     let lexical = is_lexical(&files)?;
     let mode = options.mode.unwrap_or_else(|| mode_of(&files));
     let tests = load_test_cases(tests, mode)?;
-    let all = files.iter().flat_map(|file| answers(file).map(|answer| (&*file.path, answer)));
-    let recorded: RecordedAnswers<'_> =
-        all.map(|(path, (system, answer))| ((system, &answer.case_id), Recorded { path, system, answer })).collect();
+    let all = files
+        .iter()
+        .flat_map(|file| answers(file).map(|answer| (&*file.path, answer)));
+    let recorded: RecordedAnswers<'_> = all
+        .map(|(path, (system, answer))| {
+            (
+                (system, &answer.case_id),
+                Recorded {
+                    path,
+                    system,
+                    answer,
+                },
+            )
+        })
+        .collect();
     let (pairing, agreement) = paired(&files, &recorded, &tests)?;
     let mut warnings = Vec::from_iter(left_out(&pairing, &tests));
-    let scores = || pairing.items.iter().map(|item| (item, &recorded[&(&item.answer.system, &item.case.case_id)]));
+    let scores = || {
+        pairing
+            .items
+            .iter()
+            .map(|item| (item, &recorded[&(&item.answer.system, &item.case.case_id)]))
+    };
     let parts = parts_of(scores().map(|(item, recorded)| (recorded.answer, &*item.case)));
     let scorer = RubricScorer::new(parts, mode).lexical(lexical);
     let mut scored = dataset::all(scores().map(|(item, recorded)| {
         let score = recorded.score(&item.case, scorer.unjudged(&item.case), &mut warnings)?;
-        Ok(ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score))
+        Ok(ScoredAnswer::new(
+            item.answer.system.clone(),
+            Arc::clone(&item.case),
+            score,
+        ))
     }))?;
     let (items, answer_files) = match options.answers.as_slice() {
         [] => (Vec::new(), Vec::new()),
         paths => answers_of(paths, &tests, &mut scored, mode, &mut warnings)?,
     };
     let mut inputs = vec![InputFile::new("tests", &tests.path, tests.blake3)];
-    inputs.extend(files.iter().map(|file| InputFile::new("results", &file.path, file.blake3)));
+    inputs.extend(
+        files
+            .iter()
+            .map(|file| InputFile::new("results", &file.path, file.blake3)),
+    );
     inputs.extend(answer_files);
     let settings = [
         ("score.rubrics", parts.rubrics),
@@ -105,19 +133,42 @@ pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
         (IMPORTED, true),
     ];
     let judge = options.judge.clone().unwrap_or_else(|| hash_of(&files));
-    let judge = JudgeEntry { id: format!("imported:{judge}"), lexical, samples: 1, ..JudgeEntry::default() };
+    let judge = JudgeEntry {
+        id: format!("imported:{judge}"),
+        lexical,
+        samples: 1,
+        ..JudgeEntry::default()
+    };
     let unknown = (options.mode.is_none() && mode == Mode::Compat).then(|| MODE_UNKNOWN.to_owned());
     let manifest = Manifest {
         label: options.run_label.clone(),
-        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
+        settings: settings
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.into()))
+            .collect(),
         inputs,
-        roles: BTreeMap::from([("rubric".to_owned(), RoleEntry { judges: vec![judge], ..RoleEntry::default() })]),
+        roles: BTreeMap::from([(
+            "rubric".to_owned(),
+            RoleEntry {
+                judges: vec![judge],
+                ..RoleEntry::default()
+            },
+        )]),
         scorers: vec!["rubric".to_owned()],
         seed: ScoringOptions::default().seed,
         answers: scored.len() as u64,
-        missing: pairing.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
+        missing: pairing
+            .missing
+            .iter()
+            .map(|(system, case)| (system.to_string(), case.to_string()))
+            .collect(),
         kept_cases: pairing.kept_cases.iter().map(CaseId::to_string).collect(),
-        warnings: pairing.warnings.into_iter().chain(warnings.iter().map(ToString::to_string)).chain(unknown).collect(),
+        warnings: pairing
+            .warnings
+            .into_iter()
+            .chain(warnings.iter().map(ToString::to_string))
+            .chain(unknown)
+            .collect(),
         ..Manifest::begin(mode)
     };
     let dir = RunDir::open(&options.out)?;
@@ -134,14 +185,20 @@ pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
 
 /// Every file, no system in two of them.
 fn read_all(paths: &[PathBuf]) -> Result<Vec<ResultsFile>> {
-    let files: Vec<ResultsFile> = paths.iter().map(|path| load_results(path)).collect::<Result<_>>()?;
+    let files: Vec<ResultsFile> = paths
+        .iter()
+        .map(|path| load_results(path))
+        .collect::<Result<_>>()?;
     let mut faults = Vec::new();
     let mut seen: HashMap<&SystemName, &Path> = HashMap::new();
     for file in &files {
         for system in &file.systems {
             if let Some(other) = seen.insert(&system.system, &file.path) {
                 let what = format!("system \"{}\" is in {} too", system.system, other.display());
-                faults.push(InputFault::new(&file.path, what).hint("import one of the two, or each into its own run"));
+                faults.push(
+                    InputFault::new(&file.path, what)
+                        .hint("import one of the two, or each into its own run"),
+                );
             }
         }
     }
@@ -158,7 +215,9 @@ fn hash_of(files: &[ResultsFile]) -> String {
 }
 
 fn answers(file: &ResultsFile) -> impl Iterator<Item = (&SystemName, &RecordedAnswer)> {
-    file.systems.iter().flat_map(|system| system.answers.iter().map(|answer| (&system.system, answer)))
+    file.systems
+        .iter()
+        .flat_map(|system| system.answers.iter().map(|answer| (&system.system, answer)))
 }
 
 /// Whether the lexical baseline was the judge.
@@ -166,12 +225,16 @@ fn answers(file: &ResultsFile) -> impl Iterator<Item = (&SystemName, &RecordedAn
 /// # Errors
 /// When it judged only some answers: such numbers are never mixed.
 fn is_lexical(files: &[ResultsFile]) -> Result<bool> {
-    let of = |file: &ResultsFile, lexical: bool| answers(file).any(|(_, answer)| answer.lexical == lexical);
+    let of = |file: &ResultsFile, lexical: bool| {
+        answers(file).any(|(_, answer)| answer.lexical == lexical)
+    };
     let lexical = files.iter().any(|file| of(file, true));
     match files.iter().find(|file| of(file, false)) {
         Some(file) if lexical => {
             let what = "scores of a judge beside scores of the lexical baseline (lexical_score)";
-            Err(InputFault::new(&file.path, what).hint("import them into runs of their own").into())
+            Err(InputFault::new(&file.path, what)
+                .hint("import them into runs of their own")
+                .into())
         }
         _ => Ok(lexical),
     }
@@ -180,10 +243,17 @@ fn is_lexical(files: &[ResultsFile]) -> Result<bool> {
 /// Our mode if the file holds what the reference script never writes: a null, or the baseline's scores.
 fn mode_of(files: &[ResultsFile]) -> Mode {
     let has_null = |answer: &RecordedAnswer| {
-        let mut values = answer.components.values().copied().chain([answer.score, answer.ann_score]);
+        let mut values = answer
+            .components
+            .values()
+            .copied()
+            .chain([answer.score, answer.ann_score]);
         values.any(|value| value.is_none())
     };
-    let ours = files.iter().flat_map(answers).any(|(_, answer)| answer.lexical || has_null(answer));
+    let ours = files
+        .iter()
+        .flat_map(answers)
+        .any(|(_, answer)| answer.lexical || has_null(answer));
     if ours { Mode::Default } else { Mode::Compat }
 }
 
@@ -201,10 +271,16 @@ const HINT: &str = "name the test cases that the answers were scored by";
 
 /// The scored answers, without their texts, paired with the cases that any system has scores for (others were excluded
 /// by --limit or --cases), and whether a system has scores under two annotators' rubrics of one question.
-fn paired(files: &[ResultsFile], recorded: &RecordedAnswers<'_>, tests: &TestCases) -> Result<(Pairing, bool)> {
+fn paired(
+    files: &[ResultsFile],
+    recorded: &RecordedAnswers<'_>,
+    tests: &TestCases,
+) -> Result<(Pairing, bool)> {
     let of_file = |file: &ResultsFile| {
         let system = |results: &SystemResults| {
-            let answer = |answer: &RecordedAnswer| Answer::new(results.system.clone(), answer.case_id.clone(), "");
+            let answer = |answer: &RecordedAnswer| {
+                Answer::new(results.system.clone(), answer.case_id.clone(), "")
+            };
             SystemAnswers {
                 answers: results.answers.iter().map(answer).collect(),
                 ..SystemAnswers::new(results.system.clone(), &file.path, file.blake3)
@@ -216,29 +292,55 @@ fn paired(files: &[ResultsFile], recorded: &RecordedAnswers<'_>, tests: &TestCas
     systems.sort_by(|one, other| one.system.cmp(&other.system));
     let (mut asked, mut cases, mut agreement) = (HashSet::new(), Vec::new(), false);
     for case in &tests.cases {
-        let has_scores = |system: &&SystemAnswers| recorded.contains_key(&(&system.system, &case.case_id));
+        let has_scores =
+            |system: &&SystemAnswers| recorded.contains_key(&(&system.system, &case.case_id));
         for system in systems.iter().filter(has_scores) {
             agreement |= !asked.insert((&system.system, &case.initial_prompt));
         }
-        cases.extend(systems.iter().any(|system| has_scores(&system)).then(|| case.case_id.to_string()));
+        cases.extend(
+            systems
+                .iter()
+                .any(|system| has_scores(&system))
+                .then(|| case.case_id.to_string()),
+        );
     }
     // Without agreement, one annotator's rubric represents the question.
     let cases = (!cases.is_empty()).then_some(cases);
-    let options = PairOptions { agreement, compat: !agreement, cases, ..PairOptions::default() };
+    let options = PairOptions {
+        agreement,
+        compat: !agreement,
+        cases,
+        ..PairOptions::default()
+    };
     Ok((pair(tests, &systems, &options)?, agreement))
 }
 
 /// The warning about questions without scores of any system.
 fn left_out(pairing: &Pairing, tests: &TestCases) -> Option<InputFault> {
-    let asked: HashSet<&str> = tests.cases.iter().map(|case| case.initial_prompt.as_str()).collect();
-    let scored: HashSet<&str> = pairing.items.iter().map(|item| item.case.initial_prompt.as_str()).collect();
-    let what = format!("{} of {} questions have no scores of any system", asked.len() - scored.len(), asked.len());
+    let asked: HashSet<&str> = tests
+        .cases
+        .iter()
+        .map(|case| case.initial_prompt.as_str())
+        .collect();
+    let scored: HashSet<&str> = pairing
+        .items
+        .iter()
+        .map(|item| item.case.initial_prompt.as_str())
+        .collect();
+    let what = format!(
+        "{} of {} questions have no scores of any system",
+        asked.len() - scored.len(),
+        asked.len()
+    );
     (scored.len() < asked.len()).then(|| InputFault::new(&tests.path, what).hint("left out"))
 }
 
 /// Which halves the components belong to; both where no case has a property.
 fn parts_of<'a>(answers: impl Iterator<Item = (&'a RecordedAnswer, &'a TestCase)>) -> RubricParts {
-    let mut parts = RubricParts { rubrics: false, snippets: false };
+    let mut parts = RubricParts {
+        rubrics: false,
+        snippets: false,
+    };
     for (answer, case) in answers {
         let has = |name: &str| answer.components.contains_key(name);
         for criterion in &case.rubric.criteria {
@@ -246,7 +348,11 @@ fn parts_of<'a>(answers: impl Iterator<Item = (&'a RecordedAnswer, &'a TestCase)
             parts.snippets |= has(&format!("{}_evidence", criterion.name));
         }
     }
-    if parts.rubrics || parts.snippets { parts } else { RubricParts::BOTH }
+    if parts.rubrics || parts.snippets {
+        parts
+    } else {
+        RubricParts::BOTH
+    }
 }
 
 impl Recorded<'_> {
@@ -256,23 +362,49 @@ impl Recorded<'_> {
     }
 
     /// The recorded numbers as the values of `score`, an unjudged score of this case.
-    fn score(&self, case: &TestCase, mut score: Score, warnings: &mut Vec<InputFault>) -> Result<Score> {
+    fn score(
+        &self,
+        case: &TestCase,
+        mut score: Score,
+        warnings: &mut Vec<InputFault>,
+    ) -> Result<Score> {
         let answer = self.answer;
-        if answer.question.as_ref().is_some_and(|asked| asked.trim() != case.initial_prompt.trim()) {
-            warnings.push(self.fault("its question is not that of the test case").hint(HINT));
+        if answer
+            .question
+            .as_ref()
+            .is_some_and(|asked| asked.trim() != case.initial_prompt.trim())
+        {
+            warnings.push(
+                self.fault("its question is not that of the test case")
+                    .hint(HINT),
+            );
         }
         let mut faults = Vec::new();
         for component in &mut score.components {
             match answer.components.get(&component.name) {
-                Some(value) => warnings.extend(set_value(component, *value).map(|what| self.fault(&what))),
-                None => {
-                    faults.push(format!("component \"{}\" of its rubric is missing", component.name.escape_debug()))
+                Some(value) => {
+                    warnings.extend(set_value(component, *value).map(|what| self.fault(&what)))
                 }
+                None => faults.push(format!(
+                    "component \"{}\" of its rubric is missing",
+                    component.name.escape_debug()
+                )),
             }
         }
-        let unknown = answer.components.keys().filter(|name| score.component(name).is_none());
-        faults.extend(unknown.map(|name| format!("\"{}\" is no component of its rubric", name.escape_debug())));
-        no_faults(faults.iter().map(|what| self.fault(what).hint(HINT)).collect())?;
+        let unknown = answer
+            .components
+            .keys()
+            .filter(|name| score.component(name).is_none());
+        faults.extend(
+            unknown
+                .map(|name| format!("\"{}\" is no component of its rubric", name.escape_debug())),
+        );
+        no_faults(
+            faults
+                .iter()
+                .map(|what| self.fault(what).hint(HINT))
+                .collect(),
+        )?;
         let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
         (score.value, score.ann_score) = (finite(answer.score), finite(answer.ann_score));
         warnings.extend(sums_that_differ(&score).iter().map(|what| self.fault(what)));
@@ -288,10 +420,18 @@ fn set_value(component: &mut Component, value: Option<f64>) -> Option<String> {
         Some(number) if number.is_finite() => {
             component.reason = None;
             let is_outside = !(0.0..=1.0).contains(&number);
-            return is_outside.then(|| format!("component \"{name}\" is {number}, outside 0..1; taken as it is"));
+            return is_outside.then(|| {
+                format!("component \"{name}\" is {number}, outside 0..1; taken as it is")
+            });
         }
-        Some(number) => (UnscoredKind::Exception, format!("{number} in the results file")),
-        None => (UnscoredKind::NotAsked, "null in the results file".to_owned()),
+        Some(number) => (
+            UnscoredKind::Exception,
+            format!("{number} in the results file"),
+        ),
+        None => (
+            UnscoredKind::NotAsked,
+            "null in the results file".to_owned(),
+        ),
     };
     component.reason = Some(UnscoredReason::new(kind, message).into());
     value.map(|number| format!("component \"{name}\" is {number}; unscored here"))
@@ -304,14 +444,19 @@ fn sums_that_differ(score: &Score) -> Vec<String> {
     }
     let (all, annotated) = score.filled(0.0);
     let hint = " (whose arithmetic made it: add --mode default for ours, --mode compat for the reference's)";
-    let sums = [("score", score.value, Some(all), ""), ("ann_score", score.ann_score, annotated, hint)];
+    let sums = [
+        ("score", score.value, Some(all), ""),
+        ("ann_score", score.ann_score, annotated, hint),
+    ];
     let mut lines = Vec::new();
     for (name, recorded, sum, hint) in sums {
         let Some(sum) = sum else { continue };
         if recorded.is_none_or(|recorded| (recorded - sum).abs() > TOLERANCE) {
             let recorded = recorded.map_or("no number".to_owned(), |value| value.to_string());
             let what = "with the rubric's weights; taken as it is";
-            lines.push(format!("{name} is {recorded}, its components make {sum} {what}{hint}"));
+            lines.push(format!(
+                "{name} is {recorded}, its components make {sum} {what}{hint}"
+            ));
         }
     }
     lines
@@ -327,29 +472,57 @@ fn answers_of(
     warnings: &mut Vec<InputFault>,
 ) -> Result<(Vec<Item>, Vec<InputFile>)> {
     // The imported scores are of whole answers.
-    let reading = AnswerOptions { mode, keep_thinking: true, ..AnswerOptions::default() };
+    let reading = AnswerOptions {
+        mode,
+        keep_thinking: true,
+        ..AnswerOptions::default()
+    };
     let (mut systems, notes) = reading.load(paths)?;
-    warnings.extend(notes.into_iter().map(|note| InputFault::new(&paths[0], note)));
-    let unscored = systems.extract_if(.., |system| !scored.iter().any(|answer| answer.system == system.system));
+    warnings.extend(
+        notes
+            .into_iter()
+            .map(|note| InputFault::new(&paths[0], note)),
+    );
+    let unscored = systems.extract_if(.., |system| {
+        !scored.iter().any(|answer| answer.system == system.system)
+    });
     warnings.extend(unscored.map(|system| {
-        InputFault::new(&system.path, format!("no scores of {}: its answers are left out", system.system))
+        InputFault::new(
+            &system.path,
+            format!("no scores of {}: its answers are left out", system.system),
+        )
     }));
     let options = ScorableOptions {
         // Cases of every annotator: the scores decide which count.
-        pairing: PairOptions { agreement: true, ..PairOptions::default() },
+        pairing: PairOptions {
+            agreement: true,
+            ..PairOptions::default()
+        },
         block: Some(IndexBase::Zero),
     };
     let made = scorable(Some(tests), &systems, None, &options)?;
-    let key = |item: Item| ((item.answer.system.clone(), item.case.case_id.clone()), item);
+    let key = |item: Item| {
+        (
+            (item.answer.system.clone(), item.case.case_id.clone()),
+            item,
+        )
+    };
     let mut answers: HashMap<_, Item> = made.rubric.into_iter().map(key).collect();
     let mut items = Vec::new();
     for scored in scored.iter_mut() {
-        let Some(item) = answers.remove(&(scored.system.clone(), scored.case.case_id.clone())) else { continue };
+        let Some(item) = answers.remove(&(scored.system.clone(), scored.case.case_id.clone()))
+        else {
+            continue;
+        };
         scored.injection = injection::signs(&item.answer.answer_text);
         items.push(item);
     }
     if items.len() < scored.len() {
-        let what = format!("{} of {} scored answers have no text here", scored.len() - items.len(), scored.len());
+        let what = format!(
+            "{} of {} scored answers have no text here",
+            scored.len() - items.len(),
+            scored.len()
+        );
         warnings.push(InputFault::new(&paths[0], what));
     }
     // The first file holds the test cases.

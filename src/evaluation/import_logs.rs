@@ -10,8 +10,8 @@ use super::record::{IMPORTED, Manifest, RunStatus};
 use super::{Evaluation, NoEvents, StopHandle};
 use crate::dataset::{InspectSample, read_input};
 use crate::domain::{
-    CaseId, Item, JudgeReply, Mode, REPORT_METRICS, Report, ReportFault, ScoredAnswer, SystemName, UnscoredKind,
-    UnscoredReason,
+    CaseId, Item, JudgeReply, Mode, REPORT_METRICS, Report, ReportFault, ScoredAnswer, SystemName,
+    UnscoredKind, UnscoredReason,
 };
 use crate::error::{InputFault, Result};
 use crate::judge::{AskFuture, Judge, JudgeBuilder, JudgeRequest, Outcome};
@@ -19,7 +19,8 @@ use crate::judge::{AskFuture, Judge, JudgeBuilder, JudgeRequest, Outcome};
 /// The name of the mean of [`REPORT_METRICS`] in logs.
 const MEAN: &str = "global_avg";
 
-const KEPT: &str = "answers without verdicts that can be scored again keep the metrics of their log";
+const KEPT: &str =
+    "answers without verdicts that can be scored again keep the metrics of their log";
 
 /// The answers of logs: a judge that repeats the logged verdicts.
 #[derive(Clone, Default)]
@@ -31,8 +32,15 @@ struct Logged {
 
 impl Judge for Logged {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        let sample = self.sample(&request.system, &request.case_id).filter(|_| !self.is_retrieverless);
-        let missing = || Outcome::Unscored(UnscoredReason::new(UnscoredKind::NotAsked, "no verdict in the log"));
+        let sample = self
+            .sample(&request.system, &request.case_id)
+            .filter(|_| !self.is_retrieverless);
+        let missing = || {
+            Outcome::Unscored(UnscoredReason::new(
+                UnscoredKind::NotAsked,
+                "no verdict in the log",
+            ))
+        };
         let reply = sample.and_then(|sample| sample.reply(&request.call.task));
         let outcome = reply.map_or_else(missing, |text| Outcome::Reply(JudgeReply::of_text(text)));
         Box::pin(std::future::ready(Ok(outcome)))
@@ -50,9 +58,15 @@ impl Logged {
         let sample = self.sample(&item.answer.system, &item.answer.case_id);
         if let Some(sample) = sample.filter(|sample| sample.metric(MEAN).is_none()) {
             let fault = Some(ReportFault::Dropped(
-                sample.error["message"].as_str().unwrap_or("no scores in the log").to_owned(),
+                sample.error["message"]
+                    .as_str()
+                    .unwrap_or("no scores in the log")
+                    .to_owned(),
             ));
-            item.answer.report = Some(Arc::new(Report { fault, ..Report::default() }));
+            item.answer.report = Some(Arc::new(Report {
+                fault,
+                ..Report::default()
+            }));
         }
         item
     }
@@ -60,26 +74,42 @@ impl Logged {
     /// Compares the metrics of an answer with the logged ones, which replace them if there are no verdicts; the manifest
     /// gets the warnings.
     fn compare(&self, answer: &mut Arc<ScoredAnswer>, manifest: &mut Manifest) {
-        let Some(sample) = self.sample(&answer.system, &answer.case.case_id) else { return };
+        let Some(sample) = self.sample(&answer.system, &answer.case.case_id) else {
+            return;
+        };
         if answer.score.value.is_none() && sample.metric(MEAN).is_some() {
             let score = &mut Arc::make_mut(answer).score;
             score.value = sample.metric(MEAN);
-            score.components.retain(|component| REPORT_METRICS.contains(&&*component.name));
+            score
+                .components
+                .retain(|component| REPORT_METRICS.contains(&&*component.name));
             for component in &mut score.components {
                 (component.value, component.reason) = (sample.metric(&component.name), None);
                 component.weight = 1.0 / REPORT_METRICS.len() as f64;
             }
-            if manifest.settings.insert(IMPORTED.to_owned(), true.into()).is_none() {
+            if manifest
+                .settings
+                .insert(IMPORTED.to_owned(), true.into())
+                .is_none()
+            {
                 manifest.warnings.push(KEPT.to_owned());
             }
         }
         for name in REPORT_METRICS.into_iter().chain([MEAN]) {
-            let own = answer.score.component(name).map_or(answer.score.value, |component| component.value);
+            let own = answer
+                .score
+                .component(name)
+                .map_or(answer.score.value, |component| component.value);
             let logged = sample.metric(name);
-            if !logged.zip(own).map_or(logged == own, |(logged, own)| (logged - own).abs() <= TOLERANCE) {
-                let [logged, own] = [logged, own].map(|value| value.map_or("missing".to_owned(), |it| it.to_string()));
+            if !logged.zip(own).map_or(logged == own, |(logged, own)| {
+                (logged - own).abs() <= TOLERANCE
+            }) {
+                let [logged, own] = [logged, own]
+                    .map(|value| value.map_or("missing".to_owned(), |it| it.to_string()));
                 let place = format!("{} (case {})", answer.system, answer.case.case_id);
-                manifest.warnings.push(format!("{place}: {name} is {logged} in the log, {own} by its verdicts"));
+                manifest.warnings.push(format!(
+                    "{place}: {name} is {logged} in the log, {own} by its verdicts"
+                ));
             }
         }
     }
@@ -101,27 +131,53 @@ pub async fn import(options: &ImportOptions) -> Result<ImportedRun> {
 /// # Errors
 /// For logs of another task than `sqa` or of different judges, and other files beside logs; as [`Evaluation::run`].
 async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
-    let (mut samples, mut judges, mut logged) = (HashMap::new(), BTreeSet::new(), Logged::default());
+    let (mut samples, mut judges, mut logged) =
+        (HashMap::new(), BTreeSet::new(), Logged::default());
     for path in &options.files {
         let log = match read_input(path)?.2 {
             None if samples.is_empty() => return Ok(None),
             log => log.unwrap_or_default(),
         };
         judges.insert(log.judge().unwrap_or("unknown").to_owned());
-        let task = log.eval["task"].as_str().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+        let task = log.eval["task"]
+            .as_str()
+            .unwrap_or_default()
+            .rsplit('/')
+            .next()
+            .unwrap_or_default();
         if !task.starts_with("sqa") || judges.len() > 1 || !options.answers.is_empty() {
-            let what = format!("task {}, judged by {}", task, Vec::from_iter(judges).join(" and "));
+            let what = format!(
+                "task {}, judged by {}",
+                task,
+                Vec::from_iter(judges).join(" and ")
+            );
             let hint = "one run takes logs of the task sqa (ScholarQA-CS2) by one judge, without --answers";
             return Err(InputFault::new(path, what).hint(hint).into());
         }
         logged.is_retrieverless |= log.eval["task_args"]["is_retrieverless"] == true;
-        let system = SystemName::from(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
-        samples.extend(log.samples.into_iter().map(|sample| ((system.clone(), sample.id().into()), sample)));
+        let system = SystemName::from(
+            path.file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+        );
+        samples.extend(
+            log.samples
+                .into_iter()
+                .map(|sample| ((system.clone(), sample.id().into()), sample)),
+        );
     }
     logged.samples = Arc::new(samples);
-    let judge = options.judge.clone().or_else(|| judges.pop_first()).unwrap_or_default();
+    let judge = options
+        .judge
+        .clone()
+        .or_else(|| judges.pop_first())
+        .unwrap_or_default();
     let mut settings = EvaluationOptions::default();
-    settings.input.tests = options.tests.clone().or_else(|| options.files.first().cloned());
+    settings.input.tests = options
+        .tests
+        .clone()
+        .or_else(|| options.files.first().cloned());
     settings.input.answers.clone_from(&options.files);
     settings.scoring.compat = options.mode != Some(Mode::Default);
     // What the evaluation dropped is no failure of the import.
@@ -129,15 +185,24 @@ async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
     settings.output.label.clone_from(&options.run_label);
     settings.output.overwrite = options.overwrite;
     let judge = JudgeBuilder::custom(format!("imported:{judge}"), logged.clone());
-    let evaluation = Evaluation::from_options(settings).judge(judge).built_in(ScorerName::Criteria);
+    let evaluation = Evaluation::from_options(settings)
+        .judge(judge)
+        .built_in(ScorerName::Criteria);
     let mut prepared = evaluation.prepare().await?;
-    prepared.inputs.rubric = prepared.inputs.rubric.iter().map(|item| logged.with_error(item)).collect();
+    prepared.inputs.rubric = prepared
+        .inputs
+        .rubric
+        .iter()
+        .map(|item| logged.with_error(item))
+        .collect();
     let mut run = prepared.start(&options.out).await?;
     run.ask(&mut NoEvents, &StopHandle::new()).await?;
     let (mut record, mut scored) = (run.record, run.scored);
     let manifest = &mut record.manifest;
     let others = manifest.warnings.len();
-    scored.iter_mut().for_each(|answer| logged.compare(answer, manifest));
+    scored
+        .iter_mut()
+        .for_each(|answer| logged.compare(answer, manifest));
     // The first warnings are shown.
     manifest.warnings.rotate_left(others);
     record.finish(RunStatus::Complete, &scored)?;

@@ -7,9 +7,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::dataset::{
-    self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support, SystemAnswers,
+    self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support,
+    SystemAnswers,
 };
-use crate::domain::{BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, RubricProfile, SystemName, TestCase};
+use crate::domain::{
+    BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, RubricProfile, SystemName,
+    TestCase,
+};
 use crate::error::{Error, Result};
 use crate::text::perturbation::Perturbation;
 
@@ -62,7 +66,8 @@ impl LoadedInputs {
         check_given(settings)?;
         let rubric = settings.scorers.rubric.as_deref();
         let (tests, profile) = match &input.tests {
-            Some(path) => dataset::load_tests(path, mode, rubric).map(|(tests, profile)| (Some(tests), profile))?,
+            Some(path) => dataset::load_tests(path, mode, rubric)
+                .map(|(tests, profile)| (Some(tests), profile))?,
             None => (None, dataset::rubric_profile(rubric)?),
         };
         let profile = with_batch(profile, settings)?;
@@ -75,13 +80,27 @@ impl LoadedInputs {
             systems: input.systems.clone(),
         };
         let (systems, read_notes) = reading.load(&input.answers)?;
-        let Checked { systems, coverage, warnings, notes } = match preset {
+        let Checked {
+            systems,
+            coverage,
+            warnings,
+            notes,
+        } = match preset {
             Some(preset) => preset.check(systems, input.strict)?,
-            None => Checked { systems, ..Checked::default() },
+            None => Checked {
+                systems,
+                ..Checked::default()
+            },
         };
-        let references = settings.scorers.references.as_deref().map(dataset::load_references).transpose()?;
+        let references = settings
+            .scorers
+            .references
+            .as_deref()
+            .map(dataset::load_references)
+            .transpose()?;
         // The sources of a report are not part of its text.
-        let appended = settings.scorers.references_block == ReferencesBlock::Append && !profile.report;
+        let appended =
+            settings.scorers.references_block == ReferencesBlock::Append && !profile.report;
         let index_base = settings.scorers.index_base;
         let options = ScorableOptions {
             pairing: PairOptions {
@@ -97,23 +116,41 @@ impl LoadedInputs {
         if profile.report {
             made.notes.extend(as_reports(&mut made.rubric, index_base));
         }
-        let is_scored = |read: &&SystemAnswers| made.files.iter().any(|file| file.name == read.system.as_str());
+        let is_scored = |read: &&SystemAnswers| {
+            made.files
+                .iter()
+                .any(|file| file.name == read.system.as_str())
+        };
         let mut settings: BTreeMap<String, Value> = BTreeMap::new();
         for read in systems.iter().filter(is_scored) {
             if read.thinking > 0 {
-                let what = if reading.keeps_thinking() { "kept" } else { "removed" };
+                let what = if reading.keeps_thinking() {
+                    "kept"
+                } else {
+                    "removed"
+                };
                 settings.insert(THINKING.to_owned(), what.into());
             }
             if !read.renamed.is_empty() {
-                settings.insert(format!("score.fields.{}", read.system), read.renamed.as_str().into());
+                settings.insert(
+                    format!("score.fields.{}", read.system),
+                    read.renamed.as_str().into(),
+                );
             }
         }
-        let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases);
-        let questions = questions.map(|asked| InputFile::new("questions", &asked.path, asked.blake3));
+        let questions = preset
+            .map(|preset| &preset.asked)
+            .filter(|asked| !asked.are_test_cases);
+        let questions =
+            questions.map(|asked| InputFile::new("questions", &asked.path, asked.blake3));
         let support = dataset::supports(&made);
-        let holds = |system: &SystemName, case: &CaseId| input.slice.is_none_or(|slice| slice.holds(system, case));
-        made.rubric.retain(|item| holds(&item.answer.system, &item.case.case_id));
-        made.plain.retain(|item| holds(&item.answer.system, &item.case.case_id));
+        let holds = |system: &SystemName, case: &CaseId| {
+            input.slice.is_none_or(|slice| slice.holds(system, case))
+        };
+        made.rubric
+            .retain(|item| holds(&item.answer.system, &item.case.case_id));
+        made.plain
+            .retain(|item| holds(&item.answer.system, &item.case.case_id));
         made.missing.retain(|(system, case)| holds(system, case));
         add_perturbed(&mut made.rubric, perturbations)?;
         add_perturbed(&mut made.plain, perturbations)?;
@@ -122,18 +159,27 @@ impl LoadedInputs {
         let is_same = |(one, other): (&Item, &Item)| {
             Arc::ptr_eq(&one.case, &other.case) && one.answer.system == other.answer.system
         };
-        let are_same = rubric.len() == made.plain.len() && rubric.iter().zip(&made.plain).all(is_same);
+        let are_same =
+            rubric.len() == made.plain.len() && rubric.iter().zip(&made.plain).all(is_same);
         Ok(Self {
             profile,
             support,
-            plain: if are_same { Arc::clone(&rubric) } else { made.plain.into() },
+            plain: if are_same {
+                Arc::clone(&rubric)
+            } else {
+                made.plain.into()
+            },
             rubric,
             all_cases: tests.map(|tests| tests.cases).unwrap_or_default(),
             kept_cases: made.kept_cases,
             missing: made.missing,
             files: made.files.into_iter().chain(questions).collect(),
             warnings: once(warnings.into_iter().chain(made.warnings).collect()),
-            notes: read_notes.into_iter().chain(notes).chain(made.notes).collect(),
+            notes: read_notes
+                .into_iter()
+                .chain(notes)
+                .chain(made.notes)
+                .collect(),
             settings,
             coverage,
         })
@@ -143,14 +189,23 @@ impl LoadedInputs {
 /// Gives plain texts a report that cites the sources of their predictions; a note counts them.
 fn as_reports(items: &mut [Item], index_base: IndexBase) -> Option<String> {
     let mut plain = 0;
-    for answer in items.iter_mut().map(|item| &mut item.answer).filter(|answer| answer.report.is_none()) {
+    for answer in items
+        .iter_mut()
+        .map(|item| &mut item.answer)
+        .filter(|answer| answer.report.is_none())
+    {
         plain += 1;
-        if let Some(prediction) = answer.prediction.as_deref().filter(|own| !own.sources.is_empty()) {
+        if let Some(prediction) = answer
+            .prediction
+            .as_deref()
+            .filter(|own| !own.sources.is_empty())
+        {
             let report = Report::of_text(answer.own_text(), Some((prediction, index_base)));
             answer.report = Some(report.into());
         }
     }
-    let what = "answers are plain texts, each judged as one section that cites its sources by number";
+    let what =
+        "answers are plain texts, each judged as one section that cites its sources by number";
     (plain > 0).then(|| format!("{plain} of {} {what}", items.len()))
 }
 
@@ -159,16 +214,24 @@ fn as_reports(items: &mut [Item], index_base: IndexBase) -> Option<String> {
 /// # Errors
 /// When a system has the name of perturbed answers, or a text cannot be read.
 fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Result<()> {
-    let systems: HashSet<SystemName> = items.iter().map(|item| item.answer.system.clone()).collect();
+    let systems: HashSet<SystemName> = items
+        .iter()
+        .map(|item| item.answer.system.clone())
+        .collect();
     let mut added = Vec::new();
     for perturbation in perturbations {
         for item in items.iter() {
             added.extend(dataset::perturbed(item, *perturbation)?);
         }
     }
-    if let Some(item) = added.iter().find(|item| systems.contains(&item.answer.system)) {
+    if let Some(item) = added
+        .iter()
+        .find(|item| systems.contains(&item.answer.system))
+    {
         let name = item.answer.system.as_str();
-        return Err(Error::Settings(format!("the system {name:?} has the name of perturbed answers; rename its file")));
+        return Err(Error::Settings(format!(
+            "the system {name:?} has the name of perturbed answers; rename its file"
+        )));
     }
     items.extend(added);
     Ok(())
@@ -176,12 +239,17 @@ fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Resul
 
 /// The profile with the number of criteria a call of the options.
 fn with_batch(profile: RubricProfile, settings: &EvaluationOptions) -> Result<RubricProfile> {
-    let batch = settings.scorers.criteria_per_call.map_or(profile.batch, |BatchSize(size)| size);
+    let batch = settings
+        .scorers
+        .criteria_per_call
+        .map_or(profile.batch, |BatchSize(size)| size);
     let profile = RubricProfile { batch, ..profile };
     let of_reference = usize::from(!profile.report && profile.reply.second.is_empty());
-    if settings.scoring.compat && profile.batch != of_reference && profile.reply.form == ReplyForm::Object {
-        let what =
-            "--compat asks as many criteria a call as the reference of this rubric; leave --criteria-per-call out";
+    if settings.scoring.compat
+        && profile.batch != of_reference
+        && profile.reply.form == ReplyForm::Object
+    {
+        let what = "--compat asks as many criteria a call as the reference of this rubric; leave --criteria-per-call out";
         return Err(Error::Usage(what.to_owned()));
     }
     Ok(profile)
@@ -191,11 +259,17 @@ fn with_batch(profile: RubricProfile, settings: &EvaluationOptions) -> Result<Ru
 fn check_given(settings: &EvaluationOptions) -> Result<()> {
     let usage = |what: &str| Err(Error::Usage(what.to_owned()));
     if settings.input.answers.is_empty() {
-        return usage("no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..");
+        return usage(
+            "no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..",
+        );
     }
-    let needs_tests = [ScorerName::Rubric, ScorerName::Criteria].iter().any(|name| settings.scorers.names(*name));
+    let needs_tests = [ScorerName::Rubric, ScorerName::Criteria]
+        .iter()
+        .any(|name| settings.scorers.names(*name));
     if settings.input.tests.is_none() && needs_tests {
-        return usage("no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file");
+        return usage(
+            "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file",
+        );
     }
     Ok(())
 }

@@ -30,7 +30,10 @@ pub struct Endpoints(Vec<(String, Arc<Fleet>)>);
 impl Endpoints {
     /// What they do right now.
     pub fn activity(&self) -> Activity {
-        self.0.iter().map(|(_, fleet)| fleet.activity()).fold(Activity::default(), Activity::plus)
+        self.0
+            .iter()
+            .map(|(_, fleet)| fleet.activity())
+            .fold(Activity::default(), Activity::plus)
     }
 
     /// What each server did so far, for judges with any calls.
@@ -38,8 +41,15 @@ impl Endpoints {
         let of_judge = |(judge, fleet): &(String, Arc<Fleet>)| {
             let stats = fleet.stats();
             let was_asked = stats.iter().any(|stats| stats.calls > 0);
-            let uses = stats.into_iter().map(|stats| EndpointUse { judge: judge.clone(), stats });
-            if was_asked { uses.collect() } else { Vec::new() }
+            let uses = stats.into_iter().map(|stats| EndpointUse {
+                judge: judge.clone(),
+                stats,
+            });
+            if was_asked {
+                uses.collect()
+            } else {
+                Vec::new()
+            }
         };
         self.0.iter().flat_map(of_judge).collect()
     }
@@ -62,7 +72,11 @@ impl NamedJudge {
     fn lanes(&self) -> usize {
         let servers = self.judge.server_count();
         let all = self.limits.concurrency.get().saturating_mul(servers);
-        if servers > 1 { all.saturating_add(all / 4) } else { all }
+        if servers > 1 {
+            all.saturating_add(all / 4)
+        } else {
+            all
+        }
     }
 
     /// Its manifest entry, with the reply limits of these calls.
@@ -71,15 +85,22 @@ impl NamedJudge {
         let served = server.map(|server| &server.servers.served);
         let mut settings = judge_settings(&self.options);
         if let Some(server) = server {
-            let limits = server.request.max_tokens.iter().filter(|(kind, _)| family.kinds().contains(kind));
-            let limits: BTreeMap<&str, u64> = limits.map(|(kind, limit)| (kind.as_str(), *limit)).collect();
+            let limits = server
+                .request
+                .max_tokens
+                .iter()
+                .filter(|(kind, _)| family.kinds().contains(kind));
+            let limits: BTreeMap<&str, u64> = limits
+                .map(|(kind, limit)| (kind.as_str(), *limit))
+                .collect();
             settings.insert("max_tokens".to_owned(), json!(limits));
         }
         JudgeEntry {
             id: self.judge.judge_id().to_owned(),
             model: server.map(|server| server.request.model.clone()),
             base_url: server.map(|server| server.servers.urls()),
-            served: served.map(|it| json!({"id": it.served, "root": it.root, "model_path": it.model_path})),
+            served: served
+                .map(|it| json!({"id": it.served, "root": it.root, "model_path": it.model_path})),
             lexical: self.judge.is_lexical(),
             samples: self.samples,
             merge: self.merge,
@@ -113,7 +134,10 @@ pub struct Judges {
 impl Judges {
     /// The prompts of the first judge that has any.
     pub(super) fn prompt_set(&self) -> Option<&PromptSet> {
-        self.by_name.values().find_map(|named| named.judge.server()).map(|server| &*server.prompts)
+        self.by_name
+            .values()
+            .find_map(|named| named.judge.server())
+            .map(|server| &*server.prompts)
     }
 
     /// Asks every server which model it serves. `own` replaces the judge of `[judge]`.
@@ -133,7 +157,10 @@ impl Judges {
         let judges_of = |role: &Role| (role.clone(), options.judges_of(role));
         let roles: Vec<_> = roles.iter().map(judges_of).collect();
         if let Some((role, _)) = roles.iter().find(|(_, judges)| judges.is_empty()) {
-            return Err(Error::Settings(format!("no judge has the role {}; give it one under [roles]", role.name())));
+            return Err(Error::Settings(format!(
+                "no judge has the role {}; give it one under [roles]",
+                role.name()
+            )));
         }
         let list = PriceList::load(options.budget.prices.as_deref())?;
         let (mut by_name, mut uses_list) = (BTreeMap::<String, NamedJudge>::new(), false);
@@ -141,7 +168,13 @@ impl Judges {
             if by_name.contains_key(name) {
                 continue;
             }
-            let JudgeRef { judge: judge_options, limits, samples, merge, .. } = options
+            let JudgeRef {
+                judge: judge_options,
+                limits,
+                samples,
+                merge,
+                ..
+            } = options
                 .judge_named(name)
                 .ok_or_else(|| Error::Settings(format!("[roles]: no judge is called {name:?}")))?;
             let builder = JudgeBuilder {
@@ -152,24 +185,51 @@ impl Judges {
             };
             let judge = builder.identify(&prompts, notify).await?;
             if judge.is_lexical() && options.scoring.prompts.is_some() {
-                let what = "the lexical judge reads no prompts; --prompts has no effect without a model";
+                let what =
+                    "the lexical judge reads no prompts; --prompts has no effect without a model";
                 notify(Severity::Warning, what);
             }
             let given = options.budget.price().filter(|_| name == DEFAULT_JUDGE);
-            let given = given.or_else(|| options.prices.get(&judge.server()?.request.model).copied());
-            let listed = |server: &ServedModel| list.find(&server.request.model, server.servers.endpoints().next()?);
+            let given =
+                given.or_else(|| options.prices.get(&judge.server()?.request.model).copied());
+            let listed = |server: &ServedModel| {
+                list.find(&server.request.model, server.servers.endpoints().next()?)
+            };
             let listed = judge.server().filter(|_| given.is_none()).and_then(listed);
-            let share = judge_options.service_tier.map_or(1.0, ServiceTier::price_share);
+            let share = judge_options
+                .service_tier
+                .map_or(1.0, ServiceTier::price_share);
             let listed = listed.map(|price| price.times(share));
             uses_list |= listed.is_some();
             let price = given.or(listed);
             let (options, limits) = (judge_options.clone(), limits.clone());
-            by_name.insert(name.clone(), NamedJudge { judge, price, limits, samples, merge, options });
+            by_name.insert(
+                name.clone(),
+                NamedJudge {
+                    judge,
+                    price,
+                    limits,
+                    samples,
+                    merge,
+                    options,
+                },
+            );
         }
-        let models = by_name.values().filter_map(|named| Some((named.judge.server()?, named.price)));
-        let spending = Spending::of(options, models.map(|(server, price)| (server.request.model.as_str(), price)))?;
+        let models = by_name
+            .values()
+            .filter_map(|named| Some((named.judge.server()?, named.price)));
+        let spending = Spending::of(
+            options,
+            models.map(|(server, price)| (server.request.model.as_str(), price)),
+        )?;
         let prices_of = uses_list.then_some(list.date);
-        let judges = Self { by_name, roles, panel_merge: options.roles.merge, prices_of, spending };
+        let judges = Self {
+            by_name,
+            roles,
+            panel_merge: options.roles.merge,
+            prices_of,
+            spending,
+        };
         judges.refuse_twins()?;
         if options.scoring.compat {
             judges.refuse_what_the_reference_cannot_merge()?;
@@ -178,8 +238,13 @@ impl Judges {
     }
 
     /// The judges of a role, in the order of the panel.
-    fn of<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = (&'a str, &'a NamedJudge)> + Clone {
-        names.iter().filter_map(|name| Some((name.as_str(), self.by_name.get(name)?)))
+    fn of<'a>(
+        &'a self,
+        names: &'a [String],
+    ) -> impl Iterator<Item = (&'a str, &'a NamedJudge)> + Clone {
+        names
+            .iter()
+            .filter_map(|name| Some((name.as_str(), self.by_name.get(name)?)))
     }
 
     fn refuse_twins(&self) -> Result<()> {
@@ -201,7 +266,10 @@ impl Judges {
 
     /// The reference script cannot merge several grades by their mean: reject this before any call.
     fn refuse_what_the_reference_cannot_merge(&self) -> Result<()> {
-        let of_aspects = self.roles.iter().filter(|(role, _)| matches!(role, Role::Aspect(_)));
+        let of_aspects = self
+            .roles
+            .iter()
+            .filter(|(role, _)| matches!(role, Role::Aspect(_)));
         let mut judges = of_aspects.flat_map(|(_, names)| self.of(names));
         if judges.any(|(_, named)| named.samples > 1 && named.merge != GradeMerge::MostCommon) {
             return Err(Error::Usage(
@@ -215,25 +283,39 @@ impl Judges {
 
     /// The judge of rubrics or criteria, if these are scored; the first of a panel.
     pub(super) fn rubric(&self) -> Option<&NamedJudge> {
-        let (_, names) = self.roles.iter().find(|(role, _)| matches!(role, Role::Rubric | Role::Criteria))?;
+        let (_, names) = self
+            .roles
+            .iter()
+            .find(|(role, _)| matches!(role, Role::Rubric | Role::Criteria))?;
         self.of(names).next().map(|(_, named)| named)
     }
 
     /// True if replies are cached, or there is no judge.
     pub fn is_cached(&self) -> bool {
         let mut judges = self.by_name.values().map(|named| &named.judge);
-        judges.clone().all(|judge| judge.is_cached() || judge.is_lexical()) && judges.any(IdentifiedJudge::is_cached)
+        judges
+            .clone()
+            .all(|judge| judge.is_cached() || judge.is_lexical())
+            && judges.any(IdentifiedJudge::is_cached)
     }
 
     /// Every judge by name.
     pub fn all(&self) -> impl Iterator<Item = (&str, &NamedJudge)> {
-        self.by_name.iter().map(|(name, named)| (name.as_str(), named))
+        self.by_name
+            .iter()
+            .map(|(name, named)| (name.as_str(), named))
     }
 
     /// Why a run with calls for one of these roles must not start.
     pub(super) fn cannot_be_asked(&self, roles: &[Role]) -> Option<String> {
-        let names = self.roles.iter().filter(|(role, _)| roles.contains(role)).flat_map(|(_, names)| names);
-        names.filter_map(|name| self.by_name.get(name)?.judge.server()?.cannot_be_asked()).next()
+        let names = self
+            .roles
+            .iter()
+            .filter(|(role, _)| roles.contains(role))
+            .flat_map(|(_, names)| names);
+        names
+            .filter_map(|name| self.by_name.get(name)?.judge.server()?.cannot_be_asked())
+            .next()
     }
 
     /// The manifest entries of the roles.
@@ -241,7 +323,10 @@ impl Judges {
         let entry = |(role, names): &(Role, Vec<String>)| {
             let (family, members) = (family_of(role), self.of(names).map(|(_, named)| named));
             let entry = RoleEntry {
-                prompts: members.clone().next().and_then(|named| named.prompts(family)),
+                prompts: members
+                    .clone()
+                    .next()
+                    .and_then(|named| named.prompts(family)),
                 judges: members.map(|named| named.entry(family)).collect(),
                 merge: self.panel_merge,
             };
@@ -252,9 +337,18 @@ impl Judges {
 
     /// Each model with its price, by judge identity.
     pub(super) fn terms(&self) -> BTreeMap<String, JudgeTerms> {
-        let servers = self.by_name.values().filter_map(|named| Some((named.judge.server()?, named.price)));
+        let servers = self
+            .by_name
+            .values()
+            .filter_map(|named| Some((named.judge.server()?, named.price)));
         let terms = servers.map(|(server, price)| {
-            (server.request.judge_id.clone(), JudgeTerms { model: server.request.model.clone(), price })
+            (
+                server.request.judge_id.clone(),
+                JudgeTerms {
+                    model: server.request.model.clone(),
+                    price,
+                },
+            )
         });
         terms.collect()
     }
@@ -282,7 +376,8 @@ impl Judges {
         for (name, named) in self.all() {
             built.insert(name, named.judge.build(&shared, named.price)?);
         }
-        let fleet = |(name, judge): (&&str, &BuiltJudge)| Some(((*name).to_owned(), judge.fleet.clone()?));
+        let fleet =
+            |(name, judge): (&&str, &BuiltJudge)| Some(((*name).to_owned(), judge.fleet.clone()?));
         let endpoints = Endpoints(built.iter().filter_map(fleet).collect());
         let member = |(name, named): (&str, &NamedJudge)| {
             let built = built.get(name)?;
@@ -290,7 +385,10 @@ impl Judges {
                 judge: Arc::clone(&built.judge),
                 renderer: built.renderer.clone(),
                 source: Arc::clone(&built.source),
-                in_flight: built.fleet.clone().map(|fleet| Arc::new(move || fleet.activity().in_flight) as _),
+                in_flight: built
+                    .fleet
+                    .clone()
+                    .map(|fleet| Arc::new(move || fleet.activity().in_flight) as _),
                 judge_id: named.judge.judge_id().into(),
                 samples: named.samples,
                 merge: named.merge,
@@ -299,7 +397,13 @@ impl Judges {
         };
         let panel = |(role, names): &(Role, Vec<String>)| {
             let members = self.of(names).filter_map(member).collect();
-            (role.clone(), Panel { members, merge: self.panel_merge })
+            (
+                role.clone(),
+                Panel {
+                    members,
+                    merge: self.panel_merge,
+                },
+            )
         };
         let panels: Panels = self.roles.iter().map(panel).collect();
         Ok((Arc::new(panels), endpoints))
@@ -308,7 +412,9 @@ impl Judges {
     /// Concurrent calls for a scorer with these roles: as many as the fastest of them takes.
     pub(super) fn concurrency(&self, roles: &[Role]) -> usize {
         let own = self.roles.iter().filter(|(role, _)| roles.contains(role));
-        own.map(|(_, names)| self.of(names).map(|(_, named)| named.lanes()).sum()).max().unwrap_or(1)
+        own.map(|(_, names)| self.of(names).map(|(_, named)| named.lanes()).sum())
+            .max()
+            .unwrap_or(1)
     }
 }
 

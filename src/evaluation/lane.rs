@@ -16,7 +16,10 @@ pub(super) struct Lanes {
 impl Lanes {
     /// `slots` concurrent calls (>= 1) for that many answers.
     pub(super) fn new(slots: usize, answers: usize) -> Self {
-        Self { slots: Semaphore::new(slots.max(1)), unstarted: watch::Sender::new(answers) }
+        Self {
+            slots: Semaphore::new(slots.max(1)),
+            unstarted: watch::Sender::new(answers),
+        }
     }
 
     /// The slot of an answer itself, which counts as started from then on.
@@ -31,7 +34,11 @@ impl Lanes {
 
     /// Waits for an idle slot once every answer has started.
     async fn idle(&self) -> Option<SemaphorePermit<'_>> {
-        self.unstarted.subscribe().wait_for(|answers| *answers == 0).await.ok()?;
+        self.unstarted
+            .subscribe()
+            .wait_for(|answers| *answers == 0)
+            .await
+            .ok()?;
         self.slots.acquire().await.ok()
     }
 
@@ -56,12 +63,18 @@ mod tests {
         let (own, asked) = (Mutex::new(()), || std::future::ready(()));
         let _first = lanes.begin().await;
         let busy = own.lock().await;
-        let widened = tokio::time::timeout(std::time::Duration::from_millis(20), lanes.in_slot(&own, asked()));
+        let widened = tokio::time::timeout(
+            std::time::Duration::from_millis(20),
+            lanes.in_slot(&own, asked()),
+        );
         assert!(widened.await.is_err(), "an answer waits for the free slots");
         let _second = lanes.begin().await;
         lanes.in_slot(&own, asked()).await;
         let _third = lanes.begin().await;
-        let widened = tokio::time::timeout(std::time::Duration::from_millis(20), lanes.in_slot(&own, asked()));
+        let widened = tokio::time::timeout(
+            std::time::Duration::from_millis(20),
+            lanes.in_slot(&own, asked()),
+        );
         assert!(widened.await.is_err(), "no slot is free");
         drop(busy);
         lanes.in_slot(&own, asked()).await;

@@ -22,14 +22,22 @@ impl Legibility {
     /// # Errors
     /// [`Error::Unreadable`] when the replies about several different answers were unreadable, and no other one
     /// was readable.
-    pub(super) fn note(&self, request: &JudgeRequest, reason: Option<&UnscoredReason>, call: Begun) -> Result<()> {
+    pub(super) fn note(
+        &self,
+        request: &JudgeRequest,
+        reason: Option<&UnscoredReason>,
+        call: Begun,
+    ) -> Result<()> {
         let kind = request.call.task.kind();
         let (was_read, streak) = &self.0[kind as usize];
         let Some(reason) = reason else {
             was_read.store(true, Ordering::Relaxed);
             return Ok(());
         };
-        let Some(answers) = streak.fail(request, "", call).filter(|_| !was_read.load(Ordering::Relaxed)) else {
+        let Some(answers) = streak
+            .fail(request, "", call)
+            .filter(|_| !was_read.load(Ordering::Relaxed))
+        else {
             return Ok(());
         };
         Err(Error::Unreadable(format!(
@@ -49,12 +57,18 @@ pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
         UnscoredKind::Cut => Some(
             "replies that were cut need more room: --max-tokens KIND=1000, or --reasoning-effort LEVEL for a judge that reasons",
         ),
-        UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
-        UnscoredKind::Unreachable => Some("check the server; the same command repeats calls that got no reply"),
-        UnscoredKind::Refused => {
-            Some("`scholareval check` shows what the server refuses; the same command repeats calls that it refused")
+        UnscoredKind::ContextOverflow => {
+            Some("prompts that do not fit need a judge with a longer context")
         }
-        UnscoredKind::NeedsOtherCalls => Some("score --compat asks the calls that this run did not"),
+        UnscoredKind::Unreachable => {
+            Some("check the server; the same command repeats calls that got no reply")
+        }
+        UnscoredKind::Refused => Some(
+            "`scholareval check` shows what the server refuses; the same command repeats calls that it refused",
+        ),
+        UnscoredKind::NeedsOtherCalls => {
+            Some("score --compat asks the calls that this run did not")
+        }
         UnscoredKind::Abstained
         | UnscoredKind::DependsOnUnscored
         | UnscoredKind::Exception
@@ -72,9 +86,25 @@ mod tests {
     }
 
     fn note(legibility: &Legibility, case_id: &str, reason: Option<&UnscoredReason>) -> Result<()> {
-        let task = JudgeTask::Property { question: "q".into(), answer: "a".into(), criterion: "c".into() };
-        let call = JudgeCall { item: "p0".into(), role: Role::Rubric, task, draw: 0, member: 0 };
-        let request = JudgeRequest { call, system: "s".into(), case_id: case_id.into(), attempt: 0, rendered: None };
+        let task = JudgeTask::Property {
+            question: "q".into(),
+            answer: "a".into(),
+            criterion: "c".into(),
+        };
+        let call = JudgeCall {
+            item: "p0".into(),
+            role: Role::Rubric,
+            task,
+            draw: 0,
+            member: 0,
+        };
+        let request = JudgeRequest {
+            call,
+            system: "s".into(),
+            case_id: case_id.into(),
+            attempt: 0,
+            rendered: None,
+        };
         legibility.note(&request, reason, legibility.begin(CallKind::Property))
     }
 
@@ -84,8 +114,13 @@ mod tests {
         for case_id in ["a", "a", "a", "b"] {
             note(&legibility, case_id, Some(&cut())).unwrap();
         }
-        let error = note(&legibility, "c", Some(&cut())).unwrap_err().to_string();
-        assert!(error.contains("reply cut at 100 tokens") && error.contains("--max-tokens KIND=1000"), "{error}");
+        let error = note(&legibility, "c", Some(&cut()))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("reply cut at 100 tokens") && error.contains("--max-tokens KIND=1000"),
+            "{error}"
+        );
     }
 
     #[test]

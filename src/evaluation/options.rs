@@ -21,8 +21,8 @@ use crate::judge::endpoint::masked_json;
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Price;
 use crate::judge::options::{
-    BudgetOptions, CacheOptions, JudgeOptions, LimitOptions, OptionFault, defaults, from_map, name_and_text,
-    one_or_more,
+    BudgetOptions, CacheOptions, JudgeOptions, LimitOptions, OptionFault, defaults, from_map,
+    name_and_text, one_or_more,
 };
 use crate::prompt::MANIFEST;
 
@@ -117,7 +117,10 @@ pub struct InputOptions {
     pub tests: Option<PathBuf>,
     /// Fields of the answers: answer_text=FIELD,case_id=FIELD or question=FIELD [default: as documented, else guessed]
     #[arg(long, value_name = "NAME=FIELD,..", value_delimiter = ',', value_parser = name_and_text)]
-    #[serde(serialize_with = "crate::judge::options::as_map", deserialize_with = "from_map")]
+    #[serde(
+        serialize_with = "crate::judge::options::as_map",
+        deserialize_with = "from_map"
+    )]
     pub fields: Vec<(String, String)>,
     /// Judge answers with the reasoning they begin with (think tags)
     #[arg(long)]
@@ -195,13 +198,20 @@ impl Default for ScoringOptions {
 impl ScoringOptions {
     /// Which halves of the rubrics are scored.
     pub fn parts(&self) -> RubricParts {
-        let (rubrics, snippets) = (self.only != Some(RubricPart::Snippets), self.only != Some(RubricPart::Criteria));
+        let (rubrics, snippets) = (
+            self.only != Some(RubricPart::Snippets),
+            self.only != Some(RubricPart::Criteria),
+        );
         RubricParts { rubrics, snippets }
     }
 
     /// The scoring rules: the default ones, or those of the reference script.
     pub fn mode(&self) -> Mode {
-        if self.compat { Mode::Compat } else { Mode::Default }
+        if self.compat {
+            Mode::Compat
+        } else {
+            Mode::Default
+        }
     }
 }
 
@@ -274,8 +284,17 @@ impl EvaluationOptions {
     /// # Errors
     /// The first value that cannot be used.
     pub fn check(&self) -> Result<(), OptionFault> {
-        if let Some((part, _)) = self.input.fields.iter().find(|(part, _)| !ANSWER_PARTS.contains(&part.as_str())) {
-            let what = format!("expected {}, found {}", ANSWER_PARTS.join(", "), part.escape_debug());
+        if let Some((part, _)) = self
+            .input
+            .fields
+            .iter()
+            .find(|(part, _)| !ANSWER_PARTS.contains(&part.as_str()))
+        {
+            let what = format!(
+                "expected {}, found {}",
+                ANSWER_PARTS.join(", "),
+                part.escape_debug()
+            );
             return Err(OptionFault::new("score.fields", what));
         }
         self.judge.check()?;
@@ -283,17 +302,37 @@ impl EvaluationOptions {
         self.budget.check()?;
         for (name, table) in &self.judges {
             let in_table = |fault: OptionFault| {
-                let table_key = |key: &str| format!("judges.{name}.{}", key.rsplit('.').next().unwrap_or_default());
-                let (key, contradicts) = (table_key(&fault.key), fault.contradicts.as_deref().map(table_key));
-                OptionFault { key, contradicts, ..fault }
+                let table_key = |key: &str| {
+                    format!(
+                        "judges.{name}.{}",
+                        key.rsplit('.').next().unwrap_or_default()
+                    )
+                };
+                let (key, contradicts) = (
+                    table_key(&fault.key),
+                    fault.contradicts.as_deref().map(table_key),
+                );
+                OptionFault {
+                    key,
+                    contradicts,
+                    ..fault
+                }
             };
-            let JudgeOptions { kind, model, base_url, .. } = &table.judge;
+            let JudgeOptions {
+                kind,
+                model,
+                base_url,
+                ..
+            } = &table.judge;
             if kind.is_none() && model.is_none() && base_url.is_empty() {
-                let what =
-                    "neither model nor base_url; add one of them, or kind = \"lexical\" for the built-in baseline";
+                let what = "neither model nor base_url; add one of them, or kind = \"lexical\" for the built-in baseline";
                 return Err(OptionFault::new(&format!("judges.{name}.model"), what));
             }
-            table.judge.check().and_then(|()| table.limits.check()).map_err(in_table)?;
+            table
+                .judge
+                .check()
+                .and_then(|()| table.limits.check())
+                .map_err(in_table)?;
         }
         for (model, price) in &self.prices {
             if !price.is_valid() {
@@ -306,14 +345,24 @@ impl EvaluationOptions {
 
     /// The prompt set: the one given, else that of the rubric's directory.
     pub fn prompts_dir(&self) -> Option<PathBuf> {
-        let of_rubric = || self.scorers.rubric.as_ref().map(PathBuf::from).filter(|dir| dir.join(MANIFEST).is_file());
+        let of_rubric = || {
+            self.scorers
+                .rubric
+                .as_ref()
+                .map(PathBuf::from)
+                .filter(|dir| dir.join(MANIFEST).is_file())
+        };
         self.scoring.prompts.clone().or_else(of_rubric)
     }
 
     /// The settings that affect scores, by config-file key, except those of judges, and without anything specific to the
     /// machine. They determine the default run directory; a run record with other settings is rejected.
     pub fn run_settings(&self) -> BTreeMap<String, Value> {
-        let groups = [as_map(&self.input), as_map(&self.scoring), as_map(&self.scorers)];
+        let groups = [
+            as_map(&self.input),
+            as_map(&self.scoring),
+            as_map(&self.scorers),
+        ];
         let mut settings: BTreeMap<String, Value> = groups
             .into_iter()
             .flatten()
@@ -323,8 +372,15 @@ impl EvaluationOptions {
         let parts = self.scoring.parts();
         settings.insert("score.rubrics".to_owned(), json!(parts.rubrics));
         settings.insert("score.snippets".to_owned(), json!(parts.snippets));
-        for name in ["score.systems", "score.cases", "score.aspects", "score.scorers"] {
-            settings.entry(name.to_owned()).and_modify(|names| *names = sorted_names(names));
+        for name in [
+            "score.systems",
+            "score.cases",
+            "score.aspects",
+            "score.scorers",
+        ] {
+            settings
+                .entry(name.to_owned())
+                .and_modify(|names| *names = sorted_names(names));
         }
         settings.retain(|_, value| !value.is_null());
         settings
@@ -341,7 +397,9 @@ pub(super) fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
         let affects_replies = !NOT_RUN_SETTINGS.contains(&format!("judge.{key}").as_str());
         key == "kind" || !is_lexical && affects_replies
     });
-    settings.entry("extra_body").and_modify(|fields| *fields = with_sorted_keys(&masked_json(fields)));
+    settings
+        .entry("extra_body")
+        .and_modify(|fields| *fields = with_sorted_keys(&masked_json(fields)));
     settings
 }
 
@@ -355,9 +413,14 @@ pub(crate) fn as_map(options: &impl Serialize) -> Map<String, Value> {
 
 /// Sorted names without `.jsonl`, each once, so that order, repeats and suffix do not matter.
 fn sorted_names(names: &Value) -> Value {
-    let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
-    let names: std::collections::BTreeSet<&str> =
-        names.map(|name| name.strip_suffix(".jsonl").unwrap_or(name)).collect();
+    let names = names
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    let names: std::collections::BTreeSet<&str> = names
+        .map(|name| name.strip_suffix(".jsonl").unwrap_or(name))
+        .collect();
     json!(names)
 }
 
@@ -365,8 +428,10 @@ fn sorted_names(names: &Value) -> Value {
 fn with_sorted_keys(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
-            let pairs: BTreeMap<&String, Value> =
-                map.iter().map(|(key, inner)| (key, with_sorted_keys(inner))).collect();
+            let pairs: BTreeMap<&String, Value> = map
+                .iter()
+                .map(|(key, inner)| (key, with_sorted_keys(inner)))
+                .collect();
             json!(pairs)
         }
         Value::Array(items) => Value::Array(items.iter().map(with_sorted_keys).collect()),
@@ -381,7 +446,11 @@ mod tests {
     #[test]
     fn one_half_of_the_rubrics_alone_restricts_to_it() {
         let parts = |only| {
-            let parts = ScoringOptions { only, ..ScoringOptions::default() }.parts();
+            let parts = ScoringOptions {
+                only,
+                ..ScoringOptions::default()
+            }
+            .parts();
             (parts.rubrics, parts.snippets)
         };
         assert_eq!(parts(None), (true, true));

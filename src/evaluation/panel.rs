@@ -59,7 +59,10 @@ pub struct Panel {
 impl Panel {
     /// A panel of one judge.
     pub fn of_one(member: Member) -> Self {
-        Self { members: vec![member], merge: GradeMerge::Mean }
+        Self {
+            members: vec![member],
+            merge: GradeMerge::Mean,
+        }
     }
 }
 

@@ -47,25 +47,40 @@ impl Preset {
             let mut faults: Vec<InputFault> = Vec::new();
             match covered.missing {
                 Some(fault) if !self.allow_missing => {
-                    faults.push(fault.hint("answer them, or score what is there with --allow-missing"));
+                    faults.push(
+                        fault.hint("answer them, or score what is there with --allow-missing"),
+                    );
                 }
-                missing => checked.warnings.extend(missing.map(|fault| fault.to_string())),
+                missing => checked
+                    .warnings
+                    .extend(missing.map(|fault| fault.to_string())),
             }
             if strict {
                 faults.extend(covered.odd);
             } else {
-                checked.warnings.extend(covered.odd.iter().map(ToString::to_string));
+                checked
+                    .warnings
+                    .extend(covered.odd.iter().map(ToString::to_string));
             }
             no_faults(faults)?;
             let (system, answered) = (covered.system.system.clone(), covered.answered);
-            checked.coverage.push(Coverage { system, answered, has_sources: covered.has_sources });
+            checked.coverage.push(Coverage {
+                system,
+                answered,
+                has_sources: covered.has_sources,
+            });
             Ok(covered.system)
         }))?;
         let ambiguous = self.asked.ambiguous();
         if ambiguous > 0 {
-            let what = format!("{ambiguous} questions occur several times with different gold answers");
+            let what =
+                format!("{ambiguous} questions occur several times with different gold answers");
             let hint = "their predictions get them in the order of the two files";
-            checked.notes.push(InputFault::new(&self.asked.path, what).hint(hint).to_string());
+            checked.notes.push(
+                InputFault::new(&self.asked.path, what)
+                    .hint(hint)
+                    .to_string(),
+            );
         }
         Ok(checked)
     }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::builder::{in_input_order, needs_rubric};
-use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, THINKING};
+use super::record::{
+    IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, THINKING,
+};
 use super::scorers::recorded_scorers;
 use super::{Job, Member, NoEvents, Options, Panel, Panels, StopHandle};
 use crate::analysis::OnUnscored;
@@ -63,21 +65,36 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
         let hint = "compare and report read it as it is; for other scores run score on the answers";
         return Err(InputFault::new(run, what).hint(hint).into());
     }
-    if options.compat && recorded.settings.get(THINKING).is_some_and(|what| what == "removed") {
-        let fault =
-            InputFault::new(run, "the answers were judged without their <think> blocks, which the reference keeps");
+    if options.compat
+        && recorded
+            .settings
+            .get(THINKING)
+            .is_some_and(|what| what == "removed")
+    {
+        let fault = InputFault::new(
+            run,
+            "the answers were judged without their <think> blocks, which the reference keeps",
+        );
         return Err(fault.hint("score them with --compat").into());
     }
-    let has_reports = recorded.settings.get("scorer.criteria").is_some_and(|profile| profile["report"] == true);
+    let has_reports = recorded
+        .settings
+        .get("scorer.criteria")
+        .is_some_and(|profile| profile["report"] == true);
     if options.compat && recorded.mode != Mode::Compat && has_reports {
-        let fault =
-            InputFault::new(run, "the reference reads reports in another way, so that other questions are asked");
+        let fault = InputFault::new(
+            run,
+            "the reference reads reports in another way, so that other questions are asked",
+        );
         return Err(fault.hint("score them with --compat").into());
     }
     let mut manifest = rescored_manifest(&recorded, options);
     let is_other_mode = manifest.mode != recorded.mode;
     // The run's own directory under another name is not a copy: nothing there is removed or copied onto itself.
-    let elsewhere = options.out.as_deref().filter(|out| !is_same_directory(out, run));
+    let elsewhere = options
+        .out
+        .as_deref()
+        .filter(|out| !is_same_directory(out, run));
     if elsewhere.is_none() && options.out.is_some() && is_other_mode {
         let fault = InputFault::new(run, "a run is not written over with scores of another mode");
         return Err(fault.hint("name another directory with --out").into());
@@ -91,14 +108,26 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
     if let Some(dir) = &dir {
         // Rescoring does not finish a run.
         let is_complete = recorded.status == RunStatus::Complete;
-        let status = if is_complete { RunStatus::Complete } else { RunStatus::Stopped };
+        let status = if is_complete {
+            RunStatus::Complete
+        } else {
+            RunStatus::Stopped
+        };
         dir.finish(&mut manifest, status, &scored)?;
     }
-    Ok(RescoredRun { manifest, scored, dir })
+    Ok(RescoredRun {
+        manifest,
+        scored,
+        dir,
+    })
 }
 
 fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest {
-    let mode = if options.compat { Mode::Compat } else { recorded.mode };
+    let mode = if options.compat {
+        Mode::Compat
+    } else {
+        recorded.mode
+    };
     let mut manifest = Manifest {
         mode,
         reference: Manifest::begin(mode).reference,
@@ -109,7 +138,9 @@ fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest 
         },
         ..recorded.clone()
     };
-    manifest.settings.insert("score.compat".to_owned(), (mode == Mode::Compat).into());
+    manifest
+        .settings
+        .insert("score.compat".to_owned(), (mode == Mode::Compat).into());
     manifest
 }
 
@@ -127,26 +158,42 @@ fn copy(run: &Path, out: &Path, manifest: &Manifest, overwrite: bool) -> Result<
         let read = |path: &Path| std::fs::read(path).map_err(Error::io(path, "read"));
         if read(&calls)? != read(&run.join("calls.jsonl"))? {
             let fault = InputFault::new(out, "holds a record of other calls");
-            return Err(fault.hint("name another place with --out, or add --overwrite").into());
+            return Err(fault
+                .hint("name another place with --out, or add --overwrite")
+                .into());
         }
     }
     for name in ["calls.jsonl", "inputs.jsonl"] {
         let (from, to) = (run.join(name), out.join(name));
         let mut file = File::open(&from).map_err(Error::io(&from, "read"))?;
-        write_whole(&to, |out| std::io::copy(&mut file, out).map_err(Error::io(&to, "copy to")))?;
+        write_whole(&to, |out| {
+            std::io::copy(&mut file, out).map_err(Error::io(&to, "copy to"))
+        })?;
     }
     Ok(dir)
 }
 
 /// Scores every answer with the recorded replies.
-async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<Vec<Arc<ScoredAnswer>>> {
+async fn replay(
+    run: &Path,
+    manifest: &Manifest,
+    is_other_mode: bool,
+) -> Result<Vec<Arc<ScoredAnswer>>> {
     let inputs = Inputs::load(run, manifest)?.ok_or_else(|| {
         InputFault::new(run.join("inputs.jsonl"), "the inputs of the run are not there")
             .hint("a run made with --no-inputs cannot be scored again; run score once more, its replies are kept")
     })?;
     let replies = RecordedReplies::of_run(run, manifest)?;
-    let replies = Arc::new(if is_other_mode { replies.in_other_mode() } else { replies });
-    let retries = manifest.settings.get("score.parse_retries").and_then(serde_json::Value::as_u64).unwrap_or(2);
+    let replies = Arc::new(if is_other_mode {
+        replies.in_other_mode()
+    } else {
+        replies
+    });
+    let retries = manifest
+        .settings
+        .get("score.parse_retries")
+        .and_then(serde_json::Value::as_u64)
+        .unwrap_or(2);
     let options = Arc::new(Options {
         concurrency: 1,
         parse_retries: u32::try_from(retries).unwrap_or(u32::MAX),
@@ -157,7 +204,11 @@ async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<
     let rubric: Arc<[Item]> = inputs.rubric().cloned().collect();
     let plain: Arc<[Item]> = inputs.plain().cloned().collect();
     let job = |scorer: Arc<dyn Scorer>| Job {
-        items: Arc::clone(if needs_rubric(&*scorer) { &rubric } else { &plain }),
+        items: Arc::clone(if needs_rubric(&*scorer) {
+            &rubric
+        } else {
+            &plain
+        }),
         scorer,
         panels: Arc::clone(&panels),
         options: Arc::clone(&options),
@@ -165,7 +216,11 @@ async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<
     let jobs: Vec<Job> = recorded_scorers(manifest)?.into_iter().map(job).collect();
     let planned = super::plan(&jobs, &mut NoEvents).await?;
     let mut scored = planned.scored;
-    scored.extend(super::run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new()).await?.scored);
+    scored.extend(
+        super::run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new())
+            .await?
+            .scored,
+    );
     in_input_order(&mut scored, &jobs);
     Ok(scored)
 }
@@ -174,7 +229,9 @@ async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<
 fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
     let mut panels = Panels::new();
     for (name, entry) in &manifest.roles {
-        let Some(role) = Role::from_name(name) else { continue };
+        let Some(role) = Role::from_name(name) else {
+            continue;
+        };
         let members = entry.judges.iter().map(|judge| Member {
             source: Arc::clone(replies) as Arc<dyn ReplySource>,
             samples: judge.samples,
@@ -182,7 +239,13 @@ fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
             expected: judge.is_expected(),
             ..Member::new(Arc::clone(replies) as Arc<dyn Judge>, judge.id.as_str())
         });
-        panels.insert(role, Panel { members: members.collect(), merge: entry.merge });
+        panels.insert(
+            role,
+            Panel {
+                members: members.collect(),
+                merge: entry.merge,
+            },
+        );
     }
     panels
 }

@@ -38,7 +38,11 @@ fn scorer_of(role: &Role) -> ScorerName {
 
 /// The role of a key of `[roles]`; `aspect` stands for any aspect.
 fn role_of_key(key: &str) -> Option<Role> {
-    if key == ASPECT_ROLE { Some(any_aspect()) } else { Role::from_name(key) }
+    if key == ASPECT_ROLE {
+        Some(any_aspect())
+    } else {
+        Role::from_name(key)
+    }
 }
 
 /// An aspect that no key names.
@@ -60,12 +64,24 @@ impl EvaluationOptions {
     pub fn judge_named<'a>(&'a self, name: &'a str) -> Option<JudgeRef<'a>> {
         if name == DEFAULT_JUDGE {
             let (samples, merge) = (self.scoring.samples.get(), self.scoring.merge);
-            return Some(JudgeRef { name, judge: &self.judge, limits: &self.limits, samples, merge });
+            return Some(JudgeRef {
+                name,
+                judge: &self.judge,
+                limits: &self.limits,
+                samples,
+                merge,
+            });
         }
         let table = self.judges.get(name)?;
         let samples = table.samples.unwrap_or(self.scoring.samples).get();
         let merge = table.merge.unwrap_or(self.scoring.merge);
-        Some(JudgeRef { name, judge: &table.judge, limits: &table.limits, samples, merge })
+        Some(JudgeRef {
+            name,
+            judge: &table.judge,
+            limits: &table.limits,
+            samples,
+            merge,
+        })
     }
 
     /// Names of the judges of a role, empty if it has none: those that `[roles]` names for it or, for an aspect, for
@@ -73,7 +89,11 @@ impl EvaluationOptions {
     /// scorer was requested by name (so that nothing is paid for unrequested). The baseline can judge only the rubric
     /// and criteria, a label judge only citations.
     pub fn judges_of(&self, role: &Role) -> Vec<String> {
-        let of_aspects = || matches!(role, Role::Aspect(_)).then(|| self.roles.judges.get(ASPECT_ROLE)).flatten();
+        let of_aspects = || {
+            matches!(role, Role::Aspect(_))
+                .then(|| self.roles.judges.get(ASPECT_ROLE))
+                .flatten()
+        };
         match self.roles.judges.get(&*role.name()).or_else(of_aspects) {
             Some(JudgeNames(names)) => names.clone(),
             None if self.default_has(role) => vec![DEFAULT_JUDGE.to_owned()],
@@ -88,7 +108,9 @@ impl EvaluationOptions {
 
     /// True if any aspect has a judge.
     pub fn has_aspect_role(&self) -> bool {
-        self.named_roles().any(|(_, role, _)| matches!(role, Role::Aspect(_))) || self.has_role(&any_aspect())
+        self.named_roles()
+            .any(|(_, role, _)| matches!(role, Role::Aspect(_)))
+            || self.has_role(&any_aspect())
     }
 
     fn default_has(&self, role: &Role) -> bool {
@@ -98,16 +120,26 @@ impl EvaluationOptions {
 
     /// The entries of `[roles]`, each with its key and the names of its judges.
     fn named_roles(&self) -> impl Iterator<Item = (&String, Role, &Vec<String>)> {
-        self.roles.judges.iter().filter_map(|(key, JudgeNames(names))| Some((key, role_of_key(key)?, names)))
+        self.roles
+            .judges
+            .iter()
+            .filter_map(|(key, JudgeNames(names))| Some((key, role_of_key(key)?, names)))
     }
 
     /// Names of the judges whose scorers may run.
     pub fn used_judges(&self) -> BTreeSet<String> {
         let may_run = |role: &Role| self.scorers.may_run(scorer_of(role));
         let named = self.named_roles().filter(|(_, role, _)| may_run(role));
-        let mut used: BTreeSet<String> = named.flat_map(|(.., names)| names.iter().cloned()).collect();
+        let mut used: BTreeSet<String> = named
+            .flat_map(|(.., names)| names.iter().cloned())
+            .collect();
         let of_all = [Role::Rubric, Role::Criteria, Role::Citation, any_aspect()];
-        used.extend(of_all.iter().filter(|role| may_run(role)).flat_map(|role| self.judges_of(role)));
+        used.extend(
+            of_all
+                .iter()
+                .filter(|role| may_run(role))
+                .flat_map(|role| self.judges_of(role)),
+        );
         used
     }
 
@@ -116,7 +148,10 @@ impl EvaluationOptions {
         for (key, JudgeNames(names)) in &self.roles.judges {
             let fault = |what: String| Err(OptionFault::new(&format!("roles.{key}"), what));
             let Some(role) = role_of_key(key) else {
-                let near = nearest(key, ["rubric", "criteria", "citation", ASPECT_ROLE, "merge"]);
+                let near = nearest(
+                    key,
+                    ["rubric", "criteria", "citation", ASPECT_ROLE, "merge"],
+                );
                 let hint = near.map_or_else(
                     || "known are rubric, criteria, citation, aspect, aspect.NAME, and merge for panels".to_owned(),
                     |near| format!("did you mean {near}?"),
@@ -125,7 +160,12 @@ impl EvaluationOptions {
             };
             for (at, name) in names.iter().enumerate() {
                 let Some(JudgeRef { judge, .. }) = self.judge_named(name) else {
-                    let known: Vec<&str> = self.judges.keys().map(String::as_str).chain([DEFAULT_JUDGE]).collect();
+                    let known: Vec<&str> = self
+                        .judges
+                        .keys()
+                        .map(String::as_str)
+                        .chain([DEFAULT_JUDGE])
+                        .collect();
                     let hint = nearest(name, known.iter().copied()).map_or_else(
                         || format!("known are {}", known.join(", ")),
                         |near| format!("did you mean {near}?"),
@@ -136,10 +176,16 @@ impl EvaluationOptions {
                     ));
                 };
                 if names[..at].contains(name) {
-                    return fault(format!("{name} is named twice in this panel; name it once, and use samples"));
+                    return fault(format!(
+                        "{name} is named twice in this panel; name it once, and use samples"
+                    ));
                 }
                 if !can_judge(judge.kind(), &role) {
-                    let only = if judge.kind() == JudgeKind::Lexical { "rubrics and criteria" } else { "citations" };
+                    let only = if judge.kind() == JudgeKind::Lexical {
+                        "rubrics and criteria"
+                    } else {
+                        "citations"
+                    };
                     return fault(format!(
                         "{name} is a {} judge, which can judge {only} only; name a chat or completions judge",
                         judge.kind()
@@ -159,13 +205,29 @@ impl EvaluationOptions {
         let named: BTreeSet<&String> = self.named_roles().flat_map(|(.., names)| names).collect();
         let unused = self.judges.keys().filter(|name| !named.contains(name));
         let mut warnings: Vec<String> = unused
-            .map(|name| format!("[judges.{name}] has no role and is not used; name it under [roles], or drop it"))
+            .map(|name| {
+                format!(
+                    "[judges.{name}] has no role and is not used; name it under [roles], or drop it"
+                )
+            })
             .collect();
-        for JudgeRef { name, judge, samples, .. } in used.iter().filter_map(|name| self.judge_named(name)) {
-            let whose = if name == DEFAULT_JUDGE { String::new() } else { format!("[judges.{name}]: ") };
+        for JudgeRef {
+            name,
+            judge,
+            samples,
+            ..
+        } in used.iter().filter_map(|name| self.judge_named(name))
+        {
+            let whose = if name == DEFAULT_JUDGE {
+                String::new()
+            } else {
+                format!("[judges.{name}]: ")
+            };
             if let (Some(why), true) = (judge.repeats(), samples > 1) {
                 let remedy = "set a temperature of 0.7 or so with an LLM, or 1 sample";
-                warnings.push(format!("{whose}{samples} samples {why} repeat one reply; {remedy}"));
+                warnings.push(format!(
+                    "{whose}{samples} samples {why} repeat one reply; {remedy}"
+                ));
             }
         }
         warnings
@@ -182,22 +244,44 @@ mod tests {
     use crate::evaluation::options::{JudgeTable, RoleTable, judge_settings};
 
     fn server() -> JudgeOptions {
-        JudgeOptions { base_url: vec!["localhost:1".to_owned()], ..JudgeOptions::default() }
+        JudgeOptions {
+            base_url: vec!["localhost:1".to_owned()],
+            ..JudgeOptions::default()
+        }
     }
 
     fn with_roles(roles: &[(&str, &[&str])]) -> EvaluationOptions {
-        let table = |kind| JudgeTable { judge: JudgeOptions { kind: Some(kind), ..server() }, ..JudgeTable::default() };
-        let names = |names: &[&str]| JudgeNames(names.iter().map(|name| (*name).to_owned()).collect());
-        let lexical = JudgeOptions { kind: Some(JudgeKind::Lexical), ..JudgeOptions::default() };
+        let table = |kind| JudgeTable {
+            judge: JudgeOptions {
+                kind: Some(kind),
+                ..server()
+            },
+            ..JudgeTable::default()
+        };
+        let names =
+            |names: &[&str]| JudgeNames(names.iter().map(|name| (*name).to_owned()).collect());
+        let lexical = JudgeOptions {
+            kind: Some(JudgeKind::Lexical),
+            ..JudgeOptions::default()
+        };
         EvaluationOptions {
             judges: BTreeMap::from([
                 ("prometheus".to_owned(), table(JudgeKind::Completions)),
                 ("attrscore".to_owned(), table(JudgeKind::Label)),
-                ("words".to_owned(), JudgeTable { judge: lexical, ..JudgeTable::default() }),
+                (
+                    "words".to_owned(),
+                    JudgeTable {
+                        judge: lexical,
+                        ..JudgeTable::default()
+                    },
+                ),
             ]),
             roles: RoleTable {
                 merge: GradeMerge::Median,
-                judges: roles.iter().map(|(role, judges)| ((*role).to_owned(), names(judges))).collect(),
+                judges: roles
+                    .iter()
+                    .map(|(role, judges)| ((*role).to_owned(), names(judges)))
+                    .collect(),
             },
             ..EvaluationOptions::default()
         }
@@ -214,10 +298,16 @@ mod tests {
             ("aspect.relevance", &["judge", "prometheus"]),
             ("citation", &["attrscore"]),
         ];
-        let options = EvaluationOptions { judge: server(), ..with_roles(roles) };
+        let options = EvaluationOptions {
+            judge: server(),
+            ..with_roles(roles)
+        };
         assert_eq!(options.check(), Ok(()));
         assert_eq!(options.judges_of(&aspect("coverage")), ["prometheus"]);
-        assert_eq!(options.judges_of(&aspect("relevance")), ["judge", "prometheus"]);
+        assert_eq!(
+            options.judges_of(&aspect("relevance")),
+            ["judge", "prometheus"]
+        );
         assert_eq!(options.judges_of(&Role::Citation), ["attrscore"]);
         assert_eq!(options.judges_of(&Role::Rubric), ["judge"]);
     }
@@ -226,55 +316,105 @@ mod tests {
     fn without_roles_the_judge_grades_only_what_was_asked_for_by_name_and_the_baseline_never() {
         use ScorerName::{Entailment, Prometheus, Rubric};
         let has = |judge: JudgeOptions, scorers: &[ScorerName]| {
-            let mut options = EvaluationOptions { judge, ..EvaluationOptions::default() };
+            let mut options = EvaluationOptions {
+                judge,
+                ..EvaluationOptions::default()
+            };
             options.scorers.scorers = scorers.to_vec();
-            (options.has_role(&Role::Rubric), options.has_role(&aspect("coverage")), options.has_role(&Role::Citation))
+            (
+                options.has_role(&Role::Rubric),
+                options.has_role(&aspect("coverage")),
+                options.has_role(&Role::Citation),
+            )
         };
-        let label = || JudgeOptions { kind: Some(JudgeKind::Label), ..server() };
+        let label = || JudgeOptions {
+            kind: Some(JudgeKind::Label),
+            ..server()
+        };
         assert_eq!(has(JudgeOptions::default(), &[]), (true, false, false));
         assert_eq!(has(server(), &[]), (true, false, false));
         assert_eq!(has(server(), &[Prometheus]), (true, true, false));
         assert_eq!(has(server(), &[Rubric, Entailment]), (true, false, true));
-        assert_eq!(has(JudgeOptions::default(), &[Prometheus, Entailment]), (true, false, false));
-        assert_eq!(has(label(), &[Prometheus, Entailment]), (false, false, true));
+        assert_eq!(
+            has(JudgeOptions::default(), &[Prometheus, Entailment]),
+            (true, false, false)
+        );
+        assert_eq!(
+            has(label(), &[Prometheus, Entailment]),
+            (false, false, true)
+        );
     }
 
     #[test]
     fn invalid_roles_are_rejected_with_a_hint() {
         for (role, judges, expected) in [
-            ("aspect", &["promethus"][..], "there is no judge \"promethus\"; did you mean prometheus?"),
-            ("rubric", &["gpt-4"], "known are attrscore, prometheus, words, judge (others are defined by"),
-            ("rubric", &["judge", "judge"], "judge is named twice in this panel"),
-            ("aspect.coverage", &["words"], "words is a lexical judge, which can judge rubrics and criteria only"),
+            (
+                "aspect",
+                &["promethus"][..],
+                "there is no judge \"promethus\"; did you mean prometheus?",
+            ),
+            (
+                "rubric",
+                &["gpt-4"],
+                "known are attrscore, prometheus, words, judge (others are defined by",
+            ),
+            (
+                "rubric",
+                &["judge", "judge"],
+                "judge is named twice in this panel",
+            ),
+            (
+                "aspect.coverage",
+                &["words"],
+                "words is a lexical judge, which can judge rubrics and criteria only",
+            ),
             ("citation", &["judge"], "judge is a lexical judge"),
-            ("aspect", &["attrscore"], "attrscore is a label judge, which can judge citations only"),
+            (
+                "aspect",
+                &["attrscore"],
+                "attrscore is a label judge, which can judge citations only",
+            ),
             ("rubrik", &["judge"], "unknown role; did you mean rubric?"),
             ("rubric", &[], "no judge is named"),
         ] {
             let fault = with_roles(&[(role, judges)]).check().unwrap_err();
-            assert!(fault.key == format!("roles.{role}") && fault.what.contains(expected), "{fault:?}");
+            assert!(
+                fault.key == format!("roles.{role}") && fault.what.contains(expected),
+                "{fault:?}"
+            );
         }
     }
 
     #[test]
     fn settings_without_effect_are_warned_about() {
         let warnings = with_roles(&[("citation", &["attrscore"])]).warnings();
-        assert!(warnings[0].starts_with("[judges.prometheus] has no role"), "{warnings:?}");
-        let mut sampled =
-            with_roles(&[("aspect", &["prometheus"]), ("citation", &["attrscore"]), ("rubric", &["words"])]);
+        assert!(
+            warnings[0].starts_with("[judges.prometheus] has no role"),
+            "{warnings:?}"
+        );
+        let mut sampled = with_roles(&[
+            ("aspect", &["prometheus"]),
+            ("citation", &["attrscore"]),
+            ("rubric", &["words"]),
+        ]);
         sampled.judges.get_mut("prometheus").unwrap().samples = std::num::NonZeroU32::new(3);
         let warnings = sampled.warnings();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(warnings[0].starts_with("[judges.prometheus]: 3 samples at temperature 0 repeat one reply"));
+        assert!(
+            warnings[0]
+                .starts_with("[judges.prometheus]: 3 samples at temperature 0 repeat one reply")
+        );
     }
 
     #[test]
     fn run_settings_hold_what_affects_scores_and_no_secret() {
         let base = |change: fn(&mut EvaluationOptions)| {
-            let mut options = with_roles(&[("aspect", &["prometheus"]), ("citation", &["attrscore"])]);
+            let mut options =
+                with_roles(&[("aspect", &["prometheus"]), ("citation", &["attrscore"])]);
             options.judge = server();
             change(&mut options);
-            let of_judges = [&options.judge, &options.judges["prometheus"].judge].map(judge_settings);
+            let of_judges =
+                [&options.judge, &options.judges["prometheus"].judge].map(judge_settings);
             (options.run_settings(), of_judges)
         };
         let same: [fn(&mut EvaluationOptions); 6] = [
@@ -283,7 +423,10 @@ mod tests {
             |options| options.scoring.seed = 7,
             |options| options.judge.base_url = vec!["elsewhere".to_owned()],
             |options| options.output.overwrite = true,
-            |options| options.judges.get_mut("prometheus").unwrap().limits.rpm = std::num::NonZeroU32::new(3),
+            |options| {
+                options.judges.get_mut("prometheus").unwrap().limits.rpm =
+                    std::num::NonZeroU32::new(3)
+            },
         ];
         for change in same {
             assert_eq!(base(|_| ()), base(change));
@@ -300,7 +443,9 @@ mod tests {
         for change in other {
             assert_ne!(base(|_| ()), base(change));
         }
-        let with_secret = base(|options| options.judge.extra_body = Some(json!({"nested": {"api_key": "hunter2"}})));
+        let with_secret = base(|options| {
+            options.judge.extra_body = Some(json!({"nested": {"api_key": "hunter2"}}))
+        });
         assert!(!format!("{with_secret:?}").contains("hunter2"));
         let systems = |names: &[&str]| {
             let mut options = EvaluationOptions::default();

@@ -81,7 +81,11 @@ pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome>
 ///
 /// # Errors
 /// As [`plan`], and when `collect` fails.
-pub async fn plan_collecting(jobs: &[Job], sink: &mut dyn EventSink, collect: &mut Collect<'_>) -> Result<PlanOutcome> {
+pub async fn plan_collecting(
+    jobs: &[Job],
+    sink: &mut dyn EventSink,
+    collect: &mut Collect<'_>,
+) -> Result<PlanOutcome> {
     plan_into(jobs, sink, Some(collect)).await
 }
 
@@ -90,14 +94,22 @@ async fn plan_into(
     sink: &mut dyn EventSink,
     mut collect: Option<&mut Collect<'_>>,
 ) -> Result<PlanOutcome> {
-    let mut outcome = PlanOutcome { pending: vec![Vec::new(); jobs.len()], ..PlanOutcome::default() };
+    let mut outcome = PlanOutcome {
+        pending: vec![Vec::new(); jobs.len()],
+        ..PlanOutcome::default()
+    };
     let items = || jobs.iter().flat_map(|job| job.items.iter());
-    outcome.plan.answers =
-        items().map(|item| (&item.answer.system, &item.case.case_id)).collect::<HashSet<_>>().len() as u64;
+    outcome.plan.answers = items()
+        .map(|item| (&item.answer.system, &item.case.case_id))
+        .collect::<HashSet<_>>()
+        .len() as u64;
     outcome.plan.answer_scores = items().count() as u64;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let (tally, keeps) = (Arc::new(Tally::default()), collect.is_some());
-    let places = jobs.iter().enumerate().flat_map(|(at, job)| (0..job.items.len()).map(move |item| (at, item)));
+    let places = jobs
+        .iter()
+        .enumerate()
+        .flat_map(|(at, job)| (0..job.items.len()).map(move |item| (at, item)));
     let begun = places.map(|(at, index)| {
         let (job, tally) = (jobs[at].clone(), Arc::clone(&tally));
         let task = tokio::spawn(async move { plan_one(&job, index, &tally, keeps).await });
@@ -108,7 +120,9 @@ async fn plan_into(
     while let Some((at, index, joined)) = planned.next().await {
         let (end, AnswerCalls { recalled, deferred }) = joined.map_err(task_error)??;
         if let Some(collect) = &mut collect {
-            let mut new = deferred.into_iter().filter(|call| collected.insert(call.call.custom_id));
+            let mut new = deferred
+                .into_iter()
+                .filter(|call| collected.insert(call.call.custom_id));
             new.try_for_each(collect)?;
         }
         match end {
@@ -131,8 +145,17 @@ async fn plan_into(
     Ok(outcome)
 }
 
-async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result<(AnswerEnd, AnswerCalls)> {
-    let tally = AnswerTally { tally, keeps, calls: Mutex::default() };
+async fn plan_one(
+    job: &Job,
+    index: usize,
+    tally: &Tally,
+    keeps: bool,
+) -> Result<(AnswerEnd, AnswerCalls)> {
+    let tally = AnswerTally {
+        tally,
+        keeps,
+        calls: Mutex::default(),
+    };
     let stop = StopHandle::new();
     let run = AnswerRun {
         job,
@@ -163,15 +186,21 @@ pub async fn run(
 ) -> Result<RunOutcome> {
     let (sender, mut events) = mpsc::channel(EVENTS_QUEUED);
     let sender = EventSender(sender);
-    let mut passes: Vec<Running<'_>> =
-        jobs.iter().zip(pending).map(|(job, pending)| Running::new(job, pending, sender.clone(), stop)).collect();
+    let mut passes: Vec<Running<'_>> = jobs
+        .iter()
+        .zip(pending)
+        .map(|(job, pending)| Running::new(job, pending, sender.clone(), stop))
+        .collect();
     drop(sender);
     let mut tasks: Tasks = JoinSet::new();
     let mut outcome = RunOutcome::default();
     let mut failure: Option<Error> = None;
     let mut deadline: Option<Instant> = None;
     let mut quiet = 0;
-    passes.iter_mut().enumerate().for_each(|(at, pass)| pass.fill(at, &mut tasks));
+    passes
+        .iter_mut()
+        .enumerate()
+        .for_each(|(at, pass)| pass.fill(at, &mut tasks));
     while !tasks.is_empty() {
         tokio::select! {
             biased;
@@ -242,7 +271,11 @@ fn task_error(error: tokio::task::JoinError) -> Error {
 
 /// A task that was dropped after the grace period is no failure; one that panicked is.
 fn ended_early(error: tokio::task::JoinError) -> Abort {
-    if error.is_cancelled() { Abort::Stopped } else { Abort::Fatal(task_error(error)) }
+    if error.is_cancelled() {
+        Abort::Stopped
+    } else {
+        Abort::Fatal(task_error(error))
+    }
 }
 
 /// Answers in progress, each with its job.
@@ -277,11 +310,22 @@ impl<'a> Running<'a> {
 
     fn fill(&mut self, at: usize, tasks: &mut Tasks) {
         while self.in_flight < self.job.options.concurrency.max(1) && !self.stop.is_set() {
-            let Some(index) = self.order.next() else { return };
-            let (job, sender, lanes) = (self.job.clone(), self.sender.clone(), Arc::clone(&self.lanes));
+            let Some(index) = self.order.next() else {
+                return;
+            };
+            let (job, sender, lanes) = (
+                self.job.clone(),
+                self.sender.clone(),
+                Arc::clone(&self.lanes),
+            );
             let (stop, legibility) = (self.stop.clone(), Arc::clone(&self.legibility));
             self.in_flight += 1;
-            tasks.spawn(async move { (Some(at), score_one(&job, index, &lanes, (&stop, &legibility), sender).await) });
+            tasks.spawn(async move {
+                (
+                    Some(at),
+                    score_one(&job, index, &lanes, (&stop, &legibility), sender).await,
+                )
+            });
         }
     }
 }
@@ -295,7 +339,14 @@ async fn score_one(
 ) -> std::result::Result<AnswerEnd, Abort> {
     let _own = lanes.begin().await;
     let item = &with_text(&job.items[index]).map_err(Abort::Fatal)?;
-    let run = AnswerRun { job, item, lanes, stop, legibility, pass: Pass::Run(&sender) };
+    let run = AnswerRun {
+        job,
+        item,
+        lanes,
+        stop,
+        legibility,
+        pass: Pass::Run(&sender),
+    };
     let end = run.score().await?;
     if let AnswerEnd::Scored(scored, _) = &end {
         sender.send(RunEvent::Scored(Arc::clone(scored))).await;

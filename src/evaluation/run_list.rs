@@ -39,9 +39,15 @@ pub fn list_runs(directory: &Path) -> Result<Vec<ListedRun>> {
     let mut runs: Vec<ListedRun> = runs_in(directory)?.into_iter().map(listed).collect();
     if runs.is_empty() {
         let fault = InputFault::new(directory, "no runs in this directory");
-        return Err(fault.hint("name the directory that holds runs: scholareval runs DIR").into());
+        return Err(fault
+            .hint("name the directory that holds runs: scholareval runs DIR")
+            .into());
     }
-    runs.sort_by(|a, b| b.started_at.cmp(&a.started_at).then_with(|| a.run.cmp(&b.run)));
+    runs.sort_by(|a, b| {
+        b.started_at
+            .cmp(&a.started_at)
+            .then_with(|| a.run.cmp(&b.run))
+    });
     Ok(runs)
 }
 
@@ -49,11 +55,22 @@ fn listed(run: PathBuf) -> ListedRun {
     let manifest = match Manifest::of_run(&run) {
         Ok(manifest) => manifest,
         Err(error) => {
-            return ListedRun { run, status: "damaged", problem: Some(error.to_string()), ..ListedRun::default() };
+            return ListedRun {
+                run,
+                status: "damaged",
+                problem: Some(error.to_string()),
+                ..ListedRun::default()
+            };
         }
     };
     let judges = manifest.roles.values().flat_map(|role| &role.judges);
-    let names = distinct(judges.map(|judge| if judge.lexical { "lexical" } else { judge.name() }));
+    let names = distinct(judges.map(|judge| {
+        if judge.lexical {
+            "lexical"
+        } else {
+            judge.name()
+        }
+    }));
     ListedRun {
         status: match manifest.status {
             RunStatus::Complete => "complete",

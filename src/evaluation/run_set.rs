@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::Slice;
 use super::record::{IMPORTED, Manifest, RecordedRun, RunStatus, load_run, setting_differences};
 use crate::analysis::comparison::{
-    ComparedRun, Comparison, ComparisonOptions, JudgeChange, JudgedRole, MetricComparison, Observations,
-    ObservedSystem, RunAnswers, compare, judge_changes, observe,
+    ComparedRun, Comparison, ComparisonOptions, JudgeChange, JudgedRole, MetricComparison,
+    Observations, ObservedSystem, RunAnswers, compare, judge_changes, observe,
 };
 use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
@@ -44,23 +44,35 @@ impl RunSet {
     /// As [`RunSet::open`]; for fewer than two runs, without a common system, and if an answer is not the same in all runs.
     pub fn open_across_judges(paths: &[PathBuf], anyway: bool) -> Result<Self> {
         let mut runs = Self::load(paths)?;
-        let Some((old, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
-            return Err(Error::Usage("--across judges takes two runs: by the old judge and by the new one".to_owned()));
+        let Some((old, others)) = runs.split_first().filter(|(_, others)| !others.is_empty())
+        else {
+            return Err(Error::Usage(
+                "--across judges takes two runs: by the old judge and by the new one".to_owned(),
+            ));
         };
-        others.iter().try_for_each(|new| require_same_answers(old, new))?;
+        others
+            .iter()
+            .try_for_each(|new| require_same_answers(old, new))?;
         let in_all = |system: &SystemName| runs.iter().all(|run| run.systems().contains(system));
         let common: HashSet<SystemName> = old.systems().into_iter().filter(in_all).collect();
         if common.is_empty() {
-            let fault = InputFault::new(&others[0].path, format!("no system of {} is in this run", old.name));
+            let fault = InputFault::new(
+                &others[0].path,
+                format!("no system of {} is in this run", old.name),
+            );
             return Err(fault.hint("score the same answers by both judges").into());
         }
-        runs.iter_mut().for_each(|run| run.scored.retain(|answer| common.contains(&answer.system)));
+        runs.iter_mut()
+            .for_each(|run| run.scored.retain(|answer| common.contains(&answer.system)));
         Self::of(runs, anyway, true)
     }
 
     fn load(paths: &[PathBuf]) -> Result<Vec<RecordedRun>> {
         let (directories, _) = run_directories(paths)?;
-        let mut runs = directories.iter().map(|directory| load_run(directory)).collect::<Result<Vec<_>>>()?;
+        let mut runs = directories
+            .iter()
+            .map(|directory| load_run(directory))
+            .collect::<Result<Vec<_>>>()?;
         let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
         for run in &mut runs {
             if names.iter().filter(|name| **name == run.name).count() > 1 {
@@ -88,17 +100,35 @@ impl RunSet {
     ) -> Result<()> {
         let runs_of = |metric: &MetricComparison| -> Vec<usize> {
             let with_values = metric.systems.iter().filter(|system| system.own_cases > 0);
-            with_values.map(|system| systems[system.system].run).collect::<BTreeSet<_>>().into_iter().collect()
+            with_values
+                .map(|system| systems[system.system].run)
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect()
         };
-        self.differences = differences(&self.runs, &metrics.iter().map(runs_of).collect::<Vec<_>>(), anyway, false)?;
+        self.differences = differences(
+            &self.runs,
+            &metrics.iter().map(runs_of).collect::<Vec<_>>(),
+            anyway,
+            false,
+        )?;
         Ok(())
     }
 
     /// A run whose scores are at hand.
     pub fn single(name: &str, manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Self {
         let (name, manifest, scored) = (name.to_owned(), manifest.clone(), scored.to_vec());
-        let run = RecordedRun { path: PathBuf::new(), name, manifest, items: Vec::new(), scored };
-        Self { runs: vec![run], differences: Vec::new() }
+        let run = RecordedRun {
+            path: PathBuf::new(),
+            name,
+            manifest,
+            items: Vec::new(),
+            scored,
+        };
+        Self {
+            runs: vec![run],
+            differences: Vec::new(),
+        }
     }
 
     /// The scores of these runs, with word counts and missing answers.
@@ -111,16 +141,27 @@ impl RunSet {
                 let key = (item.answer.system.clone(), item.answer.case_id.clone());
                 Ok((key, word_count(with_text(item)?.answer.own_text())))
             };
-            run.items.iter().map(words).collect::<Result<HashMap<_, _>>>()
+            run.items
+                .iter()
+                .map(words)
+                .collect::<Result<HashMap<_, _>>>()
         };
         let answers = self.runs.iter().map(|run| {
             let RecordedRun { name, scored, .. } = run;
-            Ok(RunAnswers { name, scored, words: word_counts(run)?, unanswered: missing_answers(run) })
+            Ok(RunAnswers {
+                name,
+                scored,
+                words: word_counts(run)?,
+                unanswered: missing_answers(run),
+            })
         });
         let answers = answers.collect::<Result<Vec<_>>>()?;
         let rows: BTreeSet<Option<&str>> = self.runs.iter().map(|run| run.manifest.row()).collect();
         let row = rows.first().copied().flatten().filter(|_| rows.len() == 1);
-        Ok(Observations { row: row.map(str::to_owned), ..observe(&answers) })
+        Ok(Observations {
+            row: row.map(str::to_owned),
+            ..observe(&answers)
+        })
     }
 
     /// Statistics of every criterion, with its agreement with the item labels in these files.
@@ -129,15 +170,22 @@ impl RunSet {
     /// When labels cannot be read, are of no criterion in the run, or are given for several runs.
     pub fn criteria(&self, labels: &[PathBuf]) -> Result<Criteria> {
         if !labels.is_empty() && self.runs.len() > 1 {
-            let what = "--labels needs a single run: in several, a label may be of more than one answer";
+            let what =
+                "--labels needs a single run: in several, a label may be of more than one answer";
             return Err(Error::Settings(what.to_owned()));
         }
         let people = load_labels(labels)?;
-        let scored: Vec<&[Arc<ScoredAnswer>]> = self.runs.iter().map(|run| run.scored.as_slice()).collect();
+        let scored: Vec<&[Arc<ScoredAnswer>]> =
+            self.runs.iter().map(|run| run.scored.as_slice()).collect();
         let mut criteria = criteria(&scored, &people.raters);
-        if let Some(path) = labels.first().filter(|_| criteria.criteria.iter().all(|row| row.labels == 0)) {
+        if let Some(path) = labels
+            .first()
+            .filter(|_| criteria.criteria.iter().all(|row| row.labels == 0))
+        {
             let fault = InputFault::new(path, "no label of a person is of a criterion in the run");
-            return Err(fault.hint("write system, case_id and item (the criterion's name) as in items.csv").into());
+            return Err(fault
+                .hint("write system, case_id and item (the criterion's name) as in items.csv")
+                .into());
         }
         criteria.notes.extend(people.notes);
         Ok(criteria)
@@ -151,7 +199,11 @@ impl RunSet {
             unscored_as_zero: run.manifest.policy.on_unscored == OnUnscored::Zero
                 && run.scored.iter().any(|answer| !answer.score.is_complete()),
         };
-        let manifests: Vec<_> = self.runs.iter().map(|run| (run.name.as_str(), &run.manifest)).collect();
+        let manifests: Vec<_> = self
+            .runs
+            .iter()
+            .map(|run| (run.name.as_str(), &run.manifest))
+            .collect();
         Comparison {
             runs: self.runs.iter().map(compared).collect(),
             differences: self.differences.clone(),
@@ -164,16 +216,29 @@ impl RunSet {
     ///
     /// # Errors
     /// When no metric has values of both judges on two or more shared questions.
-    pub fn compare_judges(&self, observations: Observations, options: &ComparisonOptions) -> Result<Comparison> {
+    pub fn compare_judges(
+        &self,
+        observations: Observations,
+        options: &ComparisonOptions,
+    ) -> Result<Comparison> {
         let run = |at: usize| (at, self.runs[at].name.as_str());
-        let changes = (1..self.runs.len()).flat_map(|new| judge_changes(&observations, [run(0), run(new)], options));
+        let changes = (1..self.runs.len())
+            .flat_map(|new| judge_changes(&observations, [run(0), run(new)], options));
         let judge_changes: Vec<JudgeChange> = changes.collect();
         if judge_changes.is_empty() {
             let what = "no metric has values of both judges on two or more shared questions";
-            return Err(InputFault::new(&self.runs[1].path, what).hint("choose another --metric").into());
+            return Err(InputFault::new(&self.runs[1].path, what)
+                .hint("choose another --metric")
+                .into());
         }
-        let of_runs = Observations { metrics: Vec::new(), ..observations };
-        Ok(Comparison { judge_changes, ..self.compare(&of_runs, options) })
+        let of_runs = Observations {
+            metrics: Vec::new(),
+            ..observations
+        };
+        Ok(Comparison {
+            judge_changes,
+            ..self.compare(&of_runs, options)
+        })
     }
 }
 
@@ -182,20 +247,39 @@ impl RunSet {
 fn require_same_answers(old: &RecordedRun, new: &RecordedRun) -> Result<()> {
     let answers = |run: &RecordedRun| -> BTreeMap<_, _> {
         let of = |Item { answer: own, .. }: &Item| {
-            ((own.system.clone(), own.case_id.clone()), (own.text_hash(), own.prediction.clone()))
+            (
+                (own.system.clone(), own.case_id.clone()),
+                (own.text_hash(), own.prediction.clone()),
+            )
         };
         run.items.iter().map(of).collect()
     };
     let (own, others) = (answers(old), answers(new));
     if let Some(run) = [old, new].into_iter().find(|run| run.items.is_empty()) {
-        let fault = InputFault::new(&run.path, "the answers are not recorded, so they may be others");
+        let fault = InputFault::new(
+            &run.path,
+            "the answers are not recorded, so they may be others",
+        );
         return Err(fault.hint("score again without --no-inputs").into());
     }
-    let is_other = |key: &&(SystemName, CaseId)| others.get(*key).is_some_and(|other| own.get(*key) != Some(other));
+    let is_other = |key: &&(SystemName, CaseId)| {
+        others
+            .get(*key)
+            .is_some_and(|other| own.get(*key) != Some(other))
+    };
     let differ: Vec<_> = own.keys().filter(is_other).collect();
-    let Some((system, case)) = differ.first() else { return Ok(()) };
-    let what = format!("other texts than in {}: {}, the first by {system}", old.name, counted(differ.len(), "answer"));
-    Err(InputFault::new(&new.path, what).of_case(case.as_str()).hint("score the same answers by both judges").into())
+    let Some((system, case)) = differ.first() else {
+        return Ok(());
+    };
+    let what = format!(
+        "other texts than in {}: {}, the first by {system}",
+        old.name,
+        counted(differ.len(), "answer")
+    );
+    Err(InputFault::new(&new.path, what)
+        .of_case(case.as_str())
+        .hint("score the same answers by both judges")
+        .into())
 }
 
 /// The directories of runs that these paths name, in order, each once, and a line about each run that was skipped: a
@@ -204,7 +288,8 @@ fn require_same_answers(old: &RecordedRun, new: &RecordedRun) -> Result<()> {
 /// # Errors
 /// When a directory is no run and contains none, or none that is finished.
 pub fn run_directories(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
-    let (mut runs, mut skipped, mut seen): (Vec<PathBuf>, Vec<String>, _) = (Vec::new(), Vec::new(), HashSet::new());
+    let (mut runs, mut skipped, mut seen): (Vec<PathBuf>, Vec<String>, _) =
+        (Vec::new(), Vec::new(), HashSet::new());
     for path in paths {
         runs.extend(runs_within(path, &mut skipped)?);
     }
@@ -225,7 +310,10 @@ fn runs_within(path: &Path, skipped: &mut Vec<String>) -> Result<Vec<PathBuf>> {
                 finished.push(run.clone());
                 continue;
             }
-            Ok(manifest) => format!("it {}; run score once more to finish it", end_of(manifest.status)),
+            Ok(manifest) => format!(
+                "it {}; run score once more to finish it",
+                end_of(manifest.status)
+            ),
             Err(error) => error.to_string(),
         };
         skipped.push(format!("skipped {}: {why}", run.display()));
@@ -247,9 +335,14 @@ pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
     if is_run(directory) {
         return Ok(vec![directory.to_path_buf()]);
     }
-    let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    let entries =
+        std::fs::read_dir(directory).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
     let entries = entries.map_err(Error::io(directory, "read"))?;
-    let mut found: Vec<PathBuf> = entries.iter().map(DirEntry::path).filter(|path| is_run(path)).collect();
+    let mut found: Vec<PathBuf> = entries
+        .iter()
+        .map(DirEntry::path)
+        .filter(|path| is_run(path))
+        .collect();
     found.sort();
     Ok(found)
 }
@@ -272,18 +365,31 @@ fn end_of(status: RunStatus) -> &'static str {
 /// # Errors
 /// Without `anyway`: one fault for each difference, at the first run that differs from those before it; the first says
 /// what to do.
-fn differences(runs: &[RecordedRun], groups: &[Vec<usize>], anyway: bool, across_judges: bool) -> Result<Vec<String>> {
+fn differences(
+    runs: &[RecordedRun],
+    groups: &[Vec<usize>],
+    anyway: bool,
+    across_judges: bool,
+) -> Result<Vec<String>> {
     let (mut texts, mut faults) = (Vec::new(), Vec::new());
     for group in groups {
-        let manifests: Vec<_> = group.iter().map(|run| (runs[*run].name.as_str(), &runs[*run].manifest)).collect();
+        let manifests: Vec<_> = group
+            .iter()
+            .map(|run| (runs[*run].name.as_str(), &runs[*run].manifest))
+            .collect();
         for difference in setting_differences(&manifests, false) {
             if !(across_judges && difference.is_judge || texts.contains(&difference.text)) {
-                faults.push(InputFault::new(&runs[group[difference.run]].path, difference.text.as_str()));
+                faults.push(InputFault::new(
+                    &runs[group[difference.run]].path,
+                    difference.text.as_str(),
+                ));
                 texts.push(difference.text);
             }
         }
     }
-    let Some(first) = faults.first_mut().filter(|_| !anyway) else { return Ok(texts) };
+    let Some(first) = faults.first_mut().filter(|_| !anyway) else {
+        return Ok(texts);
+    };
     first.hint =
         "these runs are not comparable; --anyway compares them and flags the difference; compare --across judges \
                   shows what another judge of the same answers changes"
@@ -300,17 +406,29 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
                 true => "the built-in lexical baseline, not an LLM".to_owned(),
                 false => entry.summary(),
             };
-            let differs_from_published = entry.differs_from_published(role).filter(|_| !manifest.is_set(IMPORTED));
+            let differs_from_published = entry
+                .differs_from_published(role)
+                .filter(|_| !manifest.is_set(IMPORTED));
             let name = (*name).to_owned();
-            match all.iter_mut().find(|known| known.role == *role && known.judge == judge) {
+            match all
+                .iter_mut()
+                .find(|known| known.role == *role && known.judge == judge)
+            {
                 Some(known) => known.runs.push(name),
-                None => all.push(JudgedRole { role: role.clone(), judge, differs_from_published, runs: vec![name] }),
+                None => all.push(JudgedRole {
+                    role: role.clone(),
+                    judge,
+                    differs_from_published,
+                    runs: vec![name],
+                }),
             }
         }
     }
     let roles: Vec<String> = all.iter().map(|own| own.role.clone()).collect();
     let is_only = |role: &String| roles.iter().filter(|other| *other == role).count() == 1;
-    all.iter_mut().filter(|own| is_only(&own.role)).for_each(|own| own.runs.clear());
+    all.iter_mut()
+        .filter(|own| is_only(&own.role))
+        .for_each(|own| own.runs.clear());
     all
 }
 
@@ -327,19 +445,43 @@ fn unfinished(run: &RecordedRun) -> Option<String> {
     if count == 0 {
         return Some(format!("{name} {status}; run score once more to finish it"));
     }
-    let what = if run.items.is_empty() { "which ones is not recorded" } else { "they count as unscored" };
-    Some(format!("{name} {status}: {count} of {of} answers have no score; {what}"))
+    let what = if run.items.is_empty() {
+        "which ones is not recorded"
+    } else {
+        "they count as unscored"
+    };
+    Some(format!(
+        "{name} {status}: {count} of {of} answers have no score; {what}"
+    ))
 }
 
 /// Number of answers without a score in an unfinished run, for the scorer with the most of them.
 fn without_score(run: &RecordedRun) -> usize {
-    let was_judged =
-        |component: &Component| component.reason.as_ref().is_none_or(|why| why.kind != UnscoredKind::NotAsked);
+    let was_judged = |component: &Component| {
+        component
+            .reason
+            .as_ref()
+            .is_none_or(|why| why.kind != UnscoredKind::NotAsked)
+    };
     let is_unjudged = |answer: &&Arc<ScoredAnswer>| !answer.score.components.iter().any(was_judged);
-    let answers = |scorer: &'static str| run.scored.iter().filter(move |answer| answer.score.scorer == scorer);
-    let unjudged = run.scorers().into_iter().map(|scorer| answers(scorer).filter(is_unjudged).count());
-    let max_scored = run.scorers().into_iter().map(|scorer| answers(scorer).count()).max().unwrap_or(0);
-    let missing = usize::try_from(run.manifest.answers).unwrap_or(usize::MAX).saturating_sub(max_scored);
+    let answers = |scorer: &'static str| {
+        run.scored
+            .iter()
+            .filter(move |answer| answer.score.scorer == scorer)
+    };
+    let unjudged = run
+        .scorers()
+        .into_iter()
+        .map(|scorer| answers(scorer).filter(is_unjudged).count());
+    let max_scored = run
+        .scorers()
+        .into_iter()
+        .map(|scorer| answers(scorer).count())
+        .max()
+        .unwrap_or(0);
+    let missing = usize::try_from(run.manifest.answers)
+        .unwrap_or(usize::MAX)
+        .saturating_sub(max_scored);
     unjudged.max().unwrap_or(0).max(missing)
 }
 
@@ -347,20 +489,45 @@ fn without_score(run: &RecordedRun) -> usize {
 /// imported from results that do not name them).
 fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     let manifest = &run.manifest;
-    let kept: HashSet<CaseId> = manifest.kept_cases.iter().map(|case| case.as_str().into()).collect();
+    let kept: HashSet<CaseId> = manifest
+        .kept_cases
+        .iter()
+        .map(|case| case.as_str().into())
+        .collect();
     if kept.is_empty() {
         return None;
     }
-    let slice = manifest.settings.get("score.slice").and_then(|slice| Slice::from_text(slice.as_str()?).ok());
-    let (systems, scored): (HashSet<&SystemName>, HashSet<(&SystemName, &CaseId)>) =
-        run.scored.iter().map(|own| (&own.system, (&own.system, &own.case.case_id))).unzip();
+    let slice = manifest
+        .settings
+        .get("score.slice")
+        .and_then(|slice| Slice::from_text(slice.as_str()?).ok());
+    let (systems, scored): (HashSet<&SystemName>, HashSet<(&SystemName, &CaseId)>) = run
+        .scored
+        .iter()
+        .map(|own| (&own.system, (&own.system, &own.case.case_id)))
+        .unzip();
     // Questions outside the test cases are expected of every system once one system has answered them.
-    let cases: HashSet<&CaseId> = kept.iter().chain(scored.iter().map(|(_, case)| *case)).collect();
-    let all = systems.iter().flat_map(|system| cases.iter().map(move |case| (*system, *case)));
-    let is_expected = |(system, case): &(&SystemName, &CaseId)| slice.is_none_or(|slice| slice.holds(system, case));
+    let cases: HashSet<&CaseId> = kept
+        .iter()
+        .chain(scored.iter().map(|(_, case)| *case))
+        .collect();
+    let all = systems
+        .iter()
+        .flat_map(|system| cases.iter().map(move |case| (*system, *case)));
+    let is_expected = |(system, case): &(&SystemName, &CaseId)| {
+        slice.is_none_or(|slice| slice.holds(system, case))
+    };
     let without_score = all.filter(|pair| !scored.contains(pair) && is_expected(pair));
-    let listed = manifest.missing.iter().map(|(system, case)| (system.as_str().into(), case.as_str().into()));
-    Some(without_score.map(|(system, case)| (system.clone(), case.clone())).chain(listed).collect())
+    let listed = manifest
+        .missing
+        .iter()
+        .map(|(system, case)| (system.as_str().into(), case.as_str().into()));
+    Some(
+        without_score
+            .map(|(system, case)| (system.clone(), case.clone()))
+            .chain(listed)
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -376,7 +543,8 @@ mod tests {
             "id": "m", "model": "m", "base_url": null, "served": null, "lexical": false, "samples": 1, "merge": "mean",
             "settings": {"temperature": 0.0},
         });
-        let prompts = json!({"label": "p", "fingerprint": hash, "comparable_with_published": false});
+        let prompts =
+            json!({"label": "p", "fingerprint": hash, "comparable_with_published": false});
         let mut manifest = json!({
             "schema_version": 2, "scholareval_version": "0.1.0", "status": "complete", "started_at": "", "finished_at": null,
             "mode": "default", "reference": null, "settings": {"score.compat": false, "score.snippets": true},
@@ -387,11 +555,19 @@ mod tests {
         });
         change(&mut manifest);
         let manifest = serde_json::from_value(manifest).expect("a manifest");
-        RecordedRun { path: name.into(), name: name.to_owned(), manifest, items: Vec::new(), scored: Vec::new() }
+        RecordedRun {
+            path: name.into(),
+            name: name.to_owned(),
+            manifest,
+            items: Vec::new(),
+            scored: Vec::new(),
+        }
     }
 
     fn differences(change: impl Fn(&mut Value)) -> Vec<String> {
-        RunSet::of(vec![run("one", |_| ()), run("two", change)], true, false).expect("compared anyway").differences
+        RunSet::of(vec![run("one", |_| ()), run("two", change)], true, false)
+            .expect("compared anyway")
+            .differences
     }
 
     #[test]
@@ -416,25 +592,49 @@ mod tests {
         }
         let judge = differences(|m| rubric(m)["judges"][0]["id"] = "n".into());
         assert_eq!(judge, ["different judge of rubric: m (one), n (two)"]);
-        let temperature = differences(|m| rubric(m)["judges"][0]["settings"]["temperature"] = 0.5.into());
-        assert_eq!(temperature, ["different temperature of the judge of rubric: 0.0 (one), 0.5 (two)"]);
+        let temperature =
+            differences(|m| rubric(m)["judges"][0]["settings"]["temperature"] = 0.5.into());
+        assert_eq!(
+            temperature,
+            ["different temperature of the judge of rubric: 0.0 (one), 0.5 (two)"]
+        );
         let samples = differences(|m| rubric(m)["judges"][0]["samples"] = 3.into());
-        assert_eq!(samples, ["different samples of the judge of rubric: 1 (one), 3 (two)"]);
+        assert_eq!(
+            samples,
+            ["different samples of the judge of rubric: 1 (one), 3 (two)"]
+        );
         let prompts = differences(|m| rubric(m)["prompts"]["fingerprint"] = "cd".repeat(32).into());
-        assert_eq!(prompts, ["different prompts of rubric: p [abababab..] (one), p [cdcdcdcd..] (two)"]);
+        assert_eq!(
+            prompts,
+            ["different prompts of rubric: p [abababab..] (one), p [cdcdcdcd..] (two)"]
+        );
         let tests = differences(|m| m["inputs"][0]["blake3"] = "cd".repeat(32).into());
-        assert_eq!(tests, ["different test cases: t.json [abababab..] (one), t.json [cdcdcdcd..] (two)"]);
+        assert_eq!(
+            tests,
+            ["different test cases: t.json [abababab..] (one), t.json [cdcdcdcd..] (two)"]
+        );
         let tests = differences(|m| m["inputs"] = json!([]));
-        assert_eq!(tests, ["different test cases: t.json [abababab..] (one), none (two)"]);
+        assert_eq!(
+            tests,
+            ["different test cases: t.json [abababab..] (one), none (two)"]
+        );
         let compat = differences(|m| m["settings"]["score.compat"] = true.into());
         assert_eq!(compat, ["different score.compat: false (one), true (two)"]);
         let snippets = differences(|m| m["settings"]["score.snippets"] = false.into());
-        assert_eq!(snippets, ["different score.snippets: true (one), false (two)"]);
-        assert!(differences(|m| m["kept_cases"] = json!(["c1"]))[0].starts_with("different cases: 2 ["));
+        assert_eq!(
+            snippets,
+            ["different score.snippets: true (one), false (two)"]
+        );
+        assert!(
+            differences(|m| m["kept_cases"] = json!(["c1"]))[0].starts_with("different cases: 2 [")
+        );
         let panel = differences(|m| {
             let mut other = rubric(m)["judges"][0].clone();
             other["id"] = "n".into();
-            rubric(m)["judges"].as_array_mut().expect("a list").push(other);
+            rubric(m)["judges"]
+                .as_array_mut()
+                .expect("a list")
+                .push(other);
         });
         assert_eq!(panel, ["different judge of rubric: m (one), m + n (two)"]);
     }
@@ -452,32 +652,54 @@ mod tests {
             m["settings"]["score.compat"] = true.into();
         });
         let runs = vec![run("one", |_| ()), two];
-        let error = RunSet::of(runs, false, false).expect_err("not comparable").to_string();
+        let error = RunSet::of(runs, false, false)
+            .expect_err("not comparable")
+            .to_string();
         let lines: Vec<&str> = error.lines().collect();
         assert_eq!(lines.len(), 2, "{error}");
-        assert!(lines.iter().all(|line| line.starts_with("two: ")) && lines[0].contains("--anyway"), "{error}");
+        assert!(
+            lines.iter().all(|line| line.starts_with("two: ")) && lines[0].contains("--anyway"),
+            "{error}"
+        );
     }
 
     #[test]
     fn who_judged_is_named_once_or_with_its_runs() {
         let [one, two] = [run("one", |_| ()), run("two", |_| ())].map(|run| run.manifest);
         let same = judged_by(&[("one", &one), ("two", &two)]);
-        assert_eq!((same.len(), same[0].role.as_str(), same[0].judge.as_str()), (1, "rubric", "m; prompts p"));
+        assert_eq!(
+            (same.len(), same[0].role.as_str(), same[0].judge.as_str()),
+            (1, "rubric", "m; prompts p")
+        );
         assert!(same[0].runs.is_empty());
-        let lexical = run("two", |m| m["roles"]["rubric"]["judges"][0]["lexical"] = true.into()).manifest;
+        let lexical = run("two", |m| {
+            m["roles"]["rubric"]["judges"][0]["lexical"] = true.into()
+        })
+        .manifest;
         let differ = judged_by(&[("one", &one), ("two", &lexical)]);
         assert_eq!(
             (differ[1].judge.as_str(), &differ[1].runs[..]),
-            ("the built-in lexical baseline, not an LLM", &["two".to_owned()][..])
+            (
+                "the built-in lexical baseline, not an LLM",
+                &["two".to_owned()][..]
+            )
         );
     }
 
     #[test]
     fn a_directory_without_runs_is_rejected() {
         let dir = tempfile::tempdir().expect("a directory");
-        let open = |path: PathBuf| RunSet::open(&[path], false).expect_err("no run").to_string();
+        let open = |path: PathBuf| {
+            RunSet::open(&[path], false)
+                .expect_err("no run")
+                .to_string()
+        };
         let error = open(dir.path().to_path_buf());
-        assert!(error.contains("nor a directory of runs") && error.contains("name the directory of a run"), "{error}");
+        assert!(
+            error.contains("nor a directory of runs")
+                && error.contains("name the directory of a run"),
+            "{error}"
+        );
         let missing = open(dir.path().join("missing"));
         assert!(missing.contains("no manifest.json"), "{missing}");
     }
@@ -500,15 +722,27 @@ mod tests {
         write("damaged", "{");
         let open = || run_directories(&[dir.path().to_path_buf()]);
         let error = open().expect_err("nothing finished").to_string();
-        assert!(error.contains("none of the runs in it is finished"), "{error}");
+        assert!(
+            error.contains("none of the runs in it is finished"),
+            "{error}"
+        );
         write("b", &manifest("complete"));
         write("a", &manifest("complete"));
         let (found, skipped) = open().expect("runs");
         assert_eq!(found, ["a", "b"].map(within));
-        assert!(skipped[0].contains("damaged: ") && skipped[0].contains("no manifest of a run"), "{skipped:?}");
-        assert!(skipped[1].ends_with("stopped: it was stopped early; run score once more to finish it"), "{skipped:?}");
+        assert!(
+            skipped[0].contains("damaged: ") && skipped[0].contains("no manifest of a run"),
+            "{skipped:?}"
+        );
+        assert!(
+            skipped[1].ends_with("stopped: it was stopped early; run score once more to finish it"),
+            "{skipped:?}"
+        );
         // A run that is named itself is used as it is, and only once.
         let named = [within("stopped"), within("a"), dir.path().join("./a")];
-        assert_eq!(run_directories(&named).expect("runs"), (named[..2].to_vec(), Vec::new()));
+        assert_eq!(
+            run_directories(&named).expect("runs"),
+            (named[..2].to_vec(), Vec::new())
+        );
     }
 }

@@ -22,7 +22,9 @@ use crate::scorer::prometheus::PrometheusScorer;
 use crate::scorer::rubric::RubricScorer;
 
 /// A built-in scorer, in the order of the scorecard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum ScorerName {
@@ -57,22 +59,35 @@ impl ScorerName {
 
     /// The scorer of that name.
     pub(super) fn of(name: &str) -> Option<Self> {
-        Self::value_variants().iter().find(|known| known.as_str() == name).copied()
+        Self::value_variants()
+            .iter()
+            .find(|known| known.as_str() == name)
+            .copied()
     }
 
     /// What the input does not have and the scorer needs.
     pub(super) fn missing_input(self, support: &Support) -> Option<&'static str> {
         let golds = support.gold_answer + support.short_answers + support.long_answers;
         let (is_missing, what) = match self {
-            Self::Rubric if support.criteria > 0 => (true, "the test cases hold criteria, no rubric of ScholarQA-CS"),
+            Self::Rubric if support.criteria > 0 => (
+                true,
+                "the test cases hold criteria, no rubric of ScholarQA-CS",
+            ),
             Self::Rubric => (support.rubric == 0, "no test cases (add --tests FILE)"),
-            Self::Criteria => (support.criteria == 0, "no test cases with criteria (add --tests FILE)"),
+            Self::Criteria => (
+                support.criteria == 0,
+                "no test cases with criteria (add --tests FILE)",
+            ),
             Self::Prometheus => (support.questions == 0, "no questions beside the answers"),
             Self::Entailment => (support.sources == 0, "no sources (ctxs or docs)"),
-            Self::CitationAudit => {
-                (support.sources + support.gold_sources == 0, "no sources (ctxs or docs) and no gold_ctxs")
-            }
-            Self::Overlap => (golds == 0, "no gold answers (answer, qa_pairs or annotations, or --references FILE)"),
+            Self::CitationAudit => (
+                support.sources + support.gold_sources == 0,
+                "no sources (ctxs or docs) and no gold_ctxs",
+            ),
+            Self::Overlap => (
+                golds == 0,
+                "no gold answers (answer, qa_pairs or annotations, or --references FILE)",
+            ),
         };
         is_missing.then_some(what)
     }
@@ -83,7 +98,11 @@ impl ScorerName {
         let index_base = options.index_base;
         match self {
             Self::Rubric => Arc::new(RubricScorer::new(run.parts, mode).lexical(run.is_lexical)),
-            Self::Criteria => Arc::new(CriteriaScorer { profile: run.profile.clone(), mode, lexical: run.is_lexical }),
+            Self::Criteria => Arc::new(CriteriaScorer {
+                profile: run.profile.clone(),
+                mode,
+                lexical: run.is_lexical,
+            }),
             Self::Prometheus => Arc::new(PrometheusScorer {
                 aspects: run.aspects.to_vec(),
                 instruction: options.instruction.as_str().into(),
@@ -92,15 +111,27 @@ impl ScorerName {
                 mode,
                 use_reference: !options.no_reference,
             }),
-            Self::Entailment => {
-                Arc::new(EntailmentScorer { form: options.entail, at_most: options.at_most.get(), index_base, mode })
-            }
+            Self::Entailment => Arc::new(EntailmentScorer {
+                form: options.entail,
+                at_most: options.at_most.get(),
+                index_base,
+                mode,
+            }),
             Self::CitationAudit => {
-                let mut predictions = run.items.iter().filter_map(|item| item.answer.prediction.as_deref());
+                let mut predictions = run
+                    .items
+                    .iter()
+                    .filter_map(|item| item.answer.prediction.as_deref());
                 let with_gold = mode == Mode::Compat || predictions.any(names_gold_sources);
-                Arc::new(CitationAuditScorer { index_base, with_gold })
+                Arc::new(CitationAuditScorer {
+                    index_base,
+                    with_gold,
+                })
             }
-            Self::Overlap => Arc::new(OverlapScorer { mode, max_words: options.max_words.map(NonZeroUsize::get) }),
+            Self::Overlap => Arc::new(OverlapScorer {
+                mode,
+                max_words: options.max_words.map(NonZeroUsize::get),
+            }),
         }
     }
 
@@ -110,10 +141,21 @@ impl ScorerName {
         Ok(match self {
             Self::Rubric => Arc::new(rubric_scorer(manifest)),
             Self::Criteria => Arc::new(criteria_scorer(manifest)?),
-            Self::Prometheus => Arc::new(PrometheusScorer { mode, ..manifest.settings_of(self.as_str())? }),
-            Self::Entailment => Arc::new(EntailmentScorer { mode, ..manifest.settings_of(self.as_str())? }),
-            Self::CitationAudit => Arc::new(manifest.settings_of::<CitationAuditScorer>(self.as_str())?),
-            Self::Overlap => Arc::new(OverlapScorer { mode, ..manifest.settings_of(self.as_str())? }),
+            Self::Prometheus => Arc::new(PrometheusScorer {
+                mode,
+                ..manifest.settings_of(self.as_str())?
+            }),
+            Self::Entailment => Arc::new(EntailmentScorer {
+                mode,
+                ..manifest.settings_of(self.as_str())?
+            }),
+            Self::CitationAudit => {
+                Arc::new(manifest.settings_of::<CitationAuditScorer>(self.as_str())?)
+            }
+            Self::Overlap => Arc::new(OverlapScorer {
+                mode,
+                ..manifest.settings_of(self.as_str())?
+            }),
         })
     }
 }
@@ -137,8 +179,13 @@ pub(super) struct ScorerSetup<'a> {
 /// # Errors
 /// For a scorer that is not built in, and for invalid settings.
 pub(super) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer>>> {
-    let unknown = |name: &str| InputFault::new("manifest.json", format!("{name} is not a built-in scorer"));
-    let scorer = |name: &String| ScorerName::of(name).ok_or_else(|| unknown(name))?.recorded(manifest);
+    let unknown =
+        |name: &str| InputFault::new("manifest.json", format!("{name} is not a built-in scorer"));
+    let scorer = |name: &String| {
+        ScorerName::of(name)
+            .ok_or_else(|| unknown(name))?
+            .recorded(manifest)
+    };
     manifest.scorers.iter().map(scorer).collect()
 }
 
@@ -147,7 +194,13 @@ pub(super) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer
 #[command(next_help_heading = "Scorers")]
 pub struct ScorerOptions {
     /// rubric, criteria, prometheus, entailment, citation_audit, overlap [default: all that the input supports]
-    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_enum,
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
     pub scorers: Vec<ScorerName>,
     /// How criteria are read, asked and counted: a name that `rubrics list` shows, or a directory with a
     /// profile.toml [default: criteria]
@@ -160,10 +213,22 @@ pub struct ScorerOptions {
     #[arg(long, value_name = "FILE")]
     pub references: Option<PathBuf>,
     /// Append a list of the cited sources to answers made from predictions; not counted in lengths
-    #[arg(long, value_name = "append|none", value_enum, default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "append|none",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub references_block: ReferencesBlock,
     /// Number of the first source
-    #[arg(long, value_name = "0|1", value_enum, default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "0|1",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub index_base: IndexBase,
     /// Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
     #[arg(long)]
@@ -179,13 +244,24 @@ pub struct ScorerOptions {
     pub no_reference: bool,
     /// Text before the question in grading prompts; published: "Answer the question related to the most
     /// recent scientific literature." [default: nothing]
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub instruction: String,
     /// Show at most N of the cited sources to judges of aspects
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top_n: usize,
     /// Judge citations sentence by sentence (long), or the question with the whole answer (short)
-    #[arg(long, value_name = "long|short", value_enum, default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "long|short",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub entail: Form,
     /// Count only the first N citations of a claim
     #[arg(long, value_name = "N", default_value = "3")]

@@ -35,32 +35,64 @@ pub struct SelectedAnswer {
 ///
 /// # Errors
 /// When the run cannot be read; [`Error::Settings`] for a metric that it does not have, for fewer answers than `n`, and for `n` = 0.
-pub fn select_answers(run: &PathBuf, metric: Option<&str>, n: usize, seed: u64) -> Result<Selection> {
+pub fn select_answers(
+    run: &PathBuf,
+    metric: Option<&str>,
+    n: usize,
+    seed: u64,
+) -> Result<Selection> {
     let observations = RunSet::open(std::slice::from_ref(run), true)?.observe()?;
-    let chosen = metric.map_or_else(|| Ok(observations.headline()), |name| observations.metrics_named(name))?;
+    let chosen = metric.map_or_else(
+        || Ok(observations.headline()),
+        |name| observations.metrics_named(name),
+    )?;
     let table = chosen.first().map(|at| &observations.metrics[*at]);
     let mut answers = Vec::new();
     for (at, case) in observations.cases.iter().enumerate() {
         for (row, system) in observations.systems.iter().enumerate() {
-            let Some(table) = table.filter(|table| table.values[row][at].value().is_some()) else { continue };
-            let samples = table.samples.as_ref().map(|samples| samples[row][at].concat());
-            answers.push((&system.system, &case.case_id, samples.and_then(|samples| sd(&samples))));
+            let Some(table) = table.filter(|table| table.values[row][at].value().is_some()) else {
+                continue;
+            };
+            let samples = table
+                .samples
+                .as_ref()
+                .map(|samples| samples[row][at].concat());
+            answers.push((
+                &system.system,
+                &case.case_id,
+                samples.and_then(|samples| sd(&samples)),
+            ));
         }
     }
     answers.sort_by(|a, b| (a.1, a.0).cmp(&(b.1, b.0)));
     if n == 0 || n > answers.len() {
-        let what =
-            format!("--select {n}: the run has {} answers with a value; select 1 or more of them", answers.len());
+        let what = format!(
+            "--select {n}: the run has {} answers with a value; select 1 or more of them",
+            answers.len()
+        );
         return Err(Error::Settings(what));
     }
     let known: Vec<f64> = answers.iter().filter_map(|(.., spread)| *spread).collect();
     let typical = mean(&known).unwrap_or(0.0);
-    let spreads: Vec<f64> = answers.iter().map(|(.., spread)| spread.unwrap_or(typical)).collect();
+    let spreads: Vec<f64> = answers
+        .iter()
+        .map(|(.., spread)| spread.unwrap_or(typical))
+        .collect();
     let probabilities = inclusion_probabilities(&spreads, n);
-    let selected = systematic_sample(&probabilities, seed).into_iter().map(|at| {
-        let (system, case_id, _) = answers[at];
-        SelectedAnswer { system: system.clone(), case_id: case_id.clone(), probability: probabilities[at] }
-    });
+    let selected = systematic_sample(&probabilities, seed)
+        .into_iter()
+        .map(|at| {
+            let (system, case_id, _) = answers[at];
+            SelectedAnswer {
+                system: system.clone(),
+                case_id: case_id.clone(),
+                probability: probabilities[at],
+            }
+        });
     let uniform = probabilities.windows(2).all(|two| two[0] == two[1]);
-    Ok(Selection { answers: selected.collect(), of: answers.len(), uniform })
+    Ok(Selection {
+        answers: selected.collect(),
+        of: answers.len(),
+        uniform,
+    })
 }

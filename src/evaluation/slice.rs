@@ -66,9 +66,15 @@ mod tests {
 
     #[test]
     fn slices_begin_at_one_and_end_at_their_number() {
-        assert_eq!(Slice::from_text("2/5").map(|slice| (slice.number, slice.of.get())), Ok((2, 5)));
+        assert_eq!(
+            Slice::from_text("2/5").map(|slice| (slice.number, slice.of.get())),
+            Ok((2, 5))
+        );
         for text in ["0/5", "6/5", "2", "a/b", "1/0", "-1/3", ""] {
-            assert!(Slice::from_text(text).unwrap_err().contains("2/5"), "{text}");
+            assert!(
+                Slice::from_text(text).unwrap_err().contains("2/5"),
+                "{text}"
+            );
         }
     }
 
@@ -78,12 +84,22 @@ mod tests {
         let mut sizes = [0; 4];
         for case in 0..1000 {
             let (system, case_id) = ("s".into(), format!("c{case}").as_str().into());
-            let holders: Vec<u32> =
-                (1..=4).filter(|number| Slice { number: *number, of }.holds(&system, &case_id)).collect();
+            let holders: Vec<u32> = (1..=4)
+                .filter(|number| {
+                    Slice {
+                        number: *number,
+                        of,
+                    }
+                    .holds(&system, &case_id)
+                })
+                .collect();
             assert_eq!(holders.len(), 1);
             sizes[holders[0] as usize - 1] += 1;
         }
         // Expected: 250 with a standard deviation of sqrt(1000 * 1/4 * 3/4) = 13.7; tolerated: five of these.
-        assert!(sizes.iter().all(|size: &i32| (size - 250).abs() < 69), "{sizes:?}");
+        assert!(
+            sizes.iter().all(|size: &i32| (size - 250).abs() < 69),
+            "{sizes:?}"
+        );
     }
 }

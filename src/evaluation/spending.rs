@@ -34,7 +34,9 @@ impl Spending {
         let unpriced = models.find(|(_, price)| price.is_none());
         if let (Some(_), Some((model, _))) = (limits.budget_usd, unpriced) {
             let what = Price::how_to_set(model);
-            return Err(Error::Settings(format!("--budget-usd: the price of {model:?} is unknown; {what}")));
+            return Err(Error::Settings(format!(
+                "--budget-usd: the price of {model:?} is unknown; {what}"
+            )));
         }
         let (usd, tokens) = (limits.budget_usd, limits.budget_tokens.map(NonZeroU64::get));
         Ok(Self {
@@ -70,7 +72,9 @@ fn lead(limit: Duration) -> Duration {
 fn out_of_time(limit: Duration) -> String {
     let lead = lead(limit).as_secs_f64();
     let limit = TimeSpan(limit);
-    format!("the time limit of {limit} (--time-limit), of which the last {lead:.1}s are kept for calls in flight")
+    format!(
+        "the time limit of {limit} (--time-limit), of which the last {lead:.1}s are kept for calls in flight"
+    )
 }
 
 #[cfg(test)]
@@ -83,6 +87,9 @@ mod tests {
         // a tenth of short limits, 25 s of long ones
         let kept = "the time limit of 2s (--time-limit), of which the last 0.2s are kept for calls in flight";
         assert_eq!(of(2000), kept);
-        assert!(of(1_200_000).starts_with("the time limit of 20m (--time-limit), of which the last 25.0s are"));
+        assert!(
+            of(1_200_000)
+                .starts_with("the time limit of 20m (--time-limit), of which the last 25.0s are")
+        );
     }
 }

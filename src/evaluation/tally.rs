@@ -88,10 +88,17 @@ struct Counts {
 
 impl Counts {
     fn group(&mut self, role: &Role, kind: CallKind, judge: &Arc<str>) -> usize {
-        let is_it = |group: &PlanGroup| group.role == *role && group.kind == kind && group.judge == *judge;
+        let is_it =
+            |group: &PlanGroup| group.role == *role && group.kind == kind && group.judge == *judge;
         self.groups.iter().position(is_it).unwrap_or_else(|| {
             let (role, judge, none) = (role.clone(), Arc::clone(judge), PlannedCalls::default());
-            self.groups.push(PlanGroup { role, kind, judge, now: none, at_most: none });
+            self.groups.push(PlanGroup {
+                role,
+                kind,
+                judge,
+                now: none,
+                at_most: none,
+            });
             self.groups.len() - 1
         })
     }
@@ -105,7 +112,11 @@ impl Tally {
         let rendered = request.rendered.as_ref();
         let prompt_tokens = rendered.map_or(0, |rendered| rendered.body.prompt_tokens);
         let reply_limit = rendered.map_or(0, Rendered::longest_reply);
-        let call = PlannedCalls { calls: 1, prompt_tokens, reply_limit };
+        let call = PlannedCalls {
+            calls: 1,
+            prompt_tokens,
+            reply_limit,
+        };
         let Some(rendered) = rendered else {
             counts.groups[group].add(gates, call);
             return;
@@ -128,7 +139,11 @@ impl Tally {
             plan.at_most += group.at_most.calls;
         }
         groups.sort_by_cached_key(|group| {
-            (group.role.name().into_owned(), group.kind.as_str(), Arc::clone(&group.judge))
+            (
+                group.role.name().into_owned(),
+                group.kind.as_str(),
+                Arc::clone(&group.judge),
+            )
         });
         groups
     }
@@ -154,12 +169,22 @@ pub(super) struct AnswerCalls {
 impl AnswerTally<'_> {
     /// Counts a call to this member.
     pub(super) fn count(&self, request: &JudgeRequest, member: &Member, gates: usize) {
-        if let Some(rendered) = request.rendered.as_ref().filter(|_| self.keeps && gates == 0) {
+        if let Some(rendered) = request
+            .rendered
+            .as_ref()
+            .filter(|_| self.keeps && gates == 0)
+        {
             let label = CallLabel::of(request, &member.judge_id);
             locked(&self.calls).deferred.push(DeferredCall {
-                call: BatchCall { custom_id: rendered.fingerprint, label },
+                call: BatchCall {
+                    custom_id: rendered.fingerprint,
+                    label,
+                },
                 body: rendered.body.bytes.clone(),
-                route: member.renderer.as_ref().and_then(|renderer| renderer.route()),
+                route: member
+                    .renderer
+                    .as_ref()
+                    .and_then(|renderer| renderer.route()),
                 prompt_tokens: rendered.body.prompt_tokens,
             });
         }
@@ -179,15 +204,27 @@ mod tests {
     use crate::judge::Body;
 
     fn request(key: Option<u8>, prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
-        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+        let task = JudgeTask::Expertise {
+            question: "q".into(),
+            answer: "a".into(),
+        };
         JudgeRequest {
-            call: JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 },
+            call: JudgeCall {
+                item: "expertise".into(),
+                role: Role::Rubric,
+                task,
+                draw: 0,
+                member: 0,
+            },
             system: "s".into(),
             case_id: "c".into(),
             attempt: 0,
             rendered: key.map(|key| Rendered {
                 max_tokens,
-                ..Rendered::new(Fingerprint::from([key; 32]), move || Body { prompt_tokens, ..Body::default() })
+                ..Rendered::new(Fingerprint::from([key; 32]), move || Body {
+                    prompt_tokens,
+                    ..Body::default()
+                })
             }),
         }
     }
@@ -217,8 +254,21 @@ mod tests {
         tally.count(&request(Some(2), 40, Some(10)), &judge, 1);
         tally.count(&request(Some(3), 40, None), &judge, 2);
         let group = tally.groups(&mut Plan::default()).remove(0);
-        let calls = |prompt_tokens, reply_limit| PlannedCalls { calls: 1, prompt_tokens, reply_limit };
+        let calls = |prompt_tokens, reply_limit| PlannedCalls {
+            calls: 1,
+            prompt_tokens,
+            reply_limit,
+        };
         // without a limit a reply counts as long as its prompt
-        assert_eq!((group.now, group.at_most), (calls(100, 10), PlannedCalls { calls: 3, ..calls(180, 60) }));
+        assert_eq!(
+            (group.now, group.at_most),
+            (
+                calls(100, 10),
+                PlannedCalls {
+                    calls: 3,
+                    ..calls(180, 60)
+                }
+            )
+        );
     }
 }

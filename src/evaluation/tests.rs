@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::domain::{
-    Answer, CallId, Component, ComponentKind, GradeMerge, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, TestCase,
-    UnscoredKind, UnscoredReason, Verdict,
+    Answer, CallId, Component, ComponentKind, GradeMerge, JudgeReply, JudgeTask, Mode, Role,
+    Rubric, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::judge::planner::ReplySource;
@@ -35,10 +35,18 @@ impl Scorer for Toy {
             draw: 0,
             member: 0,
         };
-        let earned = matches!(verdicts.get("a"), Some(Judged::Verdict(Verdict::Points(p), _)) if *p > 0.0);
-        let wanted: &[&str] = if earned { &["a", "b", "a_evidence"] } else { &["a", "b"] };
-        let missing: Vec<_> =
-            wanted.iter().filter(|item| !verdicts.contains_key(**item)).map(|item| ask(item)).collect();
+        let earned =
+            matches!(verdicts.get("a"), Some(Judged::Verdict(Verdict::Points(p), _)) if *p > 0.0);
+        let wanted: &[&str] = if earned {
+            &["a", "b", "a_evidence"]
+        } else {
+            &["a", "b"]
+        };
+        let missing: Vec<_> = wanted
+            .iter()
+            .filter(|item| !verdicts.contains_key(**item))
+            .map(|item| ask(item))
+            .collect();
         if !missing.is_empty() {
             return Step::Ask(missing);
         }
@@ -48,11 +56,20 @@ impl Scorer for Toy {
                 Judged::Verdict(..) => (None, None),
                 Judged::Unscored(reason) => (None, Some(reason.clone().into())),
             };
-            Component { value, reason, ..Component::new(item, ComponentKind::Property).with_weight(1.0) }
+            Component {
+                value,
+                reason,
+                ..Component::new(item, ComponentKind::Property).with_weight(1.0)
+            }
         };
         let components: Vec<_> = wanted.iter().map(component).collect();
         let value = components.iter().map(|component| component.value).sum();
-        Step::Done(Score { scorer: "toy", value, components, ..Score::default() })
+        Step::Done(Score {
+            scorer: "toy",
+            value,
+            components,
+            ..Score::default()
+        })
     }
 }
 
@@ -67,7 +84,9 @@ struct Scripted {
 }
 
 impl Scripted {
-    fn new(answer: impl Fn(&JudgeRequest) -> Result<Outcome, AskError> + Send + Sync + 'static) -> Arc<Self> {
+    fn new(
+        answer: impl Fn(&JudgeRequest) -> Result<Outcome, AskError> + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self {
             answer: Box::new(answer),
             asked: Mutex::default(),
@@ -82,7 +101,10 @@ impl Scripted {
 }
 
 fn name(request: &JudgeRequest) -> String {
-    format!("{}/{}#{}.{}", request.case_id, request.call.item, request.call.draw, request.attempt)
+    format!(
+        "{}/{}#{}.{}",
+        request.case_id, request.call.item, request.call.draw, request.attempt
+    )
 }
 
 impl Judge for Scripted {
@@ -103,7 +125,10 @@ struct Paid(HashMap<String, &'static str>);
 
 impl ReplySource for Paid {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
-        Ok(self.0.get(&name(request)).map(|text| JudgeReply::of_text(*text)))
+        Ok(self
+            .0
+            .get(&name(request))
+            .map(|text| JudgeReply::of_text(*text)))
     }
 }
 
@@ -113,7 +138,10 @@ struct PaidFirst(Arc<Paid>, Arc<Scripted>);
 impl Judge for PaidFirst {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         match self.0.find(request) {
-            Ok(Some(reply)) => Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply { cached: true, ..reply })))),
+            Ok(Some(reply)) => Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply {
+                cached: true,
+                ..reply
+            })))),
             _ => self.1.ask(request),
         }
     }
@@ -132,7 +160,10 @@ impl EventSink for Seen {
 impl Seen {
     fn calls(&self) -> Vec<String> {
         let call = |event: &RunEvent| match event {
-            RunEvent::Call(call) => Some(format!("{}/{}#{}.{}", call.case_id, call.item, call.draw, call.attempt)),
+            RunEvent::Call(call) => Some(format!(
+                "{}/{}#{}.{}",
+                call.case_id, call.item, call.draw, call.attempt
+            )),
             _ => None,
         };
         self.0.iter().filter_map(call).collect()
@@ -140,14 +171,20 @@ impl Seen {
 }
 
 fn points(points: u32) -> Result<Outcome, AskError> {
-    Ok(Outcome::Reply(JudgeReply::of_text(format!("{{\"score\": {points}}}"))))
+    Ok(Outcome::Reply(JudgeReply::of_text(format!(
+        "{{\"score\": {points}}}"
+    ))))
 }
 
 fn unreadable() -> Result<Outcome, AskError> {
     Ok(Outcome::Reply(JudgeReply::of_text("no idea")))
 }
 
-fn job(answers: usize, paid: &[(&str, &'static str)], change: impl FnOnce(&mut Options)) -> (Job, Arc<Paid>) {
+fn job(
+    answers: usize,
+    paid: &[(&str, &'static str)],
+    change: impl FnOnce(&mut Options),
+) -> (Job, Arc<Paid>) {
     sampled_job(answers, paid, 1, change)
 }
 
@@ -157,7 +194,10 @@ fn sampled_job(
     samples: u32,
     change: impl FnOnce(&mut Options),
 ) -> (Job, Arc<Paid>) {
-    let rubric = Rubric { question: "q".into(), ..Rubric::default() };
+    let rubric = Rubric {
+        question: "q".into(),
+        ..Rubric::default()
+    };
     let item = |i: usize| {
         let case_id = CaseId::from(format!("c{i}"));
         let case = TestCase {
@@ -170,13 +210,29 @@ fn sampled_job(
             rubric: rubric.clone(),
         };
         let answer = Answer::new("s".into(), case_id, "text".repeat(answers - i));
-        Item { case: Arc::new(case), answer }
+        Item {
+            case: Arc::new(case),
+            answer,
+        }
     };
-    let mut options = Options { concurrency: 1, parse_retries: 2, retry_unscored: false, mode: Mode::Default };
+    let mut options = Options {
+        concurrency: 1,
+        parse_retries: 2,
+        retry_unscored: false,
+        mode: Mode::Default,
+    };
     change(&mut options);
-    let paid = Arc::new(Paid(paid.iter().map(|(name, text)| ((*name).to_owned(), *text)).collect()));
+    let paid = Arc::new(Paid(
+        paid.iter()
+            .map(|(name, text)| ((*name).to_owned(), *text))
+            .collect(),
+    ));
     let source = Arc::clone(&paid) as Arc<dyn ReplySource>;
-    let member = Member { source, samples, ..Member::new(Scripted::new(|_| points(0)), "toy") };
+    let member = Member {
+        source,
+        samples,
+        ..Member::new(Scripted::new(|_| points(0)), "toy")
+    };
     let job = Job {
         items: (0..answers).map(item).collect(),
         scorer: Arc::new(Toy),
@@ -190,14 +246,19 @@ fn sampled_job(
 fn asking(job: &Job, judge: Arc<dyn Judge>) -> [Job; 1] {
     let member = job.panels[&Role::Rubric].members[0].clone();
     let panels = Panels::from([(Role::Rubric, Panel::of_one(Member { judge, ..member }))]);
-    [Job { panels: Arc::new(panels), ..job.clone() }]
+    [Job {
+        panels: Arc::new(panels),
+        ..job.clone()
+    }]
 }
 
 async fn both_passes(job: &Job, judge: Arc<dyn Judge>) -> (Plan, RunOutcome, Seen) {
     let mut seen = Seen::default();
     let jobs = asking(job, judge);
     let planned = plan(&jobs, &mut seen).await.expect("planned");
-    let mut outcome = run(&jobs, &planned.pending, &mut seen, &StopHandle::new()).await.expect("run");
+    let mut outcome = run(&jobs, &planned.pending, &mut seen, &StopHandle::new())
+        .await
+        .expect("run");
     outcome.scored.extend(planned.scored);
     (planned.plan, outcome, seen)
 }
@@ -207,25 +268,55 @@ async fn a_gated_call_is_asked_only_where_its_gate_opened() {
     let (job, _) = job(2, &[], |_| ());
     let judge = Scripted::new(|request| points(u32::from(request.case_id.as_str() == "c1")));
     let (plan, outcome, _) = both_passes(&job, judge.clone()).await;
-    assert_eq!(judge.asked(), ["c0/a#0.0", "c0/b#0.0", "c1/a#0.0", "c1/b#0.0", "c1/a_evidence#0.0"]);
-    assert_eq!((plan.askable_now, plan.at_most, plan.cached), (4, 6, 0), "2 x (a, b), 2 x evidence at most");
+    assert_eq!(
+        judge.asked(),
+        [
+            "c0/a#0.0",
+            "c0/b#0.0",
+            "c1/a#0.0",
+            "c1/b#0.0",
+            "c1/a_evidence#0.0"
+        ]
+    );
+    assert_eq!(
+        (plan.askable_now, plan.at_most, plan.cached),
+        (4, 6, 0),
+        "2 x (a, b), 2 x evidence at most"
+    );
     assert_eq!(outcome.scored.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_reply_is_asked_again_twice_and_then_unscored() {
     let (job, _) = job(1, &[], |_| ());
-    let judge = Scripted::new(|request| if &*request.call.item == "a" { unreadable() } else { points(3) });
+    let judge = Scripted::new(|request| {
+        if &*request.call.item == "a" {
+            unreadable()
+        } else {
+            points(3)
+        }
+    });
     let (_, outcome, seen) = both_passes(&job, judge.clone()).await;
-    assert_eq!(judge.asked(), ["c0/a#0.0", "c0/a#0.1", "c0/a#0.2", "c0/b#0.0"]);
+    assert_eq!(
+        judge.asked(),
+        ["c0/a#0.0", "c0/a#0.1", "c0/a#0.2", "c0/b#0.0"]
+    );
     assert_eq!(seen.calls(), judge.asked(), "every attempt is recorded");
     let a = outcome.scored[0].score.component("a").expect("component");
-    assert_eq!(a.reason.as_ref().map(|reason| reason.kind), Some(UnscoredKind::Unreadable));
+    assert_eq!(
+        a.reason.as_ref().map(|reason| reason.kind),
+        Some(UnscoredKind::Unreadable)
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn used_attempts_are_repeated_only_on_request() {
-    let paid = [("c0/a#0.0", "?"), ("c0/a#0.1", "?"), ("c0/a#0.2", "?"), ("c0/b#0.0", "{\"score\": 1}")];
+    let paid = [
+        ("c0/a#0.0", "?"),
+        ("c0/a#0.1", "?"),
+        ("c0/a#0.2", "?"),
+        ("c0/b#0.0", "{\"score\": 1}"),
+    ];
     let (plain, source) = job(1, &paid, |_| ());
     let judge = Scripted::new(|_| points(8));
     let (plan, outcome, _) = both_passes(&plain, Arc::new(PaidFirst(source, judge.clone()))).await;
@@ -234,9 +325,16 @@ async fn used_attempts_are_repeated_only_on_request() {
 
     let (again, source) = job(1, &paid, |options| options.retry_unscored = true);
     let (plan, outcome, _) = both_passes(&again, Arc::new(PaidFirst(source, judge.clone()))).await;
-    assert_eq!(judge.asked(), ["c0/a#0.3", "c0/a_evidence#0.0"], "the next attempt is asked");
+    assert_eq!(
+        judge.asked(),
+        ["c0/a#0.3", "c0/a_evidence#0.0"],
+        "the next attempt is asked"
+    );
     assert_eq!((plan.askable_now, plan.at_most), (1, 2));
-    assert_eq!(outcome.scored[0].score.component("a").and_then(|a| a.value), Some(0.8));
+    assert_eq!(
+        outcome.scored[0].score.component("a").and_then(|a| a.value),
+        Some(0.8)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -250,14 +348,23 @@ async fn a_later_cached_attempt_is_found_without_a_call() {
     ];
     let (job, _) = job(1, &paid, |_| ());
     let mut seen = Seen::default();
-    let planned = plan(std::slice::from_ref(&job), &mut seen).await.expect("planned");
-    assert_eq!(planned.scored[0].score.component("a").and_then(|a| a.value), Some(0.0));
+    let planned = plan(std::slice::from_ref(&job), &mut seen)
+        .await
+        .expect("planned");
+    assert_eq!(
+        planned.scored[0].score.component("a").and_then(|a| a.value),
+        Some(0.0)
+    );
     assert_eq!(planned.plan.cached, 2, "one verdict each for a and b");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_plan_counts_gates_that_cached_replies_opened_or_closed() {
-    let paid = [("c0/a#0.0", "{\"score\": 4}"), ("c1/a#0.0", "{\"score\": 0}"), ("c1/b#0.0", "{\"score\": 2}")];
+    let paid = [
+        ("c0/a#0.0", "{\"score\": 4}"),
+        ("c1/a#0.0", "{\"score\": 0}"),
+        ("c1/b#0.0", "{\"score\": 2}"),
+    ];
     let (job, source) = job(3, &paid, |_| ());
     let judge = Scripted::new(|_| points(8));
     let (plan, outcome, seen) = both_passes(&job, Arc::new(PaidFirst(source, judge.clone()))).await;
@@ -265,7 +372,11 @@ async fn the_plan_counts_gates_that_cached_replies_opened_or_closed() {
     assert_eq!((plan.askable_now, plan.at_most, plan.cached), (4, 5, 3));
     assert_eq!(judge.asked().len(), 5);
     assert_eq!(outcome.scored.len(), 3);
-    assert_eq!(seen.calls().len(), 8, "each call is reported once, cached or new");
+    assert_eq!(
+        seen.calls().len(),
+        8,
+        "each call is reported once, cached or new"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -289,7 +400,11 @@ async fn while_answers_wait_each_asks_one_call_at_a_time() {
     let judge = Scripted::new(|_| points(0));
     both_passes(&job, judge.clone()).await;
     assert_eq!(judge.most.load(Ordering::SeqCst), 2);
-    assert_eq!(judge.asked()[..4], ["c0/a#0.0", "c1/a#0.0", "c0/b#0.0", "c1/b#0.0"], "the two longest answers first");
+    assert_eq!(
+        judge.asked()[..4],
+        ["c0/a#0.0", "c1/a#0.0", "c0/b#0.0", "c1/b#0.0"],
+        "the two longest answers first"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -303,10 +418,20 @@ async fn a_stopped_run_finishes_what_is_in_flight_and_asks_nothing_new() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         later.stop("SIGTERM");
     });
-    let outcome = run(&asking(&job, judge.clone()), &[vec![0, 1, 2]], &mut seen, &stop).await.expect("run");
+    let outcome = run(
+        &asking(&job, judge.clone()),
+        &[vec![0, 1, 2]],
+        &mut seen,
+        &stop,
+    )
+    .await
+    .expect("run");
     assert_eq!(judge.asked(), ["c0/a#0.0", "c1/a#0.0"]);
     assert_eq!(seen.calls(), judge.asked(), "what was in flight is kept");
-    assert_eq!((outcome.unfinished, outcome.stopped.as_deref()), (3, Some("SIGTERM")));
+    assert_eq!(
+        (outcome.unfinished, outcome.stopped.as_deref()),
+        (3, Some("SIGTERM"))
+    );
     assert!(seen.0.contains(&RunEvent::Stopping("SIGTERM".into())));
 }
 
@@ -336,11 +461,21 @@ async fn a_stop_keeps_every_call_of_an_answer_that_is_in_flight() {
     });
     let mut seen = Seen::default();
     let judge = Arc::new(Uneven(Mutex::new(0)));
-    let outcome =
-        run(&asking(&job, Arc::clone(&judge) as Arc<dyn Judge>), &[vec![0]], &mut seen, &stop).await.expect("run");
+    let outcome = run(
+        &asking(&job, Arc::clone(&judge) as Arc<dyn Judge>),
+        &[vec![0]],
+        &mut seen,
+        &stop,
+    )
+    .await
+    .expect("run");
     let asked = *judge.0.lock().unwrap();
     assert!(asked > 2, "several calls were in flight");
-    assert_eq!(seen.calls().len() as u64, asked, "each call that was asked is recorded");
+    assert_eq!(
+        seen.calls().len() as u64,
+        asked,
+        "each call that was asked is recorded"
+    );
     assert_eq!(outcome.unfinished, 1);
 }
 
@@ -355,7 +490,14 @@ async fn a_call_that_hangs_is_dropped_after_the_grace() {
     let (job, _) = job(1, &[], |_| ());
     let stop = StopHandle::new();
     stop.stop("SIGINT");
-    let outcome = run(&asking(&job, Arc::new(Hangs)), &[vec![0]], &mut Seen::default(), &stop).await.expect("run");
+    let outcome = run(
+        &asking(&job, Arc::new(Hangs)),
+        &[vec![0]],
+        &mut Seen::default(),
+        &stop,
+    )
+    .await
+    .expect("run");
     assert_eq!(outcome.unfinished, 1);
     let stop = StopHandle::new();
     let later = stop.clone();
@@ -363,7 +505,14 @@ async fn a_call_that_hangs_is_dropped_after_the_grace() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         later.stop("SIGINT");
     });
-    let outcome = run(&asking(&job, Arc::new(Hangs)), &[vec![0]], &mut Seen::default(), &stop).await.expect("run");
+    let outcome = run(
+        &asking(&job, Arc::new(Hangs)),
+        &[vec![0]],
+        &mut Seen::default(),
+        &stop,
+    )
+    .await
+    .expect("run");
     assert_eq!(outcome.unfinished, 1);
 }
 
@@ -383,10 +532,18 @@ async fn a_stopped_run_does_not_wait_for_calls_that_only_wait_themselves() {
         later.stop("SIGINT");
     });
     let before = tokio::time::Instant::now();
-    let member = Member { in_flight: Some(Arc::new(|| 0)), ..Member::new(Arc::new(Waits), "waits") };
+    let member = Member {
+        in_flight: Some(Arc::new(|| 0)),
+        ..Member::new(Arc::new(Waits), "waits")
+    };
     let panels = Panels::from([(Role::Rubric, Panel::of_one(member))]);
-    let jobs = [Job { panels: Arc::new(panels), ..job.clone() }];
-    let outcome = run(&jobs, &[vec![0, 1]], &mut Seen::default(), &stop).await.expect("run");
+    let jobs = [Job {
+        panels: Arc::new(panels),
+        ..job.clone()
+    }];
+    let outcome = run(&jobs, &[vec![0, 1]], &mut Seen::default(), &stop)
+        .await
+        .expect("run");
     assert_eq!(outcome.unfinished, 2);
     // 1 s until the stop, 5 checks of 100 ms; far from the 20 s that calls in flight would get.
     assert_eq!(before.elapsed(), Duration::from_millis(1500));
@@ -397,8 +554,20 @@ async fn a_judge_that_is_never_understood_stops_the_run_early() {
     let (job, _) = job(40, &[], |_| ());
     let judge = Scripted::new(|_| unreadable());
     let all: Vec<usize> = (0..40).collect();
-    let error = run(&asking(&job, judge.clone()), &[all], &mut Seen::default(), &StopHandle::new()).await.unwrap_err();
-    assert!(error.to_string().contains("no reply to the property calls about 3 different answers"), "{error}");
+    let error = run(
+        &asking(&job, judge.clone()),
+        &[all],
+        &mut Seen::default(),
+        &StopHandle::new(),
+    )
+    .await
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no reply to the property calls about 3 different answers"),
+        "{error}"
+    );
     // a and b of two answers and a of the third, three times each
     assert_eq!(judge.asked().len(), 15);
 }
@@ -408,16 +577,27 @@ async fn unreadable_replies_about_two_answers_stop_no_run() {
     let (job, _) = job(2, &[], |_| ());
     let (_, outcome, _) = both_passes(&job, Scripted::new(|_| unreadable())).await;
     assert_eq!(outcome.scored.len(), 2);
-    assert!(outcome.scored.iter().all(|scored| scored.score.value.is_none()));
+    assert!(
+        outcome
+            .scored
+            .iter()
+            .all(|scored| scored.score.value.is_none())
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_fatal_error_ends_the_run_with_it() {
     let (job, _) = job(3, &[], |_| ());
-    let judge = Scripted::new(|_| Err(AskError::Fatal(Error::JudgeUnavailable("wrong key".into()))));
-    let error = run(&asking(&job, judge.clone()), &[vec![0, 1, 2]], &mut Seen::default(), &StopHandle::new())
-        .await
-        .unwrap_err();
+    let judge =
+        Scripted::new(|_| Err(AskError::Fatal(Error::JudgeUnavailable("wrong key".into()))));
+    let error = run(
+        &asking(&job, judge.clone()),
+        &[vec![0, 1, 2]],
+        &mut Seen::default(),
+        &StopHandle::new(),
+    )
+    .await
+    .unwrap_err();
     assert_eq!(error.to_string(), "wrong key");
     assert_eq!(judge.asked().len(), 1);
 }
@@ -432,8 +612,14 @@ async fn a_sink_that_cannot_write_stops_the_run() {
     }
     let (job, _) = job(5, &[], |_| ());
     let judge = Scripted::new(|_| points(1));
-    let error =
-        run(&asking(&job, judge.clone()), &[vec![0, 1, 2, 3, 4]], &mut Full, &StopHandle::new()).await.unwrap_err();
+    let error = run(
+        &asking(&job, judge.clone()),
+        &[vec![0, 1, 2, 3, 4]],
+        &mut Full,
+        &StopHandle::new(),
+    )
+    .await
+    .unwrap_err();
     assert_eq!(error.to_string(), "disk full");
     assert!(judge.asked().len() <= 3, "asked {:?}", judge.asked());
 }
@@ -441,22 +627,53 @@ async fn a_sink_that_cannot_write_stops_the_run() {
 #[tokio::test(start_paused = true)]
 async fn a_panel_asks_every_judge_and_keeps_every_verdict() {
     let (job, _) = job(1, &[], |_| ());
-    let member = |points_of: u32, id: &str| Member::new(Scripted::new(move |_| points(points_of)), id);
-    let members = vec![member(4, "strict"), Member { samples: 2, ..member(8, "kind") }];
-    let panels = Panels::from([(Role::Rubric, Panel { members, merge: GradeMerge::Mean })]);
-    let jobs = [Job { panels: Arc::new(panels), ..job }];
+    let member =
+        |points_of: u32, id: &str| Member::new(Scripted::new(move |_| points(points_of)), id);
+    let members = vec![
+        member(4, "strict"),
+        Member {
+            samples: 2,
+            ..member(8, "kind")
+        },
+    ];
+    let panels = Panels::from([(
+        Role::Rubric,
+        Panel {
+            members,
+            merge: GradeMerge::Mean,
+        },
+    )]);
+    let jobs = [Job {
+        panels: Arc::new(panels),
+        ..job
+    }];
     let mut seen = Seen::default();
     let planned = plan(&jobs, &mut seen).await.expect("planned");
     // a and b, each by one draw of one judge and two of the other; a_evidence behind its gate
     assert_eq!((planned.plan.askable_now, planned.plan.at_most), (6, 9));
-    let outcome = run(&jobs, &planned.pending, &mut seen, &StopHandle::new()).await.expect("run");
+    let outcome = run(&jobs, &planned.pending, &mut seen, &StopHandle::new())
+        .await
+        .expect("run");
     let scored = &outcome.scored[0];
     // (4 + 8) / 2 / 10
     assert_eq!(scored.score.component("a").and_then(|a| a.value), Some(0.6));
-    let values: Vec<_> = scored.members["a"].iter().map(|m| (&*m.judge, m.value, m.draws.len(), m.spread)).collect();
-    assert_eq!(values, [("strict", Some(4.0), 1, None), ("kind", Some(8.0), 2, Some(0.0))]);
+    let values: Vec<_> = scored.members["a"]
+        .iter()
+        .map(|m| (&*m.judge, m.value, m.draws.len(), m.spread))
+        .collect();
+    assert_eq!(
+        values,
+        [
+            ("strict", Some(4.0), 1, None),
+            ("kind", Some(8.0), 2, Some(0.0))
+        ]
+    );
     let ids: std::collections::HashSet<_> = seen.0.iter().filter_map(call_id_of).collect();
-    assert_eq!(ids.len(), 9, "every call of every judge has an id of its own");
+    assert_eq!(
+        ids.len(),
+        9,
+        "every call of every judge has an id of its own"
+    );
 }
 
 fn call_id_of(event: &RunEvent) -> Option<CallId> {
@@ -469,21 +686,34 @@ fn call_id_of(event: &RunEvent) -> Option<CallId> {
 #[tokio::test(start_paused = true)]
 async fn a_role_without_a_judge_leaves_its_components_unscored_and_makes_no_calls() {
     let (job, _) = job(2, &[], |_| ());
-    let jobs = [Job { panels: Arc::new(Panels::new()), ..job }];
+    let jobs = [Job {
+        panels: Arc::new(Panels::new()),
+        ..job
+    }];
     let planned = plan(&jobs, &mut Seen::default()).await.expect("planned");
     assert!(planned.is_done());
-    let reason = planned.scored[0].score.component("a").and_then(|a| a.reason.clone()).expect("a reason");
-    assert_eq!(*reason, UnscoredReason::new(UnscoredKind::NotAsked, "no judge was asked"));
+    let reason = planned.scored[0]
+        .score
+        .component("a")
+        .and_then(|a| a.reason.clone())
+        .expect("a reason");
+    assert_eq!(
+        *reason,
+        UnscoredReason::new(UnscoredKind::NotAsked, "no judge was asked")
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_jobs_of_a_run_do_not_wait_for_each_other() {
     let (job, _) = job(4, &[], |options| options.concurrency = 1);
     let (slow, quick) = (Scripted::new(|_| points(0)), Scripted::new(|_| points(0)));
-    let jobs = [&slow, &quick].map(|judge| asking(&job, Arc::clone(judge) as Arc<dyn Judge>)[0].clone());
+    let jobs =
+        [&slow, &quick].map(|judge| asking(&job, Arc::clone(judge) as Arc<dyn Judge>)[0].clone());
     let all = vec![vec![0, 1, 2, 3], vec![0, 1, 2, 3]];
     let before = tokio::time::Instant::now();
-    let outcome = run(&jobs, &all, &mut Seen::default(), &StopHandle::new()).await.expect("run");
+    let outcome = run(&jobs, &all, &mut Seen::default(), &StopHandle::new())
+        .await
+        .expect("run");
     assert_eq!(outcome.scored.len(), 8);
     // 8 calls of 100 ms one after the other in each job; both at once
     assert_eq!(before.elapsed(), Duration::from_millis(800));

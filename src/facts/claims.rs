@@ -127,16 +127,27 @@ impl<T: FromLine> ClaimFile<T> {
             let read: T::Line = line.parse(T::EXAMPLE)?;
             let (id, value) = T::from_line(read, mode);
             let value = value.map_err(|faults| {
-                let placed = faults.into_iter().map(|(what, hint)| line.fault(what).of_case(id.to_string()).hint(hint));
+                let placed = faults
+                    .into_iter()
+                    .map(|(what, hint)| line.fault(what).of_case(id.to_string()).hint(hint));
                 Error::Input(placed.collect())
             })?;
-            Ok(ClaimLine { id, line: line.number, value })
+            Ok(ClaimLine {
+                id,
+                line: line.number,
+                value,
+            })
         })?;
         if T::IS_GOLD && lines.is_empty() {
             let fault = InputFault::new(path, "no claims in the file");
-            return Err(fault.hint(format!("write one {} per line", T::EXAMPLE)).into());
+            return Err(fault
+                .hint(format!("write one {} per line", T::EXAMPLE))
+                .into());
         }
-        let file = Self { path: path.to_path_buf(), lines };
+        let file = Self {
+            path: path.to_path_buf(),
+            lines,
+        };
         if !T::MAY_REPEAT && (mode == Mode::Default || T::IS_GOLD) {
             no_faults(file.repeated())?;
         }
@@ -147,7 +158,9 @@ impl<T: FromLine> ClaimFile<T> {
 impl<T> ClaimFile<T> {
     /// A fault of one of its lines.
     pub fn fault(&self, line: &ClaimLine<T>, what: impl Into<String>) -> InputFault {
-        InputFault::new(&self.path, what).at_line(line.line).of_case(line.id.to_string())
+        InputFault::new(&self.path, what)
+            .at_line(line.line)
+            .of_case(line.id.to_string())
     }
 
     /// A fault for each line with a repeated claim.
@@ -164,13 +177,26 @@ impl<T> ClaimFile<T> {
     /// The first position where the claims of the two files differ.
     pub(super) fn out_of_order<U>(&self, claims: &ClaimFile<U>) -> Option<InputFault> {
         let most = self.lines.len().max(claims.lines.len());
-        let id = |at: usize| (self.lines.get(at).map(|line| &line.id), claims.lines.get(at).map(|line| &line.id));
+        let id = |at: usize| {
+            (
+                self.lines.get(at).map(|line| &line.id),
+                claims.lines.get(at).map(|line| &line.id),
+            )
+        };
         let at = (0..most).find(|at| id(*at).0 != id(*at).1)?;
-        let wanted = claims.lines.get(at).map_or("no further claim".to_owned(), |claim| format!("claim {}", claim.id));
+        let wanted = claims
+            .lines
+            .get(at)
+            .map_or("no further claim".to_owned(), |claim| {
+                format!("claim {}", claim.id)
+            });
         let wanted = format!("{} has {wanted} here", claims.path.display());
         let fault = match self.lines.get(at) {
             Some(line) => self.fault(line, wanted),
-            None => InputFault::new(&self.path, format!("the file ends after {at} lines, but {wanted}")),
+            None => InputFault::new(
+                &self.path,
+                format!("the file ends after {at} lines, but {wanted}"),
+            ),
         };
         Some(fault.hint("keep the claims and their order"))
     }
@@ -185,13 +211,22 @@ impl<T> ClaimFile<T> {
         let known: HashSet<&Id> = claims.lines.iter().map(|line| &line.id).collect();
         let unknown = self.lines.iter().filter(|line| !known.contains(&line.id));
         let fault = |line: &ClaimLine<T>| match &line.id {
-            Id::Text(text) if text.trim().parse().is_ok_and(|number| known.contains(&Id::Number(number))) => {
-                let what = format!("the claim's id is the string \"{text}\", the gold has the number {}", text.trim());
+            Id::Text(text)
+                if text
+                    .trim()
+                    .parse()
+                    .is_ok_and(|number| known.contains(&Id::Number(number))) =>
+            {
+                let what = format!(
+                    "the claim's id is the string \"{text}\", the gold has the number {}",
+                    text.trim()
+                );
                 self.fault(line, what).hint(QUOTED)
             }
             id => {
                 let what = format!("{} has no claim {id}", claims.path.display());
-                self.fault(line, what).hint("check the id, or delete the line")
+                self.fault(line, what)
+                    .hint("check the id, or delete the line")
             }
         };
         unknown.map(fault).collect()
@@ -207,7 +242,10 @@ impl<T> ClaimFile<T> {
         let none_joins = !faults.is_empty() && faults.len() == self.lines.len();
         faults.retain(|fault| fault.hint == QUOTED);
         if none_joins && faults.is_empty() {
-            let what = format!("none of its {} is in the gold file", counted(self.lines.len(), "claim"));
+            let what = format!(
+                "none of its {} is in the gold file",
+                counted(self.lines.len(), "claim")
+            );
             faults.push(InputFault::new(&self.path, what).hint("check --gold and the ids"));
         }
         no_faults(faults)
@@ -216,11 +254,19 @@ impl<T> ClaimFile<T> {
 
 /// Names of the systems: file stems, or the whole path if two files have the same stem.
 pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
-    let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = |path: &PathBuf| {
+        path.file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
     let stems: Vec<String> = paths.iter().map(stem).collect();
     let name = |(path, stem): (&PathBuf, &String)| {
         let is_alone = stems.iter().filter(|other| *other == stem).count() == 1;
-        if is_alone { stem.clone() } else { path.display().to_string() }
+        if is_alone {
+            stem.clone()
+        } else {
+            path.display().to_string()
+        }
     };
     paths.iter().zip(&stems).map(name).collect()
 }
@@ -228,5 +274,7 @@ pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
 /// One note for each count above 0: `2 claims without a prediction.`
 pub(super) fn count_notes<const N: usize>(counts: [(usize, &str, &str); N]) -> Vec<Note> {
     let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
-    counts.map(|(count, noun, what)| Note::warning(format!("{} {what}.", counted(count, noun)))).collect()
+    counts
+        .map(|(count, noun, what)| Note::warning(format!("{} {what}.", counted(count, noun))))
+        .collect()
 }

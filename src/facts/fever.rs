@@ -46,13 +46,18 @@ pub struct Sentence {
 impl Sentence {
     /// The sentence on this line of the page.
     pub fn new(page: &str, line: i64) -> Self {
-        Self { page: Some(page.to_owned()), line: Some(line) }
+        Self {
+            page: Some(page.to_owned()),
+            line: Some(line),
+        }
     }
 }
 
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = self.line.map_or_else(|| "null".to_owned(), |line| line.to_string());
+        let line = self
+            .line
+            .map_or_else(|| "null".to_owned(), |line| line.to_string());
         write!(f, "{}:{line}", self.page.as_deref().unwrap_or("null"))
     }
 }
@@ -70,7 +75,10 @@ pub struct Gold {
 impl Gold {
     /// Gold data with this label, in any case.
     pub fn new(label: &str, groups: Vec<Vec<Sentence>>) -> Self {
-        Self { label: label.to_uppercase(), groups }
+        Self {
+            label: label.to_uppercase(),
+            groups,
+        }
     }
 
     /// Whether evidence counts for the claim.
@@ -96,8 +104,14 @@ pub struct Prediction {
 impl Prediction {
     /// A prediction with this label, in any case.
     pub fn new(label: &str, evidence: &[(&str, i64)]) -> Self {
-        let evidence = evidence.iter().map(|(page, line)| Sentence::new(page, *line)).collect();
-        Self { label: label.to_uppercase(), evidence }
+        let evidence = evidence
+            .iter()
+            .map(|(page, line)| Sentence::new(page, *line))
+            .collect();
+        Self {
+            label: label.to_uppercase(),
+            evidence,
+        }
     }
 
     /// The first `max_evidence` sentences: only these count.
@@ -124,15 +138,31 @@ pub struct InstanceScore {
 }
 
 /// Scores one claim.
-pub fn score_instance(gold: &Gold, prediction: &Prediction, max_evidence: Option<usize>) -> InstanceScore {
+pub fn score_instance(
+    gold: &Gold,
+    prediction: &Prediction,
+    max_evidence: Option<usize>,
+) -> InstanceScore {
     let label_correct = prediction.label == gold.label;
     if !gold.is_verifiable() {
-        return InstanceScore { label_correct, strictly_correct: label_correct, precision: None, recalled: None };
+        return InstanceScore {
+            label_correct,
+            strictly_correct: label_correct,
+            precision: None,
+            recalled: None,
+        };
     }
     let counted = prediction.counted(max_evidence);
-    let has_whole_group = gold.groups.iter().any(|group| group.iter().all(|wanted| counted.contains(wanted)));
+    let has_whole_group = gold
+        .groups
+        .iter()
+        .any(|group| group.iter().all(|wanted| counted.contains(wanted)));
     let hits = counted.iter().filter(|sentence| gold.has(sentence)).count();
-    let precision = if counted.is_empty() { 1.0 } else { hits as f64 / counted.len() as f64 };
+    let precision = if counted.is_empty() {
+        1.0
+    } else {
+        hits as f64 / counted.len() as f64
+    };
     InstanceScore {
         label_correct,
         strictly_correct: label_correct && has_whole_group,
@@ -169,7 +199,11 @@ impl FeverScores {
             precisions.sort_by(f64::total_cmp);
         }
         let verifiable = precisions.len();
-        let precision = if verifiable == 0 { 1.0 } else { precisions.iter().sum::<f64>() / verifiable as f64 };
+        let precision = if verifiable == 0 {
+            1.0
+        } else {
+            precisions.iter().sum::<f64>() / verifiable as f64
+        };
         let recall = share(|claim| claim.recalled == Some(true), verifiable);
         Self {
             strict_score: share(|claim| claim.strictly_correct, claims.len()),
@@ -182,16 +216,41 @@ impl FeverScores {
 }
 
 /// Explains the score of this claim.
-pub(super) fn explain(gold: &Gold, prediction: &Prediction, max_evidence: Option<usize>) -> Vec<Finding> {
+pub(super) fn explain(
+    gold: &Gold,
+    prediction: &Prediction,
+    max_evidence: Option<usize>,
+) -> Vec<Finding> {
     let score = score_instance(gold, prediction, max_evidence);
     let counted = prediction.counted(max_evidence);
-    let right = if score.label_correct { "right" } else { "wrong" };
-    let mut findings =
-        vec![Finding::new("label", format!("predicted {}, gold {}: {right}", prediction.label, gold.label))];
+    let right = if score.label_correct {
+        "right"
+    } else {
+        "wrong"
+    };
+    let mut findings = vec![Finding::new(
+        "label",
+        format!(
+            "predicted {}, gold {}: {right}",
+            prediction.label, gold.label
+        ),
+    )];
     for (group, number) in gold.groups.iter().zip(1..) {
-        let state = |wanted: &Sentence| if counted.contains(wanted) { "predicted" } else { "missing" };
-        let sentences: Vec<String> = group.iter().map(|wanted| format!("{wanted} ({})", state(wanted))).collect();
-        findings.push(Finding::new(format!("group {number}"), sentences.join(", ")));
+        let state = |wanted: &Sentence| {
+            if counted.contains(wanted) {
+                "predicted"
+            } else {
+                "missing"
+            }
+        };
+        let sentences: Vec<String> = group
+            .iter()
+            .map(|wanted| format!("{wanted} ({})", state(wanted)))
+            .collect();
+        findings.push(Finding::new(
+            format!("group {number}"),
+            sentences.join(", "),
+        ));
     }
     for (at, sentence) in prediction.evidence.iter().enumerate() {
         let state = match (at < counted.len(), gold.has(sentence)) {
@@ -202,10 +261,15 @@ pub(super) fn explain(gold: &Gold, prediction: &Prediction, max_evidence: Option
         findings.push(Finding::new(sentence.to_string(), state));
     }
     let evidence = match (score.precision, score.recalled) {
-        (Some(precision), Some(recalled)) => format!("precision {precision:.4}, recall {}", u8::from(recalled)),
+        (Some(precision), Some(recalled)) => {
+            format!("precision {precision:.4}, recall {}", u8::from(recalled))
+        }
         _ => "evidence does not count (NOT ENOUGH INFO)".to_owned(),
     };
-    findings.push(Finding::new("score", format!("strict {}, {evidence}", u8::from(score.strictly_correct))));
+    findings.push(Finding::new(
+        "score",
+        format!("strict {}, {evidence}", u8::from(score.strictly_correct)),
+    ));
     findings
 }
 

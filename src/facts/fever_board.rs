@@ -15,7 +15,13 @@ use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 
 /// Measures in the order of the published table.
-const MEASURES: [&str; 5] = ["evidence_f1", "label_accuracy", "fever_score", "evidence_precision", "evidence_recall"];
+const MEASURES: [&str; 5] = [
+    "evidence_f1",
+    "label_accuracy",
+    "fever_score",
+    "evidence_precision",
+    "evidence_recall",
+];
 /// Measures that rank systems, most important first.
 const RANKED_BY: [&str; 3] = ["fever_score", "label_accuracy", "evidence_f1"];
 
@@ -32,7 +38,13 @@ pub struct FeverOptions {
     #[arg(long, value_name = "N", default_value = "5", value_parser = parse_max_evidence)]
     pub max_evidence: usize,
     /// How predictions find their gold in FILE: by order or by id
-    #[arg(long, value_name = "HOW", value_enum, default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub join: Join,
     /// Give the numbers of the reference script
     #[arg(long)]
@@ -40,19 +52,32 @@ pub struct FeverOptions {
 }
 
 fn parse_max_evidence(text: &str) -> Result<usize, String> {
-    if text == "all" { Ok(usize::MAX) } else { text.parse().map_err(|_| "expected a number or all".to_owned()) }
+    if text == "all" {
+        Ok(usize::MAX)
+    } else {
+        text.parse()
+            .map_err(|_| "expected a number or all".to_owned())
+    }
 }
 
 impl FeverOptions {
     fn mode(&self) -> Mode {
-        if self.compat { Mode::Compat } else { Mode::Default }
+        if self.compat {
+            Mode::Compat
+        } else {
+            Mode::Default
+        }
     }
 
     fn load_gold(&self) -> Result<Option<ClaimFile<Gold>>> {
         if self.join == Join::Id && self.gold.is_none() {
             return Err(Error::Usage("--join id: give --gold FILE too".to_owned()));
         }
-        let gold = self.gold.as_deref().map(|path| ClaimFile::<Gold>::load(path, self.mode())).transpose()?;
+        let gold = self
+            .gold
+            .as_deref()
+            .map(|path| ClaimFile::<Gold>::load(path, self.mode()))
+            .transpose()?;
         if let Some(gold) = gold.as_ref().filter(|_| self.join == Join::Id) {
             no_faults(gold.repeated())?;
         }
@@ -69,10 +94,17 @@ impl FeverOptions {
             usize::MAX => "all predicted sentences".to_owned(),
             most => format!("first {most} predicted sentences"),
         };
-        let compat = if self.compat { ", numbers of the reference script" } else { "" };
+        let compat = if self.compat {
+            ", numbers of the reference script"
+        } else {
+            ""
+        };
         let title = format!("FEVER, {counted}{compat}");
         let mut board = Leaderboard::new(title, Some(4), Vec::new());
-        let scored = all(self.predictions.iter().map(|path| self.score(path, gold.as_ref())))?;
+        let scored = all(self
+            .predictions
+            .iter()
+            .map(|path| self.score(path, gold.as_ref())))?;
         for (system, scored) in system_names(&self.predictions).into_iter().zip(scored) {
             board.add(system, scored);
         }
@@ -85,14 +117,22 @@ impl FeverOptions {
         let joined = join(&file, gold, self.join, self.mode())?;
         let most = Some(self.max_evidence);
         let pairs = joined.pairs.par_iter();
-        let mut claims: Vec<InstanceScore> =
-            pairs.map(|(line, gold)| score_instance(gold, &line.value.prediction, most)).collect();
+        let mut claims: Vec<InstanceScore> = pairs
+            .map(|(line, gold)| score_instance(gold, &line.value.prediction, most))
+            .collect();
         let nothing = Prediction::new("", &[]);
-        claims.extend(joined.missing.iter().map(|gold| score_instance(gold, &nothing, most)));
+        claims.extend(
+            joined
+                .missing
+                .iter()
+                .map(|gold| score_instance(gold, &nothing, most)),
+        );
         let scores = FeverScores::of(&claims, self.mode());
         if self.compat && scores.precision + scores.recall == 0.0 {
             let what = "precision and recall are both 0, for which the reference script has no F1 (it divides by zero)";
-            return Err(InputFault::new(path, what).hint("score without --compat").into());
+            return Err(InputFault::new(path, what)
+                .hint("score without --compat")
+                .into());
         }
         let details = json!({
             "file": path.display().to_string(),
@@ -103,12 +143,26 @@ impl FeverOptions {
             "missing": joined.missing.len(),
             "unknown": joined.unknown,
         });
-        let values = [scores.f1, scores.label_accuracy, scores.strict_score, scores.precision, scores.recall];
+        let values = [
+            scores.f1,
+            scores.label_accuracy,
+            scores.strict_score,
+            scores.precision,
+            scores.recall,
+        ];
         let measured = MEASURES.into_iter().zip(values);
         let metrics = measured
-            .map(|(name, value)| Measurement { name: name.to_owned(), estimate: Some(value), interval: None })
+            .map(|(name, value)| Measurement {
+                name: name.to_owned(),
+                estimate: Some(value),
+                interval: None,
+            })
             .collect();
-        Ok(Scored { metrics, details, notes: joined.notes })
+        Ok(Scored {
+            metrics,
+            details,
+            notes: joined.notes,
+        })
     }
 
     /// Explains the score of the prediction with this id, for each file that has it.
@@ -121,13 +175,26 @@ impl FeverOptions {
         for (path, system) in self.predictions.iter().zip(system_names(&self.predictions)) {
             let file = ClaimFile::<Predicted>::load(path, self.mode())?;
             let pairs = join(&file, gold.as_ref(), self.join, self.mode())?.pairs;
-            explained.extend(pairs.into_iter().filter(|(line, _)| line.id.to_string() == id).map(|(line, gold)| {
-                let findings = explain(gold, &line.value.prediction, Some(self.max_evidence));
-                Explanation { system: system.clone(), claim: id.to_owned(), findings }
-            }));
+            explained.extend(
+                pairs
+                    .into_iter()
+                    .filter(|(line, _)| line.id.to_string() == id)
+                    .map(|(line, gold)| {
+                        let findings =
+                            explain(gold, &line.value.prediction, Some(self.max_evidence));
+                        Explanation {
+                            system: system.clone(),
+                            claim: id.to_owned(),
+                            findings,
+                        }
+                    }),
+            );
         }
         if explained.is_empty() {
-            let fault = InputFault::new(&self.predictions[0], format!("no prediction has the id {id}"));
+            let fault = InputFault::new(
+                &self.predictions[0],
+                format!("no prediction has the id {id}"),
+            );
             return Err(fault.hint("ids are those of the predictions").into());
         }
         Ok(explained)

@@ -59,25 +59,48 @@ pub(super) struct Scored {
 
 impl Leaderboard {
     pub(super) fn new(title: String, decimals: Option<usize>, notes: Vec<Note>) -> Self {
-        Self { schema_version: 1, title, decimals, systems: Vec::new(), notes }
+        Self {
+            schema_version: 1,
+            title,
+            decimals,
+            systems: Vec::new(),
+            notes,
+        }
     }
 
     /// Adds a system without a rank.
     pub(super) fn add(&mut self, system: String, scored: Scored) {
         let notes = scored.notes.into_iter();
-        self.notes.extend(notes.map(|note| Note { text: format!("{system}: {}", note.text), ..note }));
+        self.notes.extend(notes.map(|note| Note {
+            text: format!("{system}: {}", note.text),
+            ..note
+        }));
         let (metrics, details) = (scored.metrics, scored.details);
-        self.systems.push(Standing { rank: 0, system, metrics, details });
+        self.systems.push(Standing {
+            rank: 0,
+            system,
+            metrics,
+            details,
+        });
     }
 
     /// Sorts by these measures, descending, the first measure first; ties keep their order.
     pub(super) fn rank(&mut self, measures: &[&str]) {
         let keys = |system: &Standing| -> Vec<f64> {
-            measures.iter().map(|name| system.estimate(name).unwrap_or(f64::NEG_INFINITY)).collect()
+            measures
+                .iter()
+                .map(|name| system.estimate(name).unwrap_or(f64::NEG_INFINITY))
+                .collect()
         };
-        self.systems.sort_by(|a, b| keys(b).partial_cmp(&keys(a)).unwrap_or(std::cmp::Ordering::Equal));
+        self.systems.sort_by(|a, b| {
+            keys(b)
+                .partial_cmp(&keys(a))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
         for at in 0..self.systems.len() {
-            let tied = at.checked_sub(1).filter(|before| keys(&self.systems[*before]) == keys(&self.systems[at]));
+            let tied = at
+                .checked_sub(1)
+                .filter(|before| keys(&self.systems[*before]) == keys(&self.systems[at]));
             self.systems[at].rank = tied.map_or(at + 1, |before| self.systems[before].rank);
         }
     }
@@ -86,15 +109,27 @@ impl Leaderboard {
 impl Standing {
     /// The value of a measure, 0..=1.
     pub fn estimate(&self, name: &str) -> Option<f64> {
-        self.metrics.iter().find(|metric| metric.name == name)?.estimate
+        self.metrics
+            .iter()
+            .find(|metric| metric.name == name)?
+            .estimate
     }
 }
 
 /// `{name: {estimate, low, high}}`.
-fn by_name<S: serde::Serializer>(metrics: &[Measurement], serializer: S) -> Result<S::Ok, S::Error> {
+fn by_name<S: serde::Serializer>(
+    metrics: &[Measurement],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(metrics.iter().map(|metric| {
-        let (low, high) = metric.interval.map(|interval| (interval.low, interval.high)).unzip();
-        (&metric.name, json!({"estimate": metric.estimate, "low": low, "high": high}))
+        let (low, high) = metric
+            .interval
+            .map(|interval| (interval.low, interval.high))
+            .unzip();
+        (
+            &metric.name,
+            json!({"estimate": metric.estimate, "low": low, "high": high}),
+        )
     }))
 }
 
@@ -120,7 +155,10 @@ pub struct Finding {
 
 impl Finding {
     pub(super) fn new(item: impl Into<String>, finding: impl Into<String>) -> Self {
-        Self { item: item.into(), finding: finding.into() }
+        Self {
+            item: item.into(),
+            finding: finding.into(),
+        }
     }
 }
 
@@ -131,16 +169,33 @@ mod tests {
     #[test]
     fn ties_share_a_rank_and_the_next_measure_decides_first() {
         let mut board = Leaderboard::new(String::new(), None, Vec::new());
-        let systems = [("last", 0.1, 0.9), ("tied", 0.5, 0.2), ("best", 0.5, 0.3), ("also", 0.5, 0.2)];
+        let systems = [
+            ("last", 0.1, 0.9),
+            ("tied", 0.5, 0.2),
+            ("best", 0.5, 0.3),
+            ("also", 0.5, 0.2),
+        ];
         for (system, first, second) in systems {
             let metrics = [("a", first), ("b", second)]
-                .map(|(name, value)| Measurement { name: name.to_owned(), estimate: Some(value), interval: None })
+                .map(|(name, value)| Measurement {
+                    name: name.to_owned(),
+                    estimate: Some(value),
+                    interval: None,
+                })
                 .to_vec();
-            let scored = Scored { metrics, details: json!({}), notes: Vec::new() };
+            let scored = Scored {
+                metrics,
+                details: json!({}),
+                notes: Vec::new(),
+            };
             board.add(system.to_owned(), scored);
         }
         board.rank(&["a", "b"]);
-        let ranks: Vec<_> = board.systems.iter().map(|system| (system.system.as_str(), system.rank)).collect();
+        let ranks: Vec<_> = board
+            .systems
+            .iter()
+            .map(|system| (system.system.as_str(), system.rank))
+            .collect();
         assert_eq!(ranks, [("best", 1), ("tied", 2), ("also", 2), ("last", 4)]);
     }
 }

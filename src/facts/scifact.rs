@@ -83,8 +83,12 @@ impl Label {
             ("REFUTES", Mode::Default) => Some(Self::Contradict),
             _ => Self::ALL.into_iter().find(|label| label.as_str() == name),
         };
-        let fault =
-            || (format!("abstract {doc_id}: unknown label {name:?}"), suggest(name, Self::ALL.map(Self::as_str)));
+        let fault = || {
+            (
+                format!("abstract {doc_id}: unknown label {name:?}"),
+                suggest(name, Self::ALL.map(Self::as_str)),
+            )
+        };
         found.ok_or_else(fault)
     }
 }
@@ -145,7 +149,10 @@ pub enum SentenceCap {
 impl SentenceCap {
     /// Maximum number of sentences for this abstract, at least 3.
     pub fn sentences(self, gold: &Evidence) -> usize {
-        let lengths = gold.rationales.iter().map(|rationale| rationale.iter().collect::<HashSet<_>>().len());
+        let lengths = gold
+            .rationales
+            .iter()
+            .map(|rationale| rationale.iter().collect::<HashSet<_>>().len());
         match self {
             Self::Three => 3,
             Self::ShortestRationale => lengths.min().unwrap_or(0).max(3),
@@ -179,12 +186,25 @@ pub fn sums<const C: usize>(counts: &[[f64; C]]) -> [f64; C] {
 /// Names of the four measures of a submission: relevant abstracts with the right label; those with a whole gold
 /// rationale among the first sentences; sentences of gold rationales predicted as a whole, whatever the label; those in
 /// an abstract with the right label.
-pub const MEASURES: [&str; 4] =
-    ["abstract_label_only", "abstract_rationalized", "sentence_selection", "sentence_label"];
+pub const MEASURES: [&str; 4] = [
+    "abstract_label_only",
+    "abstract_rationalized",
+    "sentence_selection",
+    "sentence_label",
+];
 
 /// The four [`MEASURES`] of summed counts.
 pub fn measures(counts: &Counts) -> [Prf; 4] {
-    let [relevant, retrieved, label_only, rationalized, in_gold, predicted, selection, label] = *counts;
+    let [
+        relevant,
+        retrieved,
+        label_only,
+        rationalized,
+        in_gold,
+        predicted,
+        selection,
+        label,
+    ] = *counts;
     [
         Prf::of(label_only, retrieved, relevant),
         Prf::of(rationalized, retrieved, relevant),
@@ -196,12 +216,29 @@ pub fn measures(counts: &Counts) -> [Prf; 4] {
 /// Counts of one claim. Without a prediction its relevant items still count in recall.
 pub fn count_claim(claim: &Claim, prediction: Option<&Prediction>, cap: SentenceCap) -> Counts {
     let relevant = claim.evidence.len();
-    let in_gold: usize = claim.evidence.values().flat_map(|gold| &gold.rationales).map(Vec::len).sum();
-    let [mut retrieved, mut label_only, mut rationalized, mut predicted, mut selection, mut label] = [0; 6];
-    for (doc_id, found) in prediction.into_iter().flat_map(|prediction| &prediction.evidence) {
+    let in_gold: usize = claim
+        .evidence
+        .values()
+        .flat_map(|gold| &gold.rationales)
+        .map(Vec::len)
+        .sum();
+    let [
+        mut retrieved,
+        mut label_only,
+        mut rationalized,
+        mut predicted,
+        mut selection,
+        mut label,
+    ] = [0; 6];
+    for (doc_id, found) in prediction
+        .into_iter()
+        .flat_map(|prediction| &prediction.evidence)
+    {
         retrieved += 1;
         predicted += found.sentences.len();
-        let Some(gold) = claim.evidence.get(doc_id) else { continue };
+        let Some(gold) = claim.evidence.get(doc_id) else {
+            continue;
+        };
         let credited = credited_sentences(gold, found);
         selection += credited;
         if found.label == gold.label {
@@ -210,24 +247,45 @@ pub fn count_claim(claim: &Claim, prediction: Option<&Prediction>, cap: Sentence
             rationalized += usize::from(matched_rationale(gold, found, cap).is_some());
         }
     }
-    [relevant, retrieved, label_only, rationalized, in_gold, predicted, selection, label].map(|count| count as f64)
+    [
+        relevant,
+        retrieved,
+        label_only,
+        rationalized,
+        in_gold,
+        predicted,
+        selection,
+        label,
+    ]
+    .map(|count| count as f64)
 }
 
 /// The first gold rationale contained in the abstract's first predicted sentences.
-fn matched_rationale<'a>(gold: &'a Evidence, predicted: &PredictedAbstract, cap: SentenceCap) -> Option<&'a Vec<u32>> {
+fn matched_rationale<'a>(
+    gold: &'a Evidence,
+    predicted: &PredictedAbstract,
+    cap: SentenceCap,
+) -> Option<&'a Vec<u32>> {
     let first = &predicted.sentences[..cap.sentences(gold).min(predicted.sentences.len())];
-    gold.rationales.iter().find(|rationale| is_whole(rationale, first))
+    gold.rationales
+        .iter()
+        .find(|rationale| is_whole(rationale, first))
 }
 
 /// Number of predicted sentences in a gold rationale that is predicted as a whole.
 fn credited_sentences(gold: &Evidence, predicted: &PredictedAbstract) -> usize {
-    let whole = gold.rationales.iter().filter(|rationale| is_whole(rationale, &predicted.sentences));
+    let whole = gold
+        .rationales
+        .iter()
+        .filter(|rationale| is_whole(rationale, &predicted.sentences));
     whole.flatten().collect::<HashSet<_>>().len()
 }
 
 /// Whether all sentences of the rationale are predicted.
 pub(super) fn is_whole(rationale: &[u32], predicted: &[u32]) -> bool {
-    rationale.iter().all(|sentence| predicted.contains(sentence))
+    rationale
+        .iter()
+        .all(|sentence| predicted.contains(sentence))
 }
 
 /// Counts of each claim. By default both files may be in any order and every gold claim counts; in compat only those
@@ -243,21 +301,33 @@ pub fn score(
 ) -> Result<Vec<Counts>> {
     if mode == Mode::Default {
         let predicted = predictions.by_claim();
-        let count =
-            |claim: &ClaimLine<Claim>| count_claim(&claim.value, predicted.get(&claim.id).map(|line| &line.value), cap);
+        let count = |claim: &ClaimLine<Claim>| {
+            count_claim(
+                &claim.value,
+                predicted.get(&claim.id).map(|line| &line.value),
+                cap,
+            )
+        };
         return Ok(claims.lines.par_iter().map(count).collect());
     }
-    if let Some(fault) = predictions.out_of_order(claims).filter(|_| cap == SentenceCap::ShortestRationale) {
+    if let Some(fault) = predictions
+        .out_of_order(claims)
+        .filter(|_| cap == SentenceCap::ShortestRationale)
+    {
         return Err(refused(fault));
     }
     // The reference iterates over predictions: a claim without one is ignored and a claim with two counts twice.
     let gold = claims.by_claim();
     let count = |line: &ClaimLine<Prediction>| {
         let Some(claim) = gold.get(&line.id) else {
-            return Err(refused(predictions.fault(line, "there is no such claim in the gold")));
+            return Err(refused(
+                predictions.fault(line, "there is no such claim in the gold"),
+            ));
         };
         if line.value.undecided > 0 {
-            return Err(refused(predictions.fault(line, "an abstract has the label NOT_ENOUGH_INFO")));
+            return Err(refused(
+                predictions.fault(line, "an abstract has the label NOT_ENOUGH_INFO"),
+            ));
         }
         if has_shared_sentence(&claim.value, &line.value) {
             let what = "a predicted sentence is in two gold rationales of its abstract";
@@ -270,19 +340,36 @@ pub fn score(
 
 /// The error for input at which a reference script fails.
 pub(super) fn refused(fault: InputFault) -> Error {
-    fault.hint("the reference script stops here; correct it, or score without --compat").into()
+    fault
+        .hint("the reference script stops here; correct it, or score without --compat")
+        .into()
 }
 
 fn has_shared_sentence(claim: &Claim, prediction: &Prediction) -> bool {
     prediction.evidence.iter().any(|(doc_id, predicted)| {
-        let rationales = claim.evidence.get(doc_id).map_or(&[][..], |gold| &gold.rationales);
-        let holding = |sentence: &u32| rationales.iter().filter(|rationale| rationale.contains(sentence)).count();
-        predicted.sentences.iter().any(|sentence| holding(sentence) > 1)
+        let rationales = claim
+            .evidence
+            .get(doc_id)
+            .map_or(&[][..], |gold| &gold.rationales);
+        let holding = |sentence: &u32| {
+            rationales
+                .iter()
+                .filter(|rationale| rationale.contains(sentence))
+                .count()
+        };
+        predicted
+            .sentences
+            .iter()
+            .any(|sentence| holding(sentence) > 1)
     })
 }
 
 /// Explains the claim's score with this prediction: the predicted abstracts, the missed gold ones, counts.
-pub(super) fn explain(claim: &Claim, prediction: Option<&Prediction>, cap: SentenceCap) -> Vec<Finding> {
+pub(super) fn explain(
+    claim: &Claim,
+    prediction: Option<&Prediction>,
+    cap: SentenceCap,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     if prediction.is_none() {
         findings.push(Finding::new("prediction", "none"));
@@ -291,40 +378,75 @@ pub(super) fn explain(claim: &Claim, prediction: Option<&Prediction>, cap: Sente
     let predicted = &prediction.unwrap_or(&nothing).evidence;
     for (doc_id, found) in predicted {
         let gold = claim.evidence.get(doc_id);
-        findings.push(Finding::new(format!("abstract {doc_id}"), explain_abstract(gold, found, cap)));
+        findings.push(Finding::new(
+            format!("abstract {doc_id}"),
+            explain_abstract(gold, found, cap),
+        ));
         let sentences = found.sentences.iter().enumerate();
-        findings.extend(
-            sentences
-                .map(|(at, sentence)| Finding::new(format!("sentence {sentence}"), explain_sentence(gold, found, at))),
-        );
+        findings.extend(sentences.map(|(at, sentence)| {
+            Finding::new(
+                format!("sentence {sentence}"),
+                explain_sentence(gold, found, at),
+            )
+        }));
     }
-    for (doc_id, gold) in claim.evidence.iter().filter(|(doc_id, _)| !predicted.contains_key(doc_id)) {
-        let missed = format!("missed; gold {}, rationales {}", gold.label, gold.rationale_list());
+    for (doc_id, gold) in claim
+        .evidence
+        .iter()
+        .filter(|(doc_id, _)| !predicted.contains_key(doc_id))
+    {
+        let missed = format!(
+            "missed; gold {}, rationales {}",
+            gold.label,
+            gold.rationale_list()
+        );
         findings.push(Finding::new(format!("abstract {doc_id}"), missed));
     }
-    let [relevant, retrieved, label_only, rationalized, in_gold, sentences, selection, label] =
-        count_claim(claim, prediction, cap);
-    let abstracts =
-        format!("{relevant} relevant, {retrieved} predicted, {label_only} label-only, {rationalized} rationalized");
+    let [
+        relevant,
+        retrieved,
+        label_only,
+        rationalized,
+        in_gold,
+        sentences,
+        selection,
+        label,
+    ] = count_claim(claim, prediction, cap);
+    let abstracts = format!(
+        "{relevant} relevant, {retrieved} predicted, {label_only} label-only, {rationalized} rationalized"
+    );
     findings.push(Finding::new("abstracts", abstracts));
-    let sentences = format!("{in_gold} relevant, {sentences} predicted, {selection} selection, {label} label");
+    let sentences =
+        format!("{in_gold} relevant, {sentences} predicted, {selection} selection, {label} label");
     findings.push(Finding::new("sentences", sentences));
     findings
 }
 
 impl Evidence {
     fn rationale_list(&self) -> String {
-        self.rationales.iter().map(|rationale| format!("{rationale:?}")).collect::<Vec<_>>().join(" ")
+        self.rationales
+            .iter()
+            .map(|rationale| format!("{rationale:?}"))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
-fn explain_abstract(gold: Option<&Evidence>, predicted: &PredictedAbstract, cap: SentenceCap) -> String {
+fn explain_abstract(
+    gold: Option<&Evidence>,
+    predicted: &PredictedAbstract,
+    cap: SentenceCap,
+) -> String {
     let label = predicted.label;
-    let Some(gold) = gold else { return format!("{label} predicted, but it is no evidence for this claim") };
+    let Some(gold) = gold else {
+        return format!("{label} predicted, but it is no evidence for this claim");
+    };
     let first = cap.sentences(gold).min(predicted.sentences.len());
     match (label == gold.label, matched_rationale(gold, predicted, cap)) {
         (true, Some(matched)) => {
-            format!("{label} is right; rationalized: rationale {matched:?} is within its first {first}")
+            format!(
+                "{label} is right; rationalized: rationale {matched:?} is within its first {first}"
+            )
         }
         (true, None) => {
             let rationales = gold.rationale_list();
@@ -337,17 +459,28 @@ fn explain_abstract(gold: Option<&Evidence>, predicted: &PredictedAbstract, cap:
 }
 
 fn explain_sentence(gold: Option<&Evidence>, predicted: &PredictedAbstract, at: usize) -> String {
-    let Some(gold) = gold else { return "the abstract is not relevant".to_owned() };
+    let Some(gold) = gold else {
+        return "the abstract is not relevant".to_owned();
+    };
     let (before, sentence) = (&predicted.sentences[..at], &predicted.sentences[at]);
-    let within = gold.rationales.iter().filter(|rationale| rationale.contains(sentence));
+    let within = gold
+        .rationales
+        .iter()
+        .filter(|rationale| rationale.contains(sentence));
     let missing = within.map(|rationale| {
-        let missing = rationale.iter().filter(|partner| !predicted.sentences.contains(partner));
+        let missing = rationale
+            .iter()
+            .filter(|partner| !predicted.sentences.contains(partner));
         missing.map(ToString::to_string).collect::<Vec<_>>()
     });
     match missing.min_by_key(Vec::len) {
         None => "in no rationale".to_owned(),
-        Some(missing) if !missing.is_empty() => format!("missing from its rationale: {}", missing.join(", ")),
-        Some(_) if before.contains(sentence) => "listed before; counts in precision only".to_owned(),
+        Some(missing) if !missing.is_empty() => {
+            format!("missing from its rationale: {}", missing.join(", "))
+        }
+        Some(_) if before.contains(sentence) => {
+            "listed before; counts in precision only".to_owned()
+        }
         Some(_) if predicted.label == gold.label => "counts".to_owned(),
         Some(_) => "counts for selection; not for label, which is wrong".to_owned(),
     }

@@ -8,12 +8,13 @@ use serde_json::{Map, Value, json};
 use super::claims::{ClaimFile, FromLine, count_notes, system_names};
 use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
 use super::scifact::{
-    COUNTS, Claim, Counts, DocId, Label, MEASURES, Prediction, SentenceCap, explain, measures, score, sums,
+    COUNTS, Claim, Counts, DocId, Label, MEASURES, Prediction, SentenceCap, explain, measures,
+    score, sums,
 };
 use super::scifact_files::{Corpus, costly_abstracts};
 use super::scifact_modules::{
-    LabelCounts, Labels, Rationales, Retrieved, label_measures, rationale_measures, retrieval_measures, score_labels,
-    score_rationales, score_retrieval, scores_by_label,
+    LabelCounts, Labels, Rationales, Retrieved, label_measures, rationale_measures,
+    retrieval_measures, score_labels, score_rationales, score_retrieval, scores_by_label,
 };
 use crate::dataset::{all, no_faults};
 use crate::domain::{Mode, Note};
@@ -48,7 +49,13 @@ pub struct ScifactOptions {
     #[command(flatten)]
     pub files: ScifactFiles,
     /// Sentences that count towards rationalized: 3 as in the paper, or shortest-rationale as on the leaderboard
-    #[arg(long, value_name = "CAP", value_enum, default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "CAP",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub sentence_cap: SentenceCap,
 }
 
@@ -68,7 +75,13 @@ pub struct ScifactLabels {
     #[command(flatten)]
     pub files: ScifactFiles,
     /// Count only these abstracts: structured or unstructured
-    #[arg(long, value_name = "WHICH", value_enum, requires = "corpus", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        value_enum,
+        requires = "corpus",
+        hide_possible_values = true
+    )]
     pub filter: Option<Structure>,
     /// Abstracts; says which are structured
     #[arg(long, value_name = "FILE")]
@@ -77,7 +90,11 @@ pub struct ScifactLabels {
 
 impl ScifactFiles {
     fn mode(&self) -> Mode {
-        if self.compat { Mode::Compat } else { Mode::Default }
+        if self.compat {
+            Mode::Compat
+        } else {
+            Mode::Default
+        }
     }
 
     fn load<T: FromLine>(&self) -> Result<(ClaimFile<Claim>, Vec<ClaimFile<T>>)> {
@@ -102,23 +119,48 @@ impl ScifactFiles {
         missing: &str,
         score: impl Fn(&ClaimFile<Claim>, &ClaimFile<T>) -> Result<Scored>,
     ) -> Result<Leaderboard> {
-        let compat = if self.compat { ", numbers of the reference scripts" } else { "" };
-        let missing = if self.compat { "the reference leaves them out" } else { missing };
-        let BootstrapOptions { level, resamples, seed } = BootstrapOptions::seeded(self.seed);
+        let compat = if self.compat {
+            ", numbers of the reference scripts"
+        } else {
+            ""
+        };
+        let missing = if self.compat {
+            "the reference leaves them out"
+        } else {
+            missing
+        };
+        let BootstrapOptions {
+            level,
+            resamples,
+            seed,
+        } = BootstrapOptions::seeded(self.seed);
         let n = counted(claims.lines.len(), "claim");
         let (level, resamples) = (100.0 * level, indicatif::HumanCount(resamples.into()));
-        let how = format!("{level:.0}% intervals: BCa bootstrap over {n}, {resamples} resamples, seed {seed}.");
+        let how = format!(
+            "{level:.0}% intervals: BCa bootstrap over {n}, {resamples} resamples, seed {seed}."
+        );
         let title = format!("SciFact {title}{compat}; {level:.0}% intervals");
         let mut board = Leaderboard::new(title, None, vec![Note::info(how)]);
         let scored = all(files.iter().map(|file| score(&claims, file)))?;
-        for ((system, file), mut scored) in system_names(&self.predictions).into_iter().zip(&files).zip(scored) {
+        for ((system, file), mut scored) in system_names(&self.predictions)
+            .into_iter()
+            .zip(&files)
+            .zip(scored)
+        {
             let (unpredicted, unknown) = (claims.unknown(file).len(), file.unknown(&claims).len());
             scored.details["claims"] = claims.lines.len().into();
             scored.details["claims_unpredicted"] = unpredicted.into();
             scored.details["predictions_unknown"] = unknown.into();
             let missing = format!("without a prediction: {missing}");
-            let unknown = (unknown, "prediction", "for claims that are not in the gold file: they count nowhere");
-            scored.notes.splice(0..0, count_notes([(unpredicted, "claim", &missing), unknown]));
+            let unknown = (
+                unknown,
+                "prediction",
+                "for claims that are not in the gold file: they count nowhere",
+            );
+            scored.notes.splice(
+                0..0,
+                count_notes([(unpredicted, "claim", &missing), unknown]),
+            );
             board.add(system, scored);
         }
         board.rank(ranked_by);
@@ -136,7 +178,11 @@ impl ScifactFiles {
         let values = statistic(&sums(counts));
         let measured = names.into_iter().zip(values).zip(intervals);
         measured
-            .map(|((name, value), interval)| Measurement { name: name.into(), estimate: Some(value), interval })
+            .map(|((name, value), interval)| Measurement {
+                name: name.into(),
+                estimate: Some(value),
+                interval,
+            })
             .collect()
     }
 
@@ -146,15 +192,30 @@ impl ScifactFiles {
     /// Every fault of the files.
     pub fn retrieval(&self) -> Result<Leaderboard> {
         let files = self.load::<Retrieved>()?;
-        self.leaderboard("abstract retrieval", &["hit_all", "hit_one"], files, "they are no hits", |claims, file| {
-            let counts = score_retrieval(claims, file, self.mode())?;
-            let is_text = |id: &&super::Id| matches!(id, super::Id::Text(_));
-            let quoted = file.lines.iter().flat_map(|line| &line.value.0).filter(is_text).count();
-            let what = "in quotes: they match nothing; write numbers in doc_ids";
-            let notes = count_notes([(quoted, "abstract id", what)]);
-            let metrics = self.measure(["hit_one", "hit_all"], &counts, retrieval_measures);
-            Ok(Scored { metrics, details: json!({}), notes })
-        })
+        self.leaderboard(
+            "abstract retrieval",
+            &["hit_all", "hit_one"],
+            files,
+            "they are no hits",
+            |claims, file| {
+                let counts = score_retrieval(claims, file, self.mode())?;
+                let is_text = |id: &&super::Id| matches!(id, super::Id::Text(_));
+                let quoted = file
+                    .lines
+                    .iter()
+                    .flat_map(|line| &line.value.0)
+                    .filter(is_text)
+                    .count();
+                let what = "in quotes: they match nothing; write numbers in doc_ids";
+                let notes = count_notes([(quoted, "abstract id", what)]);
+                let metrics = self.measure(["hit_one", "hit_all"], &counts, retrieval_measures);
+                Ok(Scored {
+                    metrics,
+                    details: json!({}),
+                    notes,
+                })
+            },
+        )
     }
 
     /// Scores selected rationale sentences: precision, recall, F1.
@@ -163,11 +224,21 @@ impl ScifactFiles {
     /// Every fault of the files.
     pub fn rationales(&self) -> Result<Leaderboard> {
         let files = self.load::<Rationales>()?;
-        self.leaderboard("rationale selection", &["f1"], files, "they count in recall", |claims, file| {
-            let counts = score_rationales(claims, file, self.mode())?;
-            let metrics = self.measure(PARTS, &counts, rationale_measures);
-            Ok(Scored { metrics, details: json!({}), notes: Vec::new() })
-        })
+        self.leaderboard(
+            "rationale selection",
+            &["f1"],
+            files,
+            "they count in recall",
+            |claims, file| {
+                let counts = score_rationales(claims, file, self.mode())?;
+                let metrics = self.measure(PARTS, &counts, rationale_measures);
+                Ok(Scored {
+                    metrics,
+                    details: json!({}),
+                    notes: Vec::new(),
+                })
+            },
+        )
     }
 }
 
@@ -185,18 +256,31 @@ impl ScifactOptions {
         let title = format!("submissions; rationalized: {cap}; ranked by sentence_label_f1");
         let ranked_by = ["sentence_label_f1", "abstract_rationalized_f1"];
         let files = self.files.load::<Prediction>()?;
-        self.files.leaderboard(&title, &ranked_by, files, "they count in recall", |claims, file| {
-            let counts = score(claims, file, self.sentence_cap, self.files.mode())?;
-            let statistic = |sums: &Counts| {
-                let measures = measures(sums).map(Prf::values);
-                std::array::from_fn(|at| measures[at / 3][at % 3])
-            };
-            let named = COUNTS.iter().zip(sums(&counts));
-            let named: Map<String, Value> = named.map(|(name, sum)| ((*name).to_owned(), json!(sum as u64))).collect();
-            let names: [String; 12] = std::array::from_fn(|at| format!("{}_{}", MEASURES[at / 3], PARTS[at % 3]));
-            let metrics = self.files.measure(names, &counts, statistic);
-            Ok(Scored { metrics, details: json!({"counts": named}), notes: costly_abstracts(file) })
-        })
+        self.files.leaderboard(
+            &title,
+            &ranked_by,
+            files,
+            "they count in recall",
+            |claims, file| {
+                let counts = score(claims, file, self.sentence_cap, self.files.mode())?;
+                let statistic = |sums: &Counts| {
+                    let measures = measures(sums).map(Prf::values);
+                    std::array::from_fn(|at| measures[at / 3][at % 3])
+                };
+                let named = COUNTS.iter().zip(sums(&counts));
+                let named: Map<String, Value> = named
+                    .map(|(name, sum)| ((*name).to_owned(), json!(sum as u64)))
+                    .collect();
+                let names: [String; 12] =
+                    std::array::from_fn(|at| format!("{}_{}", MEASURES[at / 3], PARTS[at % 3]));
+                let metrics = self.files.measure(names, &counts, statistic);
+                Ok(Scored {
+                    metrics,
+                    details: json!({"counts": named}),
+                    notes: costly_abstracts(file),
+                })
+            },
+        )
     }
 
     /// Explains the score of the claim with this id, for each system.
@@ -205,17 +289,44 @@ impl ScifactOptions {
     /// Every fault of the files; an unknown claim.
     pub fn explain(&self, id: &str) -> Result<Vec<Explanation>> {
         let (claims, files) = self.files.load::<Prediction>()?;
-        let Some(claim) = claims.lines.iter().find(|claim| claim.id.to_string() == id.trim()) else {
-            let first: Vec<String> = claims.lines.iter().take(5).map(|claim| claim.id.to_string()).collect();
-            let fault = InputFault::new(&self.files.gold, format!("--explain {id:?}: there is no such claim"));
-            let known = format!("it has {}: {}, ..", counted(claims.lines.len(), "claim"), first.join(", "));
+        let Some(claim) = claims
+            .lines
+            .iter()
+            .find(|claim| claim.id.to_string() == id.trim())
+        else {
+            let first: Vec<String> = claims
+                .lines
+                .iter()
+                .take(5)
+                .map(|claim| claim.id.to_string())
+                .collect();
+            let fault = InputFault::new(
+                &self.files.gold,
+                format!("--explain {id:?}: there is no such claim"),
+            );
+            let known = format!(
+                "it has {}: {}, ..",
+                counted(claims.lines.len(), "claim"),
+                first.join(", ")
+            );
             return Err(fault.hint(known).into());
         };
-        let explained = system_names(&self.files.predictions).into_iter().zip(&files).map(|(system, file)| {
-            let prediction = file.lines.iter().find(|line| line.id == claim.id).map(|line| &line.value);
-            let findings = explain(&claim.value, prediction, self.sentence_cap);
-            Explanation { system, claim: format!("{}: {}", claim.id, claim.value.text), findings }
-        });
+        let explained = system_names(&self.files.predictions)
+            .into_iter()
+            .zip(&files)
+            .map(|(system, file)| {
+                let prediction = file
+                    .lines
+                    .iter()
+                    .find(|line| line.id == claim.id)
+                    .map(|line| &line.value);
+                let findings = explain(&claim.value, prediction, self.sentence_cap);
+                Explanation {
+                    system,
+                    claim: format!("{}: {}", claim.id, claim.value.text),
+                    findings,
+                }
+            });
         Ok(explained.collect())
     }
 }
@@ -234,7 +345,9 @@ impl ScifactLabels {
             no_faults(faults.collect())?;
         }
         let keep = |doc_id: DocId| match (self.filter, &corpus) {
-            (Some(which), Some(corpus)) => corpus.is_structured(doc_id) == Some(which == Structure::Structured),
+            (Some(which), Some(corpus)) => {
+                corpus.is_structured(doc_id) == Some(which == Structure::Structured)
+            }
             _ => true,
         };
         let ranked_by = ["macro_f1", "accuracy"];
@@ -258,6 +371,7 @@ impl ScifactLabels {
 }
 
 fn label_details(sums: &LabelCounts) -> Value {
-    let rows: [[u64; 3]; 3] = std::array::from_fn(|truly| std::array::from_fn(|at| sums[3 * truly + at] as u64));
+    let rows: [[u64; 3]; 3] =
+        std::array::from_fn(|truly| std::array::from_fn(|at| sums[3 * truly + at] as u64));
     json!({"classes": scores_by_label(sums), "confusion": {"order": Label::ALL, "true_by_predicted": rows}})
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::claims::{BlindClaim, ByAbstract, Checked, ClaimFile, FromLine, Id, LineFault, count_notes};
+use super::claims::{
+    BlindClaim, ByAbstract, Checked, ClaimFile, FromLine, Id, LineFault, count_notes,
+};
 use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
 use crate::dataset::{no_faults, read_jsonl};
 use crate::domain::{Mode, Note};
@@ -30,8 +32,7 @@ pub struct RawEvidence {
 
 impl FromLine for Claim {
     type Line = RawClaim;
-    const EXAMPLE: &str =
-        "{\"id\": 1, \"claim\": \"..\", \"evidence\": {\"11\": [{\"sentences\": [0, 4], \"label\": \"SUPPORT\"}]}}";
+    const EXAMPLE: &str = "{\"id\": 1, \"claim\": \"..\", \"evidence\": {\"11\": [{\"sentences\": [0, 4], \"label\": \"SUPPORT\"}]}}";
     const IS_GOLD: bool = true;
 
     fn from_line(line: RawClaim, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
@@ -43,21 +44,36 @@ impl FromLine for Claim {
         for (doc_id, rationales) in line.evidence.into_iter().flatten() {
             match one_label(doc_id, &rationales, mode) {
                 Ok(label) => {
-                    let rationales = rationales.into_iter().map(|rationale| rationale.sentences).collect();
+                    let rationales = rationales
+                        .into_iter()
+                        .map(|rationale| rationale.sentences)
+                        .collect();
                     evidence.insert(doc_id, Evidence { label, rationales });
                 }
                 Err(fault) => faults.push(fault),
             }
         }
-        let claim = Self { text: line.claim, evidence };
-        (line.id, if faults.is_empty() { Ok(claim) } else { Err(faults) })
+        let claim = Self {
+            text: line.claim,
+            evidence,
+        };
+        (
+            line.id,
+            if faults.is_empty() {
+                Ok(claim)
+            } else {
+                Err(faults)
+            },
+        )
     }
 }
 
 /// The label shared by all rationales of an abstract.
 fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<Label, LineFault> {
-    let labels: Vec<Label> =
-        rationales.iter().map(|rationale| Label::read(doc_id, &rationale.label, mode)).collect::<Result<_, _>>()?;
+    let labels: Vec<Label> = rationales
+        .iter()
+        .map(|rationale| Label::read(doc_id, &rationale.label, mode))
+        .collect::<Result<_, _>>()?;
     let Some(first) = labels.first() else {
         let what = format!("abstract {doc_id} has no rationale, so it has no label");
         return Err((what, "delete the abstract, or list a rationale".to_owned()));
@@ -73,7 +89,8 @@ fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<La
 
 impl FromLine for Prediction {
     type Line = ByAbstract<BTreeMap<DocId, RawEvidence>>;
-    const EXAMPLE: &str = "{\"id\": 52, \"evidence\": {\"11\": {\"label\": \"SUPPORT\", \"sentences\": [1]}}}";
+    const EXAMPLE: &str =
+        "{\"id\": 52, \"evidence\": {\"11\": {\"label\": \"SUPPORT\", \"sentences\": [1]}}}";
 
     fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
         let (mut prediction, mut faults) = (Self::default(), Vec::new());
@@ -81,12 +98,21 @@ impl FromLine for Prediction {
             match Label::read(doc_id, &label, mode) {
                 Ok(Label::NotEnoughInfo) => prediction.undecided += 1,
                 Ok(label) => {
-                    prediction.evidence.insert(doc_id, PredictedAbstract { label, sentences });
+                    prediction
+                        .evidence
+                        .insert(doc_id, PredictedAbstract { label, sentences });
                 }
                 Err(fault) => faults.push(fault),
             }
         }
-        (line.id, if faults.is_empty() { Ok(prediction) } else { Err(faults) })
+        (
+            line.id,
+            if faults.is_empty() {
+                Ok(prediction)
+            } else {
+                Err(faults)
+            },
+        )
     }
 }
 
@@ -116,12 +142,16 @@ impl Corpus {
             let read: RawAbstract = line.parse("{\"doc_id\": 11, \"abstract\": [\"..\"]}")?;
             Ok((read.doc_id, (read.sentences.len(), read.structured)))
         })?;
-        Ok(Self { abstracts: abstracts.into_iter().collect() })
+        Ok(Self {
+            abstracts: abstracts.into_iter().collect(),
+        })
     }
 
     /// Whether the abstract has headed sections; `None` if it is not in the corpus.
     pub fn is_structured(&self, doc_id: DocId) -> Option<bool> {
-        self.abstracts.get(&doc_id).map(|(_, structured)| *structured)
+        self.abstracts
+            .get(&doc_id)
+            .map(|(_, structured)| *structured)
     }
 
     /// Faults for abstracts and sentences that are not in the corpus. `list` returns the abstracts of a line with their
@@ -131,18 +161,27 @@ impl Corpus {
         file: &ClaimFile<T>,
         list: impl Fn(&T) -> Vec<(DocId, Vec<u32>)>,
     ) -> Vec<InputFault> {
-        let cited = file.lines.iter().flat_map(|line| list(&line.value).into_iter().map(move |cited| (line, cited)));
+        let cited = file.lines.iter().flat_map(|line| {
+            list(&line.value)
+                .into_iter()
+                .map(move |cited| (line, cited))
+        });
         let faults = cited.filter_map(|(line, (doc_id, sentences))| {
             let Some((length, _)) = self.abstracts.get(&doc_id) else {
                 let fault = file.fault(line, format!("abstract {doc_id} is not in the corpus"));
                 return Some(fault.hint("check the id, or the corpus"));
             };
-            let outside = sentences.into_iter().find(|sentence| *sentence as usize >= *length)?;
+            let outside = sentences
+                .into_iter()
+                .find(|sentence| *sentence as usize >= *length)?;
             let hint = match length.checked_sub(1) {
                 Some(last) => format!("its sentences are 0 to {last}"),
                 None => "it has no sentences".to_owned(),
             };
-            Some(file.fault(line, format!("abstract {doc_id} has no sentence {outside}")).hint(hint))
+            Some(
+                file.fault(line, format!("abstract {doc_id} has no sentence {outside}"))
+                    .hint(hint),
+            )
         });
         faults.collect()
     }
@@ -151,11 +190,24 @@ impl Corpus {
 /// Notes on abstracts of a submission that are allowed but cost points.
 pub(super) fn costly_abstracts(file: &ClaimFile<Prediction>) -> Vec<Note> {
     let undecided: usize = file.lines.iter().map(|line| line.value.undecided).sum();
-    let abstracts = file.lines.iter().flat_map(|line| line.value.evidence.values());
-    let long = abstracts.filter(|predicted| predicted.sentences.len() > 3).count();
+    let abstracts = file
+        .lines
+        .iter()
+        .flat_map(|line| line.value.evidence.values());
+    let long = abstracts
+        .filter(|predicted| predicted.sentences.len() > 3)
+        .count();
     count_notes([
-        (undecided, "abstract", "with the label NOT_ENOUGH_INFO: left out here, refused by the leaderboard"),
-        (long, "abstract", "with more than 3 sentences: only the first ones count towards rationalized"),
+        (
+            undecided,
+            "abstract",
+            "with the label NOT_ENOUGH_INFO: left out here, refused by the leaderboard",
+        ),
+        (
+            long,
+            "abstract",
+            "with more than 3 sentences: only the first ones count towards rationalized",
+        ),
     ])
 }
 
@@ -163,29 +215,53 @@ pub(super) fn costly_abstracts(file: &ClaimFile<Prediction>) -> Vec<Note> {
 ///
 /// # Errors
 /// Faults of reading, unknown claims, abstracts and sentences that are not in the corpus.
-pub fn check_submission(path: &Path, claims: Option<&Path>, corpus: Option<&Path>) -> Result<Checked> {
+pub fn check_submission(
+    path: &Path,
+    claims: Option<&Path>,
+    corpus: Option<&Path>,
+) -> Result<Checked> {
     let predictions = ClaimFile::<Prediction>::load(path, Mode::Default)?;
-    let claims = claims.map(|path| ClaimFile::<BlindClaim>::load(path, Mode::Default)).transpose()?;
-    let mut faults = claims.as_ref().map(|claims| predictions.unknown(claims)).unwrap_or_default();
+    let claims = claims
+        .map(|path| ClaimFile::<BlindClaim>::load(path, Mode::Default))
+        .transpose()?;
+    let mut faults = claims
+        .as_ref()
+        .map(|claims| predictions.unknown(claims))
+        .unwrap_or_default();
     if let Some(corpus) = corpus {
         let cited = |line: &Prediction| {
-            line.evidence.iter().map(|(doc_id, predicted)| (*doc_id, predicted.sentences.clone())).collect()
+            line.evidence
+                .iter()
+                .map(|(doc_id, predicted)| (*doc_id, predicted.sentences.clone()))
+                .collect()
         };
         faults.extend(Corpus::load(corpus)?.faults(&predictions, cited));
     }
     no_faults(faults)?;
     let mut notes = costly_abstracts(&predictions);
     match &claims {
-        None => notes.push(Note::warning("The claim ids are not checked: give --claims FILE.")),
+        None => notes.push(Note::warning(
+            "The claim ids are not checked: give --claims FILE.",
+        )),
         Some(claims) => notes.extend(predictions.out_of_order(claims).map(|fault| {
-            let what = "The leaderboard takes one line for each claim, in the order of the claims file";
+            let what =
+                "The leaderboard takes one line for each claim, in the order of the claims file";
             Note::warning(format!("{what}: {}.", fault.what))
         })),
     }
     if corpus.is_none() {
-        notes.push(Note::warning("The abstracts and sentence positions are not checked: give --corpus FILE."));
+        notes.push(Note::warning(
+            "The abstracts and sentence positions are not checked: give --corpus FILE.",
+        ));
     }
-    let abstracts = predictions.lines.iter().map(|line| line.value.evidence.len()).sum();
+    let abstracts = predictions
+        .lines
+        .iter()
+        .map(|line| line.value.evidence.len())
+        .sum();
     let lines = counted(predictions.lines.len(), "prediction");
-    Ok(Checked { summary: format!("{lines}, {}", counted(abstracts, "abstract")), notes })
+    Ok(Checked {
+        summary: format!("{lines}, {}", counted(abstracts, "abstract")),
+        notes,
+    })
 }

@@ -51,7 +51,8 @@ impl FromLine for Labels {
     const EXAMPLE: &str = "{\"claim_id\": 52, \"labels\": {\"11\": {\"label\": \"SUPPORT\"}}}";
 
     fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
-        let read = |(doc_id, raw): (DocId, RawLabel)| Ok((doc_id, Label::read(doc_id, &raw.label, mode)?));
+        let read =
+            |(doc_id, raw): (DocId, RawLabel)| Ok((doc_id, Label::read(doc_id, &raw.label, mode)?));
         let labels: Result<_, LineFault> = line.evidence.into_iter().map(read).collect();
         (line.id, labels.map(Self).map_err(|fault| vec![fault]))
     }
@@ -65,15 +66,23 @@ fn paired<'a, T>(
     mode: Mode,
 ) -> Result<Vec<(&'a Claim, Option<&'a T>)>> {
     let by_claim = predictions.by_claim();
-    let pair = |(at, claim): (usize, &'a ClaimLine<Claim>)| match (mode, predictions.lines.get(at)) {
-        (Mode::Default, _) => Ok((&claim.value, by_claim.get(&claim.id).map(|line| &line.value))),
-        (Mode::Compat, Some(line)) if line.id != claim.id => {
-            Err(refused(predictions.fault(line, format!("the gold has claim {} in its place", claim.id))))
-        }
+    let pair = |(at, claim): (usize, &'a ClaimLine<Claim>)| match (mode, predictions.lines.get(at))
+    {
+        (Mode::Default, _) => Ok((
+            &claim.value,
+            by_claim.get(&claim.id).map(|line| &line.value),
+        )),
+        (Mode::Compat, Some(line)) if line.id != claim.id => Err(refused(predictions.fault(
+            line,
+            format!("the gold has claim {} in its place", claim.id),
+        ))),
         (Mode::Compat, line) => Ok((&claim.value, line.map(|line| &line.value))),
     };
     let claims = claims.lines.iter().enumerate();
-    claims.take_while(|(at, _)| mode == Mode::Default || *at < predictions.lines.len()).map(pair).collect()
+    claims
+        .take_while(|(at, _)| mode == Mode::Default || *at < predictions.lines.len())
+        .map(pair)
+        .collect()
 }
 
 /// `[hit one, hit all, 1]` of each claim: whether at least one of its abstracts is retrieved (or it has none), and
@@ -88,22 +97,36 @@ pub fn score_retrieval(
 ) -> Result<Vec<[f64; 3]>> {
     if mode == Mode::Default {
         let pairs = paired(claims, predictions, mode)?;
-        return Ok(pairs.into_iter().map(|(claim, line)| hits(claim, line)).collect());
+        return Ok(pairs
+            .into_iter()
+            .map(|(claim, line)| hits(claim, line))
+            .collect());
     }
     if predictions.lines.is_empty() {
-        return Err(refused(InputFault::new(&predictions.path, "there are no predictions")));
+        return Err(refused(InputFault::new(
+            &predictions.path,
+            "there are no predictions",
+        )));
     }
     let by_claim = claims.by_claim();
     let of_line = |line: &ClaimLine<Retrieved>| match by_claim.get(&line.id) {
         Some(claim) => Ok(hits(&claim.value, Some(&line.value))),
-        None => Err(refused(predictions.fault(line, "there is no such claim in the gold"))),
+        None => Err(refused(
+            predictions.fault(line, "there is no such claim in the gold"),
+        )),
     };
     predictions.lines.iter().map(of_line).collect()
 }
 
 fn hits(claim: &Claim, line: Option<&Retrieved>) -> [f64; 3] {
-    let Some(Retrieved(ids)) = line else { return [0.0, 0.0, 1.0] };
-    let found = claim.evidence.keys().filter(|doc_id| ids.contains(&Id::Number(**doc_id))).count();
+    let Some(Retrieved(ids)) = line else {
+        return [0.0, 0.0, 1.0];
+    };
+    let found = claim
+        .evidence
+        .keys()
+        .filter(|doc_id| ids.contains(&Id::Number(**doc_id)))
+        .count();
     let relevant = claim.evidence.len();
     [found > 0 || relevant == 0, found == relevant, true].map(|hit| f64::from(u8::from(hit)))
 }
@@ -124,20 +147,35 @@ pub fn score_rationales(
     mode: Mode,
 ) -> Result<Vec<[f64; 3]>> {
     let pairs = paired(claims, predictions, mode)?;
-    Ok(pairs.into_iter().map(|(claim, line)| sentence_counts(claim, line, mode)).collect())
+    Ok(pairs
+        .into_iter()
+        .map(|(claim, line)| sentence_counts(claim, line, mode))
+        .collect())
 }
 
 fn sentence_counts(claim: &Claim, line: Option<&Rationales>, mode: Mode) -> [f64; 3] {
-    let relevant: usize = claim.evidence.values().flat_map(|gold| &gold.rationales).map(Vec::len).sum();
+    let relevant: usize = claim
+        .evidence
+        .values()
+        .flat_map(|gold| &gold.rationales)
+        .map(Vec::len)
+        .sum();
     let (mut correct, mut retrieved) = (0, 0);
     for (doc_id, sentences) in line.into_iter().flat_map(|line| &line.0) {
-        let rationales = claim.evidence.get(doc_id).map_or(&[][..], |gold| &gold.rationales);
+        let rationales = claim
+            .evidence
+            .get(doc_id)
+            .map_or(&[][..], |gold| &gold.rationales);
         let is_correct = |sentence: &&u32| {
-            let mut within = rationales.iter().filter(|rationale| rationale.contains(sentence));
+            let mut within = rationales
+                .iter()
+                .filter(|rationale| rationale.contains(sentence));
             match mode {
                 Mode::Default => within.any(|rationale| is_whole(rationale, sentences)),
                 // Of two rationales with the sentence the first decides.
-                Mode::Compat => within.next().is_some_and(|rationale| is_whole(rationale, sentences)),
+                Mode::Compat => within
+                    .next()
+                    .is_some_and(|rationale| is_whole(rationale, sentences)),
             }
         };
         retrieved += sentences.len();
@@ -169,12 +207,23 @@ pub fn score_labels(
 ) -> Result<Vec<LabelCounts>> {
     let pairs = paired(claims, predictions, mode)?;
     // If a claim's abstracts differ in label, the reference has no accuracy with gold inputs at all.
-    let has_gold_input = mode == Mode::Default || pairs.iter().all(|(claim, _)| claim_label(claim).is_some());
-    let lines = pairs.into_iter().filter_map(|(claim, line)| Some((claim, line?)));
-    let counts: Vec<LabelCounts> =
-        lines.map(|(claim, line)| label_counts(claim, line, &keep, has_gold_input)).collect();
-    if mode == Mode::Compat && counts.iter().all(|counts| counts[..9].iter().sum::<f64>() == 0.0) {
-        return Err(refused(InputFault::new(&predictions.path, "there are no predictions")));
+    let has_gold_input =
+        mode == Mode::Default || pairs.iter().all(|(claim, _)| claim_label(claim).is_some());
+    let lines = pairs
+        .into_iter()
+        .filter_map(|(claim, line)| Some((claim, line?)));
+    let counts: Vec<LabelCounts> = lines
+        .map(|(claim, line)| label_counts(claim, line, &keep, has_gold_input))
+        .collect();
+    if mode == Mode::Compat
+        && counts
+            .iter()
+            .all(|counts| counts[..9].iter().sum::<f64>() == 0.0)
+    {
+        return Err(refused(InputFault::new(
+            &predictions.path,
+            "there are no predictions",
+        )));
     }
     Ok(counts)
 }
@@ -186,7 +235,12 @@ fn claim_label(claim: &Claim) -> Option<Label> {
     labels.all(|label| label == first).then_some(first)
 }
 
-fn label_counts(claim: &Claim, line: &Labels, keep: impl Fn(DocId) -> bool, has_gold_input: bool) -> LabelCounts {
+fn label_counts(
+    claim: &Claim,
+    line: &Labels,
+    keep: impl Fn(DocId) -> bool,
+    has_gold_input: bool,
+) -> LabelCounts {
     let mut counts = [0.0; 11];
     for (doc_id, predicted) in &line.0 {
         let own = claim.evidence.get(doc_id).map(|gold| gold.label);
@@ -222,7 +276,12 @@ pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
         let predicted: f64 = (0..3).map(|j| counts[3 * j + i]).sum();
         let right = counts[4 * i];
         let f1 = ratio(2.0 * right, truly + predicted);
-        let scores = LabelScores { label, precision: ratio(right, predicted), recall: ratio(right, truly), f1 };
+        let scores = LabelScores {
+            label,
+            precision: ratio(right, predicted),
+            recall: ratio(right, truly),
+            f1,
+        };
         (truly + predicted > 0.0).then_some(scores)
     };
     Label::ALL.into_iter().filter_map(scores).collect()
@@ -233,10 +292,15 @@ pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
 /// abstracts differ, the abstract's own). Each 0..=1; 0 if nothing is labeled.
 pub fn label_measures(counts: &LabelCounts) -> [f64; 4] {
     let by_label = scores_by_label(counts);
-    let decided = by_label.iter().filter(|scores| scores.label != Label::NotEnoughInfo);
+    let decided = by_label
+        .iter()
+        .filter(|scores| scores.label != Label::NotEnoughInfo);
     [
         ratio(counts[0] + counts[4] + counts[8], counts[..9].iter().sum()),
-        ratio(by_label.iter().map(|scores| scores.f1).sum(), by_label.len() as f64),
+        ratio(
+            by_label.iter().map(|scores| scores.f1).sum(),
+            by_label.len() as f64,
+        ),
         decided.map(|scores| scores.f1).sum::<f64>() / 2.0,
         ratio(counts[9], counts[10]),
     ]

@@ -117,7 +117,10 @@ impl RequestOptions {
     /// stream, `logprobs`, `top_logprobs`, reasoning effort, service tier. Raw completions: model, prompt, temperature,
     /// `top_p`, `max_tokens`, seed, stream, `logprobs`. Then the extra ones sorted by name (at every depth).
     pub fn render(&self, kind: CallKind, messages: Messages, draw: u32, attempt: u32) -> Rendered {
-        let (is_raw, is_anthropic) = (self.endpoint.is_raw(), self.endpoint == JudgeKind::Anthropic);
+        let (is_raw, is_anthropic) = (
+            self.endpoint.is_raw(),
+            self.endpoint == JudgeKind::Anthropic,
+        );
         let extra = sorted(&self.extra_body);
         let raw = is_raw.then(|| self.conversation.render(&messages, self.neutralize));
         let name = if is_raw { "prompt" } else { "messages" };
@@ -130,17 +133,43 @@ impl RequestOptions {
         // Two zeros are one temperature.
         let temperature = self.temperature.map(|temperature| temperature + 0.0);
         let form = schema.map_or(json!(json_mode), Value::clone);
-        let mut sampling = vec![json!(temperature), json!(self.top_p), json!(limit), form, json!(self.seed), json!([])];
+        let mut sampling = vec![
+            json!(temperature),
+            json!(self.top_p),
+            json!(limit),
+            form,
+            json!(self.seed),
+            json!([]),
+        ];
         sampling.push(json!(self.logprobs));
         sampling.extend(self.reasoning_effort.map(|effort| json!(effort)));
         let texts: Vec<&str> = match &raw {
             Some(prompt) => vec![prompt],
-            None => messages.system.as_deref().into_iter().chain([messages.user.as_str()]).collect(),
+            None => messages
+                .system
+                .as_deref()
+                .into_iter()
+                .chain([messages.user.as_str()])
+                .collect(),
         };
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let mut key = blake3::Hasher::new();
-        let route = if is_anthropic { json!(self.endpoint) } else { json!(is_raw) };
-        let head = json!([ENCODING, kind, self.judge_id, draw, attempt, route, sampling, extra, lengths]);
+        let route = if is_anthropic {
+            json!(self.endpoint)
+        } else {
+            json!(is_raw)
+        };
+        let head = json!([
+            ENCODING,
+            kind,
+            self.judge_id,
+            draw,
+            attempt,
+            route,
+            sampling,
+            extra,
+            lengths
+        ]);
         key.update(head.to_string().as_bytes());
         for text in &texts {
             key.update(text.as_bytes());
@@ -148,9 +177,20 @@ impl RequestOptions {
         let fields = match is_anthropic {
             true => {
                 let schema = schema.map(|schema| schema.get("schema").unwrap_or(schema));
-                messages_api::fields(&self.model, [temperature, self.top_p], limit, schema, self.reasoning_effort)
+                messages_api::fields(
+                    &self.model,
+                    [temperature, self.top_p],
+                    limit,
+                    schema,
+                    self.reasoning_effort,
+                )
             }
-            false => self.fields(temperature, limit, response_format(kind, schema, json_mode), (draw, attempt)),
+            false => self.fields(
+                temperature,
+                limit,
+                response_format(kind, schema, json_mode),
+                (draw, attempt),
+            ),
         };
         let max_tokens = extra.get(self.limit_field()).map_or(limit, Value::as_u64);
         let mut body = Map::new();
@@ -160,24 +200,40 @@ impl RequestOptions {
             }
         }
         let is_own = !extra.contains_key(name);
-        let other_form = if schema.is_some() { Parameter::ResponseFormat } else { Parameter::Schema };
+        let other_form = if schema.is_some() {
+            Parameter::ResponseFormat
+        } else {
+            Parameter::Schema
+        };
         // The Messages API requires a limit.
         let is_required = |parameter: Parameter| is_anthropic && parameter == Parameter::MaxTokens;
         let is_sent = |parameter: &Parameter| {
             // To Anthropic a schema is a tool.
             let is_tool = *parameter == Parameter::Schema && body.contains_key("tools");
-            is_tool || body.contains_key(parameter.field()) && *parameter != other_form && !is_required(*parameter)
+            is_tool
+                || body.contains_key(parameter.field())
+                    && *parameter != other_form
+                    && !is_required(*parameter)
         };
         let parameters = Parameter::ALL.into_iter().filter(is_sent).collect();
         body.extend(extra);
         let body = move || {
             let (prompt, prompt_tokens) = match raw {
                 Some(prompt) => (json!(prompt), estimate_tokens(&prompt)),
-                None if is_anthropic => (messages_api::turns(&messages), estimate_messages(&messages)),
+                None if is_anthropic => {
+                    (messages_api::turns(&messages), estimate_messages(&messages))
+                }
                 None => {
-                    let message = |role: &str, content: &str| json!({"role": role, "content": content});
-                    let system = messages.system.as_deref().map(|system| message("system", system));
-                    let list = system.into_iter().chain([message("user", &messages.user)]).collect();
+                    let message =
+                        |role: &str, content: &str| json!({"role": role, "content": content});
+                    let system = messages
+                        .system
+                        .as_deref()
+                        .map(|system| message("system", system));
+                    let list = system
+                        .into_iter()
+                        .chain([message("user", &messages.user)])
+                        .collect();
                     (Value::Array(list), estimate_messages(&messages))
                 }
             };
@@ -190,14 +246,25 @@ impl RequestOptions {
                     None => body.shift_remove("system"),
                 };
             }
-            Body { bytes: Bytes::from(Value::Object(body).to_string()), prompt_tokens }
+            Body {
+                bytes: Bytes::from(Value::Object(body).to_string()),
+                prompt_tokens,
+            }
         };
-        Rendered { max_tokens, parameters, ..Rendered::new(Fingerprint::from(key.finalize()), body) }
+        Rendered {
+            max_tokens,
+            parameters,
+            ..Rendered::new(Fingerprint::from(key.finalize()), body)
+        }
     }
 
     /// The name of the limit field.
     fn limit_field(&self) -> &str {
-        if self.endpoint == JudgeKind::Chat { &self.max_tokens_field } else { MAX_TOKENS }
+        if self.endpoint == JudgeKind::Chat {
+            &self.max_tokens_field
+        } else {
+            MAX_TOKENS
+        }
     }
 
     /// The fields of a request for chat or raw completions, in order; null is not sent. The prompt comes when the body is
@@ -223,8 +290,22 @@ impl RequestOptions {
             ("response_format", response_format),
             ("seed", json!(seed)),
             ("stream", json!(false)),
-            ("logprobs", if is_raw { json!(self.logprobs) } else { json!(self.logprobs.map(|_| true)) }),
-            ("top_logprobs", if is_raw { Value::Null } else { json!(self.logprobs) }),
+            (
+                "logprobs",
+                if is_raw {
+                    json!(self.logprobs)
+                } else {
+                    json!(self.logprobs.map(|_| true))
+                },
+            ),
+            (
+                "top_logprobs",
+                if is_raw {
+                    Value::Null
+                } else {
+                    json!(self.logprobs)
+                },
+            ),
             ("reasoning_effort", json!(self.reasoning_effort)),
             ("service_tier", json!(self.service_tier)),
         ]
@@ -235,7 +316,9 @@ impl RequestOptions {
 fn response_format(kind: CallKind, schema: Option<&Value>, json_mode: bool) -> Value {
     match schema {
         // A schema with a name is sent as it is.
-        Some(named) if named.get("schema").is_some() => json!({"type": "json_schema", "json_schema": named}),
+        Some(named) if named.get("schema").is_some() => {
+            json!({"type": "json_schema", "json_schema": named})
+        }
         Some(schema) => {
             json!({"type": "json_schema", "json_schema": {"name": kind.as_str(), "strict": true, "schema": schema}})
         }
@@ -250,7 +333,10 @@ fn is_json(kind: CallKind) -> bool {
 }
 
 fn default_limits(endpoint: JudgeKind) -> BTreeMap<CallKind, u64> {
-    CallKind::ALL.into_iter().filter_map(|kind| Some((kind, endpoint.default_max_tokens(kind)?))).collect()
+    CallKind::ALL
+        .into_iter()
+        .filter_map(|kind| Some((kind, endpoint.default_max_tokens(kind)?)))
+        .collect()
 }
 
 /// The same object with its members sorted by name at every depth.

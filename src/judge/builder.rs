@@ -65,8 +65,14 @@ impl JudgeBuilder {
 
     /// A model of OpenAI or, with [`JudgeBuilder::base_url`], of another server.
     pub fn openai(model: impl Into<String>) -> Self {
-        let options = JudgeOptions { model: Some(model.into()), ..JudgeOptions::default() };
-        Self { options, ..Self::default() }
+        let options = JudgeOptions {
+            model: Some(model.into()),
+            ..JudgeOptions::default()
+        };
+        Self {
+            options,
+            ..Self::default()
+        }
     }
 
     /// A model of Anthropic or, with [`JudgeBuilder::base_url`], of another server that speaks its protocol.
@@ -83,7 +89,10 @@ impl JudgeBuilder {
 
     /// A custom judge, which answers tasks itself; `id` is its identity in records.
     pub fn custom(id: impl Into<String>, judge: impl Judge + 'static) -> Self {
-        Self { own: Some(Arc::new(judge)), ..Self::openai(id) }
+        Self {
+            own: Some(Arc::new(judge)),
+            ..Self::openai(id)
+        }
     }
 
     /// A server of the model; several servers share its calls, each within the limits.
@@ -96,7 +105,9 @@ impl JudgeBuilder {
     /// The API key; an empty one counts as none.
     #[must_use]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.options.api_key = Some(key.into()).filter(|key| !key.is_empty()).map(SecretString::from);
+        self.options.api_key = Some(key.into())
+            .filter(|key| !key.is_empty())
+            .map(SecretString::from);
         self
     }
 
@@ -125,11 +136,18 @@ impl JudgeBuilder {
     ///
     /// # Errors
     /// For an unusable cache or options; when no server is reachable and none is known from an earlier run.
-    pub async fn identify(&self, prompts: &Arc<PromptSet>, notify: &Notify) -> Result<IdentifiedJudge> {
+    pub async fn identify(
+        &self,
+        prompts: &Arc<PromptSet>,
+        notify: &Notify,
+    ) -> Result<IdentifiedJudge> {
         let judge = &self.options;
         if let Some(own) = &self.own {
             let id = judge.model.clone().unwrap_or_default();
-            return Ok(IdentifiedJudge::Own { id, judge: Arc::clone(own) });
+            return Ok(IdentifiedJudge::Own {
+                id,
+                judge: Arc::clone(own),
+            });
         }
         if judge.kind() == JudgeKind::Lexical {
             return Ok(IdentifiedJudge::Lexical);
@@ -155,7 +173,15 @@ impl JudgeBuilder {
         };
         let refusals = Arc::new(Refusals::of(&request.judge_id, cache.as_ref())?);
         let (prompts, structured) = (Arc::clone(prompts), judge.structured);
-        let served = ServedModel { servers, request, structured, prompts, cache, limits, refusals };
+        let served = ServedModel {
+            servers,
+            request,
+            structured,
+            prompts,
+            cache,
+            limits,
+            refusals,
+        };
         Ok(IdentifiedJudge::Server(Box::new(served)))
     }
 }
@@ -166,9 +192,14 @@ fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> Result<BTreeMap<Ca
     let limit = |kind: CallKind| match given.get(&kind) {
         Some(limit) => *limit,
         None if judge.kind() == JudgeKind::Label => judge.kind().default_max_tokens(kind),
-        None => prompts.max_tokens(kind).map(|limit| limit + judge.reasoning_effort.map_or(0, Effort::tokens)),
+        None => prompts
+            .max_tokens(kind)
+            .map(|limit| limit + judge.reasoning_effort.map_or(0, Effort::tokens)),
     };
-    Ok(CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect())
+    Ok(CallKind::ALL
+        .into_iter()
+        .filter_map(|kind| Some((kind, limit(kind)?)))
+        .collect())
 }
 
 /// A judge with a known identity, before layers are built.
@@ -231,14 +262,21 @@ pub struct Shared {
 /// Only rendered calls have a key.
 impl ReplySource for Cache {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
-        request.rendered.as_ref().map_or(Ok(None), |rendered| self.get(&rendered.fingerprint))
+        request
+            .rendered
+            .as_ref()
+            .map_or(Ok(None), |rendered| self.get(&rendered.fingerprint))
     }
 }
 
 impl IdentifiedJudge {
     /// The model on servers, if it is one.
     pub fn server(&self) -> Option<&ServedModel> {
-        if let Self::Server(server) = self { Some(server) } else { None }
+        if let Self::Server(server) = self {
+            Some(server)
+        } else {
+            None
+        }
     }
 
     /// True for the built-in baseline.
@@ -257,7 +295,8 @@ impl IdentifiedJudge {
 
     /// Number of servers that share its calls, each within its own limits; at least 1.
     pub fn server_count(&self) -> usize {
-        self.server().map_or(1, |server| server.servers.endpoints().len())
+        self.server()
+            .map_or(1, |server| server.servers.endpoints().len())
     }
 
     /// True if replies are cached.
@@ -272,18 +311,35 @@ impl IdentifiedJudge {
     pub fn build(&self, shared: &Shared, price: Option<Price>) -> Result<BuiltJudge> {
         let recorded: Vec<Arc<dyn ReplySource>> = shared.recorded.iter().cloned().collect();
         let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match self {
-            Self::Lexical => (Arc::new(Lexical::new(&shared.corpus)), Arc::new(Vec::<Arc<dyn ReplySource>>::new())),
-            Self::Own { judge, .. } => {
-                (Arc::new(Recalling::new(Arc::new(recorded.clone()), Arc::clone(judge))), Arc::new(recorded))
-            }
+            Self::Lexical => (
+                Arc::new(Lexical::new(&shared.corpus)),
+                Arc::new(Vec::<Arc<dyn ReplySource>>::new()),
+            ),
+            Self::Own { judge, .. } => (
+                Arc::new(Recalling::new(
+                    Arc::new(recorded.clone()),
+                    Arc::clone(judge),
+                )),
+                Arc::new(recorded),
+            ),
             Self::Server(server) => return server.build(shared, price, recorded),
         };
-        Ok(BuiltJudge { judge, source, renderer: None, fleet: None })
+        Ok(BuiltJudge {
+            judge,
+            source,
+            renderer: None,
+            fleet: None,
+        })
     }
 }
 
 impl ServedModel {
-    fn build(&self, shared: &Shared, price: Option<Price>, recorded: Vec<Arc<dyn ReplySource>>) -> Result<BuiltJudge> {
+    fn build(
+        &self,
+        shared: &Shared,
+        price: Option<Price>,
+        recorded: Vec<Arc<dyn ReplySource>>,
+    ) -> Result<BuiltJudge> {
         let (model, meters) = (&self.request.model, || Arc::clone(&shared.meters));
         let capacity = self.servers.capacity();
         if shared.truncate && capacity.is_none() {
@@ -291,24 +347,55 @@ impl ServedModel {
                 "--truncate: the server of {model} does not report the length of its context; leave --truncate out"
             )));
         }
-        let fleet = Arc::new(self.servers.fleet(self.request.endpoint, &self.limits, &shared.meters)?);
+        let fleet = Arc::new(self.servers.fleet(
+            self.request.endpoint,
+            &self.limits,
+            &shared.meters,
+        )?);
         let asking = Budgeted::new(
-            ContextLimited::new(Retrying::new(Arc::clone(&fleet), self.limits.retries, meters()), capacity)?,
+            ContextLimited::new(
+                Retrying::new(Arc::clone(&fleet), self.limits.retries, meters()),
+                capacity,
+            )?,
             shared.ledger.clone(),
             price,
             meters(),
         );
-        let cache = self.cache.clone().map(|cache| Arc::new(cache) as Arc<dyn ReplySource>);
+        let cache = self
+            .cache
+            .clone()
+            .map(|cache| Arc::new(cache) as Arc<dyn ReplySource>);
         let source: Vec<_> = recorded.iter().cloned().chain(cache).collect();
         let cached: Arc<dyn Judge> = match &self.cache {
-            Some(cache) => Arc::new(Cached::new(asking, cache.clone(), self.request.judge_id.as_str(), meters())),
+            Some(cache) => Arc::new(Cached::new(
+                asking,
+                cache.clone(),
+                self.request.judge_id.as_str(),
+                meters(),
+            )),
             None => Arc::new(asking),
         };
-        let (judge, source) = (Arc::new(Recalling::new(Arc::new(recorded), cached)), Arc::new(source));
-        let room = capacity.filter(|_| shared.truncate).map(|(capacity, _)| capacity);
+        let (judge, source) = (
+            Arc::new(Recalling::new(Arc::new(recorded), cached)),
+            Arc::new(source),
+        );
+        let room = capacity
+            .filter(|_| shared.truncate)
+            .map(|(capacity, _)| capacity);
         let (prompts, refusals) = (Arc::clone(&self.prompts), Arc::clone(&self.refusals));
-        let renderer = Arc::new(Renderer::new(prompts, &self.request, self.structured, room, refusals));
-        Ok(BuiltJudge { judge, source, renderer: Some(renderer), fleet: Some(fleet) })
+        let renderer = Arc::new(Renderer::new(
+            prompts,
+            &self.request,
+            self.structured,
+            room,
+            refusals,
+        ));
+        Ok(BuiltJudge {
+            judge,
+            source,
+            renderer: Some(renderer),
+            fleet: Some(fleet),
+        })
     }
 
     /// Why a run that makes calls must not start; `None` if it may.
@@ -335,8 +422,12 @@ impl ServedModel {
     pub async fn ping(&self) -> Result<Vec<(String, Result<JudgeReply>)>> {
         let mut replies = Vec::new();
         for endpoint in self.servers.endpoints() {
-            let transport = Chat::new(endpoint.clone(), Arc::default())?.through(self.request.endpoint);
-            replies.push((endpoint.masked_url(), transport.ping(&self.request, &self.refusals).await));
+            let transport =
+                Chat::new(endpoint.clone(), Arc::default())?.through(self.request.endpoint);
+            replies.push((
+                endpoint.masked_url(),
+                transport.ping(&self.request, &self.refusals).await,
+            ));
         }
         Ok(replies)
     }

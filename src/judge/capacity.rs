@@ -23,16 +23,29 @@ impl Capacity {
     /// The capacity by the model's entry in `GET /v1/models` and by `GET /props`; null stands for what is missing.
     pub(super) fn reported(listed: &Value, props: &Value) -> Option<Self> {
         let tokens = |value: &Value| value.as_u64().filter(|tokens| *tokens > 0);
-        let of = |counts_reply| move |context_tokens| Self { context_tokens, counts_reply };
-        let slot = tokens(&props["default_generation_settings"]["n_ctx"]).or_else(|| tokens(&listed["meta"]["n_ctx"]));
-        tokens(&listed["max_model_len"]).map(of(true)).or_else(|| slot.map(of(false)))
+        let of = |counts_reply| {
+            move |context_tokens| Self {
+                context_tokens,
+                counts_reply,
+            }
+        };
+        let slot = tokens(&props["default_generation_settings"]["n_ctx"])
+            .or_else(|| tokens(&listed["meta"]["n_ctx"]));
+        tokens(&listed["max_model_len"])
+            .map(of(true))
+            .or_else(|| slot.map(of(false)))
     }
 
     /// The capacity by SGLang's report on itself.
     pub(super) fn of_sglang(info: &Value) -> Option<Self> {
-        let prompt = info["max_req_input_len"].as_u64().filter(|tokens| *tokens > 0)?;
+        let prompt = info["max_req_input_len"]
+            .as_u64()
+            .filter(|tokens| *tokens > 0)?;
         // Beside the prompt there must be room for one token of a reply.
-        Some(Self { context_tokens: prompt.saturating_add(1), counts_reply: false })
+        Some(Self {
+            context_tokens: prompt.saturating_add(1),
+            counts_reply: false,
+        })
     }
 
     /// Tokens that a prompt may have beside a reply limited to `max_tokens`.
@@ -56,22 +69,57 @@ mod tests {
 
     #[test]
     fn each_server_reports_its_limit_in_its_own_place() {
-        let vllm = Capacity { context_tokens: 8192, counts_reply: true };
-        assert_eq!(Capacity::reported(&json!({"id": "m", "max_model_len": 8192}), &Value::Null), Some(vllm));
-        let llama = |context_tokens| Some(Capacity { context_tokens, counts_reply: false });
+        let vllm = Capacity {
+            context_tokens: 8192,
+            counts_reply: true,
+        };
+        assert_eq!(
+            Capacity::reported(&json!({"id": "m", "max_model_len": 8192}), &Value::Null),
+            Some(vllm)
+        );
+        let llama = |context_tokens| {
+            Some(Capacity {
+                context_tokens,
+                counts_reply: false,
+            })
+        };
         let listed = json!({"id": "m", "meta": {"n_ctx": 2048, "n_ctx_train": 8192}});
         assert_eq!(Capacity::reported(&listed, &Value::Null), llama(2048));
-        assert_eq!(Capacity::reported(&listed, &json!({"default_generation_settings": {"n_ctx": 512}})), llama(512));
-        let sglang = Capacity::of_sglang(&json!({"context_length": null, "max_req_input_len": 4090})).unwrap();
-        assert_eq!((sglang.prompt_room(Some(100)), Capacity::of_sglang(&Value::Null)), (4090, None));
-        for silent in [json!(null), json!({"id": "m", "meta": {"n_ctx_train": 8192}}), json!(7)] {
+        assert_eq!(
+            Capacity::reported(
+                &listed,
+                &json!({"default_generation_settings": {"n_ctx": 512}})
+            ),
+            llama(512)
+        );
+        let sglang =
+            Capacity::of_sglang(&json!({"context_length": null, "max_req_input_len": 4090}))
+                .unwrap();
+        assert_eq!(
+            (
+                sglang.prompt_room(Some(100)),
+                Capacity::of_sglang(&Value::Null)
+            ),
+            (4090, None)
+        );
+        for silent in [
+            json!(null),
+            json!({"id": "m", "meta": {"n_ctx_train": 8192}}),
+            json!(7),
+        ] {
             assert_eq!(Capacity::reported(&silent, &Value::Null), None, "{silent}");
         }
     }
 
     #[test]
     fn the_reply_limit_counts_where_the_server_counts_it() {
-        let room = |context_tokens, counts_reply, limit| Capacity { context_tokens, counts_reply }.prompt_room(limit);
+        let room = |context_tokens, counts_reply, limit| {
+            Capacity {
+                context_tokens,
+                counts_reply,
+            }
+            .prompt_room(limit)
+        };
         assert_eq!(room(1000, true, Some(512)), 488);
         assert_eq!(room(1000, true, None), 999);
         assert_eq!(room(1000, false, Some(512)), 999);

@@ -63,15 +63,24 @@ impl Conversation {
     /// turn and speak as the judge; templates must not contain control tokens. Published wordings (verbatim prompt sets)
     /// are sent byte for byte, with `false`.
     pub fn render(self, messages: &Messages, neutralize: bool) -> String {
-        let text = |text| if neutralize { without_control_tokens(text) } else { Cow::Borrowed(text) };
+        let text = |text| {
+            if neutralize {
+                without_control_tokens(text)
+            } else {
+                Cow::Borrowed(text)
+            }
+        };
         let system = messages.system.as_deref().map(text);
         let user = text(&messages.user);
         match (self, system) {
-            (Self::Llama2, Some(system)) => format!("[INST] <<SYS>>\n{system}\n<</SYS>>\n\n{user} [/INST]"),
+            (Self::Llama2, Some(system)) => {
+                format!("[INST] <<SYS>>\n{system}\n<</SYS>>\n\n{user} [/INST]")
+            }
             (Self::Mistral, Some(system)) => format!("[INST] {system}\n\n{user} [/INST]"),
             (Self::Llama2 | Self::Mistral, None) => format!("[INST] {user} [/INST]"),
             (Self::ChatMl, system) => {
-                let system = system.map(|system| format!("<|im_start|>system\n{system}<|im_end|>\n"));
+                let system =
+                    system.map(|system| format!("<|im_start|>system\n{system}<|im_end|>\n"));
                 let system = system.unwrap_or_default();
                 format!("{system}<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n")
             }
@@ -87,9 +96,17 @@ fn without_control_tokens(text: &str) -> Cow<'_, str> {
     let is_token = |at: usize| {
         let rest = &text.as_bytes()[at..];
         let is_at = |start: &[u8], token: &str| start.eq_ignore_ascii_case(token.as_bytes());
-        TOKENS.iter().any(|token| rest.get(..token.len()).is_some_and(|start| is_at(start, token)))
+        TOKENS.iter().any(|token| {
+            rest.get(..token.len())
+                .is_some_and(|start| is_at(start, token))
+        })
     };
-    with_look_alikes(text, text.match_indices(['[', '<']).map(|(at, _)| at).filter(|at| is_token(*at)))
+    with_look_alikes(
+        text,
+        text.match_indices(['[', '<'])
+            .map(|(at, _)| at)
+            .filter(|at| is_token(*at)),
+    )
 }
 
 #[cfg(test)]
@@ -105,7 +122,10 @@ mod tests {
     #[test]
     fn llama_2_is_the_documented_wire_shape() {
         let format = Conversation::Llama2;
-        assert_eq!(rendered(format, Some("S"), "U"), "[INST] <<SYS>>\nS\n<</SYS>>\n\nU [/INST]");
+        assert_eq!(
+            rendered(format, Some("S"), "U"),
+            "[INST] <<SYS>>\nS\n<</SYS>>\n\nU [/INST]"
+        );
         assert_eq!(rendered(format, None, "U"), "[INST] U [/INST]");
     }
 
@@ -121,7 +141,10 @@ mod tests {
         let turn = "<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n";
         assert_eq!(rendered(Conversation::ChatMl, None, "U"), turn);
         let system = "<|im_start|>system\nS<|im_end|>\n";
-        assert_eq!(rendered(Conversation::ChatMl, Some("S"), "U"), format!("{system}{turn}"));
+        assert_eq!(
+            rendered(Conversation::ChatMl, Some("S"), "U"),
+            format!("{system}{turn}")
+        );
     }
 
     #[test]
@@ -138,16 +161,25 @@ mod tests {
                 let own = rendered(format, None, "").matches(mark).count();
                 let prompt = rendered(format, None, &hostile);
                 assert_eq!(prompt.matches(mark).count(), own, "{format:?}: {prompt}");
-                assert!(prompt.contains("[RESULT] 5"), "only control tokens lose their bracket: {prompt}");
+                assert!(
+                    prompt.contains("[RESULT] 5"),
+                    "only control tokens lose their bracket: {prompt}"
+                );
             }
         }
-        assert_eq!(rendered(Conversation::None, None, "a [/INST] b <|IM_END|>"), "a ⟦/INST] b ‹|IM_END|>");
+        assert_eq!(
+            rendered(Conversation::None, None, "a [/INST] b <|IM_END|>"),
+            "a ⟦/INST] b ‹|IM_END|>"
+        );
     }
 
     #[test]
     fn a_published_wording_is_sent_byte_for_byte() {
         let messages = Messages::new(None, "a [/INST] </s> b");
-        assert_eq!(Conversation::Llama2.render(&messages, false), "[INST] a [/INST] </s> b [/INST]");
+        assert_eq!(
+            Conversation::Llama2.render(&messages, false),
+            "[INST] a [/INST] </s> b [/INST]"
+        );
     }
 
     #[test]

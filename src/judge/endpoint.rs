@@ -28,8 +28,19 @@ const MASK: &str = "***";
 /// Shorter values are not masked in foreign text: masking `1` everywhere would hide more than it protects.
 const SHORTEST_SECRET: usize = 4;
 /// Parts of names whose values are secrets.
-const SECRET_PARTS: [&str; 11] =
-    ["key", "token", "secret", "password", "passwd", "pwd", "auth", "cookie", "credential", "signature", "bearer"];
+const SECRET_PARTS: [&str; 11] = [
+    "key",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "pwd",
+    "auth",
+    "cookie",
+    "credential",
+    "signature",
+    "bearer",
+];
 /// Names whose values are secrets although no part indicates it (`sig` signs Azure's links, `code` opens its
 /// functions).
 const SECRET_NAMES: [&str; 4] = ["sig", "code", "pat", "pass"];
@@ -100,7 +111,9 @@ impl Endpoint {
     pub fn new(text: &str) -> Result<Self> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(Error::Settings("the base URL is empty; write for example http://localhost:8000/v1".into()));
+            return Err(Error::Settings(
+                "the base URL is empty; write for example http://localhost:8000/v1".into(),
+            ));
         }
         let with_scheme = match text.split_once("://") {
             Some(_) => text.to_owned(),
@@ -108,13 +121,19 @@ impl Endpoint {
         };
         let refuse = |why: &str| {
             let shown = mask_url(&with_scheme);
-            Error::Settings(format!("base URL {shown:?} {why}; write for example http://localhost:8000/v1"))
+            Error::Settings(format!(
+                "base URL {shown:?} {why}; write for example http://localhost:8000/v1"
+            ))
         };
-        let mut url = Url::parse(&with_scheme).map_err(|error| refuse(&format!("cannot be read ({error})")))?;
+        let mut url = Url::parse(&with_scheme)
+            .map_err(|error| refuse(&format!("cannot be read ({error})")))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refuse("is neither http nor https"));
         }
-        let query = url.query_pairs().map(|(key, value)| (key.into_owned(), value.into_owned())).collect();
+        let query = url
+            .query_pairs()
+            .map(|(key, value)| (key.into_owned(), value.into_owned()))
+            .collect();
         let login = login_of(&url);
         let _ = url.set_password(None);
         let _ = url.set_username("");
@@ -123,7 +142,12 @@ impl Endpoint {
         let path = mended_path(url.path());
         url.set_path(&path);
         let base_url = url.to_string().trim_end_matches('/').to_owned();
-        Ok(Self { base_url, login, query, ..Self::unknown() })
+        Ok(Self {
+            base_url,
+            login,
+            query,
+            ..Self::unknown()
+        })
     }
 
     /// An endpoint without address and secrets, for cleaning text from a file.
@@ -145,7 +169,9 @@ impl Endpoint {
 
     /// The base URL with its query, passwords and key-like query values masked, for messages and manifests.
     pub fn masked_url(&self) -> String {
-        let Ok(mut url) = Url::parse(&self.base_url) else { return "(unreadable URL)".to_owned() };
+        let Ok(mut url) = Url::parse(&self.base_url) else {
+            return "(unreadable URL)".to_owned();
+        };
         if self.login.is_some() {
             let _ = url.set_username(MASK);
         }
@@ -157,7 +183,8 @@ impl Endpoint {
 
     /// The value of the `Authorization` header: the login of the URL, else the key (not in Anthropic's protocol).
     pub(crate) fn authorization(&self) -> Option<String> {
-        let basic = |login: &SecretString| format!("Basic {}", STANDARD.encode(login.expose_secret()));
+        let basic =
+            |login: &SecretString| format!("Basic {}", STANDARD.encode(login.expose_secret()));
         let bearer = |key: &SecretString| format!("Bearer {}", key.expose_secret());
         let key = self.api_key.as_ref().filter(|_| !self.is_anthropic);
         self.login.as_ref().map(basic).or_else(|| key.map(bearer))
@@ -179,7 +206,10 @@ impl Endpoint {
     /// Masks every secret of this endpoint in a body of any form.
     pub(crate) fn mask_body(&self, body: Bytes) -> Bytes {
         let secrets = self.secrets();
-        if !secrets.iter().any(|secret| memmem::find(&body, secret.as_bytes()).is_some()) {
+        if !secrets
+            .iter()
+            .any(|secret| memmem::find(&body, secret.as_bytes()).is_some())
+        {
             return body;
         }
         let mut text = String::from_utf8_lossy(&body).into_owned();
@@ -190,15 +220,36 @@ impl Endpoint {
     /// Every secret in each form that a server may quote: as sent, without its scheme (`Bearer`, `Basic`), and the
     /// password of a Basic login. The longest come first, since one may be part of another.
     fn secrets(&self) -> Vec<String> {
-        let named = self.headers.iter().chain(&self.query).filter(|(name, _)| is_secret_name(name));
-        let hidden = self.secret_headers.iter().map(|(_, value)| value.expose_secret().to_owned());
-        let key = self.api_key.as_ref().map(|key| key.expose_secret().to_owned());
-        let sent = named.map(|(_, value)| value.clone()).chain(hidden).chain(self.authorization()).chain(key);
+        let named = self
+            .headers
+            .iter()
+            .chain(&self.query)
+            .filter(|(name, _)| is_secret_name(name));
+        let hidden = self
+            .secret_headers
+            .iter()
+            .map(|(_, value)| value.expose_secret().to_owned());
+        let key = self
+            .api_key
+            .as_ref()
+            .map(|key| key.expose_secret().to_owned());
+        let sent = named
+            .map(|(_, value)| value.clone())
+            .chain(hidden)
+            .chain(self.authorization())
+            .chain(key);
         let mut secrets = Vec::new();
         for value in sent {
-            let bare = value.split_once(' ').map_or(value.as_str(), |(_, bare)| bare).trim();
-            let login = STANDARD.decode(bare).ok().and_then(|login| String::from_utf8(login).ok());
-            if let Some((user, password)) = login.as_deref().and_then(|login| login.split_once(':')) {
+            let bare = value
+                .split_once(' ')
+                .map_or(value.as_str(), |(_, bare)| bare)
+                .trim();
+            let login = STANDARD
+                .decode(bare)
+                .ok()
+                .and_then(|login| String::from_utf8(login).ok());
+            if let Some((user, password)) = login.as_deref().and_then(|login| login.split_once(':'))
+            {
                 // The user name is the key itself where there is no password (https://KEY@host).
                 secrets.push(if password.is_empty() { user } else { password }.to_owned());
             }
@@ -231,7 +282,8 @@ impl Endpoint {
 
     /// True if the address can hardly be that of a public service: plain HTTP, this machine or a private network.
     pub(crate) fn is_private(&self) -> bool {
-        !self.base_url.starts_with("https://") || self.host().is_none_or(|host| is_private_host(&host))
+        !self.base_url.starts_with("https://")
+            || self.host().is_none_or(|host| is_private_host(&host))
     }
 
     /// The address beside `/v1` of this server, for `GET /props` and `GET /health`.
@@ -242,7 +294,12 @@ impl Endpoint {
 
     /// Scheme, host and port, which identify a server.
     pub(crate) fn origin(&self) -> Option<String> {
-        Some(Url::parse(&self.base_url).ok()?.origin().ascii_serialization())
+        Some(
+            Url::parse(&self.base_url)
+                .ok()?
+                .origin()
+                .ascii_serialization(),
+        )
     }
 
     /// Host with its port, and the path unless it is `/v1`.
@@ -254,7 +311,10 @@ impl Endpoint {
     }
 
     fn host(&self) -> Option<String> {
-        Url::parse(&self.base_url).ok()?.host_str().map(str::to_owned)
+        Url::parse(&self.base_url)
+            .ok()?
+            .host_str()
+            .map(str::to_owned)
     }
 }
 
@@ -285,9 +345,16 @@ pub fn masked_json(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let is_hidden = |name: &str, inner: &Value| is_secret_name(name) && inner.is_string();
-            let shown =
-                |name: &str, inner: &Value| if is_hidden(name, inner) { Value::from(MASK) } else { masked_json(inner) };
-            map.iter().map(|(name, inner)| (name.clone(), shown(name, inner))).collect()
+            let shown = |name: &str, inner: &Value| {
+                if is_hidden(name, inner) {
+                    Value::from(MASK)
+                } else {
+                    masked_json(inner)
+                }
+            };
+            map.iter()
+                .map(|(name, inner)| (name.clone(), shown(name, inner)))
+                .collect()
         }
         Value::Array(items) => items.iter().map(masked_json).collect(),
         other => other.clone(),
@@ -305,7 +372,11 @@ fn masked(mut url: Url) -> String {
         let pairs: Vec<(String, String)> = url
             .query_pairs()
             .map(|(key, value)| {
-                let value = if is_secret_name(&key) { MASK.into() } else { value.into_owned() };
+                let value = if is_secret_name(&key) {
+                    MASK.into()
+                } else {
+                    value.into_owned()
+                };
                 (key.into_owned(), value)
             })
             .collect();
@@ -331,8 +402,12 @@ fn mask(text: &mut String, secrets: &[String]) {
 fn mask_strings(value: &mut Value, secrets: &[String]) {
     match value {
         Value::String(text) => mask(text, secrets),
-        Value::Array(items) => items.iter_mut().for_each(|item| mask_strings(item, secrets)),
-        Value::Object(members) => members.values_mut().for_each(|member| mask_strings(member, secrets)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| mask_strings(item, secrets)),
+        Value::Object(members) => members
+            .values_mut()
+            .for_each(|member| mask_strings(member, secrets)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -345,10 +420,16 @@ fn mask_openai_keys(text: &str) -> String {
         let (before, from_key) = rest.split_at(start);
         let is_word_start = !before.ends_with(|c: char| c.is_alphanumeric());
         let is_key_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
-        let end = from_key.find(|c: char| !is_key_part(c)).unwrap_or(from_key.len());
+        let end = from_key
+            .find(|c: char| !is_key_part(c))
+            .unwrap_or(from_key.len());
         let (word, tail) = from_key.split_at(end);
         clean.push_str(before);
-        clean.push_str(if is_word_start && word.len() > "sk-SK".len() { MASK } else { word });
+        clean.push_str(if is_word_start && word.len() > "sk-SK".len() {
+            MASK
+        } else {
+            word
+        });
         rest = tail;
     }
     clean.push_str(rest);
@@ -361,32 +442,60 @@ fn login_of(url: &Url) -> Option<SecretString> {
     let decoded = |part: &str| {
         let mut query = url.clone();
         query.set_query(Some(&part.replace('+', "%2B").replace('&', "%26")));
-        query.query_pairs().next().map(|(part, _)| part.into_owned()).unwrap_or_default()
+        query
+            .query_pairs()
+            .next()
+            .map(|(part, _)| part.into_owned())
+            .unwrap_or_default()
     };
     let is_given = url.password().is_some() || !url.username().is_empty();
-    let login = || format!("{}:{}", decoded(url.username()), decoded(url.password().unwrap_or_default()));
+    let login = || {
+        format!(
+            "{}:{}",
+            decoded(url.username()),
+            decoded(url.password().unwrap_or_default())
+        )
+    };
     is_given.then(|| login().into())
 }
 
 fn mended_path(path: &str) -> String {
     let mut path = path.trim_end_matches('/');
     for pasted in ["/chat/completions", "/completions", "/messages", "/models"] {
-        path = path.strip_suffix(pasted).unwrap_or(path).trim_end_matches('/');
+        path = path
+            .strip_suffix(pasted)
+            .unwrap_or(path)
+            .trim_end_matches('/');
     }
-    if path.is_empty() { "/v1".to_owned() } else { path.to_owned() }
+    if path.is_empty() {
+        "/v1".to_owned()
+    } else {
+        path.to_owned()
+    }
 }
 
 /// True for an IP address, a name without a dot and one ending in `.local`.
 fn is_private_host(host: &str) -> bool {
-    host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() || !host.contains('.') || host.ends_with(".local")
+    host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
+        || !host.contains('.')
+        || host.ends_with(".local")
 }
 
 fn guess_scheme(bare: &str) -> &'static str {
-    let Ok(url) = Url::parse(&format!("https://{bare}")) else { return "https" };
+    let Ok(url) = Url::parse(&format!("https://{bare}")) else {
+        return "https";
+    };
     let is_private = is_private_host(url.host_str().unwrap_or_default());
     // Only port 443 is omitted, the default of https.
-    let has_443 = bare.split(['/', '?', '#']).next().is_some_and(|authority| authority.ends_with(":443"));
-    if url.port().is_some() || (is_private && !has_443) { "http" } else { "https" }
+    let has_443 = bare
+        .split(['/', '?', '#'])
+        .next()
+        .is_some_and(|authority| authority.ends_with(":443"));
+    if url.port().is_some() || (is_private && !has_443) {
+        "http"
+    } else {
+        "https"
+    }
 }
 
 #[cfg(test)]
@@ -401,9 +510,18 @@ mod tests {
             ("api.openai.com", "https://api.openai.com/v1"),
             ("https://api.openai.com", "https://api.openai.com/v1"),
             ("https://api.openai.com/v1/", "https://api.openai.com/v1"),
-            ("https://host.org/v1/chat/completions", "https://host.org/v1"),
-            ("https://host.org/v1/chat/completions//", "https://host.org/v1"),
-            ("https://host.org/openai/deployments/x", "https://host.org/openai/deployments/x"),
+            (
+                "https://host.org/v1/chat/completions",
+                "https://host.org/v1",
+            ),
+            (
+                "https://host.org/v1/chat/completions//",
+                "https://host.org/v1",
+            ),
+            (
+                "https://host.org/openai/deployments/x",
+                "https://host.org/openai/deployments/x",
+            ),
             ("localhost:8000", "http://localhost:8000/v1"),
             ("localhost", "http://localhost/v1"),
             ("127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
@@ -414,7 +532,11 @@ mod tests {
             ("judge.example.org:443", "https://judge.example.org/v1"),
             ("  example.org/v1  ", "https://example.org/v1"),
         ] {
-            assert_eq!(Endpoint::new(typed).unwrap().base_url, normalized, "{typed}");
+            assert_eq!(
+                Endpoint::new(typed).unwrap().base_url,
+                normalized,
+                "{typed}"
+            );
         }
     }
 
@@ -422,7 +544,10 @@ mod tests {
     fn an_invalid_base_url_gives_an_error_with_an_example() {
         for typed in ["", "ftp://host/v1", "http://", "https://[bad"] {
             let message = Endpoint::new(typed).unwrap_err().to_string();
-            assert!(message.contains("http://localhost:8000/v1"), "{typed}: {message}");
+            assert!(
+                message.contains("http://localhost:8000/v1"),
+                "{typed}: {message}"
+            );
         }
     }
 
@@ -435,16 +560,25 @@ mod tests {
 
     #[test]
     fn no_secret_of_a_url_is_shown() {
-        let mut endpoint = Endpoint::new("https://me:hunter22@host.org/v1?api_key=abcdef123&version=2").unwrap();
+        let mut endpoint =
+            Endpoint::new("https://me:hunter22@host.org/v1?api_key=abcdef123&version=2").unwrap();
         endpoint.api_key = Some(SecretString::from("topsecretkey"));
-        endpoint.headers.push(("X-Api-Key".into(), "headersecret".into()));
+        endpoint
+            .headers
+            .push(("X-Api-Key".into(), "headersecret".into()));
         let shown = format!("{} {endpoint:?}", endpoint.masked_url());
-        assert!(shown.contains("version=2") && shown.contains("https://***@"), "{shown}");
+        assert!(
+            shown.contains("version=2") && shown.contains("https://***@"),
+            "{shown}"
+        );
         for secret in ["hunter22", "abcdef123", "topsecretkey", "headersecret"] {
             assert!(!shown.contains(secret), "{secret} in {shown}");
             assert_eq!(endpoint.scrub(&format!("bad: {secret}!")), "bad: ***!");
         }
-        assert_eq!(mask_url("https://sk-abc@host.org/"), "https://***@host.org/");
+        assert_eq!(
+            mask_url("https://sk-abc@host.org/"),
+            "https://***@host.org/"
+        );
     }
 
     #[test]
@@ -452,11 +586,20 @@ mod tests {
         let endpoint = Endpoint::new("https://me:p%40ss+w%26rd%3D@host.org/v1").unwrap();
         assert_eq!(endpoint.base_url, "https://host.org/v1");
         // me:p@ss+w&rd=
-        assert_eq!(endpoint.authorization().as_deref(), Some("Basic bWU6cEBzcyt3JnJkPQ=="));
-        assert_eq!(endpoint.scrub("got Basic bWU6cEBzcyt3JnJkPQ== of me, p@ss+w&rd="), "got *** of me, ***");
+        assert_eq!(
+            endpoint.authorization().as_deref(),
+            Some("Basic bWU6cEBzcyt3JnJkPQ==")
+        );
+        assert_eq!(
+            endpoint.scrub("got Basic bWU6cEBzcyt3JnJkPQ== of me, p@ss+w&rd="),
+            "got *** of me, ***"
+        );
         let key_alone = Endpoint::new("https://secretkey@host.org").unwrap();
         // secretkey:
-        assert_eq!(key_alone.authorization().as_deref(), Some("Basic c2VjcmV0a2V5Og=="));
+        assert_eq!(
+            key_alone.authorization().as_deref(),
+            Some("Basic c2VjcmV0a2V5Og==")
+        );
         assert_eq!(key_alone.scrub("no secretkey"), "no ***");
     }
 
@@ -464,28 +607,51 @@ mod tests {
     fn secrets_are_masked_in_every_string_of_a_reply() {
         let mut endpoint = Endpoint::new("https://host.org").unwrap();
         endpoint.api_key = Some("topsecretkey".into());
-        endpoint.headers.push(("Authorization".into(), "Basic bWU6aHVudGVyMg==".into()));
-        endpoint.secret_headers.push(("X-Team".into(), "teamsecret".into()));
-        let mut reply = json!({"a": [{"b": "topsecretkey, hunter2, bWU6aHVudGVyMg==, teamsecret"}], "n": 1});
+        endpoint
+            .headers
+            .push(("Authorization".into(), "Basic bWU6aHVudGVyMg==".into()));
+        endpoint
+            .secret_headers
+            .push(("X-Team".into(), "teamsecret".into()));
+        let mut reply =
+            json!({"a": [{"b": "topsecretkey, hunter2, bWU6aHVudGVyMg==, teamsecret"}], "n": 1});
         endpoint.mask_reply(&mut reply);
         assert_eq!(reply, json!({"a": [{"b": "***, ***, ***, ***"}], "n": 1}));
-        assert_eq!(endpoint.mask_body(Bytes::from_static(b"\xff topsecretkey")), "\u{fffd} ***");
-        assert_eq!(endpoint.mask_body(Bytes::from_static(b"\xff")), &b"\xff"[..]);
+        assert_eq!(
+            endpoint.mask_body(Bytes::from_static(b"\xff topsecretkey")),
+            "\u{fffd} ***"
+        );
+        assert_eq!(
+            endpoint.mask_body(Bytes::from_static(b"\xff")),
+            &b"\xff"[..]
+        );
     }
 
     #[test]
     fn keys_quoted_by_the_server_are_masked_and_words_like_task_are_not() {
         let endpoint = Endpoint::new("https://host.org").unwrap();
-        assert_eq!(endpoint.scrub("Incorrect API key: sk-ab****wxyz."), "Incorrect API key: ***.");
-        assert_eq!(endpoint.scrub("this task-specific risk-free sk-"), "this task-specific risk-free sk-");
+        assert_eq!(
+            endpoint.scrub("Incorrect API key: sk-ab****wxyz."),
+            "Incorrect API key: ***."
+        );
+        assert_eq!(
+            endpoint.scrub("this task-specific risk-free sk-"),
+            "this task-specific risk-free sk-"
+        );
     }
 
     #[test]
     fn possible_keys_are_masked_in_addresses() {
         let mut endpoint = Endpoint::new("http://h:1/v1").unwrap();
         for name in ["code", "sig", "pwd", "api-key"] {
-            endpoint.query = vec![(name.to_owned(), "hunter2".to_owned()), ("api-version".to_owned(), "1".to_owned())];
-            assert_eq!(endpoint.masked_url(), format!("http://h:1/v1?{name}=***&api-version=1"));
+            endpoint.query = vec![
+                (name.to_owned(), "hunter2".to_owned()),
+                ("api-version".to_owned(), "1".to_owned()),
+            ];
+            assert_eq!(
+                endpoint.masked_url(),
+                format!("http://h:1/v1?{name}=***&api-version=1")
+            );
             assert_eq!(endpoint.scrub("no hunter2 here"), "no *** here");
         }
     }
@@ -495,12 +661,18 @@ mod tests {
         let endpoint = Endpoint::new("http://localhost:80/x/v1").unwrap();
         assert_eq!(endpoint.beside_v1("/props"), "http://localhost/x/props");
         assert!(endpoint.is_loopback() && endpoint.service().is_none());
-        assert_eq!(Endpoint::new(OPENAI_BASE_URL).unwrap().service(), Some("OpenAI"));
+        assert_eq!(
+            Endpoint::new(OPENAI_BASE_URL).unwrap().service(),
+            Some("OpenAI")
+        );
     }
 
     #[test]
     fn a_password_in_a_url_is_masked() {
-        assert_eq!(mask_url("https://me:hunter2@host:8000/v1"), "https://***@host:8000/v1");
+        assert_eq!(
+            mask_url("https://me:hunter2@host:8000/v1"),
+            "https://***@host:8000/v1"
+        );
         for broken in ["me:hunter2@host/v1", "https://me:hun/te?r2@host/v1"] {
             assert_eq!(mask_url(broken), "***");
         }
@@ -512,12 +684,22 @@ mod tests {
             mask_url("https://h/v1?api-version=2024-06&api-key=abc&sig=xyz#access_token=q"),
             "https://h/v1?api-version=2024-06&api-key=***&sig=***"
         );
-        assert_eq!(mask_url("http://localhost:8000/v1"), "http://localhost:8000/v1");
+        assert_eq!(
+            mask_url("http://localhost:8000/v1"),
+            "http://localhost:8000/v1"
+        );
     }
 
     #[test]
     fn headers_that_carry_keys_are_known_by_name() {
-        for name in ["Authorization", "api-key", "X-API-KEY", "Cookie", "Proxy-Authorization", "x-auth-token"] {
+        for name in [
+            "Authorization",
+            "api-key",
+            "X-API-KEY",
+            "Cookie",
+            "Proxy-Authorization",
+            "x-auth-token",
+        ] {
             assert!(is_secret_name(name), "{name}");
         }
         for name in ["x-team", "OpenAI-Organization", "api-version", "accept"] {
@@ -528,6 +710,9 @@ mod tests {
     #[test]
     fn secrets_within_json_are_masked_at_any_depth_and_numbers_stay() {
         let shown = masked_json(&json!({"max_tokens": 5, "a": [{"api_key": "abc", "top_k": 3}]}));
-        assert_eq!(shown, json!({"max_tokens": 5, "a": [{"api_key": "***", "top_k": 3}]}));
+        assert_eq!(
+            shown,
+            json!({"max_tokens": 5, "a": [{"api_key": "***", "top_k": 3}]})
+        );
     }
 }

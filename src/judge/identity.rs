@@ -36,8 +36,16 @@ pub struct ServerIdentity {
 
 impl ServerIdentity {
     fn parts(&self) -> [(&'static str, Option<&str>); 3] {
-        let Self { served, root, model_path } = self;
-        [("served", served.as_deref()), ("root", root.as_deref()), ("model_path", model_path.as_deref())]
+        let Self {
+            served,
+            root,
+            model_path,
+        } = self;
+        [
+            ("served", served.as_deref()),
+            ("root", root.as_deref()),
+            ("model_path", model_path.as_deref()),
+        ]
     }
 
     /// True if this reports the same as `before`, except for missing parts: a server with a temporary problem, not
@@ -68,9 +76,18 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
     // Escaped, so that names cannot forge a part.
     let plain = |name: &str| name.replace('|', "%7C");
     let served = server.served.as_deref().filter(|served| *served != model);
-    let root = server.root.as_deref().filter(|root| Some(*root) != server.served.as_deref());
-    let parts = [("served", served), ("root", root), ("path", server.model_path.as_deref())];
-    let known = parts.into_iter().filter_map(|(name, value)| Some(format!("|{name}={}", plain(value?))));
+    let root = server
+        .root
+        .as_deref()
+        .filter(|root| Some(*root) != server.served.as_deref());
+    let parts = [
+        ("served", served),
+        ("root", root),
+        ("path", server.model_path.as_deref()),
+    ];
+    let known = parts
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("|{name}={}", plain(value?))));
     std::iter::once(plain(model)).chain(known).collect()
 }
 
@@ -81,7 +98,8 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
 /// [`Error::Settings`] if no model is named and the server lists none or several; [`Error::JudgeUnavailable`] if it
 /// is not ready, or rejects the key.
 pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<ServerReport> {
-    let unready = |state: String| Error::JudgeUnavailable(no_server(&endpoint.masked_url(), &state));
+    let unready =
+        |state: String| Error::JudgeUnavailable(no_server(&endpoint.masked_url(), &state));
     look(endpoint, model).await?.map_err(unready)
 }
 
@@ -89,7 +107,10 @@ pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<Serv
 ///
 /// # Errors
 /// As [`ask_server`].
-pub(super) async fn report_of(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport>> {
+pub(super) async fn report_of(
+    endpoint: &Endpoint,
+    model: Option<&str>,
+) -> Result<Result<ServerReport>> {
     match ask_server(endpoint, model).await {
         Err(error @ Error::JudgeUnavailable(_)) => Ok(Err(error)),
         report => report.map(Ok),
@@ -102,37 +123,60 @@ pub(super) async fn report_of(endpoint: &Endpoint, model: Option<&str>) -> Resul
 /// (llama.cpp lists its models while it is still loading them) does not give 503.
 async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport, String>> {
     if endpoint.service().is_some() {
-        let name = model.ok_or_else(|| Error::Settings("no model is named; give --model NAME".into()))?;
-        return Ok(Ok(ServerReport { model: name.to_owned(), ..ServerReport::default() }));
+        let name =
+            model.ok_or_else(|| Error::Settings("no model is named; give --model NAME".into()))?;
+        return Ok(Ok(ServerReport {
+            model: name.to_owned(),
+            ..ServerReport::default()
+        }));
     }
     let transport = Transport::new(Arc::new(endpoint.clone()))?;
-    let list = match transport.get_json(&format!("{}/models", endpoint.base_url), 1).await {
+    let list = match transport
+        .get_json(&format!("{}/models", endpoint.base_url), 1)
+        .await
+    {
         Ok(list) => list,
         Err(Fault::Status { status: 401, .. }) => {
             return Err(Error::JudgeUnavailable(key_refused(endpoint, "status 401")));
         }
-        Err(Fault::Status { status: status @ (408 | 429 | 500..), .. }) => {
+        Err(Fault::Status {
+            status: status @ (408 | 429 | 500..),
+            ..
+        }) => {
             return Ok(Err(format!("status {status}, still loading?")));
         }
         Err(Fault::Connect(why)) => return Ok(Err(why)),
-        Err(fault @ Fault::PlainHttp { .. }) => return Err(Error::JudgeUnavailable(fault.to_string())),
+        Err(fault @ Fault::PlainHttp { .. }) => {
+            return Err(Error::JudgeUnavailable(fault.to_string()));
+        }
         Err(fault @ (Fault::TimedOut(_) | Fault::Broken(_))) => return Ok(Err(fault.to_string())),
         Err(fault) if model.is_none() => {
             let url = endpoint.masked_url();
-            let what = format!("no model is named and {url} does not list its models ({fault}); give --model NAME");
+            let what = format!(
+                "no model is named and {url} does not list its models ({fault}); give --model NAME"
+            );
             return Err(Error::Settings(what));
         }
         Err(_) => Value::Null,
     };
-    if let Err(Fault::Status { status: 503, .. }) = transport.get(&endpoint.beside_v1("/health"), PROBE_LIMIT).await {
+    if let Err(Fault::Status { status: 503, .. }) = transport
+        .get(&endpoint.beside_v1("/health"), PROBE_LIMIT)
+        .await
+    {
         return Ok(Err("status 503, still loading?".to_owned()));
     }
     let name = model.map_or_else(|| only_model(&list, endpoint), |name| Ok(name.to_owned()))?;
     // Again and again: an identity that misses a part would miss the cache.
-    let props = transport.get_json(&endpoint.beside_v1("/props"), 3).await.unwrap_or_default();
+    let props = transport
+        .get_json(&endpoint.beside_v1("/props"), 3)
+        .await
+        .unwrap_or_default();
     let mut report = report(name, &list, &props);
     if report.capacity.is_none() {
-        let info = transport.get_json(&endpoint.beside_v1("/get_server_info"), 1).await.unwrap_or_default();
+        let info = transport
+            .get_json(&endpoint.beside_v1("/get_server_info"), 1)
+            .await
+            .unwrap_or_default();
         report.capacity = Capacity::of_sglang(&info);
     }
     Ok(Ok(report))
@@ -144,34 +188,60 @@ fn report(model: String, list: &Value, props: &Value) -> ServerReport {
     let own = models.iter().find(|entry| entry["id"] == model);
     let listed = own.or_else(|| models.first().filter(|_| models.len() == 1));
     let listed = listed.copied().unwrap_or(&Value::Null);
-    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    };
     let identity = ServerIdentity {
         served: text(&listed["id"]),
         root: text(&listed["root"]),
         model_path: text(&props["model_path"]),
     };
-    ServerReport { model, identity, capacity: Capacity::reported(listed, props) }
+    ServerReport {
+        model,
+        identity,
+        capacity: Capacity::reported(listed, props),
+    }
 }
 
 /// The entries of `GET /v1/models` that have an id.
 fn listed_models(list: &Value) -> Vec<&Value> {
     let has_id = |entry: &&Value| entry["id"].as_str().is_some_and(|id| !id.is_empty());
-    list["data"].as_array().into_iter().flatten().filter(has_id).collect()
+    list["data"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(has_id)
+        .collect()
 }
 
 fn only_model(list: &Value, endpoint: &Endpoint) -> Result<String> {
-    let names: BTreeSet<&str> = listed_models(list).iter().filter_map(|entry| entry["id"].as_str()).collect();
+    let names: BTreeSet<&str> = listed_models(list)
+        .iter()
+        .filter_map(|entry| entry["id"].as_str())
+        .collect();
     let what = match names.len() {
         0 => "lists none; give --model NAME".to_owned(),
         1 => return Ok(names.into_iter().collect()),
         count => {
-            let shown: Vec<String> =
-                names.iter().take(NAMES_SHOWN).map(|name| name.escape_debug().to_string()).collect();
+            let shown: Vec<String> = names
+                .iter()
+                .take(NAMES_SHOWN)
+                .map(|name| name.escape_debug().to_string())
+                .collect();
             let more = if count > shown.len() { ", .." } else { "" };
-            format!("serves several: {}{more}; give --model with one of them", shown.join(", "))
+            format!(
+                "serves several: {}{more}; give --model with one of them",
+                shown.join(", ")
+            )
         }
     };
-    Err(Error::Settings(format!("no model is named and {} {what}", endpoint.masked_url())))
+    Err(Error::Settings(format!(
+        "no model is named and {} {what}",
+        endpoint.masked_url()
+    )))
 }
 
 /// Checks that all endpoints serve the same model as the first: replies are cached under one identity, which does not
@@ -181,15 +251,23 @@ fn only_model(list: &Value, endpoint: &Endpoint) -> Result<String> {
 /// [`Error::Settings`] with the report of each endpoint.
 pub fn check_same_model(endpoints: &[(&Endpoint, &ServerReport)]) -> Result<()> {
     let same = |(_, report): &(&Endpoint, &ServerReport)| {
-        endpoints.first().is_some_and(|(_, first)| report.model == first.model && report.identity == first.identity)
+        endpoints.first().is_some_and(|(_, first)| {
+            report.model == first.model && report.identity == first.identity
+        })
     };
     if endpoints.iter().all(same) {
         return Ok(());
     }
     let served = |(endpoint, report): &(&Endpoint, &ServerReport)| {
-        let parts = [("model", Some(report.model.as_str()))].into_iter().chain(report.identity.parts());
+        let parts = [("model", Some(report.model.as_str()))]
+            .into_iter()
+            .chain(report.identity.parts());
         let known = parts.filter_map(|(name, value)| Some(format!("{name} {:?}", value?)));
-        format!("{} serves {}", endpoint.masked_url(), known.collect::<Vec<_>>().join(", "))
+        format!(
+            "{} serves {}",
+            endpoint.masked_url(),
+            known.collect::<Vec<_>>().join(", ")
+        )
     };
     Err(Error::Settings(format!(
         "the endpoints serve different models: {}; name only endpoints of one model in --base-url, or if they are the \
@@ -212,7 +290,9 @@ pub async fn wait_for_server(
     let started = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
-        let Err(state) = look(endpoint, model).await? else { return Ok(()) };
+        let Err(state) = look(endpoint, model).await? else {
+            return Ok(());
+        };
         let elapsed = started.elapsed();
         let Some(left) = limit.checked_sub(elapsed).filter(|left| !left.is_zero()) else {
             let (url, waited) = (endpoint.masked_url(), limit.as_secs());
@@ -234,16 +314,32 @@ mod tests {
 
     fn identity(served: &str, root: &str, path: &str) -> ServerIdentity {
         let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        ServerIdentity { served: some(served), root: some(root), model_path: some(path) }
+        ServerIdentity {
+            served: some(served),
+            root: some(root),
+            model_path: some(path),
+        }
     }
 
     #[test]
     fn the_identity_names_what_is_behind_the_model() {
         assert_eq!(judge_id("m", None, &ServerIdentity::default()), "m");
-        assert_eq!(judge_id("m", None, &identity("m", "/w/llama", "")), "m|root=/w/llama");
-        assert_eq!(judge_id("m", None, &identity("m", "m", "/x.gguf")), "m|path=/x.gguf");
-        assert_eq!(judge_id("m", None, &identity("other", "", "")), "m|served=other");
-        assert_eq!(judge_id("m", Some("mine"), &identity("m", "/w", "/x")), "mine");
+        assert_eq!(
+            judge_id("m", None, &identity("m", "/w/llama", "")),
+            "m|root=/w/llama"
+        );
+        assert_eq!(
+            judge_id("m", None, &identity("m", "m", "/x.gguf")),
+            "m|path=/x.gguf"
+        );
+        assert_eq!(
+            judge_id("m", None, &identity("other", "", "")),
+            "m|served=other"
+        );
+        assert_eq!(
+            judge_id("m", Some("mine"), &identity("m", "/w", "/x")),
+            "mine"
+        );
     }
 
     #[test]
@@ -253,7 +349,10 @@ mod tests {
         assert!(identity("m", "", "").says_less_than(&before));
         assert!(!before.says_less_than(&before));
         assert!(!identity("m", "/other", "").says_less_than(&before));
-        assert!(!before.says_less_than(&identity("m", "", "")), "more than before");
+        assert!(
+            !before.says_less_than(&identity("m", "", "")),
+            "more than before"
+        );
     }
 
     #[test]
@@ -266,10 +365,23 @@ mod tests {
     fn the_only_listed_model_is_taken_and_several_are_named() {
         let endpoint = Endpoint::new("localhost").unwrap();
         let models = |list: Value| only_model(&list, &endpoint);
-        assert_eq!(models(json!({"data": [{"id": "a"}, {"object": "?"}]})).unwrap(), "a");
-        let several = models(json!({"data": [{"id": "b"}, {"id": "a"}]})).unwrap_err().to_string();
-        assert!(several.contains("a, b") && several.contains("--model"), "{several}");
-        assert!(models(json!({"data": []})).unwrap_err().to_string().contains("lists none"));
+        assert_eq!(
+            models(json!({"data": [{"id": "a"}, {"object": "?"}]})).unwrap(),
+            "a"
+        );
+        let several = models(json!({"data": [{"id": "b"}, {"id": "a"}]}))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            several.contains("a, b") && several.contains("--model"),
+            "{several}"
+        );
+        assert!(
+            models(json!({"data": []}))
+                .unwrap_err()
+                .to_string()
+                .contains("lists none")
+        );
         assert!(models(json!([])).is_err());
     }
 
@@ -277,10 +389,22 @@ mod tests {
         let report = |(n, root): (usize, &Option<&str>)| {
             let endpoint = Endpoint::new(&format!("http://gpu{}/v1", n + 1)).unwrap();
             let identity = identity("m", root.unwrap_or_default(), "");
-            (endpoint, ServerReport { model: "m".into(), identity, capacity: None })
+            (
+                endpoint,
+                ServerReport {
+                    model: "m".into(),
+                    identity,
+                    capacity: None,
+                },
+            )
         };
         let served: Vec<(Endpoint, ServerReport)> = roots.iter().enumerate().map(report).collect();
-        check_same_model(&served.iter().map(|(endpoint, report)| (endpoint, report)).collect::<Vec<_>>())
+        check_same_model(
+            &served
+                .iter()
+                .map(|(endpoint, report)| (endpoint, report))
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]
@@ -292,17 +416,31 @@ mod tests {
 
     #[test]
     fn different_reports_are_listed_by_endpoint() {
-        let message = check(&[Some("/w"), Some("/w"), Some("/x"), None]).unwrap_err().to_string();
-        assert!(message.contains(r#"http://gpu1/v1 serves model "m", served "m", root "/w"; "#), "{message}");
-        assert!(message.contains(r#"http://gpu3/v1 serves model "m", served "m", root "/x"; "#), "{message}");
-        assert!(message.contains(r#"http://gpu4/v1 serves model "m", served "m"; "#), "{message}");
+        let message = check(&[Some("/w"), Some("/w"), Some("/x"), None])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains(r#"http://gpu1/v1 serves model "m", served "m", root "/w"; "#),
+            "{message}"
+        );
+        assert!(
+            message.contains(r#"http://gpu3/v1 serves model "m", served "m", root "/x"; "#),
+            "{message}"
+        );
+        assert!(
+            message.contains(r#"http://gpu4/v1 serves model "m", served "m"; "#),
+            "{message}"
+        );
         assert!(message.contains("--cache-id"), "{message}");
     }
 
     #[test]
     fn names_of_models_differ_too() {
         let endpoint = Endpoint::new("localhost").unwrap();
-        let [a, b] = ["a", "b"].map(|model| ServerReport { model: model.into(), ..ServerReport::default() });
+        let [a, b] = ["a", "b"].map(|model| ServerReport {
+            model: model.into(),
+            ..ServerReport::default()
+        });
         let error = check_same_model(&[(&endpoint, &a), (&endpoint, &b)]).unwrap_err();
         assert!(error.to_string().contains(r#"serves model "b""#), "{error}");
     }

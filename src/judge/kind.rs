@@ -60,14 +60,18 @@ impl JudgeKind {
             CallKind::Attribution if self == Self::Label => Some(LABEL_TOKENS),
             CallKind::Aspect => Some(GRADE_TOKENS),
             CallKind::Criteria => Some(CRITERION_TOKENS),
-            CallKind::Expertise | CallKind::Property | CallKind::Evidence | CallKind::Attribution => Some(SCORE_TOKENS),
+            CallKind::Expertise
+            | CallKind::Property
+            | CallKind::Evidence
+            | CallKind::Attribution => Some(SCORE_TOKENS),
         }
     }
 }
 
 impl fmt::Display for JudgeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.to_possible_value().map_or(Ok(()), |value| f.write_str(value.get_name()))
+        self.to_possible_value()
+            .map_or(Ok(()), |value| f.write_str(value.get_name()))
     }
 }
 
@@ -78,7 +82,10 @@ mod tests {
     #[test]
     fn options_and_files_use_the_same_names() {
         for kind in JudgeKind::value_variants() {
-            assert_eq!(JudgeKind::from_str(&kind.to_string(), false).as_ref(), Ok(kind));
+            assert_eq!(
+                JudgeKind::from_str(&kind.to_string(), false).as_ref(),
+                Ok(kind)
+            );
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.to_string());
         }
     }
@@ -88,7 +95,13 @@ mod tests {
         let limit = |kind: JudgeKind| kind.default_max_tokens(CallKind::Attribution);
         let limits = [JudgeKind::Chat, JudgeKind::Completions, JudgeKind::Label].map(limit);
         assert_eq!(limits, [Some(100), Some(100), Some(10)]);
-        assert_eq!(JudgeKind::Completions.default_max_tokens(CallKind::Aspect), Some(512));
-        assert_eq!(JudgeKind::Chat.default_max_tokens(CallKind::Citations), None);
+        assert_eq!(
+            JudgeKind::Completions.default_max_tokens(CallKind::Aspect),
+            Some(512)
+        );
+        assert_eq!(
+            JudgeKind::Chat.default_max_tokens(CallKind::Citations),
+            None
+        );
     }
 }

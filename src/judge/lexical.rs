@@ -67,37 +67,60 @@ impl Lexical {
         for case in corpus {
             let question: &str = &case.rubric.question;
             let criteria = case.rubric.criteria.iter();
-            let texts = criteria.flat_map(|c| c.snippets.iter().map(String::as_str).chain([&*c.criterion]));
+            let texts =
+                criteria.flat_map(|c| c.snippets.iter().map(String::as_str).chain([&*c.criterion]));
             let texts = texts.chain(case.criteria.iter().map(|criterion| &*criterion.text));
-            for text in texts.chain([question]).filter(|text| documents.insert(text)) {
+            for text in texts
+                .chain([question])
+                .filter(|text| documents.insert(text))
+            {
                 vocabulary.count_document(text);
             }
             let own = long_words(&vocabulary, question);
             (long, all) = (long + own.0, all + own.1);
         }
         let typical_share = if all > 0.0 { long / all } else { TYPICAL_SHARE };
-        Self { vocabulary, typical_share, recent: Mutex::default() }
+        Self {
+            vocabulary,
+            typical_share,
+            recent: Mutex::default(),
+        }
     }
 
     /// The reply to a task, as JSON text: `{"score": x}`, `{"claims": [..]}`, ...
     pub fn answer(&self, task: &JudgeTask) -> String {
         match task {
-            JudgeTask::Expertise { question, answer } => score_reply(self.expertise(question, answer)),
-            JudgeTask::Property { answer, criterion, .. } => {
+            JudgeTask::Expertise { question, answer } => {
+                score_reply(self.expertise(question, answer))
+            }
+            JudgeTask::Property {
+                answer, criterion, ..
+            } => {
                 let query = Query::new(criterion, &self.vocabulary);
                 score_reply(10.0 * coverage(&query, &self.index(answer), WINDOW, &LATER_WINDOWS))
             }
-            JudgeTask::Evidence { answer, snippets, .. } => {
+            JudgeTask::Evidence {
+                answer, snippets, ..
+            } => {
                 let index = self.index(answer);
                 let is_present = |snippet: &&String| {
                     let query = Query::new(snippet, &self.vocabulary);
                     let width = WINDOW.max(query.word_count().saturating_mul(SNIPPET_ROOM));
                     coverage(&query, &index, width, &[]) >= SNIPPET_PRESENT
                 };
-                format!("{{\"score\": {}}}", snippets.iter().filter(is_present).count())
+                format!(
+                    "{{\"score\": {}}}",
+                    snippets.iter().filter(is_present).count()
+                )
             }
             JudgeTask::Citations { answer, .. } => claims::reply(answer),
-            JudgeTask::Criteria { answer, criteria, shape, reference, .. } => {
+            JudgeTask::Criteria {
+                answer,
+                criteria,
+                shape,
+                reference,
+                ..
+            } => {
                 let shares = |text: &Arc<str>| -> Vec<f64> {
                     let index = self.index(text);
                     let share = |criterion: &CaseCriterion| {
@@ -106,22 +129,33 @@ impl Lexical {
                     };
                     criteria.iter().map(share).collect()
                 };
-                shape.reply_of(&shares(answer), &reference.as_ref().map(shares).unwrap_or_default())
+                shape.reply_of(
+                    &shares(answer),
+                    &reference.as_ref().map(shares).unwrap_or_default(),
+                )
             }
             JudgeTask::Precision { question, answer } => {
-                let is_irrelevant = |text: &&str| !text.trim().is_empty() && self.covered(question, text) == 0.0;
+                let is_irrelevant =
+                    |text: &&str| !text.trim().is_empty() && self.covered(question, text) == 0.0;
                 let entry = |text| json!({"answer_text": text});
-                let entries: Vec<Value> = answer.split("\n\n").filter(is_irrelevant).map(entry).collect();
+                let entries: Vec<Value> = answer
+                    .split("\n\n")
+                    .filter(is_irrelevant)
+                    .map(entry)
+                    .collect();
                 json!({"irrelevant_paragraphs": entries}).to_string()
             }
             JudgeTask::CitationGroup { text, citations } => {
                 let claim = |claim: &str| {
                     let cited = citations.iter().filter(|one| claim.contains(&one.id));
-                    let supporting = cited.filter(|one| self.covered(claim, &one.shown.text("")) >= SNIPPET_PRESENT);
+                    let supporting = cited
+                        .filter(|one| self.covered(claim, &one.shown.text("")) >= SNIPPET_PRESENT);
                     let ids: Vec<&str> = supporting.map(|one| one.id.as_str()).collect();
                     json!({"text": claim, "is_fully_supported": !ids.is_empty(), "supporting": ids})
                 };
-                let claims = simple_sentences(text).into_iter().map(|range| claim(&text[range]));
+                let claims = simple_sentences(text)
+                    .into_iter()
+                    .map(|range| claim(&text[range]));
                 json!({"claims": claims.collect::<Vec<_>>()}).to_string()
             }
             // It has no opinion on these: settings refuse it for their roles, and an empty reply is never a verdict.
@@ -131,7 +165,12 @@ impl Lexical {
 
     /// The share of a text's weight that the best window of another one covers.
     fn covered(&self, text: &str, by: &str) -> f64 {
-        coverage(&Query::new(text, &self.vocabulary), &Index::new(by, &self.vocabulary), WINDOW, &[])
+        coverage(
+            &Query::new(text, &self.vocabulary),
+            &Index::new(by, &self.vocabulary),
+            WINDOW,
+            &[],
+        )
     }
 
     fn expertise(&self, question: &str, answer: &Arc<str>) -> f64 {
@@ -167,7 +206,10 @@ impl Judge for Lexical {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
             let reply = JudgeReply::of_text(self.answer(&request.call.task));
-            Ok(Outcome::Reply(JudgeReply { model: Some(NAME.to_owned()), ..reply }))
+            Ok(Outcome::Reply(JudgeReply {
+                model: Some(NAME.to_owned()),
+                ..reply
+            }))
         })
     }
 }

@@ -25,7 +25,13 @@ pub(super) fn fields(
     schema: Option<&Value>,
     effort: Option<Effort>,
 ) -> Vec<(&'static str, Value)> {
-    let thinking = effort.map(|effort| if effort == Effort::None { "disabled" } else { "adaptive" });
+    let thinking = effort.map(|effort| {
+        if effort == Effort::None {
+            "disabled"
+        } else {
+            "adaptive"
+        }
+    });
     let level = match effort {
         None | Some(Effort::None) => Value::Null,
         // Its lowest level.
@@ -47,7 +53,10 @@ pub(super) fn fields(
         ("top_p", json!(top_p)),
         ("tools", json!(tool)),
         ("tool_choice", json!(choice)),
-        ("thinking", thinking.map_or(Value::Null, |kind| json!({"type": kind}))),
+        (
+            "thinking",
+            thinking.map_or(Value::Null, |kind| json!({"type": kind})),
+        ),
         ("output_config", level),
     ]
 }
@@ -56,26 +65,39 @@ pub(super) fn fields(
 pub(super) fn turns(messages: &Messages) -> Value {
     let block = |text: &str| json!({"type": "text", "text": text});
     let parts = messages.user.split_at_checked(messages.shared);
-    let content = match parts.filter(|(shared, own)| !shared.trim().is_empty() && !own.trim().is_empty()) {
-        Some((shared, own)) => {
-            let mut shared = block(shared);
-            shared["cache_control"] = json!({"type": "ephemeral"});
-            json!([shared, block(own)])
-        }
-        None => json!([block(&messages.user)]),
-    };
+    let content =
+        match parts.filter(|(shared, own)| !shared.trim().is_empty() && !own.trim().is_empty()) {
+            Some((shared, own)) => {
+                let mut shared = block(shared);
+                shared["cache_control"] = json!({"type": "ephemeral"});
+                json!([shared, block(own)])
+            }
+            None => json!([block(&messages.user)]),
+        };
     json!([{"role": "user", "content": content}])
 }
 
 /// A message as a chat completion; an error and other JSON stay as they are.
 pub(super) fn completion(mut message: Value) -> Value {
-    let Some(members) = message.as_object_mut() else { return message };
-    let Some(content) = members.get("content").filter(|content| !content.is_null()) else { return message };
+    let Some(members) = message.as_object_mut() else {
+        return message;
+    };
+    let Some(content) = members.get("content").filter(|content| !content.is_null()) else {
+        return message;
+    };
     let blocks = content.as_array().map_or(&[][..], Vec::as_slice);
-    let texts = blocks.iter().filter(|block| !matches!(block["type"].as_str(), Some("thinking" | "tool_use")));
+    let texts = blocks
+        .iter()
+        .filter(|block| !matches!(block["type"].as_str(), Some("thinking" | "tool_use")));
     let text: Vec<&Value> = texts.collect();
-    let reasoning: String = blocks.iter().filter_map(|block| block["thinking"].as_str()).collect();
-    let input = blocks.iter().find(|block| block["type"] == "tool_use").map(|block| block["input"].to_string());
+    let reasoning: String = blocks
+        .iter()
+        .filter_map(|block| block["thinking"].as_str())
+        .collect();
+    let input = blocks
+        .iter()
+        .find(|block| block["type"] == "tool_use")
+        .map(|block| block["input"].to_string());
     let reason = match members.get("stop_reason").and_then(Value::as_str) {
         Some("end_turn" | "stop_sequence" | "tool_use") => json!("stop"),
         Some("max_tokens" | "model_context_window_exceeded") => json!("length"),
@@ -85,7 +107,10 @@ pub(super) fn completion(mut message: Value) -> Value {
     let choice = json!({"message": {"content": content, "reasoning_content": reasoning}, "finish_reason": reason});
     let usage = members.get("usage").cloned().unwrap_or_default();
     let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-    let (read, written) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
+    let (read, written) = (
+        count("cache_read_input_tokens"),
+        count("cache_creation_input_tokens"),
+    );
     let usage = json!({
         "prompt_tokens": count("input_tokens") + read + written,
         "prompt_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
@@ -104,25 +129,45 @@ mod tests {
     #[test]
     fn the_shared_part_of_a_prompt_ends_with_a_breakpoint() {
         let whole = Messages::new(None, "q and a. rate it");
-        assert_eq!(turns(&whole)[0]["content"], json!([{"type": "text", "text": "q and a. rate it"}]));
+        assert_eq!(
+            turns(&whole)[0]["content"],
+            json!([{"type": "text", "text": "q and a. rate it"}])
+        );
         let split = Messages { shared: 8, ..whole };
-        let first = json!({"type": "text", "text": "q and a.", "cache_control": {"type": "ephemeral"}});
-        assert_eq!(turns(&split)[0]["content"], json!([first, {"type": "text", "text": " rate it"}]));
+        let first =
+            json!({"type": "text", "text": "q and a.", "cache_control": {"type": "ephemeral"}});
+        assert_eq!(
+            turns(&split)[0]["content"],
+            json!([first, {"type": "text", "text": " rate it"}])
+        );
     }
 
     #[test]
     fn a_schema_is_a_tool_that_must_be_called_unless_the_model_reasons() {
         let schema = json!({"type": "object"});
-        let of = |effort| -> Value { fields("m", [None; 2], Some(9), Some(&schema), effort).into_iter().collect() };
-        assert_eq!(of(None)["tool_choice"], json!({"type": "tool", "name": "verdict"}));
+        let of = |effort| -> Value {
+            fields("m", [None; 2], Some(9), Some(&schema), effort)
+                .into_iter()
+                .collect()
+        };
+        assert_eq!(
+            of(None)["tool_choice"],
+            json!({"type": "tool", "name": "verdict"})
+        );
         assert_eq!(of(None)["tools"][0]["input_schema"], schema);
         let thinking = of(Some(Effort::Minimal));
         assert_eq!(
-            (&thinking["tool_choice"]["type"], &thinking["thinking"]["type"]),
+            (
+                &thinking["tool_choice"]["type"],
+                &thinking["thinking"]["type"]
+            ),
             (&json!("auto"), &json!("adaptive"))
         );
         assert_eq!(thinking["output_config"], json!({"effort": "low"}));
-        assert_eq!(of(Some(Effort::None))["thinking"], json!({"type": "disabled"}));
+        assert_eq!(
+            of(Some(Effort::None))["thinking"],
+            json!({"type": "disabled"})
+        );
     }
 
     #[test]
@@ -133,18 +178,43 @@ mod tests {
             "usage": {"input_tokens": 10, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 6, "output_tokens": 3},
         });
         let reply = read_reply(&completion(message), 1).unwrap();
-        assert_eq!((reply.content.as_str(), reply.reasoning.as_deref(), reply.is_cut()), ("ab", Some("hm"), true));
+        assert_eq!(
+            (
+                reply.content.as_str(),
+                reply.reasoning.as_deref(),
+                reply.is_cut()
+            ),
+            ("ab", Some("hm"), true)
+        );
         let usage = reply.usage;
-        assert_eq!((usage.prompt_tokens, usage.cached_prompt_tokens, usage.cache_write_tokens), (20, 4, 6));
-        assert_eq!((usage.completion_tokens, reply.model.as_deref()), (3, Some("claude")));
+        assert_eq!(
+            (
+                usage.prompt_tokens,
+                usage.cached_prompt_tokens,
+                usage.cache_write_tokens
+            ),
+            (20, 4, 6)
+        );
+        assert_eq!(
+            (usage.completion_tokens, reply.model.as_deref()),
+            (3, Some("claude"))
+        );
         let called = json!({"content": [{"type": "tool_use", "input": {"score": 3}}], "stop_reason": "tool_use"});
         let reply = read_reply(&completion(called), 1).unwrap();
-        assert_eq!((reply.content.as_str(), reply.finish_reason.as_deref()), (r#"{"score":3}"#, Some("stop")));
+        assert_eq!(
+            (reply.content.as_str(), reply.finish_reason.as_deref()),
+            (r#"{"score":3}"#, Some("stop"))
+        );
         let refused = completion(json!({"content": [], "stop_reason": "refusal"}));
-        assert_eq!(read_reply(&refused, 1).unwrap().finish_reason.as_deref(), Some("refusal"));
-        for other in
-            [json!({"type": "error", "error": {"type": "overloaded_error"}}), json!(7), json!({"content": null})]
-        {
+        assert_eq!(
+            read_reply(&refused, 1).unwrap().finish_reason.as_deref(),
+            Some("refusal")
+        );
+        for other in [
+            json!({"type": "error", "error": {"type": "overloaded_error"}}),
+            json!(7),
+            json!({"content": null}),
+        ] {
             assert_eq!(completion(other.clone()), other);
         }
     }

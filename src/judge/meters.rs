@@ -67,7 +67,8 @@ impl Meters {
 
     /// Counts the cost of a reply in USD.
     pub fn add_usd(&self, usd: f64) {
-        self.nano_usd.fetch_add((1e9 * usd).round() as u64, Ordering::Relaxed);
+        self.nano_usd
+            .fetch_add((1e9 * usd).round() as u64, Ordering::Relaxed);
     }
 
     /// The cost so far in USD, of judges with a price.
@@ -89,8 +90,10 @@ impl Meters {
     /// Counts a whole reply and its tokens.
     pub fn count_reply(&self, usage: &Usage) {
         locked(&self.failing).0 = 0;
-        self.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
-        self.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
+        self.prompt_tokens
+            .fetch_add(usage.prompt_tokens, Ordering::Relaxed);
+        self.completion_tokens
+            .fetch_add(usage.completion_tokens, Ordering::Relaxed);
     }
 }
 
@@ -101,9 +104,17 @@ mod tests {
     #[test]
     fn replies_add_up_with_their_tokens() {
         let meters = Meters::default();
-        let usage = Usage { prompt_tokens: 10, cached_prompt_tokens: 4, completion_tokens: 3, ..Usage::default() };
+        let usage = Usage {
+            prompt_tokens: 10,
+            cached_prompt_tokens: 4,
+            completion_tokens: 3,
+            ..Usage::default()
+        };
         meters.count_reply(&usage);
         meters.count_reply(&usage);
-        assert_eq!([&meters.prompt_tokens, &meters.completion_tokens].map(Meters::read), [20, 6]);
+        assert_eq!(
+            [&meters.prompt_tokens, &meters.completion_tokens].map(Meters::read),
+            [20, 6]
+        );
     }
 }

@@ -40,7 +40,9 @@ use bytes::Bytes;
 pub use builder::JudgeBuilder;
 use parameter::Parameter;
 
-use crate::domain::{CaseId, Fingerprint, JudgeCall, JudgeReply, Severity, SystemName, UnscoredKind, UnscoredReason};
+use crate::domain::{
+    CaseId, Fingerprint, JudgeCall, JudgeReply, Severity, SystemName, UnscoredKind, UnscoredReason,
+};
 use crate::error::Error;
 
 /// One call on its way to a judge.
@@ -78,7 +80,13 @@ impl Rendered {
     pub fn new(fingerprint: Fingerprint, body: impl FnOnce() -> Body + Send + 'static) -> Self {
         let body: Box<dyn FnOnce() -> Body + Send> = Box::new(body);
         let body = Arc::new(LazyLock::new(body));
-        Self { body, fingerprint, max_tokens: None, parameters: Vec::new(), note: None }
+        Self {
+            body,
+            fingerprint,
+            max_tokens: None,
+            parameters: Vec::new(),
+            note: None,
+        }
     }
 
     /// The longest reply in tokens. A call without a limit restates the answer: its reply counts as long as its prompt.
@@ -142,7 +150,11 @@ pub enum AskError {
 impl AskError {
     /// A transient failure without a status.
     fn transient(message: String) -> Self {
-        Self::Transient { message, status: None, retry_after: None }
+        Self::Transient {
+            message,
+            status: None,
+            retry_after: None,
+        }
     }
 }
 

@@ -15,7 +15,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::conversation::Conversation;
-use super::endpoint::{ANTHROPIC_API_KEY_ENV, ANTHROPIC_BASE_URL, DEFAULT_API_KEY_ENV, Endpoint, OPENAI_BASE_URL};
+use super::endpoint::{
+    ANTHROPIC_API_KEY_ENV, ANTHROPIC_BASE_URL, DEFAULT_API_KEY_ENV, Endpoint, OPENAI_BASE_URL,
+};
 use super::forms::{Effort, ServiceTier, Structured};
 use super::kind::JudgeKind;
 use super::layers::budgeted::Price;
@@ -24,8 +26,14 @@ use crate::error::Error;
 
 /// Request fields that have an option or are set by the program, each with what to do instead.
 const OWN_FIELDS: [(&str, &str); 8] = [
-    ("messages", "a prompt set (--prompts DIR) changes what is asked"),
-    ("prompt", "a prompt set (--prompts DIR) changes what is asked"),
+    (
+        "messages",
+        "a prompt set (--prompts DIR) changes what is asked",
+    ),
+    (
+        "prompt",
+        "a prompt set (--prompts DIR) changes what is asked",
+    ),
     ("echo", "a reply must not begin with its prompt"),
     ("model", "use --model"),
     ("stream", "use --stream"),
@@ -35,8 +43,13 @@ const OWN_FIELDS: [(&str, &str); 8] = [
 ];
 
 /// Headers set by the transport.
-const OWN_HEADERS: [&str; 5] =
-    ["content-length", "content-type", "transfer-encoding", "connection", "content-encoding"];
+const OWN_HEADERS: [&str; 5] = [
+    "content-length",
+    "content-type",
+    "transfer-encoding",
+    "connection",
+    "content-encoding",
+];
 
 /// An option with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +65,11 @@ pub struct OptionFault {
 impl OptionFault {
     /// A fault in the option `key`.
     pub fn new(key: &str, what: impl Into<String>) -> Self {
-        Self { key: key.to_owned(), what: what.into(), contradicts: None }
+        Self {
+            key: key.to_owned(),
+            what: what.into(),
+            contradicts: None,
+        }
     }
 }
 
@@ -64,8 +81,11 @@ impl From<OptionFault> for Error {
 
 /// Default options, as shown in the help. The environment is not read.
 pub(crate) fn defaults<T: Args>() -> T {
-    let command = T::augment_args(clap::Command::new("defaults")).mut_args(|arg| arg.env(Resettable::Reset));
-    let parsed = command.try_get_matches_from(["defaults"]).and_then(|matches| T::from_arg_matches(&matches));
+    let command =
+        T::augment_args(clap::Command::new("defaults")).mut_args(|arg| arg.env(Resettable::Reset));
+    let parsed = command
+        .try_get_matches_from(["defaults"])
+        .and_then(|matches| T::from_arg_matches(&matches));
     // Only a default that its own parser rejects could fail; every test that builds options would show it.
     parsed.unwrap_or_else(|error| error.exit())
 }
@@ -78,22 +98,42 @@ pub struct JudgeOptions {
     #[arg(long, short, value_name = "NAME", env = "SCHOLAREVAL_MODEL")]
     pub model: Option<String>,
     /// OpenAI-compatible server, such as localhost:8000 [default: OPENAI_BASE_URL, else OpenAI]
-    #[arg(long, value_name = "URL,..", env = "SCHOLAREVAL_BASE_URL", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "URL,..",
+        env = "SCHOLAREVAL_BASE_URL",
+        value_delimiter = ','
+    )]
     #[serde(deserialize_with = "one_or_more")]
     pub base_url: Vec<String>,
     /// Kind of judge: lexical (the built-in baseline: no LLM, offline), chat, completions (the conversation is written
     /// out here), anthropic (its Messages API), or label (a model that answers with one label) [default: chat with --model or --base-url, else lexical]
-    #[arg(long = "judge", value_name = "KIND", value_enum, hide_possible_values = true)]
+    #[arg(
+        long = "judge",
+        value_name = "KIND",
+        value_enum,
+        hide_possible_values = true
+    )]
     pub kind: Option<JudgeKind>,
     /// Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY; sent to
     /// that service, to this machine and to servers that --base-url or the environment names]
     #[arg(long, value_name = "NAME", env = "SCHOLAREVAL_API_KEY_ENV")]
     pub api_key_env: Option<String>,
     /// Wait this long for a server that is still loading, such as 20m
-    #[arg(long, value_name = "TIME", env = "SCHOLAREVAL_WAIT_SERVER", default_value = "0s")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "SCHOLAREVAL_WAIT_SERVER",
+        default_value = "0s"
+    )]
     pub wait_server: TimeSpan,
     /// Sampling temperature, 0 to 2; published for aspects: 0.01
-    #[arg(long, value_name = "T", allow_negative_numbers = true, default_value_t = 0.0)]
+    #[arg(
+        long,
+        value_name = "T",
+        allow_negative_numbers = true,
+        default_value_t = 0.0
+    )]
     pub temperature: f64,
     /// Send no temperature: the server samples as it does by default
     #[arg(long)]
@@ -102,11 +142,22 @@ pub struct JudgeOptions {
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub top_p: Option<f64>,
     /// Seed sent to the server [default: none is sent]
-    #[arg(id = "judge_seed", long = "judge-seed", value_name = "N", allow_negative_numbers = true)]
+    #[arg(
+        id = "judge_seed",
+        long = "judge-seed",
+        value_name = "N",
+        allow_negative_numbers = true
+    )]
     pub seed: Option<i64>,
     /// Form of replies that is asked of the server: schema, json (JSON mode), off (the prompt alone asks), or auto: a
     /// schema where the prompts declare one, else JSON mode
-    #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true, default_value_t)]
+    #[arg(
+        long,
+        value_name = "FORM",
+        value_enum,
+        hide_possible_values = true,
+        default_value_t
+    )]
     pub structured: Structured,
     /// How much a reasoning model thinks: none, minimal, low, medium, high or xhigh; reply limits grow by 0, 1,000, 4,000,
     /// 12,000, 32,000 or 64,000 tokens [default: the model's own, limits do not grow]
@@ -164,7 +215,11 @@ impl JudgeOptions {
     /// The given kind; else chat with a model or an address, else the lexical baseline.
     pub fn kind(&self) -> JudgeKind {
         let is_server = self.model.is_some() || !self.base_url.is_empty();
-        self.kind.unwrap_or(if is_server { JudgeKind::Chat } else { JudgeKind::Lexical })
+        self.kind.unwrap_or(if is_server {
+            JudgeKind::Chat
+        } else {
+            JudgeKind::Lexical
+        })
     }
 
     /// The temperature to send, if any.
@@ -175,7 +230,11 @@ impl JudgeOptions {
     /// The environment variable with the key.
     pub fn api_key_variable(&self) -> &str {
         let is_anthropic = self.kind() == JudgeKind::Anthropic;
-        let default = if is_anthropic { ANTHROPIC_API_KEY_ENV } else { DEFAULT_API_KEY_ENV };
+        let default = if is_anthropic {
+            ANTHROPIC_API_KEY_ENV
+        } else {
+            DEFAULT_API_KEY_ENV
+        };
         self.api_key_env.as_deref().unwrap_or(default)
     }
 
@@ -190,7 +249,11 @@ impl JudgeOptions {
 
     /// The request fields of [`JudgeOptions::extra_body`].
     pub fn request_fields(&self) -> Map<String, Value> {
-        self.extra_body.as_ref().and_then(Value::as_object).cloned().unwrap_or_default()
+        self.extra_body
+            .as_ref()
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// The reply limits of [`JudgeOptions::max_tokens`] in tokens; `None` means no limit.
@@ -203,7 +266,11 @@ impl JudgeOptions {
                 let kinds = CallKind::ALL.map(CallKind::as_str).join(", ");
                 format!("{name} is not a kind of question; known are {kinds}, as in property=100,citations=16000")
             })?;
-            let tokens = if limit == "none" { Some(None) } else { limit.parse().ok().filter(|n| *n > 0).map(Some) };
+            let tokens = if limit == "none" {
+                Some(None)
+            } else {
+                limit.parse().ok().filter(|n| *n > 0).map(Some)
+            };
             tokens.map(|tokens| (kind, tokens)).ok_or_else(|| {
                 format!("the limit of {kind} is not a number of at least 1; write {kind}=100, or {kind}=none")
             })
@@ -228,16 +295,29 @@ impl JudgeOptions {
         let fault = |key: &str, what: &str| Err(OptionFault::new(&format!("judge.{key}"), what));
         self.check_kind()?;
         self.check_addresses()?;
-        if self.model.as_ref().is_some_and(|name| name.trim().is_empty() || name.chars().any(char::is_control)) {
+        if self
+            .model
+            .as_ref()
+            .is_some_and(|name| name.trim().is_empty() || name.chars().any(char::is_control))
+        {
             return fault("model", "not a model's name; write one such as gpt-4o");
         }
         if !(0.0..=2.0).contains(&self.temperature) {
-            return fault("temperature", "not a temperature; write a number from 0 to 2, such as 0.7");
+            return fault(
+                "temperature",
+                "not a temperature; write a number from 0 to 2, such as 0.7",
+            );
         }
-        if self.top_p.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+        if self
+            .top_p
+            .is_some_and(|share| !(share > 0.0 && share <= 1.0))
+        {
             return fault("top_p", "not a share above 0 and up to 1, such as 0.95");
         }
-        if self.logprobs.is_some_and(|count| !(1..=20).contains(&count)) {
+        if self
+            .logprobs
+            .is_some_and(|count| !(1..=20).contains(&count))
+        {
             return fault("logprobs", "not a whole number from 1 to 20, such as 5");
         }
         self.reply_limits()?;
@@ -247,15 +327,24 @@ impl JudgeOptions {
     }
 
     fn check_kind(&self) -> Result<(), OptionFault> {
-        let given = [("judge.model", self.model.is_some()), ("judge.base_url", !self.base_url.is_empty())];
+        let given = [
+            ("judge.model", self.model.is_some()),
+            ("judge.base_url", !self.base_url.is_empty()),
+        ];
         let server = given.into_iter().find(|(_, is_given)| *is_given);
         match (self.kind(), server) {
             (JudgeKind::Lexical, Some((other, _))) => Err(OptionFault {
                 contradicts: Some(other.to_owned()),
-                ..OptionFault::new("judge.kind", "lexical takes no model and no base URL; drop one of the two")
+                ..OptionFault::new(
+                    "judge.kind",
+                    "lexical takes no model and no base URL; drop one of the two",
+                )
             }),
             (kind, None) if kind != JudgeKind::Lexical => {
-                let what = format!("a judge of kind {} needs a server: give a model or a base URL", self.kind());
+                let what = format!(
+                    "a judge of kind {} needs a server: give a model or a base URL",
+                    self.kind()
+                );
                 Err(OptionFault::new("judge.kind", what))
             }
             _ => self.check_protocol(),
@@ -269,10 +358,18 @@ impl JudgeOptions {
         let missing = [
             ("seed", is_anthropic && self.seed.is_some()),
             ("logprobs", is_anthropic && self.logprobs.is_some()),
-            ("service_tier", (is_anthropic || kind.is_raw()) && self.service_tier.is_some()),
-            ("reasoning_effort", kind.is_raw() && self.reasoning_effort.is_some()),
+            (
+                "service_tier",
+                (is_anthropic || kind.is_raw()) && self.service_tier.is_some(),
+            ),
+            (
+                "reasoning_effort",
+                kind.is_raw() && self.reasoning_effort.is_some(),
+            ),
         ];
-        let Some((key, _)) = missing.into_iter().find(|(_, is_missing)| *is_missing) else { return Ok(()) };
+        let Some((key, _)) = missing.into_iter().find(|(_, is_missing)| *is_missing) else {
+            return Ok(());
+        };
         let what = format!("the protocol of a judge of kind {kind} has no {key}; leave it out");
         Err(OptionFault::new(&format!("judge.{key}"), what))
     }
@@ -281,7 +378,8 @@ impl JudgeOptions {
     fn check_addresses(&self) -> Result<(), OptionFault> {
         let mut seen = BTreeSet::new();
         for url in &self.base_url {
-            let endpoint = Endpoint::new(url).map_err(|error| OptionFault::new("judge.base_url", error.to_string()))?;
+            let endpoint = Endpoint::new(url)
+                .map_err(|error| OptionFault::new("judge.base_url", error.to_string()))?;
             let shown = endpoint.masked_url();
             if !seen.insert(shown.clone()) {
                 let what = format!("{shown} is given twice; name each address once");
@@ -293,19 +391,40 @@ impl JudgeOptions {
 
     fn check_request_fields(&self) -> Result<(), OptionFault> {
         let fault = |what: String| Err(OptionFault::new("judge.extra_body", what));
-        if self.extra_body.as_ref().is_some_and(|fields| !fields.is_object()) {
-            return fault(r#"not a JSON object; write one in single quotes, such as '{"top_k": 1}'"#.to_owned());
+        if self
+            .extra_body
+            .as_ref()
+            .is_some_and(|fields| !fields.is_object())
+        {
+            return fault(
+                r#"not a JSON object; write one in single quotes, such as '{"top_k": 1}'"#
+                    .to_owned(),
+            );
         }
         let fields = self.request_fields();
-        if let Some((name, instead)) = OWN_FIELDS.into_iter().find(|(name, _)| fields.contains_key(*name)) {
-            return fault(format!("the field {name} belongs to the program; {instead}"));
+        if let Some((name, instead)) = OWN_FIELDS
+            .into_iter()
+            .find(|(name, _)| fields.contains_key(*name))
+        {
+            return fault(format!(
+                "the field {name} belongs to the program; {instead}"
+            ));
         }
         let top_p = self.top_p.map(|_| ("top_p", "--top-p"));
-        let logprobs =
-            self.logprobs.into_iter().flat_map(|_| ["logprobs", "top_logprobs"].map(|name| (name, "--logprobs")));
-        let twice = top_p.into_iter().chain(logprobs).find(|(name, _)| fields.contains_key(*name));
-        let Some((name, flag)) = twice else { return Ok(()) };
-        fault(format!("the field {name} is set by {flag} already; give it once"))
+        let logprobs = self
+            .logprobs
+            .into_iter()
+            .flat_map(|_| ["logprobs", "top_logprobs"].map(|name| (name, "--logprobs")));
+        let twice = top_p
+            .into_iter()
+            .chain(logprobs)
+            .find(|(name, _)| fields.contains_key(*name));
+        let Some((name, flag)) = twice else {
+            return Ok(());
+        };
+        fault(format!(
+            "the field {name} is set by {flag} already; give it once"
+        ))
     }
 }
 
@@ -314,7 +433,12 @@ impl JudgeOptions {
 #[command(next_help_heading = "Limits")]
 pub struct LimitOptions {
     /// Calls in flight at once
-    #[arg(long, value_name = "N", env = "SCHOLAREVAL_CONCURRENCY", default_value = "32")]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "SCHOLAREVAL_CONCURRENCY",
+        default_value = "32"
+    )]
     pub concurrency: NonZeroUsize,
     /// Requests per minute [default: no limit]
     #[arg(long, value_name = "N", env = "SCHOLAREVAL_RPM")]
@@ -326,10 +450,21 @@ pub struct LimitOptions {
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub retries: u32,
     /// Time-out of one request, such as 90s
-    #[arg(long, value_name = "TIME", env = "SCHOLAREVAL_TIMEOUT", default_value = "10m")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "SCHOLAREVAL_TIMEOUT",
+        default_value = "10m"
+    )]
     pub timeout: TimeSpan,
     /// Stream replies, so that a server stops generating on a time-out; auto: for vLLM, llama.cpp and SGLang
-    #[arg(long, value_name = "WHEN", value_enum, env = "SCHOLAREVAL_STREAM", default_value_t)]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        env = "SCHOLAREVAL_STREAM",
+        default_value_t
+    )]
     pub stream: Streaming,
 }
 
@@ -345,7 +480,11 @@ impl LimitOptions {
     pub fn with_patience(&self, tier: Option<ServiceTier>) -> Self {
         let times = tier.map_or(1, ServiceTier::patience);
         let timeout = TimeSpan(self.timeout.saturating_mul(times));
-        Self { timeout, retries: self.retries.saturating_mul(times), ..self.clone() }
+        Self {
+            timeout,
+            retries: self.retries.saturating_mul(times),
+            ..self.clone()
+        }
     }
 
     /// Checks every value.
@@ -379,7 +518,12 @@ pub enum Streaming {
 #[command(next_help_heading = "Cache")]
 pub struct CacheOptions {
     /// The reply cache
-    #[arg(id = "cache_path", long = "cache", value_name = "FILE", env = "SCHOLAREVAL_CACHE")]
+    #[arg(
+        id = "cache_path",
+        long = "cache",
+        value_name = "FILE",
+        env = "SCHOLAREVAL_CACHE"
+    )]
     #[arg(default_value = ".scholareval/cache.sqlite")]
     pub path: PathBuf,
     /// Do not read or write the reply cache
@@ -448,7 +592,12 @@ impl BudgetOptions {
     pub fn price(&self) -> Option<Price> {
         let (prompt, completion) = self.price.as_deref()?.split_once(',')?;
         let [prompt, completion] = [prompt.trim().parse().ok()?, completion.trim().parse().ok()?];
-        Some(Price { prompt, completion, cached_prompt: None }).filter(Price::is_valid)
+        Some(Price {
+            prompt,
+            completion,
+            cached_prompt: None,
+        })
+        .filter(Price::is_valid)
     }
 }
 
@@ -478,10 +627,17 @@ pub(crate) fn check_header((name, value): &(String, String)) -> Result<(), Optio
         return fault(what.to_owned());
     }
     if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-        return fault(format!("the header {name} belongs to the transport; leave it out"));
+        return fault(format!(
+            "the header {name} belongs to the transport; leave it out"
+        ));
     }
-    if !value.chars().all(|c| c == ' ' || c == '\t' || c.is_ascii_graphic()) {
-        return fault(format!("the value of {name} holds a character that no header may have; use plain ASCII"));
+    if !value
+        .chars()
+        .all(|c| c == ' ' || c == '\t' || c.is_ascii_graphic())
+    {
+        return fault(format!(
+            "the value of {name} holds a character that no header may have; use plain ASCII"
+        ));
     }
     Ok(())
 }
@@ -497,11 +653,16 @@ fn json_or_text(text: &str) -> Result<Value, Infallible> {
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
 }
 
-pub(crate) fn as_map<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_map<S: Serializer>(
+    pairs: &[(String, String)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
-pub(crate) fn from_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
+pub(crate) fn from_map<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(String, String)>, D::Error> {
     use serde::de::Error as _;
     let Value::Object(map) = Value::deserialize(deserializer)? else {
         return Err(D::Error::custom("expected a table of names and values"));
@@ -515,7 +676,9 @@ pub(crate) fn from_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
 }
 
 /// A list of texts, or one comma-separated text.
-pub(crate) fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+pub(crate) fn one_or_more<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "expected a string, or an array of strings")]
     enum OneOrMore {
@@ -526,7 +689,11 @@ pub(crate) fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         OneOrMore::One(text) => text.split(',').map(str::to_owned).collect(),
         OneOrMore::More(texts) => texts,
     };
-    Ok(texts.into_iter().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect())
+    Ok(texts
+        .into_iter()
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
+        .collect())
 }
 
 #[cfg(test)]
@@ -536,7 +703,10 @@ mod tests {
     use super::*;
 
     fn server() -> JudgeOptions {
-        JudgeOptions { base_url: vec!["localhost:1".to_owned()], ..JudgeOptions::default() }
+        JudgeOptions {
+            base_url: vec!["localhost:1".to_owned()],
+            ..JudgeOptions::default()
+        }
     }
 
     fn fault(options: JudgeOptions) -> String {
@@ -548,10 +718,25 @@ mod tests {
     fn the_kind_follows_from_model_and_address() {
         assert_eq!(JudgeOptions::default().kind(), JudgeKind::Lexical);
         assert_eq!(server().kind(), JudgeKind::Chat);
-        assert_eq!(JudgeOptions { kind: Some(JudgeKind::Label), ..server() }.kind(), JudgeKind::Label);
-        let lexical = JudgeOptions { kind: Some(JudgeKind::Lexical), ..server() }.check().unwrap_err();
+        assert_eq!(
+            JudgeOptions {
+                kind: Some(JudgeKind::Label),
+                ..server()
+            }
+            .kind(),
+            JudgeKind::Label
+        );
+        let lexical = JudgeOptions {
+            kind: Some(JudgeKind::Lexical),
+            ..server()
+        }
+        .check()
+        .unwrap_err();
         assert_eq!(lexical.contradicts.as_deref(), Some("judge.base_url"));
-        let alone = JudgeOptions { kind: Some(JudgeKind::Completions), ..JudgeOptions::default() };
+        let alone = JudgeOptions {
+            kind: Some(JudgeKind::Completions),
+            ..JudgeOptions::default()
+        };
         assert!(fault(alone).contains("judge of kind completions needs a server"));
     }
 
@@ -559,16 +744,45 @@ mod tests {
     fn values_out_of_range_are_refused() {
         assert_eq!(server().check(), Ok(()));
         for options in [
-            JudgeOptions { temperature: 2.1, ..server() },
-            JudgeOptions { temperature: f64::NAN, ..server() },
-            JudgeOptions { top_p: Some(0.0), ..server() },
-            JudgeOptions { logprobs: Some(21), ..server() },
-            JudgeOptions { model: Some(" ".to_owned()), ..server() },
+            JudgeOptions {
+                temperature: 2.1,
+                ..server()
+            },
+            JudgeOptions {
+                temperature: f64::NAN,
+                ..server()
+            },
+            JudgeOptions {
+                top_p: Some(0.0),
+                ..server()
+            },
+            JudgeOptions {
+                logprobs: Some(21),
+                ..server()
+            },
+            JudgeOptions {
+                model: Some(" ".to_owned()),
+                ..server()
+            },
         ] {
             assert!(options.check().is_err());
         }
-        assert!(LimitOptions { timeout: TimeSpan::default(), ..LimitOptions::default() }.check().is_err());
-        assert!(BudgetOptions { budget_usd: Some(0.0), ..BudgetOptions::default() }.check().is_err());
+        assert!(
+            LimitOptions {
+                timeout: TimeSpan::default(),
+                ..LimitOptions::default()
+            }
+            .check()
+            .is_err()
+        );
+        assert!(
+            BudgetOptions {
+                budget_usd: Some(0.0),
+                ..BudgetOptions::default()
+            }
+            .check()
+            .is_err()
+        );
     }
 
     #[test]
@@ -576,36 +790,67 @@ mod tests {
         let limits = LimitOptions::default();
         let patient = limits.with_patience(Some(ServiceTier::Flex));
         // 3 * 10 min, 3 * 8
-        assert_eq!((patient.timeout, patient.retries), (TimeSpan::from_secs(1800), 24));
+        assert_eq!(
+            (patient.timeout, patient.retries),
+            (TimeSpan::from_secs(1800), 24)
+        );
         assert_eq!(limits.with_patience(None).retries, 8);
     }
 
     #[test]
     fn refusals_of_secret_values_do_not_repeat_them() {
-        let header = |text: &str| JudgeOptions { headers: vec![name_and_value(text, ':')], ..server() };
-        let body = |text: &str| JudgeOptions { extra_body: json_or_text(text).ok(), ..server() };
-        let url = |text: &str| JudgeOptions { base_url: vec![text.to_owned()], ..JudgeOptions::default() };
+        let header = |text: &str| JudgeOptions {
+            headers: vec![name_and_value(text, ':')],
+            ..server()
+        };
+        let body = |text: &str| JudgeOptions {
+            extra_body: json_or_text(text).ok(),
+            ..server()
+        };
+        let url = |text: &str| JudgeOptions {
+            base_url: vec![text.to_owned()],
+            ..JudgeOptions::default()
+        };
         for (options, expected) in [
             (header("hunter2"), "no name of a header before a colon"),
-            (header("Content-Length:hunter2"), "the header Content-Length belongs to the transport"),
+            (
+                header("Content-Length:hunter2"),
+                "the header Content-Length belongs to the transport",
+            ),
             (body("{\"hunter2"), "not a JSON object"),
             (body("[1]"), "not a JSON object"),
-            (body("{\"model\": \"hunter2\"}"), "the field model belongs to the program; use --model"),
+            (
+                body("{\"model\": \"hunter2\"}"),
+                "the field model belongs to the program; use --model",
+            ),
             (url("ftp://me:hunter2@h"), "is neither http nor https"),
         ] {
             let text = fault(options);
-            assert!(text.contains(expected) && !text.contains("hunter2"), "{text}");
+            assert!(
+                text.contains(expected) && !text.contains("hunter2"),
+                "{text}"
+            );
         }
-        let twice = JudgeOptions { base_url: vec!["h:1".to_owned(), "http://h:1/v1".to_owned()], ..server() };
+        let twice = JudgeOptions {
+            base_url: vec!["h:1".to_owned(), "http://h:1/v1".to_owned()],
+            ..server()
+        };
         assert!(fault(twice).contains("given twice"));
-        let both = JudgeOptions { top_p: Some(0.5), extra_body: Some(json!({"top_p": 1})), ..server() };
+        let both = JudgeOptions {
+            top_p: Some(0.5),
+            extra_body: Some(json!({"top_p": 1})),
+            ..server()
+        };
         assert!(fault(both).contains("set by --top-p already"));
     }
 
     #[test]
     fn reply_limits_are_read_from_text_and_table() {
         let of = |text: &str| JudgeOptions {
-            max_tokens: text.split(',').map(|limit| name_and_value(limit, '=')).collect(),
+            max_tokens: text
+                .split(',')
+                .map(|limit| name_and_value(limit, '='))
+                .collect(),
             ..server()
         };
         let limits = [(CallKind::Property, Some(100)), (CallKind::Citations, None)].into();

@@ -18,7 +18,9 @@ pub trait ReplySource: Send + Sync {
 /// The first of several sources that has the reply; none of an empty list.
 impl ReplySource for Vec<Arc<dyn ReplySource>> {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
-        self.iter().find_map(|source| source.find(request).transpose()).transpose()
+        self.iter()
+            .find_map(|source| source.find(request).transpose())
+            .transpose()
     }
 }
 
@@ -26,9 +28,17 @@ impl ReplySource for Vec<Arc<dyn ReplySource>> {
 ///
 /// # Errors
 /// [`AskError::Fatal`] when the source cannot be read.
-pub fn recall(source: &dyn ReplySource, request: &JudgeRequest) -> Result<Option<Outcome>, AskError> {
+pub fn recall(
+    source: &dyn ReplySource,
+    request: &JudgeRequest,
+) -> Result<Option<Outcome>, AskError> {
     let reply = source.find(request).map_err(AskError::Fatal)?;
-    Ok(reply.map(|reply| Outcome::Reply(JudgeReply { cached: true, ..reply })))
+    Ok(reply.map(|reply| {
+        Outcome::Reply(JudgeReply {
+            cached: true,
+            ..reply
+        })
+    }))
 }
 
 /// Answers from a [`ReplySource`] and asks the inner judge for the rest. A run is resumed from its own record this way,
@@ -72,7 +82,10 @@ mod tests {
             call: JudgeCall {
                 item: item.into(),
                 role: Role::Rubric,
-                task: JudgeTask::Expertise { question: "q".into(), answer: "a".into() },
+                task: JudgeTask::Expertise {
+                    question: "q".into(),
+                    answer: "a".into(),
+                },
                 draw: 0,
                 member: 0,
             },
@@ -92,7 +105,12 @@ mod tests {
             }
         }
         let recalling = Recalling::new(Arc::new(Knows("expertise")), Defers);
-        assert!(matches!(recalling.ask(&request("expertise")).await, Ok(Outcome::Reply(reply)) if reply.cached));
-        assert_eq!(recalling.ask(&request("other")).await.ok(), Some(Outcome::Deferred));
+        assert!(
+            matches!(recalling.ask(&request("expertise")).await, Ok(Outcome::Reply(reply)) if reply.cached)
+        );
+        assert_eq!(
+            recalling.ask(&request("other")).await.ok(),
+            Some(Outcome::Deferred)
+        );
     }
 }

@@ -11,7 +11,15 @@ use crate::error::{Error, InputFault, Result};
 
 const BUILT_IN: &str = include_str!("../../data/prices.json");
 /// Services whose name may precede that of a model (`openai/gpt-4o`).
-const SERVICES: [&str; 7] = ["openai", "anthropic", "google", "gemini", "mistral", "mistralai", "deepseek"];
+const SERVICES: [&str; 7] = [
+    "openai",
+    "anthropic",
+    "google",
+    "gemini",
+    "mistral",
+    "mistralai",
+    "deepseek",
+];
 
 /// Prices of models by name, as in `data/prices.json`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -33,9 +41,11 @@ impl PriceList {
         let text = text.map_err(Error::io(file, "read"))?;
         let fault = |what: String| {
             let example = r#"{"date": "2026-01-31", "models": {"gpt-4o": {"prompt": 2.5, "completion": 10}}}"#;
-            InputFault::new(file, what).hint(format!("write USD per million tokens, such as {example}"))
+            InputFault::new(file, what)
+                .hint(format!("write USD per million tokens, such as {example}"))
         };
-        let list: Self = serde_json::from_str(&text).map_err(|error| fault(format!("not a price list: {error}")))?;
+        let list: Self = serde_json::from_str(&text)
+            .map_err(|error| fault(format!("not a price list: {error}")))?;
         match list.models.iter().find(|(_, price)| !price.is_valid()) {
             Some((model, _)) => Err(fault(format!("the price of {model:?} is not a price")).into()),
             None => Ok(list),
@@ -49,10 +59,16 @@ impl PriceList {
             return None;
         }
         let of_together = format!("together_ai/{model}");
-        let bare = model.split_once('/').filter(|(service, _)| SERVICES.contains(service)).map(|(_, bare)| bare);
+        let bare = model
+            .split_once('/')
+            .filter(|(service, _)| SERVICES.contains(service))
+            .map(|(_, bare)| bare);
         let is_together = endpoint.base_url.contains("//api.together.");
         let names = [Some(model), is_together.then_some(&*of_together), bare];
-        names.into_iter().flatten().find_map(|name| self.models.get(name).copied())
+        names
+            .into_iter()
+            .flatten()
+            .find_map(|name| self.models.get(name).copied())
     }
 }
 
@@ -61,7 +77,9 @@ mod tests {
     use super::*;
 
     fn price_at(url: &str, model: &str) -> Option<(f64, f64)> {
-        let price = PriceList::load(None).unwrap().find(model, &Endpoint::new(url).unwrap())?;
+        let price = PriceList::load(None)
+            .unwrap()
+            .find(model, &Endpoint::new(url).unwrap())?;
         Some((price.prompt, price.completion))
     }
 
@@ -70,19 +88,40 @@ mod tests {
         let openai = |model| price_at("https://api.openai.com/v1", model);
         assert_eq!(openai("gpt-4o"), Some((2.5, 10.0)));
         assert_eq!(openai("gpt-4o-2024-11-20"), Some((2.5, 10.0)));
-        assert_eq!(price_at("https://openrouter.ai/api/v1", "openai/gpt-4o-2024-11-20"), Some((2.5, 10.0)));
-        for other in ["gpt-4o-2031-01-01", "gpt-4", "gpt-4o-", "other/gpt-4o", "GPT-4o", ""] {
+        assert_eq!(
+            price_at("https://openrouter.ai/api/v1", "openai/gpt-4o-2024-11-20"),
+            Some((2.5, 10.0))
+        );
+        for other in [
+            "gpt-4o-2031-01-01",
+            "gpt-4",
+            "gpt-4o-",
+            "other/gpt-4o",
+            "GPT-4o",
+            "",
+        ] {
             assert_eq!(openai(other), None, "{other}");
         }
     }
 
     #[test]
     fn private_servers_have_no_price_and_open_models_only_that_of_their_service() {
-        for url in ["http://localhost:8000", "https://gpu07:8443", "https://10.0.0.7", "http://judge.example.org"] {
+        for url in [
+            "http://localhost:8000",
+            "https://gpu07:8443",
+            "https://10.0.0.7",
+            "http://judge.example.org",
+        ] {
             assert_eq!(price_at(url, "gpt-4o"), None, "{url}");
         }
-        assert_eq!(price_at("https://api.together.xyz/v1", "openai/gpt-oss-120b"), Some((0.15, 0.6)));
-        assert_eq!(price_at("https://llm.example.edu/v1", "openai/gpt-oss-120b"), None);
+        assert_eq!(
+            price_at("https://api.together.xyz/v1", "openai/gpt-oss-120b"),
+            Some((0.15, 0.6))
+        );
+        assert_eq!(
+            price_at("https://llm.example.edu/v1", "openai/gpt-oss-120b"),
+            None
+        );
     }
 
     #[test]
@@ -93,12 +132,26 @@ mod tests {
             std::fs::write(&file, text).unwrap();
             PriceList::load(Some(&file))
         };
-        let list = load(r#"{"date": "2027-01-01", "models": {"m": {"prompt": 1, "completion": 2}}}"#).unwrap();
+        let list =
+            load(r#"{"date": "2027-01-01", "models": {"m": {"prompt": 1, "completion": 2}}}"#)
+                .unwrap();
         let openai = Endpoint::new("https://api.openai.com").unwrap();
-        assert_eq!((list.find("m", &openai).unwrap().completion, list.find("gpt-4o", &openai)), (2.0, None));
-        for bad in ["[]", r#"{"date": "x", "models": {"m": {"prompt": -1, "completion": 2}}}"#] {
+        assert_eq!(
+            (
+                list.find("m", &openai).unwrap().completion,
+                list.find("gpt-4o", &openai)
+            ),
+            (2.0, None)
+        );
+        for bad in [
+            "[]",
+            r#"{"date": "x", "models": {"m": {"prompt": -1, "completion": 2}}}"#,
+        ] {
             let error = load(bad).unwrap_err().to_string();
-            assert!(error.contains("prices.json") && error.contains("USD per million tokens"), "{error}");
+            assert!(
+                error.contains("prices.json") && error.contains("USD per million tokens"),
+                "{error}"
+            );
         }
     }
 }

@@ -35,9 +35,14 @@ impl Refusals {
     /// # Errors
     /// When the cache cannot be read.
     pub fn of(judge_id: &str, cache: Option<&Cache>) -> Result<Self> {
-        let Some(cache) = cache else { return Ok(Self::default()) };
+        let Some(cache) = cache else {
+            return Ok(Self::default());
+        };
         let name = format!("parameters of {judge_id}");
-        Ok(Self { known: Mutex::new(read(cache, &name)?), stored: Some((cache.clone(), name)) })
+        Ok(Self {
+            known: Mutex::new(read(cache, &name)?),
+            stored: Some((cache.clone(), name)),
+        })
     }
 
     /// Adds one.
@@ -51,15 +56,22 @@ impl Refusals {
         {
             // Another process may have found others.
             known.extend(read(cache, name)?);
-            let stored = serde_json::to_string(&Stored { refused: known.clone() })
-                .map_err(|error| Error::Internal(format!("cannot write refused parameters as JSON: {error}")))?;
+            let stored = serde_json::to_string(&Stored {
+                refused: known.clone(),
+            })
+            .map_err(|error| {
+                Error::Internal(format!("cannot write refused parameters as JSON: {error}"))
+            })?;
             cache.remember_server(name, &stored)?;
         }
         Ok(())
     }
 
     /// The options without the refused parameters, and what a reader of the scores must know of it.
-    pub fn apply<'a>(&self, options: &'a RequestOptions) -> (Cow<'a, RequestOptions>, Option<String>) {
+    pub fn apply<'a>(
+        &self,
+        options: &'a RequestOptions,
+    ) -> (Cow<'a, RequestOptions>, Option<String>) {
         let (mut changed, mut missing) = (Cow::Borrowed(options), Vec::new());
         for parameter in locked(&self.known).iter() {
             let without = changed.without(*parameter);
@@ -71,14 +83,24 @@ impl Refusals {
             }
             changed = Cow::Owned(without);
         }
-        let note = || format!("the judge was asked without {}, which its server does not support", missing.join(", "));
+        let note = || {
+            format!(
+                "the judge was asked without {}, which its server does not support",
+                missing.join(", ")
+            )
+        };
         (changed, (!missing.is_empty()).then(note))
     }
 }
 
 fn read(cache: &Cache, name: &str) -> Result<BTreeSet<Parameter>> {
-    let stored = cache.servers()?.into_iter().find(|(known, _)| known == name);
-    let stored: Stored = stored.and_then(|(_, json)| serde_json::from_str(&json).ok()).unwrap_or_default();
+    let stored = cache
+        .servers()?
+        .into_iter()
+        .find(|(known, _)| known == name);
+    let stored: Stored = stored
+        .and_then(|(_, json)| serde_json::from_str(&json).ok())
+        .unwrap_or_default();
     Ok(stored.refused)
 }
 
@@ -90,7 +112,9 @@ mod tests {
     use crate::prompt::Messages;
 
     fn key(options: &RequestOptions) -> crate::domain::Fingerprint {
-        options.render(CallKind::Property, Messages::new(None, "u"), 0, 0).fingerprint
+        options
+            .render(CallKind::Property, Messages::new(None, "u"), 0, 0)
+            .fingerprint
     }
 
     #[test]
@@ -99,14 +123,32 @@ mod tests {
         assert_eq!(refusals.apply(&options), (Cow::Borrowed(&options), None));
         refusals.add(Parameter::MaxTokens).unwrap();
         let (renamed, note) = refusals.apply(&options);
-        assert_eq!((renamed.max_tokens_field.as_str(), note), ("max_completion_tokens", None));
+        assert_eq!(
+            (renamed.max_tokens_field.as_str(), note),
+            ("max_completion_tokens", None)
+        );
         assert_eq!(key(&renamed), key(&options));
         refusals.add(Parameter::Temperature).unwrap();
         let (changed, note) = refusals.apply(&options);
-        assert_eq!(note.as_deref(), Some("the judge was asked without temperature, which its server does not support"));
-        assert_eq!(key(&changed), key(&RequestOptions { temperature: None, ..options.clone() }));
-        let raw = RequestOptions { endpoint: JudgeKind::Completions, ..options };
-        assert!(refusals.apply(&raw).0.max_tokens.is_empty(), "raw completions have no other name for the limit");
+        assert_eq!(
+            note.as_deref(),
+            Some("the judge was asked without temperature, which its server does not support")
+        );
+        assert_eq!(
+            key(&changed),
+            key(&RequestOptions {
+                temperature: None,
+                ..options.clone()
+            })
+        );
+        let raw = RequestOptions {
+            endpoint: JudgeKind::Completions,
+            ..options
+        };
+        assert!(
+            refusals.apply(&raw).0.max_tokens.is_empty(),
+            "raw completions have no other name for the limit"
+        );
     }
 
     #[test]

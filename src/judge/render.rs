@@ -47,8 +47,18 @@ impl Renderer {
             neutralize: prompts.family(kind).mode == InsertMode::Fenced,
             ..options.clone()
         };
-        let options = CallKind::ALL.into_iter().map(|kind| (kind, of_kind(kind))).collect();
-        Self { prompts, options, structured, capacity, refusals, keeps_schema: AtomicBool::new(false) }
+        let options = CallKind::ALL
+            .into_iter()
+            .map(|kind| (kind, of_kind(kind)))
+            .collect();
+        Self {
+            prompts,
+            options,
+            structured,
+            capacity,
+            refusals,
+            keeps_schema: AtomicBool::new(false),
+        }
     }
 
     fn rendered(&self, task: &JudgeTask, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
@@ -58,22 +68,36 @@ impl Renderer {
             Structured::Schema => self.prompts.schema(kind).or_else(|| schema_of(task)),
             Structured::Json | Structured::Off => None,
         };
-        let options = RequestOptions { schema, ..self.options.get(&kind)?.clone() };
+        let options = RequestOptions {
+            schema,
+            ..self.options.get(&kind)?.clone()
+        };
         let (mut options, mut note) = self.refusals.apply(&options);
         // Every second attempt, since a judge may need the schema to know the form.
         if attempt % 2 == 1 && self.structured == Structured::Auto && options.schema.is_some() {
             options.to_mut().schema = None;
             let again = "unreadable replies to a schema were asked again without it (--structured json asks without)";
-            note = Some(note.iter().fold(again.to_owned(), |again, note| format!("{again}; {note}")));
+            note = Some(
+                note.iter()
+                    .fold(again.to_owned(), |again, note| format!("{again}; {note}")),
+            );
         }
-        if let JudgeTask::Criteria { criteria, shape, .. } = task {
+        if let JudgeTask::Criteria {
+            criteria, shape, ..
+        } = task
+        {
             let own = options.to_mut();
             let reasoning = own.reasoning_effort.map_or(0, Effort::tokens);
             own.max_tokens.entry(kind).and_modify(|limit| {
                 // The room for the reasoning, which a given limit does not have, is that of one reply.
-                let is_given = self.prompts.max_tokens(kind).is_none_or(|own| *limit != own + reasoning);
+                let is_given = self
+                    .prompts
+                    .max_tokens(kind)
+                    .is_none_or(|own| *limit != own + reasoning);
                 let room = if is_given { 0 } else { reasoning };
-                *limit = (*limit - room).saturating_mul(criteria.len() as u64).saturating_add(room);
+                *limit = (*limit - room)
+                    .saturating_mul(criteria.len() as u64)
+                    .saturating_add(room);
             });
             if shape.form == ReplyForm::Lines {
                 (own.json_mode, own.schema) = (false, None);
@@ -97,12 +121,16 @@ impl Renderer {
     /// # Errors
     /// When the cache cannot be written.
     pub fn drops_schema(&self, call: &Rendered, reply: &JudgeReply) -> Result<bool> {
-        let is_asked = self.structured == Structured::Auto && call.parameters.contains(&Parameter::Schema);
+        let is_asked =
+            self.structured == Structured::Auto && call.parameters.contains(&Parameter::Schema);
         let has_object = reply.content.contains('{');
         if is_asked && has_object {
             self.keeps_schema.store(true, Ordering::Relaxed);
         }
-        let is_dropped = is_asked && !has_object && !reply.is_cut() && !self.keeps_schema.load(Ordering::Relaxed);
+        let is_dropped = is_asked
+            && !has_object
+            && !reply.is_cut()
+            && !self.keeps_schema.load(Ordering::Relaxed);
         if is_dropped {
             self.leave_out(Parameter::Schema)?;
         }
@@ -113,19 +141,36 @@ impl Renderer {
     fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<JudgeTask> {
         // An eighth stays free: tokens are estimated.
         let room = self.capacity?.prompt_room(whole.max_tokens) / 8 * 7;
-        let count = |task: &JudgeTask| self.rendered(task, call, 0).map_or(0, |rendered| rendered.body.prompt_tokens);
-        (whole.body.prompt_tokens > room).then(|| cut_to_fit(&call.task, room, count)).flatten()
+        let count = |task: &JudgeTask| {
+            self.rendered(task, call, 0)
+                .map_or(0, |rendered| rendered.body.prompt_tokens)
+        };
+        (whole.body.prompt_tokens > room)
+            .then(|| cut_to_fit(&call.task, room, count))
+            .flatten()
     }
 
     /// The rendered call, with a note if its text was cut.
     pub fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
         let whole = self.rendered(&call.task, call, attempt)?;
-        let Some(task) = self.cut(call, &whole) else { return Some(whole) };
-        let what = if matches!(task, JudgeTask::Attribution { .. }) { "document" } else { "answer" };
+        let Some(task) = self.cut(call, &whole) else {
+            return Some(whole);
+        };
+        let what = if matches!(task, JudgeTask::Attribution { .. }) {
+            "document"
+        } else {
+            "answer"
+        };
         let cut = format!("the judge saw {what}s cut to fit its context (--truncate)");
         let rendered = self.rendered(&task, call, attempt)?;
-        let note = rendered.note.iter().fold(cut, |cut, note| format!("{cut}; {note}"));
-        Some(Rendered { note: Some(note), ..rendered })
+        let note = rendered
+            .note
+            .iter()
+            .fold(cut, |cut, note| format!("{cut}; {note}"));
+        Some(Rendered {
+            note: Some(note),
+            ..rendered
+        })
     }
 
     /// The route of rendered calls.
@@ -143,7 +188,10 @@ fn cut_to_fit(task: &JudgeTask, room: u64, count: impl Fn(&JudgeTask) -> u64) ->
     let text = Arc::clone(cut_text(&mut task.clone()));
     let ends = word_ends(&text);
     let fitting = ends.partition_point(|end| count(&with_text(task, &text[..*end])) <= room);
-    Some(with_text(task, &text[..*ends.get(fitting.checked_sub(1)?)?]))
+    Some(with_text(
+        task,
+        &text[..*ends.get(fitting.checked_sub(1)?)?],
+    ))
 }
 
 fn with_text(task: &JudgeTask, text: &str) -> JudgeTask {
@@ -169,9 +217,19 @@ fn cut_text(task: &mut JudgeTask) -> &mut Arc<str> {
 
 /// Ends of the words except the last; text without white space may be cut after any character.
 fn word_ends(text: &str) -> Vec<usize> {
-    let is_end = |(at, c): &(usize, char)| c.is_whitespace() && !text[..*at].ends_with(char::is_whitespace) && *at > 0;
-    let ends: Vec<usize> = text.char_indices().filter(is_end).map(|(at, _)| at).collect();
-    if ends.is_empty() { text.char_indices().map(|(at, _)| at).skip(1).collect() } else { ends }
+    let is_end = |(at, c): &(usize, char)| {
+        c.is_whitespace() && !text[..*at].ends_with(char::is_whitespace) && *at > 0
+    };
+    let ends: Vec<usize> = text
+        .char_indices()
+        .filter(is_end)
+        .map(|(at, _)| at)
+        .collect();
+    if ends.is_empty() {
+        text.char_indices().map(|(at, _)| at).skip(1).collect()
+    } else {
+        ends
+    }
 }
 
 #[cfg(test)]
@@ -182,7 +240,11 @@ mod tests {
     use crate::domain::{CaseCriterion, ReplyShape, Role};
 
     fn task(answer: &str) -> JudgeTask {
-        JudgeTask::Property { question: "q".into(), answer: answer.into(), criterion: "c".into() }
+        JudgeTask::Property {
+            question: "q".into(),
+            answer: answer.into(),
+            criterion: "c".into(),
+        }
     }
 
     #[test]
@@ -194,22 +256,54 @@ mod tests {
             ..CaseCriterion::default()
         };
         let (form, key, abstain) = (ReplyForm::default(), "verdict".to_owned(), String::new());
-        let shape = Arc::new(ReplyShape { form, key, levels: Vec::new(), abstain, ..ReplyShape::default() });
+        let shape = Arc::new(ReplyShape {
+            form,
+            key,
+            levels: Vec::new(),
+            abstain,
+            ..ReplyShape::default()
+        });
         let criteria = [criterion("a"), criterion("b"), criterion("c")].into();
-        let task = JudgeTask::Criteria { question: "q".into(), answer: "a".into(), criteria, shape, reference: None };
-        let call = JudgeCall { item: "c".into(), role: Role::Rubric, task, draw: 0, member: 0 };
+        let task = JudgeTask::Criteria {
+            question: "q".into(),
+            answer: "a".into(),
+            criteria,
+            shape,
+            reference: None,
+        };
+        let call = JudgeCall {
+            item: "c".into(),
+            role: Role::Rubric,
+            task,
+            draw: 0,
+            member: 0,
+        };
         let prompts = Arc::new(PromptSet::builtin());
         let own = prompts.max_tokens(CallKind::Criteria).unwrap();
         let limit = |limit: u64, reasoning_effort: Option<Effort>| {
             let max_tokens = [(CallKind::Criteria, limit)].into();
-            let options = RequestOptions { reasoning_effort, max_tokens, ..RequestOptions::new("m") };
+            let options = RequestOptions {
+                reasoning_effort,
+                max_tokens,
+                ..RequestOptions::new("m")
+            };
             let structured = Structured::default();
-            let renderer = Renderer::new(Arc::clone(&prompts), &options, structured, None, Arc::default());
+            let renderer = Renderer::new(
+                Arc::clone(&prompts),
+                &options,
+                structured,
+                None,
+                Arc::default(),
+            );
             renderer.render(&call, 0).unwrap().max_tokens
         };
         assert_eq!(limit(own, None), Some(3 * own));
         assert_eq!(limit(own + 4000, Some(Effort::Low)), Some(3 * own + 4000));
-        assert_eq!(limit(77, Some(Effort::Low)), Some(3 * 77), "a given limit is one of a criterion");
+        assert_eq!(
+            limit(77, Some(Effort::Low)),
+            Some(3 * 77),
+            "a given limit is one of a criterion"
+        );
     }
 
     /// Ten tokens around an answer of one token a word.
@@ -227,7 +321,10 @@ mod tests {
 
     #[test]
     fn of_an_attribution_the_document_is_cut() {
-        let of = |document: &str| JudgeTask::Attribution { claim: "a b c".into(), document: document.into() };
+        let of = |document: &str| JudgeTask::Attribution {
+            claim: "a b c".into(),
+            document: document.into(),
+        };
         let count = |task: &JudgeTask| task.question().len() as u64;
         assert_eq!(cut_to_fit(&of("d\u{e9} fg"), 4, count), Some(of("d\u{e9}")));
     }

@@ -11,7 +11,9 @@ use super::cache::Cache;
 use super::capacity::Capacity;
 use super::chat::Chat;
 use super::endpoint::Endpoint;
-use super::identity::{ServerIdentity, ServerReport, check_same_model, judge_id, report_of, wait_for_server};
+use super::identity::{
+    ServerIdentity, ServerReport, check_same_model, judge_id, report_of, wait_for_server,
+};
 use super::kind::JudgeKind;
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use super::layers::pool::{Pool, Replica};
@@ -64,11 +66,22 @@ impl Servers {
         }
         let model = judge.model.as_deref();
         let reports = join_all(endpoints.iter().map(|endpoint| report_of(endpoint, model))).await;
-        let server = |(endpoint, report): (_, Result<_>)| Ok(Server { endpoint, report: report? });
-        let each = endpoints.into_iter().zip(reports).map(server).collect::<Result<Vec<_>>>()?;
+        let server = |(endpoint, report): (_, Result<_>)| {
+            Ok(Server {
+                endpoint,
+                report: report?,
+            })
+        };
+        let each = endpoints
+            .into_iter()
+            .zip(reports)
+            .map(server)
+            .collect::<Result<Vec<_>>>()?;
         let must_agree = judge.cache_id.is_none();
-        let there: Vec<(&Endpoint, &ServerReport)> =
-            each.iter().filter_map(|server| Some((&server.endpoint, server.report.as_ref().ok()?))).collect();
+        let there: Vec<(&Endpoint, &ServerReport)> = each
+            .iter()
+            .filter_map(|server| Some((&server.endpoint, server.report.as_ref().ok()?)))
+            .collect();
         let unavailable = || Error::JudgeUnavailable(unreachable(&each).unwrap_or_default());
         let (model, served) = match there.first() {
             Some((_, first)) => (first.model.clone(), first.identity.clone()),
@@ -81,7 +94,12 @@ impl Servers {
             remember(cache, judge, &there, notify)?;
         }
         let each = streaming(limits.stream, each);
-        let servers = Self { model, served, each, must_agree };
+        let servers = Self {
+            model,
+            served,
+            each,
+            must_agree,
+        };
         servers.note_absent(notify);
         Ok(servers)
     }
@@ -99,19 +117,27 @@ impl Servers {
     /// The address of the first reachable server, else of the first; secrets masked.
     pub fn first_url(&self) -> Option<String> {
         let there = self.each.iter().find(|server| server.report.is_ok());
-        there.or(self.each.first()).map(|server| server.endpoint.masked_url())
+        there
+            .or(self.each.first())
+            .map(|server| server.endpoint.masked_url())
     }
 
     /// All addresses, secrets masked.
     pub fn urls(&self) -> String {
-        self.endpoints().map(Endpoint::masked_url).collect::<Vec<_>>().join(",")
+        self.endpoints()
+            .map(Endpoint::masked_url)
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     /// The shortest context of any server, since an answer may go to each, and that server. Unknown if none is reachable,
     /// and for OpenAI.
     pub fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
         let capacity = |server: &Server| server.report.as_ref().ok()?.capacity;
-        let reported = self.each.iter().filter_map(|server| Some((capacity(server)?, &server.endpoint)));
+        let reported = self
+            .each
+            .iter()
+            .filter_map(|server| Some((capacity(server)?, &server.endpoint)));
         reported.min_by_key(|(capacity, _)| capacity.context_tokens)
     }
 
@@ -119,7 +145,12 @@ impl Servers {
     ///
     /// # Errors
     /// When no HTTP client can be set up.
-    pub(super) fn fleet(&self, kind: JudgeKind, limits: &LimitOptions, meters: &Arc<Meters>) -> Result<Fleet> {
+    pub(super) fn fleet(
+        &self,
+        kind: JudgeKind,
+        limits: &LimitOptions,
+        meters: &Arc<Meters>,
+    ) -> Result<Fleet> {
         let replica = |server: &Server| {
             let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?.through(kind);
             // A single unreachable server is called anyway: its own error says more than a probe.
@@ -131,10 +162,19 @@ impl Servers {
                 is_known: server.report.is_ok(),
             });
             let judge = RateLimited::new(IdentityChecked::new(chat, expected), limits);
-            let unreachable =
-                server.report.as_ref().err().filter(|_| self.offline().is_none()).map(ToString::to_string);
+            let unreachable = server
+                .report
+                .as_ref()
+                .err()
+                .filter(|_| self.offline().is_none())
+                .map(ToString::to_string);
             let (name, concurrency) = (server.endpoint.masked_url(), limits.concurrency.get());
-            Ok(Replica { name, concurrency, judge, unreachable })
+            Ok(Replica {
+                name,
+                concurrency,
+                judge,
+                unreachable,
+            })
         };
         Pool::new(self.each.iter().map(replica).collect::<Result<_>>()?)
     }
@@ -147,7 +187,13 @@ impl Servers {
         for server in &self.each {
             if let Err(error) = &server.report {
                 let what = "the other servers take its answers until it reports the same model";
-                notify(Severity::Warning, &format!("{} is left out ({error}); {what}", server.endpoint.masked_url()));
+                notify(
+                    Severity::Warning,
+                    &format!(
+                        "{} is left out ({error}); {what}",
+                        server.endpoint.masked_url()
+                    ),
+                );
             }
         }
     }
@@ -155,14 +201,24 @@ impl Servers {
 
 /// Why no server can be used; `None` if one can.
 fn unreachable(each: &[Server]) -> Option<String> {
-    let errors = each.iter().map(|server| server.report.as_ref().err().map(ToString::to_string));
-    errors.collect::<Option<Vec<_>>>().map(|errors| errors.join("; "))
+    let errors = each
+        .iter()
+        .map(|server| server.report.as_ref().err().map(ToString::to_string));
+    errors
+        .collect::<Option<Vec<_>>>()
+        .map(|errors| errors.join("; "))
 }
 
 /// Streams replies if the server stops when its client disconnects, so that an abandoned call (a time-out, a stopped
 /// run) costs it nothing. Unreachable servers are assumed to be like the others.
 fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
-    let stops = |server: &Server| server.report.as_ref().ok().map(|report| report.capacity.is_some());
+    let stops = |server: &Server| {
+        server
+            .report
+            .as_ref()
+            .ok()
+            .map(|report| report.capacity.is_some())
+    };
     let others = each.iter().find_map(stops).unwrap_or(false);
     for server in &mut each {
         server.endpoint.stream = match stream {
@@ -179,27 +235,44 @@ type Reported = (String, ServerIdentity);
 
 /// The cache's name for the report of a server.
 fn place(endpoint: &Endpoint, judge: &JudgeOptions) -> String {
-    format!("judge {} {}", endpoint.masked_url(), judge.model.as_deref().unwrap_or("*"))
+    format!(
+        "judge {} {}",
+        endpoint.masked_url(),
+        judge.model.as_deref().unwrap_or("*")
+    )
 }
 
 /// Reports of earlier runs by their place in the cache, the last one first: a finished run can be repeated while no server
 /// is running, and a changed model is noticed.
 fn earlier_reports(cache: &Cache) -> Result<Vec<(String, Reported)>> {
-    let read = |(place, report): (String, String)| Some((place, serde_json::from_str(&report).ok()?));
+    let read =
+        |(place, report): (String, String)| Some((place, serde_json::from_str(&report).ok()?));
     Ok(cache.servers()?.into_iter().filter_map(read).collect())
 }
 
 /// What one of the servers reported at an earlier run; a judge with a name in the cache needs no more for its keys.
-fn last_report(judge: &JudgeOptions, cache: Option<&Cache>, each: &[Server]) -> Result<Option<Reported>> {
+fn last_report(
+    judge: &JudgeOptions,
+    cache: Option<&Cache>,
+    each: &[Server],
+) -> Result<Option<Reported>> {
     let earlier = cache.map(earlier_reports).transpose()?.unwrap_or_default();
     let places = each.iter().map(|server| place(&server.endpoint, judge));
-    let mut found = places.filter_map(|place| Some(earlier.iter().find(|(known, _)| *known == place)?.1.clone()));
+    let mut found = places
+        .filter_map(|place| Some(earlier.iter().find(|(known, _)| *known == place)?.1.clone()));
     let named = || judge.model.clone().filter(|_| judge.cache_id.is_some());
-    Ok(found.next().or_else(|| Some((named()?, ServerIdentity::default()))))
+    Ok(found
+        .next()
+        .or_else(|| Some((named()?, ServerIdentity::default()))))
 }
 
 /// Compares the reports with those of earlier runs, and stores them.
-fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerReport)], notify: &Notify) -> Result<()> {
+fn remember(
+    cache: &Cache,
+    judge: &JudgeOptions,
+    there: &[(&Endpoint, &ServerReport)],
+    notify: &Notify,
+) -> Result<()> {
     let earlier = earlier_reports(cache)?;
     // A server that reports less than at the last run, and nothing different, has a temporary problem: its replies would
     // be stored under another identity, and every cached call would be paid again.
@@ -216,7 +289,12 @@ fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerRep
         }
     }
     // A model of that name at whatever address.
-    if let Some((_, ServerReport { model, identity, .. })) = there.first()
+    if let Some((
+        _,
+        ServerReport {
+            model, identity, ..
+        },
+    )) = there.first()
         && let Some((_, (_, before))) = earlier.iter().find(|(_, (known, _))| known == model)
     {
         let [before, now] = [before, identity].map(|identity| judge_id(model, None, identity));
@@ -225,20 +303,26 @@ fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerRep
             None => "cached replies of the earlier model are not used".to_owned(),
         };
         if before != now {
-            let line = format!("{model} is another model than at the last run: before {before}, now {now}; {used}");
+            let line = format!(
+                "{model} is another model than at the last run: before {before}, now {now}; {used}"
+            );
             notify(Severity::Warning, &line);
         }
     }
     there.iter().try_for_each(|(endpoint, report)| {
-        let report = serde_json::to_string(&(&report.model, &report.identity))
-            .map_err(|error| Error::Internal(format!("cannot write a server's report as JSON: {error}")))?;
+        let report =
+            serde_json::to_string(&(&report.model, &report.identity)).map_err(|error| {
+                Error::Internal(format!("cannot write a server's report as JSON: {error}"))
+            })?;
         cache.remember_server(&place(endpoint, judge), &report)
     })
 }
 
 /// Waits for all servers concurrently; once one is ready, the others get a little longer.
 async fn wait(endpoints: &[Endpoint], judge: &JudgeOptions, notify: &Notify) -> Result<()> {
-    let waits = endpoints.iter().map(|endpoint| Box::pin(wait_for_one(endpoint, judge, notify)));
+    let waits = endpoints
+        .iter()
+        .map(|endpoint| Box::pin(wait_for_one(endpoint, judge, notify)));
     let ((), others) = select_ok(waits).await?;
     // The result does not matter: servers that are not ready are left out.
     let _ = timeout(FOR_THE_OTHERS, join_all(others)).await;
@@ -248,19 +332,30 @@ async fn wait(endpoints: &[Endpoint], judge: &JudgeOptions, notify: &Notify) -> 
 async fn wait_for_one(endpoint: &Endpoint, judge: &JudgeOptions, notify: &Notify) -> Result<()> {
     let mut last = Duration::ZERO;
     let url = endpoint.masked_url();
-    wait_for_server(endpoint, judge.model.as_deref(), *judge.wait_server, |elapsed, state| {
-        if last.is_zero() || elapsed >= last + Duration::from_secs(30) {
-            last = elapsed.max(Duration::from_millis(1));
-            notify(Severity::Info, &format!("waiting for {url}: {state} ({} s)", elapsed.as_secs()));
-        }
-    })
+    wait_for_server(
+        endpoint,
+        judge.model.as_deref(),
+        *judge.wait_server,
+        |elapsed, state| {
+            if last.is_zero() || elapsed >= last + Duration::from_secs(30) {
+                last = elapsed.max(Duration::from_millis(1));
+                notify(
+                    Severity::Info,
+                    &format!("waiting for {url}: {state} ({} s)", elapsed.as_secs()),
+                );
+            }
+        },
+    )
     .await
 }
 
 fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint>> {
     let endpoint = |url: &String| {
         let mut endpoint = Endpoint::new(url)?;
-        endpoint.api_key = judge.api_key.clone().filter(|_| !judge.withheld_from.contains(url));
+        endpoint.api_key = judge
+            .api_key
+            .clone()
+            .filter(|_| !judge.withheld_from.contains(url));
         endpoint.api_key_env = judge.api_key_variable().to_owned();
         endpoint.is_anthropic = judge.kind() == JudgeKind::Anthropic;
         endpoint.headers.clone_from(&judge.headers);

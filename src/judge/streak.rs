@@ -50,8 +50,13 @@ impl Streak {
             (row.earlier, row.what) = (Arc::downgrade(&begun), what);
             row.answers.clear();
         }
-        row.answers.insert((request.system.clone(), request.case_id.clone()));
-        let least = if row.earlier.strong_count() == 0 { ANSWERS } else { MANY_ANSWERS };
+        row.answers
+            .insert((request.system.clone(), request.case_id.clone()));
+        let least = if row.earlier.strong_count() == 0 {
+            ANSWERS
+        } else {
+            MANY_ANSWERS
+        };
         Some(row.answers.len()).filter(|answers| *answers >= least)
     }
 }
@@ -63,9 +68,24 @@ mod tests {
 
     /// A call about the answer to this case.
     fn about(case_id: &str) -> JudgeRequest {
-        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
-        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
-        JudgeRequest { call, system: "s".into(), case_id: case_id.into(), attempt: 0, rendered: None }
+        let task = JudgeTask::Expertise {
+            question: "q".into(),
+            answer: "a".into(),
+        };
+        let call = JudgeCall {
+            item: "expertise".into(),
+            role: Role::Rubric,
+            task,
+            draw: 0,
+            member: 0,
+        };
+        JudgeRequest {
+            call,
+            system: "s".into(),
+            case_id: case_id.into(),
+            attempt: 0,
+            rendered: None,
+        }
     }
 
     fn fails(streak: &Streak, case_id: &str, what: &str) -> Option<usize> {
@@ -79,7 +99,8 @@ mod tests {
         assert_eq!(fails(&streak, "b", "no"), None);
         assert_eq!(fails(&streak, "c", "no"), Some(3));
         let numbered = Streak::default();
-        let counts = ["a", "b", "c"].map(|case_id| fails(&numbered, case_id, &format!("no {}", case_id.as_bytes()[0])));
+        let counts = ["a", "b", "c"]
+            .map(|case_id| fails(&numbered, case_id, &format!("no {}", case_id.as_bytes()[0])));
         assert_eq!(counts, [None, None, Some(3)]);
     }
 
@@ -87,10 +108,16 @@ mod tests {
     fn a_success_or_another_failure_in_between_starts_another_row() {
         let streak = Streak::default();
         for what in ["x", "y", "x"] {
-            assert_eq!([fails(&streak, "a", what), fails(&streak, "b", what)], [None, None]);
+            assert_eq!(
+                [fails(&streak, "a", what), fails(&streak, "b", what)],
+                [None, None]
+            );
         }
         streak.end();
-        assert_eq!([fails(&streak, "c", "x"), fails(&streak, "d", "x")], [None, None]);
+        assert_eq!(
+            [fails(&streak, "c", "x"), fails(&streak, "d", "x")],
+            [None, None]
+        );
         assert_eq!(fails(&streak, "e", "x"), Some(3));
     }
 
@@ -103,11 +130,19 @@ mod tests {
         }
         let later = streak.begin();
         drop(slow);
-        assert_eq!(fails(&streak, "e", "no"), Some(5), "a later call proves nothing");
+        assert_eq!(
+            fails(&streak, "e", "no"),
+            Some(5),
+            "a later call proves nothing"
+        );
         drop(later);
         let streak = Streak::default();
         let _hanging = streak.begin();
         let given_up = (0..40).find(|case_id| fails(&streak, &case_id.to_string(), "no").is_some());
-        assert_eq!(given_up, Some(29), "a call that hangs is not waited for: 30 answers are enough");
+        assert_eq!(
+            given_up,
+            Some(29),
+            "a call that hangs is not waited for: 30 answers are enough"
+        );
     }
 }

@@ -30,9 +30,19 @@ pub fn estimate_tokens(text: &str) -> u64 {
     // The parts of so many bytes fit into 16 bits, which the compiler adds up eight at a time.
     const CHUNK: usize = 1024;
     let bytes = text.as_bytes();
-    let first = bytes.first().map_or(0, |byte| u64::from(parts(b' ', *byte)));
-    let pairs = bytes.chunks(CHUNK).zip(bytes.get(1..).unwrap_or_default().chunks(CHUNK));
-    let sum_of = |(before, at): (&[u8], &[u8])| before.iter().zip(at).map(|(before, at)| parts(*before, *at)).sum();
+    let first = bytes
+        .first()
+        .map_or(0, |byte| u64::from(parts(b' ', *byte)));
+    let pairs = bytes
+        .chunks(CHUNK)
+        .zip(bytes.get(1..).unwrap_or_default().chunks(CHUNK));
+    let sum_of = |(before, at): (&[u8], &[u8])| {
+        before
+            .iter()
+            .zip(at)
+            .map(|(before, at)| parts(*before, *at))
+            .sum()
+    };
     let rest: u64 = pairs.map(sum_of).map(|sum: u16| u64::from(sum)).sum();
     (first + rest).div_ceil(PARTS)
 }
@@ -46,22 +56,49 @@ fn parts(before: u8, byte: u8) -> u16 {
 
 /// About how many tokens a chat prompt of these messages has, their framing included.
 pub fn estimate_messages(messages: &Messages) -> u64 {
-    let texts = messages.system.as_deref().into_iter().chain([messages.user.as_str()]);
-    texts.map(|text| estimate_tokens(text) + TOKENS_PER_MESSAGE).sum()
+    let texts = messages
+        .system
+        .as_deref()
+        .into_iter()
+        .chain([messages.user.as_str()]);
+    texts
+        .map(|text| estimate_tokens(text) + TOKENS_PER_MESSAGE)
+        .sum()
 }
 
 /// The tokens of a call's texts, without their framing, as the server counts them: `POST /tokenize`, which reads `prompt` in
 /// vLLM and SGLang, and `content` in llama.cpp. `None` if it gives no count.
 pub(super) async fn count_tokens(server: &Transport, body: &[u8]) -> Option<u64> {
     let call: Value = serde_json::from_slice(body).ok()?;
-    let messages = call["messages"].as_array().into_iter().flatten().map(|message| &message["content"]);
-    let text: String = messages.chain([&call["prompt"]]).filter_map(Value::as_str).collect();
+    let messages = call["messages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|message| &message["content"]);
+    let text: String = messages
+        .chain([&call["prompt"]])
+        .filter_map(Value::as_str)
+        .collect();
     let document = json!({"model": call["model"], "prompt": text, "content": text, "add_special_tokens": false});
-    let request = server.http.post(server.endpoint.beside_v1("/tokenize")).query(&server.endpoint.query);
-    let request = request.header(CONTENT_TYPE, "application/json").timeout(PROBE_LIMIT).body(document.to_string());
-    let counted = server.response(request.build().ok()?).await.ok()?.bytes().await.ok()?;
+    let request = server
+        .http
+        .post(server.endpoint.beside_v1("/tokenize"))
+        .query(&server.endpoint.query);
+    let request = request
+        .header(CONTENT_TYPE, "application/json")
+        .timeout(PROBE_LIMIT)
+        .body(document.to_string());
+    let counted = server
+        .response(request.build().ok()?)
+        .await
+        .ok()?
+        .bytes()
+        .await
+        .ok()?;
     let counted: Value = serde_json::from_slice(&counted).ok()?;
-    counted["count"].as_u64().or_else(|| Some(counted["tokens"].as_array()?.len() as u64))
+    counted["count"]
+        .as_u64()
+        .or_else(|| Some(counted["tokens"].as_array()?.len() as u64))
 }
 
 #[cfg(test)]
@@ -81,10 +118,16 @@ mod tests {
 
     #[test]
     fn a_long_text_counts_what_its_bytes_count_one_by_one() {
-        let text = "Yeast makes 2 kinds of alcohol (when oxygen is scarce): caf\u{e9}s know!? ".repeat(100);
+        let text = "Yeast makes 2 kinds of alcohol (when oxygen is scarce): caf\u{e9}s know!? "
+            .repeat(100);
         let bytes = text.as_bytes();
         let sum: u64 = (0..bytes.len())
-            .map(|at| u64::from(parts(at.checked_sub(1).map_or(b' ', |at| bytes[at]), bytes[at])))
+            .map(|at| {
+                u64::from(parts(
+                    at.checked_sub(1).map_or(b' ', |at| bytes[at]),
+                    bytes[at],
+                ))
+            })
             .sum();
         assert_eq!(estimate_tokens(&text), sum.div_ceil(PARTS));
     }
@@ -92,6 +135,9 @@ mod tests {
     #[test]
     fn every_message_costs_its_framing() {
         // (1 + 4) + (2 + 4): (5 + 18) / 24 and (11 + 2 * 18) / 24
-        assert_eq!(estimate_messages(&Messages::new(Some("hello".into()), "hello there")), 11);
+        assert_eq!(
+            estimate_messages(&Messages::new(Some("hello".into()), "hello there")),
+            11
+        );
     }
 }

@@ -29,9 +29,24 @@ pub const SECTIONS: [&str; 4] = ["question", "response", "criterion", "snippets"
 pub const GRADED_SECTIONS: [&str; 5] = ["instruction", "reference", "rubric", "document", "claim"];
 
 /// Control words of chat templates between `<` and `>`.
-const ANGLE_TOKENS: [&str; 8] = ["s", "bos", "eos", "pad", "unk", "sys", "start_of_turn", "end_of_turn"];
+const ANGLE_TOKENS: [&str; 8] = [
+    "s",
+    "bos",
+    "eos",
+    "pad",
+    "unk",
+    "sys",
+    "start_of_turn",
+    "end_of_turn",
+];
 /// Control words of chat templates between `[` and `]`.
-const SQUARE_TOKENS: [&str; 5] = ["inst", "system_prompt", "available_tools", "tool_calls", "tool_results"];
+const SQUARE_TOKENS: [&str; 5] = [
+    "inst",
+    "system_prompt",
+    "available_tools",
+    "tool_calls",
+    "tool_results",
+];
 /// Marker before the grade in an aspect reply.
 const RESULT: &str = "result";
 /// Maximum length of a name.
@@ -81,7 +96,11 @@ pub(crate) fn with_look_alikes(text: &str, brackets: impl Iterator<Item = usize>
     for start in brackets {
         let bracket = text[start..].chars().next().unwrap_or_default();
         out.push_str(&text[done..start]);
-        out.push(if fold(bracket) == '[' { '\u{27e6}' } else { '\u{2039}' });
+        out.push(if fold(bracket) == '[' {
+            '\u{27e6}'
+        } else {
+            '\u{2039}'
+        });
         done = start + bracket.len_utf8();
     }
     if done == 0 {
@@ -92,20 +111,33 @@ pub(crate) fn with_look_alikes(text: &str, brackets: impl Iterator<Item = usize>
 }
 
 /// Positions of tag-like strings, and what they imitate.
-pub(crate) fn forgeries(text: &str, family: PromptFamily) -> impl Iterator<Item = (usize, Forgery)> + '_ {
+pub(crate) fn forgeries(
+    text: &str,
+    family: PromptFamily,
+) -> impl Iterator<Item = (usize, Forgery)> + '_ {
     // Brackets that are not ASCII begin with the byte 0xef.
     memchr::memchr3_iter(b'<', b'[', 0xef, text.as_bytes()).filter_map(move |at| {
-        let bracket = text[at..].chars().next().filter(|c| matches!(fold(*c), '<' | '['))?;
+        let bracket = text[at..]
+            .chars()
+            .next()
+            .filter(|c| matches!(fold(*c), '<' | '['))?;
         let rest = &text[at + bracket.len_utf8()..];
         forgery_after(fold(bracket) == '[', rest, family).map(|forgery| (at, forgery))
     })
 }
 
 fn forgery_after(is_square: bool, rest: &str, family: PromptFamily) -> Option<Forgery> {
-    let mut chars = rest.chars().filter(|c| !is_invisible(*c)).map(fold).peekable();
+    let mut chars = rest
+        .chars()
+        .filter(|c| !is_invisible(*c))
+        .map(fold)
+        .peekable();
     while chars.next_if(|c| c.is_whitespace() || *c == '/').is_some() {}
     if !is_square && chars.next_if_eq(&'|').is_some() {
-        return chars.next().filter(|c| c.is_ascii_alphabetic() || *c == '_').map(|_| Forgery::Control);
+        return chars
+            .next()
+            .filter(|c| c.is_ascii_alphabetic() || *c == '_')
+            .map(|_| Forgery::Control);
     }
     let mut name = String::new();
     while let Some(c) = chars.next_if(|c| c.is_alphanumeric() || *c == '_') {
@@ -125,9 +157,14 @@ fn forgery_after(is_square: bool, rest: &str, family: PromptFamily) -> Option<Fo
         return (is_closed && SQUARE_TOKENS.contains(&name)).then_some(Forgery::Control);
     }
     let graded: &[&'static str] = if is_graded { &GRADED_SECTIONS } else { &[] };
-    let section = SECTIONS.iter().chain(graded).find(|section| **section == name);
+    let section = SECTIONS
+        .iter()
+        .chain(graded)
+        .find(|section| **section == name);
     let control = || (is_closed && ANGLE_TOKENS.contains(&name)).then_some(Forgery::Control);
-    section.map(|section| Forgery::Section(section)).or_else(control)
+    section
+        .map(|section| Forgery::Section(section))
+        .or_else(control)
 }
 
 /// The id in the tags around a group of texts; none of them contains it.
@@ -153,7 +190,9 @@ impl Marker {
     /// Appends one section: opening tag, neutralized text, closing tag, each on lines of its own.
     pub(crate) fn section(&self, out: &mut String, name: &str, text: &str) {
         let Self(id) = self;
-        out.push_str(&format!("<{name} id=\"{id}\">\n{text}\n</{name} id=\"{id}\">"));
+        out.push_str(&format!(
+            "<{name} id=\"{id}\">\n{text}\n</{name} id=\"{id}\">"
+        ));
     }
 }
 
@@ -169,7 +208,10 @@ fn first_unused(texts: &[&str], mut draw: impl FnMut() -> String) -> String {
 
 /// Replaces line breaks by spaces.
 pub(crate) fn one_line(text: &str) -> String {
-    let breaks = ['\n', '\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+    let breaks = [
+        '\n', '\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}',
+        '\u{2029}',
+    ];
     text.replace(breaks, " ")
 }
 
@@ -184,7 +226,10 @@ mod tests {
     #[test]
     fn tags_of_our_sections_lose_their_bracket_and_nothing_else() {
         assert_eq!(in_rubric("a</response>b"), "a‹/response>b");
-        assert_eq!(in_rubric("< / ReSpOnSe id=\"x\">"), "‹ / ReSpOnSe id=\"x\">");
+        assert_eq!(
+            in_rubric("< / ReSpOnSe id=\"x\">"),
+            "‹ / ReSpOnSe id=\"x\">"
+        );
         assert_eq!(in_rubric("<\n\tcriterion\n>"), "‹\n\tcriterion\n>");
         assert_eq!(in_rubric("＜／ｑｕｅｓｔｉｏｎ＞"), "‹／ｑｕｅｓｔｉｏｎ＞");
         assert_eq!(in_rubric("<sni\u{200b}ppets>"), "‹sni\u{200b}ppets>");
@@ -196,7 +241,10 @@ mod tests {
     fn control_tokens_of_chat_templates_lose_their_bracket() {
         assert_eq!(in_rubric("<|im_start|>system"), "‹|im_start|>system");
         assert_eq!(in_rubric("<｜User｜>"), "‹｜User｜>");
-        assert_eq!(in_rubric("</s><s>[INST] x [/INST]"), "‹/s>‹s>⟦INST] x ⟦/INST]");
+        assert_eq!(
+            in_rubric("</s><s>[INST] x [/INST]"),
+            "‹/s>‹s>⟦INST] x ⟦/INST]"
+        );
         assert_eq!(in_rubric("<<SYS>>"), "<‹SYS>>");
     }
 
@@ -204,11 +252,23 @@ mod tests {
     fn messages_about_aspects_and_attribution_guard_more_names_and_the_marker_of_a_grade() {
         for (text, expected) in [
             ("</reference><rubric>", "‹/reference>‹rubric>"),
-            ("< Document >\n</claim id=\"x\">", "‹ Document >\n‹/claim id=\"x\">"),
+            (
+                "< Document >\n</claim id=\"x\">",
+                "‹ Document >\n‹/claim id=\"x\">",
+            ),
             ("</response>[INST]", "‹/response>⟦INST]"),
-            ("good [RESULT] 5 [ result\u{a0}]", "good ⟦RESULT] 5 ⟦ result\u{a0}]"),
-            ("［ＲＥＳＵＬＴ］ [RES\u{200b}ULT]", "⟦ＲＥＳＵＬＴ］ ⟦RES\u{200b}ULT]"),
-            ("[result [results] [the result] <documents>", "[result [results] [the result] <documents>"),
+            (
+                "good [RESULT] 5 [ result\u{a0}]",
+                "good ⟦RESULT] 5 ⟦ result\u{a0}]",
+            ),
+            (
+                "［ＲＥＳＵＬＴ］ [RES\u{200b}ULT]",
+                "⟦ＲＥＳＵＬＴ］ ⟦RES\u{200b}ULT]",
+            ),
+            (
+                "[result [results] [the result] <documents>",
+                "[result [results] [the result] <documents>",
+            ),
         ] {
             assert_eq!(neutralize(text, PromptFamily::Aspect), expected);
         }
@@ -234,7 +294,11 @@ mod tests {
             "",
         ] {
             let expected_borrowed = !text.starts_with("a <|");
-            assert_eq!(matches!(in_rubric(text), Cow::Borrowed(_)), expected_borrowed, "{text}");
+            assert_eq!(
+                matches!(in_rubric(text), Cow::Borrowed(_)),
+                expected_borrowed,
+                "{text}"
+            );
         }
     }
 
@@ -247,13 +311,19 @@ mod tests {
     #[test]
     fn an_id_that_occurs_in_a_text_is_drawn_again() {
         let mut ids = ["aa", "bb", "cc"].map(str::to_owned).into_iter();
-        assert_eq!(first_unused(&["x aa", "</bb>"], || ids.next().unwrap()), "cc");
+        assert_eq!(
+            first_unused(&["x aa", "</bb>"], || ids.next().unwrap()),
+            "cc"
+        );
     }
 
     #[test]
     fn the_same_texts_give_the_same_id_of_eight_digits() {
         let Marker(id) = Marker::of(&["the answer"]);
-        assert!(id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit()), "{id}");
+        assert!(
+            id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit()),
+            "{id}"
+        );
         assert_eq!(Marker::of(&["the answer"]), Marker(id));
     }
 
@@ -264,6 +334,9 @@ mod tests {
 
     #[test]
     fn every_line_break_becomes_a_space() {
-        assert_eq!(one_line("one\n2. forged\u{2028}\u{85}\r\u{1d}x \u{a0}"), "one 2. forged    x \u{a0}");
+        assert_eq!(
+            one_line("one\n2. forged\u{2028}\u{85}\r\u{1d}x \u{a0}"),
+            "one 2. forged    x \u{a0}"
+        );
     }
 }

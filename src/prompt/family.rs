@@ -20,11 +20,20 @@ pub enum PromptFamily {
 
 impl PromptFamily {
     /// All families.
-    pub const ALL: [Self; 5] = [Self::Rubric, Self::Aspect, Self::Attribution, Self::Criteria, Self::Cs2];
+    pub const ALL: [Self; 5] = [
+        Self::Rubric,
+        Self::Aspect,
+        Self::Attribution,
+        Self::Criteria,
+        Self::Cs2,
+    ];
 
     /// The family of a call kind.
     pub fn of(kind: CallKind) -> Self {
-        Self::ALL.into_iter().find(|family| family.kinds().contains(&kind)).unwrap_or(Self::Rubric)
+        Self::ALL
+            .into_iter()
+            .find(|family| family.kinds().contains(&kind))
+            .unwrap_or(Self::Rubric)
     }
 
     /// The call kinds of the family.
@@ -64,38 +73,107 @@ pub(crate) const COMMIT: &str = "95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 /// requests. Those requests contain no `evidence` and no `citations` call: these texts come from the same script in its
 /// first repository, multidoc_qa_eval. Those of `criteria`, `precision` and `citation_group` are of astabench 0.5.4.
 const PUBLISHED: [(&str, &str); 19] = [
-    ("expertise criterion", "0f4e81c1b35b6ee3a71bd80421a48bee6654c1046f16083bd35c8be58b6d0776"),
-    ("expertise system", "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf"),
-    ("expertise user", "95ed341e07d9bbdc7f514f4da1f658c415882e4580e4f6ad7b500483fbff5e22"),
-    ("property system", "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf"),
-    ("property user", "95ed341e07d9bbdc7f514f4da1f658c415882e4580e4f6ad7b500483fbff5e22"),
-    ("evidence system", "320f96a2299e2b7616cb6100aa7625d33e3ce7915c536afce07995c017b79ba4"),
-    ("evidence user", "7b8ca061db49bbfa2c2c576c17624c1c5f2c4e671e3eb4b0c95dbd66d2cf35f6"),
-    ("citations system", "b8c5de4f2d4c609746f1dc226580d4f9ddd4267c28d96a6edc1693a9095cb411"),
-    ("citations user", "729c7662585366599e3f7617699eef26dc3da86e266422223f5256c7dae849f8"),
-    ("aspect system", "772c226db96d85d85f8a1ab92e003d135c7a8e07c63ea3721eccb5d47c9cd1a8"),
-    ("aspect with_reference", "a40ce0adf2f8ad371afd9fb6fb5422e569613cf44e97152f2df1690804291d41"),
-    ("aspect without_reference", "54f2cd70271bade7d3d1d4107394bd9e3f973026567882bb12317addfaa763a5"),
-    ("attribution user", "3ff8dec0756939f2bca6a4ca5cea6478e6273c5b504c75eba2a989f8b0681de4"),
-    ("criteria criterion", "936525f45a02d2476ae4d03535963c02976c28d63733852df3c946ea9756317d"),
-    ("criteria system", "b84229a016fecc852019650c59244f7fb43abec3519e05eb9cdbe2054af3db26"),
-    ("criteria user", "3bdf8799d233cfc8105e20cf82a140ea93cd1920aeac5f8f3f15a28b6b827e8e"),
-    ("precision user", "139f6d73fc413e17e71b8ea9d746acb8afc5e44dc48a7097e719d0ae298c6541"),
-    ("citation_group marker", "7fac2d5336f445efa975a7d1127eded06cda9cbbe397f3a7f026b9127f956386"),
-    ("citation_group user", "e7659c60f49cb762c8179f4dfb98501c1b351bc4b1574be4d5d12056bfe36051"),
+    (
+        "expertise criterion",
+        "0f4e81c1b35b6ee3a71bd80421a48bee6654c1046f16083bd35c8be58b6d0776",
+    ),
+    (
+        "expertise system",
+        "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf",
+    ),
+    (
+        "expertise user",
+        "95ed341e07d9bbdc7f514f4da1f658c415882e4580e4f6ad7b500483fbff5e22",
+    ),
+    (
+        "property system",
+        "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf",
+    ),
+    (
+        "property user",
+        "95ed341e07d9bbdc7f514f4da1f658c415882e4580e4f6ad7b500483fbff5e22",
+    ),
+    (
+        "evidence system",
+        "320f96a2299e2b7616cb6100aa7625d33e3ce7915c536afce07995c017b79ba4",
+    ),
+    (
+        "evidence user",
+        "7b8ca061db49bbfa2c2c576c17624c1c5f2c4e671e3eb4b0c95dbd66d2cf35f6",
+    ),
+    (
+        "citations system",
+        "b8c5de4f2d4c609746f1dc226580d4f9ddd4267c28d96a6edc1693a9095cb411",
+    ),
+    (
+        "citations user",
+        "729c7662585366599e3f7617699eef26dc3da86e266422223f5256c7dae849f8",
+    ),
+    (
+        "aspect system",
+        "772c226db96d85d85f8a1ab92e003d135c7a8e07c63ea3721eccb5d47c9cd1a8",
+    ),
+    (
+        "aspect with_reference",
+        "a40ce0adf2f8ad371afd9fb6fb5422e569613cf44e97152f2df1690804291d41",
+    ),
+    (
+        "aspect without_reference",
+        "54f2cd70271bade7d3d1d4107394bd9e3f973026567882bb12317addfaa763a5",
+    ),
+    (
+        "attribution user",
+        "3ff8dec0756939f2bca6a4ca5cea6478e6273c5b504c75eba2a989f8b0681de4",
+    ),
+    (
+        "criteria criterion",
+        "936525f45a02d2476ae4d03535963c02976c28d63733852df3c946ea9756317d",
+    ),
+    (
+        "criteria system",
+        "b84229a016fecc852019650c59244f7fb43abec3519e05eb9cdbe2054af3db26",
+    ),
+    (
+        "criteria user",
+        "3bdf8799d233cfc8105e20cf82a140ea93cd1920aeac5f8f3f15a28b6b827e8e",
+    ),
+    (
+        "precision user",
+        "139f6d73fc413e17e71b8ea9d746acb8afc5e44dc48a7097e719d0ae298c6541",
+    ),
+    (
+        "citation_group marker",
+        "7fac2d5336f445efa975a7d1127eded06cda9cbbe397f3a7f026b9127f956386",
+    ),
+    (
+        "citation_group user",
+        "e7659c60f49cb762c8179f4dfb98501c1b351bc4b1574be4d5d12056bfe36051",
+    ),
 ];
 
 fn published(family: PromptFamily) -> Vec<(&'static str, &'static str)> {
-    let is_own = |part: &str| family.kinds().iter().any(|kind| part.starts_with(kind.as_str()));
-    PUBLISHED.into_iter().filter(|(part, _)| is_own(part)).collect()
+    let is_own = |part: &str| {
+        family
+            .kinds()
+            .iter()
+            .any(|kind| part.starts_with(kind.as_str()))
+    };
+    PUBLISHED
+        .into_iter()
+        .filter(|(part, _)| is_own(part))
+        .collect()
 }
 
 /// Differences from the published texts, by task and part; `ours` holds (`task part`, blake3 in hex).
 pub(crate) fn differences(family: PromptFamily, ours: &[(String, String)]) -> Vec<String> {
     let known = published(family);
-    let changed = ours.iter().filter(|(part, hash)| !known.contains(&(part.as_str(), hash.as_str())));
+    let changed = ours
+        .iter()
+        .filter(|(part, hash)| !known.contains(&(part.as_str(), hash.as_str())));
     let mut different: Vec<String> = changed.map(|(part, _)| part.clone()).collect();
-    let missing = known.iter().filter(|(part, _)| !ours.iter().any(|(own, _)| own == part));
+    let missing = known
+        .iter()
+        .filter(|(part, _)| !ours.iter().any(|(own, _)| own == part));
     different.extend(missing.map(|(part, _)| (*part).to_owned()));
     if different.is_empty() && ours.len() != known.len() {
         different.push("number of files".to_owned());
@@ -110,7 +188,10 @@ mod tests {
     const RUBRIC: PromptFamily = PromptFamily::Rubric;
 
     fn known(family: PromptFamily) -> Vec<(String, String)> {
-        published(family).iter().map(|(part, hash)| ((*part).to_owned(), (*hash).to_owned())).collect()
+        published(family)
+            .iter()
+            .map(|(part, hash)| ((*part).to_owned(), (*hash).to_owned()))
+            .collect()
     }
 
     #[test]

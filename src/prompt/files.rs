@@ -17,41 +17,110 @@ const ATTRIBUTION_MANIFEST: &str = include_str!("../../rubrics/attribution/manif
 const CRITERIA_MANIFEST: &str = include_str!("../../rubrics/criteria/manifest.toml");
 const CS2_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs2/manifest.toml");
 const BUILTIN_FILES: [(&str, &str); 20] = [
-    ("system.txt", include_str!("../../rubrics/scholarqa_cs/system.txt")),
-    ("answer.txt", include_str!("../../rubrics/scholarqa_cs/answer.txt")),
-    ("expertise.txt", include_str!("../../rubrics/scholarqa_cs/expertise.txt")),
-    ("property.txt", include_str!("../../rubrics/scholarqa_cs/property.txt")),
-    ("evidence.txt", include_str!("../../rubrics/scholarqa_cs/evidence.txt")),
-    ("citations.txt", include_str!("../../rubrics/scholarqa_cs/citations.txt")),
-    ("aspect.system.txt", include_str!("../../rubrics/aspects/aspect.system.txt")),
-    ("aspect.answer.txt", include_str!("../../rubrics/aspects/aspect.answer.txt")),
-    ("aspect.reference.txt", include_str!("../../rubrics/aspects/aspect.reference.txt")),
-    ("aspect.rubric.txt", include_str!("../../rubrics/aspects/aspect.rubric.txt")),
-    ("attribution.system.txt", include_str!("../../rubrics/attribution/attribution.system.txt")),
-    ("attribution.document.txt", include_str!("../../rubrics/attribution/attribution.document.txt")),
-    ("attribution.claim.txt", include_str!("../../rubrics/attribution/attribution.claim.txt")),
-    ("criteria.system.txt", include_str!("../../rubrics/criteria/criteria.system.txt")),
-    ("criteria.answer.txt", include_str!("../../rubrics/criteria/criteria.answer.txt")),
-    ("criteria.task.txt", include_str!("../../rubrics/criteria/criteria.task.txt")),
-    ("precision.system.txt", include_str!("../../rubrics/scholarqa_cs2/precision.system.txt")),
-    ("precision.txt", include_str!("../../rubrics/scholarqa_cs2/precision.txt")),
-    ("citation_group.system.txt", include_str!("../../rubrics/scholarqa_cs2/citation_group.system.txt")),
-    ("citation_group.txt", include_str!("../../rubrics/scholarqa_cs2/citation_group.txt")),
+    (
+        "system.txt",
+        include_str!("../../rubrics/scholarqa_cs/system.txt"),
+    ),
+    (
+        "answer.txt",
+        include_str!("../../rubrics/scholarqa_cs/answer.txt"),
+    ),
+    (
+        "expertise.txt",
+        include_str!("../../rubrics/scholarqa_cs/expertise.txt"),
+    ),
+    (
+        "property.txt",
+        include_str!("../../rubrics/scholarqa_cs/property.txt"),
+    ),
+    (
+        "evidence.txt",
+        include_str!("../../rubrics/scholarqa_cs/evidence.txt"),
+    ),
+    (
+        "citations.txt",
+        include_str!("../../rubrics/scholarqa_cs/citations.txt"),
+    ),
+    (
+        "aspect.system.txt",
+        include_str!("../../rubrics/aspects/aspect.system.txt"),
+    ),
+    (
+        "aspect.answer.txt",
+        include_str!("../../rubrics/aspects/aspect.answer.txt"),
+    ),
+    (
+        "aspect.reference.txt",
+        include_str!("../../rubrics/aspects/aspect.reference.txt"),
+    ),
+    (
+        "aspect.rubric.txt",
+        include_str!("../../rubrics/aspects/aspect.rubric.txt"),
+    ),
+    (
+        "attribution.system.txt",
+        include_str!("../../rubrics/attribution/attribution.system.txt"),
+    ),
+    (
+        "attribution.document.txt",
+        include_str!("../../rubrics/attribution/attribution.document.txt"),
+    ),
+    (
+        "attribution.claim.txt",
+        include_str!("../../rubrics/attribution/attribution.claim.txt"),
+    ),
+    (
+        "criteria.system.txt",
+        include_str!("../../rubrics/criteria/criteria.system.txt"),
+    ),
+    (
+        "criteria.answer.txt",
+        include_str!("../../rubrics/criteria/criteria.answer.txt"),
+    ),
+    (
+        "criteria.task.txt",
+        include_str!("../../rubrics/criteria/criteria.task.txt"),
+    ),
+    (
+        "precision.system.txt",
+        include_str!("../../rubrics/scholarqa_cs2/precision.system.txt"),
+    ),
+    (
+        "precision.txt",
+        include_str!("../../rubrics/scholarqa_cs2/precision.txt"),
+    ),
+    (
+        "citation_group.system.txt",
+        include_str!("../../rubrics/scholarqa_cs2/citation_group.system.txt"),
+    ),
+    (
+        "citation_group.txt",
+        include_str!("../../rubrics/scholarqa_cs2/citation_group.txt"),
+    ),
 ];
 
 /// The built-in manifest: the rubric's plus the tables of the others.
 fn builtin_manifest() -> String {
     let tables = |source: &'static str| source.find("\n[").map_or(source, |at| &source[at..]);
-    let others = [ASPECT_MANIFEST, ATTRIBUTION_MANIFEST, CRITERIA_MANIFEST, CS2_MANIFEST].map(tables);
+    let others = [
+        ASPECT_MANIFEST,
+        ATTRIBUTION_MANIFEST,
+        CRITERIA_MANIFEST,
+        CS2_MANIFEST,
+    ]
+    .map(tables);
     [RUBRIC_MANIFEST, &others.concat()].concat()
 }
 
 impl PromptSet {
     /// The built-in prompts.
     pub fn builtin() -> Self {
-        let files = BUILTIN_FILES.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        let files = BUILTIN_FILES
+            .map(|(name, text)| (name.to_owned(), text.to_owned()))
+            .into();
         #[expect(clippy::expect_used, reason = "compiled in, and a test reads it")]
-        Self::compile(builtin_manifest(), files, Path::new("built-in prompts")).expect("the built-in prompts")
+        Self::compile(builtin_manifest(), files, Path::new("built-in prompts"))
+            .expect("the built-in prompts")
     }
 
     /// The built-in set, created once; fills in the families missing from other sets.
@@ -69,9 +138,11 @@ impl PromptSet {
     pub fn load(dir: &Path) -> Result<Self> {
         let manifest_path = dir.join(MANIFEST);
         if !manifest_path.is_file() {
-            return Err(InputFault::new(dir, format!("is not a prompt set: it has no {MANIFEST}"))
-                .hint("`scholareval prompts export DIR` writes one to start from")
-                .into());
+            return Err(
+                InputFault::new(dir, format!("is not a prompt set: it has no {MANIFEST}"))
+                    .hint("`scholareval prompts export DIR` writes one to start from")
+                    .into(),
+            );
         }
         let (manifest_source, _) = read_text(&manifest_path)?;
         let manifest = Manifest::parse(&manifest_source, &manifest_path)?;
@@ -79,9 +150,12 @@ impl PromptSet {
         for name in manifest.files() {
             let path = dir.join(&name);
             if !path.is_file() {
-                return Err(InputFault::new(&manifest_path, format!("names the file {name}, which does not exist"))
-                    .hint(format!("write {} or change the manifest", path.display()))
-                    .into());
+                return Err(InputFault::new(
+                    &manifest_path,
+                    format!("names the file {name}, which does not exist"),
+                )
+                .hint(format!("write {} or change the manifest", path.display()))
+                .into());
             }
             files.insert(name, read_text(&path)?.0);
         }
@@ -96,16 +170,32 @@ impl PromptSet {
     /// A directory with any other contents, and file-system errors.
     pub fn export(&self, dir: &Path) -> Result<()> {
         fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
-        let own = [(MANIFEST, self.manifest_source.as_str()), (README, README_TEXT)];
-        let files = || own.into_iter().chain(self.files.iter().map(|(name, text)| (name.as_str(), text.as_str())));
-        if fs::read_dir(dir).map_err(Error::io(dir, "read"))?.next().is_some() {
+        let own = [
+            (MANIFEST, self.manifest_source.as_str()),
+            (README, README_TEXT),
+        ];
+        let files = || {
+            own.into_iter().chain(
+                self.files
+                    .iter()
+                    .map(|(name, text)| (name.as_str(), text.as_str())),
+            )
+        };
+        if fs::read_dir(dir)
+            .map_err(Error::io(dir, "read"))?
+            .next()
+            .is_some()
+        {
             // The manifest is written first, so that without it the directory is somebody else's.
             let is_other = |(name, text): &(&str, &str)| match fs::read(dir.join(name)) {
                 Ok(there) => !text.as_bytes().starts_with(&there),
                 Err(_) => *name == MANIFEST,
             };
             if let Some((name, _)) = files().find(is_other) {
-                let fault = InputFault::new(dir, format!("is not empty, and its {name} differs from this set's"));
+                let fault = InputFault::new(
+                    dir,
+                    format!("is not empty, and its {name} differs from this set's"),
+                );
                 return Err(fault.hint("name a new or an empty directory").into());
             }
         }
@@ -124,7 +214,11 @@ mod tests {
     use crate::prompt::{Family, InsertMode};
 
     fn property() -> JudgeTask {
-        JudgeTask::Property { question: "q".into(), answer: "a".into(), criterion: "c".into() }
+        JudgeTask::Property {
+            question: "q".into(),
+            answer: "a".into(),
+            criterion: "c".into(),
+        }
     }
 
     fn rubric(set: &PromptSet) -> &Family {
@@ -132,7 +226,10 @@ mod tests {
     }
 
     /// An exported built-in set with one file changed.
-    fn edited(name: &str, edit: impl FnOnce(String) -> String) -> (tempfile::TempDir, Result<PromptSet>) {
+    fn edited(
+        name: &str,
+        edit: impl FnOnce(String) -> String,
+    ) -> (tempfile::TempDir, Result<PromptSet>) {
         let dir = tempfile::tempdir().unwrap();
         PromptSet::builtin().export(dir.path()).unwrap();
         let path = dir.path().join(name);
@@ -145,9 +242,19 @@ mod tests {
     fn an_exported_set_is_the_same_set_when_loaded() {
         let (_dir, set) = edited("README.md", |text| text + "mine");
         let set = set.unwrap();
-        assert_eq!(rubric(&set).fingerprint(), rubric(&PromptSet::builtin()).fingerprint());
-        assert!(rubric(&set).label().starts_with("scholareval@"), "{}", rubric(&set).label());
-        assert_eq!(set.render(&property()), PromptSet::builtin().render(&property()));
+        assert_eq!(
+            rubric(&set).fingerprint(),
+            rubric(&PromptSet::builtin()).fingerprint()
+        );
+        assert!(
+            rubric(&set).label().starts_with("scholareval@"),
+            "{}",
+            rubric(&set).label()
+        );
+        assert_eq!(
+            set.render(&property()),
+            PromptSet::builtin().render(&property())
+        );
     }
 
     #[test]
@@ -155,8 +262,21 @@ mod tests {
         let (_dir, set) = edited("README.md", |text| text);
         assert!(set.unwrap().families().iter().all(Family::is_builtin));
         let rubrics = Path::new(env!("CARGO_MANIFEST_DIR")).join("rubrics");
-        for name in ["scholarqa_cs", "aspects", "attribution", "criteria", "scholarqa_cs2"] {
-            assert!(PromptSet::load(&rubrics.join(name)).unwrap().families().iter().all(Family::is_builtin), "{name}");
+        for name in [
+            "scholarqa_cs",
+            "aspects",
+            "attribution",
+            "criteria",
+            "scholarqa_cs2",
+        ] {
+            assert!(
+                PromptSet::load(&rubrics.join(name))
+                    .unwrap()
+                    .families()
+                    .iter()
+                    .all(Family::is_builtin),
+                "{name}"
+            );
         }
     }
 
@@ -164,7 +284,11 @@ mod tests {
     fn a_family_that_a_set_lacks_is_the_built_in_one_and_an_edited_one_changes_no_other() {
         let (_dir, set) = edited("attribution.claim.txt", |text| text + "Be strict.");
         let set = set.unwrap();
-        let is_builtin: Vec<bool> = set.families().iter().map(|family| family.is_builtin()).collect();
+        let is_builtin: Vec<bool> = set
+            .families()
+            .iter()
+            .map(|family| family.is_builtin())
+            .collect();
         assert_eq!(is_builtin, [true, true, false, true, true]);
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.txt"), "{{document}}{{claim}}").unwrap();
@@ -174,32 +298,65 @@ mod tests {
         let modes: Vec<InsertMode> = set.families().iter().map(|family| family.mode).collect();
         assert_eq!(
             modes,
-            [InsertMode::Fenced, InsertMode::Fenced, InsertMode::Verbatim, InsertMode::Fenced, InsertMode::Fenced]
+            [
+                InsertMode::Fenced,
+                InsertMode::Fenced,
+                InsertMode::Verbatim,
+                InsertMode::Fenced,
+                InsertMode::Fenced
+            ]
         );
-        assert_eq!(rubric(&set).fingerprint(), rubric(&PromptSet::builtin()).fingerprint());
-        assert!(set.family(CallKind::Attribution).label().starts_with("custom@"));
-        assert_eq!((set.max_tokens(CallKind::Attribution), set.max_tokens(CallKind::Aspect)), (None, Some(512)));
+        assert_eq!(
+            rubric(&set).fingerprint(),
+            rubric(&PromptSet::builtin()).fingerprint()
+        );
+        assert!(
+            set.family(CallKind::Attribution)
+                .label()
+                .starts_with("custom@")
+        );
+        assert_eq!(
+            (
+                set.max_tokens(CallKind::Attribution),
+                set.max_tokens(CallKind::Aspect)
+            ),
+            (None, Some(512))
+        );
     }
 
     #[test]
     fn an_edited_set_is_reported_as_custom_and_not_comparable() {
         let (_dir, set) = edited("property.txt", |text| text + "Be kind.");
         let set = set.unwrap();
-        assert_eq!(rubric(&set).label(), format!("custom@{}", rubric(&set).fingerprint().short(8)));
-        assert_eq!(rubric(&set).comparability_note(), Some("not comparable with published numbers"));
+        assert_eq!(
+            rubric(&set).label(),
+            format!("custom@{}", rubric(&set).fingerprint().short(8))
+        );
+        assert_eq!(
+            rubric(&set).comparability_note(),
+            Some("not comparable with published numbers")
+        );
     }
 
     #[test]
     fn line_breaks_at_the_end_and_of_another_system_change_nothing() {
-        let (_dir, set) = edited("evidence.txt", |text| text.replace('\n', "\r\n") + "\r\n\r\n");
-        assert_eq!(rubric(&set.unwrap()).fingerprint(), rubric(&PromptSet::builtin()).fingerprint());
+        let (_dir, set) = edited("evidence.txt", |text| {
+            text.replace('\n', "\r\n") + "\r\n\r\n"
+        });
+        assert_eq!(
+            rubric(&set.unwrap()).fingerprint(),
+            rubric(&PromptSet::builtin()).fingerprint()
+        );
     }
 
     #[test]
     fn an_unknown_variable_names_file_and_line() {
         let (dir, set) = edited("property.txt", |text| format!("{{{{criterium}}}}\n{text}"));
         let message = set.unwrap_err().to_string();
-        let expected = format!("{}:1: unknown variable {{{{criterium}}}}", dir.path().join("property.txt").display());
+        let expected = format!(
+            "{}:1: unknown variable {{{{criterium}}}}",
+            dir.path().join("property.txt").display()
+        );
         assert!(message.starts_with(&expected), "{message}");
     }
 
@@ -207,51 +364,92 @@ mod tests {
     fn a_missing_response_is_an_error_naming_the_task() {
         let (_dir, set) = edited("answer.txt", |text| text.replace("{{response}}", ""));
         let message = set.unwrap_err().to_string();
-        assert!(message.contains("{{response}} is missing in the expertise task"), "{message}");
+        assert!(
+            message.contains("{{response}} is missing in the expertise task"),
+            "{message}"
+        );
     }
 
     #[test]
     fn a_variable_of_another_task_is_an_error() {
         let (_dir, set) = edited("citations.txt", |text| text + "{{snippets}}");
         let message = set.unwrap_err().to_string();
-        assert!(message.contains("{{snippets}} has no value in the citations task"), "{message}");
+        assert!(
+            message.contains("{{snippets}} has no value in the citations task"),
+            "{message}"
+        );
     }
 
     #[test]
     fn what_an_aspect_or_a_claim_needs_is_named_with_its_variant() {
-        let (_dir, set) = edited("aspect.reference.txt", |text| text.replace("{{reference_answer}}", "none"));
+        let (_dir, set) = edited("aspect.reference.txt", |text| {
+            text.replace("{{reference_answer}}", "none")
+        });
         let message = set.unwrap_err().to_string();
         let expected = "{{reference_answer}} is missing in the aspect (with_reference) task";
         assert!(message.contains(expected), "{message}");
         let (_dir, set) = edited("aspect.answer.txt", |text| text + "{{reference_answer}}");
         let message = set.unwrap_err().to_string();
-        assert!(message.contains("{{reference_answer}} is twice in the aspect (with_reference) task"), "{message}");
+        assert!(
+            message.contains("{{reference_answer}} is twice in the aspect (with_reference) task"),
+            "{message}"
+        );
         let (_dir, set) = edited("aspect.rubric.txt", |text| text + "{{score3_description}}");
         let message = set.unwrap_err().to_string();
         assert!(
-            message.contains("{{score3_description}} has no value in the aspect (with_reference) task"),
+            message.contains(
+                "{{score3_description}} has no value in the aspect (with_reference) task"
+            ),
             "{message}"
         );
-        let (_dir, set) = edited("attribution.claim.txt", |text| text.replace("{{claim}}", ""));
-        assert!(set.unwrap_err().to_string().contains("{{claim}} is missing in the attribution task"));
+        let (_dir, set) = edited("attribution.claim.txt", |text| {
+            text.replace("{{claim}}", "")
+        });
+        assert!(
+            set.unwrap_err()
+                .to_string()
+                .contains("{{claim}} is missing in the attribution task")
+        );
         let (_dir, set) = edited("attribution.claim.txt", |text| text + "{{response}}");
-        assert!(set.unwrap_err().to_string().contains("{{response}} has no value in the attribution task"));
+        assert!(
+            set.unwrap_err()
+                .to_string()
+                .contains("{{response}} has no value in the attribution task")
+        );
     }
 
     #[test]
     fn a_fenced_text_stands_once_and_never_in_the_system_message() {
         let (_dir, set) = edited("property.txt", |text| text + "{{response}}");
-        assert!(set.unwrap_err().to_string().contains("{{response}} is twice in the property task"));
+        assert!(
+            set.unwrap_err()
+                .to_string()
+                .contains("{{response}} is twice in the property task")
+        );
         let (_dir, set) = edited("system.txt", |text| text + "{{question}}");
-        assert!(set.unwrap_err().to_string().contains("{{question}} is in a system message"));
+        assert!(
+            set.unwrap_err()
+                .to_string()
+                .contains("{{question}} is in a system message")
+        );
     }
 
     #[test]
     fn a_directory_with_other_files_is_never_overwritten() {
         let (dir, _) = edited("property.txt", |text| text + "edited");
-        let message = PromptSet::builtin().export(dir.path()).unwrap_err().to_string();
-        assert!(message.contains("is not empty, and its property.txt differs from this set's"), "{message}");
-        assert!(fs::read_to_string(dir.path().join("property.txt")).unwrap().ends_with("edited"));
+        let message = PromptSet::builtin()
+            .export(dir.path())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("is not empty, and its property.txt differs from this set's"),
+            "{message}"
+        );
+        assert!(
+            fs::read_to_string(dir.path().join("property.txt"))
+                .unwrap()
+                .ends_with("edited")
+        );
     }
 
     #[test]
@@ -265,15 +463,29 @@ mod tests {
         fs::write(place.join("property.txt"), &whole[..whole.len() / 2]).unwrap();
         fs::remove_file(place.join("attribution.claim.txt")).unwrap();
         PromptSet::builtin().export(&place).unwrap();
-        assert_eq!(fs::read_to_string(place.join("property.txt")).unwrap(), whole);
+        assert_eq!(
+            fs::read_to_string(place.join("property.txt")).unwrap(),
+            whole
+        );
         assert!(place.join("attribution.claim.txt").exists());
     }
 
     #[test]
     fn a_missing_manifest_or_file_says_what_to_do() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(PromptSet::load(dir.path()).unwrap_err().to_string().contains("prompts export"));
-        let (_dir, set) = edited("manifest.toml", |text| text.replace("system.txt", "other.txt"));
-        assert!(set.unwrap_err().to_string().contains("names the file other.txt, which does not exist"));
+        assert!(
+            PromptSet::load(dir.path())
+                .unwrap_err()
+                .to_string()
+                .contains("prompts export")
+        );
+        let (_dir, set) = edited("manifest.toml", |text| {
+            text.replace("system.txt", "other.txt")
+        });
+        assert!(
+            set.unwrap_err()
+                .to_string()
+                .contains("names the file other.txt, which does not exist")
+        );
     }
 }

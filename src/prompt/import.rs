@@ -17,37 +17,146 @@ use crate::files::{for_each_member, read_bytes, read_text};
 
 /// Scripts of ScholarQABench, each with its tables of the manifest; the first is required.
 const SCRIPTS: [(&str, &str); 3] = [
-    ("scholarqacs_rubric.py", include_str!("../../rubrics/scholarqa_cs/scholarqabench.toml")),
-    ("prometheus_eval.py", include_str!("../../rubrics/aspects/scholarqabench.toml")),
-    ("citation_correctness_eval.py", include_str!("../../rubrics/attribution/scholarqabench.toml")),
+    (
+        "scholarqacs_rubric.py",
+        include_str!("../../rubrics/scholarqa_cs/scholarqabench.toml"),
+    ),
+    (
+        "prometheus_eval.py",
+        include_str!("../../rubrics/aspects/scholarqabench.toml"),
+    ),
+    (
+        "citation_correctness_eval.py",
+        include_str!("../../rubrics/attribution/scholarqabench.toml"),
+    ),
 ];
 const CS2_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs2/astabench.toml");
 /// Where the modules of astabench are: in a wheel or a checkout, and in the package.
 const CS2_DIRS: [&str; 2] = ["astabench/evals/sqa", "evals/sqa"];
-const CS2_MODULES: [&str; 4] = ["rubric.py", "precision_eval.py", "citation_eval.py", "pydantic_models.py"];
+const CS2_MODULES: [&str; 4] = [
+    "rubric.py",
+    "precision_eval.py",
+    "citation_eval.py",
+    "pydantic_models.py",
+];
 
 /// The script, the place in it, the name of the file for the text or of a placeholder in the manifest, and whether it is a
 /// text for `str.format`.
 const LITERALS: [(&str, &str, &str, bool); 19] = [
-    ("scholarqacs_rubric.py", "def score_output/_score_property()/''", "expertise.criterion.txt", false),
-    ("scholarqacs_rubric.py", "def _score_property/system_prompt", "property.system.txt", false),
-    ("scholarqacs_rubric.py", "def _score_property/user_prompt", "property.user.txt", false),
-    ("scholarqacs_rubric.py", "def _score_evidence/system_prompt", "evidence.system.txt", false),
-    ("scholarqacs_rubric.py", "def _score_evidence/user_prompt", "evidence.user.txt", false),
-    ("scholarqacs_rubric.py", "def _score_citations_excerpts_inner/system_prompt", "citations.system.txt", false),
-    ("scholarqacs_rubric.py", "def _score_citations_excerpts_inner/user_prompt", "citations.user.txt", false),
-    ("prometheus_eval.py", "set_system_message()", "aspect.system.txt", false),
-    ("prometheus_eval.py", "prompt_template", "aspect.reference.user.txt", true),
-    ("prometheus_eval.py", "prompt_template_no_reference", "aspect.user.txt", true),
-    ("citation_correctness_eval.py", "input_prompt", "attribution.user.txt", true),
-    ("rubric.py", "def _assess_properties_jointly/system_prompt", "criteria.system.txt", false),
-    ("rubric.py", "def _assess_properties_jointly/user_prompt", "criteria.user.txt", false),
-    ("rubric.py", "def _assess_properties_jointly/criteria/join()", "criteria.criterion.txt", false),
-    ("precision_eval.py", "PRECICION_EVAL_PROMPT", "precision.user.txt", true),
-    ("citation_eval.py", "def score_citation_group/prompt", "citation_group.user.txt", true),
-    ("citation_eval.py", "JUST_HAS_A_TITLE", "TITLE_MARKER", false),
-    ("pydantic_models.py", "class Claim/supporting/description", "YES_DESCRIPTION", false),
-    ("pydantic_models.py", "class Claim/non_supporting/description", "NO_DESCRIPTION", false),
+    (
+        "scholarqacs_rubric.py",
+        "def score_output/_score_property()/''",
+        "expertise.criterion.txt",
+        false,
+    ),
+    (
+        "scholarqacs_rubric.py",
+        "def _score_property/system_prompt",
+        "property.system.txt",
+        false,
+    ),
+    (
+        "scholarqacs_rubric.py",
+        "def _score_property/user_prompt",
+        "property.user.txt",
+        false,
+    ),
+    (
+        "scholarqacs_rubric.py",
+        "def _score_evidence/system_prompt",
+        "evidence.system.txt",
+        false,
+    ),
+    (
+        "scholarqacs_rubric.py",
+        "def _score_evidence/user_prompt",
+        "evidence.user.txt",
+        false,
+    ),
+    (
+        "scholarqacs_rubric.py",
+        "def _score_citations_excerpts_inner/system_prompt",
+        "citations.system.txt",
+        false,
+    ),
+    (
+        "scholarqacs_rubric.py",
+        "def _score_citations_excerpts_inner/user_prompt",
+        "citations.user.txt",
+        false,
+    ),
+    (
+        "prometheus_eval.py",
+        "set_system_message()",
+        "aspect.system.txt",
+        false,
+    ),
+    (
+        "prometheus_eval.py",
+        "prompt_template",
+        "aspect.reference.user.txt",
+        true,
+    ),
+    (
+        "prometheus_eval.py",
+        "prompt_template_no_reference",
+        "aspect.user.txt",
+        true,
+    ),
+    (
+        "citation_correctness_eval.py",
+        "input_prompt",
+        "attribution.user.txt",
+        true,
+    ),
+    (
+        "rubric.py",
+        "def _assess_properties_jointly/system_prompt",
+        "criteria.system.txt",
+        false,
+    ),
+    (
+        "rubric.py",
+        "def _assess_properties_jointly/user_prompt",
+        "criteria.user.txt",
+        false,
+    ),
+    (
+        "rubric.py",
+        "def _assess_properties_jointly/criteria/join()",
+        "criteria.criterion.txt",
+        false,
+    ),
+    (
+        "precision_eval.py",
+        "PRECICION_EVAL_PROMPT",
+        "precision.user.txt",
+        true,
+    ),
+    (
+        "citation_eval.py",
+        "def score_citation_group/prompt",
+        "citation_group.user.txt",
+        true,
+    ),
+    (
+        "citation_eval.py",
+        "JUST_HAS_A_TITLE",
+        "TITLE_MARKER",
+        false,
+    ),
+    (
+        "pydantic_models.py",
+        "class Claim/supporting/description",
+        "YES_DESCRIPTION",
+        false,
+    ),
+    (
+        "pydantic_models.py",
+        "class Claim/non_supporting/description",
+        "NO_DESCRIPTION",
+        false,
+    ),
 ];
 
 /// A set in the making.
@@ -63,7 +172,10 @@ impl Import {
     fn read(&mut self, path: &Path, source: &str) -> Result<()> {
         let source = normalized(source);
         let script = Place::script(path, &source);
-        for (_, steps, name, format) in LITERALS.iter().filter(|(script, ..)| path.ends_with(script)) {
+        for (_, steps, name, format) in LITERALS
+            .iter()
+            .filter(|(script, ..)| path.ends_with(script))
+        {
             let last = steps.rsplit('/').next().unwrap_or_default();
             let text = script.find(steps)?.template(last, *format)?;
             if name.ends_with(".txt") {
@@ -93,14 +205,23 @@ impl PromptSet {
                 import.read(&path, &read_text(&path)?.0)?;
             } else if import.manifest.is_empty() {
                 let fault = InputFault::new(checkout, format!("has no scripts/{script}"));
-                return Err(fault.hint("name the top directory of a checkout of ScholarQABench").into());
+                return Err(fault
+                    .hint("name the top directory of a checkout of ScholarQABench")
+                    .into());
             }
         }
-        let Import { mut manifest, files } = import;
+        let Import {
+            mut manifest,
+            files,
+        } = import;
         let set = Self::compile(manifest.clone(), files, checkout)?;
-        let Some(commit) = head_commit(checkout) else { return Ok(set) };
+        let Some(commit) = head_commit(checkout) else {
+            return Ok(set);
+        };
         let fingerprint = set.families()[0].fingerprint();
-        manifest.push_str(&format!("\n[imported]\ncommit = \"{commit}\"\nfingerprint = \"{fingerprint}\"\n"));
+        manifest.push_str(&format!(
+            "\n[imported]\ncommit = \"{commit}\"\nfingerprint = \"{fingerprint}\"\n"
+        ));
         Self::compile(manifest, set.files, checkout)
     }
 
@@ -110,25 +231,46 @@ impl PromptSet {
     /// # Errors
     /// A missing module, or an unexpected one: with file, line and what was expected.
     pub fn import_cs2(astabench: &Path) -> Result<Self> {
-        let mut import = Import { manifest: CS2_MANIFEST.to_owned(), ..Import::default() };
+        let mut import = Import {
+            manifest: CS2_MANIFEST.to_owned(),
+            ..Import::default()
+        };
         let mut sources: Vec<(PathBuf, String)> = Vec::new();
-        let is_module = |name: &str| CS2_MODULES.iter().any(|module| name == format!("{}/{module}", CS2_DIRS[0]));
+        let is_module = |name: &str| {
+            CS2_MODULES
+                .iter()
+                .any(|module| name == format!("{}/{module}", CS2_DIRS[0]))
+        };
         if astabench.is_file() {
-            for_each_member(&read_bytes(astabench)?.0, astabench, is_module, |path, text| {
-                sources.push((path.to_owned(), text.to_owned()));
-                Ok(())
-            })?;
+            for_each_member(
+                &read_bytes(astabench)?.0,
+                astabench,
+                is_module,
+                |path, text| {
+                    sources.push((path.to_owned(), text.to_owned()));
+                    Ok(())
+                },
+            )?;
         }
         for module in CS2_MODULES {
-            let path = CS2_DIRS.iter().map(|dir| astabench.join(dir).join(module)).find(|path| path.is_file());
-            sources.extend(path.map(|path| Ok::<_, Error>((path.clone(), read_text(&path)?.0))).transpose()?);
+            let path = CS2_DIRS
+                .iter()
+                .map(|dir| astabench.join(dir).join(module))
+                .find(|path| path.is_file());
+            sources.extend(
+                path.map(|path| Ok::<_, Error>((path.clone(), read_text(&path)?.0)))
+                    .transpose()?,
+            );
             if !sources.iter().any(|(path, _)| path.ends_with(module)) {
                 let fault = InputFault::new(astabench, format!("has no {}/{module}", CS2_DIRS[0]));
-                let hint = "name a wheel of astabench, its installed package or a checkout of asta-bench";
+                let hint =
+                    "name a wheel of astabench, its installed package or a checkout of asta-bench";
                 return Err(fault.hint(hint).into());
             }
         }
-        sources.iter().try_for_each(|(path, source)| import.read(path, source))?;
+        sources
+            .iter()
+            .try_for_each(|(path, source)| import.read(path, source))?;
         Self::compile(import.manifest, import.files, astabench)
     }
 }
@@ -137,7 +279,12 @@ impl PromptSet {
 fn head_commit(checkout: &Path) -> Option<String> {
     let mut git = checkout.join(".git");
     if git.is_file() {
-        git = checkout.join(fs::read_to_string(&git).ok()?.trim().strip_prefix("gitdir: ")?);
+        git = checkout.join(
+            fs::read_to_string(&git)
+                .ok()?
+                .trim()
+                .strip_prefix("gitdir: ")?,
+        );
     }
     let head = fs::read_to_string(git.join("HEAD")).ok()?;
     let commit = match head.trim().strip_prefix("ref: ") {
@@ -180,9 +327,16 @@ mod tests {
             vec![(".git/HEAD", branch), (".git/packed-refs", packed.as_str())],
             vec![(".git", "gitdir: elsewhere\n"), ("elsewhere/HEAD", COMMIT)],
         ] {
-            assert_eq!(head_commit(checkout(&files).path()).as_deref(), Some(COMMIT), "{files:?}");
+            assert_eq!(
+                head_commit(checkout(&files).path()).as_deref(),
+                Some(COMMIT),
+                "{files:?}"
+            );
         }
         assert_eq!(head_commit(checkout(&[]).path()), None);
-        assert_eq!(head_commit(checkout(&[(".git/HEAD", "nonsense")]).path()), None);
+        assert_eq!(
+            head_commit(checkout(&[(".git/HEAD", "nonsense")]).path()),
+            None
+        );
     }
 }

@@ -110,7 +110,10 @@ impl Manifest {
         let hint = "`scholareval prompts export DIR` writes a manifest to start from";
         let manifest: Self = parse_toml(source, path, hint)?;
         manifest.check_tables(path)?;
-        CallKind::ALL.iter().flat_map(|kind| manifest.tasks(*kind)).try_for_each(|task| task.check(path))?;
+        CallKind::ALL
+            .iter()
+            .flat_map(|kind| manifest.tasks(*kind))
+            .try_for_each(|task| task.check(path))?;
         Ok(manifest)
     }
 
@@ -118,10 +121,19 @@ impl Manifest {
     fn check_tables(&self, path: &Path) -> Result<()> {
         let is_missing = |kind: &&CallKind| self.tasks(**kind).is_empty();
         for family in PromptFamily::ALL {
-            let Some(missing) = family.kinds().iter().find(is_missing) else { continue };
+            let Some(missing) = family.kinds().iter().find(is_missing) else {
+                continue;
+            };
             if !family.kinds().iter().all(|kind| is_missing(&kind)) {
-                let what = format!("has no [{missing}], but other tables of the family {}", family.as_str());
-                let names: Vec<String> = family.kinds().iter().map(|kind| format!("[{kind}]")).collect();
+                let what = format!(
+                    "has no [{missing}], but other tables of the family {}",
+                    family.as_str()
+                );
+                let names: Vec<String> = family
+                    .kinds()
+                    .iter()
+                    .map(|kind| format!("[{kind}]"))
+                    .collect();
                 let hint = format!("give all of {}, or none of them", names.join(", "));
                 return Err(InputFault::new(path, what).hint(hint).into());
             }
@@ -147,13 +159,22 @@ impl Manifest {
             CallKind::CitationGroup => &self.citation_group,
             CallKind::Aspect => return self.aspect.iter().flat_map(AspectEntry::tasks).collect(),
         };
-        entry.iter().map(|entry| NamedTask { kind, part: "user", entry: entry.clone() }).collect()
+        entry
+            .iter()
+            .map(|entry| NamedTask {
+                kind,
+                part: "user",
+                entry: entry.clone(),
+            })
+            .collect()
     }
 
     /// The names of all files, some more than once.
     pub(super) fn files(&self) -> Vec<String> {
         let tasks = CallKind::ALL.into_iter().flat_map(|kind| self.tasks(kind));
-        tasks.flat_map(|task| task.files().map(str::to_owned).collect::<Vec<_>>()).collect()
+        tasks
+            .flat_map(|task| task.files().map(str::to_owned).collect::<Vec<_>>())
+            .collect()
     }
 }
 
@@ -170,25 +191,43 @@ impl AspectEntry {
                 ..TaskEntry::default()
             },
         };
-        [task("with_reference", &self.with_reference), task("without_reference", &self.without_reference)]
+        [
+            task("with_reference", &self.with_reference),
+            task("without_reference", &self.without_reference),
+        ]
     }
 }
 
 impl NamedTask {
     /// The files it names.
     fn files(&self) -> impl Iterator<Item = &str> {
-        let TaskEntry { system, user, criterion, .. } = &self.entry;
-        system.iter().chain(user).chain(criterion).map(String::as_str)
+        let TaskEntry {
+            system,
+            user,
+            criterion,
+            ..
+        } = &self.entry;
+        system
+            .iter()
+            .chain(user)
+            .chain(criterion)
+            .map(String::as_str)
     }
 
     fn check(&self, path: &Path) -> Result<()> {
         let (kind, part) = (self.kind, self.part);
-        let fault = |what: String, hint: &str| Err(InputFault::new(path, format!("[{kind}] {what}")).hint(hint).into());
+        let fault = |what: String, hint: &str| {
+            Err(InputFault::new(path, format!("[{kind}] {what}"))
+                .hint(hint)
+                .into())
+        };
         if self.entry.user.is_empty() {
             let hint = format!("name at least one file, as in {part} = [\"answer.txt\"]");
             return fault(format!("has no {part} file"), &hint);
         }
-        if self.entry.criterion.is_some() && !matches!(kind, CallKind::Expertise | CallKind::Criteria) {
+        if self.entry.criterion.is_some()
+            && !matches!(kind, CallKind::Expertise | CallKind::Criteria)
+        {
             return fault(
                 "has a criterion".to_owned(),
                 "only [expertise] and [criteria] can have one; remove the line",
@@ -196,11 +235,22 @@ impl NamedTask {
         }
         let has_marker = self.entry.title_marker.is_some();
         if has_marker != (kind == CallKind::CitationGroup) {
-            let hint = "it is the text before the title of a source, in [citation_group] and nowhere else";
-            return fault(format!("has {} title_marker", if has_marker { "a" } else { "no" }), hint);
+            let hint =
+                "it is the text before the title of a source, in [citation_group] and nowhere else";
+            return fault(
+                format!("has {} title_marker", if has_marker { "a" } else { "no" }),
+                hint,
+            );
         }
-        let is_object = |schema: &str| serde_json::from_str::<Value>(schema).is_ok_and(|schema| schema.is_object());
-        if self.entry.schema.as_deref().is_some_and(|schema| !is_object(schema) || kind == CallKind::Attribution) {
+        let is_object = |schema: &str| {
+            serde_json::from_str::<Value>(schema).is_ok_and(|schema| schema.is_object())
+        };
+        if self
+            .entry
+            .schema
+            .as_deref()
+            .is_some_and(|schema| !is_object(schema) || kind == CallKind::Attribution)
+        {
             let hint = "write a JSON schema in single quotes, such as '{\"type\": \"object\", ..}', and only where the reply is a JSON object";
             return fault("has a schema that cannot be used".to_owned(), hint);
         }
@@ -224,7 +274,9 @@ mod tests {
     const BUILTIN: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
 
     fn fault_of(source: &str) -> String {
-        Manifest::parse(source, Path::new("set/manifest.toml")).unwrap_err().to_string()
+        Manifest::parse(source, Path::new("set/manifest.toml"))
+            .unwrap_err()
+            .to_string()
     }
 
     #[test]
@@ -233,14 +285,20 @@ mod tests {
         assert_eq!(manifest.mode, InsertMode::Fenced);
         let citations = &manifest.tasks(CallKind::Citations)[0].entry;
         assert_eq!((citations.max_tokens, citations.json_mode), (None, true));
-        assert_eq!(manifest.tasks(CallKind::Evidence)[0].entry.user, ["answer.txt", "evidence.txt"]);
+        assert_eq!(
+            manifest.tasks(CallKind::Evidence)[0].entry.user,
+            ["answer.txt", "evidence.txt"]
+        );
         assert!(manifest.tasks(CallKind::Aspect).is_empty());
     }
 
     #[test]
     fn the_tables_of_the_rubric_come_together() {
         let message = fault_of(&BUILTIN.replace("[citations]", "[attribution]"));
-        assert!(message.contains("has no [citations], but other tables of the family rubric"), "{message}");
+        assert!(
+            message.contains("has no [citations], but other tables of the family rubric"),
+            "{message}"
+        );
         let head = &BUILTIN[..BUILTIN.find("[expertise]").unwrap()];
         assert!(fault_of(head).contains("names no prompts"));
     }
@@ -248,20 +306,34 @@ mod tests {
     #[test]
     fn an_aspect_without_files_is_an_error() {
         let aspects = include_str!("../../rubrics/aspects/manifest.toml");
-        let message = fault_of(&aspects.replace("[\"aspect.answer.txt\", \"aspect.rubric.txt\"]", "[]"));
-        assert!(message.contains("[aspect] has no without_reference file"), "{message}");
+        let message =
+            fault_of(&aspects.replace("[\"aspect.answer.txt\", \"aspect.rubric.txt\"]", "[]"));
+        assert!(
+            message.contains("[aspect] has no without_reference file"),
+            "{message}"
+        );
         assert!(message.contains("as in without_reference = ["), "{message}");
     }
 
     #[test]
     fn an_unknown_mode_is_an_error_naming_file_and_line() {
         let message = fault_of(&BUILTIN.replace("\"fenced\"", "\"open\""));
-        assert!(message.starts_with("set/manifest.toml:2: unknown variant `open`"), "{message}");
+        assert!(
+            message.starts_with("set/manifest.toml:2: unknown variant `open`"),
+            "{message}"
+        );
     }
 
     #[test]
     fn a_file_outside_the_directory_is_refused() {
-        for name in ["../secret", "/etc/passwd", "a/b.txt", "..", "c:x", "manifest.toml"] {
+        for name in [
+            "../secret",
+            "/etc/passwd",
+            "a/b.txt",
+            "..",
+            "c:x",
+            "manifest.toml",
+        ] {
             let message = fault_of(&BUILTIN.replacen("system.txt", name, 1));
             assert!(message.contains("plain file name"), "{message}");
         }

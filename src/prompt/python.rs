@@ -39,18 +39,30 @@ enum Piece {
 
 /// Python reads every kind of line break as one line feed, inside literals too.
 pub(super) fn normalized(source: &str) -> String {
-    source.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n")
+    source
+        .trim_start_matches('\u{feff}')
+        .replace("\r\n", "\n")
+        .replace('\r', "\n")
 }
 
 impl<'a> Place<'a> {
     /// The whole of a [`normalized`] script; `path` is for messages.
     pub(super) fn script(path: &'a Path, source: &'a str) -> Self {
-        Self { path, source, start: 0, end: source.len(), within: "the script" }
+        Self {
+            path,
+            source,
+            start: 0,
+            end: source.len(),
+            within: "the script",
+        }
     }
 
     pub(super) fn fault(&self, what: impl Into<String>) -> Error {
         let line = 1 + self.source[..self.start].matches('\n').count();
-        InputFault::new(self.path, what).at_line(line).hint("use the published files unchanged").into()
+        InputFault::new(self.path, what)
+            .at_line(line)
+            .hint("use the published files unchanged")
+            .into()
     }
 
     fn text(&self) -> &'a str {
@@ -73,22 +85,33 @@ impl<'a> Place<'a> {
 
     /// The class or function with this name, up to the next one with the same indentation.
     fn definition(self, keyword: &'a str, name: &'a str) -> Result<Self> {
-        let is_defined =
-            |place: &Self| self.source[..place.start - name.len()].trim_end_matches(' ').ends_with(keyword);
+        let is_defined = |place: &Self| {
+            self.source[..place.start - name.len()]
+                .trim_end_matches(' ')
+                .ends_with(keyword)
+        };
         let mut found = self.behind(name).filter(is_defined);
-        let place = found.next().ok_or_else(|| self.fault(format!("{} has no `{keyword} {name}`", self.within)))?;
+        let place = found
+            .next()
+            .ok_or_else(|| self.fault(format!("{} has no `{keyword} {name}`", self.within)))?;
         let line = &self.source[..place.start];
         let line = &line[line.rfind('\n').map_or(0, |at| at + 1)..];
         let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
         let next = place.text().find(&format!("\n{indent}{keyword} "));
-        Ok(Self { end: next.map_or(place.end, |at| place.start + at), within: name, ..place })
+        Ok(Self {
+            end: next.map_or(place.end, |at| place.start + at),
+            within: name,
+            ..place
+        })
     }
 
     /// The value of `name`: after `name=`, `name = ` or `name: type = `.
     fn value_of(self, name: &'a str) -> Result<Self> {
         let value = self.behind(name).find_map(|place| {
             let rest = place.text();
-            let at = rest.find(|c: char| c == '=' || c == '\n' || !(c.is_alphanumeric() || " :.[]_".contains(c)))?;
+            let at = rest.find(|c: char| {
+                c == '=' || c == '\n' || !(c.is_alphanumeric() || " :.[]_".contains(c))
+            })?;
             let is_set = rest[at..].starts_with('=') && !rest[at..].starts_with("==");
             is_set.then(|| place.at(place.start + at + 1))
         });
@@ -97,28 +120,35 @@ impl<'a> Place<'a> {
 
     /// The arguments of the first call of `name`.
     fn call(self, name: &'a str) -> Option<Self> {
-        let place = self.behind(name).find(|place| place.text().starts_with('('))?;
+        let place = self
+            .behind(name)
+            .find(|place| place.text().starts_with('('))?;
         Some(place.at(place.start + 1))
     }
 
     /// The place that these steps lead to: `class A/def f/x` is the value of `x` there, `def f/g()/''` the first literal in
     /// a call.
     pub(super) fn find(self, steps: &'a str) -> Result<Self> {
-        steps.split('/').try_fold(self, |place, step| match (step.split_once(' '), step.strip_suffix("()")) {
-            (Some((keyword, name)), _) => place.definition(keyword, name),
-            (None, Some(name)) => {
-                place.call(name).ok_or_else(|| place.fault(format!("{} does not call {name}", place.within)))
+        steps.split('/').try_fold(self, |place, step| {
+            match (step.split_once(' '), step.strip_suffix("()")) {
+                (Some((keyword, name)), _) => place.definition(keyword, name),
+                (None, Some(name)) => place
+                    .call(name)
+                    .ok_or_else(|| place.fault(format!("{} does not call {name}", place.within))),
+                (None, None) if step == "''" => place
+                    .first_literal()
+                    .ok_or_else(|| place.fault("the call gives no literal")),
+                (None, None) => place.value_of(step),
             }
-            (None, None) if step == "''" => {
-                place.first_literal().ok_or_else(|| place.fault("the call gives no literal"))
-            }
-            (None, None) => place.value_of(step),
         })
     }
 
     /// The first literal among the arguments.
     fn first_literal(self) -> Option<Self> {
-        let at = self.text().find(['"', '\'', ')']).filter(|at| !self.text()[*at..].starts_with(')'))?;
+        let at = self
+            .text()
+            .find(['"', '\'', ')'])
+            .filter(|at| !self.text()[*at..].starts_with(')'))?;
         Some(self.at(self.start + at))
     }
 
@@ -132,10 +162,15 @@ impl<'a> Place<'a> {
                 Piece::Text(text) => out.push_str(&escape(&text)),
                 Piece::Expression(field) => {
                     let renamed = RENAMED.iter().find(|(theirs, _)| *theirs == field);
-                    let unnamed = if field.is_empty() { positional.next() } else { None };
+                    let unnamed = if field.is_empty() {
+                        positional.next()
+                    } else {
+                        None
+                    };
                     let ours = unnamed.or(renamed.map(|(_, ours)| *ours));
                     let variable = variable(ours.unwrap_or(&field));
-                    let variable = variable.ok_or_else(|| self.fault(format!("{name} has the unknown {{{field}}}")))?;
+                    let variable = variable
+                        .ok_or_else(|| self.fault(format!("{name} has the unknown {{{field}}}")))?;
                     out.push_str(&format!("{{{{{variable}}}}}"));
                 }
             }
@@ -147,12 +182,17 @@ impl<'a> Place<'a> {
     /// one.
     fn literal(&self, format: bool, name: &str) -> Result<Vec<Piece>> {
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut rest = self.text().trim_start_matches(|c: char| c.is_whitespace() || c == '(');
+        let mut rest = self
+            .text()
+            .trim_start_matches(|c: char| c.is_whitespace() || c == '(');
         let mut count = 0;
         loop {
             let prefix = rest.len() - rest.trim_start_matches(['f', 'F', 'r', 'R']).len();
             let (prefix, behind) = rest.split_at(prefix.min(2));
-            let Some(quote) = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quote| behind.starts_with(quote)) else {
+            let Some(quote) = ["\"\"\"", "'''", "\"", "'"]
+                .into_iter()
+                .find(|quote| behind.starts_with(quote))
+            else {
                 break;
             };
             let (is_f, is_raw) = (prefix.contains(['f', 'F']), prefix.contains(['r', 'R']));
@@ -160,8 +200,8 @@ impl<'a> Place<'a> {
                 return Err(self.fault(format!("{name} is not a plain string literal")));
             }
             let body = &behind[quote.len()..];
-            let length =
-                body_length(body, quote).ok_or_else(|| self.fault(format!("{name} has an unterminated string")))?;
+            let length = body_length(body, quote)
+                .ok_or_else(|| self.fault(format!("{name} has an unterminated string")))?;
             let faulty = |what| self.fault(format!("{name} has {what}"));
             push_pieces(&mut pieces, &body[..length], is_f || format, is_raw).map_err(faulty)?;
             rest = skip_blanks(&body[length + quote.len()..]);
@@ -191,13 +231,20 @@ fn body_length(body: &str, quote: &str) -> Option<usize> {
 fn skip_blanks(text: &str) -> &str {
     let rest = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\\');
     match rest.strip_prefix('#') {
-        Some(comment) => comment.find('\n').map_or("", |at| skip_blanks(&comment[at..])),
+        Some(comment) => comment
+            .find('\n')
+            .map_or("", |at| skip_blanks(&comment[at..])),
         None => rest,
     }
 }
 
 /// Appends the value of a literal's body; adjacent texts are joined, so that braces across a seam are seen together.
-fn push_pieces(pieces: &mut Vec<Piece>, body: &str, has_fields: bool, is_raw: bool) -> Result<(), &'static str> {
+fn push_pieces(
+    pieces: &mut Vec<Piece>,
+    body: &str,
+    has_fields: bool,
+    is_raw: bool,
+) -> Result<(), &'static str> {
     let mut rest = body;
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
@@ -237,12 +284,24 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
 /// The value of an escape and its length after the backslash. As in Python, an unknown one keeps its backslash; known
 /// ones that the published scripts do not use are refused, so that no text is misread.
 fn unescaped(rest: &str) -> Result<(Option<&'static str>, usize), &'static str> {
-    let known = [('\n', ""), ('\\', "\\"), ('\'', "'"), ('"', "\""), ('n', "\n"), ('t', "\t")];
-    if let Some((_, value)) = known.into_iter().find(|(escape, _)| rest.starts_with(*escape)) {
+    let known = [
+        ('\n', ""),
+        ('\\', "\\"),
+        ('\'', "'"),
+        ('"', "\""),
+        ('n', "\n"),
+        ('t', "\t"),
+    ];
+    if let Some((_, value)) = known
+        .into_iter()
+        .find(|(escape, _)| rest.starts_with(*escape))
+    {
         return Ok((Some(value), 1));
     }
     match rest.chars().next() {
-        Some('a' | 'b' | 'f' | 'r' | 'v' | 'x' | 'u' | 'U' | 'N' | '0'..='7') => Err("an unsupported escape"),
+        Some('a' | 'b' | 'f' | 'r' | 'v' | 'x' | 'u' | 'U' | 'N' | '0'..='7') => {
+            Err("an unsupported escape")
+        }
         _ => Ok((None, 0)),
     }
 }
@@ -259,10 +318,21 @@ mod tests {
 
     #[test]
     fn every_quoting_is_read_and_neighbors_are_joined() {
-        for source in ["'ab'", "\"ab\"", "'''ab'''", "\"\"\"ab\"\"\"", "r'ab'", "( 'a' # no 'x'\n \"b\")", "Rf'a''b'"] {
+        for source in [
+            "'ab'",
+            "\"ab\"",
+            "'''ab'''",
+            "\"\"\"ab\"\"\"",
+            "r'ab'",
+            "( 'a' # no 'x'\n \"b\")",
+            "Rf'a''b'",
+        ] {
             assert_eq!(literal(source).unwrap(), "ab", "{source}");
         }
-        assert_eq!(literal("\"\"\"a\"b\"\" \n c\"\"\"").unwrap(), "a\"b\"\" \n c");
+        assert_eq!(
+            literal("\"\"\"a\"b\"\" \n c\"\"\"").unwrap(),
+            "a\"b\"\" \n c"
+        );
         assert!(literal("'a").is_err() && literal("a").is_err());
     }
 
@@ -271,7 +341,12 @@ mod tests {
         assert_eq!(literal(r#""\n\t\\\'\"\d\ ""#).unwrap(), "\n\t\\'\"\\d\\ ");
         assert_eq!(literal(r"r'\n\''").unwrap(), r"\n\'");
         assert_eq!(literal("'a\\\nb'").unwrap(), "ab");
-        assert!(literal(r"'\x41'").unwrap_err().to_string().starts_with("s.py:1: it has an unsupported escape"));
+        assert!(
+            literal(r"'\x41'")
+                .unwrap_err()
+                .to_string()
+                .starts_with("s.py:1: it has an unsupported escape")
+        );
     }
 
     #[test]
@@ -280,7 +355,12 @@ mod tests {
             literal("f'a{question}{ len( evidence ) }{{y}}' '{z}'").unwrap(),
             "a{{question}}{{snippet_count}}{y}{z}"
         );
-        assert!(literal("f'{x!r}'").unwrap_err().to_string().contains("it has the unknown {x!r}"));
+        assert!(
+            literal("f'{x!r}'")
+                .unwrap_err()
+                .to_string()
+                .contains("it has the unknown {x!r}")
+        );
         assert!(literal("f'}'").is_err() && literal("f'{question'").is_err());
     }
 
@@ -288,11 +368,19 @@ mod tests {
     fn a_name_is_looked_for_within_its_class_or_function() {
         let source = "class A:\n    def f(x='1'):\n        y == '2'\n    def g(z: int = '3'):\n        h(5, '6')\nclass B:\n    y = '4'\n";
         let script = Place::script(Path::new("s.py"), source);
-        let text = |steps| script.find(steps).and_then(|place| place.template(steps, false)).ok();
+        let text = |steps| {
+            script
+                .find(steps)
+                .and_then(|place| place.template(steps, false))
+                .ok()
+        };
         assert_eq!(text("class A/z").as_deref(), Some("3"));
         assert_eq!((text("class A/y"), text("y").as_deref()), (None, Some("4")));
         assert_eq!((text("class A/def f/z"), text("def h/y")), (None, None));
-        assert_eq!((text("def g/h()/''").as_deref(), text("def f/h()")), (Some("6"), None));
+        assert_eq!(
+            (text("def g/h()/''").as_deref(), text("def f/h()")),
+            (Some("6"), None)
+        );
     }
 
     proptest! {

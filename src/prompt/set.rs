@@ -25,7 +25,11 @@ pub struct Messages {
 impl Messages {
     /// Messages with these texts.
     pub fn new(system: Option<String>, user: impl Into<String>) -> Self {
-        Self { system, user: user.into(), shared: 0 }
+        Self {
+            system,
+            user: user.into(),
+            shared: 0,
+        }
     }
 }
 
@@ -43,21 +47,36 @@ pub struct PromptSet {
 
 impl PromptSet {
     /// Assembles a set; `dir` is for messages.
-    pub(super) fn compile(manifest_source: String, files: BTreeMap<String, String>, dir: &Path) -> Result<Self> {
+    pub(super) fn compile(
+        manifest_source: String,
+        files: BTreeMap<String, String>,
+        dir: &Path,
+    ) -> Result<Self> {
         let manifest = Manifest::parse(&manifest_source, &dir.join(MANIFEST))?;
         let family = |id: PromptFamily| {
             let own = Family::compile(&manifest, id, &files, dir)?;
             Ok::<_, Error>(own.unwrap_or_else(|| Self::shared_builtin().family_of(id).clone()))
         };
-        let families = PromptFamily::ALL.into_iter().map(family).collect::<Result<_>>()?;
-        Ok(Self { manifest_source, files, families })
+        let families = PromptFamily::ALL
+            .into_iter()
+            .map(family)
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            manifest_source,
+            files,
+            families,
+        })
     }
 
     /// The messages for one task.
     pub fn render(&self, task: &JudgeTask) -> Messages {
         let templates = self.family(task.kind()).templates_of(task);
         let (user, shared) = templates.user(task);
-        Messages { system: templates.system(task), user, shared }
+        Messages {
+            system: templates.system(task),
+            user,
+            shared,
+        }
     }
 
     /// The family that renders this call kind.
@@ -88,13 +107,22 @@ impl PromptSet {
     /// The text before the title of a source of which nothing else is known.
     pub fn title_marker(&self) -> &str {
         let kind = CallKind::CitationGroup;
-        self.family(kind).task(kind).named.entry.title_marker.as_deref().unwrap_or_default()
+        self.family(kind)
+            .task(kind)
+            .named
+            .entry
+            .title_marker
+            .as_deref()
+            .unwrap_or_default()
     }
 
     /// The JSON schema that this call kind declares for its replies.
     pub fn schema(&self, kind: CallKind) -> Option<Value> {
         let entry = &self.family(kind).task(kind).named.entry;
-        entry.schema.as_deref().and_then(|schema| serde_json::from_str(schema).ok())
+        entry
+            .schema
+            .as_deref()
+            .and_then(|schema| serde_json::from_str(schema).ok())
     }
 }
 
@@ -121,7 +149,12 @@ impl Family {
         let named = id.kinds().iter().flat_map(|kind| manifest.tasks(*kind));
         let compile = |task| TaskTemplates::compile(task, manifest.mode, files, dir);
         let tasks = named.map(compile).collect::<Result<Vec<_>>>()?;
-        let family = Self { id, mode: manifest.mode, imported: manifest.imported.clone(), tasks };
+        let family = Self {
+            id,
+            mode: manifest.mode,
+            imported: manifest.imported.clone(),
+            tasks,
+        };
         Ok(Some(family).filter(|family| !family.tasks.is_empty()))
     }
 
@@ -135,7 +168,12 @@ impl Family {
 
     /// The first task of a call kind.
     fn task(&self, kind: CallKind) -> &TaskTemplates {
-        &self.tasks[self.id.kinds().iter().position(|own| *own == kind).unwrap_or_default()]
+        &self.tasks[self
+            .id
+            .kinds()
+            .iter()
+            .position(|own| *own == kind)
+            .unwrap_or_default()]
     }
 
     /// The texts sent to a judge, with the call kind and the part of its prompt.
@@ -145,7 +183,11 @@ impl Family {
             let kind = task.named.kind;
             for (part, text) in task.texts() {
                 // An aspect's variants share one system message.
-                if part != "system" || !texts.iter().any(|(of, part, _)| (*of, *part) == (kind, "system")) {
+                if part != "system"
+                    || !texts
+                        .iter()
+                        .any(|(of, part, _)| (*of, *part) == (kind, "system"))
+                {
                     texts.push((kind, part, text));
                 }
             }
@@ -164,7 +206,11 @@ impl Family {
             hasher.update(text.as_bytes());
         };
         field("scholareval prompt set 1");
-        field(if self.mode == InsertMode::Fenced { "fenced" } else { "verbatim" });
+        field(if self.mode == InsertMode::Fenced {
+            "fenced"
+        } else {
+            "verbatim"
+        });
         let texts = self.texts();
         for of_kind in texts.chunk_by(|(a, ..), (b, ..)| a == b) {
             field(of_kind[0].0.as_str());
@@ -182,7 +228,11 @@ impl Family {
         if self.is_published() {
             return family::LABELS[self.id as usize].to_owned();
         }
-        let name = if self.is_builtin() { "scholareval" } else { "custom" };
+        let name = if self.is_builtin() {
+            "scholareval"
+        } else {
+            "custom"
+        };
         format!("{name}@{}", self.fingerprint().short(8))
     }
 
@@ -202,17 +252,23 @@ impl Family {
             return false;
         }
         let different = self.differences_from_published();
-        let of_commit = |own: &Imported| own.commit == family::COMMIT && own.fingerprint == self.fingerprint();
+        let of_commit =
+            |own: &Imported| own.commit == family::COMMIT && own.fingerprint == self.fingerprint();
         // No recorded request proves the hashes of these texts.
-        let is_unproven = |part: &String| part.starts_with("evidence ") || part.starts_with("citations ");
-        different.is_empty() || (different.iter().all(is_unproven) && self.imported.as_ref().is_some_and(of_commit))
+        let is_unproven =
+            |part: &String| part.starts_with("evidence ") || part.starts_with("citations ");
+        different.is_empty()
+            || (different.iter().all(is_unproven) && self.imported.as_ref().is_some_and(of_commit))
     }
 
     /// The texts that differ from the published ones (`evidence system`, ..); empty for the published wording.
     pub fn differences_from_published(&self) -> Vec<String> {
         let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
-        let ours: Vec<_> =
-            self.texts().iter().map(|(kind, part, text)| (format!("{kind} {part}"), hash(text))).collect();
+        let ours: Vec<_> = self
+            .texts()
+            .iter()
+            .map(|(kind, part, text)| (format!("{kind} {part}"), hash(text)))
+            .collect();
         family::differences(self.id, &ours)
     }
 

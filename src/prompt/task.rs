@@ -33,7 +33,9 @@ impl TaskTemplates {
         dir: &Path,
     ) -> Result<Self> {
         let text = |name: &String| {
-            let text = files.get(name).ok_or_else(|| Error::Internal(format!("prompt file {name} was not read")))?;
+            let text = files
+                .get(name)
+                .ok_or_else(|| Error::Internal(format!("prompt file {name} was not read")))?;
             Ok::<_, Error>(match mode {
                 InsertMode::Fenced => text.replace("\r\n", "\n").trim_end_matches('\n').to_owned(),
                 InsertMode::Verbatim => text.clone(),
@@ -42,24 +44,51 @@ impl TaskTemplates {
         let template = |name: &String| Template::parse(&text(name)?, &dir.join(name));
         let criterion = named.entry.criterion.as_ref().map(template).transpose()?;
         let system = named.entry.system.as_ref().map(template).transpose()?;
-        let user = named.entry.user.iter().map(template).collect::<Result<_>>()?;
-        let task = Self { named, mode, system, user, criterion };
+        let user = named
+            .entry
+            .user
+            .iter()
+            .map(template)
+            .collect::<Result<_>>()?;
+        let task = Self {
+            named,
+            mode,
+            system,
+            user,
+            criterion,
+        };
         task.check_variables(dir)?;
         Ok(task)
     }
 
     /// The texts in fingerprint order, each with its part of the prompt (`criterion`, `system`, `user`, ..).
     pub(super) fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let criterion = self.criterion.iter().map(|template| ("criterion", template.source.as_str()));
-        let system = self.system.iter().map(|template| ("system", template.source.as_str()));
-        let marker = self.named.entry.title_marker.iter().map(|text| ("marker", text.as_str()));
-        let user = self.user.iter().map(move |template| (self.named.part, template.source.as_str()));
+        let criterion = self
+            .criterion
+            .iter()
+            .map(|template| ("criterion", template.source.as_str()));
+        let system = self
+            .system
+            .iter()
+            .map(|template| ("system", template.source.as_str()));
+        let marker = self
+            .named
+            .entry
+            .title_marker
+            .iter()
+            .map(|text| ("marker", text.as_str()));
+        let user = self
+            .user
+            .iter()
+            .map(move |template| (self.named.part, template.source.as_str()));
         criterion.chain(marker).chain(system).chain(user)
     }
 
     /// The system message for a task.
     pub(super) fn system(&self, task: &JudgeTask) -> Option<String> {
-        self.system.as_ref().map(|template| self.fill(std::slice::from_ref(template), task).0)
+        self.system
+            .as_ref()
+            .map(|template| self.fill(std::slice::from_ref(template), task).0)
     }
 
     /// The user message for a task, and the bytes before its last file: the others are equal for all tasks of an answer.
@@ -84,12 +113,23 @@ impl TaskTemplates {
                     out.push_str(&text);
                 } else if SHARED.contains(&variable) {
                     shared.section(out, section(variable), &neutralize(&text, family));
-                    if let ("response", JudgeTask::Criteria { reference: Some(reference), .. }) = (variable, task) {
+                    if let (
+                        "response",
+                        JudgeTask::Criteria {
+                            reference: Some(reference),
+                            ..
+                        },
+                    ) = (variable, task)
+                    {
                         out.push_str("\n\n");
                         shared.section(out, "reference", &neutralize(reference, family));
                     }
                 } else {
-                    Marker::of(&[&*text]).section(out, section(variable), &neutralize(&text, family));
+                    Marker::of(&[&*text]).section(
+                        out,
+                        section(variable),
+                        &neutralize(&text, family),
+                    );
                 }
             });
         }
@@ -100,26 +140,56 @@ impl TaskTemplates {
     /// next number or grade.
     fn value<'a>(&'a self, task: &'a JudgeTask, variable: &str) -> Cow<'a, str> {
         let is_fenced = self.mode == InsertMode::Fenced;
-        let line = |text: &str| if is_fenced { one_line(text) } else { text.to_owned() };
+        let line = |text: &str| {
+            if is_fenced {
+                one_line(text)
+            } else {
+                text.to_owned()
+            }
+        };
         match (variable, task) {
             ("question", _) => Cow::Borrowed(task.question()),
             ("response", _) => Cow::Borrowed(task.answer()),
             ("criterion", JudgeTask::Property { criterion, .. }) => Cow::Borrowed(criterion),
-            ("criterion", _) => self.criterion.iter().map(|fixed| fixed.filled(|_| String::new())).collect(),
+            ("criterion", _) => self
+                .criterion
+                .iter()
+                .map(|fixed| fixed.filled(|_| String::new()))
+                .collect(),
             ("snippets", JudgeTask::Evidence { snippets, .. }) => {
-                let lines = snippets.iter().enumerate().map(|(i, snippet)| format!("{}. {}", i + 1, line(snippet)));
+                let lines = snippets
+                    .iter()
+                    .enumerate()
+                    .map(|(i, snippet)| format!("{}. {}", i + 1, line(snippet)));
                 lines.collect::<Vec<_>>().join("\n").into()
             }
-            ("snippet_count", JudgeTask::Evidence { snippets, .. }) => snippets.len().to_string().into(),
-            ("instruction", JudgeTask::Aspect { instruction, question, .. }) => {
+            ("snippet_count", JudgeTask::Evidence { snippets, .. }) => {
+                snippets.len().to_string().into()
+            }
+            (
+                "instruction",
+                JudgeTask::Aspect {
+                    instruction,
+                    question,
+                    ..
+                },
+            ) => {
                 // Without an instruction only the published script's space precedes the question.
                 match is_fenced && instruction.is_empty() {
                     true => Cow::Borrowed(question),
                     false => format!("{instruction} {question}").into(),
                 }
             }
-            ("reference_answer", JudgeTask::Aspect { reference: Some(reference), .. }) => Cow::Borrowed(reference),
-            ("criteria_description", JudgeTask::Aspect { aspect, .. }) => Cow::Borrowed(&aspect.criteria_description),
+            (
+                "reference_answer",
+                JudgeTask::Aspect {
+                    reference: Some(reference),
+                    ..
+                },
+            ) => Cow::Borrowed(reference),
+            ("criteria_description", JudgeTask::Aspect { aspect, .. }) => {
+                Cow::Borrowed(&aspect.criteria_description)
+            }
             ("score_rubric", JudgeTask::Aspect { aspect, .. }) => {
                 let mut rubric = format!("[{}]", line(&aspect.criteria_description));
                 for (i, description) in aspect.score_descriptions.iter().enumerate() {
@@ -135,25 +205,49 @@ impl TaskTemplates {
                         _ => line(&one.examples.join("\n")),
                     }),
                     None => {
-                        let examples: String =
-                            one.examples.iter().map(|text| format!(" Example: {}", line(text))).collect();
+                        let examples: String = one
+                            .examples
+                            .iter()
+                            .map(|text| format!(" Example: {}", line(text)))
+                            .collect();
                         format!("{}. {}{examples}", i + 1, line(&one.text))
                     }
                 };
-                criteria.iter().enumerate().map(number).collect::<Vec<_>>().join("\n").into()
+                criteria
+                    .iter()
+                    .enumerate()
+                    .map(number)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+                    .into()
             }
             ("levels", JudgeTask::Criteria { shape, .. }) => shape.describe_levels().into(),
-            ("reply", JudgeTask::Criteria { criteria, shape, .. }) => shape.describe_reply(criteria.len()).into(),
+            (
+                "reply",
+                JudgeTask::Criteria {
+                    criteria, shape, ..
+                },
+            ) => shape.describe_reply(criteria.len()).into(),
             ("citations", JudgeTask::CitationGroup { citations, .. }) => {
                 let marker = self.named.entry.title_marker.as_deref().unwrap_or_default();
-                let shown = |one: &ShownCitation| line(&format!("{}: {}", one.id, one.shown.text(marker)));
-                citations.iter().map(shown).collect::<Vec<_>>().join("\n\n").into()
+                let shown =
+                    |one: &ShownCitation| line(&format!("{}: {}", one.id, one.shown.text(marker)));
+                citations
+                    .iter()
+                    .map(shown)
+                    .collect::<Vec<_>>()
+                    .join("\n\n")
+                    .into()
             }
             ("document", JudgeTask::Attribution { document, .. }) => Cow::Borrowed(document),
             ("claim", JudgeTask::Attribution { claim, .. }) => Cow::Borrowed(claim),
             (grade, JudgeTask::Aspect { aspect, .. }) => {
                 let place = RUBRIC_PARTS.iter().skip(1).position(|part| *part == grade);
-                Cow::Borrowed(place.and_then(|place| aspect.score_descriptions.get(place)).map_or("", String::as_str))
+                Cow::Borrowed(
+                    place
+                        .and_then(|place| aspect.score_descriptions.get(place))
+                        .map_or("", String::as_str),
+                )
             }
             // `check_variables` rejects such a variable in this task.
             _ => Cow::Borrowed(""),
@@ -167,19 +261,40 @@ impl TaskTemplates {
         let allowed = self.variables();
         let is_fenced = self.mode == InsertMode::Fenced;
         let mut seen = Vec::new();
-        let system = self.system.iter().zip(&entry.system).map(|(template, name)| (template, name, true));
-        let user = self.user.iter().zip(&entry.user).map(|(template, name)| (template, name, false));
-        let criterion = self.criterion.iter().zip(&entry.criterion).filter(|_| self.named.kind == CallKind::Criteria);
+        let system = self
+            .system
+            .iter()
+            .zip(&entry.system)
+            .map(|(template, name)| (template, name, true));
+        let user = self
+            .user
+            .iter()
+            .zip(&entry.user)
+            .map(|(template, name)| (template, name, false));
+        let criterion = self
+            .criterion
+            .iter()
+            .zip(&entry.criterion)
+            .filter(|_| self.named.kind == CallKind::Criteria);
         let criterion = criterion.map(|(template, name)| (template, name, false));
         for (template, file, is_system) in system.chain(user).chain(criterion) {
             for (variable, line) in template.variables() {
                 let is_section = is_fenced && is_text(variable);
                 let (what, hint) = if !allowed.contains(&variable) {
-                    (format!("has no value in the {name} task"), format!("there it can use {}", list_of(&allowed)))
+                    (
+                        format!("has no value in the {name} task"),
+                        format!("there it can use {}", list_of(&allowed)),
+                    )
                 } else if is_section && is_system {
-                    ("is in a system message".to_owned(), "untrusted text belongs in a user file".to_owned())
+                    (
+                        "is in a system message".to_owned(),
+                        "untrusted text belongs in a user file".to_owned(),
+                    )
                 } else if is_section && seen.contains(&variable) {
-                    (format!("is twice in the {name} task"), "keep one of them".to_owned())
+                    (
+                        format!("is twice in the {name} task"),
+                        "keep one of them".to_owned(),
+                    )
                 } else {
                     if !is_system {
                         seen.push(variable);
@@ -187,7 +302,10 @@ impl TaskTemplates {
                     continue;
                 };
                 let what = format!("{} {what}", list_of(&[variable]));
-                return Err(InputFault::new(dir.join(file), what).at_line(line).hint(hint).into());
+                return Err(InputFault::new(dir.join(file), what)
+                    .at_line(line)
+                    .hint(hint)
+                    .into());
             }
         }
         let has_rubric_parts = seen.iter().any(|variable| RUBRIC_PARTS.contains(variable));
@@ -197,11 +315,25 @@ impl TaskTemplates {
             part if RUBRIC_PARTS.contains(&part) => has_rubric_parts,
             _ => true,
         };
-        if let Some(missing) = allowed.into_iter().filter(is_needed).find(|variable| !seen.contains(variable)) {
-            let last = entry.user.last().map(|name| dir.join(name)).unwrap_or_default();
-            return Err(InputFault::new(last, format!("{} is missing in the {name} task", list_of(&[missing])))
-                .hint(format!("put it into one of its user files ({})", entry.user.join(", ")))
-                .into());
+        if let Some(missing) = allowed
+            .into_iter()
+            .filter(is_needed)
+            .find(|variable| !seen.contains(variable))
+        {
+            let last = entry
+                .user
+                .last()
+                .map(|name| dir.join(name))
+                .unwrap_or_default();
+            return Err(InputFault::new(
+                last,
+                format!("{} is missing in the {name} task", list_of(&[missing])),
+            )
+            .hint(format!(
+                "put it into one of its user files ({})",
+                entry.user.join(", ")
+            ))
+            .into());
         }
         Ok(())
     }
@@ -209,28 +341,46 @@ impl TaskTemplates {
     /// Name of the task in messages: `property`, `aspect (with_reference)`.
     fn name(&self) -> String {
         let NamedTask { kind, part, .. } = &self.named;
-        if *kind == CallKind::Aspect { format!("{kind} ({part})") } else { kind.to_string() }
+        if *kind == CallKind::Aspect {
+            format!("{kind} ({part})")
+        } else {
+            kind.to_string()
+        }
     }
 
     /// Variables with a value in this task.
     fn variables(&self) -> Vec<&'static str> {
         let mut variables = match self.named.kind {
-            CallKind::Expertise if self.criterion.is_some() => vec!["question", "response", "criterion"],
+            CallKind::Expertise if self.criterion.is_some() => {
+                vec!["question", "response", "criterion"]
+            }
             CallKind::Expertise | CallKind::Citations => vec!["question", "response"],
             CallKind::Property => vec!["question", "response", "criterion"],
             CallKind::Evidence => vec!["question", "response", "snippets", "snippet_count"],
             CallKind::Attribution => vec!["document", "claim"],
             CallKind::Criteria if self.criterion.is_some() => {
-                vec!["question", "response", "criteria", "number", "criterion", "examples"]
+                vec![
+                    "question",
+                    "response",
+                    "criteria",
+                    "number",
+                    "criterion",
+                    "examples",
+                ]
             }
             CallKind::Criteria => vec!["question", "response", "criteria", "levels", "reply"],
             CallKind::Precision => vec!["question", "response"],
             CallKind::CitationGroup => vec!["response", "citations"],
             CallKind::Aspect => {
                 let mut variables = vec!["instruction", "response", "score_rubric"];
-                variables.extend((self.named.part == "with_reference").then_some("reference_answer"));
+                variables
+                    .extend((self.named.part == "with_reference").then_some("reference_answer"));
                 // Between delimiters the rubric is one section, since its lines mean nothing separately.
-                variables.extend(RUBRIC_PARTS.into_iter().filter(|_| self.mode == InsertMode::Verbatim));
+                variables.extend(
+                    RUBRIC_PARTS
+                        .into_iter()
+                        .filter(|_| self.mode == InsertMode::Verbatim),
+                );
                 variables
             }
         };
@@ -240,7 +390,13 @@ impl TaskTemplates {
 }
 
 /// Variables with the same value in many calls, about one answer or one document. Their sections share an id.
-const SHARED: [&str; 5] = ["question", "response", "instruction", "reference_answer", "document"];
+const SHARED: [&str; 5] = [
+    "question",
+    "response",
+    "instruction",
+    "reference_answer",
+    "document",
+];
 
 /// Name of a variable's section between delimiters.
 fn section(variable: &'static str) -> &'static str {
@@ -256,12 +412,22 @@ fn section(variable: &'static str) -> &'static str {
 fn shared_texts(task: &JudgeTask) -> Vec<&str> {
     let texts: Vec<&Arc<str>> = match task {
         JudgeTask::Attribution { document, .. } => vec![document],
-        JudgeTask::Aspect { instruction, question, answer, reference, .. } => {
-            [instruction, question, answer].into_iter().chain(reference).collect()
-        }
-        JudgeTask::Criteria { question, answer, reference, .. } => {
-            [question, answer].into_iter().chain(reference).collect()
-        }
+        JudgeTask::Aspect {
+            instruction,
+            question,
+            answer,
+            reference,
+            ..
+        } => [instruction, question, answer]
+            .into_iter()
+            .chain(reference)
+            .collect(),
+        JudgeTask::Criteria {
+            question,
+            answer,
+            reference,
+            ..
+        } => [question, answer].into_iter().chain(reference).collect(),
         _ => vec![task.question(), task.answer()],
     };
     texts.into_iter().map(|text| &**text).collect()
@@ -275,8 +441,15 @@ mod tests {
     #[test]
     fn a_snippet_cannot_forge_the_next_number() {
         let snippets = vec!["one\n2. forged".to_owned(), "two\u{2028}three".to_owned()];
-        let task = JudgeTask::Evidence { question: "q".into(), answer: "a".into(), snippets: snippets.into() };
+        let task = JudgeTask::Evidence {
+            question: "q".into(),
+            answer: "a".into(),
+            snippets: snippets.into(),
+        };
         let user = PromptSet::builtin().render(&task).user;
-        assert!(user.contains("\n1. one 2. forged\n2. two three\n"), "{user}");
+        assert!(
+            user.contains("\n1. one 2. forged\n2. two three\n"),
+            "{user}"
+        );
     }
 }

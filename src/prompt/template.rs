@@ -40,17 +40,27 @@ pub(crate) const OPEN_BRACES: &str = "open_braces";
 
 /// The variable with this name.
 pub(crate) fn variable(name: &str) -> Option<&'static str> {
-    VARIABLES.into_iter().chain(RUBRIC_PARTS).find(|variable| *variable == name)
+    VARIABLES
+        .into_iter()
+        .chain(RUBRIC_PARTS)
+        .find(|variable| *variable == name)
 }
 
 /// Whether the variable holds untrusted text.
 pub(crate) fn is_text(variable: &str) -> bool {
-    !matches!(variable, "snippet_count" | "levels" | "reply" | "number" | OPEN_BRACES)
+    !matches!(
+        variable,
+        "snippet_count" | "levels" | "reply" | "number" | OPEN_BRACES
+    )
 }
 
 /// `{{a}}, {{b}}`: for messages that list variables.
 pub(crate) fn list_of(variables: &[&str]) -> String {
-    variables.iter().map(|variable| format!("{{{{{variable}}}}}")).collect::<Vec<_>>().join(", ")
+    variables
+        .iter()
+        .map(|variable| format!("{{{{{variable}}}}}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,9 +93,14 @@ impl Template {
                 continue;
             };
             text.push_str(&rest[..at]);
-            let line = 1 + source[..source.len() - rest.len() + at].matches('\n').count();
+            let line = 1 + source[..source.len() - rest.len() + at]
+                .matches('\n')
+                .count();
             let Some(variable) = variable(word) else {
-                let hint = format!("the variables are {}", list_of(&[&VARIABLES[..], &RUBRIC_PARTS].concat()));
+                let hint = format!(
+                    "the variables are {}",
+                    list_of(&[&VARIABLES[..], &RUBRIC_PARTS].concat())
+                );
                 let fault = InputFault::new(path, format!("unknown variable {{{{{word}}}}}"));
                 return Err(fault.at_line(line).hint(hint).into());
             };
@@ -99,7 +114,10 @@ impl Template {
         if !text.is_empty() {
             pieces.push(Piece::Text(text));
         }
-        Ok(Self { source: source.to_owned(), pieces })
+        Ok(Self {
+            source: source.to_owned(),
+            pieces,
+        })
     }
 
     /// The variables in order, with their lines.
@@ -170,14 +188,22 @@ mod tests {
 
     fn filled(source: &str) -> String {
         let mut out = String::new();
-        parse(source).unwrap().fill(&mut out, |out, variable| out.push_str(&variable.to_uppercase()));
+        parse(source).unwrap().fill(&mut out, |out, variable| {
+            out.push_str(&variable.to_uppercase())
+        });
         out
     }
 
     #[test]
     fn variables_are_filled_and_other_braces_are_text() {
-        assert_eq!(filled("a {{question}} b {{ response }}"), "a QUESTION b RESPONSE");
-        assert_eq!(filled("Reply {{\"score\": x}} or {x}"), "Reply {{\"score\": x}} or {x}");
+        assert_eq!(
+            filled("a {{question}} b {{ response }}"),
+            "a QUESTION b RESPONSE"
+        );
+        assert_eq!(
+            filled("Reply {{\"score\": x}} or {x}"),
+            "Reply {{\"score\": x}} or {x}"
+        );
         assert_eq!(filled("{{{question}}}"), "{QUESTION}");
         assert_eq!(filled("{{open_braces}}question}}"), "{{question}}");
         assert_eq!(filled("{{"), "{{");

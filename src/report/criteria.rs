@@ -17,27 +17,67 @@ const SHOWN: usize = 20;
 const COEFFICIENT: Format = Format::Number(2);
 
 /// Key and heading of a column, and its cells.
-type Statistic = (&'static str, &'static str, Format, fn(&CriterionStatistics) -> Cell);
+type Statistic = (
+    &'static str,
+    &'static str,
+    Format,
+    fn(&CriterionStatistics) -> Cell,
+);
 
 const STATISTICS: [Statistic; 18] = [
-    ("finding", "finding", Format::Text, |row| row.finding.map_or(Cell::Missing, |own| Cell::text(words(own).0))),
-    ("scorer", "scorer", Format::Text, |row| Cell::text(row.scorer)),
-    ("name", "criterion", Format::Text, |row| Cell::text(&row.name)),
-    ("text", "criterion", Format::Text, |row| Cell::text(&row.text)),
-    ("case_id", "case", Format::Text, |row| row.case_id.as_ref().map_or(Cell::Missing, |own| Cell::text(own.as_str()))),
-    ("kind", "kind", Format::Text, |row| Cell::text(row.kind.as_str())),
-    ("answers", "n", Format::Count, |row| Cell::count(row.answers)),
+    ("finding", "finding", Format::Text, |row| {
+        row.finding
+            .map_or(Cell::Missing, |own| Cell::text(words(own).0))
+    }),
+    ("scorer", "scorer", Format::Text, |row| {
+        Cell::text(row.scorer)
+    }),
+    ("name", "criterion", Format::Text, |row| {
+        Cell::text(&row.name)
+    }),
+    ("text", "criterion", Format::Text, |row| {
+        Cell::text(&row.text)
+    }),
+    ("case_id", "case", Format::Text, |row| {
+        row.case_id
+            .as_ref()
+            .map_or(Cell::Missing, |own| Cell::text(own.as_str()))
+    }),
+    ("kind", "kind", Format::Text, |row| {
+        Cell::text(row.kind.as_str())
+    }),
+    ("answers", "n", Format::Count, |row| {
+        Cell::count(row.answers)
+    }),
     ("mean", "mean", Format::Percent, |row| Cell::maybe(row.mean)),
-    ("at_lowest", "at 0", Format::Percent, |row| Cell::maybe(row.at_lowest)),
-    ("at_full", "full", Format::Percent, |row| Cell::maybe(row.at_full)),
-    ("variance", "variance", Format::Number(3), |row| Cell::maybe(row.variance)),
-    ("item_rest", "r", COEFFICIENT, |row| estimate(&row.item_rest)),
-    ("system_share", "systems", Format::Percent, |row| Cell::maybe(row.system_share)),
-    ("noise", "noise", Format::Percent, |row| Cell::maybe(row.noise)),
-    ("reliability", "reliable", Format::Percent, |row| Cell::maybe(row.reliability)),
-    ("labels", "labels", Format::Count, |row| Cell::count(row.labels)),
+    ("at_lowest", "at 0", Format::Percent, |row| {
+        Cell::maybe(row.at_lowest)
+    }),
+    ("at_full", "full", Format::Percent, |row| {
+        Cell::maybe(row.at_full)
+    }),
+    ("variance", "variance", Format::Number(3), |row| {
+        Cell::maybe(row.variance)
+    }),
+    ("item_rest", "r", COEFFICIENT, |row| {
+        estimate(&row.item_rest)
+    }),
+    ("system_share", "systems", Format::Percent, |row| {
+        Cell::maybe(row.system_share)
+    }),
+    ("noise", "noise", Format::Percent, |row| {
+        Cell::maybe(row.noise)
+    }),
+    ("reliability", "reliable", Format::Percent, |row| {
+        Cell::maybe(row.reliability)
+    }),
+    ("labels", "labels", Format::Count, |row| {
+        Cell::count(row.labels)
+    }),
     ("people", "people", COEFFICIENT, |row| estimate(&row.people)),
-    ("group_of", "group of", Format::Count, |row| Cell::maybe((row.group_of > 0).then_some(row.group_of as f64))),
+    ("group_of", "group of", Format::Count, |row| {
+        Cell::maybe((row.group_of > 0).then_some(row.group_of as f64))
+    }),
 ];
 
 fn estimate(own: &Estimate) -> Cell {
@@ -47,24 +87,50 @@ fn estimate(own: &Estimate) -> Cell {
 /// A finding and what it means.
 fn words(finding: Finding) -> (&'static str, &'static str) {
     match finding {
-        Finding::NeverMet => ("no marks", "no answer earns any: unreachable, or a fault of all answers"),
-        Finding::AlwaysMet => ("full marks", "every answer has full marks: it separates nothing"),
-        Finding::OneValue => ("one value", "all answers to a question get the same: it separates nothing"),
-        Finding::Reversed => ("reversed", "answers that meet it score lower elsewhere: check its wording"),
-        Finding::Noisy => ("noisy", "samples of one answer differ as much as answers: too vague"),
+        Finding::NeverMet => (
+            "no marks",
+            "no answer earns any: unreachable, or a fault of all answers",
+        ),
+        Finding::AlwaysMet => (
+            "full marks",
+            "every answer has full marks: it separates nothing",
+        ),
+        Finding::OneValue => (
+            "one value",
+            "all answers to a question get the same: it separates nothing",
+        ),
+        Finding::Reversed => (
+            "reversed",
+            "answers that meet it score lower elsewhere: check its wording",
+        ),
+        Finding::Noisy => (
+            "noisy",
+            "samples of one answer differ as much as answers: too vague",
+        ),
     }
 }
 
 /// How many criteria separate answers: what the author of a rubric asks first.
 pub(super) fn criteria_verdict(criteria: &Criteria) -> String {
-    let checked: Vec<_> = criteria.criteria.iter().filter(|row| row.group_of == 0 && row.variance.is_some()).collect();
+    let checked: Vec<_> = criteria
+        .criteria
+        .iter()
+        .filter(|row| row.group_of == 0 && row.variance.is_some())
+        .collect();
     let suspicious = checked.iter().filter(|row| row.finding.is_some()).count();
     match (checked.len(), suspicious) {
-        (0, _) => "Each question has one answer: which criteria separate systems cannot be seen.".to_owned(),
+        (0, _) => "Each question has one answer: which criteria separate systems cannot be seen."
+            .to_owned(),
         (all, 0) => format!("All {all} criteria separate the answers."),
-        (all, 1) => format!("{} of {all} criteria separate the answers; 1 is suspicious.", all - 1),
+        (all, 1) => format!(
+            "{} of {all} criteria separate the answers; 1 is suspicious.",
+            all - 1
+        ),
         (all, _) => {
-            format!("{} of {all} criteria separate the answers; {suspicious} are suspicious.", all - suspicious)
+            format!(
+                "{} of {all} criteria separate the answers; {suspicious} are suspicious.",
+                all - suspicious
+            )
         }
     }
 }
@@ -72,12 +138,29 @@ pub(super) fn criteria_verdict(criteria: &Criteria) -> String {
 /// The findings; suspicious criteria of single cases (with `all`, every one); those over all cases. Texts have at most `width`
 /// characters. Tables without rows are left out.
 pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> Vec<Table> {
-    let mut findings = Table::new("", ["finding", "meaning"].map(|key| Column::new(key, Format::Text)).to_vec());
-    findings.columns.insert(1, Column::new("count", Format::Count));
-    let found: Vec<_> = criteria.criteria.iter().filter(|row| row.group_of == 0 && row.finding.is_some()).collect();
+    let mut findings = Table::new(
+        "",
+        ["finding", "meaning"]
+            .map(|key| Column::new(key, Format::Text))
+            .to_vec(),
+    );
+    findings
+        .columns
+        .insert(1, Column::new("count", Format::Count));
+    let found: Vec<_> = criteria
+        .criteria
+        .iter()
+        .filter(|row| row.group_of == 0 && row.finding.is_some())
+        .collect();
     for same in found.chunk_by(|a, b| a.finding == b.finding) {
-        let Some((name, meaning)) = same[0].finding.map(words) else { continue };
-        findings.rows.push(vec![Cell::text(name), Cell::count(same.len()), Cell::text(meaning)]);
+        let Some((name, meaning)) = same[0].finding.map(words) else {
+            continue;
+        };
+        findings.rows.push(vec![
+            Cell::text(name),
+            Cell::count(same.len()),
+            Cell::text(meaning),
+        ]);
     }
     let shown = |row: &CriterionStatistics| {
         let is_text = row.kind != ComponentKind::Evidence && row.case_id.is_some();
@@ -85,8 +168,15 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
             0 => without_middle(if is_text { &row.text } else { &row.name }, width),
             count => format!("{}* ({count} criteria)", without_middle(&row.name, width)),
         };
-        let case_id = row.case_id.as_ref().map(|case| without_middle(case.as_str(), width / 3).into());
-        CriterionStatistics { name, case_id, ..row.clone() }
+        let case_id = row
+            .case_id
+            .as_ref()
+            .map(|case| without_middle(case.as_str(), width / 3).into());
+        CriterionStatistics {
+            name,
+            case_id,
+            ..row.clone()
+        }
     };
     let rows = criteria.criteria.iter().map(shown);
     let (mut single, over_all): (Vec<_>, Vec<_>) = rows.partition(|row| row.case_id.is_some());
@@ -94,24 +184,39 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
     let title = match single.len() {
         _ if all => "Criteria of single cases".to_owned(),
         count @ 0..=SHOWN => format!("Suspicious criteria of single cases ({count})"),
-        count => format!("Suspicious criteria of single cases ({SHOWN} of {count}; criteria --notes shows all)"),
+        count => format!(
+            "Suspicious criteria of single cases ({SHOWN} of {count}; criteria --notes shows all)"
+        ),
     };
     single.truncate(if all { usize::MAX } else { SHOWN });
-    let tables = [findings, table(title, &single, &UNSHOWN), table("Over all cases".to_owned(), &over_all, &UNSHOWN)];
-    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+    let tables = [
+        findings,
+        table(title, &single, &UNSHOWN),
+        table("Over all cases".to_owned(), &over_all, &UNSHOWN),
+    ];
+    tables
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .collect()
 }
 
 /// These rows, without the columns of these keys; if there are such, also without those that have no value.
 fn table(title: String, rows: &[CriterionStatistics], without: &[&str]) -> Table {
-    let has_values = |cell: fn(&CriterionStatistics) -> Cell| rows.iter().any(|row| cell(row) != Cell::Missing);
-    let is_shown = |(key, .., cell): &&Statistic| without.is_empty() || !without.contains(key) && has_values(*cell);
+    let has_values =
+        |cell: fn(&CriterionStatistics) -> Cell| rows.iter().any(|row| cell(row) != Cell::Missing);
+    let is_shown = |(key, .., cell): &&Statistic| {
+        without.is_empty() || !without.contains(key) && has_values(*cell)
+    };
     let shown: Vec<&Statistic> = STATISTICS.iter().filter(is_shown).collect();
     let column = |(key, heading, format, _): &&Statistic| Column {
         has_interval: *format == COEFFICIENT,
         ..Column::headed(key, heading, *format)
     };
     let mut table = Table::new(title, shown.iter().map(column).collect());
-    table.rows = rows.iter().map(|row| shown.iter().map(|(.., cell)| cell(row)).collect()).collect();
+    table.rows = rows
+        .iter()
+        .map(|row| shown.iter().map(|(.., cell)| cell(row)).collect())
+        .collect();
     table
 }
 
@@ -120,7 +225,11 @@ pub fn criteria_text(criteria: &Criteria, style: &TableStyle) -> String {
     let verdict = wrapped(&criteria_verdict(criteria), style.columns());
     let tables = criteria_tables(criteria, style.all_notes, style.columns() - 54);
     let tables: Vec<String> = tables.iter().map(|table| table.terminal(style)).collect();
-    format!("{verdict}\n\n{}{}", tables.join("\n"), style.notes(&criteria.notes))
+    format!(
+        "{verdict}\n\n{}{}",
+        tables.join("\n"),
+        style.notes(&criteria.notes)
+    )
 }
 
 /// Every criterion and group with all statistics.

@@ -13,40 +13,94 @@ const SIDE_BY_SIDE: usize = 5;
 /// several systems only the F1s are shown. With `all`, every measure by system.
 pub fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
     let format = board.decimals.map_or(Format::Percent, Format::Number);
-    let is_wide = !all && board.systems.first().is_some_and(|system| system.metrics.len() > SIDE_BY_SIDE);
+    let is_wide = !all
+        && board
+            .systems
+            .first()
+            .is_some_and(|system| system.metrics.len() > SIDE_BY_SIDE);
     if let ([system], true) = (&board.systems[..], is_wide) {
-        let columns = vec![Column::new("measure", Format::Text), Column::headed("value", &system.system, format)];
-        let mut table = Table { notes: board.notes.clone(), ..Table::new(board.title.clone(), columns) };
+        let columns = vec![
+            Column::new("measure", Format::Text),
+            Column::headed("value", &system.system, format),
+        ];
+        let mut table = Table {
+            notes: board.notes.clone(),
+            ..Table::new(board.title.clone(), columns)
+        };
         for metric in &system.metrics {
-            table.rows.push(vec![Cell::text(&metric.name), Cell::estimate(metric.estimate, metric.interval)]);
+            table.rows.push(vec![
+                Cell::text(&metric.name),
+                Cell::estimate(metric.estimate, metric.interval),
+            ]);
         }
         return table;
     }
     let shown = |system: &Standing| {
-        let metrics = system.metrics.iter().filter(|metric| !is_wide || metric.name.ends_with("f1"));
+        let metrics = system
+            .metrics
+            .iter()
+            .filter(|metric| !is_wide || metric.name.ends_with("f1"));
         metrics.cloned().collect::<Vec<_>>()
     };
     let (mut table, systems) = (Table::new(board.title.clone(), Vec::new()), &board.systems);
-    table.push(Column::new("system", Format::Text), systems.iter().map(|own| Cell::text(&own.system)));
-    table.push(Column::new("rank", Format::Count), systems.iter().map(|own| Cell::count(own.rank)));
-    for (at, metric) in systems.first().map(shown).unwrap_or_default().iter().enumerate() {
-        let column = Column { highest_is_best: true, ..Column::new(&metric.name, format) };
-        let cell =
-            |own: &Standing| shown(own).get(at).map_or(Cell::Missing, |own| Cell::estimate(own.estimate, own.interval));
+    table.push(
+        Column::new("system", Format::Text),
+        systems.iter().map(|own| Cell::text(&own.system)),
+    );
+    table.push(
+        Column::new("rank", Format::Count),
+        systems.iter().map(|own| Cell::count(own.rank)),
+    );
+    for (at, metric) in systems
+        .first()
+        .map(shown)
+        .unwrap_or_default()
+        .iter()
+        .enumerate()
+    {
+        let column = Column {
+            highest_is_best: true,
+            ..Column::new(&metric.name, format)
+        };
+        let cell = |own: &Standing| {
+            shown(own).get(at).map_or(Cell::Missing, |own| {
+                Cell::estimate(own.estimate, own.interval)
+            })
+        };
         table.push(column, systems.iter().map(cell));
     }
-    let claims = |own: &Standing| own.details.get("claims").and_then(serde_json::Value::as_f64);
-    table.push(Column::new("claims", Format::Count), systems.iter().map(|own| Cell::maybe(claims(own))));
-    Table { notes: board.notes.clone(), ..table }
+    let claims = |own: &Standing| {
+        own.details
+            .get("claims")
+            .and_then(serde_json::Value::as_f64)
+    };
+    table.push(
+        Column::new("claims", Format::Count),
+        systems.iter().map(|own| Cell::maybe(claims(own))),
+    );
+    Table {
+        notes: board.notes.clone(),
+        ..table
+    }
 }
 
 /// How a claim was scored, for each system.
 pub fn explanation(explained: &[Explanation]) -> String {
     let mut out = String::new();
-    for Explanation { system, claim, findings } in explained {
+    for Explanation {
+        system,
+        claim,
+        findings,
+    } in explained
+    {
         let _ = writeln!(out, "{}, claim {}", visible(system), visible(claim));
         for found in findings {
-            let _ = writeln!(out, "  {}: {}", visible(&found.item), visible(&found.finding));
+            let _ = writeln!(
+                out,
+                "  {}: {}",
+                visible(&found.item),
+                visible(&found.finding)
+            );
         }
     }
     out

@@ -16,7 +16,9 @@ use super::CsvText;
 use super::rows::component_rows;
 use crate::analysis::distinct;
 use crate::dataset::with_text;
-use crate::domain::{Answer, CaseId, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason};
+use crate::domain::{
+    Answer, CaseId, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
+};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{JudgeEntry, Manifest, RecordedRun, RunStatus};
 use crate::files::write_bytes;
@@ -33,9 +35,15 @@ const KEPT_OF_A_NAME: usize = 40;
 /// # Errors
 /// When a file cannot be written.
 pub fn write_inspect_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
-    let items = run.items.iter().map(with_text).collect::<Result<Vec<_>>>()?;
-    let answers: HashMap<(&SystemName, &CaseId), &Answer> =
-        items.iter().map(|item| ((&item.answer.system, &item.case.case_id), &item.answer)).collect();
+    let items = run
+        .items
+        .iter()
+        .map(with_text)
+        .collect::<Result<Vec<_>>>()?;
+    let answers: HashMap<(&SystemName, &CaseId), &Answer> = items
+        .iter()
+        .map(|item| ((&item.answer.system, &item.case.case_id), &item.answer))
+        .collect();
     let systems = run.systems();
     for system in &systems {
         let log = render_inspect_log(run, system, &answers)?;
@@ -64,27 +72,39 @@ fn render_inspect_log(
         samples[place].2.push(scored);
     }
     let log = log(run, system, &samples);
-    let mut bytes =
-        serde_json::to_vec(&log).map_err(|error| Error::Internal(format!("log for inspect-ai: {error}")))?;
+    let mut bytes = serde_json::to_vec(&log)
+        .map_err(|error| Error::Internal(format!("log for inspect-ai: {error}")))?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
 fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value {
     let manifest = &run.manifest;
-    let rubric = manifest.roles.get("rubric").and_then(|entry| entry.prompts.as_ref());
+    let rubric = manifest
+        .roles
+        .get("rubric")
+        .and_then(|entry| entry.prompts.as_ref());
     let run_id = manifest.identity().short(16);
     let task_id = format!("{run_id}{}", short_hash(system));
-    let scored = samples.iter().flat_map(|(.., scored)| scored.iter().copied());
+    let scored = samples
+        .iter()
+        .flat_map(|(.., scored)| scored.iter().copied());
     let all: Vec<ScorerNumbers<'_>> = scored.map(numbers).collect();
     let names = |scorer: &str| {
-        let own = all.iter().filter(|(of, _)| *of == scorer).flat_map(|(_, numbers)| numbers);
+        let own = all
+            .iter()
+            .filter(|(of, _)| *of == scorer)
+            .flat_map(|(_, numbers)| numbers);
         distinct(own.map(|(name, _)| name.as_str()))
     };
-    let scorers: Vec<(&str, Vec<&str>)> =
-        distinct(all.iter().map(|(of, _)| *of)).into_iter().map(|of| (of, names(of))).collect();
+    let scorers: Vec<(&str, Vec<&str>)> = distinct(all.iter().map(|(of, _)| *of))
+        .into_iter()
+        .map(|of| (of, names(of)))
+        .collect();
     let metrics = json!([{"name": "mean"}, {"name": "stderr"}]);
-    let results = scorers.iter().flat_map(|(of, names)| names.iter().map(|name| result(of, name, &all)));
+    let results = scorers
+        .iter()
+        .flat_map(|(of, names)| names.iter().map(|name| result(of, name, &all)));
     json!({
         "version": VERSION,
         "status": if manifest.status == RunStatus::Complete { "success" } else { "cancelled" },
@@ -130,7 +150,11 @@ fn judges(manifest: &Manifest) -> Value {
     let entry = |judge: &JudgeEntry| json!({"model": judge.id, "base_url": judge.base_url, "config": {}, "args": {}});
     for (role, of_role) in &manifest.roles {
         for (at, judge) in of_role.judges.iter().enumerate() {
-            let name = if at == 0 { role.clone() } else { format!("{role}.{}", at + 1) };
+            let name = if at == 0 {
+                role.clone()
+            } else {
+                format!("{role}.{}", at + 1)
+            };
             judges.insert(name, entry(judge));
         }
     }
@@ -144,7 +168,12 @@ fn numbers(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
     let score = &scored.score;
     let mut rows = component_rows("", scored, CsvText::Unchanged);
     rows.retain(|row| !score.is_weighted_sum() || matches!(row.kind, "score" | "ann_score"));
-    (score.scorer, rows.into_iter().map(|row| (row.component.into_owned(), row.value)).collect())
+    (
+        score.scorer,
+        rows.into_iter()
+            .map(|row| (row.component.into_owned(), row.value))
+            .collect(),
+    )
 }
 
 /// An entry of `results.scores`: mean and standard error of a number.
@@ -155,7 +184,12 @@ fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
     let stderr = sd(&values).map(|sd| sd / (values.len() as f64).sqrt());
     let metrics: Map<String, Value> = [("mean", mean(&values)), ("stderr", stderr)]
         .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), json!({"name": name, "value": value?, "params": {}}))))
+        .filter_map(|(name, value)| {
+            Some((
+                name.to_owned(),
+                json!({"name": name, "value": value?, "params": {}}),
+            ))
+        })
         .collect();
     json!({
         "name": name,
@@ -167,21 +201,37 @@ fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
     })
 }
 
-fn sample(system: &SystemName, (case, recorded, all): &Sample<'_>, scorers: &[(&str, Vec<&str>)]) -> Value {
+fn sample(
+    system: &SystemName,
+    (case, recorded, all): &Sample<'_>,
+    scorers: &[(&str, Vec<&str>)],
+) -> Value {
     let question = case.initial_prompt.as_str();
     let answer = recorded.map_or("", |answer| &answer.answer_text);
     let gold = recorded.and_then(|answer| answer.prediction.as_ref()?.gold.answer.as_deref());
     let target = gold.or_else(|| recorded.and_then(|answer| answer.reference_answer.as_deref()));
     let score = |scored: &&ScoredAnswer| {
         let (scorer, own) = numbers(scored);
-        let names = scorers.iter().filter(|(of, _)| *of == scorer).flat_map(|(_, names)| names);
-        let value = |name: &str| own.iter().find(|(known, _)| known == name).and_then(|(_, number)| *number);
-        let object: Map<String, Value> = names.map(|name| ((*name).to_owned(), value(name).into())).collect();
+        let names = scorers
+            .iter()
+            .filter(|(of, _)| *of == scorer)
+            .flat_map(|(_, names)| names);
+        let value = |name: &str| {
+            own.iter()
+                .find(|(known, _)| known == name)
+                .and_then(|(_, number)| *number)
+        };
+        let object: Map<String, Value> = names
+            .map(|name| ((*name).to_owned(), value(name).into()))
+            .collect();
         (scorer.to_owned(), entry(scored, object))
     };
     let scores: Map<String, Value> = all.iter().map(score).collect();
-    let assistant = json!({"role": "assistant", "content": answer, "model": system, "source": "generate"});
-    let note = recorded.is_none().then_some("the record of the run does not hold this answer");
+    let assistant =
+        json!({"role": "assistant", "content": answer, "model": system, "source": "generate"});
+    let note = recorded
+        .is_none()
+        .then_some("the record of the run does not hold this answer");
     json!({
         "id": case.case_id,
         "epoch": 1,
@@ -206,9 +256,13 @@ fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
     let score = &scored.score;
     let is_unscored = value.values().any(Value::is_null);
     let metadata = json!({"score": score, "injection": scored.injection});
-    let mut entry = json!({"value": value, "explanation": explanation(score), "metadata": metadata});
+    let mut entry =
+        json!({"value": value, "explanation": explanation(score), "metadata": metadata});
     if is_unscored {
-        let reason = score.components.iter().find_map(|component| component.reason.as_deref());
+        let reason = score
+            .components
+            .iter()
+            .find_map(|component| component.reason.as_deref());
         entry["reason"] = reason.map_or("scoring_failed", inspect_reason).into();
     }
     entry
@@ -217,8 +271,15 @@ fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
 /// The matching inspect-ai reason: the judge failed, or there was nothing to judge with.
 fn inspect_reason(reason: &UnscoredReason) -> &'static str {
     use UnscoredKind::{ContextOverflow, Cut, Refused, Unreachable, Unreadable};
-    let is_of_judge = matches!(reason.kind, Unreadable | Cut | ContextOverflow | Refused | Unreachable);
-    if is_of_judge { "grader_failed" } else { "scoring_failed" }
+    let is_of_judge = matches!(
+        reason.kind,
+        Unreadable | Cut | ContextOverflow | Refused | Unreachable
+    );
+    if is_of_judge {
+        "grader_failed"
+    } else {
+        "scoring_failed"
+    }
 }
 
 /// One line per component with its value and the judge's feedback, then the notes.
@@ -230,7 +291,11 @@ fn explanation(score: &Score) -> String {
             (None, Some(reason)) => format!("unscored ({reason})"),
             (None, None) => "unscored".to_owned(),
         };
-        let feedback = component.feedback.as_ref().map(|feedback| format!(": {feedback}")).unwrap_or_default();
+        let feedback = component
+            .feedback
+            .as_ref()
+            .map(|feedback| format!(": {feedback}"))
+            .unwrap_or_default();
         lines.push(format!("- {} = {value}{feedback}", component.name));
     }
     lines.extend(score.notes.iter().map(|note| format!("- note: {note}")));
@@ -239,20 +304,39 @@ fn explanation(score: &Score) -> String {
 
 /// Eight digits, different for every system.
 fn short_hash(system: &SystemName) -> String {
-    blake3::hash(system.as_str().as_bytes()).to_hex().chars().take(8).collect()
+    blake3::hash(system.as_str().as_bytes())
+        .to_hex()
+        .chars()
+        .take(8)
+        .collect()
 }
 
 /// `TIME_RUN_SYSTEM_ID.json`, the pattern by which inspect-ai finds its logs. Run and system are sanitized; the id
 /// differs where they then look the same.
 fn file_name(run: &RecordedRun, system: &SystemName) -> String {
     let time: String = run.manifest.started_at.chars().take(19).collect();
-    let id = format!("{}{}", run.manifest.identity().short(16), short_hash(system));
-    format!("{}_{}_{}_{id}.json", harmless(&time), harmless(&run.name), harmless(system.as_str()))
+    let id = format!(
+        "{}{}",
+        run.manifest.identity().short(16),
+        short_hash(system)
+    );
+    format!(
+        "{}_{}_{}_{id}.json",
+        harmless(&time),
+        harmless(&run.name),
+        harmless(system.as_str())
+    )
 }
 
 /// The name without path separators and other unsafe characters.
 fn harmless(name: &str) -> String {
-    let kept = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' };
+    let kept = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '-'
+        }
+    };
     name.chars().take(KEPT_OF_A_NAME).map(kept).collect()
 }
 
@@ -265,9 +349,18 @@ mod tests {
     use crate::domain::{ComponentKind, Mode};
 
     fn run(name: &str, scored: Vec<ScoredAnswer>) -> RecordedRun {
-        let manifest = Manifest { started_at: "2026-01-02T03:04:05.6Z".into(), ..Manifest::begin(Mode::Default) };
+        let manifest = Manifest {
+            started_at: "2026-01-02T03:04:05.6Z".into(),
+            ..Manifest::begin(Mode::Default)
+        };
         let scored = scored.into_iter().map(Arc::new).collect();
-        RecordedRun { path: "runs/r".into(), name: name.to_owned(), manifest, items: Vec::new(), scored }
+        RecordedRun {
+            path: "runs/r".into(),
+            name: name.to_owned(),
+            manifest,
+            items: Vec::new(),
+            scored,
+        }
     }
 
     fn written(scored: Vec<ScoredAnswer>) -> Value {
@@ -284,10 +377,19 @@ mod tests {
             answer("gpt", "c3", score(vec![part(Some(1.0))])),
         ]);
         let unscored = &log["samples"][1]["scores"]["rubric"];
-        assert!(unscored["value"]["score"].is_null() && unscored["reason"].is_string(), "{unscored}");
+        assert!(
+            unscored["value"]["score"].is_null() && unscored["reason"].is_string(),
+            "{unscored}"
+        );
         let rubric = &log["results"]["scores"][0];
-        assert_eq!((rubric["scorer"].as_str(), rubric["name"].as_str()), (Some("rubric"), Some("score")));
-        assert_eq!((&rubric["scored_samples"], &rubric["unscored_samples"]), (&json!(2), &json!(1)));
+        assert_eq!(
+            (rubric["scorer"].as_str(), rubric["name"].as_str()),
+            (Some("rubric"), Some("score"))
+        );
+        assert_eq!(
+            (&rubric["scored_samples"], &rubric["unscored_samples"]),
+            (&json!(2), &json!(1))
+        );
         // (0.5 + 1) / 2; sqrt((0.25^2 + 0.25^2) / 1 / 2) = 0.25
         assert_eq!(rubric["metrics"]["mean"]["value"], 0.75);
         assert!((rubric["metrics"]["stderr"]["value"].as_f64().unwrap() - 0.25).abs() < 1e-12);
@@ -304,21 +406,45 @@ mod tests {
             made.value = value.map(|value: f64| (4.0 + value) / 2.0);
             made
         };
-        let log = written(vec![answer("gpt", "c1", parts(Some(2.0))), answer("gpt", "c2", parts(None))]);
+        let log = written(vec![
+            answer("gpt", "c1", parts(Some(2.0))),
+            answer("gpt", "c2", parts(None)),
+        ]);
         let value = |sample: usize| &log["samples"][sample]["scores"]["prometheus"]["value"];
-        assert_eq!(value(0), &json!({"aspect_mean": 3.0, "coverage": 4.0, "relevance": 2.0}));
-        assert_eq!(value(1), &json!({"aspect_mean": null, "coverage": 4.0, "relevance": null}));
-        let names: Vec<_> = log["results"]["scores"].as_array().unwrap().iter().map(|entry| &entry["name"]).collect();
+        assert_eq!(
+            value(0),
+            &json!({"aspect_mean": 3.0, "coverage": 4.0, "relevance": 2.0})
+        );
+        assert_eq!(
+            value(1),
+            &json!({"aspect_mean": null, "coverage": 4.0, "relevance": null})
+        );
+        let names: Vec<_> = log["results"]["scores"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| &entry["name"])
+            .collect();
         assert_eq!(names, ["aspect_mean", "coverage", "relevance"]);
         // one value alone has no standard error
-        assert!(log["results"]["scores"][2]["metrics"].get("stderr").is_none());
+        assert!(
+            log["results"]["scores"][2]["metrics"]
+                .get("stderr")
+                .is_none()
+        );
     }
 
     #[test]
     fn no_run_or_system_name_escapes_the_directory() {
         let run = run("../up", Vec::new());
         let name = file_name(&run, &"../../etc/pass_wd\u{1b}".into());
-        assert!(name.starts_with("2026-01-02T03-04-05_---up_------etc-pass-wd-_"), "{name}");
-        assert_ne!(file_name(&run, &"a b".into()), file_name(&run, &"a-b".into()));
+        assert!(
+            name.starts_with("2026-01-02T03-04-05_---up_------etc-pass-wd-_"),
+            "{name}"
+        );
+        assert_ne!(
+            file_name(&run, &"a b".into()),
+            file_name(&run, &"a-b".into())
+        );
     }
 }

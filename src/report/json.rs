@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::Internal`] if it cannot be serialized.
 pub fn render_json<T: Serialize>(value: &T) -> Result<String> {
-    let json =
-        serde_json::to_string_pretty(value).map_err(|error| Error::Internal(format!("result as JSON: {error}")))?;
+    let json = serde_json::to_string_pretty(value)
+        .map_err(|error| Error::Internal(format!("result as JSON: {error}")))?;
     Ok(terminal_safe_json(&json) + "\n")
 }
 
@@ -34,6 +34,9 @@ mod tests {
     fn control_characters_are_escaped_and_mean_the_same() {
         let json = render_json(&"gpt-4o\u{9b}\u{202e}").unwrap();
         assert!(!json.chars().any(|c| c != '\n' && is_unseen(c)), "{json}");
-        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), "gpt-4o\u{9b}\u{202e}");
+        assert_eq!(
+            serde_json::from_str::<String>(&json).unwrap(),
+            "gpt-4o\u{9b}\u{202e}"
+        );
     }
 }

@@ -10,11 +10,24 @@ impl Table {
     /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. A table that is wider
     /// than its column or page is scaled down to it.
     pub fn latex(&self) -> String {
-        let float = if self.width() > COLUMN_WIDTH { "table*" } else { "table" };
+        let float = if self.width() > COLUMN_WIDTH {
+            "table*"
+        } else {
+            "table"
+        };
         let mut caption = format!("{}.", self.title);
-        self.warnings().for_each(|note| caption += &format!(" {}", note.text));
-        let align: String = self.columns.iter().map(|c| if c.format == Format::Text { 'l' } else { 'r' }).collect();
-        let headings: Vec<String> = self.columns.iter().map(|column| latex_text(&column.heading)).collect();
+        self.warnings()
+            .for_each(|note| caption += &format!(" {}", note.text));
+        let align: String = self
+            .columns
+            .iter()
+            .map(|c| if c.format == Format::Text { 'l' } else { 'r' })
+            .collect();
+        let headings: Vec<String> = self
+            .columns
+            .iter()
+            .map(|column| latex_text(&column.heading))
+            .collect();
         let mut out = format!(
             "% needs \\usepackage{{booktabs,graphicx}}\n\\begin{{{float}}}[t]\n\\centering\n\\caption{{{}}}\n\
              \\label{{tab:results}}\n\\small\n\
@@ -26,7 +39,8 @@ impl Table {
         );
         for (at, row) in self.rows.iter().enumerate() {
             let cells = row.iter().zip(&self.columns).enumerate();
-            let cells = cells.map(|(place, (cell, column))| latex_cell(cell, column, self.is_best(at, place)));
+            let cells = cells
+                .map(|(place, (cell, column))| latex_cell(cell, column, self.is_best(at, place)));
             out.push_str(&format!("{} \\\\\n", cells.collect::<Vec<_>>().join(" & ")));
         }
         out + &format!("\\bottomrule\n\\end{{tabular}}}}\n\\end{{{float}}}\n")
@@ -43,7 +57,10 @@ impl Table {
             if columns[0].group.is_empty() {
                 cells.extend(vec![String::new(); count]);
             } else {
-                cells.push(format!("\\multicolumn{{{count}}}{{c}}{{{}}}", latex_text(&columns[0].group)));
+                cells.push(format!(
+                    "\\multicolumn{{{count}}}{{c}}{{{}}}",
+                    latex_text(&columns[0].group)
+                ));
                 rules.push_str(&format!("\\cmidrule(lr){{{first}-{last}}}"));
             }
             first = last + 1;
@@ -55,7 +72,13 @@ impl Table {
     fn width(&self) -> usize {
         let characters = |text: &String| text.chars().count();
         let of_column = |(at, column): (usize, &Column)| {
-            self.column_texts(at).iter().chain([&column.heading]).map(characters).max().unwrap_or(0) + 2
+            self.column_texts(at)
+                .iter()
+                .chain([&column.heading])
+                .map(characters)
+                .max()
+                .unwrap_or(0)
+                + 2
         };
         self.columns.iter().enumerate().map(of_column).sum()
     }
@@ -65,12 +88,25 @@ fn latex_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
     match cell {
         Cell::Text(text) => latex_text(text),
         Cell::Missing => "--".to_owned(),
-        Cell::Value { value, interval, flag } => {
+        Cell::Value {
+            value,
+            interval,
+            flag,
+        } => {
             let number = latex_number(&column.format.show(*value));
-            let number = if is_best { format!("\\textbf{{{number}}}") } else { number };
+            let number = if is_best {
+                format!("\\textbf{{{number}}}")
+            } else {
+                number
+            };
             let flag = latex_text(flag);
-            let flag = if flag.is_empty() { flag } else { format!("$^{{\\textrm{{{flag}}}}}$") };
-            let interval = interval.map(|interval| format!("~{}", latex_number(&column.show_interval(interval))));
+            let flag = if flag.is_empty() {
+                flag
+            } else {
+                format!("$^{{\\textrm{{{flag}}}}}$")
+            };
+            let interval = interval
+                .map(|interval| format!("~{}", latex_number(&column.show_interval(interval))));
             number + &flag + &interval.unwrap_or_default()
         }
     }
@@ -92,29 +128,35 @@ fn latex_number(shown: &str) -> String {
 /// Escapes text for pdflatex: commands are spelled out, and letters beyond Western European ones, for which the default
 /// fonts have no glyph, are given by number.
 pub(super) fn latex_text(text: &str) -> String {
-    visible(text).chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
-        match c {
-            '\\' => out.push_str("\\textbackslash{}"),
-            '~' => out.push_str("\\textasciitilde{}"),
-            '^' => out.push_str("\\textasciicircum{}"),
-            '<' => out.push_str("\\textless{}"),
-            '>' => out.push_str("\\textgreater{}"),
-            '|' => out.push_str("\\textbar{}"),
-            '"' => out.push_str("\\char34{}"),
-            // At the start of a row these would be arguments of the previous row's end.
-            '[' | ']' | '*' => out.extend(['{', c, '}']),
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
-            // Two of them would become a dash or another quotation mark.
-            '-' | '`' | '\'' | ',' if out.ends_with(c) => {
-                out.push_str("{}");
-                out.push(c);
+    visible(text)
+        .chars()
+        .fold(String::with_capacity(text.len() + 8), |mut out, c| {
+            match c {
+                '\\' => out.push_str("\\textbackslash{}"),
+                '~' => out.push_str("\\textasciitilde{}"),
+                '^' => out.push_str("\\textasciicircum{}"),
+                '<' => out.push_str("\\textless{}"),
+                '>' => out.push_str("\\textgreater{}"),
+                '|' => out.push_str("\\textbar{}"),
+                '"' => out.push_str("\\char34{}"),
+                // At the start of a row these would be arguments of the previous row's end.
+                '[' | ']' | '*' => out.extend(['{', c, '}']),
+                '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+                // Two of them would become a dash or another quotation mark.
+                '-' | '`' | '\'' | ',' if out.ends_with(c) => {
+                    out.push_str("{}");
+                    out.push(c);
+                }
+                '–' => out.push_str("--"),
+                c if c.is_ascii()
+                    || ('\u{c0}'..='\u{ff}').contains(&c) && !"ÐÞðþ×÷".contains(c) =>
+                {
+                    out.push(c)
+                }
+                other => out.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(other))),
             }
-            '–' => out.push_str("--"),
-            c if c.is_ascii() || ('\u{c0}'..='\u{ff}').contains(&c) && !"ÐÞðþ×÷".contains(c) => out.push(c),
-            other => out.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(other))),
-        }
-        out
-    })
+            out
+        })
 }
 
 #[cfg(test)]
@@ -126,10 +168,23 @@ mod tests {
     /// A table of so many metrics of a system.
     fn table(metrics: usize) -> Table {
         let mut table = Table::new("Means", vec![Column::new("system", Format::Text)]);
-        table.columns.extend((0..metrics).map(|_| Column::metric("score", Unit::Share)));
-        let value = Cell::estimate(Some(0.375), Some(Interval { low: 0.25, high: 0.5 })).flagged("ab");
-        table.rows.push([vec![Cell::text("a|b_c")], vec![value; metrics]].concat());
-        table.rows.push([vec![Cell::text("d")], vec![Cell::number(0.25); metrics]].concat());
+        table
+            .columns
+            .extend((0..metrics).map(|_| Column::metric("score", Unit::Share)));
+        let value = Cell::estimate(
+            Some(0.375),
+            Some(Interval {
+                low: 0.25,
+                high: 0.5,
+            }),
+        )
+        .flagged("ab");
+        table
+            .rows
+            .push([vec![Cell::text("a|b_c")], vec![value; metrics]].concat());
+        table
+            .rows
+            .push([vec![Cell::text("d")], vec![Cell::number(0.25); metrics]].concat());
         table.notes.push(Note::warning("50% of it."));
         table
     }
@@ -137,15 +192,29 @@ mod tests {
     #[test]
     fn a_float_has_booktabs_rules_and_its_notes_in_the_caption() {
         let shown = table(1).latex();
-        assert!(shown.starts_with("% needs \\usepackage{booktabs,graphicx}\n\\begin{table}[t]\n"), "{shown}");
-        assert!(shown.contains("\\caption{Means. 50\\% of it.}\n\\label{tab:results}"), "{shown}");
-        assert!(shown.contains("a\\textbar{}b\\_c & \\textbf{37.5}$^{\\textrm{ab}}$~[25.0, 50.0] \\\\\n"), "{shown}");
+        assert!(
+            shown.starts_with("% needs \\usepackage{booktabs,graphicx}\n\\begin{table}[t]\n"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("\\caption{Means. 50\\% of it.}\n\\label{tab:results}"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains(
+                "a\\textbar{}b\\_c & \\textbf{37.5}$^{\\textrm{ab}}$~[25.0, 50.0] \\\\\n"
+            ),
+            "{shown}"
+        );
         assert_eq!(latex_text("a--b 模"), "a-{}-b \\texttt{U+6A21}");
     }
 
     #[test]
     fn a_wide_table_crosses_the_page() {
-        assert!(table(2).latex().contains("\\begin{table}[t]") && table(3).latex().contains("\\begin{table*}[t]"));
+        assert!(
+            table(2).latex().contains("\\begin{table}[t]")
+                && table(3).latex().contains("\\begin{table*}[t]")
+        );
     }
 
     #[test]
@@ -154,7 +223,15 @@ mod tests {
         table.columns[2].half_widths = true;
         (1..3).for_each(|at| table.columns[at].group = "R&D".to_owned());
         let shown = table.latex();
-        assert!(shown.contains(" & \\multicolumn{2}{c}{R\\&D} \\\\\n\\cmidrule(lr){2-3}\nsystem & score"), "{shown}");
-        assert!(shown.contains("~[25.0, 50.0] & \\textbf{37.5}$^{\\textrm{ab}}$~$\\pm$ 12.5 \\\\"), "{shown}");
+        assert!(
+            shown.contains(
+                " & \\multicolumn{2}{c}{R\\&D} \\\\\n\\cmidrule(lr){2-3}\nsystem & score"
+            ),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("~[25.0, 50.0] & \\textbf{37.5}$^{\\textrm{ab}}$~$\\pm$ 12.5 \\\\"),
+            "{shown}"
+        );
     }
 }

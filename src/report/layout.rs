@@ -20,7 +20,10 @@ pub(super) fn listed(items: impl Iterator<Item = String>) -> Option<String> {
 /// Wraps `text` to `width` characters, without a final line break. Continuation lines keep the indent of the first; a
 /// word longer than a line (a path, an address) is not cut.
 pub fn wrapped(text: &str, width: usize) -> String {
-    text.split('\n').map(|line| wrapped_line(line, width)).collect::<Vec<_>>().join("\n")
+    text.split('\n')
+        .map(|line| wrapped_line(line, width))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn wrapped_line(line: &str, width: usize) -> String {
@@ -29,9 +32,17 @@ fn wrapped_line(line: &str, width: usize) -> String {
     }
     let content = line.trim_start_matches(' ');
     let indent = &line[..line.len() - content.len()];
-    let hanging = if content.starts_with("- ") { format!("{indent}  ") } else { indent.to_owned() };
-    let options = textwrap::Options::new(width).initial_indent(indent).subsequent_indent(&hanging);
-    let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
+    let hanging = if content.starts_with("- ") {
+        format!("{indent}  ")
+    } else {
+        indent.to_owned()
+    };
+    let options = textwrap::Options::new(width)
+        .initial_indent(indent)
+        .subsequent_indent(&hanging);
+    let options = options
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
     textwrap::fill(content, options.break_words(false))
 }
 
@@ -44,8 +55,14 @@ mod tests {
         assert_eq!(wrapped("one two three four", 9), "one two\nthree\nfour");
         assert_eq!(wrapped("  one two three", 9), "  one two\n  three");
         assert_eq!(wrapped("- one two three", 9), "- one two\n  three");
-        assert_eq!(wrapped("short  as it is\nand a longer line", 15), "short  as it is\nand a longer\nline");
-        assert_eq!(wrapped("see /a/very/long/path now", 10), "see\n/a/very/long/path\nnow");
+        assert_eq!(
+            wrapped("short  as it is\nand a longer line", 15),
+            "short  as it is\nand a longer\nline"
+        );
+        assert_eq!(
+            wrapped("see /a/very/long/path now", 10),
+            "see\n/a/very/long/path\nnow"
+        );
     }
 
     #[test]
@@ -53,6 +70,9 @@ mod tests {
         let items = |count: usize| (1..=count).map(|item| item.to_string());
         assert_eq!(listed(items(7)).unwrap(), "1; 2; 3; 4; 5; and 2 more");
         assert_eq!(listed(items(0)), None);
-        assert_eq!([0, 1, 1200].map(|n| counted(n, "case")), ["0 cases", "1 case", "1,200 cases"]);
+        assert_eq!(
+            [0, 1, 1200].map(|n| counted(n, "case")),
+            ["0 cases", "1 case", "1,200 cases"]
+        );
     }
 }

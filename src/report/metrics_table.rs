@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 use super::comparison::{judge_lines, metric_name, percent, run_warnings, unit_name, unpublished};
 use super::layout::counted;
 use super::table::{Cell, Column, Format, Table};
-use crate::analysis::comparison::{Comparison, JudgedRole, MetricComparison, ObservedSystem, SystemMean, unknown_name};
+use crate::analysis::comparison::{
+    Comparison, JudgedRole, MetricComparison, ObservedSystem, SystemMean, unknown_name,
+};
 use crate::analysis::distinct;
 use crate::domain::Note;
 use crate::error::{Error, Result};
@@ -33,7 +35,13 @@ pub struct MetricsTableOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=6))]
     pub decimals: Option<u8>,
     /// Intervals: brackets, pm (± half the width) or none
-    #[arg(long, value_enum, default_value_t, hide_possible_values = true, value_name = "STYLE")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "STYLE"
+    )]
     pub interval: IntervalStyle,
     /// Letters: in a column, systems that share one do not differ significantly (as in compare)
     #[arg(long)]
@@ -58,31 +66,52 @@ pub enum IntervalStyle {
 impl MetricsTableOptions {
     /// The names of the metrics: `metrics`, then those of the groups.
     pub fn metric_names(&self) -> Vec<String> {
-        self.metrics.iter().chain(self.group.iter().flat_map(|(_, metrics)| metrics)).cloned().collect()
+        self.metrics
+            .iter()
+            .chain(self.group.iter().flat_map(|(_, metrics)| metrics))
+            .cloned()
+            .collect()
     }
 
     /// The name in print of what has one of these names.
     fn renamed(&self, names: &[&str]) -> Option<&str> {
-        let text = |name: &&str| self.names.iter().find(|(own, _)| own == name).map(|(_, text)| text.as_str());
+        let text = |name: &&str| {
+            self.names
+                .iter()
+                .find(|(own, _)| own == name)
+                .map(|(_, text)| text.as_str())
+        };
         names.iter().find_map(text)
     }
 
     /// The heading of the group that the metric is in; empty without one.
     fn group_of(&self, metric: &MetricComparison) -> &str {
         let is_in = |names: &[String]| names.iter().any(|name| metric.metric.is_called(name));
-        self.group.iter().find(|(_, names)| is_in(names)).map_or("", |(heading, _)| heading)
+        self.group
+            .iter()
+            .find(|(_, names)| is_in(names))
+            .map_or("", |(heading, _)| heading)
     }
 }
 
 fn parse_name(text: &str) -> std::result::Result<(String, String), String> {
-    let pair = text.split_once('=').filter(|(name, text)| !name.trim().is_empty() && !text.trim().is_empty());
+    let pair = text
+        .split_once('=')
+        .filter(|(name, text)| !name.trim().is_empty() && !text.trim().is_empty());
     let (name, text) = pair.ok_or("write NAME=TEXT, such as gpt=\"GPT-4o\"")?;
     Ok((name.trim().to_owned(), text.trim().to_owned()))
 }
 
 fn parse_group(text: &str) -> std::result::Result<(String, Vec<String>), String> {
-    let (heading, metrics) = parse_name(text).map_err(|_| "write HEADING=METRICS, such as Rubric=score,ann_score")?;
-    Ok((heading, metrics.split(',').map(|name| name.trim().to_owned()).collect()))
+    let (heading, metrics) =
+        parse_name(text).map_err(|_| "write HEADING=METRICS, such as Rubric=score,ann_score")?;
+    Ok((
+        heading,
+        metrics
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .collect(),
+    ))
 }
 
 /// These metrics of the comparison as columns, a row per system: means over the shared cases. Metrics of a group stand
@@ -98,18 +127,38 @@ pub(super) fn metrics_table(
     let names = names_in_print(comparison, metrics, options)?;
     let groups = distinct(metrics.iter().map(|metric| options.group_of(metric)));
     let mut shown = metrics.to_vec();
-    shown.sort_by_key(|metric| groups.iter().position(|group| *group == options.group_of(metric)));
-    let mut columns = vec![Column::headed("system", options.renamed(&["system"]).unwrap_or("system"), Format::Text)];
-    columns.extend(shown.iter().map(|metric| column(comparison, metric, options)));
+    shown.sort_by_key(|metric| {
+        groups
+            .iter()
+            .position(|group| *group == options.group_of(metric))
+    });
+    let mut columns = vec![Column::headed(
+        "system",
+        options.renamed(&["system"]).unwrap_or("system"),
+        Format::Text,
+    )];
+    columns.extend(
+        shown
+            .iter()
+            .map(|metric| column(comparison, metric, options)),
+    );
     let mut table = Table::new(title(comparison, metrics, options), columns);
     for name in ordered(comparison, metrics, &names, options)? {
         let cell = |metric: &&MetricComparison| {
             let own = with_values(metric).find(|own| names[own.system] == name);
-            let interval = own.and_then(|own| own.interval).filter(|_| options.interval != IntervalStyle::None);
-            let letters = own.filter(|_| options.letters).map_or("", |own| own.letters.as_str());
+            let interval = own
+                .and_then(|own| own.interval)
+                .filter(|_| options.interval != IntervalStyle::None);
+            let letters = own
+                .filter(|_| options.letters)
+                .map_or("", |own| own.letters.as_str());
             Cell::estimate(own.and_then(|own| own.mean), interval).flagged(letters)
         };
-        table.rows.push(std::iter::once(Cell::text(name)).chain(shown.iter().map(cell)).collect());
+        table.rows.push(
+            std::iter::once(Cell::text(name))
+                .chain(shown.iter().map(cell))
+                .collect(),
+        );
     }
     table.notes = notes(comparison, metrics, options);
     Ok(table)
@@ -125,10 +174,21 @@ pub fn paper_table(
     options: &MetricsTableOptions,
 ) -> Result<Table> {
     let mut table = metrics_table(comparison, metrics, options)?;
-    let is_shown = |judged: &&JudgedRole| metrics.iter().any(|metric| has_role(&metric.metric.scorer, &judged.role));
+    let is_shown = |judged: &&JudgedRole| {
+        metrics
+            .iter()
+            .any(|metric| has_role(&metric.metric.scorer, &judged.role))
+    };
     let judged: Vec<&JudgedRole> = comparison.judged_by.iter().filter(is_shown).collect();
-    let judges = judge_lines(&judged).into_iter().chain(unpublished(&judged)).map(Note::warning);
-    table.notes = run_warnings(comparison).into_iter().chain(judges).chain(table.notes).collect();
+    let judges = judge_lines(&judged)
+        .into_iter()
+        .chain(unpublished(&judged))
+        .map(Note::warning);
+    table.notes = run_warnings(comparison)
+        .into_iter()
+        .chain(judges)
+        .chain(table.notes)
+        .collect();
     Ok(table)
 }
 
@@ -155,23 +215,49 @@ fn names_in_print<'a>(
     let systems = &comparison.systems;
     let plain = |own: &'a ObservedSystem| {
         let is_it = |other: &&SystemMean| systems[other.system].system == own.system;
-        let is_alone = metrics.iter().all(|metric| with_values(metric).filter(is_it).count() < 2);
-        if is_alone { own.system.as_str() } else { own.label.as_str() }
+        let is_alone = metrics
+            .iter()
+            .all(|metric| with_values(metric).filter(is_it).count() < 2);
+        if is_alone {
+            own.system.as_str()
+        } else {
+            own.label.as_str()
+        }
     };
-    let metric_names: Vec<String> = metrics.iter().map(|metric| metric_name(comparison, metric)).collect();
-    let known = systems.iter().flat_map(|own| [own.label.as_str(), plain(own)]);
-    let known = distinct(known.chain(metric_names.iter().map(String::as_str)).chain(["system"]));
-    if let Some((name, _)) = options.names.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+    let metric_names: Vec<String> = metrics
+        .iter()
+        .map(|metric| metric_name(comparison, metric))
+        .collect();
+    let known = systems
+        .iter()
+        .flat_map(|own| [own.label.as_str(), plain(own)]);
+    let known = distinct(
+        known
+            .chain(metric_names.iter().map(String::as_str))
+            .chain(["system"]),
+    );
+    if let Some((name, _)) = options
+        .names
+        .iter()
+        .find(|(name, _)| !known.contains(&name.as_str()))
+    {
         return Err(unknown_name("system or metric", name, &known, None));
     }
-    let in_print = |own: &'a ObservedSystem| options.renamed(&[&own.label, plain(own)]).unwrap_or(plain(own));
+    let in_print = |own: &'a ObservedSystem| {
+        options
+            .renamed(&[&own.label, plain(own)])
+            .unwrap_or(plain(own))
+    };
     let names: Vec<&str> = systems.iter().map(in_print).collect();
     for metric in metrics {
         let mut seen = BTreeMap::new();
         for own in with_values(metric) {
             let name = names[own.system];
             if let Some(other) = seen.insert(name, &own.label) {
-                return Err(Error::Settings(format!("--names: {name} is the name of {other} and {}", own.label)));
+                return Err(Error::Settings(format!(
+                    "--names: {name} is the name of {other} and {}",
+                    own.label
+                )));
             }
         }
     }
@@ -185,28 +271,61 @@ fn ordered<'a>(
     names: &[&'a str],
     options: &'a MetricsTableOptions,
 ) -> Result<Vec<&'a str>> {
-    let of_metric = |metric: &MetricComparison| with_values(metric).map(|own| names[own.system]).collect::<Vec<_>>();
-    let all: Vec<&str> = metrics.iter().flat_map(|metric| of_metric(metric)).collect();
+    let of_metric = |metric: &MetricComparison| {
+        with_values(metric)
+            .map(|own| names[own.system])
+            .collect::<Vec<_>>()
+    };
+    let all: Vec<&str> = metrics
+        .iter()
+        .flat_map(|metric| of_metric(metric))
+        .collect();
     let first: Vec<&str> = match options.order.as_deref() {
         None => Vec::new(),
-        Some("name") => all.iter().copied().collect::<BTreeSet<_>>().into_iter().collect(),
-        Some("given") => options.names.iter().map(|(_, text)| text.as_str()).chain(names.iter().copied()).collect(),
+        Some("name") => all
+            .iter()
+            .copied()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect(),
+        Some("given") => options
+            .names
+            .iter()
+            .map(|(_, text)| text.as_str())
+            .chain(names.iter().copied())
+            .collect(),
         Some(order) => match metrics.iter().find(|metric| metric.metric.is_called(order)) {
             Some(metric) => of_metric(metric),
             None => {
-                let known: Vec<String> = metrics.iter().map(|metric| metric_name(comparison, metric)).collect();
-                let known: Vec<&str> = known.iter().map(String::as_str).chain(["name", "given"]).collect();
+                let known: Vec<String> = metrics
+                    .iter()
+                    .map(|metric| metric_name(comparison, metric))
+                    .collect();
+                let known: Vec<&str> = known
+                    .iter()
+                    .map(String::as_str)
+                    .chain(["name", "given"])
+                    .collect();
                 return Err(unknown_name("column or order", order, &known, None));
             }
         },
     };
-    let first = first.into_iter().filter(|name| all.contains(name)).collect::<Vec<_>>();
+    let first = first
+        .into_iter()
+        .filter(|name| all.contains(name))
+        .collect::<Vec<_>>();
     Ok(distinct(first.into_iter().chain(all)))
 }
 
-fn column(comparison: &Comparison, metric: &MetricComparison, options: &MetricsTableOptions) -> Column {
+fn column(
+    comparison: &Comparison,
+    metric: &MetricComparison,
+    options: &MetricsTableOptions,
+) -> Column {
     let (id, name) = (&metric.metric, metric_name(comparison, metric));
-    let heading = options.renamed(&[&name, &id.name]).map_or_else(|| name.replace('_', " "), str::to_owned);
+    let heading = options
+        .renamed(&[&name, &id.name])
+        .map_or_else(|| name.replace('_', " "), str::to_owned);
     let format = match options.decimals {
         Some(decimals) => Format::of_mean_to(id.unit, usize::from(decimals)),
         None => Format::of_mean(id.unit),
@@ -225,31 +344,61 @@ fn has_fewer_cases(metric: &MetricComparison) -> bool {
 }
 
 /// Units, number of questions and kind of interval.
-fn title(comparison: &Comparison, metrics: &[&MetricComparison], options: &MetricsTableOptions) -> String {
+fn title(
+    comparison: &Comparison,
+    metrics: &[&MetricComparison],
+    options: &MetricsTableOptions,
+) -> String {
     let units = distinct(metrics.iter().map(|metric| unit_name(metric.metric.unit)));
     let questions: BTreeSet<usize> = metrics.iter().map(|metric| metric.questions).collect();
-    let (least, most) = (questions.first().copied().unwrap_or(0), questions.last().copied().unwrap_or(0));
-    let least = if least < most { format!("{least} to ") } else { String::new() };
+    let (least, most) = (
+        questions.first().copied().unwrap_or(0),
+        questions.last().copied().unwrap_or(0),
+    );
+    let least = if least < most {
+        format!("{least} to ")
+    } else {
+        String::new()
+    };
     let level = percent(comparison.options.level);
     let interval = match options.interval {
         IntervalStyle::Brackets => format!(", with {level} intervals"),
         IntervalStyle::Pm => format!(", with half the width of {level} intervals"),
         IntervalStyle::None => String::new(),
     };
-    format!("Means ({}) over {least}{}{interval}", units.join(", "), counted(most, "question"))
+    format!(
+        "Means ({}) over {least}{}{interval}",
+        units.join(", "),
+        counted(most, "question")
+    )
 }
 
 /// What letters and `*` mean.
-fn notes(comparison: &Comparison, metrics: &[&MetricComparison], options: &MetricsTableOptions) -> Vec<Note> {
+fn notes(
+    comparison: &Comparison,
+    metrics: &[&MetricComparison],
+    options: &MetricsTableOptions,
+) -> Vec<Note> {
     let letters = options.letters.then(|| {
         "In a column, systems that share a letter do not differ significantly (adjusted for all pairs); a column without \
          letters was not tested."
             .to_owned()
     });
     let fewer = metrics.iter().filter(|metric| has_fewer_cases(metric));
-    let fewer =
-        fewer.map(|own| format!("{} {} of {}", metric_name(comparison, own), own.cases.len(), own.cases_in_all));
+    let fewer = fewer.map(|own| {
+        format!(
+            "{} {} of {}",
+            metric_name(comparison, own),
+            own.cases.len(),
+            own.cases_in_all
+        )
+    });
     let fewer = fewer.reduce(|all, own| format!("{all}, {own}"));
-    let fewer = fewer.map(|cases| format!("* Over the cases with a value of every system: {cases}."));
-    [letters, fewer].into_iter().flatten().map(Note::warning).collect()
+    let fewer =
+        fewer.map(|cases| format!("* Over the cases with a value of every system: {cases}."));
+    [letters, fewer]
+        .into_iter()
+        .flatten()
+        .map(Note::warning)
+        .collect()
 }

@@ -31,7 +31,9 @@ mod visible;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::write_parquet_tables;
-pub use agreement::{AgreementTables, label_plan_table, render_agreement_csv, render_agreement_table};
+pub use agreement::{
+    AgreementTables, label_plan_table, render_agreement_csv, render_agreement_table,
+};
 pub use bench::{Bench, BenchBlank};
 pub use comparison::{comparison_table, comparison_text, run_warnings};
 pub use criteria::{criteria_table, criteria_text};

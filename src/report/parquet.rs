@@ -73,7 +73,11 @@ const CALLS: [Column; 25] = [
     ("reason_kind", Text, "/unscored/kind"),
     ("cached", Flag, "/reply/cached"),
     ("prompt_tokens", Whole, "/reply/usage/prompt_tokens"),
-    ("cached_prompt_tokens", Whole, "/reply/usage/cached_prompt_tokens"),
+    (
+        "cached_prompt_tokens",
+        Whole,
+        "/reply/usage/cached_prompt_tokens",
+    ),
     ("completion_tokens", Whole, "/reply/usage/completion_tokens"),
     ("reasoning_tokens", Whole, "/reply/usage/reasoning_tokens"),
     ("latency_ms", Whole, "/reply/latency_ms"),
@@ -93,8 +97,9 @@ pub fn write_parquet_tables(run: &RecordedRun, out: &Path) -> error::Result<[u64
             .flat_map(|scored| component_rows(&run.name, scored, CsvText::Unchanged))
             .try_for_each(|row| push(json(&row)))
     })?;
-    let call_count =
-        write_table(&calls, &CALLS, run, |push| for_each_call(&run.path, &run.manifest, |call| push(json(&call))))?;
+    let call_count = write_table(&calls, &CALLS, run, |push| {
+        for_each_call(&run.path, &run.manifest, |call| push(json(&call)))
+    })?;
     Ok([score_count, call_count])
 }
 
@@ -107,13 +112,17 @@ fn write_table(
     path: &Path,
     columns: &[Column],
     run: &RecordedRun,
-    fill: impl FnOnce(&mut dyn FnMut(serde_json::Result<Value>) -> error::Result<()>) -> error::Result<()>,
+    fill: impl FnOnce(
+        &mut dyn FnMut(serde_json::Result<Value>) -> error::Result<()>,
+    ) -> error::Result<()>,
 ) -> error::Result<u64> {
     let failed = |error| Error::io(path, "write")(io_error(error));
     write_whole(path, |out| {
         let mut table = ParquetTable::new(out, columns, &about(run)).map_err(failed)?;
         fill(&mut |row| {
-            let row = row.map_err(|error| Error::Internal(format!("a row of {}: {error}", path.display())))?;
+            let row = row.map_err(|error| {
+                Error::Internal(format!("a row of {}: {error}", path.display()))
+            })?;
             table.push(row).map_err(failed)
         })?;
         table.finish().map_err(failed)
@@ -122,7 +131,12 @@ fn write_table(
 
 /// The metadata of a table.
 fn about(run: &RecordedRun) -> [(&'static str, String); 4] {
-    let judge = run.manifest.roles.get("rubric").and_then(|entry| entry.judges.first()).map_or("", |judge| &judge.id);
+    let judge = run
+        .manifest
+        .roles
+        .get("rubric")
+        .and_then(|entry| entry.judges.first())
+        .map_or("", |judge| &judge.id);
     [
         ("scholareval.schema_version", SCHEMA_VERSION.to_string()),
         ("scholareval.run", run.name.clone()),
@@ -147,16 +161,30 @@ struct ParquetTable<'a, W: Write + Send> {
 impl<'a, W: Write + Send> ParquetTable<'a, W> {
     /// Creates a file with these columns; `about` is its metadata.
     fn new(out: W, columns: &'a [Column], about: &[(&str, String)]) -> Result<Self> {
-        let fields = columns.iter().map(|(name, kind, _)| field(name, *kind)).collect::<Result<Vec<_>>>()?;
-        let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
-        let about = about.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone())).collect();
+        let fields = columns
+            .iter()
+            .map(|(name, kind, _)| field(name, *kind))
+            .collect::<Result<Vec<_>>>()?;
+        let schema = Type::group_type_builder("schema")
+            .with_fields(fields)
+            .build()?;
+        let about = about
+            .iter()
+            .map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()))
+            .collect();
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("scholareval {}", env!("CARGO_PKG_VERSION")))
             .set_key_value_metadata(Some(about))
             .build();
         let writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
-        Ok(Self { writer, columns, values: vec![Vec::new(); columns.len()], bytes: 0, written: 0 })
+        Ok(Self {
+            writer,
+            columns,
+            values: vec![Vec::new(); columns.len()],
+            bytes: 0,
+            written: 0,
+        })
     }
 
     /// Adds a row; missing values are null.
@@ -173,7 +201,11 @@ impl<'a, W: Write + Send> ParquetTable<'a, W> {
             values.push(value);
         }
         self.written += 1;
-        if self.bytes >= BYTES_OF_A_GROUP { self.flush() } else { Ok(()) }
+        if self.bytes >= BYTES_OF_A_GROUP {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -200,22 +232,37 @@ impl<'a, W: Write + Send> ParquetTable<'a, W> {
 }
 
 /// Writes the values of a column; a value of another type is an error.
-fn write_column(writer: &mut SerializedColumnWriter<'_>, kind: Kind, values: &[Value]) -> Result<usize> {
-    let levels: Vec<i16> = values.iter().map(|value| i16::from(!value.is_null())).collect();
+fn write_column(
+    writer: &mut SerializedColumnWriter<'_>,
+    kind: Kind,
+    values: &[Value],
+) -> Result<usize> {
+    let levels: Vec<i16> = values
+        .iter()
+        .map(|value| i16::from(!value.is_null()))
+        .collect();
     let levels = Some(levels.as_slice());
     let present = values.iter().filter(|value| !value.is_null());
     match kind {
         Text => {
-            let texts: Vec<ByteArray> = present.filter_map(|value| value.as_str().map(ByteArray::from)).collect();
-            writer.typed::<ByteArrayType>().write_batch(&texts, levels, None)
+            let texts: Vec<ByteArray> = present
+                .filter_map(|value| value.as_str().map(ByteArray::from))
+                .collect();
+            writer
+                .typed::<ByteArrayType>()
+                .write_batch(&texts, levels, None)
         }
         Number => {
             let numbers: Vec<f64> = present.filter_map(Value::as_f64).collect();
-            writer.typed::<DoubleType>().write_batch(&numbers, levels, None)
+            writer
+                .typed::<DoubleType>()
+                .write_batch(&numbers, levels, None)
         }
         Whole => {
             let numbers: Vec<i64> = present.filter_map(Value::as_i64).collect();
-            writer.typed::<Int64Type>().write_batch(&numbers, levels, None)
+            writer
+                .typed::<Int64Type>()
+                .write_batch(&numbers, levels, None)
         }
         Flag => {
             let flags: Vec<bool> = present.filter_map(Value::as_bool).collect();
@@ -231,9 +278,12 @@ fn field(name: &str, kind: Kind) -> Result<TypePtr> {
         Whole => Physical::INT64,
         Flag => Physical::BOOLEAN,
     };
-    let mut builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+    let mut builder =
+        Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
     if kind == Text {
-        builder = builder.with_converted_type(ConvertedType::UTF8).with_logical_type(Some(LogicalType::String));
+        builder = builder
+            .with_converted_type(ConvertedType::UTF8)
+            .with_logical_type(Some(LogicalType::String));
     }
     builder.build().map(Arc::new)
 }
@@ -257,15 +307,22 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
 
-    const COLUMNS: [Column; 4] =
-        [("name", Text, "/name"), ("value", Number, "/value"), ("count", Whole, "/count"), ("flag", Flag, "/flag")];
+    const COLUMNS: [Column; 4] = [
+        ("name", Text, "/name"),
+        ("value", Number, "/value"),
+        ("count", Whole, "/count"),
+        ("flag", Flag, "/flag"),
+    ];
 
     fn written(rows: usize, name: &str) -> (bytes::Bytes, u64) {
         let mut out = Vec::new();
-        let mut table = ParquetTable::new(&mut out, &COLUMNS, &[("run", "r".to_owned())]).expect("a table");
+        let mut table =
+            ParquetTable::new(&mut out, &COLUMNS, &[("run", "r".to_owned())]).expect("a table");
         for row in 0..rows {
             let value = (row % 3 != 0).then_some(row as f64 / 4.0);
-            table.push(json!({"name": name, "value": value, "count": row, "flag": row % 2 == 0})).expect("a row");
+            table
+                .push(json!({"name": name, "value": value, "count": row, "flag": row % 2 == 0}))
+                .expect("a row");
         }
         let count = table.finish().expect("an end");
         (bytes::Bytes::from(out), count)
@@ -277,7 +334,11 @@ mod tests {
         let (bytes, count) = written(5, &text);
         assert_eq!(count, 5);
         let reader = SerializedFileReader::new(bytes).expect("a file");
-        assert_eq!(reader.metadata().num_row_groups(), 3, "two rows a group, so that memory stays small");
+        assert_eq!(
+            reader.metadata().num_row_groups(),
+            3,
+            "two rows a group, so that memory stays small"
+        );
         let rows: Vec<_> = reader.get_row_iter(None).expect("rows").flatten().collect();
         assert_eq!(rows[4].get_string(0).expect("text").len(), text.len());
         assert_eq!(rows[4].get_long(2).expect("a count"), 4);
@@ -289,13 +350,25 @@ mod tests {
     fn an_empty_table_is_a_file_with_columns() {
         let (bytes, count) = written(0, "");
         let reader = SerializedFileReader::new(bytes).expect("a file");
-        assert_eq!((count, reader.metadata().file_metadata().schema_descr().num_columns()), (0, 4));
+        assert_eq!(
+            (
+                count,
+                reader
+                    .metadata()
+                    .file_metadata()
+                    .schema_descr()
+                    .num_columns()
+            ),
+            (0, 4)
+        );
     }
 
     #[test]
     fn a_value_of_another_type_is_refused() {
         let mut table = ParquetTable::new(Vec::new(), &COLUMNS, &[]).expect("a table");
-        let written = table.push(json!({"flag": "yes"})).and_then(|()| table.finish());
+        let written = table
+            .push(json!({"flag": "yes"}))
+            .and_then(|()| table.finish());
         assert!(written.is_err(), "{written:?}");
     }
 
@@ -311,6 +384,9 @@ mod tests {
             }
         }
         let outcome = ParquetTable::new(Full, &COLUMNS, &[]).and_then(ParquetTable::finish);
-        assert_eq!(io_error(outcome.expect_err("a full disk")).kind(), io::ErrorKind::StorageFull);
+        assert_eq!(
+            io_error(outcome.expect_err("a full disk")).kind(),
+            io::ErrorKind::StorageFull
+        );
     }
 }

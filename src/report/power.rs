@@ -13,11 +13,20 @@ const FEW: usize = 20;
 
 /// The answer in one sentence, then the table with its notes.
 pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {
-    let by_difference: Vec<&[PlannedStudy]> = plan.studies.chunk_by(|a, b| a.difference == b.difference).collect();
+    let by_difference: Vec<&[PlannedStudy]> = plan
+        .studies
+        .chunk_by(|a, b| a.difference == b.difference)
+        .collect();
     // The only difference, or the one before the largest.
     let main = by_difference[by_difference.len().saturating_sub(2)];
     let questions = |study: &PlannedStudy| Format::Count.show(study.questions as f64);
-    let most = main.last().and_then(|most| Some(format!(" ({} with {} samples each)", questions(most), most.samples?)));
+    let most = main.last().and_then(|most| {
+        Some(format!(
+            " ({} with {} samples each)",
+            questions(most),
+            most.samples?
+        ))
+    });
     let sentence = format!(
         "To find a difference of {} in {} between two of {} with 80% power, ask about {} questions{}.",
         points(main[0].difference, plan.metric.unit),
@@ -26,7 +35,11 @@ pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {
         questions(&main[0]),
         most.unwrap_or_default(),
     );
-    format!("{}\n\n{}", wrapped(&visible(&sentence), style.columns()), power_table(plan).terminal(style))
+    format!(
+        "{}\n\n{}",
+        wrapped(&visible(&sentence), style.columns()),
+        power_table(plan).terminal(style)
+    )
 }
 
 /// The planned studies, one per row.
@@ -36,19 +49,31 @@ pub fn power_table(plan: &PowerPlan) -> Table {
     let (mut table, rows) = (Table::new(title, Vec::new()), &plan.studies);
     let count = Format::Count;
     let differences = rows.iter().map(|own| Cell::number(own.difference));
-    table.push(Column::new("difference", Format::of_mean(plan.metric.unit)), differences);
+    table.push(
+        Column::new("difference", Format::of_mean(plan.metric.unit)),
+        differences,
+    );
     if rows.iter().any(|own| own.samples.is_some()) {
-        table
-            .push(Column::new("samples", count), rows.iter().map(|own| own.samples.map_or(Cell::Missing, Cell::count)));
+        table.push(
+            Column::new("samples", count),
+            rows.iter()
+                .map(|own| own.samples.map_or(Cell::Missing, Cell::count)),
+        );
     }
-    let questions = rows.iter().map(|own| Cell::estimate(Some(own.questions as f64), Some(own.interval)));
+    let questions = rows
+        .iter()
+        .map(|own| Cell::estimate(Some(own.questions as f64), Some(own.interval)));
     table.push(Column::new("questions", count), questions);
     if plan.left_out > 0 {
         let cases = counted(plan.left_out, "case");
-        table.notes.push(Note::warning(format!("Left out of the pilot: {cases} without a value of every system.")));
+        table.notes.push(Note::warning(format!(
+            "Left out of the pilot: {cases} without a value of every system."
+        )));
     }
     if plan.questions < FEW {
-        let text = format!("{pilot} are too few to plan by: the true number may be far off. Ask {FEW} or more first.");
+        let text = format!(
+            "{pilot} are too few to plan by: the true number may be far off. Ask {FEW} or more first."
+        );
         table.notes.push(Note::warning(text));
     }
     let [low, high] = [plan.range.low, plan.range.high].map(|factor| 100.0 * (factor.sqrt() - 1.0));

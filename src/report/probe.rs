@@ -66,16 +66,32 @@ impl Row<'_> {
 
 fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<Row<'a>> {
     let row = |probed: &'a Probed| {
-        let metric = probed.comparison.metrics.iter().find(|metric| metric.metric == *id);
+        let metric = probed
+            .comparison
+            .metrics
+            .iter()
+            .find(|metric| metric.metric == *id);
         let pair = metric.and_then(|metric| {
-            let mut pair = metric.pairs.first().filter(|pair| pair.p.is_some())?.clone();
+            let mut pair = metric
+                .pairs
+                .first()
+                .filter(|pair| pair.p.is_some())?
+                .clone();
             if metric.systems[pair.first].label == UNCHANGED {
                 pair.difference = 0.0 - pair.difference;
-                pair.interval = pair.interval.map(|own| Interval { low: -own.high, high: -own.low });
+                pair.interval = pair.interval.map(|own| Interval {
+                    low: -own.high,
+                    high: -own.low,
+                });
             }
             Some(pair)
         });
-        Row { probed, may_move: may_move(probed.perturbation, id), metric, pair }
+        Row {
+            probed,
+            may_move: may_move(probed.perturbation, id),
+            metric,
+            pair,
+        }
     };
     probe.perturbations.iter().map(row).collect()
 }
@@ -87,7 +103,9 @@ pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
         _ => format!("{}: {}", id.name, verdict(&rows(probe, id), id.unit)),
     };
     if probe.headline.is_empty() {
-        return vec!["Nothing is probed: no answer that changes has a score by a judge.".to_owned()];
+        return vec![
+            "Nothing is probed: no answer that changes has a score by a judge.".to_owned(),
+        ];
     }
     probe.headline.iter().map(of).collect()
 }
@@ -97,57 +115,111 @@ fn verdict(rows: &[Row<'_>], unit: Unit) -> String {
         let own = || rows.iter().filter(move |row| row.finding() == finding);
         let clauses: Vec<String> = own().map(|row| row.clause(unit)).collect();
         let (last, others) = clauses.split_last()?;
-        let either = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
+        let either = if others.is_empty() {
+            String::new()
+        } else {
+            format!("{} or ", others.join(", "))
+        };
         let still = own().filter(|_| finding == STILL);
-        let detectable = still.filter_map(|row| row.pair.as_ref()?.detectable).reduce(f64::max);
+        let detectable = still
+            .filter_map(|row| row.pair.as_ref()?.detectable)
+            .reduce(f64::max);
         let found = |most| format!(" ({} would be found with 80% power)", points(most, unit));
         let end = detectable.map_or_else(String::new, found);
         Some(format!("{start} {either}{last}{end}."))
     };
-    let text = FINDINGS.iter().enumerate().filter_map(sentence).collect::<Vec<_>>().join(" ");
-    if text.starts_with("It ") { text.replacen("It", "The judge", 1) } else { text }
+    let text = FINDINGS
+        .iter()
+        .enumerate()
+        .filter_map(sentence)
+        .collect::<Vec<_>>()
+        .join(" ");
+    if text.starts_with("It ") {
+        text.replacen("It", "The judge", 1)
+    } else {
+        text
+    }
 }
 
 /// All metrics, those of the headline first.
 fn metrics(probe: &Probe) -> Vec<&MetricId> {
-    let all = probe.perturbations.iter().flat_map(|probed| &probed.comparison.metrics).map(|own| &own.metric);
+    let all = probe
+        .perturbations
+        .iter()
+        .flat_map(|probed| &probed.comparison.metrics)
+        .map(|own| &own.metric);
     distinct(probe.headline.iter().chain(all))
 }
 
 /// The tables of all metrics, those of the headline first.
 pub(super) fn tables(probe: &Probe) -> Vec<Table> {
-    metrics(probe).into_iter().map(|id| table(probe, id)).collect()
+    metrics(probe)
+        .into_iter()
+        .map(|id| table(probe, id))
+        .collect()
 }
 
 fn table(probe: &Probe, id: &MetricId) -> Table {
     let unit = unit_name(id.unit);
-    let title = format!("{} ({unit}), differences with simultaneous 95% intervals; * significant", id.name);
+    let title = format!(
+        "{} ({unit}), differences with simultaneous 95% intervals; * significant",
+        id.name
+    );
     let (mut table, rows) = (Table::new(title, Vec::new()), rows(probe, id));
     let text = |key: &str| Column::new(key, Format::Text);
-    table.push(text("perturbation"), rows.iter().map(|row| Cell::text(row.probed.perturbation.name())));
-    let answers = rows.iter().map(|row| Cell::count(row.metric.map_or(0, |own| own.cases.len())));
+    table.push(
+        text("perturbation"),
+        rows.iter()
+            .map(|row| Cell::text(row.probed.perturbation.name())),
+    );
+    let answers = rows
+        .iter()
+        .map(|row| Cell::count(row.metric.map_or(0, |own| own.cases.len())));
     table.push(Column::new("answers", Format::Count), answers);
     for (key, is_before) in [("before", true), ("after", false)] {
         let mean = |row: &Row<'_>| {
             let mut systems = row.metric?.systems.iter();
-            systems.find(|own| (own.label == UNCHANGED) == is_before)?.mean
+            systems
+                .find(|own| (own.label == UNCHANGED) == is_before)?
+                .mean
         };
-        table.push(Column::new(key, Format::of_mean(id.unit)), rows.iter().map(|row| Cell::maybe(mean(row))));
+        table.push(
+            Column::new(key, Format::of_mean(id.unit)),
+            rows.iter().map(|row| Cell::maybe(mean(row))),
+        );
     }
     let pairs = || rows.iter().map(|row| row.pair.as_ref());
     let flag = |pair: &PairComparison| if pair.differs { "*" } else { "" };
-    let difference = |own: &PairComparison| Cell::estimate(Some(own.difference), own.interval).flagged(flag(own));
+    let difference = |own: &PairComparison| {
+        Cell::estimate(Some(own.difference), own.interval).flagged(flag(own))
+    };
     let differences = pairs().map(|pair| pair.map_or(Cell::Missing, difference));
-    table.push(Column::new("difference", Format::of_difference(id.unit)), differences);
-    table.push(Column::new("p", Format::PValue), pairs().map(|pair| Cell::maybe(pair.and_then(|pair| pair.p))));
-    let may_move = rows.iter().map(|row| Cell::text(if row.may_move { "yes" } else { "no" }));
-    table.push(Column::headed("may_move", "may move", Format::Text), may_move);
+    table.push(
+        Column::new("difference", Format::of_difference(id.unit)),
+        differences,
+    );
+    table.push(
+        Column::new("p", Format::PValue),
+        pairs().map(|pair| Cell::maybe(pair.and_then(|pair| pair.p))),
+    );
+    let may_move = rows
+        .iter()
+        .map(|row| Cell::text(if row.may_move { "yes" } else { "no" }));
+    table.push(
+        Column::headed("may_move", "may move", Format::Text),
+        may_move,
+    );
     table
 }
 
 /// All metrics in one table for programs.
 pub(super) fn tidy(probe: &Probe) -> Table {
-    let mut all = Table::new("", ["scorer", "metric"].map(|key| Column::new(key, Format::Text)).to_vec());
+    let mut all = Table::new(
+        "",
+        ["scorer", "metric"]
+            .map(|key| Column::new(key, Format::Text))
+            .to_vec(),
+    );
     for id in metrics(probe) {
         all.append(&[&id.scorer, &id.name].map(Cell::text), &table(probe, id));
     }
@@ -156,18 +228,31 @@ pub(super) fn tidy(probe: &Probe) -> Table {
 
 /// What a reader needs to use the numbers: the notes of each comparison, and what was left out.
 pub(super) fn notes(probe: &Probe) -> Vec<Note> {
-    let mut notes = Vec::from_iter(Note::of_baseline(probe.headline.iter().map(|id| id.scorer.as_str())));
-    let left_out = probe.perturbations.iter().filter(|probed| probed.unchanged > 0);
-    let left_out: Vec<String> =
-        left_out.map(|probed| format!("{} {}", probed.perturbation.name(), probed.unchanged)).collect();
+    let mut notes = Vec::from_iter(Note::of_baseline(
+        probe.headline.iter().map(|id| id.scorer.as_str()),
+    ));
+    let left_out = probe
+        .perturbations
+        .iter()
+        .filter(|probed| probed.unchanged > 0);
+    let left_out: Vec<String> = left_out
+        .map(|probed| format!("{} {}", probed.perturbation.name(), probed.unchanged))
+        .collect();
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
-        notes.push(Note::warning(format!("Answers left out because nothing in them changes: {left_out}.")));
+        notes.push(Note::warning(format!(
+            "Answers left out because nothing in them changes: {left_out}."
+        )));
     }
     for id in &probe.headline {
         for row in rows(probe, id).iter().filter(|row| row.finding() != SAME) {
             let named = |note: Note| Note {
-                text: format!("{}, {}: {}", id.name, row.probed.perturbation.name(), note.text),
+                text: format!(
+                    "{}, {}: {}",
+                    id.name,
+                    row.probed.perturbation.name(),
+                    note.text
+                ),
                 ..note
             };
             notes.extend(row.metric.into_iter().flat_map(metric_notes).map(named));

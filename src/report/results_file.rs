@@ -20,7 +20,13 @@ pub fn check_writable(path: &Path) -> Result<()> {
         .create(true)
         .open(path)
         .map(drop)
-        .and_then(|()| if existed { Ok(()) } else { std::fs::remove_file(path) })
+        .and_then(|()| {
+            if existed {
+                Ok(())
+            } else {
+                std::fs::remove_file(path)
+            }
+        })
         .map_err(Error::io(path, "write the results file"))
 }
 
@@ -36,10 +42,18 @@ pub fn write_results(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
 }
 
 fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
-    let mut sorted: Vec<&ScoredAnswer> =
-        scored.iter().map(AsRef::as_ref).filter(|answer: &&ScoredAnswer| answer.score.has_ann_score()).collect();
-    let key =
-        |answer: &&ScoredAnswer| (answer.system.clone(), answer.case.annotator.clone(), answer.case.case_id.clone());
+    let mut sorted: Vec<&ScoredAnswer> = scored
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|answer: &&ScoredAnswer| answer.score.has_ann_score())
+        .collect();
+    let key = |answer: &&ScoredAnswer| {
+        (
+            answer.system.clone(),
+            answer.case.annotator.clone(),
+            answer.case.case_id.clone(),
+        )
+    };
     sorted.sort_by_cached_key(key);
     let mut sources: Map<String, Value> = Map::new();
     for answer in sorted {
@@ -48,7 +62,12 @@ fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
         let (name, ann_name) = score.sum_names();
         scores.insert(name.to_owned(), json!(score.value));
         scores.insert(ann_name.to_owned(), json!(score.ann_score));
-        scores.extend(score.components.iter().map(|part| (part.name.to_string(), json!(part.value))));
+        scores.extend(
+            score
+                .components
+                .iter()
+                .map(|part| (part.name.to_string(), json!(part.value))),
+        );
         let entry = json!({
             "scores": scores,
             "case_id": answer.case.case_id,
@@ -56,8 +75,9 @@ fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
             "agreement": answer.case.agreement,
             "question": answer.case.initial_prompt,
         });
-        if let Value::Array(entries) =
-            sources.entry(format!("{}.jsonl", answer.system)).or_insert_with(|| Value::Array(Vec::new()))
+        if let Value::Array(entries) = sources
+            .entry(format!("{}.jsonl", answer.system))
+            .or_insert_with(|| Value::Array(Vec::new()))
         {
             entries.push(entry);
         }

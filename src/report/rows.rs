@@ -43,12 +43,20 @@ pub struct ComponentRow<'a> {
 }
 
 /// The sums of an answer, if any, then its components in the order of the score.
-pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer, texts: CsvText) -> Vec<ComponentRow<'a>> {
+pub fn component_rows<'a>(
+    run: &'a str,
+    scored: &'a ScoredAnswer,
+    texts: CsvText,
+) -> Vec<ComponentRow<'a>> {
     let score = &scored.score;
     let (score_name, ann_score_name) = score.sum_names();
     // The overall score of the citation scorers is one of their components.
     let has_own_score = !matches!(score.scorer, "entailment" | "citation_audit");
-    let score_name = if score.scorer == "prometheus" { ASPECT_MEAN } else { score_name };
+    let score_name = if score.scorer == "prometheus" {
+        ASPECT_MEAN
+    } else {
+        score_name
+    };
     let is_sum = score.is_weighted_sum();
     let sum = |kind: &'static str, name: &'a str, value| ComponentRow {
         run: texts.cell("run", run),
@@ -68,12 +76,24 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer, texts: CsvText
     };
     let component = |component: &'a Component| ComponentRow {
         unit: component.kind.unit(),
-        text: Some(&*component.text).filter(|text| !text.is_empty()).map(|text| texts.cell("text", text)),
+        text: Some(&*component.text)
+            .filter(|text| !text.is_empty())
+            .map(|text| texts.cell("text", text)),
         weight: component.kind.is_weighted().then_some(component.weight),
         reason_kind: component.reason.as_ref().map(|reason| reason.kind),
-        reason: component.reason.as_ref().map(|reason| texts.cell("reason", &reason.message)),
-        feedback: component.feedback.as_deref().map(|text| texts.cell("feedback", text)),
-        ..sum(component.kind.as_str(), metric_of(score.scorer, &component.name), component.value)
+        reason: component
+            .reason
+            .as_ref()
+            .map(|reason| texts.cell("reason", &reason.message)),
+        feedback: component
+            .feedback
+            .as_deref()
+            .map(|text| texts.cell("feedback", text)),
+        ..sum(
+            component.kind.as_str(),
+            metric_of(score.scorer, &component.name),
+            component.value,
+        )
     };
     let mut rows = Vec::with_capacity(score.components.len() + 2);
     if is_sum || (has_own_score && score.value.is_some()) {
@@ -98,7 +118,9 @@ pub fn write_items_csv<'a>(
     texts: CsvText,
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    let mut rows = scored.into_iter().flat_map(|answer| component_rows(run, answer, texts));
+    let mut rows = scored
+        .into_iter()
+        .flat_map(|answer| component_rows(run, answer, texts));
     rows.try_for_each(|row| csv.serialize(row))?;
     csv.flush()
 }
@@ -126,13 +148,28 @@ mod tests {
             ],
             CsvText::Guarded,
         );
-        let header =
-            "run,system,case_id,scorer,component,kind,unit,question,text,weight,value,reason_kind,reason,feedback";
+        let header = "run,system,case_id,scorer,component,kind,unit,question,text,weight,value,reason_kind,reason,feedback";
         assert_eq!(lines[0].trim_end(), header);
-        assert!(lines[1].starts_with("r,gpt,c1,rubric,score,score,share,"), "{}", lines[1]);
-        assert!(lines[3].starts_with("r,gpt,c1,rubric,length,length,share,"), "{}", lines[3]);
-        assert!(lines[3].ends_with(",text of length,0.05,0.5,,,\n"), "{}", lines[3]);
-        assert!(lines[4].ends_with(",text of a,0.6,,unreadable,no JSON object,\n"), "{}", lines[4]);
+        assert!(
+            lines[1].starts_with("r,gpt,c1,rubric,score,score,share,"),
+            "{}",
+            lines[1]
+        );
+        assert!(
+            lines[3].starts_with("r,gpt,c1,rubric,length,length,share,"),
+            "{}",
+            lines[3]
+        );
+        assert!(
+            lines[3].ends_with(",text of length,0.05,0.5,,,\n"),
+            "{}",
+            lines[3]
+        );
+        assert!(
+            lines[4].ends_with(",text of a,0.6,,unreadable,no JSON object,\n"),
+            "{}",
+            lines[4]
+        );
     }
 
     #[test]
@@ -140,8 +177,8 @@ mod tests {
         let mut hostile = component("a", ComponentKind::Property, 0.6, Some(1.0));
         hostile.text = "say \"x\",\nthen".into();
         hostile.feedback = Some("=HYPERLINK(\"u\")".to_owned().into());
-        let [guarded, unchanged] =
-            [CsvText::Guarded, CsvText::Unchanged].map(|texts| lines(vec![hostile.clone()], texts).concat());
+        let [guarded, unchanged] = [CsvText::Guarded, CsvText::Unchanged]
+            .map(|texts| lines(vec![hostile.clone()], texts).concat());
         let cells = ",\"say \"\"x\"\",\nthen\",0.6,1.0,,,\"=HYPERLINK(\"\"u\"\")\"\n";
         assert!(unchanged.contains(cells), "{unchanged}");
         assert_eq!(guarded, unchanged.replace("=HYPERLINK", "'=HYPERLINK"));

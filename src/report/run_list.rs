@@ -19,20 +19,41 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
         Column::new("systems", Format::Count),
         Column::new("cases", Format::Count),
     ];
-    let mut table = Table::new("Runs, newest first, with the lowest and highest mean of a system", columns);
+    let mut table = Table::new(
+        "Runs, newest first, with the lowest and highest mean of a system",
+        columns,
+    );
     for run in runs {
         let path = run.run.display().to_string();
-        let name = run.run.file_name().map(|name| name.to_string_lossy().into_owned());
-        let minute = run.started_at.get(..16).map(|minute| minute.replace('T', " "));
+        let name = run
+            .run
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        let minute = run
+            .started_at
+            .get(..16)
+            .map(|minute| minute.replace('T', " "));
         let headline = run.headline.as_ref();
         let mean = |value: Option<f64>| match (value, headline.map(|headline| headline.unit)) {
-            (Some(mean), Some(Unit::Share | Unit::Net)) if for_people => Cell::text(Format::Percent.show(mean) + "%"),
+            (Some(mean), Some(Unit::Share | Unit::Net)) if for_people => {
+                Cell::text(Format::Percent.show(mean) + "%")
+            }
             (mean, _) => Cell::maybe(mean),
         };
-        let or_missing = |text: &str| if text.is_empty() { Cell::Missing } else { Cell::text(text) };
+        let or_missing = |text: &str| {
+            if text.is_empty() {
+                Cell::Missing
+            } else {
+                Cell::text(text)
+            }
+        };
         table.rows.push(vec![
             Cell::text(name.filter(|_| for_people).unwrap_or(path)),
-            Cell::text(minute.filter(|_| for_people).unwrap_or(run.started_at.clone())),
+            Cell::text(
+                minute
+                    .filter(|_| for_people)
+                    .unwrap_or(run.started_at.clone()),
+            ),
             or_missing(&run.judge),
             Cell::text(run.status),
             mean(headline.map(|headline| headline.lowest)),
@@ -41,7 +62,11 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
             Cell::count(run.systems.len()),
             Cell::count(run.cases),
         ]);
-        table.notes.extend(run.problem.as_ref().map(|problem| Note::warning(format!("{problem}."))));
+        table.notes.extend(
+            run.problem
+                .as_ref()
+                .map(|problem| Note::warning(format!("{problem}."))),
+        );
     }
     table
 }

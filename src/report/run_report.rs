@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::comparison::{judge_lines, unpublished, verdicts};
 use super::scorecard::{notes as scorecard_notes, scorer_tables};
-use super::{Bench, CsvText, ReportContext, Table, TableStyle, probe, render_json, write_items_csv};
+use super::{
+    Bench, CsvText, ReportContext, Table, TableStyle, probe, render_json, write_items_csv,
+};
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
 use crate::analysis::comparison::{ComparisonOptions, SEED};
 use crate::analysis::{self, OnUnscored, Summary, agreement, distinct};
@@ -50,8 +52,14 @@ impl RunReport {
     ) -> Result<Self> {
         let summary = summary(manifest, scored);
         let mut context = context(manifest, run, scored);
-        let both = |[json, csv]: [&'static str; 2], summary: &Summary, context: &ReportContext| -> Result<_> {
-            Ok([(json, scorecard_json(summary, context)?), (csv, scorecard_csv(summary, texts)?)])
+        let both = |[json, csv]: [&'static str; 2],
+                    summary: &Summary,
+                    context: &ReportContext|
+         -> Result<_> {
+            Ok([
+                (json, scorecard_json(summary, context)?),
+                (csv, scorecard_csv(summary, texts)?),
+            ])
         };
         let mut files = both(["summary.json", "summary.csv"], &summary, &context)?.to_vec();
         let mut shown = summary.clone();
@@ -67,20 +75,53 @@ impl RunReport {
             files.push(("probe.csv", probe::tidy(&probed).csv(texts)?));
             let mut tables = probe::tables(&probed);
             let details = tables.split_off(probed.headline.len());
-            let notes = probe::notes(&probed).into_iter().chain(context.notes).collect();
+            let notes = probe::notes(&probed)
+                .into_iter()
+                .chain(context.notes)
+                .collect();
             let (verdict, verdict_first) = (probe::verdicts(&probed), true);
-            return Ok(Self { summary, tables, details, verdict, notes, verdict_first, files });
+            return Ok(Self {
+                summary,
+                tables,
+                details,
+                verdict,
+                notes,
+                verdict_first,
+                files,
+            });
         }
-        let (tables, notes) = (scorecard(&shown, &context), scorecard_notes(&shown, &context));
-        let (details, verdict) = (scorer_tables(&summary), verdict(manifest, run, scored, &summary)?);
-        Ok(Self { summary, tables, details, verdict, notes, verdict_first: false, files })
+        let (tables, notes) = (
+            scorecard(&shown, &context),
+            scorecard_notes(&shown, &context),
+        );
+        let (details, verdict) = (
+            scorer_tables(&summary),
+            verdict(manifest, run, scored, &summary)?,
+        );
+        Ok(Self {
+            summary,
+            tables,
+            details,
+            verdict,
+            notes,
+            verdict_first: false,
+            files,
+        })
     }
 
     /// The report for a terminal: tables, verdict, notes.
     pub fn terminal(&self, style: &TableStyle) -> String {
         let details = self.details.iter().filter(|_| style.all_notes);
-        let mut blocks: Vec<String> = self.tables.iter().chain(details).map(|table| table.terminal(style)).collect();
-        let verdict = self.verdict.iter().map(|line| wrapped(&visible(line), style.columns()) + "\n");
+        let mut blocks: Vec<String> = self
+            .tables
+            .iter()
+            .chain(details)
+            .map(|table| table.terminal(style))
+            .collect();
+        let verdict = self
+            .verdict
+            .iter()
+            .map(|line| wrapped(&visible(line), style.columns()) + "\n");
         let verdict = Some(verdict.collect::<String>()).filter(|lines| !lines.is_empty());
         let place = if self.verdict_first { 0 } else { blocks.len() };
         blocks.splice(place..place, verdict);
@@ -89,7 +130,10 @@ impl RunReport {
 
     /// The last of its files with this ending, which has what the tables have; empty without one.
     pub fn file(&self, ending: &str) -> &str {
-        self.files.iter().rfind(|(name, _)| name.ends_with(ending)).map_or("", |(_, text)| text)
+        self.files
+            .iter()
+            .rfind(|(name, _)| name.ends_with(ending))
+            .map_or("", |(_, text)| text)
     }
 
     /// Writes the files of the report into the directory of the run.
@@ -97,7 +141,9 @@ impl RunReport {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, dir: &RunDir) -> Result<()> {
-        self.files.iter().try_for_each(|(name, text)| dir.write_file(name, text.as_bytes()))
+        self.files
+            .iter()
+            .try_for_each(|(name, text)| dir.write_file(name, text.as_bytes()))
     }
 }
 
@@ -105,16 +151,32 @@ impl RunReport {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write_items(dir: &RunDir, run: &str, scored: &[Arc<ScoredAnswer>], texts: CsvText) -> Result<()> {
+pub fn write_items(
+    dir: &RunDir,
+    run: &str,
+    scored: &[Arc<ScoredAnswer>],
+    texts: CsvText,
+) -> Result<()> {
     let path = dir.path().join("items.csv");
     write_whole(&path, |out| {
-        write_items_csv(out, run, scored.iter().map(AsRef::as_ref), texts).map_err(Error::io(&path, "write"))
+        write_items_csv(out, run, scored.iter().map(AsRef::as_ref), texts)
+            .map_err(Error::io(&path, "write"))
     })
 }
 
 /// The verdict of `compare` on this run, if it is quick and about the same means.
-fn verdict(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], summary: &Summary) -> Result<Vec<String>> {
-    let systems = summary.scorers.iter().map(|scorer| scorer.rows.len()).max().unwrap_or(0);
+fn verdict(
+    manifest: &Manifest,
+    run: &str,
+    scored: &[Arc<ScoredAnswer>],
+    summary: &Summary,
+) -> Result<Vec<String>> {
+    let systems = summary
+        .scorers
+        .iter()
+        .map(|scorer| scorer.rows.len())
+        .max()
+        .unwrap_or(0);
     if systems < 2 {
         return Ok(Vec::new());
     }
@@ -126,24 +188,45 @@ fn verdict(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], summary
     let set = RunSet::single(run, manifest, scored);
     let mut observations = set.observe()?;
     let headline = observations.headline();
-    observations.metrics = headline.into_iter().map(|at| observations.metrics[at].clone()).collect();
+    observations.metrics = headline
+        .into_iter()
+        .map(|at| observations.metrics[at].clone())
+        .collect();
     if observations.metrics.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(verdicts(&set.compare(&observations, &ComparisonOptions::seeded(SEED))))
+    Ok(verdicts(
+        &set.compare(&observations, &ComparisonOptions::seeded(SEED)),
+    ))
 }
 
 fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> ReportContext {
     // An imported results file does not name its prompts.
-    let unnamed = if manifest.is_set(IMPORTED) { "unknown (imported)" } else { "none" };
-    let prompts = manifest.roles.get("rubric").and_then(|entry| entry.prompts.as_ref());
+    let unnamed = if manifest.is_set(IMPORTED) {
+        "unknown (imported)"
+    } else {
+        "none"
+    };
+    let prompts = manifest
+        .roles
+        .get("rubric")
+        .and_then(|entry| entry.prompts.as_ref());
     let prompts = prompts.map_or(unnamed, |prompts| &prompts.label).to_owned();
-    let judges = distinct(manifest.roles.values().flat_map(|entry| &entry.judges).map(JudgeEntry::name));
+    let judges = distinct(
+        manifest
+            .roles
+            .values()
+            .flat_map(|entry| &entry.judges)
+            .map(JudgeEntry::name),
+    );
     let judged = judged_by(&[(run, manifest)]);
     let judged: Vec<_> = judged.iter().collect();
     let mut notes = Vec::from_iter(unpublished(&judged).map(Note::warning));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));
-    let slice = manifest.settings.get("score.slice").and_then(|slice| slice.as_str());
+    let slice = manifest
+        .settings
+        .get("score.slice")
+        .and_then(|slice| slice.as_str());
     ReportContext {
         run: run.to_owned(),
         judge: judges.join(" and "),
@@ -152,7 +235,9 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
         bench: None,
         slice: slice.map(str::to_owned),
         notes,
-        agreement: manifest.is_set("score.agreement").then(|| agreement(scored, manifest.mode)),
+        agreement: manifest
+            .is_set("score.agreement")
+            .then(|| agreement(scored, manifest.mode)),
         endpoints: manifest.endpoints.clone(),
     }
 }

@@ -11,7 +11,8 @@ use super::table::{Cell, Column, Format, Table, short_names};
 use super::visible::shortened;
 use super::{Bench, CsvText, ReportContext, visible};
 use crate::analysis::{
-    Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary, SystemSummary, distinct,
+    Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary,
+    SystemSummary, distinct,
 };
 use crate::domain::{Mode, Note, REPORT_METRICS, SystemName, UnscoredKind, scores_test_cases};
 use crate::error::Result;
@@ -20,37 +21,69 @@ use crate::error::Result;
 /// agreement of annotators if it was requested.
 pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
     if summary.scorers.is_empty() {
-        return vec![Table::new("No answer was scored", vec![Column::new("system", Format::Text)])];
+        return vec![Table::new(
+            "No answer was scored",
+            vec![Column::new("system", Format::Text)],
+        )];
     }
     let first = summary.headline(context.row.as_deref());
     let is_first = |name: &str| first.iter().any(|(_, own)| own.name == name);
     let rest = match &summary.scorers[..] {
-        [only] => only.columns.iter().filter(|column| !is_first(&column.name)).map(|column| (only, column)).collect(),
+        [only] => only
+            .columns
+            .iter()
+            .filter(|column| !is_first(&column.name))
+            .map(|column| (only, column))
+            .collect(),
         _ => Vec::new(),
     };
     let (means, judge) = (means(summary), &context.judge);
     let mut title = match &context.bench {
-        Some(of) => format!("{}: {} questions of {}; {}", of.name, of.asked, of.data, means.to_lowercase()),
+        Some(of) => format!(
+            "{}: {} questions of {}; {}",
+            of.name,
+            of.asked,
+            of.data,
+            means.to_lowercase()
+        ),
         None => means,
     };
     if !judge.is_empty() {
         title += &format!("; judge: {judge}");
     }
     let card = metrics_table(&title, summary, &first, &rest);
-    std::iter::once(card).chain(context.agreement.as_ref().map(agreement_table)).collect()
+    std::iter::once(card)
+        .chain(context.agreement.as_ref().map(agreement_table))
+        .collect()
 }
 
 /// A table for each of several scorers, with all its metrics.
 pub(super) fn scorer_tables(summary: &Summary) -> Vec<Table> {
     let table = |scorer: &ScorerSummary| {
-        let columns: Vec<_> = scorer.columns.iter().map(|column| (scorer, column)).collect();
-        metrics_table(&format!("{}: {}", scorer.scorer, means(summary).to_lowercase()), summary, &columns, &[])
+        let columns: Vec<_> = scorer
+            .columns
+            .iter()
+            .map(|column| (scorer, column))
+            .collect();
+        metrics_table(
+            &format!("{}: {}", scorer.scorer, means(summary).to_lowercase()),
+            summary,
+            &columns,
+            &[],
+        )
     };
-    if summary.scorers.len() > 1 { summary.scorers.iter().map(table).collect() } else { Vec::new() }
+    if summary.scorers.len() > 1 {
+        summary.scorers.iter().map(table).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 fn means(summary: &Summary) -> String {
-    format!("Means per answer, {:.0}% intervals, shares in %", 100.0 * summary.level)
+    format!(
+        "Means per answer, {:.0}% intervals, shares in %",
+        100.0 * summary.level
+    )
 }
 
 /// `summary.csv`: one row per system. For each metric the mean, its interval, the number of values (`_n`) and of
@@ -61,26 +94,58 @@ fn means(summary: &Summary) -> String {
 /// [`crate::Error::Internal`] if it cannot be written.
 pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
     let (mut table, systems) = (Table::new("", Vec::new()), summary.systems());
-    table.push(Column::new("system", Format::Text), systems.iter().map(|system| Cell::text(system.as_str())));
+    table.push(
+        Column::new("system", Format::Text),
+        systems.iter().map(|system| Cell::text(system.as_str())),
+    );
     for scorer in &summary.scorers {
         let is_rubric = scores_test_cases(scorer.scorer);
-        let prefix = if is_rubric { String::new() } else { format!("{}.", scorer.scorer) };
-        let push_count = |table: &mut Table, name: &str, count: fn(&SystemSummary) -> Option<usize>| {
-            let counts =
-                systems.iter().map(|system| scorer.row(system).and_then(count).map_or(Cell::Missing, Cell::count));
-            table.push(Column::new(&format!("{prefix}{name}"), Format::Count), counts);
+        let prefix = if is_rubric {
+            String::new()
+        } else {
+            format!("{}.", scorer.scorer)
         };
+        let push_count =
+            |table: &mut Table, name: &str, count: fn(&SystemSummary) -> Option<usize>| {
+                let counts = systems.iter().map(|system| {
+                    scorer
+                        .row(system)
+                        .and_then(count)
+                        .map_or(Cell::Missing, Cell::count)
+                });
+                table.push(
+                    Column::new(&format!("{prefix}{name}"), Format::Count),
+                    counts,
+                );
+            };
         if is_rubric {
             push_count(&mut table, "rank", |row| row.rank);
         }
         for column in &scorer.columns {
             let key = summary.metric_name(scorer.scorer, &column.name);
-            let metric = |system: &&SystemName| scorer.metric(system, &column.name).copied().unwrap_or_default();
-            let means = systems.iter().map(metric).map(|own| Cell::estimate(own.estimate, own.interval));
+            let metric = |system: &&SystemName| {
+                scorer
+                    .metric(system, &column.name)
+                    .copied()
+                    .unwrap_or_default()
+            };
+            let means = systems
+                .iter()
+                .map(metric)
+                .map(|own| Cell::estimate(own.estimate, own.interval));
             table.push(Column::metric(&key, column.unit), means);
             let count = |part: &str| Column::new(&format!("{key}_{part}"), Format::Count);
-            table.push(count("n"), systems.iter().map(metric).map(|own| Cell::count(own.n)));
-            table.push(count("unscored"), systems.iter().map(metric).map(|own| Cell::count(own.unscored)));
+            table.push(
+                count("n"),
+                systems.iter().map(metric).map(|own| Cell::count(own.n)),
+            );
+            table.push(
+                count("unscored"),
+                systems
+                    .iter()
+                    .map(metric)
+                    .map(|own| Cell::count(own.unscored)),
+            );
         }
         push_count(&mut table, "answers", |row| Some(row.answers));
         push_count(&mut table, "missing", |row| Some(row.missing));
@@ -103,7 +168,12 @@ pub fn scorecard_json(summary: &Summary, context: &ReportContext) -> Result<Stri
         summary: &'a Summary,
         notes: Vec<Note>,
     }
-    render_json(&File { schema_version: 1, context, summary, notes: notes(summary, context) })
+    render_json(&File {
+        schema_version: 1,
+        context,
+        summary,
+        notes: notes(summary, context),
+    })
 }
 
 /// A row for each system: `first` metrics with their intervals, numbers of answers, then the `rest`.
@@ -114,13 +184,25 @@ fn metrics_table(
     rest: &[(&ScorerSummary, &MetricColumn)],
 ) -> Table {
     let scorers = distinct(first.iter().chain(rest).map(|(scorer, _)| *scorer));
-    let rows = |system: &SystemName| scorers.iter().filter_map(|scorer| scorer.row(system)).collect::<Vec<_>>();
-    let systems: Vec<_> = summary.systems().into_iter().filter(|system| !rows(system).is_empty()).collect();
+    let rows = |system: &SystemName| {
+        scorers
+            .iter()
+            .filter_map(|scorer| scorer.row(system))
+            .collect::<Vec<_>>()
+    };
+    let systems: Vec<_> = summary
+        .systems()
+        .into_iter()
+        .filter(|system| !rows(system).is_empty())
+        .collect();
     let push_means = |table: &mut Table, metrics: &[(&ScorerSummary, &MetricColumn)]| {
         for (scorer, column) in metrics {
             let most = most_answers(scorer);
             let mean = |system: &&SystemName| {
-                let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
+                let metric = scorer
+                    .metric(system, &column.name)
+                    .copied()
+                    .unwrap_or_default();
                 let flag = if metric.n < most { "*" } else { "" };
                 Cell::estimate(metric.estimate, metric.interval).flagged(flag)
             };
@@ -129,16 +211,31 @@ fn metrics_table(
         }
     };
     let mut table = Table::new(title, Vec::new());
-    table.push(Column::new("system", Format::Text), systems.iter().map(|system| Cell::text(system.as_str())));
+    table.push(
+        Column::new("system", Format::Text),
+        systems.iter().map(|system| Cell::text(system.as_str())),
+    );
     push_means(&mut table, first);
     type Count = fn(&SystemSummary) -> usize;
-    let counts: [(&str, Count); 3] =
-        [("answers", |row| row.answers), ("missing", |row| row.missing), ("unscored", |row| row.unscored)];
+    let counts: [(&str, Count); 3] = [
+        ("answers", |row| row.answers),
+        ("missing", |row| row.missing),
+        ("unscored", |row| row.unscored),
+    ];
     for (name, count) in counts {
-        let most = |system: &&SystemName| rows(system).into_iter().map(count).max().unwrap_or_default();
+        let most = |system: &&SystemName| {
+            rows(system)
+                .into_iter()
+                .map(count)
+                .max()
+                .unwrap_or_default()
+        };
         let counts: Vec<usize> = systems.iter().map(most).collect();
         if name == "answers" || counts.iter().any(|count| *count > 0) {
-            table.push(Column::new(name, Format::Count), counts.into_iter().map(Cell::count));
+            table.push(
+                Column::new(name, Format::Count),
+                counts.into_iter().map(Cell::count),
+            );
         }
     }
     push_means(&mut table, rest);
@@ -152,31 +249,62 @@ fn most_answers(scorer: &ScorerSummary) -> usize {
 /// Agreement of the rubrics of two annotators.
 fn agreement_table(agreement: &Agreement) -> Table {
     let columns = vec![
-        Column::headed("coefficient", "Agreement of annotators on ann_score", Format::Text),
+        Column::headed(
+            "coefficient",
+            "Agreement of annotators on ann_score",
+            Format::Text,
+        ),
         Column::new("mean", Format::Number(3)),
         Column::new("questions", Format::Count),
     ];
     let mut table = Table::new("", columns);
-    let row = |name, mean, questions| vec![Cell::text(name), Cell::maybe(mean), Cell::count(questions)];
-    table.rows.push(row("Kendall's tau-b", agreement.kendall_tau_b, agreement.kendall_questions));
-    table.rows.push(row("Pearson's r", agreement.pearson, agreement.pearson_questions));
+    let row =
+        |name, mean, questions| vec![Cell::text(name), Cell::maybe(mean), Cell::count(questions)];
+    table.rows.push(row(
+        "Kendall's tau-b",
+        agreement.kendall_tau_b,
+        agreement.kendall_questions,
+    ));
+    table.rows.push(row(
+        "Pearson's r",
+        agreement.pearson,
+        agreement.pearson_questions,
+    ));
     table
 }
 
 /// All notes, most important first.
 pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
-    let slice = context.slice.iter().map(|slice| format!("Slice {slice}: a part of the answers, not a result."));
+    let slice = context
+        .slice
+        .iter()
+        .map(|slice| format!("Slice {slice}: a part of the answers, not a result."));
     let mut notes: Vec<Note> = slice.map(Note::warning).collect();
     // Of a benchmark's row, the columns say whose scores these are.
-    let columns = summary.scorers.iter().flat_map(|scorer| &scorer.columns).map(|column| column.name.as_str());
+    let columns = summary
+        .scorers
+        .iter()
+        .flat_map(|scorer| &scorer.columns)
+        .map(|column| column.name.as_str());
     notes.extend(Note::of_baseline(columns));
     if summary.mode == Mode::Compat {
-        let what = "Compat mode: pairing, parsing and arithmetic are those of the reference script.";
+        let what =
+            "Compat mode: pairing, parsing and arithmetic are those of the reference script.";
         notes.push(Note::warning(what));
     }
     notes.extend(context.bench.iter().flat_map(Bench::notes));
-    notes.extend(summary.scorers.iter().flat_map(|scorer| scorer_notes(scorer, summary.on_unscored)));
-    notes.extend(missing(summary).into_iter().chain(injections(summary)).map(Note::warning));
+    notes.extend(
+        summary
+            .scorers
+            .iter()
+            .flat_map(|scorer| scorer_notes(scorer, summary.on_unscored)),
+    );
+    notes.extend(
+        missing(summary)
+            .into_iter()
+            .chain(injections(summary))
+            .map(Note::warning),
+    );
     notes.extend(context.notes.iter().cloned());
     notes.extend(summary.panels.iter().map(panel_note));
     notes.push(Note::info(format!(
@@ -194,7 +322,11 @@ pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
 
 /// Agreement of a panel's judges.
 fn panel_note(panel: &PanelAgreement) -> Note {
-    let judges: Vec<String> = panel.judges.iter().map(|judge| shortened(&judge.judge, 60)).collect();
+    let judges: Vec<String> = panel
+        .judges
+        .iter()
+        .map(|judge| shortened(&judge.judge, 60))
+        .collect();
     Note::info(format!(
         "{} {}: judges {}: alpha {}, kappa {} over {} of {}.",
         panel.scorer.replace('_', " "),
@@ -210,20 +342,45 @@ fn panel_note(panel: &PanelAgreement) -> Note {
 /// Means below 0, which HealthBench reports as 0.
 fn clipped(scorer: &ScorerSummary) -> Option<String> {
     let both = |system: &SystemName, name: &str, metric: &Metric| {
-        let [plain, clipped] = [metric.estimate?, metric.clipped?].map(|mean| Format::Percent.show(mean));
-        Some(format!("{} {name} {plain} ({clipped})", shortened(system.as_str(), 60)))
+        let [plain, clipped] =
+            [metric.estimate?, metric.clipped?].map(|mean| Format::Percent.show(mean));
+        Some(format!(
+            "{} {name} {plain} ({clipped})",
+            shortened(system.as_str(), 60)
+        ))
     };
-    let of_all = scorer.rows.iter().flat_map(|row| row.metrics.iter().map(|(name, own)| (&row.system, name, own)));
+    let of_all = scorer.rows.iter().flat_map(|row| {
+        row.metrics
+            .iter()
+            .map(|(name, own)| (&row.system, name, own))
+    });
     let means = listed(of_all.filter_map(|(system, name, metric)| both(system, name, metric)))?;
-    Some(format!("Means outside 0..100, in parentheses clipped to it: {means}."))
+    Some(format!(
+        "Means outside 0..100, in parentheses clipped to it: {means}."
+    ))
 }
 
 /// Notes on one scorer's numbers.
 fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
     let own = scorer.notes.iter();
-    let own = own.map(|own| format!("{} ({}).", shortened(&own.note, 300), counted(own.answers, "answer")));
-    let first = [unscored(scorer, on_unscored), fewer_answers(scorer), clipped(scorer)];
-    first.into_iter().flatten().chain(own).map(Note::warning).collect()
+    let own = own.map(|own| {
+        format!(
+            "{} ({}).",
+            shortened(&own.note, 300),
+            counted(own.answers, "answer")
+        )
+    });
+    let first = [
+        unscored(scorer, on_unscored),
+        fewer_answers(scorer),
+        clipped(scorer),
+    ];
+    first
+        .into_iter()
+        .flatten()
+        .chain(own)
+        .map(Note::warning)
+        .collect()
 }
 
 fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
@@ -233,25 +390,39 @@ fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
     };
     let rows: Vec<&SystemSummary> = scorer.rows.iter().filter(|row| row.unscored > 0).collect();
     let names = short_names(rows.iter().map(|row| row.system.as_str()));
-    let system = |(row, name): (&&SystemSummary, String)| format!("{name} {} of {}", row.unscored, row.answers);
+    let system = |(row, name): (&&SystemSummary, String)| {
+        format!("{name} {} of {}", row.unscored, row.answers)
+    };
     let systems = listed(rows.iter().zip(names).map(system))?;
     let reasons = rows.iter().flat_map(|row| &row.unscored_reasons);
-    let reasons: BTreeMap<UnscoredKind, String> =
-        reasons.map(|reason| (reason.kind, shortened(&reason.example, 120))).collect();
+    let reasons: BTreeMap<UnscoredKind, String> = reasons
+        .map(|reason| (reason.kind, shortened(&reason.example, 120)))
+        .collect();
     let reasons = reasons.into_values().collect::<Vec<_>>().join("; ");
-    let zeros = means_with_zeros(scorer).filter(|_| on_unscored == OnUnscored::Exclude).unwrap_or_default();
-    Some(format!("{}: unscored answers are {policy}: {systems} ({reasons}).{zeros}", scorer.scorer))
+    let zeros = means_with_zeros(scorer)
+        .filter(|_| on_unscored == OnUnscored::Exclude)
+        .unwrap_or_default();
+    Some(format!(
+        "{}: unscored answers are {policy}: {systems} ({reasons}).{zeros}",
+        scorer.scorer
+    ))
 }
 
 /// The mean scores of reports with unscored ones at 0: ScholarQA-CS2 leaves those out that it cannot read.
 fn means_with_zeros(scorer: &ScorerSummary) -> Option<String> {
-    scorer.columns.iter().find(|column| column.name == REPORT_METRICS[0])?;
+    scorer
+        .columns
+        .iter()
+        .find(|column| column.name == REPORT_METRICS[0])?;
     let column = scorer.columns.first()?;
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
     let means = scorer.rows.iter().zip(names).filter_map(|(row, name)| {
         let metric = row.metrics.get(&column.name).filter(|_| row.answers > 0)?;
         let mean = metric.estimate.unwrap_or(0.0) * metric.n as f64 / row.answers as f64;
-        Some(format!("{name} {}", Format::of_mean(column.unit).show(mean)))
+        Some(format!(
+            "{name} {}",
+            Format::of_mean(column.unit).show(mean)
+        ))
     });
     listed(means).map(|means| format!(" {} with them at 0: {means}.", visible(&column.name)))
 }
@@ -260,11 +431,18 @@ fn means_with_zeros(scorer: &ScorerSummary) -> Option<String> {
 fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     let most = most_answers(scorer);
     let is_flagged = |metric: &Metric| metric.estimate.is_some() && metric.n < most;
-    let is_in =
-        |column: &&MetricColumn| scorer.rows.iter().any(|row| row.metrics.get(&column.name).is_some_and(is_flagged));
+    let is_in = |column: &&MetricColumn| {
+        scorer
+            .rows
+            .iter()
+            .any(|row| row.metrics.get(&column.name).is_some_and(is_flagged))
+    };
     let column = scorer.columns.iter().find(is_in)?;
     let shared = shared_means(scorer, column).unwrap_or_default();
-    Some(format!("* mean over fewer than {most} answers ({}).{shared}", scorer.scorer))
+    Some(format!(
+        "* mean over fewer than {most} answers ({}).{shared}",
+        scorer.scorer
+    ))
 }
 
 /// The means of the column over the shared cases; `None` for a single system.
@@ -273,22 +451,44 @@ fn shared_means(scorer: &ScorerSummary, column: &MetricColumn) -> Option<String>
         return None;
     }
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let mean =
-        |row: &SystemSummary| Some(Format::of_mean(column.unit).show(row.metrics.get(&column.name)?.shared?.estimate));
-    let means = scorer.rows.iter().zip(names).filter_map(|(row, name)| Some(format!("{name} {}", mean(row)?)));
+    let mean = |row: &SystemSummary| {
+        Some(Format::of_mean(column.unit).show(row.metrics.get(&column.name)?.shared?.estimate))
+    };
+    let means = scorer
+        .rows
+        .iter()
+        .zip(names)
+        .filter_map(|(row, name)| Some(format!("{name} {}", mean(row)?)));
     listed(means).map(|means| format!(" {} over the shared cases: {means}.", visible(&column.name)))
 }
 
 fn missing(summary: &Summary) -> Option<String> {
-    let names = summary.missing.iter().map(|missing| format!("{}/{}", missing.system, missing.case_id));
-    Some(format!("{} missing: {}.", counted(summary.missing.len(), "answer"), listed(names)?))
+    let names = summary
+        .missing
+        .iter()
+        .map(|missing| format!("{}/{}", missing.system, missing.case_id));
+    Some(format!(
+        "{} missing: {}.",
+        counted(summary.missing.len(), "answer"),
+        listed(names)?
+    ))
 }
 
 fn injections(summary: &Summary) -> Option<String> {
     let entries = summary.injections.iter();
-    let entries = entries.map(|entry| format!("{}/{} ({})", entry.system, entry.case_id, entry.signs.join(", ")));
+    let entries = entries.map(|entry| {
+        format!(
+            "{}/{} ({})",
+            entry.system,
+            entry.case_id,
+            entry.signs.join(", ")
+        )
+    });
     let count = counted(summary.injections.len(), "answer");
-    Some(format!("{count} with signs of prompt injection: {}.", listed(entries)?))
+    Some(format!(
+        "{count} with signs of prompt injection: {}.",
+        listed(entries)?
+    ))
 }
 
 #[cfg(test)]

@@ -85,7 +85,11 @@ impl Format {
 
     /// The format of means of that unit with this many decimals.
     pub fn of_mean_to(unit: Unit, decimals: usize) -> Self {
-        if matches!(unit, Unit::Share | Unit::Net) { Self::PercentTo(decimals) } else { Self::Number(decimals) }
+        if matches!(unit, Unit::Share | Unit::Net) {
+            Self::PercentTo(decimals)
+        } else {
+            Self::Number(decimals)
+        }
     }
 
     /// The format of differences of that unit.
@@ -124,13 +128,21 @@ impl Format {
 
     /// `[49.1, 53.2]`.
     pub fn show_interval(self, interval: Interval) -> String {
-        format!("[{}, {}]", self.show(interval.low), self.show(interval.high))
+        format!(
+            "[{}, {}]",
+            self.show(interval.low),
+            self.show(interval.high)
+        )
     }
 }
 
 fn unsigned_zero(text: String) -> String {
     let is_zero = text.chars().all(|c| matches!(c, '+' | '-' | '0' | '.'));
-    if is_zero { text.trim_start_matches(['+', '-']).to_owned() } else { text }
+    if is_zero {
+        text.trim_start_matches(['+', '-']).to_owned()
+    } else {
+        text
+    }
 }
 
 /// A value in a row.
@@ -174,7 +186,11 @@ impl Cell {
 
     /// An estimate with its interval, if there is one.
     pub fn estimate(value: Option<f64>, interval: Option<Interval>) -> Self {
-        let cell = |value| Self::Value { value, interval, flag: String::new() };
+        let cell = |value| Self::Value {
+            value,
+            interval,
+            flag: String::new(),
+        };
         value.map_or(Self::Missing, cell)
     }
 
@@ -212,7 +228,11 @@ impl Column {
     /// Means of a metric.
     pub fn metric(name: &str, unit: Unit) -> Self {
         let column = Self::new(name, Format::of_mean(unit));
-        Self { highest_is_best: unit != Unit::Count, has_interval: true, ..column }
+        Self {
+            highest_is_best: unit != Unit::Count,
+            has_interval: true,
+            ..column
+        }
     }
 
     /// `[49.1, 53.2]`, or `± 2.0`.
@@ -225,21 +245,34 @@ impl Column {
 
     /// The heading where columns have one row of headings: behind that of the group.
     pub(super) fn full_heading(&self) -> String {
-        if self.group.is_empty() { self.heading.clone() } else { format!("{}: {}", self.group, self.heading) }
+        if self.group.is_empty() {
+            self.heading.clone()
+        } else {
+            format!("{}: {}", self.group, self.heading)
+        }
     }
 }
 
 impl Table {
     /// An empty table.
     pub fn new(title: impl Into<String>, columns: Vec<Column>) -> Self {
-        Self { title: title.into(), columns, rows: Vec::new(), notes: Vec::new() }
+        Self {
+            title: title.into(),
+            columns,
+            rows: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// Adds a column with its cells; the first column makes the rows.
     pub fn push(&mut self, column: Column, cells: impl IntoIterator<Item = Cell>) {
         match self.columns.is_empty() {
             true => self.rows = cells.into_iter().map(|cell| vec![cell]).collect(),
-            false => self.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell)),
+            false => self
+                .rows
+                .iter_mut()
+                .zip(cells)
+                .for_each(|(row, cell)| row.push(cell)),
         }
         self.columns.push(column);
     }
@@ -254,39 +287,67 @@ impl Table {
         let place = |column: &Column| other.columns.iter().position(|own| own.key == column.key);
         let places: Vec<Option<usize>> = self.columns[lead.len()..].iter().map(place).collect();
         for row in &other.rows {
-            let cells = places.iter().map(|place| place.map_or(Cell::Missing, |at| row[at].clone()));
+            let cells = places
+                .iter()
+                .map(|place| place.map_or(Cell::Missing, |at| row[at].clone()));
             self.rows.push(lead.iter().cloned().chain(cells).collect());
         }
-        self.rows.iter_mut().for_each(|row| row.resize(self.columns.len(), Cell::Missing));
+        self.rows
+            .iter_mut()
+            .for_each(|row| row.resize(self.columns.len(), Cell::Missing));
     }
 
     /// Whether the cell shows the highest value of a column in which that is the best; none does if all are equal.
     pub(super) fn is_best(&self, row: usize, at: usize) -> bool {
-        let value =
-            |cells: &Vec<Cell>| if let Some(Cell::Value { value, .. }) = cells.get(at) { Some(*value) } else { None };
+        let value = |cells: &Vec<Cell>| {
+            if let Some(Cell::Value { value, .. }) = cells.get(at) {
+                Some(*value)
+            } else {
+                None
+            }
+        };
         let shown = |value: f64| self.columns[at].format.show(value);
-        let Some(own) = value(&self.rows[row]).filter(|_| self.columns[at].highest_is_best) else { return false };
-        let mut others = self.rows.iter().filter_map(value).filter(|other| shown(*other) != shown(own)).peekable();
+        let Some(own) = value(&self.rows[row]).filter(|_| self.columns[at].highest_is_best) else {
+            return false;
+        };
+        let mut others = self
+            .rows
+            .iter()
+            .filter_map(value)
+            .filter(|other| shown(*other) != shown(own))
+            .peekable();
         others.peek().is_some() && others.all(|other| other < own)
     }
 
     /// The warnings among its notes.
     pub(super) fn warnings(&self) -> impl Iterator<Item = &Note> {
-        self.notes.iter().filter(|note| note.severity == Severity::Warning)
+        self.notes
+            .iter()
+            .filter(|note| note.severity == Severity::Warning)
     }
 }
 
 /// The notes below a result, most important first: at most five, and how to see the others; with `all`, every note.
 pub(super) fn note_lines(notes: &[Note], all: bool) -> Vec<String> {
-    let mut lines: Vec<String> = shown_notes(notes, all).iter().map(|note| note.text.clone()).collect();
-    let more = notes.iter().filter(|note| note.severity == Severity::Warning).count().saturating_sub(lines.len());
+    let mut lines: Vec<String> = shown_notes(notes, all)
+        .iter()
+        .map(|note| note.text.clone())
+        .collect();
+    let more = notes
+        .iter()
+        .filter(|note| note.severity == Severity::Warning)
+        .count()
+        .saturating_sub(lines.len());
     lines.extend((more > 0).then(|| format!("{}: --notes", counted(more, "more note"))));
     lines
 }
 
 /// At most five warnings, those without which the numbers would be misused; with `all`, every note, warnings first.
 pub fn shown_notes(notes: &[Note], all: bool) -> Vec<&Note> {
-    let mut shown: Vec<&Note> = notes.iter().filter(|note| all || note.severity == Severity::Warning).collect();
+    let mut shown: Vec<&Note> = notes
+        .iter()
+        .filter(|note| all || note.severity == Severity::Warning)
+        .collect();
     shown.sort_by_key(|note| std::cmp::Reverse(note.severity));
     if !all {
         shown.truncate(WARNINGS);
@@ -297,12 +358,23 @@ pub fn shown_notes(notes: &[Note], all: bool) -> Vec<&Note> {
 /// Names for people: escaped, long ones shortened in the middle, in full if two would look the same.
 pub fn short_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let whole: Vec<String> = names.map(|name| visible(name).into_owned()).collect();
-    let short: Vec<String> = whole.iter().map(|name| without_middle(name, NAME_WIDTH)).collect();
+    let short: Vec<String> = whole
+        .iter()
+        .map(|name| without_middle(name, NAME_WIDTH))
+        .collect();
     let is_unique = |at: usize| {
         let same = (0..whole.len()).filter(|other| short[*other] == short[at]);
         same.into_iter().all(|other| whole[other] == whole[at])
     };
-    (0..whole.len()).map(|at| if is_unique(at) { short[at].clone() } else { whole[at].clone() }).collect()
+    (0..whole.len())
+        .map(|at| {
+            if is_unique(at) {
+                short[at].clone()
+            } else {
+                whole[at].clone()
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -311,8 +383,14 @@ mod tests {
 
     #[test]
     fn numbers_look_the_same_everywhere() {
-        let interval = Interval { low: 0.491, high: 0.532 };
-        assert_eq!(Format::Percent.show_estimate(0.5111, Some(interval)), "51.1 [49.1, 53.2]");
+        let interval = Interval {
+            low: 0.491,
+            high: 0.532,
+        };
+        assert_eq!(
+            Format::Percent.show_estimate(0.5111, Some(interval)),
+            "51.1 [49.1, 53.2]"
+        );
         let shown = [0.147, -0.02, -0.0001, 0.0].map(|value| Format::PercentDifference.show(value));
         assert_eq!(shown, ["+14.7", "-2.0", "0.0", "0.0"]);
         assert_eq!(
@@ -327,8 +405,15 @@ mod tests {
 
     #[test]
     fn long_names_lose_their_middle_unless_two_would_look_the_same() {
-        let names = ["openscholar_8b_reranked_with_feedback", "gpt", "openscholar_8b_abc_x_with_feedback"];
-        assert_eq!(short_names(names[..2].iter().copied()), ["openscholar…ith_feedback", "gpt"]);
+        let names = [
+            "openscholar_8b_reranked_with_feedback",
+            "gpt",
+            "openscholar_8b_abc_x_with_feedback",
+        ];
+        assert_eq!(
+            short_names(names[..2].iter().copied()),
+            ["openscholar…ith_feedback", "gpt"]
+        );
         assert_eq!(short_names(names.into_iter()), names);
         assert_eq!(short_names(["a\u{1b}[2J"].into_iter()), [r"a\u{1b}[2J"]);
     }
@@ -337,9 +422,19 @@ mod tests {
     fn at_most_five_warnings_are_shown_without_being_asked_for() {
         let mut table = Table::default();
         table.notes.push(Note::info("detail."));
-        table.notes.extend((0..7).map(|n| Note::warning(format!("w{n}."))));
+        table
+            .notes
+            .extend((0..7).map(|n| Note::warning(format!("w{n}."))));
         assert_eq!(shown_notes(&table.notes, false).len(), 5);
-        assert_eq!(shown_notes(&table.notes, true).last().map(|note| note.text.as_str()), Some("detail."));
-        assert_eq!(note_lines(&table.notes, false)[4..], ["w4.", "2 more notes: --notes"]);
+        assert_eq!(
+            shown_notes(&table.notes, true)
+                .last()
+                .map(|note| note.text.as_str()),
+            Some("detail.")
+        );
+        assert_eq!(
+            note_lines(&table.notes, false)[4..],
+            ["w4.", "2 more notes: --notes"]
+        );
     }
 }

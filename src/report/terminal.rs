@@ -1,6 +1,8 @@
 //! A [`Table`] for the terminal and for a pipe.
 
-use comfy_table::{Attribute, Cell as DrawnCell, CellAlignment, Color, ContentArrangement, LineStyle};
+use comfy_table::{
+    Attribute, Cell as DrawnCell, CellAlignment, Color, ContentArrangement, LineStyle,
+};
 use console::measure_text_width;
 
 use super::table::{Cell, Column, Format, Table, note_lines, short_names};
@@ -22,7 +24,11 @@ pub struct TableStyle {
 impl Default for TableStyle {
     /// 80 columns, no color, warnings only: for a pipe.
     fn default() -> Self {
-        Self { width: 80, color: false, all_notes: false }
+        Self {
+            width: 80,
+            color: false,
+            all_notes: false,
+        }
     }
 }
 
@@ -34,9 +40,15 @@ impl TableStyle {
     /// Notes as a list, after an empty line; empty without notes.
     pub(super) fn notes(&self, notes: &[Note]) -> String {
         let lines = note_lines(notes, self.all_notes);
-        let lines = lines.iter().map(|line| wrapped(&format!("- {}", visible(line)), self.columns()) + "\n");
+        let lines = lines
+            .iter()
+            .map(|line| wrapped(&format!("- {}", visible(line)), self.columns()) + "\n");
         let lines: String = lines.collect();
-        if lines.is_empty() { lines } else { format!("\n{lines}") }
+        if lines.is_empty() {
+            lines
+        } else {
+            format!("\n{lines}")
+        }
     }
 }
 
@@ -44,11 +56,19 @@ impl Table {
     /// The table fitted to the width, a line feed at the end. Columns that do not fit are dropped from the right and
     /// named below; the first two and what is unscored always stay.
     pub fn terminal(&self, style: &TableStyle) -> String {
-        let texts: Vec<Vec<String>> = (0..self.columns.len()).map(|at| self.column_texts(at)).collect();
+        let texts: Vec<Vec<String>> = (0..self.columns.len())
+            .map(|at| self.column_texts(at))
+            .collect();
         let (mut kept, mut dropped) = (Vec::from_iter(0..self.columns.len()), Vec::new());
         let mut drawn = self.draw(&texts, &kept, style.color);
         while drawn.lines().map(measure_text_width).max().unwrap_or(0) > style.columns() {
-            let Some(last) = kept.iter().skip(2).rposition(|at| self.columns[*at].key != "unscored") else { break };
+            let Some(last) = kept
+                .iter()
+                .skip(2)
+                .rposition(|at| self.columns[*at].key != "unscored")
+            else {
+                break;
+            };
             dropped.insert(0, self.columns[kept.remove(last + 2)].full_heading());
             drawn = self.draw(&texts, &kept, style.color);
         }
@@ -60,7 +80,10 @@ impl Table {
         out.push_str(&drawn);
         out.push('\n');
         if !dropped.is_empty() {
-            let line = format!("Not shown at this width (see --format csv): {}", dropped.join(", "));
+            let line = format!(
+                "Not shown at this width (see --format csv): {}",
+                dropped.join(", ")
+            );
             out.push_str(&wrapped(&visible(&line), style.columns()));
             out.push('\n');
         }
@@ -70,7 +93,10 @@ impl Table {
     /// The cells of a column, numbers aligned at the decimal point.
     pub(super) fn column_texts(&self, at: usize) -> Vec<String> {
         let format = self.columns[at].format;
-        let cells = self.rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Missing));
+        let cells = self
+            .rows
+            .iter()
+            .map(|row| row.get(at).unwrap_or(&Cell::Missing));
         if format == Format::Text {
             let texts = cells.map(|cell| match cell {
                 Cell::Text(text) => text.as_str(),
@@ -82,9 +108,20 @@ impl Table {
             };
         }
         let parts: Vec<[String; 3]> = cells.map(|cell| parts(cell, &self.columns[at])).collect();
-        let width = |part: usize| parts.iter().map(|parts| measure_text_width(&parts[part])).max().unwrap_or(0);
+        let width = |part: usize| {
+            parts
+                .iter()
+                .map(|parts| measure_text_width(&parts[part]))
+                .max()
+                .unwrap_or(0)
+        };
         let [estimate, flag, interval] = [0, 1, 2].map(width);
-        let line = |own: &[String; 3]| format!("{:>estimate$}{:<flag$}{:<interval$}", own[0], own[1], own[2]);
+        let line = |own: &[String; 3]| {
+            format!(
+                "{:>estimate$}{:<flag$}{:<interval$}",
+                own[0], own[1], own[2]
+            )
+        };
         parts.iter().map(line).collect()
     }
 
@@ -102,7 +139,10 @@ impl Table {
 
     fn draw(&self, texts: &[Vec<String>], kept: &[usize], color: bool) -> String {
         let mut table = comfy_table::Table::new();
-        table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
+        table.load_style(
+            comfy_table::TableStyle::new()
+                .header_separator(LineStyle::none().fill('─').junction('─')),
+        );
         if color {
             table.enforce_styling();
         } else {
@@ -111,7 +151,11 @@ impl Table {
         table.set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(kept.iter().map(|at| {
             let cell = DrawnCell::new(visible(&self.columns[*at].full_heading()));
-            if color { cell.add_attribute(Attribute::Bold) } else { cell }
+            if color {
+                cell.add_attribute(Attribute::Bold)
+            } else {
+                cell
+            }
         }));
         let drawn = |row: usize, at: usize| {
             let cell = DrawnCell::new(texts[at][row].as_str());
@@ -138,9 +182,17 @@ fn parts(cell: &Cell, column: &Column) -> [String; 3] {
     match cell {
         Cell::Text(text) => [visible(text).into_owned(), String::new(), String::new()],
         Cell::Missing => ["-".to_owned(), String::new(), String::new()],
-        Cell::Value { value, interval, flag } => {
+        Cell::Value {
+            value,
+            interval,
+            flag,
+        } => {
             let interval = interval.map(|interval| format!(" {}", column.show_interval(interval)));
-            [column.format.show(*value), visible(flag).into_owned(), interval.unwrap_or_default()]
+            [
+                column.format.show(*value),
+                visible(flag).into_owned(),
+                interval.unwrap_or_default(),
+            ]
         }
     }
 }
@@ -157,13 +209,18 @@ mod tests {
             Column::new("cases", Format::Count),
         ];
         let mut table = Table::new("Means in %, 95% intervals", columns);
-        let interval = Some(Interval { low: 0.0912, high: 1.0 });
+        let interval = Some(Interval {
+            low: 0.0912,
+            high: 1.0,
+        });
         table.rows.push(vec![
             Cell::text("careful"),
             Cell::estimate(Some(0.352), interval).flagged("*"),
             Cell::count(8),
         ]);
-        table.rows.push(vec![Cell::text("vague"), Cell::number(0.07), Cell::Missing]);
+        table
+            .rows
+            .push(vec![Cell::text("vague"), Cell::number(0.07), Cell::Missing]);
         table.notes.push(Note::warning("* is over fewer cases."));
         table.notes.push(Note::info("Detail."));
         table
@@ -172,29 +229,66 @@ mod tests {
     #[test]
     fn decimal_points_are_aligned_and_only_warnings_are_shown() {
         let shown = table().terminal(&TableStyle::default());
-        assert!(shown.starts_with("Means in %, 95% intervals\n\nsystem "), "{shown}");
-        assert!(shown.contains("\ncareful  35.2* [9.1, 100.0]      8\n"), "{shown}");
-        assert!(shown.contains("\nvague     7.0                    -\n"), "{shown}");
+        assert!(
+            shown.starts_with("Means in %, 95% intervals\n\nsystem "),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("\ncareful  35.2* [9.1, 100.0]      8\n"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("\nvague     7.0                    -\n"),
+            "{shown}"
+        );
         assert!(shown.ends_with("\n- * is over fewer cases.\n"), "{shown}");
-        assert!(table().terminal(&TableStyle { all_notes: true, ..TableStyle::default() }).ends_with("- Detail.\n"));
+        assert!(
+            table()
+                .terminal(&TableStyle {
+                    all_notes: true,
+                    ..TableStyle::default()
+                })
+                .ends_with("- Detail.\n")
+        );
     }
 
     #[test]
     fn columns_that_do_not_fit_are_left_out_from_the_right_and_named() {
         let mut table = table();
-        for name in ["a_long_heading_of_a_column", "another_long_heading_here", "unscored", "3\u{9b}"] {
+        for name in [
+            "a_long_heading_of_a_column",
+            "another_long_heading_here",
+            "unscored",
+            "3\u{9b}",
+        ] {
             table.columns.push(Column::new(name, Format::Count));
-            table.rows.iter_mut().for_each(|row| row.push(Cell::count(1)));
+            table
+                .rows
+                .iter_mut()
+                .for_each(|row| row.push(Cell::count(1)));
         }
         let shown = table.terminal(&TableStyle::default());
         assert!(
-            shown.contains("Not shown at this width (see --format csv): another_long_heading_here, 3\\u{9b}\n"),
+            shown.contains(
+                "Not shown at this width (see --format csv): another_long_heading_here, 3\\u{9b}\n"
+            ),
             "{shown}"
         );
-        assert!(shown.lines().all(|line| measure_text_width(line) <= 80), "{shown}");
-        assert!(shown.contains("a_long_heading_of_a_column  unscored\n"), "{shown}");
         assert!(
-            table.terminal(&TableStyle { width: 120, ..TableStyle::default() }).contains("another_long_heading_here")
+            shown.lines().all(|line| measure_text_width(line) <= 80),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("a_long_heading_of_a_column  unscored\n"),
+            "{shown}"
+        );
+        assert!(
+            table
+                .terminal(&TableStyle {
+                    width: 120,
+                    ..TableStyle::default()
+                })
+                .contains("another_long_heading_here")
         );
     }
 
@@ -202,9 +296,14 @@ mod tests {
     fn a_bold_header_a_green_best_and_a_yellow_gap_only_in_color() {
         let mut table = table();
         table.columns[1].highest_is_best = true;
-        table.rows.push(vec![Cell::text("silent"), Cell::Missing, Cell::Missing]);
+        table
+            .rows
+            .push(vec![Cell::text("silent"), Cell::Missing, Cell::Missing]);
         assert!(!table.terminal(&TableStyle::default()).contains('\u{1b}'));
-        let colored = table.terminal(&TableStyle { color: true, ..TableStyle::default() });
+        let colored = table.terminal(&TableStyle {
+            color: true,
+            ..TableStyle::default()
+        });
         for escape in ["\u{1b}[1m", "\u{1b}[38;5;10m", "\u{1b}[38;5;11m"] {
             assert!(colored.contains(escape), "{colored:?}");
         }

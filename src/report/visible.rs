@@ -8,7 +8,13 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unseen) {
         return Cow::Borrowed(text);
     }
-    let shown = |c: char| if is_unseen(c) { c.escape_default().to_string() } else { c.to_string() };
+    let shown = |c: char| {
+        if is_unseen(c) {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
     Cow::Owned(text.chars().map(shown).collect())
 }
 
@@ -31,7 +37,11 @@ pub(super) fn without_middle(text: &str, limit: usize) -> String {
     }
     let tail = limit / 2;
     let head = limit.saturating_sub(1 + tail);
-    characters[..head].iter().chain(&['…']).chain(&characters[characters.len() - tail..]).collect()
+    characters[..head]
+        .iter()
+        .chain(&['…'])
+        .chain(&characters[characters.len() - tail..])
+        .collect()
 }
 
 pub(super) fn is_unseen(character: char) -> bool {

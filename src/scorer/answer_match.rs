@@ -74,7 +74,9 @@ pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str, mode: Mode) 
 }
 
 fn is_within<S: AsRef<str>>(short_answers: &[S], normal: &str, mode: Mode) -> bool {
-    let mut answers = short_answers.iter().map(|answer| normalize(answer.as_ref()));
+    let mut answers = short_answers
+        .iter()
+        .map(|answer| normalize(answer.as_ref()));
     answers.any(|answer| normal.contains(&answer) && (mode == Mode::Compat || !answer.is_empty()))
 }
 
@@ -88,7 +90,10 @@ fn is_within<S: AsRef<str>>(short_answers: &[S], normal: &str, mode: Mode) -> bo
 /// ```
 pub fn str_em<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str, mode: Mode) -> Option<f64> {
     let normal = normalize(output);
-    let present = sets.iter().filter(|set| is_within(set.as_ref(), &normal, mode)).count();
+    let present = sets
+        .iter()
+        .filter(|set| is_within(set.as_ref(), &normal, mode))
+        .count();
     (!sets.is_empty()).then(|| present as f64 / sets.len() as f64)
 }
 
@@ -105,8 +110,12 @@ pub fn matches(gold: &str, output: &str, mode: Mode) -> Option<bool> {
     let gold = gold.trim_matches(is_python_whitespace);
     let first = gold.chars().next()?;
     let last = gold.chars().next_back()?;
-    let starts = |at: usize| !(is_python_word(first) && output[..at].chars().next_back().is_some_and(is_python_word));
-    let ends = |at: usize| !(is_python_word(last) && output[at..].chars().next().is_some_and(is_python_word));
+    let starts = |at: usize| {
+        !(is_python_word(first) && output[..at].chars().next_back().is_some_and(is_python_word))
+    };
+    let ends = |at: usize| {
+        !(is_python_word(last) && output[at..].chars().next().is_some_and(is_python_word))
+    };
     let mut found = occurrences(gold.as_bytes(), output.as_bytes());
     Some(found.any(|at| starts(at) && ends(at + gold.len())))
 }
@@ -160,7 +169,14 @@ mod tests {
     fn f1_counts_tokens_as_often_as_both_have_them() {
         // gold cat dog (2), output cat cat (2): shared 1, p = r = 1/2.
         assert_eq!(token_f1("cat dog", "cat cat"), 0.5);
-        assert_eq!((token_f1("the", ""), token_f1("the", "of"), token_f1("x", "y")), (1.0, 0.0, 0.0));
+        assert_eq!(
+            (
+                token_f1("the", ""),
+                token_f1("the", "of"),
+                token_f1("x", "y")
+            ),
+            (1.0, 0.0, 0.0)
+        );
     }
 
     #[test]
@@ -176,8 +192,16 @@ mod tests {
             ("(x)", "f(x)g", true),
             ("\u{6587}", "\u{6587}\u{3002}", true),
         ] {
-            assert_eq!(matches(gold, output, Mode::Default), Some(whole), "{gold} in {output}");
-            assert_eq!(matches(gold, output, Mode::Compat), Some(true), "{gold} in {output}");
+            assert_eq!(
+                matches(gold, output, Mode::Default),
+                Some(whole),
+                "{gold} in {output}"
+            );
+            assert_eq!(
+                matches(gold, output, Mode::Compat),
+                Some(true),
+                "{gold} in {output}"
+            );
         }
     }
 
@@ -187,11 +211,17 @@ mod tests {
         let token = |letters: usize| "a".repeat(letters);
         let (gold, output) = (token(1_000_000), token(2_000_000));
         assert_eq!(matches(&gold, &output, Mode::Default), Some(false));
-        assert_eq!(matches(&gold, &format!("{output} {gold}."), Mode::Default), Some(true));
+        assert_eq!(
+            matches(&gold, &format!("{output} {gold}."), Mode::Default),
+            Some(true)
+        );
         let (gold, output) = ("ab ".repeat(300_000) + "a", "ab ".repeat(600_000));
         assert_eq!(matches(&gold, &output, Mode::Default), Some(false));
         // 2,000 sets of short answers: the output is normalized once.
-        assert_eq!(str_em(&vec![vec!["zz"]; 2_000], &token(200_000), Mode::Default), Some(0.0));
+        assert_eq!(
+            str_em(&vec![vec!["zz"]; 2_000], &token(200_000), Mode::Default),
+            Some(0.0)
+        );
     }
 
     #[test]
@@ -214,7 +244,10 @@ mod tests {
     #[test]
     fn an_article_is_a_short_answer_of_every_output_in_compat_only() {
         let share = |mode| str_em(&[["A"]], "No idea", mode);
-        assert_eq!((share(Mode::Default), share(Mode::Compat)), (Some(0.0), Some(1.0)));
+        assert_eq!(
+            (share(Mode::Default), share(Mode::Compat)),
+            (Some(0.0), Some(1.0))
+        );
     }
 
     fn texts() -> impl Strategy<Value = String> {

@@ -68,20 +68,34 @@ pub struct CitationAudit {
 pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
     let text = prediction.output();
     let markers = number_markers(text);
-    let distinct: BTreeSet<u64> = markers.iter().flat_map(|marker| marker.numbers.iter().copied()).collect();
-    let is_source = |number: &u64| base.place_of(*number).is_some_and(|place| place < prediction.sources.len());
-    let cited_places: BTreeSet<usize> = distinct.iter().filter_map(|number| base.place_of(*number)).collect();
+    let distinct: BTreeSet<u64> = markers
+        .iter()
+        .flat_map(|marker| marker.numbers.iter().copied())
+        .collect();
+    let is_source = |number: &u64| {
+        base.place_of(*number)
+            .is_some_and(|place| place < prediction.sources.len())
+    };
+    let cited_places: BTreeSet<usize> = distinct
+        .iter()
+        .filter_map(|number| base.place_of(*number))
+        .collect();
     let duplicates = markers.iter().map(|marker| {
         let own: BTreeSet<u64> = marker.numbers.iter().copied().collect();
         marker.numbers.len() - own.len()
     });
-    let (cited_sentences, uncited_sentences) =
-        sentences(text).into_iter().partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
+    let (cited_sentences, uncited_sentences) = sentences(text)
+        .into_iter()
+        .partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
     CitationAudit {
         markers: markers.len(),
         dangling: match prediction.sources.is_empty() {
             true => BTreeSet::new(),
-            false => distinct.iter().copied().filter(|number| !is_source(number)).collect(),
+            false => distinct
+                .iter()
+                .copied()
+                .filter(|number| !is_source(number))
+                .collect(),
         },
         unused: (0..prediction.sources.len())
             .filter(|place| !cited_places.contains(place))
@@ -102,15 +116,27 @@ pub fn coverage(prediction: &Prediction) -> Option<Coverage> {
     let cited: BTreeSet<String> = citation_ids(prediction.output()).into_iter().collect();
     let (cited, gold): (BTreeSet<String>, BTreeSet<String>) = match &prediction.gold.gold_ctxs {
         Some(ids) => match &prediction.id_mapping {
-            Some(mapping) => {
-                (cited.iter().filter_map(|id| mapped(id, mapping)).collect(), ids.iter().cloned().collect())
-            }
-            None => (cited.iter().map(|id| bare(id)).collect(), ids.iter().map(|id| bare(id)).collect()),
+            Some(mapping) => (
+                cited.iter().filter_map(|id| mapped(id, mapping)).collect(),
+                ids.iter().cloned().collect(),
+            ),
+            None => (
+                cited.iter().map(|id| bare(id)).collect(),
+                ids.iter().map(|id| bare(id)).collect(),
+            ),
         },
-        None => (cited, citation_ids(prediction.gold.answer.as_deref()?).into_iter().collect()),
+        None => (
+            cited,
+            citation_ids(prediction.gold.answer.as_deref()?)
+                .into_iter()
+                .collect(),
+        ),
     };
     let both = cited.intersection(&gold).count() as f64;
-    Some(Coverage { cited: cited.len(), scores: Prf::of(both, cited.len() as f64, gold.len() as f64) })
+    Some(Coverage {
+        cited: cited.len(),
+        scores: Prf::of(both, cited.len() as f64, gold.len() as f64),
+    })
 }
 
 /// The number of a marker.
@@ -119,7 +145,10 @@ fn bare(id: &str) -> String {
 }
 
 fn mapped(id: &str, mapping: &BTreeMap<String, String>) -> Option<String> {
-    mapping.get(id.trim_matches(['[', ']'])).or_else(|| mapping.get(id)).cloned()
+    mapping
+        .get(id.trim_matches(['[', ']']))
+        .or_else(|| mapping.get(id))
+        .cloned()
 }
 
 /// The components, in this order. Components without the sources or gold answers they need are omitted.
@@ -150,14 +179,21 @@ pub struct CitationAuditScorer {
 
 impl Default for CitationAuditScorer {
     fn default() -> Self {
-        Self { index_base: IndexBase::Zero, with_gold: true }
+        Self {
+            index_base: IndexBase::Zero,
+            with_gold: true,
+        }
     }
 }
 
 /// Whether the prediction names gold sources, in `gold_ctxs` or by a marker in the gold answer.
 pub fn names_gold_sources(prediction: &Prediction) -> bool {
     let gold = &prediction.gold;
-    gold.gold_ctxs.is_some() || gold.answer.as_deref().is_some_and(|answer| !citation_ids(answer).is_empty())
+    gold.gold_ctxs.is_some()
+        || gold
+            .answer
+            .as_deref()
+            .is_some_and(|answer| !citation_ids(answer).is_empty())
 }
 
 impl Scorer for CitationAuditScorer {
@@ -197,7 +233,12 @@ impl Scorer for CitationAuditScorer {
             coverage.map(|coverage| coverage.scores.f1),
         ];
         let value = coverage.map(|coverage| coverage.scores.f1);
-        Step::Done(Score { scorer: self.name(), value, components: measured(COMPONENTS, &values), ..Score::default() })
+        Step::Done(Score {
+            scorer: self.name(),
+            value,
+            components: measured(COMPONENTS, &values),
+            ..Score::default()
+        })
     }
 }
 
@@ -211,51 +252,106 @@ mod tests {
     use crate::domain::{CaseId, Gold, Source};
 
     fn prediction(output: &str, sources: usize) -> Prediction {
-        Prediction { output: Some(output.into()), sources: vec![Source::default(); sources], ..Default::default() }
+        Prediction {
+            output: Some(output.into()),
+            sources: vec![Source::default(); sources],
+            ..Default::default()
+        }
     }
 
     fn against(output: &str, gold: Gold, mapping: &[(&str, &str)]) -> Coverage {
-        let id_mapping = mapping.iter().map(|(number, id)| ((*number).to_owned(), (*id).to_owned())).collect();
+        let id_mapping = mapping
+            .iter()
+            .map(|(number, id)| ((*number).to_owned(), (*id).to_owned()))
+            .collect();
         let id_mapping = (!mapping.is_empty()).then_some(id_mapping);
-        coverage(&Prediction { gold, id_mapping, ..prediction(output, 0) }).unwrap()
+        coverage(&Prediction {
+            gold,
+            id_mapping,
+            ..prediction(output, 0)
+        })
+        .unwrap()
     }
 
     #[test]
     fn the_index_base_decides_what_dangles_and_what_is_unused() {
         let answer = prediction("One [1]. Two [2, 2] [0].", 2);
         let zero = audit(&answer, IndexBase::Zero);
-        assert_eq!((zero.dangling.clone(), zero.unused.clone()), (BTreeSet::from([2]), vec![]));
+        assert_eq!(
+            (zero.dangling.clone(), zero.unused.clone()),
+            (BTreeSet::from([2]), vec![])
+        );
         let one = audit(&answer, IndexBase::One);
-        assert_eq!((one.dangling.clone(), one.unused.clone()), (BTreeSet::from([0]), vec![]));
-        assert_eq!((zero.markers, zero.distinct.len(), zero.duplicates), (3, 3, 1));
-        assert_eq!(audit(&prediction("Two [2].", 2), IndexBase::One).unused, [1]);
+        assert_eq!(
+            (one.dangling.clone(), one.unused.clone()),
+            (BTreeSet::from([0]), vec![])
+        );
+        assert_eq!(
+            (zero.markers, zero.distinct.len(), zero.duplicates),
+            (3, 3, 1)
+        );
+        assert_eq!(
+            audit(&prediction("Two [2].", 2), IndexBase::One).unused,
+            [1]
+        );
     }
 
     #[test]
     fn without_sources_nothing_dangles() {
-        assert!(audit(&prediction("One [1].", 0), IndexBase::Zero).dangling.is_empty());
+        assert!(
+            audit(&prediction("One [1].", 0), IndexBase::Zero)
+                .dangling
+                .is_empty()
+        );
     }
 
     #[test]
     fn sentences_with_and_without_markers_are_separated() {
-        let found = audit(&prediction("It works [0]. It scales. Done [1].", 2), IndexBase::Zero);
-        assert_eq!((found.cited_sentences.len(), found.uncited_sentences.len(), found.words), (2, 1, 5));
+        let found = audit(
+            &prediction("It works [0]. It scales. Done [1].", 2),
+            IndexBase::Zero,
+        );
+        assert_eq!(
+            (
+                found.cited_sentences.len(),
+                found.uncited_sentences.len(),
+                found.words
+            ),
+            (2, 1, 5)
+        );
     }
 
     #[test]
     fn cited_sources_are_compared_with_mapped_gold_ids() {
         // cited 0, 1, 9; 9 maps to nothing: {a, b}; gold {b, c}: P 1/2, R 1/2, F1 1/2
-        let gold = Gold { gold_ctxs: Some(vec!["b".into(), "c".into()]), ..Gold::default() };
+        let gold = Gold {
+            gold_ctxs: Some(vec!["b".into(), "c".into()]),
+            ..Gold::default()
+        };
         let found = against("x [0, 1] [9]", gold, &[("0", "a"), ("1", "b")]);
-        assert_eq!((found.cited, found.scores.precision, found.scores.recall, found.scores.f1), (2, 0.5, 0.5, 0.5));
+        assert_eq!(
+            (
+                found.cited,
+                found.scores.precision,
+                found.scores.recall,
+                found.scores.f1
+            ),
+            (2, 0.5, 0.5, 0.5)
+        );
     }
 
     #[test]
     fn without_gold_ids_the_markers_of_the_answer_are_gold() {
         // cited {2, 5}, gold {6, 2, 5}: P 1, R 2/3, F1 2 * 2/3 / (5/3) = 0.8
-        let gold = Gold { answer: Some("gold [6, 2] gold [5, 5]".into()), ..Gold::default() };
+        let gold = Gold {
+            answer: Some("gold [6, 2] gold [5, 5]".into()),
+            ..Gold::default()
+        };
         let found = against("text [2] text [5]", gold, &[]);
-        assert_eq!((found.scores.precision, found.scores.recall), (1.0, 2.0 / 3.0));
+        assert_eq!(
+            (found.scores.precision, found.scores.recall),
+            (1.0, 2.0 / 3.0)
+        );
         assert!((found.scores.f1 - 0.8).abs() < 1e-12);
         assert_eq!(coverage(&prediction("x [1]", 0)), None);
     }
@@ -286,10 +382,16 @@ mod tests {
 
     fn components(answer: &Answer) -> Vec<(String, f64)> {
         let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
-        let Step::Done(score) = CitationAuditScorer::default().step(&case, answer, &Verdicts::new()) else {
+        let Step::Done(score) =
+            CitationAuditScorer::default().step(&case, answer, &Verdicts::new())
+        else {
             panic!("asked")
         };
-        score.components.into_iter().filter_map(|c| Some((c.name.to_string(), c.value?))).collect()
+        score
+            .components
+            .into_iter()
+            .filter_map(|c| Some((c.name.to_string(), c.value?)))
+            .collect()
     }
 
     fn names(found: &[(String, f64)]) -> Vec<&str> {
@@ -298,12 +400,28 @@ mod tests {
 
     #[test]
     fn without_sources_and_gold_only_the_text_gives_components() {
-        let mut answer = Answer::new("mine".into(), CaseId::from("1"), "One [0]. Two.\nReferences:\n[5] x");
+        let mut answer = Answer::new(
+            "mine".into(),
+            CaseId::from("1"),
+            "One [0]. Two.\nReferences:\n[5] x",
+        );
         answer.own_bytes = Some("One [0]. Two.".len());
         let found = components(&answer);
-        assert_eq!(names(&found), ["words", "markers", "sources", "duplicates", "cited_sentences"]);
+        assert_eq!(
+            names(&found),
+            [
+                "words",
+                "markers",
+                "sources",
+                "duplicates",
+                "cited_sentences"
+            ]
+        );
         // 2 words, 1 marker, 1 source, 0 duplicates, 1 of 2 sentences: the appended references do not count
-        assert_eq!(found.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [2.0, 1.0, 1.0, 0.0, 0.5]);
+        assert_eq!(
+            found.iter().map(|(_, value)| *value).collect::<Vec<_>>(),
+            [2.0, 1.0, 1.0, 0.0, 0.5]
+        );
     }
 
     #[test]
@@ -316,23 +434,55 @@ mod tests {
         let mut answer = Answer::new("mine".into(), CaseId::from("1"), "ignored");
         answer.prediction = Some(Arc::new(prediction));
         let found = components(&answer);
-        assert_eq!(found.iter().find(|(name, _)| name == "dangling").map(|(_, value)| *value), Some(1.0));
-        assert_eq!(found.iter().find(|(name, _)| name == "valid").map(|(_, value)| *value), Some(0.5));
+        assert_eq!(
+            found
+                .iter()
+                .find(|(name, _)| name == "dangling")
+                .map(|(_, value)| *value),
+            Some(1.0)
+        );
+        assert_eq!(
+            found
+                .iter()
+                .find(|(name, _)| name == "valid")
+                .map(|(_, value)| *value),
+            Some(0.5)
+        );
     }
 
     #[test]
     fn gold_answers_that_cite_nothing_name_no_sources() {
         let of = |answer: &str, gold_ctxs: Option<Vec<String>>| {
-            let gold = Gold { answer: Some(answer.to_owned()), gold_ctxs, ..Gold::default() };
-            Prediction { output: Some("Yes [0].".into()), gold, ..Prediction::default() }
+            let gold = Gold {
+                answer: Some(answer.to_owned()),
+                gold_ctxs,
+                ..Gold::default()
+            };
+            Prediction {
+                output: Some("Yes [0].".into()),
+                gold,
+                ..Prediction::default()
+            }
         };
         assert!(!names_gold_sources(&of("yes", None)) && names_gold_sources(&of("yes [1]", None)));
         assert!(names_gold_sources(&of("yes", Some(vec![]))));
         let id = CaseId::from("1");
-        let answer = Answer { prediction: Some(Arc::new(of("yes", None))), ..Answer::new("s".into(), id, "Yes [0].") };
-        let scorer = CitationAuditScorer { with_gold: false, ..CitationAuditScorer::default() };
-        let step = scorer.step(&TestCase::without_rubric(CaseId::from("1"), "Why?"), &answer, &Verdicts::new());
-        let Step::Done(score) = step else { panic!("asked") };
+        let answer = Answer {
+            prediction: Some(Arc::new(of("yes", None))),
+            ..Answer::new("s".into(), id, "Yes [0].")
+        };
+        let scorer = CitationAuditScorer {
+            with_gold: false,
+            ..CitationAuditScorer::default()
+        };
+        let step = scorer.step(
+            &TestCase::without_rubric(CaseId::from("1"), "Why?"),
+            &answer,
+            &Verdicts::new(),
+        );
+        let Step::Done(score) = step else {
+            panic!("asked")
+        };
         assert!(score.component("precision").is_none() && score.component("markers").is_some());
     }
 }

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Report, ReportFault, Role,
-    RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Report,
+    ReportFault, Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::scorer::report::{self, Credit};
 use crate::scorer::report_metrics::ingredient_shares;
@@ -44,37 +44,60 @@ const WITHOUT_POINTS: f64 = 1e-30;
 impl CriteriaScorer {
     /// Every criterion of the case as a component without a value: a template for answers that were not judged.
     pub fn unjudged(&self, case: &TestCase) -> Score {
-        self.unscored(case, &UnscoredReason::new(UnscoredKind::NotAsked, "not judged"))
+        self.unscored(
+            case,
+            &UnscoredReason::new(UnscoredKind::NotAsked, "not judged"),
+        )
     }
 
     /// The score of a case without any value, for this reason.
     fn unscored(&self, case: &TestCase, reason: &UnscoredReason) -> Score {
         let credits = case.criteria.iter().map(|_| Err(reason.clone())).collect();
         match self.profile.report {
-            true => report::fold(self.name(), case, self.mode, credits, [(); 3].map(|()| Err(reason.clone()))),
+            true => report::fold(
+                self.name(),
+                case,
+                self.mode,
+                credits,
+                [(); 3].map(|()| Err(reason.clone())),
+            ),
             false => self.fold(case, credits),
         }
     }
 
     /// The criteria of each call.
     fn batches<'a>(&self, case: &'a TestCase) -> std::slice::Chunks<'a, CaseCriterion> {
-        let size = if self.profile.batch == 0 { case.criteria.len() } else { self.profile.batch };
+        let size = if self.profile.batch == 0 {
+            case.criteria.len()
+        } else {
+            self.profile.batch
+        };
         case.criteria.chunks(size.max(1))
     }
 
     /// The credit for a criterion of this batch.
-    fn credit(&self, criterion: &CaseCriterion, batch: &[CaseCriterion], verdicts: &Verdicts) -> Credit {
-        let judged = verdicts.get(criterion.name.as_str()).or_else(|| verdicts.get(item_of(batch).as_str()));
+    fn credit(
+        &self,
+        criterion: &CaseCriterion,
+        batch: &[CaseCriterion],
+        verdicts: &Verdicts,
+    ) -> Credit {
+        let judged = verdicts
+            .get(criterion.name.as_str())
+            .or_else(|| verdicts.get(item_of(batch).as_str()));
         match judged {
             Some(Judged::Verdict(Verdict::Criteria(of_one), _)) => {
                 let verdict = of_one.first().ok_or_else(UnscoredReason::other_kind)?;
-                let abstained = || UnscoredReason::new(UnscoredKind::Abstained, "the judge cannot assess it");
+                let abstained =
+                    || UnscoredReason::new(UnscoredKind::Abstained, "the judge cannot assess it");
                 let credit = verdict.credit.ok_or_else(abstained)?;
                 let both = verdict.second.map_or(1.0, |second| credit + second);
                 let both = if both == 0.0 { WITHOUT_POINTS } else { both };
                 Ok((credit / both, both, verdict.feedback.clone()))
             }
-            Some(Judged::Unscored(reason)) if self.counts_zero() && reason.kind == UnscoredKind::Unreadable => {
+            Some(Judged::Unscored(reason))
+                if self.counts_zero() && reason.kind == UnscoredKind::Unreadable =>
+            {
                 Ok((0.0, 1.0, None))
             }
             Some(Judged::Unscored(reason)) => Err(reason.clone()),
@@ -88,7 +111,11 @@ impl CriteriaScorer {
     }
 
     fn fold(&self, case: &TestCase, credits: Vec<Credit>) -> Score {
-        let is_abstained = |credit: &Credit| credit.as_ref().is_err_and(|why| why.kind == UnscoredKind::Abstained);
+        let is_abstained = |credit: &Credit| {
+            credit
+                .as_ref()
+                .is_err_and(|why| why.kind == UnscoredKind::Abstained)
+        };
         // What the judge cannot assess has no weight.
         let weight = |(criterion, credit): (&CaseCriterion, &Credit)| match credit {
             Ok((_, factor, _)) => criterion.weight * factor,
@@ -97,7 +124,10 @@ impl CriteriaScorer {
         };
         let weights: Vec<f64> = case.criteria.iter().zip(&credits).map(weight).collect();
         let is_beside = !self.profile.reply.second.is_empty();
-        let positive: f64 = weights.iter().filter(|weight| is_beside || **weight > 0.0).sum();
+        let positive: f64 = weights
+            .iter()
+            .filter(|weight| is_beside || **weight > 0.0)
+            .sum();
         let earned = |(weight, credit): (&f64, &Credit)| match credit {
             Ok((credit, ..)) => Some(weight * credit),
             Err(_) => is_abstained(credit).then_some(0.0),
@@ -106,7 +136,9 @@ impl CriteriaScorer {
         let value = match positive > 0.0 {
             true => sum.map(|sum| sum / positive),
             // ResearchRubrics gives 0, and so does RACE without any verdict.
-            false => sum.filter(|_| self.counts_zero() || (is_beside && self.mode == Mode::Compat)).map(|_| 0.0),
+            false => sum
+                .filter(|_| self.counts_zero() || (is_beside && self.mode == Mode::Compat))
+                .map(|_| 0.0),
         };
         let mut notes = Vec::new();
         if credits.iter().any(is_abstained) {
@@ -122,14 +154,30 @@ impl CriteriaScorer {
             component.tags.clone_from(&criterion.tags);
             component
         };
-        let components = case.criteria.iter().zip(weights).zip(credits).map(component).collect();
-        Score { scorer: self.name(), value, components, notes, ..Score::default() }
+        let components = case
+            .criteria
+            .iter()
+            .zip(weights)
+            .zip(credits)
+            .map(component)
+            .collect();
+        Score {
+            scorer: self.name(),
+            value,
+            components,
+            notes,
+            ..Score::default()
+        }
     }
 }
 
 impl Scorer for CriteriaScorer {
     fn name(&self) -> &'static str {
-        if self.lexical { LEXICAL_CRITERIA } else { CRITERIA }
+        if self.lexical {
+            LEXICAL_CRITERIA
+        } else {
+            CRITERIA
+        }
     }
 
     fn roles(&self) -> Vec<Role> {
@@ -144,20 +192,36 @@ impl Scorer for CriteriaScorer {
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
         let report = self.profile.report.then(|| report::of(answer));
         let refused = match report.as_deref() {
-            Some(Report { fault: Some(ReportFault::Nothing(what)), .. }) => {
+            Some(Report {
+                fault: Some(ReportFault::Nothing(what)),
+                ..
+            }) => {
                 let zeros = case.criteria.iter().map(|_| Ok((0.0, 1.0, None))).collect();
-                let mut score = report::fold(self.name(), case, self.mode, zeros, [(); 3].map(|()| Ok(0.0)));
+                let mut score = report::fold(
+                    self.name(),
+                    case,
+                    self.mode,
+                    zeros,
+                    [(); 3].map(|()| Ok(0.0)),
+                );
                 score.notes.push(format!("{what}: 0"));
                 return Step::Done(score);
             }
-            Some(Report { fault: Some(ReportFault::Dropped(what)), .. }) => {
-                Some((UnscoredKind::Exception, what.as_str()))
-            }
-            Some(_) if ingredient_shares(&case.criteria, self.mode).is_none() => {
-                Some((UnscoredKind::NotAsked, "the weights of the ingredients sum to 0"))
-            }
-            None if !self.counts_zero() && !case.criteria.iter().any(|criterion| criterion.weight > 0.0) => {
-                Some((UnscoredKind::NotAsked, "no criterion has a positive weight, so that no point can be earned"))
+            Some(Report {
+                fault: Some(ReportFault::Dropped(what)),
+                ..
+            }) => Some((UnscoredKind::Exception, what.as_str())),
+            Some(_) if ingredient_shares(&case.criteria, self.mode).is_none() => Some((
+                UnscoredKind::NotAsked,
+                "the weights of the ingredients sum to 0",
+            )),
+            None if !self.counts_zero()
+                && !case.criteria.iter().any(|criterion| criterion.weight > 0.0) =>
+            {
+                Some((
+                    UnscoredKind::NotAsked,
+                    "no criterion has a positive weight, so that no point can be earned",
+                ))
             }
             _ => None,
         };
@@ -166,23 +230,33 @@ impl Scorer for CriteriaScorer {
         }
         let mut calls = Vec::new();
         for batch in self.batches(case) {
-            let is_open = |criterion: &&CaseCriterion| !verdicts.contains_key(criterion.name.as_str());
+            let is_open =
+                |criterion: &&CaseCriterion| !verdicts.contains_key(criterion.name.as_str());
             match verdicts.get(item_of(batch).as_str()) {
-                None if batch.iter().any(|criterion| is_open(&criterion)) => calls.push(self.call(case, answer, batch)),
-                Some(Judged::Unscored(reason)) if self.mode == Mode::Default && is_worth_splitting(reason.kind) => {
+                None if batch.iter().any(|criterion| is_open(&criterion)) => {
+                    calls.push(self.call(case, answer, batch))
+                }
+                Some(Judged::Unscored(reason))
+                    if self.mode == Mode::Default && is_worth_splitting(reason.kind) =>
+                {
                     let alone = batch.iter().filter(is_open).map(std::slice::from_ref);
                     calls.extend(alone.map(|one| self.call(case, answer, one)));
                 }
                 _ => {}
             }
         }
-        let of_report = report.iter().flat_map(|report| report::calls(case, answer, report));
+        let of_report = report
+            .iter()
+            .flat_map(|report| report::calls(case, answer, report));
         calls.extend(of_report.filter(|call| !verdicts.contains_key(&call.item)));
         if !calls.is_empty() {
             return Step::Ask(calls);
         }
         let of_batch = |batch: &[CaseCriterion]| -> Vec<Credit> {
-            batch.iter().map(|criterion| self.credit(criterion, batch, verdicts)).collect()
+            batch
+                .iter()
+                .map(|criterion| self.credit(criterion, batch, verdicts))
+                .collect()
         };
         let credits: Vec<Credit> = self.batches(case).flat_map(of_batch).collect();
         Step::Done(match report {
@@ -204,7 +278,13 @@ impl CriteriaScorer {
             shape: Arc::clone(&self.profile.reply),
             reference: case.reference.clone(),
         };
-        JudgeCall { item: item_of(batch).into(), role: Role::Criteria, task, draw: 0, member: 0 }
+        JudgeCall {
+            item: item_of(batch).into(),
+            role: Role::Criteria,
+            task,
+            draw: 0,
+            member: 0,
+        }
     }
 }
 
@@ -212,13 +292,21 @@ impl CriteriaScorer {
 fn item_of(batch: &[CaseCriterion]) -> String {
     match batch {
         [first, .., last] => format!("{}..{}", first.name, last.name),
-        _ => batch.first().map_or_else(String::new, |only| only.name.clone()),
+        _ => batch
+            .first()
+            .map_or_else(String::new, |only| only.name.clone()),
     }
 }
 
 /// Whether a call with fewer criteria could get a usable reply.
 fn is_worth_splitting(kind: UnscoredKind) -> bool {
-    matches!(kind, UnscoredKind::Unreadable | UnscoredKind::Cut | UnscoredKind::ContextOverflow | UnscoredKind::Refused)
+    matches!(
+        kind,
+        UnscoredKind::Unreadable
+            | UnscoredKind::Cut
+            | UnscoredKind::ContextOverflow
+            | UnscoredKind::Refused
+    )
 }
 
 #[cfg(test)]

@@ -21,7 +21,9 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{Answer, Attribution, JudgeCall, JudgeTask, Mode, Role, TestCase, UnscoredReason, Verdict};
+use crate::domain::{
+    Answer, Attribution, JudgeCall, JudgeTask, Mode, Role, TestCase, UnscoredReason, Verdict,
+};
 use crate::scorer::citation::IndexBase;
 use crate::scorer::{Judged, Possible, Scorer, Step, Verdicts};
 
@@ -57,7 +59,12 @@ pub struct EntailmentScorer {
 
 impl Default for EntailmentScorer {
     fn default() -> Self {
-        Self { form: Form::Long, at_most: 3, index_base: IndexBase::Zero, mode: Mode::Default }
+        Self {
+            form: Form::Long,
+            at_most: 3,
+            index_base: IndexBase::Zero,
+            mode: Mode::Default,
+        }
     }
 }
 
@@ -65,7 +72,11 @@ impl Default for EntailmentScorer {
 #[derive(Debug, Clone, PartialEq)]
 enum Support {
     /// The verdict, with the judge's label and feedback.
-    Known { holds: bool, label: Option<Attribution>, feedback: Option<String> },
+    Known {
+        holds: bool,
+        label: Option<Attribution>,
+        feedback: Option<String>,
+    },
     /// Could not be judged.
     Unscored(UnscoredReason),
     /// Not judged yet.
@@ -111,17 +122,35 @@ impl Scorer for EntailmentScorer {
             Err(Refused) => return Step::Done(fold::refused(self)),
         };
         let mut round = Round::new(&plan, verdicts);
-        let outcomes: Vec<Outcome> = plan.claims.iter().map(|claim| round.outcome(claim)).collect();
-        if round.calls.is_empty() { Step::Done(fold::score(self, &plan, outcomes)) } else { Step::Ask(round.calls) }
+        let outcomes: Vec<Outcome> = plan
+            .claims
+            .iter()
+            .map(|claim| round.outcome(claim))
+            .collect();
+        if round.calls.is_empty() {
+            Step::Done(fold::score(self, &plan, outcomes))
+        } else {
+            Step::Ask(round.calls)
+        }
     }
 
     /// Counts calls claim by claim, ignoring that claims may share a question: an upper bound.
-    fn possible(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Option<Vec<Possible>> {
-        let Ok(plan) = ClaimPlan::new(self, case, answer) else { return Some(Vec::new()) };
+    fn possible(
+        &self,
+        case: &TestCase,
+        answer: &Answer,
+        verdicts: &Verdicts,
+    ) -> Option<Vec<Possible>> {
+        let Ok(plan) = ClaimPlan::new(self, case, answer) else {
+            return Some(Vec::new());
+        };
         let mut reach = Reach::new(Round::new(&plan, verdicts));
         // A later claim may answer a question of an earlier one, and so allow that claim's next round.
         while reach.has_news() {
-            plan.claims.iter().filter(|claim| claim.is_asked()).for_each(|claim| reach.claim(claim));
+            plan.claims
+                .iter()
+                .filter(|claim| claim.is_asked())
+                .for_each(|claim| reach.claim(claim));
         }
         Some(reach.found)
     }
@@ -159,15 +188,25 @@ impl Slot {
     /// the verdicts of a default run.
     fn item(self, claim: &Claim, plan: &ClaimPlan) -> Arc<str> {
         let kept = self.citations_of(claim);
-        let numbers = kept.iter().filter_map(|at| claim.citations.get(*at)).map(u64::to_string);
+        let numbers = kept
+            .iter()
+            .filter_map(|at| claim.citations.get(*at))
+            .map(u64::to_string);
         let numbers = numbers.collect::<Vec<_>>().join(",");
-        let nan = if plan.shows_nan(&self.places(claim)) { "nan" } else { "" };
+        let nan = if plan.shows_nan(&self.places(claim)) {
+            "nan"
+        } else {
+            ""
+        };
         format!("s{}[{numbers}]{nan}", claim.number).into()
     }
 
     /// Indices of the sources that the question covers.
     fn places(self, claim: &Claim) -> Vec<usize> {
-        self.citations_of(claim).into_iter().filter_map(|at| claim.places.get(at).copied()).collect()
+        self.citations_of(claim)
+            .into_iter()
+            .filter_map(|at| claim.places.get(at).copied())
+            .collect()
     }
 }
 
@@ -186,12 +225,18 @@ impl<'a> Round<'a> {
         for claim in plan.claims.iter().filter(|claim| claim.is_asked()) {
             let each = (0..claim.places.len()).flat_map(|at| [Slot::Alone(at), Slot::Others(at)]);
             for slot in std::iter::once(Slot::Together).chain(each) {
-                let Some(judged) = verdicts.get(&slot.item(claim, plan)) else { continue };
+                let Some(judged) = verdicts.get(&slot.item(claim, plan)) else {
+                    continue;
+                };
                 let question = (Arc::clone(&claim.text), plan.document(&slot.places(claim)));
                 known.insert(question, read(judged));
             }
         }
-        Self { plan, calls: Vec::new(), known }
+        Self {
+            plan,
+            calls: Vec::new(),
+            known,
+        }
     }
 
     /// Support for a question; requests a call if there is no verdict yet, once.
@@ -207,12 +252,25 @@ impl<'a> Round<'a> {
     }
 
     fn call(&self, claim: &Claim, slot: &Slot, document: Arc<str>) -> JudgeCall {
-        let task = JudgeTask::Attribution { claim: Arc::clone(&claim.text), document };
-        JudgeCall { item: slot.item(claim, self.plan), role: Role::Citation, task, draw: 0, member: 0 }
+        let task = JudgeTask::Attribution {
+            claim: Arc::clone(&claim.text),
+            document,
+        };
+        JudgeCall {
+            item: slot.item(claim, self.plan),
+            role: Role::Citation,
+            task,
+            draw: 0,
+            member: 0,
+        }
     }
 
     fn outcome(&mut self, claim: &Claim) -> Outcome {
-        let mut outcome = Outcome { together: None, earned: Vec::new(), unscored: None };
+        let mut outcome = Outcome {
+            together: None,
+            earned: Vec::new(),
+            unscored: None,
+        };
         if !claim.is_asked() {
             return outcome;
         }
@@ -253,9 +311,11 @@ impl<'a> Round<'a> {
 
 fn read(judged: &Judged) -> Support {
     match judged {
-        Judged::Verdict(Verdict::Attribution(label), feedback) => {
-            Support::Known { holds: label.is_support(), label: Some(*label), feedback: feedback.clone() }
-        }
+        Judged::Verdict(Verdict::Attribution(label), feedback) => Support::Known {
+            holds: label.is_support(),
+            label: Some(*label),
+            feedback: feedback.clone(),
+        },
         Judged::Verdict(..) => Support::Unscored(UnscoredReason::other_kind()),
         Judged::Unscored(reason) => Support::Unscored(reason.clone()),
     }

@@ -65,7 +65,12 @@ pub trait Scorer: Send + Sync {
     /// Every call that may still be needed, whatever the missing replies say: an upper bound for plans, calls of the
     /// next step included. Each question occurs once, under its earliest key. `None` if one verdict opens every gate at
     /// once (points above 0): planning finds such calls by itself.
-    fn possible(&self, _case: &TestCase, _answer: &Answer, _verdicts: &Verdicts) -> Option<Vec<Possible>> {
+    fn possible(
+        &self,
+        _case: &TestCase,
+        _answer: &Answer,
+        _verdicts: &Verdicts,
+    ) -> Option<Vec<Possible>> {
         None
     }
 }

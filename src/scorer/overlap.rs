@@ -59,7 +59,8 @@ pub fn overlap(prediction: &Prediction, mode: Mode, stems: &Stems) -> [Option<f6
     let output = prediction.output();
     let answer = prediction.gold.answer.as_deref();
     let as_number = |holds: bool| f64::from(u8::from(holds));
-    let is_match = |answer: &str| matches(&without_citations(answer), &without_citations(output), mode);
+    let is_match =
+        |answer: &str| matches(&without_citations(answer), &without_citations(output), mode);
     let str_em_share = str_em(&prediction.gold.short_answers, output, mode);
     let rouge = rouge_best(&rouge_references(prediction), output, stems).map(|(_, scores)| scores);
     [
@@ -77,8 +78,13 @@ pub fn overlap(prediction: &Prediction, mode: Mode, stems: &Stems) -> [Option<f6
 
 /// The components that have a value. The others do not apply and are omitted, rather than unscored.
 pub(super) fn measured(names: &[(&str, ComponentKind)], values: &[Option<f64>]) -> Vec<Component> {
-    let present = names.iter().zip(values).filter_map(|((name, kind), value)| Some((name, kind, (*value)?)));
-    present.map(|(name, kind, value)| Component::new(name, *kind).with(Ok((value, None)))).collect()
+    let present = names
+        .iter()
+        .zip(values)
+        .filter_map(|((name, kind), value)| Some((name, kind, (*value)?)));
+    present
+        .map(|(name, kind, value)| Component::new(name, *kind).with(Ok((value, None))))
+        .collect()
 }
 
 /// A shared cache, since words repeat across answers.
@@ -96,10 +102,16 @@ pub struct OverlapScorer {
 
 impl OverlapScorer {
     fn cut<'a>(&self, prediction: Cow<'a, Prediction>) -> Cow<'a, Prediction> {
-        let Some(limit) = self.max_words else { return prediction };
+        let Some(limit) = self.max_words else {
+            return prediction;
+        };
         let output = Some(first_words(prediction.output(), limit).into());
         // Sources are not used and may be long.
-        Cow::Owned(Prediction { output, gold: prediction.gold.clone(), ..Prediction::default() })
+        Cow::Owned(Prediction {
+            output,
+            gold: prediction.gold.clone(),
+            ..Prediction::default()
+        })
     }
 }
 
@@ -119,7 +131,11 @@ impl Scorer for OverlapScorer {
     fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {
         let prediction = self.cut(prediction_of(answer));
         let values = overlap(&prediction, self.mode, &STEMS);
-        Step::Done(Score { scorer: self.name(), components: measured(&COMPONENTS, &values), ..Score::default() })
+        Step::Done(Score {
+            scorer: self.name(),
+            components: measured(&COMPONENTS, &values),
+            ..Score::default()
+        })
     }
 }
 
@@ -134,59 +150,139 @@ mod tests {
 
     fn components(scorer: &OverlapScorer, output: &str, gold: Gold) -> Vec<(String, Option<f64>)> {
         let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
-        let prediction = Prediction { output: Some(output.into()), gold, ..Prediction::default() };
+        let prediction = Prediction {
+            output: Some(output.into()),
+            gold,
+            ..Prediction::default()
+        };
         let mut answer = Answer::new("mine".into(), CaseId::from("1"), output);
         answer.prediction = Some(Arc::new(prediction));
-        let Step::Done(score) = scorer.step(&case, &answer, &Verdicts::new()) else { panic!("asked") };
-        score.components.into_iter().map(|c| (c.name.to_string(), c.value)).collect()
+        let Step::Done(score) = scorer.step(&case, &answer, &Verdicts::new()) else {
+            panic!("asked")
+        };
+        score
+            .components
+            .into_iter()
+            .map(|c| (c.name.to_string(), c.value))
+            .collect()
     }
 
     /// The value of one component.
     fn value(name: &str, output: &str, gold: Gold, mode: Mode) -> Option<f64> {
-        let scorer = OverlapScorer { mode, ..OverlapScorer::default() };
-        components(&scorer, output, gold).into_iter().find(|(own, _)| own == name)?.1
+        let scorer = OverlapScorer {
+            mode,
+            ..OverlapScorer::default()
+        };
+        components(&scorer, output, gold)
+            .into_iter()
+            .find(|(own, _)| own == name)?
+            .1
     }
 
     fn answer(text: &str) -> Gold {
-        Gold { answer: Some(text.to_owned()), ..Gold::default() }
+        Gold {
+            answer: Some(text.to_owned()),
+            ..Gold::default()
+        }
     }
 
     #[test]
     fn gold_is_matched_as_whole_words_and_in_compat_anywhere() {
-        assert_eq!(value("match", "It is known [1].", answer("no"), Mode::Default), Some(0.0));
-        assert_eq!(value("match", "It is known [1].", answer("no"), Mode::Compat), Some(1.0));
-        assert_eq!(value("match", "Yes [1], it is.", answer("yes, IT [3]"), Mode::Default), Some(1.0));
+        assert_eq!(
+            value("match", "It is known [1].", answer("no"), Mode::Default),
+            Some(0.0)
+        );
+        assert_eq!(
+            value("match", "It is known [1].", answer("no"), Mode::Compat),
+            Some(1.0)
+        );
+        assert_eq!(
+            value(
+                "match",
+                "Yes [1], it is.",
+                answer("yes, IT [3]"),
+                Mode::Default
+            ),
+            Some(1.0)
+        );
     }
 
     #[test]
     fn only_what_has_gold_is_a_component() {
         let all = OverlapScorer::default();
-        let names: Vec<String> = components(&all, "a", answer("b")).into_iter().map(|c| c.0).collect();
-        assert_eq!(names, ["words", "match", "exact_match", "token_f1", "rouge_1", "rouge_2", "rouge_l"]);
-        assert_eq!(components(&all, "a b [1]", Gold::default()), [("words".to_owned(), Some(3.0))]);
+        let names: Vec<String> = components(&all, "a", answer("b"))
+            .into_iter()
+            .map(|c| c.0)
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "words",
+                "match",
+                "exact_match",
+                "token_f1",
+                "rouge_1",
+                "rouge_2",
+                "rouge_l"
+            ]
+        );
+        assert_eq!(
+            components(&all, "a b [1]", Gold::default()),
+            [("words".to_owned(), Some(3.0))]
+        );
     }
 
     #[test]
     fn long_answers_are_references_before_the_gold_answer() {
-        let gold = Gold { long_answers: vec!["red fish".into(), "blue fish".into()], ..answer("zzz") };
+        let gold = Gold {
+            long_answers: vec!["red fish".into(), "blue fish".into()],
+            ..answer("zzz")
+        };
         // blue fish is the output: F 1
-        assert_eq!(value("rouge_2", "Blue fish.", gold, Mode::Default), Some(1.0));
-        assert_eq!(value("rouge_1", "zzz", answer("zzz"), Mode::Default), Some(1.0));
-        assert_eq!(value("rouge_2", "zzz", answer("zzz"), Mode::Default), Some(0.0));
+        assert_eq!(
+            value("rouge_2", "Blue fish.", gold, Mode::Default),
+            Some(1.0)
+        );
+        assert_eq!(
+            value("rouge_1", "zzz", answer("zzz"), Mode::Default),
+            Some(1.0)
+        );
+        assert_eq!(
+            value("rouge_2", "zzz", answer("zzz"), Mode::Default),
+            Some(0.0)
+        );
     }
 
     #[test]
     fn short_answers_count_by_set() {
-        let gold = || Gold { short_answers: vec![vec!["cat".into()], vec!["dog".into()]], ..Gold::default() };
-        assert_eq!(value("str_em", "The cat.", gold(), Mode::Default), Some(0.5));
-        assert_eq!(value("str_hit", "The cat.", gold(), Mode::Default), Some(0.0));
+        let gold = || Gold {
+            short_answers: vec![vec!["cat".into()], vec!["dog".into()]],
+            ..Gold::default()
+        };
+        assert_eq!(
+            value("str_em", "The cat.", gold(), Mode::Default),
+            Some(0.5)
+        );
+        assert_eq!(
+            value("str_hit", "The cat.", gold(), Mode::Default),
+            Some(0.0)
+        );
     }
 
     #[test]
     fn the_output_is_cut_after_its_first_words() {
-        let cut = OverlapScorer { max_words: Some(2), ..Default::default() };
-        let expected = [("words".to_owned(), Some(2.0)), ("match".to_owned(), Some(0.0))];
-        assert_eq!(components(&cut, "one two yes", answer("yes"))[..2], expected);
+        let cut = OverlapScorer {
+            max_words: Some(2),
+            ..Default::default()
+        };
+        let expected = [
+            ("words".to_owned(), Some(2.0)),
+            ("match".to_owned(), Some(0.0)),
+        ];
+        assert_eq!(
+            components(&cut, "one two yes", answer("yes"))[..2],
+            expected
+        );
     }
 
     proptest! {

@@ -9,14 +9,23 @@ use crate::domain::{Answer, Prediction, TestCase};
 pub(super) fn prediction_of(answer: &Answer) -> Cow<'_, Prediction> {
     match answer.prediction.as_deref() {
         Some(prediction) if prediction.output.is_some() => Cow::Borrowed(prediction),
-        Some(golds) => Cow::Owned(Prediction { output: Some(answer.own_text_shared()), ..golds.clone() }),
-        None => {
-            Cow::Owned(Prediction { output: Some(answer.own_text_shared()), line: answer.line, ..Default::default() })
-        }
+        Some(golds) => Cow::Owned(Prediction {
+            output: Some(answer.own_text_shared()),
+            ..golds.clone()
+        }),
+        None => Cow::Owned(Prediction {
+            output: Some(answer.own_text_shared()),
+            line: answer.line,
+            ..Default::default()
+        }),
     }
 }
 
 /// The question: the prediction's, else the test case's.
 pub(super) fn question_of<'a>(case: &'a TestCase, prediction: &'a Prediction) -> &'a str {
-    if prediction.input.is_empty() { &case.initial_prompt } else { &prediction.input }
+    if prediction.input.is_empty() {
+        &case.initial_prompt
+    } else {
+        &prediction.input
+    }
 }

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Mode, Prediction, Role, Score,
-    TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Mode, Prediction,
+    Role, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::scorer::citation::IndexBase;
 use crate::scorer::{Judged, Scorer, Step, Verdicts};
@@ -43,7 +43,10 @@ impl PrometheusScorer {
         let question: Arc<str> = question_of(case, &prediction).into();
         let reference = self.reference(answer, &prediction);
         let mut seen = HashSet::new();
-        let distinct = self.aspects.iter().filter(|aspect| seen.insert(Arc::clone(&aspect.name)));
+        let distinct = self
+            .aspects
+            .iter()
+            .filter(|aspect| seen.insert(Arc::clone(&aspect.name)));
         distinct
             .map(|aspect| {
                 let task = JudgeTask::Aspect {
@@ -54,13 +57,24 @@ impl PrometheusScorer {
                     reference: reference.clone(),
                 };
                 let item = Arc::clone(&aspect.name);
-                JudgeCall { role: Role::Aspect(Arc::clone(&item)), item, task, draw: 0, member: 0 }
+                JudgeCall {
+                    role: Role::Aspect(Arc::clone(&item)),
+                    item,
+                    task,
+                    draw: 0,
+                    member: 0,
+                }
             })
             .collect()
     }
 
     fn reference(&self, answer: &Answer, prediction: &Prediction) -> Option<Arc<str>> {
-        let given = || answer.reference_answer.clone().or_else(|| prediction.gold.answer.as_deref().map(Arc::from));
+        let given = || {
+            answer
+                .reference_answer
+                .clone()
+                .or_else(|| prediction.gold.answer.as_deref().map(Arc::from))
+        };
         if self.use_reference { given() } else { None }
     }
 
@@ -81,14 +95,35 @@ impl PrometheusScorer {
             return String::new();
         }
         let mut block = String::new();
-        for place in prediction.cited_sources(self.index_base).into_iter().take(self.top_n) {
-            let Some(source) = prediction.sources.get(place) else { continue };
+        for place in prediction
+            .cited_sources(self.index_base)
+            .into_iter()
+            .take(self.top_n)
+        {
+            let Some(source) = prediction.sources.get(place) else {
+                continue;
+            };
             let title = source.title.as_deref().unwrap_or_default().trim();
-            let text = if aspect.use_docs { source.text.as_deref().unwrap_or_default().trim() } else { "" };
-            let between = if title.is_empty() || text.is_empty() { "" } else { ": " };
-            block.push_str(&format!("\n[{}] {title}{between}{text}", self.index_base.number_of(place)));
+            let text = if aspect.use_docs {
+                source.text.as_deref().unwrap_or_default().trim()
+            } else {
+                ""
+            };
+            let between = if title.is_empty() || text.is_empty() {
+                ""
+            } else {
+                ": "
+            };
+            block.push_str(&format!(
+                "\n[{}] {title}{between}{text}",
+                self.index_base.number_of(place)
+            ));
         }
-        if block.is_empty() { block } else { format!("\n\nReferences:{block}") }
+        if block.is_empty() {
+            block
+        } else {
+            format!("\n\nReferences:{block}")
+        }
     }
 }
 
@@ -98,7 +133,10 @@ impl Scorer for PrometheusScorer {
     }
 
     fn roles(&self) -> Vec<Role> {
-        self.aspects.iter().map(|aspect| Role::Aspect(Arc::clone(&aspect.name))).collect()
+        self.aspects
+            .iter()
+            .map(|aspect| Role::Aspect(Arc::clone(&aspect.name)))
+            .collect()
     }
 
     fn settings(&self) -> Value {
@@ -106,7 +144,8 @@ impl Scorer for PrometheusScorer {
     }
 
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
-        let has_no_reference = self.use_reference && self.reference(answer, &prediction_of(answer)).is_none();
+        let has_no_reference =
+            self.use_reference && self.reference(answer, &prediction_of(answer)).is_none();
         if has_no_reference && self.mode == Mode::Compat {
             let what = "the reference needs a reference answer";
             let reason = UnscoredReason::new(UnscoredKind::Exception, what);
@@ -119,7 +158,11 @@ impl Scorer for PrometheusScorer {
             return Step::Ask(calls);
         }
         let note = "no reference answer: none was shown to the judge".to_owned();
-        let notes = if has_no_reference { vec![note] } else { Vec::new() };
+        let notes = if has_no_reference {
+            vec![note]
+        } else {
+            Vec::new()
+        };
         Step::Done(self.score(|aspect| grade(verdicts.get(&aspect.name)), notes))
     }
 }
@@ -131,16 +174,34 @@ impl PrometheusScorer {
     fn score(&self, graded: impl Fn(&Aspect) -> Graded, mut notes: Vec<String>) -> Score {
         let component = |aspect: &Arc<Aspect>| {
             let component = Component::new(&aspect.name, ComponentKind::Aspect);
-            component.with_text(&aspect.criteria_description).with(graded(aspect))
+            component
+                .with_text(&aspect.criteria_description)
+                .with(graded(aspect))
         };
         let components: Vec<Component> = self.aspects.iter().map(component).collect();
-        let missing: Vec<&str> = components.iter().filter(|c| c.value.is_none()).map(|c| &*c.name).collect();
+        let missing: Vec<&str> = components
+            .iter()
+            .filter(|c| c.value.is_none())
+            .map(|c| &*c.name)
+            .collect();
         if !missing.is_empty() && missing.len() < components.len() {
-            notes.push(format!("no grade for {}: left out of the mean", missing.join(", ")));
+            notes.push(format!(
+                "no grade for {}: left out of the mean",
+                missing.join(", ")
+            ));
         }
-        let grades: Vec<f64> = components.iter().filter_map(|component| component.value).collect();
+        let grades: Vec<f64> = components
+            .iter()
+            .filter_map(|component| component.value)
+            .collect();
         let value = GradeMerge::Mean.of(&grades);
-        Score { scorer: self.name(), value, components, notes, ..Score::default() }
+        Score {
+            scorer: self.name(),
+            value,
+            components,
+            notes,
+            ..Score::default()
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::report_metrics::{
-    CitationCounts, METRIC_WEIGHTS, answer_precision, global_average, ingredient_recall, ingredient_shares,
+    CitationCounts, METRIC_WEIGHTS, answer_precision, global_average, ingredient_recall,
+    ingredient_shares,
 };
 use super::{Judged, Verdicts};
 use crate::domain::{
-    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS, Report, Role,
-    RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS,
+    Report, Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 
 /// Item of the call about irrelevant paragraphs; not the component's, since samples are numbers of texts.
@@ -20,7 +21,10 @@ type Metric = Result<f64, UnscoredReason>;
 
 /// The report of an answer; a plain text is one section without citations.
 pub(super) fn of(answer: &Answer) -> Arc<Report> {
-    answer.report.clone().unwrap_or_else(|| Arc::new(Report::of_text(&answer.answer_text, None)))
+    answer
+        .report
+        .clone()
+        .unwrap_or_else(|| Arc::new(Report::of_text(&answer.answer_text, None)))
 }
 
 fn group_item(at: usize) -> String {
@@ -29,29 +33,69 @@ fn group_item(at: usize) -> String {
 
 /// One call about irrelevant paragraphs, and one for each group that has citations.
 pub(super) fn calls(case: &TestCase, answer: &Answer, report: &Report) -> Vec<JudgeCall> {
-    let call = |item: String, task| JudgeCall { item: item.into(), role: Role::Criteria, task, draw: 0, member: 0 };
-    let (question, answer) = (Arc::clone(&case.rubric.question), Arc::clone(&answer.answer_text));
-    let mut calls = vec![call(PRECISION.to_owned(), JudgeTask::Precision { question, answer })];
-    for (at, group) in report.groups.iter().enumerate().filter(|(_, group)| !group.citations.is_empty()) {
-        let (text, citations) = (group.text.as_str().into(), group.citations.as_slice().into());
-        calls.push(call(group_item(at), JudgeTask::CitationGroup { text, citations }));
+    let call = |item: String, task| JudgeCall {
+        item: item.into(),
+        role: Role::Criteria,
+        task,
+        draw: 0,
+        member: 0,
+    };
+    let (question, answer) = (
+        Arc::clone(&case.rubric.question),
+        Arc::clone(&answer.answer_text),
+    );
+    let mut calls = vec![call(
+        PRECISION.to_owned(),
+        JudgeTask::Precision { question, answer },
+    )];
+    for (at, group) in report
+        .groups
+        .iter()
+        .enumerate()
+        .filter(|(_, group)| !group.citations.is_empty())
+    {
+        let (text, citations) = (
+            group.text.as_str().into(),
+            group.citations.as_slice().into(),
+        );
+        calls.push(call(
+            group_item(at),
+            JudgeTask::CitationGroup { text, citations },
+        ));
     }
     calls
 }
 
 /// Answer precision, citation precision and citation recall.
-pub(super) fn metrics(answer: &Answer, report: &Report, verdicts: &Verdicts, profile: &RubricProfile) -> [Metric; 3] {
+pub(super) fn metrics(
+    answer: &Answer,
+    report: &Report,
+    verdicts: &Verdicts,
+    profile: &RubricProfile,
+) -> [Metric; 3] {
     let counts = citations(report, verdicts, profile);
-    let of = |metric: fn(&CitationCounts) -> f64| counts.as_ref().map(metric).map_err(UnscoredReason::clone);
-    [precision(answer, verdicts), of(CitationCounts::precision), of(CitationCounts::recall)]
+    let of = |metric: fn(&CitationCounts) -> f64| {
+        counts.as_ref().map(metric).map_err(UnscoredReason::clone)
+    };
+    [
+        precision(answer, verdicts),
+        of(CitationCounts::precision),
+        of(CitationCounts::recall),
+    ]
 }
 
 fn precision(answer: &Answer, verdicts: &Verdicts) -> Metric {
-    let Verdict::Irrelevant(texts) = verdict(verdicts, PRECISION)? else { return Err(UnscoredReason::other_kind()) };
+    let Verdict::Irrelevant(texts) = verdict(verdicts, PRECISION)? else {
+        return Err(UnscoredReason::other_kind());
+    };
     Ok(answer_precision(&answer.answer_text, texts))
 }
 
-fn citations(report: &Report, verdicts: &Verdicts, profile: &RubricProfile) -> Result<CitationCounts, UnscoredReason> {
+fn citations(
+    report: &Report,
+    verdicts: &Verdicts,
+    profile: &RubricProfile,
+) -> Result<CitationCounts, UnscoredReason> {
     let mut counts = CitationCounts::default();
     for (at, group) in report.groups.iter().enumerate() {
         if group.citations.is_empty() {
@@ -85,25 +129,49 @@ pub(super) fn fold(
 ) -> Score {
     let none = || vec![0.0; credits.len()];
     let shares = ingredient_shares(&case.criteria, mode).unwrap_or_else(none);
-    let known: Result<Vec<f64>, _> = credits.iter().map(|own| own.as_ref().map(|(credit, ..)| *credit)).collect();
-    let recall = known.map(|credits| ingredient_recall(&shares, &credits)).map_err(UnscoredReason::clone);
+    let known: Result<Vec<f64>, _> = credits
+        .iter()
+        .map(|own| own.as_ref().map(|(credit, ..)| *credit))
+        .collect();
+    let recall = known
+        .map(|credits| ingredient_recall(&shares, &credits))
+        .map_err(UnscoredReason::clone);
     let mut metrics = [recall, precision, citation_precision, citation_recall];
     // The reference leaves an answer out of all means if it cannot compute one of the metrics.
-    if let (Mode::Compat, Some(Err(reason))) = (mode, metrics.iter().find(|metric| metric.is_err())) {
+    if let (Mode::Compat, Some(Err(reason))) = (mode, metrics.iter().find(|metric| metric.is_err()))
+    {
         metrics = [(); 4].map(|()| Err(reason.clone()));
     }
     let all: Result<Vec<f64>, _> = metrics.iter().cloned().collect();
-    let value = all.ok().and_then(|all| Some(global_average(all.try_into().ok()?, METRIC_WEIGHTS)));
+    let value = all
+        .ok()
+        .and_then(|all| Some(global_average(all.try_into().ok()?, METRIC_WEIGHTS)));
     let ingredient = |((criterion, share), credit): ((&CaseCriterion, f64), Credit)| {
-        let component = Component::new(&criterion.name, ComponentKind::Criterion).with_text(&criterion.text);
+        let component =
+            Component::new(&criterion.name, ComponentKind::Criterion).with_text(&criterion.text);
         let mut component = component.with_weight(METRIC_WEIGHTS[0] * share);
         component.tags.clone_from(&criterion.tags);
         component.with(credit.map(|(credit, _, feedback)| (credit, feedback)))
     };
-    let ingredients = case.criteria.iter().zip(shares).zip(credits).map(ingredient);
-    let others = (0..).zip(REPORT_METRICS).zip(metrics).map(|((at, name), metric)| {
-        let weight = if at == 0 { 0.0 } else { METRIC_WEIGHTS[at] };
-        Component::new(name, ComponentKind::Share).with_weight(weight).with(metric.map(|value| (value, None)))
-    });
-    Score { scorer, value, components: ingredients.chain(others).collect(), ..Score::default() }
+    let ingredients = case
+        .criteria
+        .iter()
+        .zip(shares)
+        .zip(credits)
+        .map(ingredient);
+    let others = (0..)
+        .zip(REPORT_METRICS)
+        .zip(metrics)
+        .map(|((at, name), metric)| {
+            let weight = if at == 0 { 0.0 } else { METRIC_WEIGHTS[at] };
+            Component::new(name, ComponentKind::Share)
+                .with_weight(weight)
+                .with(metric.map(|value| (value, None)))
+        });
+    Score {
+        scorer,
+        value,
+        components: ingredients.chain(others).collect(),
+        ..Score::default()
+    }
 }

@@ -23,17 +23,25 @@ pub fn ingredient_shares(ingredients: &[CaseCriterion], mode: Mode) -> Option<Ve
         match own.shared_id.is_some() && mode == Mode::Compat {
             false => own.weight,
             true if ingredients[..at].iter().any(|other| has_id(&other)) => 0.0,
-            true => ingredients.iter().rfind(has_id).map_or(own.weight, |last| last.weight),
+            true => ingredients
+                .iter()
+                .rfind(has_id)
+                .map_or(own.weight, |last| last.weight),
         }
     };
     let weights: Vec<f64> = ingredients.iter().enumerate().map(weight).collect();
     let whole = sum(&weights);
-    (whole != 0.0 || weights.is_empty()).then(|| weights.iter().map(|weight| weight / whole).collect())
+    (whole != 0.0 || weights.is_empty())
+        .then(|| weights.iter().map(|weight| weight / whole).collect())
 }
 
 /// Sum of share x credit (0, 0.5 or 1) over the ingredients.
 pub fn ingredient_recall(shares: &[f64], credits: &[f64]) -> f64 {
-    let parts: Vec<f64> = shares.iter().zip(credits).map(|(share, credit)| share * credit).collect();
+    let parts: Vec<f64> = shares
+        .iter()
+        .zip(credits)
+        .map(|(share, credit)| share * credit)
+        .collect();
     sum(&parts)
 }
 
@@ -45,13 +53,23 @@ pub fn irrelevant_paragraphs(report: &str, irrelevant: &[String]) -> (usize, Vec
         let text = text.trim_matches(is_python_whitespace);
         let is_same = |paragraph: &&str| {
             // The ratio cannot exceed that of the lengths.
-            let (one, other) = (text.chars().count() as f64, paragraph.chars().count() as f64);
-            let most = if one + other == 0.0 { 1.0 } else { 2.0 * one.min(other) / (one + other) };
+            let (one, other) = (
+                text.chars().count() as f64,
+                paragraph.chars().count() as f64,
+            );
+            let most = if one + other == 0.0 {
+                1.0
+            } else {
+                2.0 * one.min(other) / (one + other)
+            };
             most >= SAME_TEXT && ratio(text, paragraph) >= SAME_TEXT
         };
         paragraphs.iter().position(is_same)
     };
-    (paragraphs.len(), irrelevant.iter().filter_map(place).collect())
+    (
+        paragraphs.len(),
+        irrelevant.iter().filter_map(place).collect(),
+    )
 }
 
 /// 1 - irrelevant paragraphs / paragraphs.
@@ -81,20 +99,33 @@ impl CitationCounts {
     pub fn add(&mut self, group: &CitationGroup, claims: &[CitedClaim], profile: &RubricProfile) {
         if group.citations.is_empty() {
             let text = group.text.trim_matches(is_python_whitespace);
-            self.unsupported += if text.is_empty() { 0 } else { sentences(&group.text).len() };
+            self.unsupported += if text.is_empty() {
+                0
+            } else {
+                sentences(&group.text).len()
+            };
             return;
         }
         let bare = |id: &str| id.replace(['[', ']', '(', ')'], "");
         let is_title = |shown: &ShownText| match shown {
             ShownText::Title(_) => true,
-            ShownText::Quotes(quotes) => !profile.title_marker.is_empty() && quotes.starts_with(&profile.title_marker),
+            ShownText::Quotes(quotes) => {
+                !profile.title_marker.is_empty() && quotes.starts_with(&profile.title_marker)
+            }
         };
-        let titles = group.citations.iter().filter(|citation| is_title(&citation.shown));
+        let titles = group
+            .citations
+            .iter()
+            .filter(|citation| is_title(&citation.shown));
         let titles: HashSet<String> = titles.map(|citation| bare(&citation.id)).collect();
         for claim in claims {
             let supporting: HashSet<String> = claim.supporting.iter().map(|id| bare(id)).collect();
             let count = claim.supporting.len();
-            let half = if profile.retrieverless { count } else { supporting.intersection(&titles).count() };
+            let half = if profile.retrieverless {
+                count
+            } else {
+                supporting.intersection(&titles).count()
+            };
             let is_supported = claim.is_fully_supported && count > 0;
             self.supported += usize::from(is_supported);
             self.unsupported += usize::from(!is_supported);
@@ -106,23 +137,37 @@ impl CitationCounts {
     /// (supported - half / 2) / (supported + unsupported); 0 without claims.
     pub fn recall(&self) -> f64 {
         let all = self.supported + self.unsupported;
-        if all == 0 { 0.0 } else { (self.supported as f64 - 0.5 * self.half as f64) / all as f64 }
+        if all == 0 {
+            0.0
+        } else {
+            (self.supported as f64 - 0.5 * self.half as f64) / all as f64
+        }
     }
 
     /// Mean over claims with citations of (supporting - half / 2) / all; 0 without any.
     pub fn precision(&self) -> f64 {
-        let cited = self.claims.iter().filter(|[supporting, others, _]| supporting + others > 0);
+        let cited = self
+            .claims
+            .iter()
+            .filter(|[supporting, others, _]| supporting + others > 0);
         let share = |[supporting, others, half]: &[usize; 3]| {
             (*supporting as f64 - 0.5 * *half as f64) / (supporting + others) as f64
         };
         let shares: Vec<f64> = cited.map(share).collect();
-        if shares.is_empty() { 0.0 } else { sum(&shares) / shares.len() as f64 }
+        if shares.is_empty() {
+            0.0
+        } else {
+            sum(&shares) / shares.len() as f64
+        }
     }
 }
 
 /// Sum of weight x metric over ingredient recall, answer precision, citation precision and citation recall.
 pub fn global_average(metrics: [f64; 4], weights: [f64; 4]) -> f64 {
-    metrics.iter().zip(weights).fold(0.0, |sum, (metric, weight)| sum + weight * metric)
+    metrics
+        .iter()
+        .zip(weights)
+        .fold(0.0, |sum, (metric, weight)| sum + weight * metric)
 }
 
 fn sum(values: &[f64]) -> f64 {

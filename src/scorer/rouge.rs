@@ -31,7 +31,10 @@ pub struct RougeScores {
 pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit()));
-    words.filter(|word| !word.is_empty()).map(|word| stems.stem(word)).collect()
+    words
+        .filter(|word| !word.is_empty())
+        .map(|word| stems.stem(word))
+        .collect()
 }
 
 /// All three measures of a hypothesis against one reference.
@@ -46,15 +49,30 @@ pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
 /// assert_eq!((scores.rouge_2.precision, scores.rouge_2.recall), (1.0, 0.5));
 /// ```
 pub fn rouge(reference: &str, hypothesis: &str, stems: &Stems) -> RougeScores {
-    scores(&rouge_tokens(reference, stems), &rouge_tokens(hypothesis, stems))
+    scores(
+        &rouge_tokens(reference, stems),
+        &rouge_tokens(hypothesis, stems),
+    )
 }
 
 /// All three measures, and the index, of the reference with the highest ROUGE-L F; ties take the last. `None` without
 /// references.
-pub fn rouge_best(references: &[&str], hypothesis: &str, stems: &Stems) -> Option<(usize, RougeScores)> {
+pub fn rouge_best(
+    references: &[&str],
+    hypothesis: &str,
+    stems: &Stems,
+) -> Option<(usize, RougeScores)> {
     let hypothesis = rouge_tokens(hypothesis, stems);
-    let all = references.iter().map(|reference| scores(&rouge_tokens(reference, stems), &hypothesis));
-    all.enumerate().reduce(|best, next| if next.1.rouge_l.f1 >= best.1.rouge_l.f1 { next } else { best })
+    let all = references
+        .iter()
+        .map(|reference| scores(&rouge_tokens(reference, stems), &hypothesis));
+    all.enumerate().reduce(|best, next| {
+        if next.1.rouge_l.f1 >= best.1.rouge_l.f1 {
+            next
+        } else {
+            best
+        }
+    })
 }
 
 fn scores(reference: &[Arc<str>], hypothesis: &[Arc<str>]) -> RougeScores {
@@ -63,13 +81,21 @@ fn scores(reference: &[Arc<str>], hypothesis: &[Arc<str>]) -> RougeScores {
     let hypothesis = numbered(hypothesis, &mut numbers);
     let of_ngrams = |n: usize| {
         let [theirs, ours] = [&reference, &hypothesis].map(|tokens| ngram_keys(tokens, n));
-        Prf::of(shared(&theirs, &ours) as f64, ours.len() as f64, theirs.len() as f64)
+        Prf::of(
+            shared(&theirs, &ours) as f64,
+            ours.len() as f64,
+            theirs.len() as f64,
+        )
     };
     let common = longest_common_subsequence(&reference, &hypothesis);
     RougeScores {
         rouge_1: of_ngrams(1),
         rouge_2: of_ngrams(2),
-        rouge_l: Prf::of(common as f64, hypothesis.len() as f64, reference.len() as f64),
+        rouge_l: Prf::of(
+            common as f64,
+            hypothesis.len() as f64,
+            reference.len() as f64,
+        ),
     }
 }
 
@@ -84,7 +110,11 @@ fn numbered<'a>(tokens: &'a [Arc<str>], numbers: &mut HashMap<&'a str, u32>) -> 
 
 /// N-grams, n at most 2, each as one number; sorted.
 fn ngram_keys(tokens: &[u32], n: usize) -> Vec<u64> {
-    let key = |ngram: &[u32]| ngram.iter().fold(0, |key, token| key << 32 | u64::from(*token));
+    let key = |ngram: &[u32]| {
+        ngram
+            .iter()
+            .fold(0, |key, token| key << 32 | u64::from(*token))
+    };
     let mut keys: Vec<u64> = tokens.windows(n).map(key).collect();
     keys.sort_unstable();
     keys
@@ -107,8 +137,16 @@ fn shared(left: &[u64], right: &[u64]) -> usize {
 /// `row = (row + (row & matches)) | (row & !matches)`, where row and matches are one long number over all blocks; a zero
 /// marks where the length grows by one.
 fn longest_common_subsequence(left: &[u32], right: &[u32]) -> usize {
-    let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
-    let greatest = left.iter().chain(right).max().map_or(0, |greatest| *greatest as usize);
+    let (short, long) = if left.len() <= right.len() {
+        (left, right)
+    } else {
+        (right, left)
+    };
+    let greatest = left
+        .iter()
+        .chain(right)
+        .max()
+        .map_or(0, |greatest| *greatest as usize);
     // For each number, its positions in the block, as bits.
     let mut matches = vec![0_u64; greatest + 1];
     // For each item of the longer sequence, the carry of the block before.

@@ -14,8 +14,8 @@ mod plan;
 use std::sync::Arc;
 
 use crate::domain::{
-    Answer, Component, JudgeCall, JudgeTask, Mode, Role, Rubric, RubricParts, Score, TestCase, UnscoredKind,
-    UnscoredReason, Verdict, WeightedSums,
+    Answer, Component, JudgeCall, JudgeTask, Mode, Role, Rubric, RubricParts, Score, TestCase,
+    UnscoredKind, UnscoredReason, Verdict, WeightedSums,
 };
 use crate::scorer::{Judged, Scorer, Step, Verdicts};
 use crate::text::words::word_count;
@@ -45,13 +45,20 @@ impl RubricScorer {
     /// In [`Mode::Compat`] the verdicts must have been parsed in that mode too: numbers are not range-checked, and a
     /// score for which the reference has no number is unscored.
     pub fn new(parts: RubricParts, mode: Mode) -> Self {
-        Self { parts, mode, name: "rubric" }
+        Self {
+            parts,
+            mode,
+            name: "rubric",
+        }
     }
 
     /// Sets the scorer's name to [`LEXICAL`] if the lexical baseline judged.
     #[must_use]
     pub fn lexical(self, lexical: bool) -> Self {
-        Self { name: if lexical { LEXICAL } else { "rubric" }, ..self }
+        Self {
+            name: if lexical { LEXICAL } else { "rubric" },
+            ..self
+        }
     }
 
     /// Every call that scoring this answer may need: those of [`Scorer::step`] if every gate opens.
@@ -60,7 +67,10 @@ impl RubricScorer {
         if plan.refused.is_some() {
             return Vec::new();
         }
-        plan.parts.iter().filter_map(|part| call(part, &case.rubric, answer)).collect()
+        plan.parts
+            .iter()
+            .filter_map(|part| call(part, &case.rubric, answer))
+            .collect()
     }
 
     /// Every component of the case's score with its kind, weight (a share of 1) and text, without a value: a template
@@ -90,9 +100,15 @@ impl RubricScorer {
             Judged::Unscored(reason) => return Some(Err(reason.clone())),
         };
         let value = match (part.source, verdict) {
-            (Source::Expertise | Source::Criterion(_), Verdict::Points(points)) => points / MAX_POINTS,
+            (Source::Expertise | Source::Criterion(_), Verdict::Points(points)) => {
+                points / MAX_POINTS
+            }
             (Source::Snippets(index), Verdict::Count(count)) => {
-                let snippets = case.rubric.criteria.get(index).map_or(0, |criterion| criterion.snippets.len());
+                let snippets = case
+                    .rubric
+                    .criteria
+                    .get(index)
+                    .map_or(0, |criterion| criterion.snippets.len());
                 let share = count / snippets.max(1) as f64;
                 // Python's `min(share, 1)`: NaN stays NaN.
                 if share > 1.0 { 1.0 } else { share }
@@ -110,7 +126,10 @@ impl RubricScorer {
             let component = part.component.with(value);
             // Equal names (compat only): the first position, the last weight, the last value unless an earlier one is
             // missing.
-            match components.iter_mut().find(|earlier| earlier.name == component.name) {
+            match components
+                .iter_mut()
+                .find(|earlier| earlier.name == component.name)
+            {
                 Some(earlier) if earlier.value.is_none() => earlier.weight = component.weight,
                 Some(earlier) => *earlier = component,
                 None => components.push(component),
@@ -118,7 +137,9 @@ impl RubricScorer {
         }
         let is_complete = components.iter().all(|component| component.value.is_some());
         let is_annotated = match self.mode {
-            Mode::Default => components.iter().all(|c| !c.kind.is_annotated() || c.value.is_some()),
+            Mode::Default => components
+                .iter()
+                .all(|c| !c.kind.is_annotated() || c.value.is_some()),
             // If the reference fails, there is no score of any kind.
             Mode::Compat => is_complete,
         };
@@ -126,7 +147,8 @@ impl RubricScorer {
         Score {
             scorer: self.name(),
             value: is_complete.then_some(sums.all),
-            ann_score: (is_annotated && plan.ann_divisor > 0.0).then(|| sums.annotated / plan.ann_divisor),
+            ann_score: (is_annotated && plan.ann_divisor > 0.0)
+                .then(|| sums.annotated / plan.ann_divisor),
             ann_divisor: plan.ann_divisor,
             components,
             notes: plan.notes,
@@ -151,9 +173,10 @@ impl Scorer for RubricScorer {
         for (index, part) in plan.parts.iter().enumerate() {
             let value = match plan.gate(index).map(|gate| &values[gate]) {
                 Some(None) => None,
-                Some(Some(Err(_))) => {
-                    Some(Err(UnscoredReason::new(UnscoredKind::DependsOnUnscored, "its criterion is unscored")))
-                }
+                Some(Some(Err(_))) => Some(Err(UnscoredReason::new(
+                    UnscoredKind::DependsOnUnscored,
+                    "its criterion is unscored",
+                ))),
                 // NaN is not zero: the reference continues, and nothing else can be NaN.
                 Some(Some(Ok((gate, _)))) if *gate == 0.0 => Some(Ok((0.0, None))),
                 Some(Some(Ok(_))) | None => {
@@ -168,13 +191,19 @@ impl Scorer for RubricScorer {
             return Step::Ask(calls);
         }
         // Compat mode alone counts an appended block of references.
-        let text = if self.mode == Mode::Compat { &answer.answer_text } else { answer.own_text() };
+        let text = if self.mode == Mode::Compat {
+            &answer.answer_text
+        } else {
+            answer.own_text()
+        };
         let without_verdict = |part: &Part| match part.source {
             Source::Length => Ok((length_score(&case.rubric, word_count(text)), None)),
             _ => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
         };
         let parts = values.into_iter().zip(&plan.parts);
-        let values = parts.map(|(value, part)| value.unwrap_or_else(|| without_verdict(part))).collect();
+        let values = parts
+            .map(|(value, part)| value.unwrap_or_else(|| without_verdict(part)))
+            .collect();
         Step::Done(self.fold(plan, values))
     }
 }
@@ -187,19 +216,34 @@ fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
     let task = match part.source {
         Source::Expertise => JudgeTask::Expertise { question, answer },
         Source::Citations => JudgeTask::Citations { question, answer },
-        Source::Criterion(i) => {
-            JudgeTask::Property { question, answer, criterion: Arc::clone(&criterion(i)?.criterion) }
-        }
-        Source::Snippets(i) => JudgeTask::Evidence { question, answer, snippets: Arc::clone(&criterion(i)?.snippets) },
+        Source::Criterion(i) => JudgeTask::Property {
+            question,
+            answer,
+            criterion: Arc::clone(&criterion(i)?.criterion),
+        },
+        Source::Snippets(i) => JudgeTask::Evidence {
+            question,
+            answer,
+            snippets: Arc::clone(&criterion(i)?.snippets),
+        },
         Source::Length | Source::Excerpts | Source::Nothing => return None,
     };
-    Some(JudgeCall { item: Arc::from(part.item.as_str()), role: Role::Rubric, task, draw: 0, member: 0 })
+    Some(JudgeCall {
+        item: Arc::from(part.item.as_str()),
+        role: Role::Rubric,
+        task,
+        draw: 0,
+        member: 0,
+    })
 }
 
 /// 1 up to `low_length` words, falling to 0 at `high_length`; a step if both are equal.
 fn length_score(rubric: &Rubric, words: usize) -> f64 {
     let words = i128::try_from(words).unwrap_or(i128::MAX);
-    let (low, high) = (i128::from(rubric.low_length), i128::from(rubric.high_length));
+    let (low, high) = (
+        i128::from(rubric.low_length),
+        i128::from(rubric.high_length),
+    );
     if low == high {
         return if words <= low { 1.0 } else { 0.0 };
     }

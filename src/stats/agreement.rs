@@ -68,7 +68,12 @@ impl Coefficient {
     /// Its interval, as [`coefficient_interval`]; `clusters` gives each unit's cluster.
     ///
     /// Clusters without any unit that counts are ignored. `None` also for `clusters` of another length.
-    pub fn interval(self, ratings: &[&[Option<f64>]], clusters: &[usize], confidence: f64) -> Option<Interval> {
+    pub fn interval(
+        self,
+        ratings: &[&[Option<f64>]],
+        clusters: &[usize],
+        confidence: f64,
+    ) -> Option<Interval> {
         let units = Units::new(ratings, self).filter(|_| ratings[0].len() == clusters.len())?;
         let clusters: Vec<usize> = units.rows.iter().map(|(unit, _)| clusters[*unit]).collect();
         coefficient_interval(&clusters, |kept| self.of_units(&units, kept), confidence)
@@ -80,7 +85,11 @@ impl Coefficient {
             Self::Kappa | Self::QuadraticKappa => {
                 let raters = units.rows.first()?.1.len();
                 let pairs = (0..raters).flat_map(|y| (0..y).map(move |x| [x, y]));
-                mean(&pairs.filter_map(|pair| units.kappa(kept, pair, self)).collect::<Vec<f64>>())
+                mean(
+                    &pairs
+                        .filter_map(|pair| units.kappa(kept, pair, self))
+                        .collect::<Vec<f64>>(),
+                )
             }
             Self::Icc => units.icc(kept),
         }
@@ -98,24 +107,44 @@ struct Units {
 impl Units {
     fn new(ratings: &[&[Option<f64>]], coefficient: Coefficient) -> Option<Self> {
         let units = ratings.first()?.len();
-        let is_usable =
-            |own: &&[Option<f64>]| own.len() == units && own.iter().flatten().all(|value| value.is_finite());
+        let is_usable = |own: &&[Option<f64>]| {
+            own.len() == units && own.iter().flatten().all(|value| value.is_finite())
+        };
         if ratings.len() < 2 || !ratings.iter().all(is_usable) {
             return None;
         }
-        let values = distinct(ratings.iter().copied().flatten().flatten().map(|value| rounded(*value)));
-        let fewest = if coefficient == Coefficient::Icc { ratings.len() } else { 2 };
+        let values = distinct(
+            ratings
+                .iter()
+                .copied()
+                .flatten()
+                .flatten()
+                .map(|value| rounded(*value)),
+        );
+        let fewest = if coefficient == Coefficient::Icc {
+            ratings.len()
+        } else {
+            2
+        };
         let row = |unit: usize| {
-            let places = ratings.iter().map(|own| own[unit].map(|value| place(&values, rounded(value))));
+            let places = ratings
+                .iter()
+                .map(|own| own[unit].map(|value| place(&values, rounded(value))));
             (unit, places.collect::<Vec<Option<usize>>>())
         };
-        let rows = (0..units).map(row).filter(|(_, row)| row.iter().flatten().count() >= fewest).collect();
+        let rows = (0..units)
+            .map(row)
+            .filter(|(_, row)| row.iter().flatten().count() >= fewest)
+            .collect();
         Some(Self { values, rows })
     }
 
     fn alpha(&self, kept: &[usize], level: MeasurementLevel) -> Option<f64> {
         let mut counts = vec![0.0; self.values.len()];
-        let rows = || kept.iter().map(|at| self.rows[*at].1.iter().flatten().copied());
+        let rows = || {
+            kept.iter()
+                .map(|at| self.rows[*at].1.iter().flatten().copied())
+        };
         rows().flatten().for_each(|place| counts[place] += 1.0);
         if counts.iter().filter(|count| **count > 0.0).count() < 2 {
             return None;
@@ -141,8 +170,13 @@ impl Units {
         };
         let observed: f64 = rows().map(|own| within(own.collect())).sum();
         let total: f64 = counts.iter().sum();
-        let sum =
-            |of: &dyn Fn(f64, f64) -> f64| counts.iter().zip(&scores).map(|(n, score)| of(*n, *score)).sum::<f64>();
+        let sum = |of: &dyn Fn(f64, f64) -> f64| {
+            counts
+                .iter()
+                .zip(&scores)
+                .map(|(n, score)| of(*n, *score))
+                .sum::<f64>()
+        };
         let center = sum(&|n, score| n * score) / total;
         // Over all ordered pairs, squares of differences sum to 2 n sum((x - mean)^2).
         let all = match is_nominal {
@@ -158,24 +192,37 @@ impl Units {
         let mut margins = vec![(0.0, 0.0); self.values.len()];
         let (mut total, mut observed) = (0.0, 0.0);
         for row in kept.iter().map(|at| &self.rows[*at].1) {
-            let Some((a, b)) = row[x].zip(row[y]) else { continue };
+            let Some((a, b)) = row[x].zip(row[y]) else {
+                continue;
+            };
             margins[a].0 += 1.0;
             margins[b].1 += 1.0;
             total += 1.0;
             let difference = self.values[a] - self.values[b];
-            observed += if is_quadratic { difference * difference } else { f64::from(u8::from(a != b)) };
+            observed += if is_quadratic {
+                difference * difference
+            } else {
+                f64::from(u8::from(a != b))
+            };
         }
         if margins.iter().filter(|(a, b)| a + b > 0.0).count() < 2 {
             return None;
         }
-        margins.iter_mut().for_each(|(a, b)| (*a, *b) = (*a / total, *b / total));
+        margins
+            .iter_mut()
+            .for_each(|(a, b)| (*a, *b) = (*a / total, *b / total));
         let sum = |of: &dyn Fn(f64, f64, f64) -> f64| -> f64 {
-            margins.iter().zip(&self.values).map(|((a, b), value)| of(*a, *b, *value)).sum()
+            margins
+                .iter()
+                .zip(&self.values)
+                .map(|((a, b), value)| of(*a, *b, *value))
+                .sum()
         };
         let expected = if is_quadratic {
             // E(X - Y)^2 is both variances and the squared difference of the means.
             let [mean_a, mean_b] = [sum(&|a, _, value| a * value), sum(&|_, b, value| b * value)];
-            let variances = sum(&|a, b, value| a * (value - mean_a).powi(2) + b * (value - mean_b).powi(2));
+            let variances =
+                sum(&|a, b, value| a * (value - mean_a).powi(2) + b * (value - mean_b).powi(2));
             variances + (mean_a - mean_b).powi(2)
         } else {
             1.0 - sum(&|a, b, _| a * b)
@@ -184,7 +231,14 @@ impl Units {
     }
 
     fn icc(&self, kept: &[usize]) -> Option<f64> {
-        let rated = |at: &usize| self.rows[*at].1.iter().flatten().map(|place| self.values[*place]).collect();
+        let rated = |at: &usize| {
+            self.rows[*at]
+                .1
+                .iter()
+                .flatten()
+                .map(|place| self.values[*place])
+                .collect()
+        };
         let rows: Vec<Vec<f64>> = kept.iter().map(rated).collect();
         let raters = rows.first()?.len();
         if rows.len() < 2 || rows.iter().flatten().all(|value| *value == rows[0][0]) {
@@ -192,14 +246,21 @@ impl Units {
         }
         let (n, k) = (rows.len() as f64, raters as f64);
         let by_unit: Vec<f64> = rows.iter().map(|row| row.iter().sum::<f64>() / k).collect();
-        let by_rater: Vec<f64> = (0..raters).map(|rater| rows.iter().map(|row| row[rater]).sum::<f64>() / n).collect();
+        let by_rater: Vec<f64> = (0..raters)
+            .map(|rater| rows.iter().map(|row| row[rater]).sum::<f64>() / n)
+            .collect();
         let grand = by_unit.iter().sum::<f64>() / n;
         let squares = |means: &[f64]| means.iter().map(|mean| (mean - grand).powi(2)).sum::<f64>();
         // Summed from the residuals: a difference of sums of squares could fall below 0.
         let residual = rows.iter().zip(&by_unit).flat_map(|(row, unit)| {
-            row.iter().zip(&by_rater).map(move |(value, rater)| (value - unit - rater + grand).powi(2))
+            row.iter()
+                .zip(&by_rater)
+                .map(move |(value, rater)| (value - unit - rater + grand).powi(2))
         });
-        let (msr, msc) = (k * squares(&by_unit) / (n - 1.0), n * squares(&by_rater) / (k - 1.0));
+        let (msr, msc) = (
+            k * squares(&by_unit) / (n - 1.0),
+            n * squares(&by_rater) / (k - 1.0),
+        );
         let mse = residual.sum::<f64>() / ((n - 1.0) * (k - 1.0));
         let value = (msr - mse) / (msr + (k - 1.0) * mse + k * (msc - mse) / n);
         value.is_finite().then_some(value)
@@ -212,13 +273,23 @@ mod tests {
 
     use super::*;
 
-    const LEVELS: [MeasurementLevel; 3] =
-        [MeasurementLevel::Nominal, MeasurementLevel::Ordinal, MeasurementLevel::Interval];
+    const LEVELS: [MeasurementLevel; 3] = [
+        MeasurementLevel::Nominal,
+        MeasurementLevel::Ordinal,
+        MeasurementLevel::Interval,
+    ];
     const KAPPAS: [Coefficient; 2] = [Coefficient::Kappa, Coefficient::QuadraticKappa];
 
     fn all() -> [Coefficient; 6] {
         let [nominal, ordinal, interval] = LEVELS.map(Coefficient::Alpha);
-        [nominal, ordinal, interval, Coefficient::Kappa, Coefficient::QuadraticKappa, Coefficient::Icc]
+        [
+            nominal,
+            ordinal,
+            interval,
+            Coefficient::Kappa,
+            Coefficient::QuadraticKappa,
+            Coefficient::Icc,
+        ]
     }
 
     fn borrowed(ratings: &[Vec<Option<f64>>]) -> Vec<&[Option<f64>]> {
@@ -232,9 +303,14 @@ mod tests {
     /// Three raters; the third did not rate every seventh unit, one unit has one rating only.
     fn ratings(units: i32) -> Vec<Vec<Option<f64>>> {
         let rate = |step: i32, unit: i32| f64::from(unit * unit % 5 + i32::from(unit % step == 0));
-        let mut all: Vec<Vec<Option<f64>>> =
-            [3, 4, 7].iter().map(|step| (0..units).map(|unit| Some(rate(*step, unit))).collect()).collect();
-        all[2].iter_mut().step_by(7).for_each(|rating| *rating = None);
+        let mut all: Vec<Vec<Option<f64>>> = [3, 4, 7]
+            .iter()
+            .map(|step| (0..units).map(|unit| Some(rate(*step, unit))).collect())
+            .collect();
+        all[2]
+            .iter_mut()
+            .step_by(7)
+            .for_each(|rating| *rating = None);
         all[0][2] = None;
         all[1][2] = None;
         all
@@ -242,8 +318,16 @@ mod tests {
 
     /// Alpha as it is written down: every ordered pair visited, with its own distance.
     fn alpha_by_pairs(ratings: &[&[Option<f64>]], level: MeasurementLevel) -> Option<f64> {
-        let unit = |unit: usize| ratings.iter().filter_map(|own| own[unit]).collect::<Vec<f64>>();
-        let units: Vec<Vec<f64>> = (0..ratings[0].len()).map(unit).filter(|own| own.len() >= 2).collect();
+        let unit = |unit: usize| {
+            ratings
+                .iter()
+                .filter_map(|own| own[unit])
+                .collect::<Vec<f64>>()
+        };
+        let units: Vec<Vec<f64>> = (0..ratings[0].len())
+            .map(unit)
+            .filter(|own| own.len() >= 2)
+            .collect();
         let all: Vec<f64> = units.iter().flatten().copied().collect();
         let d2 = |a: f64, b: f64| match level {
             MeasurementLevel::Nominal => f64::from(u8::from(a != b)),
@@ -251,11 +335,22 @@ mod tests {
             MeasurementLevel::Ordinal => {
                 let between = |v: &&f64| a.min(b) <= **v && **v <= a.max(b);
                 let ends = all.iter().filter(|v| **v == a || **v == b).count() as f64;
-                if a == b { 0.0 } else { (all.iter().filter(between).count() as f64 - ends / 2.0).powi(2) }
+                if a == b {
+                    0.0
+                } else {
+                    (all.iter().filter(between).count() as f64 - ends / 2.0).powi(2)
+                }
             }
         };
-        let over = |list: &[f64]| list.iter().map(|a| list.iter().map(|b| d2(*a, *b)).sum::<f64>()).sum::<f64>();
-        let observed: f64 = units.iter().map(|own| over(own) / (own.len() - 1) as f64).sum();
+        let over = |list: &[f64]| {
+            list.iter()
+                .map(|a| list.iter().map(|b| d2(*a, *b)).sum::<f64>())
+                .sum::<f64>()
+        };
+        let observed: f64 = units
+            .iter()
+            .map(|own| over(own) / (own.len() - 1) as f64)
+            .sum();
         let expected = over(&all) / (all.len() as f64 - 1.0);
         (expected > 0.0).then(|| 1.0 - observed / expected)
     }
@@ -288,17 +383,29 @@ mod tests {
         let b = [Some(1.0), Some(3.0), Some(3.0), None];
         let without = Coefficient::Alpha(MeasurementLevel::Ordinal).of(&[&a[..3], &b[..3]]);
         assert!(without.is_some());
-        assert_eq!(Coefficient::Alpha(MeasurementLevel::Ordinal).of(&[&a, &b]), without);
+        assert_eq!(
+            Coefficient::Alpha(MeasurementLevel::Ordinal).of(&[&a, &b]),
+            without
+        );
     }
 
     #[test]
     fn a_panel_has_the_mean_of_its_pairs_without_those_that_have_no_kappa() {
-        let (a, b, c) = (some(&[1.0, 2.0, 3.0]), some(&[1.0, 2.0, 2.0]), some(&[3.0, 2.0, 1.0]));
-        let of = |x: &[Option<f64>], y: &[Option<f64>]| Coefficient::QuadraticKappa.of(&[x, y]).unwrap();
+        let (a, b, c) = (
+            some(&[1.0, 2.0, 3.0]),
+            some(&[1.0, 2.0, 2.0]),
+            some(&[3.0, 2.0, 1.0]),
+        );
+        let of =
+            |x: &[Option<f64>], y: &[Option<f64>]| Coefficient::QuadraticKappa.of(&[x, y]).unwrap();
         let expected = (of(&a, &b) + of(&a, &c) + of(&b, &c)) / 3.0;
         let panel = Coefficient::QuadraticKappa.of(&[&a, &b, &c]).unwrap();
         assert!((panel - expected).abs() < 1e-15);
-        let (a, b, apart) = (vec![Some(1.0), Some(2.0), None], some(&[1.0, 2.0, 1.0]), vec![None, None, Some(1.0)]);
+        let (a, b, apart) = (
+            vec![Some(1.0), Some(2.0), None],
+            some(&[1.0, 2.0, 1.0]),
+            vec![None, None, Some(1.0)],
+        );
         assert_eq!(Coefficient::Kappa.of(&[&a, &b, &apart]), Some(1.0));
     }
 
@@ -318,7 +425,10 @@ mod tests {
         for kappa in KAPPAS {
             assert_eq!(kappa.of(&[&same, &some(&[3.0, 3.0])]), Some(0.0));
         }
-        let (a, b) = ([Some(1.0), Some(2.0), Some(1.0)], [Some(1.0), Some(1.0), None]);
+        let (a, b) = (
+            [Some(1.0), Some(2.0), Some(1.0)],
+            [Some(1.0), Some(1.0), None],
+        );
         let third = [Some(1.0 / 3.0); 3];
         // One cluster; the other cluster has no unit with two ratings; unequal lengths; no raters; one number only.
         for (ratings, clusters) in [
@@ -341,7 +451,10 @@ mod tests {
             let widths = all().map(|kind| {
                 let value = kind.of(&borrowed(&ratings)).unwrap();
                 let interval = kind.interval(&borrowed(&ratings), &own, 0.95).unwrap();
-                assert!(interval.low < value && value < interval.high && interval.high <= 1.0, "{value} {interval:?}");
+                assert!(
+                    interval.low < value && value < interval.high && interval.high <= 1.0,
+                    "{value} {interval:?}"
+                );
                 interval.high - interval.low
             });
             widths[2]
@@ -353,22 +466,36 @@ mod tests {
     fn a_cluster_that_says_one_thing_four_times_is_one_piece_of_evidence() {
         // Kappa is made of means, which four copies of each unit do not change: the interval is that of the originals.
         let once = ratings(40);
-        let copied: Vec<Vec<Option<f64>>> =
-            once.iter().map(|own| own.iter().flat_map(|rating| [*rating; 4]).collect()).collect();
-        let (own, fours) = ((0..40).collect::<Vec<usize>>(), (0..160).map(|unit| unit / 4).collect::<Vec<usize>>());
+        let copied: Vec<Vec<Option<f64>>> = once
+            .iter()
+            .map(|own| own.iter().flat_map(|rating| [*rating; 4]).collect())
+            .collect();
+        let (own, fours) = (
+            (0..40).collect::<Vec<usize>>(),
+            (0..160).map(|unit| unit / 4).collect::<Vec<usize>>(),
+        );
         let (once, copied) = (borrowed(&once), borrowed(&copied));
         for kappa in KAPPAS {
             let clustered = kappa.interval(&copied, &fours, 0.95).unwrap();
             let plain = kappa.interval(&once, &own, 0.95).unwrap();
-            assert!((clustered.low - plain.low).abs() < 1e-12 && (clustered.high - plain.high).abs() < 1e-12);
+            assert!(
+                (clustered.low - plain.low).abs() < 1e-12
+                    && (clustered.high - plain.high).abs() < 1e-12
+            );
         }
         // Taken as 160 pieces, alpha would look about twice as sure (the square root of 4).
         let width = |clusters: &[usize]| {
-            let interval = Coefficient::Alpha(MeasurementLevel::Interval).interval(&copied, clusters, 0.95);
-            interval.map(|interval| interval.high - interval.low).unwrap()
+            let interval =
+                Coefficient::Alpha(MeasurementLevel::Interval).interval(&copied, clusters, 0.95);
+            interval
+                .map(|interval| interval.high - interval.low)
+                .unwrap()
         };
         let (honest, naive) = (width(&fours), width(&(0..160).collect::<Vec<_>>()));
-        assert!(honest > 1.6 * naive && honest < 2.6 * naive, "{honest} {naive}");
+        assert!(
+            honest > 1.6 * naive && honest < 2.6 * naive,
+            "{honest} {naive}"
+        );
     }
 
     #[test]
@@ -383,8 +510,13 @@ mod tests {
         let judges: Vec<&[Option<f64>]> = judges.iter().map(Vec::as_slice).collect();
         let icc = Coefficient::Icc.of(&judges).unwrap();
         assert!((icc - 0.29).abs() < 0.005, "{icc}");
-        let interval = Coefficient::Icc.interval(&judges, &[0, 1, 2, 3, 4, 5], 0.95).unwrap();
-        assert!(interval.low < icc && icc < interval.high && interval.high < 1.0, "{interval:?}");
+        let interval = Coefficient::Icc
+            .interval(&judges, &[0, 1, 2, 3, 4, 5], 0.95)
+            .unwrap();
+        assert!(
+            interval.low < icc && icc < interval.high && interval.high < 1.0,
+            "{interval:?}"
+        );
         // Six targets of one question are one piece of evidence.
         assert_eq!(Coefficient::Icc.interval(&judges, &[3; 6], 0.95), None);
         assert_eq!(Coefficient::Icc.interval(&judges, &[3; 5], 0.95), None);
@@ -393,16 +525,24 @@ mod tests {
     #[test]
     fn raters_a_constant_apart_agree_in_order_but_not_absolutely() {
         // 1 2 3 and 2 3 4: MSR = 2, MSC = 6 * 0.25 / 1 = 1.5, MSE = 0; 2 / (2 + 2 * 1.5 / 3) = 2/3
-        let icc = Coefficient::Icc.of(&[&some(&[1.0, 2.0, 3.0]), &some(&[2.0, 3.0, 4.0])]).unwrap();
+        let icc = Coefficient::Icc
+            .of(&[&some(&[1.0, 2.0, 3.0]), &some(&[2.0, 3.0, 4.0])])
+            .unwrap();
         assert!((icc - 2.0 / 3.0).abs() < 1e-12, "{icc}");
-        assert_eq!(Coefficient::Icc.of(&[&some(&[1.0, 2.0, 3.0]), &some(&[1.0, 2.0, 3.0])]), Some(1.0));
+        assert_eq!(
+            Coefficient::Icc.of(&[&some(&[1.0, 2.0, 3.0]), &some(&[1.0, 2.0, 3.0])]),
+            Some(1.0)
+        );
     }
 
     #[test]
     fn an_icc_far_below_zero_by_hand() {
-        let raters = [[1.0, 5.0, 5.0], [5.0, 2.0, 1.0], [1.0, 1.0, 1.0]].map(|rater: [f64; 3]| rater.map(Some));
+        let raters = [[1.0, 5.0, 5.0], [5.0, 2.0, 1.0], [1.0, 1.0, 1.0]]
+            .map(|rater: [f64; 3]| rater.map(Some));
         // mean squares 1/9, 49/9 and 43/9: (1/9 - 43/9) / (1/9 + 86/9 + 6/9) = -42/93
-        let icc = Coefficient::Icc.of(&raters.each_ref().map(|rater| &rater[..])).unwrap();
+        let icc = Coefficient::Icc
+            .of(&raters.each_ref().map(|rater| &rater[..]))
+            .unwrap();
         assert!((icc + 42.0 / 93.0).abs() < 1e-12);
     }
 

@@ -30,7 +30,11 @@ pub struct BootstrapOptions {
 impl BootstrapOptions {
     /// 95%, 10,000 resamples, with this seed.
     pub fn seeded(seed: u64) -> Self {
-        Self { level: 0.95, resamples: 10_000, seed }
+        Self {
+            level: 0.95,
+            resamples: 10_000,
+            seed,
+        }
     }
 
     /// 1 - level, without the rounding of the subtraction: 0.05, not 0.05000000000000004.
@@ -84,7 +88,11 @@ pub fn bca_clustered_interval(
 ) -> Option<Interval> {
     let clusters = Clusters::new(clusters);
     let of_clusters = |drawn: &[u32]| {
-        let weights: Vec<u32> = clusters.of_unit.iter().map(|cluster| drawn[*cluster]).collect();
+        let weights: Vec<u32> = clusters
+            .of_unit
+            .iter()
+            .map(|cluster| drawn[*cluster])
+            .collect();
         statistic(&weights)
     };
     bca_interval(clusters.sizes.len(), of_clusters, options)
@@ -96,15 +104,25 @@ fn bca_interval(
     statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
     options: BootstrapOptions,
 ) -> Option<Interval> {
-    let observed = statistic(&vec![1; units]).filter(|value| value.is_finite() && units >= 2 && options.is_usable())?;
+    let observed = statistic(&vec![1; units])
+        .filter(|value| value.is_finite() && units >= 2 && options.is_usable())?;
     let defined = |values: Vec<Option<f64>>| -> Vec<f64> {
-        values.into_iter().flatten().filter(|value| value.is_finite()).collect()
+        values
+            .into_iter()
+            .flatten()
+            .filter(|value| value.is_finite())
+            .collect()
     };
     let resampled = defined(resample(units, &statistic, options));
     if 2 * resampled.len() < options.resamples as usize {
         return None;
     }
-    bca(observed, &defined(leave_one_out(units, &statistic)), resampled, options.level)
+    bca(
+        observed,
+        &defined(leave_one_out(units, &statistic)),
+        resampled,
+        options.level,
+    )
 }
 
 /// The interval of each of `K` statistics of summed `rows`, such as an F1 over the counts of many claims.
@@ -129,11 +147,19 @@ pub fn bca_sums_intervals<const C: usize, const K: usize>(
     let sums = |weights: &[u32]| {
         let mut sums = [0.0; C];
         for (row, weight) in rows.iter().zip(weights).filter(|(_, weight)| **weight > 0) {
-            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += f64::from(*weight) * value);
+            sums.iter_mut()
+                .zip(row)
+                .for_each(|(sum, value)| *sum += f64::from(*weight) * value);
         }
         sums
     };
-    std::array::from_fn(|k| bca_interval(rows.len(), |weights| Some(statistic(&sums(weights))[k]), options))
+    std::array::from_fn(|k| {
+        bca_interval(
+            rows.len(),
+            |weights| Some(statistic(&sums(weights))[k]),
+            options,
+        )
+    })
 }
 
 /// The cluster of each unit as a number from 0, in ascending order, and the number of units of each cluster.
@@ -147,7 +173,10 @@ impl Clusters {
         let mut distinct = labels.to_vec();
         distinct.sort_unstable();
         distinct.dedup();
-        let of_unit: Vec<usize> = labels.iter().map(|label| distinct.partition_point(|other| other < label)).collect();
+        let of_unit: Vec<usize> = labels
+            .iter()
+            .map(|label| distinct.partition_point(|other| other < label))
+            .collect();
         let mut sizes = vec![0.0; distinct.len()];
         of_unit.iter().for_each(|cluster| sizes[*cluster] += 1.0);
         Self { of_unit, sizes }
@@ -155,7 +184,10 @@ impl Clusters {
 
     /// Every unit is its own.
     pub(super) fn single(units: usize) -> Self {
-        Self { of_unit: (0..units).collect(), sizes: vec![1.0; units] }
+        Self {
+            of_unit: (0..units).collect(),
+            sizes: vec![1.0; units],
+        }
     }
 }
 
@@ -176,17 +208,39 @@ pub(super) fn resample<T: Send>(
         }
         statistic(weights)
     };
-    (0..options.resamples).into_par_iter().map_init(|| vec![0; units], one).collect()
+    (0..options.resamples)
+        .into_par_iter()
+        .map_init(|| vec![0; units], one)
+        .collect()
 }
 
 /// The standard deviation (n) of the means of 1,000 resamples, each clipped to 0..=1 (`_compute_clipped_stats` of
 /// simple-evals ee3b031, `healthbench_eval.py`).
 pub fn clipped_mean_sd(values: &[f64], seed: u64) -> Option<f64> {
-    let sum = |counts: &[u32]| counts.iter().zip(values).map(|(count, value)| f64::from(*count) * value).sum::<f64>();
+    let sum = |counts: &[u32]| {
+        counts
+            .iter()
+            .zip(values)
+            .map(|(count, value)| f64::from(*count) * value)
+            .sum::<f64>()
+    };
     let clipped = |counts: &[u32]| (sum(counts) / values.len() as f64).clamp(0.0, 1.0);
-    let means = resample(values.len(), clipped, BootstrapOptions { resamples: 1000, ..BootstrapOptions::seeded(seed) });
+    let means = resample(
+        values.len(),
+        clipped,
+        BootstrapOptions {
+            resamples: 1000,
+            ..BootstrapOptions::seeded(seed)
+        },
+    );
     let center = mean(&means)?;
-    mean(&means.iter().map(|mean| (mean - center).powi(2)).collect::<Vec<_>>()).map(f64::sqrt)
+    mean(
+        &means
+            .iter()
+            .map(|mean| (mean - center).powi(2))
+            .collect::<Vec<_>>(),
+    )
+    .map(f64::sqrt)
 }
 
 /// The statistic with each unit left out.
@@ -197,14 +251,18 @@ fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) 
         weights[unit] = 1;
         value
     };
-    (0..units).into_par_iter().map_init(|| vec![1; units], one).collect()
+    (0..units)
+        .into_par_iter()
+        .map_init(|| vec![1; units], one)
+        .collect()
 }
 
 /// The rank, from 1, of the value beyond which lie fewer than the share `tail` of `total` resampled values and the observed
 /// one; `None` if there are too few.
 pub(super) fn tail_rank(tail: f64, total: usize) -> Option<usize> {
     let rank = (tail * (total + 1) as f64).ceil() as usize;
-    rank.checked_sub(1).filter(|rank| (1..=total).contains(rank))
+    rank.checked_sub(1)
+        .filter(|rank| (1..=total).contains(rank))
 }
 
 /// Tolerance of equality: sums in another order differ in the last digits.
@@ -214,8 +272,14 @@ fn tie(value: f64) -> f64 {
 
 /// The interval from the observed, jackknife and resampled values; a single point if no resample differs.
 fn bca(observed: f64, left_out: &[f64], mut resampled: Vec<f64>, level: f64) -> Option<Interval> {
-    if resampled.iter().all(|value| (value - observed).abs() <= tie(observed)) {
-        return Some(Interval { low: observed, high: observed });
+    if resampled
+        .iter()
+        .all(|value| (value - observed).abs() <= tie(observed))
+    {
+        return Some(Interval {
+            low: observed,
+            high: observed,
+        });
     }
     resampled.sort_unstable_by(f64::total_cmp);
     let acceleration = acceleration(left_out);
@@ -223,10 +287,16 @@ fn bca(observed: f64, left_out: &[f64], mut resampled: Vec<f64>, level: f64) -> 
     let bias = normal.inverse_cdf(share_below(&resampled, observed));
     let end = |z: f64| {
         let shifted = bias + z;
-        quantile(&resampled, normal.cdf(bias + shifted / (1.0 - acceleration * shifted)))
+        quantile(
+            &resampled,
+            normal.cdf(bias + shifted / (1.0 - acceleration * shifted)),
+        )
     };
     let z = normal.inverse_cdf(f64::midpoint(1.0, level));
-    Some(Interval { low: end(-z)?, high: end(z)? })
+    Some(Interval {
+        low: end(-z)?,
+        high: end(z)?,
+    })
 }
 
 /// Share of the resampled values below the observed one, ties by half; limited to keep the bias correction finite.
@@ -240,7 +310,9 @@ fn share_below(sorted: &[f64], observed: f64) -> f64 {
 /// The acceleration from the jackknife: sum(d^3) / (6 sum(d^2)^1.5) with d = mean of all leave-one-out values minus one of
 /// them.
 fn acceleration(left_out: &[f64]) -> f64 {
-    let Some(center) = mean(left_out) else { return 0.0 };
+    let Some(center) = mean(left_out) else {
+        return 0.0;
+    };
     let (mut squares, mut cubes, mut spread) = (0.0, 0.0, 0.0_f64);
     for value in left_out {
         let d = center - value;
@@ -249,7 +321,11 @@ fn acceleration(left_out: &[f64]) -> f64 {
         spread = spread.max(d.abs());
     }
     // Values that differ by rounding only would give the rounding's skewness.
-    if spread <= 1e-13 * center.abs().max(1e-3) { 0.0 } else { cubes / (6.0 * squares.powf(1.5)) }
+    if spread <= 1e-13 * center.abs().max(1e-3) {
+        0.0
+    } else {
+        cubes / (6.0 * squares.powf(1.5))
+    }
 }
 
 #[cfg(test)]
@@ -266,7 +342,12 @@ mod tests {
     }
 
     fn numbers(value: &Value) -> Vec<f64> {
-        value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+        value
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|v| v.as_f64().unwrap())
+            .collect()
     }
 
     /// Eighths, so that sums are exact in any order.
@@ -275,7 +356,10 @@ mod tests {
     }
 
     fn few() -> BootstrapOptions {
-        BootstrapOptions { resamples: 2_000, ..BootstrapOptions::seeded(3) }
+        BootstrapOptions {
+            resamples: 2_000,
+            ..BootstrapOptions::seeded(3)
+        }
     }
 
     fn of_mean(values: &[f64], options: BootstrapOptions) -> Option<Interval> {
@@ -283,25 +367,42 @@ mod tests {
         clustered(values, &clusters, options)
     }
 
-    fn clustered(values: &[f64], clusters: &[usize], options: BootstrapOptions) -> Option<Interval> {
+    fn clustered(
+        values: &[f64],
+        clusters: &[usize],
+        options: BootstrapOptions,
+    ) -> Option<Interval> {
         bca_clustered_interval(clusters, |weights| weighted_mean(values, weights), options)
     }
 
     /// The interval of a mean from given resampled means.
     fn of_resamples(values: &[f64], means: Vec<f64>, level: f64) -> Interval {
-        let without = |at: usize| (values.iter().sum::<f64>() - values[at]) / (values.len() - 1) as f64;
-        bca(mean(values).unwrap(), &(0..values.len()).map(without).collect::<Vec<f64>>(), means, level).unwrap()
+        let without =
+            |at: usize| (values.iter().sum::<f64>() - values[at]) / (values.len() - 1) as f64;
+        bca(
+            mean(values).unwrap(),
+            &(0..values.len()).map(without).collect::<Vec<f64>>(),
+            means,
+            level,
+        )
+        .unwrap()
     }
 
     fn weighted_mean(values: &[f64], weights: &[u32]) -> Option<f64> {
-        let (sum, count) = values.iter().zip(weights).fold((0.0, 0), |(s, n), (v, w)| (s + v * f64::from(*w), n + w));
+        let (sum, count) = values
+            .iter()
+            .zip(weights)
+            .fold((0.0, 0), |(s, n), (v, w)| (s + v * f64::from(*w), n + w));
         (count > 0).then(|| sum / f64::from(count))
     }
 
     #[track_caller]
     fn assert_close(a: Option<Interval>, b: Option<Interval>) {
         let (a, b) = (a.unwrap(), b.unwrap());
-        assert!((a.low - b.low).abs() < 1e-9 && (a.high - b.high).abs() < 1e-9, "{a:?} {b:?}");
+        assert!(
+            (a.low - b.low).abs() < 1e-9 && (a.high - b.high).abs() < 1e-9,
+            "{a:?} {b:?}"
+        );
     }
 
     #[test]
@@ -311,21 +412,44 @@ mod tests {
         assert!(cases.len() >= 4);
         for case in cases {
             let level = case["level"].as_f64().unwrap();
-            let interval = of_resamples(&numbers(&case["values"]), numbers(&case["resampled_means"]), level);
-            assert!((interval.low - case["low"].as_f64().unwrap()).abs() < 1e-9, "{}: {interval:?}", case["name"]);
-            assert!((interval.high - case["high"].as_f64().unwrap()).abs() < 1e-9, "{}: {interval:?}", case["name"]);
+            let interval = of_resamples(
+                &numbers(&case["values"]),
+                numbers(&case["resampled_means"]),
+                level,
+            );
+            assert!(
+                (interval.low - case["low"].as_f64().unwrap()).abs() < 1e-9,
+                "{}: {interval:?}",
+                case["name"]
+            );
+            assert!(
+                (interval.high - case["high"].as_f64().unwrap()).abs() < 1e-9,
+                "{}: {interval:?}",
+                case["name"]
+            );
         }
     }
 
     #[test]
     fn our_own_resamples_come_close_to_scipys() {
         for case in golden()["bca_many_resamples"].as_array().unwrap() {
-            let (low, high) = (case["low"].as_f64().unwrap(), case["high"].as_f64().unwrap());
+            let (low, high) = (
+                case["low"].as_f64().unwrap(),
+                case["high"].as_f64().unwrap(),
+            );
             let interval = of_mean(&numbers(&case["values"]), BootstrapOptions::seeded(1)).unwrap();
             // 10,000 resamples place a 2.5% quantile to about 3% of the width of the interval.
             let tolerance = 0.03 * (high - low);
-            assert!((interval.low - low).abs() < tolerance, "{}: {interval:?}", case["name"]);
-            assert!((interval.high - high).abs() < tolerance, "{}: {interval:?}", case["name"]);
+            assert!(
+                (interval.low - low).abs() < tolerance,
+                "{}: {interval:?}",
+                case["name"]
+            );
+            assert!(
+                (interval.high - high).abs() < tolerance,
+                "{}: {interval:?}",
+                case["name"]
+            );
         }
     }
 
@@ -333,7 +457,10 @@ mod tests {
     fn an_interval_is_the_one_that_was_published_with_this_seed() {
         // Resample r draws from stream r: values[next_u32 * n >> 32], n times; means and interval by hand from there.
         let values: Vec<f64> = (0..30).map(|i| f64::from(i * i % 17) / 17.0).collect();
-        let options = BootstrapOptions { resamples: 500, ..BootstrapOptions::seeded(3) };
+        let options = BootstrapOptions {
+            resamples: 500,
+            ..BootstrapOptions::seeded(3)
+        };
         let resampled = |replicate| {
             let mut rng = ChaCha8Rng::seed_from_u64(3);
             rng.set_stream(replicate);
@@ -348,7 +475,10 @@ mod tests {
     fn a_mean_has_one_interval_whatever_it_is_called() {
         let values = values(60);
         let of_means = of_mean(&values, few());
-        assert_close(bca_interval(60, |weights| weighted_mean(&values, weights), few()), of_means);
+        assert_close(
+            bca_interval(60, |weights| weighted_mean(&values, weights), few()),
+            of_means,
+        );
         let rows: Vec<[f64; 2]> = values.iter().map(|value| [*value, 1.0]).collect();
         let [of_sums] = bca_sums_intervals(&rows, |sums| [sums[0] / sums[1]], few());
         assert_close(of_sums, of_means);
@@ -362,10 +492,17 @@ mod tests {
         let clusters: Vec<usize> = (0..60).map(|case| case * case % 23).collect();
         let alone = clustered(&a, &clusters, few());
         for threads in [1, 4] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             assert_eq!(pool.install(|| clustered(&a, &clusters, few())), alone);
         }
-        assert_ne!(of_mean(&a, few()), of_mean(&a, BootstrapOptions { seed: 4, ..few() }), "the seed has no effect");
+        assert_ne!(
+            of_mean(&a, few()),
+            of_mean(&a, BootstrapOptions { seed: 4, ..few() }),
+            "the seed has no effect"
+        );
         assert_eq!(clustered(&a, &[7; 60], few()), None);
     }
 
@@ -377,21 +514,45 @@ mod tests {
         let together = clustered(&twice, &clusters, few());
         assert_close(together, of_mean(&values, few()));
         // Twice the cases would promise an interval narrower by the square root of 2.
-        let width = |interval: Option<Interval>| interval.map(|interval| interval.high - interval.low).unwrap();
+        let width = |interval: Option<Interval>| {
+            interval
+                .map(|interval| interval.high - interval.low)
+                .unwrap()
+        };
         let ratio = width(together) / width(of_mean(&twice, few()));
         assert!((ratio - 2.0_f64.sqrt()).abs() < 0.1, "{ratio}");
     }
 
     #[test]
     fn what_is_degenerate_has_no_interval_or_a_point() {
-        let options = BootstrapOptions { resamples: 200, ..BootstrapOptions::seeded(0) };
-        let point = |value| Some(Interval { low: value, high: value });
-        let no_level = BootstrapOptions { level: 1.0, ..options };
+        let options = BootstrapOptions {
+            resamples: 200,
+            ..BootstrapOptions::seeded(0)
+        };
+        let point = |value| {
+            Some(Interval {
+                low: value,
+                high: value,
+            })
+        };
+        let no_level = BootstrapOptions {
+            level: 1.0,
+            ..options
+        };
         assert_eq!(of_mean(&[0.5], options), None);
         assert_eq!(of_mean(&[0.5, f64::NAN], options), None);
         assert_eq!(of_mean(&[0.5, 0.5, 0.5], options), point(0.5));
         assert_eq!(of_mean(&[0.1, 0.5], no_level), None);
-        assert_eq!(of_mean(&[0.1, 0.5], BootstrapOptions { resamples: 0, ..options }), None);
+        assert_eq!(
+            of_mean(
+                &[0.1, 0.5],
+                BootstrapOptions {
+                    resamples: 0,
+                    ..options
+                }
+            ),
+            None
+        );
         // Defined only where every unit was drawn once: for the data, and for few resamples.
         let fragile = |weights: &[u32]| weights.iter().all(|w| *w == 1).then_some(1.0);
         assert_eq!(bca_interval(8, fragile, options), None);
@@ -402,9 +563,18 @@ mod tests {
         assert_eq!(bca_interval(8, |_| Some(2.0), no_level), None);
         let share = |sums: &[f64; 2]| [sums[0] / sums[1]];
         assert_eq!(bca_sums_intervals(&[[1.0, 2.0]], share, options), [None]);
-        assert_eq!(bca_sums_intervals(&[[0.0, 0.0], [0.0, 0.0]], share, options), [None]);
-        assert_eq!(bca_sums_intervals(&[[1.0, 2.0], [1.0, 2.0]], share, options), [point(0.5)]);
-        assert_eq!(bca_sums_intervals(&[[1.0, 2.0], [0.0, 2.0]], share, no_level), [None]);
+        assert_eq!(
+            bca_sums_intervals(&[[0.0, 0.0], [0.0, 0.0]], share, options),
+            [None]
+        );
+        assert_eq!(
+            bca_sums_intervals(&[[1.0, 2.0], [1.0, 2.0]], share, options),
+            [point(0.5)]
+        );
+        assert_eq!(
+            bca_sums_intervals(&[[1.0, 2.0], [0.0, 2.0]], share, no_level),
+            [None]
+        );
     }
 
     #[test]
@@ -413,18 +583,28 @@ mod tests {
         let values: Vec<f64> = (0..100).map(|i| f64::from(i) / 50.0).collect();
         let half = 1.96 * sd(&values).unwrap() / 10.0;
         let interval = of_mean(&values, BootstrapOptions::seeded(5)).unwrap();
-        assert!((interval.low - (0.99 - half)).abs() < 0.01 && (interval.high - (0.99 + half)).abs() < 0.01);
+        assert!(
+            (interval.low - (0.99 - half)).abs() < 0.01
+                && (interval.high - (0.99 + half)).abs() < 0.01
+        );
     }
 
     #[test]
     fn of_intervals_at_95_percent_92_to_98_hold_the_mean_of_skewed_scores() {
         // 500 samples of 100 scores u^3 with mean 1/4; the standard error of a 95% share of 500 is 1%.
         let mut rng = ChaCha8Rng::seed_from_u64(2026);
-        let samples: Vec<Vec<f64>> =
-            (0..500).map(|_| (0..100).map(|_| rng.random::<f64>().powi(3)).collect()).collect();
-        let options = BootstrapOptions { resamples: 200, ..BootstrapOptions::seeded(1) };
-        let held =
-            samples.iter().filter_map(|own| of_mean(own, options)).filter(|i| i.low <= 0.25 && 0.25 <= i.high).count();
+        let samples: Vec<Vec<f64>> = (0..500)
+            .map(|_| (0..100).map(|_| rng.random::<f64>().powi(3)).collect())
+            .collect();
+        let options = BootstrapOptions {
+            resamples: 200,
+            ..BootstrapOptions::seeded(1)
+        };
+        let held = samples
+            .iter()
+            .filter_map(|own| of_mean(own, options))
+            .filter(|i| i.low <= 0.25 && 0.25 <= i.high)
+            .count();
         let rate = held as f64 / 500.0;
         assert!((0.92..=0.98).contains(&rate), "{rate}");
     }

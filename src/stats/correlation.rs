@@ -20,7 +20,13 @@ impl Correlation {
     /// The correlation of `x` and `y`, -1..=1; `None` for unequal lengths, fewer than two pairs, a list whose values
     /// are all equal, or values that are not finite. Ranks are of values to 12 decimals.
     pub fn of(self, x: &[f64], y: &[f64]) -> Option<f64> {
-        let even = |value: &f64| if self == Self::Pearson { *value } else { rounded(*value) };
+        let even = |value: &f64| {
+            if self == Self::Pearson {
+                *value
+            } else {
+                rounded(*value)
+            }
+        };
         let [x, y] = &[x, y].map(|list| list.iter().map(even).collect::<Vec<f64>>());
         let varies = |list: &[f64]| list.iter().any(|value| *value != list[0]);
         let is_usable = x.len() == y.len() && x.iter().chain(y).all(|value| value.is_finite());
@@ -46,7 +52,13 @@ impl Correlation {
     /// let interval = Correlation::Spearman.clustered_interval(&judge, &human, &questions, 0.95);
     /// assert!(interval.is_some_and(|i| 0.0 < i.low && i.low < i.high && i.high < 1.0));
     /// ```
-    pub fn clustered_interval(self, x: &[f64], y: &[f64], clusters: &[usize], confidence: f64) -> Option<Interval> {
+    pub fn clustered_interval(
+        self,
+        x: &[f64],
+        y: &[f64],
+        clusters: &[usize],
+        confidence: f64,
+    ) -> Option<Interval> {
         if [y.len(), clusters.len()] != [x.len(); 2] {
             return None;
         }
@@ -60,7 +72,12 @@ impl Correlation {
 
 fn product_moment(x: &[f64], y: &[f64]) -> Option<f64> {
     let (mean_x, mean_y) = (mean(x)?, mean(y)?);
-    let sum = |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(x, y)| of(x - mean_x, y - mean_y)).sum::<f64>();
+    let sum = |of: &dyn Fn(f64, f64) -> f64| {
+        x.iter()
+            .zip(y)
+            .map(|(x, y)| of(x - mean_x, y - mean_y))
+            .sum::<f64>()
+    };
     let r = sum(&|x, y| x * y) / (sum(&|x, _| x * x).sqrt() * sum(&|_, y| y * y).sqrt());
     r.is_finite().then(|| r.clamp(-1.0, 1.0))
 }
@@ -71,7 +88,9 @@ fn ranks(list: &[f64]) -> Vec<f64> {
     sorted.sort_unstable_by(f64::total_cmp);
     let below = |value: f64| sorted.partition_point(|other| *other < value);
     let not_above = |value: f64| sorted.partition_point(|other| *other <= value);
-    list.iter().map(|value| (below(*value) + not_above(*value) + 1) as f64 / 2.0).collect()
+    list.iter()
+        .map(|value| (below(*value) + not_above(*value) + 1) as f64 / 2.0)
+        .collect()
 }
 
 /// Kendall's tau-b of lists that both vary, in O(n log n): W. R. Knight, "A computer method for calculating Kendall's tau with
@@ -81,11 +100,20 @@ fn tau_b(x: &[f64], y: &[f64]) -> f64 {
     let mut units: Vec<(f64, f64)> = x.iter().zip(y).map(|(x, y)| (x + 0.0, y + 0.0)).collect();
     units.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let pairs = |n: usize| n as i128 * (n as i128 - 1) / 2;
-    let tied_x: i128 = units.chunk_by(|a, b| a.0 == b.0).map(|same| pairs(same.len())).sum();
-    let tied_both: i128 = units.chunk_by(|a, b| a == b).map(|same| pairs(same.len())).sum();
+    let tied_x: i128 = units
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|same| pairs(same.len()))
+        .sum();
+    let tied_both: i128 = units
+        .chunk_by(|a, b| a == b)
+        .map(|same| pairs(same.len()))
+        .sum();
     let mut by_y: Vec<f64> = units.iter().map(|unit| unit.1).collect();
     let discordant = sort_inversions(&mut by_y) as i128;
-    let tied_y: i128 = by_y.chunk_by(|a, b| a == b).map(|same| pairs(same.len())).sum();
+    let tied_y: i128 = by_y
+        .chunk_by(|a, b| a == b)
+        .map(|same| pairs(same.len()))
+        .sum();
     let (untied_x, untied_y) = (pairs(x.len()) - tied_x, pairs(x.len()) - tied_y);
     let balance = untied_x - tied_y + tied_both - 2 * discordant;
     (balance as f64 / (untied_x as f64).sqrt() / (untied_y as f64).sqrt()).clamp(-1.0, 1.0)
@@ -124,7 +152,11 @@ pub fn intraclass_correlation(x: &[f64], y: &[f64]) -> Option<f64> {
     }
     let squares: f64 = both.iter().map(|value| (value - grand).powi(2)).sum();
     let variance = squares / (2 * pairs - 1) as f64;
-    let shared: f64 = x.iter().zip(y).map(|(a, b)| (a - grand) * (b - grand)).sum();
+    let shared: f64 = x
+        .iter()
+        .zip(y)
+        .map(|(a, b)| (a - grand) * (b - grand))
+        .sum();
     Some(shared / ((pairs - 1) as f64 * variance))
 }
 
@@ -135,25 +167,47 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Correlation; 3] = [Correlation::Pearson, Correlation::Spearman, Correlation::KendallTauB];
+    const ALL: [Correlation; 3] = [
+        Correlation::Pearson,
+        Correlation::Spearman,
+        Correlation::KendallTauB,
+    ];
 
     fn lists(n: u32) -> (Vec<f64>, Vec<f64>) {
-        (0..n).map(|i| (f64::from(i * i % 17), f64::from(i * i % 17) + f64::from(i * 7 % 11))).unzip()
+        (0..n)
+            .map(|i| {
+                (
+                    f64::from(i * i % 17),
+                    f64::from(i * i % 17) + f64::from(i * 7 % 11),
+                )
+            })
+            .unzip()
     }
 
     #[test]
     fn correlations_are_those_of_scipy() {
-        let golden: Value = serde_json::from_str(include_str!("../../tests/fixtures/stats/golden.json")).unwrap();
+        let golden: Value =
+            serde_json::from_str(include_str!("../../tests/fixtures/stats/golden.json")).unwrap();
         let cases = golden["correlation"].as_array().unwrap();
         assert!(cases.len() >= 10);
         for case in cases {
-            let list =
-                |key: &str| -> Vec<f64> { case[key].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect() };
+            let list = |key: &str| -> Vec<f64> {
+                case[key]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|v| v.as_f64().unwrap())
+                    .collect()
+            };
             let (x, y) = (list("x"), list("y"));
             for (name, kind) in ["pearson", "spearman", "kendall"].into_iter().zip(ALL) {
                 match (case[name].as_f64(), kind.of(&x, &y)) {
                     (Some(expected), Some(ours)) => {
-                        assert!((expected - ours).abs() < 1e-12, "{}: {name} {ours}", case["name"]);
+                        assert!(
+                            (expected - ours).abs() < 1e-12,
+                            "{}: {name} {ours}",
+                            case["name"]
+                        );
                     }
                     (expected, ours) => assert_eq!(expected, ours, "{}: {name}", case["name"]),
                 }
@@ -165,50 +219,94 @@ mod tests {
     fn what_cannot_be_correlated_is_none() {
         assert_eq!(Correlation::KendallTauB.of(&[1.0], &[1.0]), None);
         assert_eq!(Correlation::Pearson.of(&[1.0, 2.0], &[1.0]), None);
-        assert_eq!(Correlation::Spearman.of(&[1.0, f64::NAN], &[1.0, 2.0]), None);
-        assert_eq!(Correlation::Pearson.of(&[0.1, 0.1, 0.1], &[1.0, 2.0, 3.0]), None);
+        assert_eq!(
+            Correlation::Spearman.of(&[1.0, f64::NAN], &[1.0, 2.0]),
+            None
+        );
+        assert_eq!(
+            Correlation::Pearson.of(&[0.1, 0.1, 0.1], &[1.0, 2.0, 3.0]),
+            None
+        );
     }
 
     #[test]
     fn copies_of_a_pair_in_one_cluster_are_no_evidence() {
         let (x, y) = lists(30);
         let own: Vec<usize> = (0..30).collect();
-        let copied = |list: &[f64]| list.iter().flat_map(|value| [*value; 3]).collect::<Vec<f64>>();
+        let copied = |list: &[f64]| {
+            list.iter()
+                .flat_map(|value| [*value; 3])
+                .collect::<Vec<f64>>()
+        };
         let thirds: Vec<usize> = (0..90).map(|at| at / 3).collect();
         for kind in [Correlation::Pearson, Correlation::Spearman] {
             let plain = kind.clustered_interval(&x, &y, &own, 0.95).unwrap();
             // Three copies of every pair change neither correlation nor its interval over clusters.
-            let clustered = kind.clustered_interval(&copied(&x), &copied(&y), &thirds, 0.95).unwrap();
-            assert!((clustered.low - plain.low).abs() < 1e-9 && (clustered.high - plain.high).abs() < 1e-9, "{kind:?}");
+            let clustered = kind
+                .clustered_interval(&copied(&x), &copied(&y), &thirds, 0.95)
+                .unwrap();
+            assert!(
+                (clustered.low - plain.low).abs() < 1e-9
+                    && (clustered.high - plain.high).abs() < 1e-9,
+                "{kind:?}"
+            );
         }
-        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &y, &own[1..], 0.95), None);
-        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &y, &[7; 30], 0.95), None);
+        assert_eq!(
+            Correlation::KendallTauB.clustered_interval(&x, &y, &own[1..], 0.95),
+            None
+        );
+        assert_eq!(
+            Correlation::KendallTauB.clustered_interval(&x, &y, &[7; 30], 0.95),
+            None
+        );
     }
 
     #[test]
     fn the_interval_holds_the_correlation_and_turns_with_its_sign() {
         let (x, y) = lists(60);
-        let (turned, own) = (y.iter().map(|value| -value).collect::<Vec<_>>(), (0..60).collect::<Vec<_>>());
+        let (turned, own) = (
+            y.iter().map(|value| -value).collect::<Vec<_>>(),
+            (0..60).collect::<Vec<_>>(),
+        );
         for correlation in ALL {
             let r = correlation.of(&x, &y).unwrap();
             let interval = correlation.clustered_interval(&x, &y, &own, 0.95).unwrap();
-            assert!(-1.0 <= interval.low && interval.low < r && r < interval.high && interval.high <= 1.0);
-            let other = correlation.clustered_interval(&x, &turned, &own, 0.95).unwrap();
-            assert!((other.low + interval.high).abs() < 1e-9, "{correlation:?} {interval:?} {other:?}");
+            assert!(
+                -1.0 <= interval.low
+                    && interval.low < r
+                    && r < interval.high
+                    && interval.high <= 1.0
+            );
+            let other = correlation
+                .clustered_interval(&x, &turned, &own, 0.95)
+                .unwrap();
+            assert!(
+                (other.low + interval.high).abs() < 1e-9,
+                "{correlation:?} {interval:?} {other:?}"
+            );
         }
     }
 
     #[test]
     fn perfect_agreement_has_no_interval() {
         let (x, own) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0, 1, 2, 3, 4, 5, 6]);
-        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &x, &own, 0.95), None);
-        assert_eq!(Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &own, 0.95), None);
+        assert_eq!(
+            Correlation::KendallTauB.clustered_interval(&x, &x, &own, 0.95),
+            None
+        );
+        assert_eq!(
+            Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &own, 0.95),
+            None
+        );
     }
 
     #[test]
     fn the_reference_intraclass_correlation_of_identical_lists_exceeds_1() {
         // g = 2; squares 2 + 2 = 4; s2 = 4 / 5; shared 2; 2 / (2 * 0.8) = 1.25
-        assert_eq!(intraclass_correlation(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), Some(1.25));
+        assert_eq!(
+            intraclass_correlation(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]),
+            Some(1.25)
+        );
         assert_eq!(intraclass_correlation(&[], &[]), None);
         assert_eq!(intraclass_correlation(&[1.0, 2.0], &[1.0]), None);
     }
@@ -232,7 +330,10 @@ mod tests {
         // 6 pairs, 1 discordant: (5 - 1) / 6. Zeros of either sign are tied.
         let of = |x: &[f64], y: &[f64]| Correlation::KendallTauB.of(x, y).unwrap();
         assert!((of(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]) - 4.0 / 6.0).abs() < 1e-15);
-        assert_eq!(of(&[0.0, -0.0, 1.0], &[1.0, 2.0, 3.0]), of(&[0.0, 0.0, 1.0], &[1.0, 2.0, 3.0]));
+        assert_eq!(
+            of(&[0.0, -0.0, 1.0], &[1.0, 2.0, 3.0]),
+            of(&[0.0, 0.0, 1.0], &[1.0, 2.0, 3.0])
+        );
     }
 
     proptest! {

@@ -54,7 +54,11 @@ fn beta_quantile(p: f64, a: f64, b: f64) -> Option<f64> {
         if middle <= low || middle >= high {
             break;
         }
-        if checked_beta_reg(a, b, middle).ok()? < p { low = middle } else { high = middle }
+        if checked_beta_reg(a, b, middle).ok()? < p {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     Some(high)
 }
@@ -66,14 +70,18 @@ mod tests {
     use super::*;
 
     fn golden(section: &str) -> Vec<Value> {
-        let all: Value = serde_json::from_str(include_str!("../../tests/golden_stats/golden.json")).unwrap();
+        let all: Value =
+            serde_json::from_str(include_str!("../../tests/golden_stats/golden.json")).unwrap();
         all[section].as_array().unwrap().clone()
     }
 
     #[track_caller]
     fn assert_close(ours: Option<f64>, theirs: f64, what: &Value) {
         let ours = ours.unwrap();
-        assert!((ours - theirs).abs() <= 1e-10 * theirs.abs().max(1.0), "{what}: {ours}");
+        assert!(
+            (ours - theirs).abs() <= 1e-10 * theirs.abs().max(1.0),
+            "{what}: {ours}"
+        );
     }
 
     #[test]

@@ -10,7 +10,10 @@ const SAME: f64 = 1e-9;
 /// spread is rounding then.
 pub fn cohens_dz(differences: &[f64]) -> Option<f64> {
     let first = differences.first()?;
-    if differences.iter().all(|value| (value - first).abs() <= SAME) {
+    if differences
+        .iter()
+        .all(|value| (value - first).abs() <= SAME)
+    {
         return None;
     }
     let d = mean(differences)? / sd(differences)?;
@@ -28,7 +31,11 @@ pub fn cliffs_delta(x: &[f64], y: &[f64]) -> Option<f64> {
     let mut values = distinct(x.iter().chain(y).copied());
     values.dedup_by(|value, kept| *value - *kept <= SAME);
     // Each value was kept or is equal to the last one kept before it.
-    let place = |value: f64| values.partition_point(|kept| *kept <= value).saturating_sub(1);
+    let place = |value: f64| {
+        values
+            .partition_point(|kept| *kept <= value)
+            .saturating_sub(1)
+    };
     let mut counts = vec![(0_u64, 0_u64); values.len()];
     x.iter().for_each(|value| counts[place(*value)].0 += 1);
     y.iter().for_each(|value| counts[place(*value)].1 += 1);

@@ -18,14 +18,20 @@
 /// ```
 pub fn indistinguishable_groups(systems: usize, differ: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut apart = vec![vec![false; systems]; systems];
-    for (a, b) in differ.iter().copied().filter(|(a, b)| *a < systems && *b < systems && a != b) {
+    for (a, b) in differ
+        .iter()
+        .copied()
+        .filter(|(a, b)| *a < systems && *b < systems && a != b)
+    {
         apart[a][b] = true;
         apart[b][a] = true;
     }
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for first in 0..systems {
         for second in first + 1..systems {
-            let covered = groups.iter().any(|group| group.contains(&first) && group.contains(&second));
+            let covered = groups
+                .iter()
+                .any(|group| group.contains(&first) && group.contains(&second));
             if !apart[first][second] && !covered {
                 groups.push(grow_group(first, second, &apart));
             }
@@ -56,7 +62,10 @@ pub fn group_letters(systems: usize, groups: &[Vec<usize>]) -> Vec<String> {
         _ => format!("({})", index + 1),
     };
     let own = |system: usize| {
-        let groups = groups.iter().enumerate().filter(|(_, group)| group.contains(&system));
+        let groups = groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| group.contains(&system));
         groups.map(|(index, _)| letter(index)).collect()
     };
     (0..systems).map(own).collect()
@@ -71,7 +80,10 @@ mod tests {
     #[test]
     fn no_difference_is_one_group_and_all_differences_are_a_group_each() {
         assert_eq!(indistinguishable_groups(3, &[]), [vec![0, 1, 2]]);
-        assert_eq!(indistinguishable_groups(3, &[(0, 1), (2, 1), (0, 2)]), [[0], [1], [2]]);
+        assert_eq!(
+            indistinguishable_groups(3, &[(0, 1), (2, 1), (0, 2)]),
+            [[0], [1], [2]]
+        );
         assert_eq!(indistinguishable_groups(0, &[]), Vec::<Vec<usize>>::new());
         assert_eq!(indistinguishable_groups(2, &[(0, 9), (1, 1)]), [[0, 1]]);
     }
@@ -80,7 +92,14 @@ mod tests {
     fn numbers_follow_after_z() {
         let all: Vec<(usize, usize)> = (0..28).flat_map(|a| (0..a).map(move |b| (a, b))).collect();
         let letters = group_letters(28, &indistinguishable_groups(28, &all));
-        assert_eq!((letters[0].as_str(), letters[25].as_str(), letters[27].as_str()), ("a", "z", "(28)"));
+        assert_eq!(
+            (
+                letters[0].as_str(),
+                letters[25].as_str(),
+                letters[27].as_str()
+            ),
+            ("a", "z", "(28)")
+        );
     }
 
     proptest! {

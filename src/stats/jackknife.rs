@@ -42,13 +42,19 @@ pub fn coefficient_interval(
         let kept = (0..of_unit.len()).filter(|unit| of_unit[*unit] != cluster);
         coefficient(&kept.collect::<Vec<_>>())
     };
-    let without: Vec<f64> = (0..sizes.len()).into_par_iter().map(without).collect::<Option<_>>()?;
+    let without: Vec<f64> = (0..sizes.len())
+        .into_par_iter()
+        .map(without)
+        .collect::<Option<_>>()?;
     let center = mean(&without)?;
     let squares: f64 = without.iter().map(|value| (value - center).powi(2)).sum();
     let (error, slope) = (((k - 1.0) / k * squares).sqrt(), 1.0 - observed * observed);
     let (center, half) = (observed.atanh(), t * error / slope);
     let is_defined = slope > 1e-12 && error > 1e-12 && half.is_finite();
-    is_defined.then(|| Interval { low: (center - half).tanh(), high: (center + half).tanh() })
+    is_defined.then(|| Interval {
+        low: (center - half).tanh(),
+        high: (center + half).tanh(),
+    })
 }
 
 #[cfg(test)]
@@ -61,7 +67,9 @@ mod tests {
 
     /// The interval of 2 p - 1, with p the mean of the values.
     fn of(values: &[f64], clusters: &[usize], level: f64) -> Option<Interval> {
-        let balance = |kept: &[usize]| Some(2.0 * mean(&kept.iter().map(|at| values[*at]).collect::<Vec<_>>())? - 1.0);
+        let balance = |kept: &[usize]| {
+            Some(2.0 * mean(&kept.iter().map(|at| values[*at]).collect::<Vec<_>>())? - 1.0)
+        };
         coefficient_interval(clusters, balance, level)
     }
 
@@ -80,8 +88,13 @@ mod tests {
         let once = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
         let thrice: Vec<f64> = once.iter().flat_map(|value| [*value; 3]).collect();
         let clusters: Vec<usize> = (0..21).map(|at| at / 3).collect();
-        let (single, copied) = (of(&once, &[0, 1, 2, 3, 4, 5, 6], 0.9).unwrap(), of(&thrice, &clusters, 0.9).unwrap());
-        assert!((single.low - copied.low).abs() < 1e-12 && (single.high - copied.high).abs() < 1e-12);
+        let (single, copied) = (
+            of(&once, &[0, 1, 2, 3, 4, 5, 6], 0.9).unwrap(),
+            of(&thrice, &clusters, 0.9).unwrap(),
+        );
+        assert!(
+            (single.low - copied.low).abs() < 1e-12 && (single.high - copied.high).abs() < 1e-12
+        );
     }
 
     #[test]
@@ -113,7 +126,11 @@ mod tests {
                 for _ in 0..5 {
                     let (one, other): (bool, bool) = (rng.random(), rng.random());
                     x.push(Some(f64::from(u8::from(one))));
-                    y.push(Some(f64::from(u8::from(if is_clear { one } else { other }))));
+                    y.push(Some(f64::from(u8::from(if is_clear {
+                        one
+                    } else {
+                        other
+                    }))));
                 }
             }
             let found = Coefficient::Kappa.interval(&[&x, &y], &clusters, 0.95);

@@ -41,7 +41,9 @@ mod summary;
 mod variance;
 
 pub use agreement::{Coefficient, MeasurementLevel};
-pub use bootstrap::{BootstrapOptions, Interval, bca_clustered_interval, bca_sums_intervals, clipped_mean_sd};
+pub use bootstrap::{
+    BootstrapOptions, Interval, bca_clustered_interval, bca_sums_intervals, clipped_mean_sd,
+};
 pub use correlation::{Correlation, intraclass_correlation};
 pub use distributions::normal_quantile;
 pub use effect::{cliffs_delta, cohens_dz};

@@ -86,7 +86,9 @@ pub fn paired_family(
     options: BootstrapOptions,
 ) -> Option<PairedFamily> {
     let sample = Sample::new(differences, clusters).filter(|_| options.is_usable())?;
-    let sums: Vec<Vec<f64>> = (0..differences.len()).map(|pair| sample.sums(pair)).collect();
+    let sums: Vec<Vec<f64>> = (0..differences.len())
+        .map(|pair| sample.sums(pair))
+        .collect();
     let count = |sign: f64| sums[0].iter().filter(|sum| sign * **sum > 0.0).count();
     let is_one_sided = sums.len() == 1 && count(1.0).min(count(-1.0)) < FEWEST_OF_EITHER_SIGN;
     Some(if sample.clusters() < FEWEST_QUESTIONS || is_one_sided {
@@ -100,29 +102,66 @@ fn by_bootstrap(sample: &Sample, options: BootstrapOptions) -> PairedFamily {
     let resampled = sample.resampled_t(options);
     let (total, alpha) = (resampled.len(), options.alpha());
     // A resample in which all differences of a pair are equal says nothing about the others.
-    let largest = |own: &Vec<f64>| own.iter().filter(|t| t.is_finite()).fold(0.0_f64, |most, t| most.max(t.abs()));
+    let largest = |own: &Vec<f64>| {
+        own.iter()
+            .filter(|t| t.is_finite())
+            .fold(0.0_f64, |most, t| most.max(t.abs()))
+    };
     let mut largest: Vec<f64> = resampled.iter().map(largest).collect();
     largest.sort_unstable_by(f64::total_cmp);
     let p = |as_extreme: usize| (as_extreme + 1) as f64 / (total + 1) as f64;
     let of_pair = |pair: usize| {
         let (difference, error) = (sample.means[pair], sample.errors[pair]);
-        let t = if difference == 0.0 { 0.0 } else { difference / error };
+        let t = if difference == 0.0 {
+            0.0
+        } else {
+            difference / error
+        };
         let own = resampled.iter().map(|all| all[pair]).collect();
-        let EqualTails { p: alone, interval, critical } = equal_tails(difference, error, own, options);
+        let EqualTails {
+            p: alone,
+            interval,
+            critical,
+        } = equal_tails(difference, error, own, options);
         let (standard_error, pointwise_p, pointwise) = (error, alone, interval);
-        let test = PairedTest { difference, standard_error, p: alone, pointwise_p, interval, pointwise };
+        let test = PairedTest {
+            difference,
+            standard_error,
+            p: alone,
+            pointwise_p,
+            interval,
+            pointwise,
+        };
         if resampled[0].len() == 1 {
             return (test, critical);
         }
         let critical = tail_rank(alpha, total).map(|rank| largest[total - rank]);
         let adjusted = p(total - largest.partition_point(|value| *value < t.abs()));
-        let half = critical.filter(|_| error > 0.0).map(|critical| critical * error);
-        let interval = half.map(|half| Interval { low: difference - half, high: difference + half });
-        (PairedTest { p: adjusted, interval, ..test }, critical)
+        let half = critical
+            .filter(|_| error > 0.0)
+            .map(|critical| critical * error);
+        let interval = half.map(|half| Interval {
+            low: difference - half,
+            high: difference + half,
+        });
+        (
+            PairedTest {
+                p: adjusted,
+                interval,
+                ..test
+            },
+            critical,
+        )
     };
-    let (pairs, critical): (Vec<PairedTest>, Vec<Option<f64>>) = (0..sample.means.len()).map(of_pair).unzip();
+    let (pairs, critical): (Vec<PairedTest>, Vec<Option<f64>>) =
+        (0..sample.means.len()).map(of_pair).unzip();
     let critical = critical.into_iter().next().flatten();
-    PairedFamily { method: PairedMethod::BootstrapT, pairs, critical, smallest_p: p(0) }
+    PairedFamily {
+        method: PairedMethod::BootstrapT,
+        pairs,
+        critical,
+        smallest_p: p(0),
+    }
 }
 
 /// The sign assignments, as the subsets of questions whose differences are flipped. With each subset its complement is one.
@@ -160,18 +199,40 @@ impl Assignments {
     /// |sum of the differences| / sqrt(sum of their squares) under each assignment, the observed one first; 0 if all are 0.
     fn statistics(&self, differences: &[f64]) -> Vec<f64> {
         let whole: f64 = differences.iter().sum();
-        let root = differences.iter().map(|value| value * value).sum::<f64>().sqrt();
-        let statistic = |flipped: f64| if root > 0.0 { (whole - 2.0 * flipped).abs() / root } else { 0.0 };
-        self.subset_sums(differences).into_iter().map(statistic).collect()
+        let root = differences
+            .iter()
+            .map(|value| value * value)
+            .sum::<f64>()
+            .sqrt();
+        let statistic = |flipped: f64| {
+            if root > 0.0 {
+                (whole - 2.0 * flipped).abs() / root
+            } else {
+                0.0
+            }
+        };
+        self.subset_sums(differences)
+            .into_iter()
+            .map(statistic)
+            .collect()
     }
 
     /// The means of the subsets but the empty one, of which the `rank`-th from either end is an end of the interval.
     fn interval(&self, differences: &[f64], sizes: &[f64], rank: usize) -> Option<Interval> {
-        let sums = self.subset_sums(differences).into_iter().zip(self.subset_sums(sizes));
-        let mut means: Vec<f64> = sums.filter(|(_, cases)| *cases > 0.0).map(|(sum, cases)| sum / cases).collect();
+        let sums = self
+            .subset_sums(differences)
+            .into_iter()
+            .zip(self.subset_sums(sizes));
+        let mut means: Vec<f64> = sums
+            .filter(|(_, cases)| *cases > 0.0)
+            .map(|(sum, cases)| sum / cases)
+            .collect();
         let other = means.len().checked_sub(rank)?;
         means.sort_unstable_by(f64::total_cmp);
-        (rank > 0).then(|| Interval { low: means[rank - 1], high: means[other] })
+        (rank > 0).then(|| Interval {
+            low: means[rank - 1],
+            high: means[other],
+        })
     }
 }
 
@@ -180,21 +241,39 @@ const SAME: f64 = 1e-9;
 
 fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) -> PairedFamily {
     let questions = sample.clusters();
-    let assignments = Assignments { questions, random: (questions > EXACT_UP_TO).then_some(options) };
+    let assignments = Assignments {
+        questions,
+        random: (questions > EXACT_UP_TO).then_some(options),
+    };
     let alpha = options.alpha();
-    let own: Vec<Vec<f64>> = sums.iter().map(|sums| assignments.statistics(sums)).collect();
+    let own: Vec<Vec<f64>> = sums
+        .iter()
+        .map(|sums| assignments.statistics(sums))
+        .collect();
     let total = own[0].len();
-    let mut largest: Vec<f64> = (0..total).map(|at| own.iter().fold(0.0_f64, |most, all| most.max(all[at]))).collect();
+    let mut largest: Vec<f64> = (0..total)
+        .map(|at| own.iter().fold(0.0_f64, |most, all| most.max(all[at])))
+        .collect();
     largest.sort_unstable_by(f64::total_cmp);
-    let as_large = |sorted: &[f64], value: f64| sorted.len() - sorted.partition_point(|other| *other < value - SAME);
+    let as_large = |sorted: &[f64], value: f64| {
+        sorted.len() - sorted.partition_point(|other| *other < value - SAME)
+    };
     let share = |count: usize| count as f64 / total as f64;
     // Significant are the statistics above it: fewer than alpha of the largest are as large.
     let critical = largest[total - ((alpha * total as f64).ceil() as usize).clamp(1, total)];
     let of_pair = |pair: usize| {
         let (difference, error) = (sample.means[pair], sample.errors[pair]);
         let observed = own[pair][0];
-        let beyond = |limit: f64| own[pair].iter().filter(|value| **value > limit + SAME).count();
-        let as_extreme = own[pair].iter().filter(|value| **value >= observed - SAME).count();
+        let beyond = |limit: f64| {
+            own[pair]
+                .iter()
+                .filter(|value| **value > limit + SAME)
+                .count()
+        };
+        let as_extreme = own[pair]
+            .iter()
+            .filter(|value| **value >= observed - SAME)
+            .count();
         let bounded = |rejected: usize| {
             let interval = assignments.interval(&sums[pair], sample.sizes(), rejected / 2);
             interval.filter(|_| error > 0.0)
@@ -205,20 +284,35 @@ fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) 
             standard_error: error,
             p: share(as_large(&largest, observed)),
             pointwise_p: share(as_extreme),
-            interval: bounded(if sums.len() == 1 { alone } else { beyond(critical) }),
+            interval: bounded(if sums.len() == 1 {
+                alone
+            } else {
+                beyond(critical)
+            }),
             pointwise: bounded(alone),
         }
     };
     let highest = sums.iter().map(|sums| {
         let root = sums.iter().map(|value| value * value).sum::<f64>().sqrt();
-        if root > 0.0 { sums.iter().map(|value| value.abs()).sum::<f64>() / root } else { 0.0 }
+        if root > 0.0 {
+            sums.iter().map(|value| value.abs()).sum::<f64>() / root
+        } else {
+            0.0
+        }
     });
-    let smallest_p = highest.map(|highest| share(as_large(&largest, highest).max(1))).fold(1.0, f64::min);
+    let smallest_p = highest
+        .map(|highest| share(as_large(&largest, highest).max(1)))
+        .fold(1.0, f64::min);
     let n = questions as f64;
     // In standard errors: t^2 = z^2 (n - 1) / (n - z^2).
     let in_errors = critical * ((n - 1.0) / (n - critical * critical)).sqrt();
     let critical = (smallest_p < alpha && in_errors.is_finite()).then_some(in_errors);
-    PairedFamily { method: PairedMethod::SignFlip, pairs: (0..sums.len()).map(of_pair).collect(), critical, smallest_p }
+    PairedFamily {
+        method: PairedMethod::SignFlip,
+        pairs: (0..sums.len()).map(of_pair).collect(),
+        critical,
+        smallest_p,
+    }
 }
 
 #[cfg(test)]
@@ -229,15 +323,22 @@ mod tests {
     use super::*;
 
     fn options() -> BootstrapOptions {
-        BootstrapOptions { resamples: 999, ..BootstrapOptions::seeded(3) }
+        BootstrapOptions {
+            resamples: 999,
+            ..BootstrapOptions::seeded(3)
+        }
     }
 
     #[test]
     fn rounding_is_no_difference() {
-        let (rounding, better) = ([0.1 + 0.2 - 0.3; 24], (0..24).map(f64::from).collect::<Vec<f64>>());
-        for family in
-            [paired_family(&[&rounding, &better], None, options()), paired_family(&[&rounding], None, options())]
-        {
+        let (rounding, better) = (
+            [0.1 + 0.2 - 0.3; 24],
+            (0..24).map(f64::from).collect::<Vec<f64>>(),
+        );
+        for family in [
+            paired_family(&[&rounding, &better], None, options()),
+            paired_family(&[&rounding], None, options()),
+        ] {
             let pair = family.unwrap().pairs[0];
             assert_eq!((pair.difference, pair.p, pair.interval), (0.0, 1.0, None));
         }
@@ -255,16 +356,32 @@ mod tests {
     fn sign_flips_by_hand() {
         // Of the 64 assignments of 1 .. 6, the sums 21, 21, 19 and 19 are the largest: 2 / 64 is below 0.05, 4 / 64 is not.
         let family = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], None, options()).unwrap();
-        assert_eq!((family.method, family.smallest_p), (PairedMethod::SignFlip, 2.0 / 64.0));
+        assert_eq!(
+            (family.method, family.smallest_p),
+            (PairedMethod::SignFlip, 2.0 / 64.0)
+        );
         // The ends are the first and the last of the 63 means of subsets.
-        let ends = Some(Interval { low: 1.0, high: 6.0 });
-        assert_eq!((family.pairs[0].p, family.pairs[0].interval, family.pairs[0].pointwise), (2.0 / 64.0, ends, ends));
+        let ends = Some(Interval {
+            low: 1.0,
+            high: 6.0,
+        });
+        assert_eq!(
+            (
+                family.pairs[0].p,
+                family.pairs[0].interval,
+                family.pairs[0].pointwise
+            ),
+            (2.0 / 64.0, ends, ends)
+        );
         // z = 19 / sqrt(91) is not significant: t = z sqrt(5 / (6 - z^2)).
         let z = 19.0 / 91.0_f64.sqrt();
         assert!((family.critical.unwrap() - z * (5.0 / (6.0 - z * z)).sqrt()).abs() < 1e-9);
         // Five questions give no p below 2 / 32.
         let family = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0]], None, options()).unwrap();
-        assert_eq!((family.smallest_p, family.critical, family.pairs[0].interval), (2.0 / 32.0, None, None));
+        assert_eq!(
+            (family.smallest_p, family.critical, family.pairs[0].interval),
+            (2.0 / 32.0, None, None)
+        );
     }
 
     #[test]
@@ -273,11 +390,19 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(2026);
         let (mut alone, mut some) = (0, 0);
         for _ in 0..400 {
-            let mut scores = || -> Vec<f64> { (0..24).map(|_| rng.random::<f64>() + rng.random::<f64>()).collect() };
+            let mut scores = || -> Vec<f64> {
+                (0..24)
+                    .map(|_| rng.random::<f64>() + rng.random::<f64>())
+                    .collect()
+            };
             let [a, b, c] = [scores(), scores(), scores()];
-            let minus = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x - y).collect::<Vec<f64>>();
+            let minus =
+                |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x - y).collect::<Vec<f64>>();
             let lists = [minus(&a, &b), minus(&a, &c), minus(&b, &c)];
-            let few = BootstrapOptions { resamples: 199, ..options() };
+            let few = BootstrapOptions {
+                resamples: 199,
+                ..options()
+            };
             let family = paired_family(&lists.each_ref().map(Vec::as_slice), None, few).unwrap();
             assert_eq!(family.method, PairedMethod::BootstrapT);
             alone += usize::from(family.pairs[0].pointwise_p < 0.05);
@@ -290,32 +415,58 @@ mod tests {
     #[test]
     fn two_pairs_share_their_assignments() {
         // A pair and its double have the same statistic under every assignment: nothing to adjust for.
-        let (one, double) = ([1.0, 2.0, -0.5, 3.0, 2.0, 1.0, 4.0], [2.0, 4.0, -1.0, 6.0, 4.0, 2.0, 8.0]);
+        let (one, double) = (
+            [1.0, 2.0, -0.5, 3.0, 2.0, 1.0, 4.0],
+            [2.0, 4.0, -1.0, 6.0, 4.0, 2.0, 8.0],
+        );
         let family = paired_family(&[&one, &double], None, options()).unwrap();
-        assert_eq!((family.pairs[0].p, family.pairs[1].p), (family.pairs[0].pointwise_p, family.pairs[0].pointwise_p));
+        assert_eq!(
+            (family.pairs[0].p, family.pairs[1].p),
+            (family.pairs[0].pointwise_p, family.pairs[0].pointwise_p)
+        );
         // The sums differ from the largest, 13.5, by the flipped ones: 12.5 (observed) and 13.5 with their opposites.
         assert_eq!(family.pairs[0].p, 4.0 / 128.0);
         let other = [0.1, -0.3, 0.2, 0.4, -0.1, 0.2, -0.2];
         let family = paired_family(&[&one, &other], None, options()).unwrap();
-        assert!(family.pairs[0].p > family.pairs[0].pointwise_p, "{family:?}");
+        assert!(
+            family.pairs[0].p > family.pairs[0].pointwise_p,
+            "{family:?}"
+        );
     }
 
     #[test]
     fn a_pair_alone_has_equal_tails_and_several_one_critical_value() {
-        let values = |step: usize| (0..40).map(|at| (at * step % 17) as f64 - 7.0).collect::<Vec<f64>>();
+        let values = |step: usize| {
+            (0..40)
+                .map(|at| (at * step % 17) as f64 - 7.0)
+                .collect::<Vec<f64>>()
+        };
         let (a, b) = (values(3), values(5));
         let alone = paired_family(&[&a], None, options()).unwrap().pairs[0];
-        assert_eq!((alone.p, alone.interval), (alone.pointwise_p, alone.pointwise));
+        assert_eq!(
+            (alone.p, alone.interval),
+            (alone.pointwise_p, alone.pointwise)
+        );
         let family = paired_family(&[&a, &b], None, options()).unwrap();
         assert_eq!(family.method, PairedMethod::BootstrapT);
-        assert_eq!((family.pairs[0].pointwise, family.pairs[0].pointwise_p), (alone.pointwise, alone.pointwise_p));
+        assert_eq!(
+            (family.pairs[0].pointwise, family.pairs[0].pointwise_p),
+            (alone.pointwise, alone.pointwise_p)
+        );
         for pair in &family.pairs {
             let half = family.critical.unwrap() * pair.standard_error;
             let Interval { low, high } = pair.interval.unwrap();
-            assert!((low - (pair.difference - half)).abs() < 1e-12 && (high - (pair.difference + half)).abs() < 1e-12);
+            assert!(
+                (low - (pair.difference - half)).abs() < 1e-12
+                    && (high - (pair.difference + half)).abs() < 1e-12
+            );
         }
         // A normal critical value is 1.96; of two pairs it is larger.
-        assert!((1.96..2.9).contains(&family.critical.unwrap()), "{:?}", family.critical);
+        assert!(
+            (1.96..2.9).contains(&family.critical.unwrap()),
+            "{:?}",
+            family.critical
+        );
     }
 
     #[test]
@@ -326,7 +477,10 @@ mod tests {
         assert!(paired_family(&[&[1.0, f64::NAN]], None, options()).is_none());
         let equal = paired_family(&[&[0.0; 30], &[0.5; 30]], None, options()).unwrap();
         assert_eq!((equal.pairs[0].p, equal.pairs[0].interval), (1.0, None));
-        assert_eq!((equal.pairs[1].standard_error, equal.pairs[1].interval), (0.0, None));
+        assert_eq!(
+            (equal.pairs[1].standard_error, equal.pairs[1].interval),
+            (0.0, None)
+        );
     }
 
     proptest! {

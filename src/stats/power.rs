@@ -39,25 +39,51 @@ impl PilotSpread {
     /// let [one, half] = [0.05, 0.025].map(|difference| pilot.questions_for(difference, pilot.variances[0]));
     /// assert!((3.9..4.1).contains(&(half as f64 / one as f64)));
     /// ```
-    pub fn new(differences: &[&[f64]], clusters: Option<&[usize]>, options: BootstrapOptions) -> Option<Self> {
+    pub fn new(
+        differences: &[&[f64]],
+        clusters: Option<&[usize]>,
+        options: BootstrapOptions,
+    ) -> Option<Self> {
         let sample = Sample::new(differences, clusters).filter(|_| options.is_usable())?;
         let n = sample.clusters() as f64;
         // Resampled means have the variance of the sample divided by n, errors that divided by n - 1.
         let scale = (n / (n - 1.0)).sqrt();
         let largest = |means: Vec<f64>| {
             let z = |((resampled, mean), error): ((f64, &f64), &f64)| {
-                if *error > 0.0 { scale * (resampled - mean).abs() / error } else { 0.0 }
+                if *error > 0.0 {
+                    scale * (resampled - mean).abs() / error
+                } else {
+                    0.0
+                }
             };
-            means.into_iter().zip(&sample.means).zip(&sample.errors).map(z).fold(0.0, f64::max)
+            means
+                .into_iter()
+                .zip(&sample.means)
+                .zip(&sample.errors)
+                .map(z)
+                .fold(0.0, f64::max)
         };
-        let mut largest: Vec<f64> = sample.resampled_means(options).into_iter().map(largest).collect();
+        let mut largest: Vec<f64> = sample
+            .resampled_means(options)
+            .into_iter()
+            .map(largest)
+            .collect();
         largest.sort_unstable_by(f64::total_cmp);
         let rank = tail_rank(options.alpha(), largest.len())?;
         let spread = ChiSquared::new(n - 1.0).ok()?;
-        let [low, high] = [1.0, -1.0].map(|side| (n - 1.0) / spread.inverse_cdf(0.5 + side * options.level / 2.0));
-        let variances = sample.errors.iter().map(|error| n * error * error).collect();
+        let [low, high] = [1.0, -1.0]
+            .map(|side| (n - 1.0) / spread.inverse_cdf(0.5 + side * options.level / 2.0));
+        let variances = sample
+            .errors
+            .iter()
+            .map(|error| n * error * error)
+            .collect();
         let critical = Some(largest[largest.len() - rank]).filter(|critical| *critical > 0.0)?;
-        Some(Self { variances, range: Interval { low, high }, critical })
+        Some(Self {
+            variances,
+            range: Interval { low, high },
+            critical,
+        })
     }
 
     /// Questions n with which a difference in mean is significant with 80% power: at least 20, and so many that difference /
@@ -70,7 +96,9 @@ impl PilotSpread {
         for _ in 0..8 {
             let quantile = |p: f64| t_quantile(p, questions as f64 - 1.0).unwrap_or(f64::INFINITY);
             let errors = quantile(1.0 - tail) + quantile(POWER);
-            questions = ((errors / difference).powi(2) * variance).ceil().max(FEWEST_QUESTIONS as f64) as usize;
+            questions = ((errors / difference).powi(2) * variance)
+                .ceil()
+                .max(FEWEST_QUESTIONS as f64) as usize;
         }
         questions
     }
@@ -84,24 +112,47 @@ mod tests {
     fn a_pair_needs_what_the_textbook_says() {
         // Alternately -1 and 1: variance 60 / 59 over 60 questions. (1.96 + 0.8416)^2 variance / d^2 for many questions, of d =
         // 0.1 so 785 times 60 / 59; the quantiles of t add one or two.
-        let values: Vec<f64> = (0..60).map(|at| if at % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let values: Vec<f64> = (0..60)
+            .map(|at| if at % 2 == 0 { 1.0 } else { -1.0 })
+            .collect();
         let pilot = PilotSpread::new(&[&values], None, BootstrapOptions::seeded(1)).unwrap();
-        assert!((pilot.variances[0] - 60.0 / 59.0).abs() < 1e-12 && (pilot.critical - 1.96).abs() < 0.12, "{pilot:?}");
-        let pilot = PilotSpread { critical: 1.959_964, ..pilot };
+        assert!(
+            (pilot.variances[0] - 60.0 / 59.0).abs() < 1e-12
+                && (pilot.critical - 1.96).abs() < 0.12,
+            "{pilot:?}"
+        );
+        let pilot = PilotSpread {
+            critical: 1.959_964,
+            ..pilot
+        };
         assert_eq!(pilot.questions_for(0.1, 1.0), 787);
         assert_eq!(pilot.questions_for(10.0, 1.0), FEWEST_QUESTIONS);
         // 59 by the chi-square quantiles of 59 degrees of freedom: 82.117 and 39.662.
-        assert!((pilot.range.low - 0.718_5).abs() < 1e-3 && (pilot.range.high - 1.487_6).abs() < 1e-3, "{pilot:?}");
+        assert!(
+            (pilot.range.low - 0.718_5).abs() < 1e-3 && (pilot.range.high - 1.487_6).abs() < 1e-3,
+            "{pilot:?}"
+        );
     }
 
     #[test]
     fn more_pairs_have_a_larger_critical_value_unless_they_are_the_same() {
-        let list = |step: usize| (0..40).map(|at| (at * step % 17) as f64).collect::<Vec<f64>>();
+        let list = |step: usize| {
+            (0..40)
+                .map(|at| (at * step % 17) as f64)
+                .collect::<Vec<f64>>()
+        };
         let lists = [list(3), list(5), list(7)];
-        let critical = |lists: &[&[f64]]| PilotSpread::new(lists, None, BootstrapOptions::seeded(1)).unwrap().critical;
+        let critical = |lists: &[&[f64]]| {
+            PilotSpread::new(lists, None, BootstrapOptions::seeded(1))
+                .unwrap()
+                .critical
+        };
         let alone = critical(&[&lists[0]]);
         assert!(critical(&[&lists[0], &lists[1], &lists[2]]) > alone + 0.2);
         assert_eq!(critical(&[&lists[0], &lists[0]]), alone);
-        assert_eq!(PilotSpread::new(&[&[0.5; 9]], None, BootstrapOptions::seeded(1)), None);
+        assert_eq!(
+            PilotSpread::new(&[&[0.5; 9]], None, BootstrapOptions::seeded(1)),
+            None
+        );
     }
 }

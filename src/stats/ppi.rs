@@ -82,16 +82,25 @@ pub fn prediction_powered_mean(
     options: BootstrapOptions,
 ) -> Option<PredictionPoweredMean> {
     let sums = QuestionSums::new(answers)?;
-    let unlabeled = answers.iter().filter(|answer| answer.human.is_none()).count();
+    let unlabeled = answers
+        .iter()
+        .filter(|answer| answer.human.is_none())
+        .count();
     let is_enough = sums.labeled_questions() >= 2 && (unlabeled >= 2 || lambda == Some(0.0));
     if !(is_enough && options.is_usable() && lambda.is_none_or(f64::is_finite)) {
         return None;
     }
     let fit = sums.fit(&vec![1; sums.rows.len()], lambda)?;
     let estimate = sums.human + fit.shift;
-    let error = if fit.error > 1e-12 * estimate.abs().max(1e-3) { fit.error } else { 0.0 };
+    let error = if fit.error > 1e-12 * estimate.abs().max(1e-3) {
+        fit.error
+    } else {
+        0.0
+    };
     let t = |drawn: &[u32]| {
-        sums.fit(drawn, lambda).map_or(f64::INFINITY, |own| studentized(own.shift - fit.shift, own.error, error))
+        sums.fit(drawn, lambda).map_or(f64::INFINITY, |own| {
+            studentized(own.shift - fit.shift, own.error, error)
+        })
     };
     let mut resampled = resample(sums.rows.len(), t, options);
     if estimand == Estimand::Difference {
@@ -99,9 +108,21 @@ pub fn prediction_powered_mean(
     }
     let tails = equal_tails(estimate, error, resampled, options);
     let questions = sums.labeled_questions() as f64;
-    let range = if let Estimand::Mean(range) = estimand { range } else { None };
-    let interval = tails.interval.or_else(|| wilson(estimate, error, range?, [questions; 2], options.level));
-    Some(PredictionPoweredMean { estimate, standard_error: error, interval, p: tails.p, lambda: fit.lambda })
+    let range = if let Estimand::Mean(range) = estimand {
+        range
+    } else {
+        None
+    };
+    let interval = tails
+        .interval
+        .or_else(|| wilson(estimate, error, range?, [questions; 2], options.level));
+    Some(PredictionPoweredMean {
+        estimate,
+        standard_error: error,
+        interval,
+        p: tails.p,
+        lambda: fit.lambda,
+    })
 }
 
 /// Sums over the answers of one question, of values less a common one.
@@ -150,30 +171,63 @@ struct Fit {
 impl QuestionSums {
     fn new(answers: &[JudgedAnswer]) -> Option<Self> {
         let is_usable = |answer: &JudgedAnswer| {
-            let numbers = [answer.judge, answer.human.unwrap_or_default(), answer.weight];
+            let numbers = [
+                answer.judge,
+                answer.human.unwrap_or_default(),
+                answer.weight,
+            ];
             numbers.iter().all(|number| number.is_finite()) && answer.weight > 0.0
         };
         if !answers.iter().all(is_usable) {
             return None;
         }
-        let labels = || answers.iter().filter_map(|answer| Some((answer.human?, answer.weight)));
-        let human =
-            labels().map(|(y, weight)| weight * y).sum::<f64>() / labels().map(|(_, weight)| weight).sum::<f64>();
+        let labels = || {
+            answers
+                .iter()
+                .filter_map(|answer| Some((answer.human?, answer.weight)))
+        };
+        let human = labels().map(|(y, weight)| weight * y).sum::<f64>()
+            / labels().map(|(_, weight)| weight).sum::<f64>();
         let judge = answers.iter().map(|answer| answer.judge).sum::<f64>() / answers.len() as f64;
-        let clusters = Clusters::new(&answers.iter().map(|answer| answer.question).collect::<Vec<_>>());
+        let clusters = Clusters::new(
+            &answers
+                .iter()
+                .map(|answer| answer.question)
+                .collect::<Vec<_>>(),
+        );
         let mut rows = vec![Sums::default(); clusters.sizes.len()];
         for (answer, question) in answers.iter().zip(clusters.of_unit) {
             let f = answer.judge - judge;
-            let mut own = Sums { all: 1.0, judged: f, squares: f * f, ..Sums::default() };
+            let mut own = Sums {
+                all: 1.0,
+                judged: f,
+                squares: f * f,
+                ..Sums::default()
+            };
             if let Some(y) = answer.human {
                 let weighted = answer.weight * (y - human);
-                own = Sums { labeled: 1.0, weight: answer.weight, human: weighted, ..own };
-                own = Sums { judge: answer.weight * f, product: weighted * f, ..own };
+                own = Sums {
+                    labeled: 1.0,
+                    weight: answer.weight,
+                    human: weighted,
+                    ..own
+                };
+                own = Sums {
+                    judge: answer.weight * f,
+                    product: weighted * f,
+                    ..own
+                };
             }
             rows[question].add(1.0, &own);
         }
-        let largest = answers.iter().fold(1e-3_f64, |most, answer| most.max(answer.judge.abs()));
-        (human.is_finite() && judge.is_finite()).then_some(Self { rows, human, largest })
+        let largest = answers
+            .iter()
+            .fold(1e-3_f64, |most, answer| most.max(answer.judge.abs()));
+        (human.is_finite() && judge.is_finite()).then_some(Self {
+            rows,
+            human,
+            largest,
+        })
     }
 
     fn labeled_questions(&self) -> usize {
@@ -188,7 +242,11 @@ impl QuestionSums {
         let drawn = || self.rows.iter().zip(drawn).filter(|(_, drawn)| **drawn > 0);
         let mut sums = Sums::default();
         drawn().for_each(|(row, times)| sums.add(f64::from(*times), row));
-        let (human, judge, judged) = (sums.human / sums.weight, sums.judge / sums.weight, sums.judged / sums.all);
+        let (human, judge, judged) = (
+            sums.human / sums.weight,
+            sums.judge / sums.weight,
+            sums.judged / sums.all,
+        );
         let covariance = sums.product / sums.weight - human * judge;
         let variance = (sums.squares - sums.all * judged * judged) / (sums.all - 1.0);
         let most = 1.0 + sums.labeled / (sums.all - sums.labeled).max(1.0);
@@ -203,7 +261,11 @@ impl QuestionSums {
             let own = labeled / sums.weight + b * (row.judged - judged * row.all) / sums.all;
             squares += f64::from(*times) * own * own / (1.0 - row.weight / sums.weight);
         }
-        squares.is_finite().then(|| Fit { shift: human + b * (judged - judge), error: squares.sqrt(), lambda })
+        squares.is_finite().then(|| Fit {
+            shift: human + b * (judged - judge),
+            error: squares.sqrt(),
+            lambda,
+        })
     }
 }
 
@@ -215,14 +277,28 @@ mod tests {
     use super::*;
 
     fn few() -> BootstrapOptions {
-        BootstrapOptions { resamples: 399, ..BootstrapOptions::seeded(1) }
+        BootstrapOptions {
+            resamples: 399,
+            ..BootstrapOptions::seeded(1)
+        }
     }
 
     /// Answers with the labels, then those without.
     fn answers(human: &[f64], judge: &[f64], unlabeled: &[f64]) -> Vec<JudgedAnswer> {
-        let labels = human.iter().copied().map(Some).chain(unlabeled.iter().map(|_| None));
+        let labels = human
+            .iter()
+            .copied()
+            .map(Some)
+            .chain(unlabeled.iter().map(|_| None));
         let judged = labels.zip(judge.iter().chain(unlabeled)).enumerate();
-        judged.map(|(question, (human, judge))| JudgedAnswer { judge: *judge, human, weight: 1.0, question }).collect()
+        judged
+            .map(|(question, (human, judge))| JudgedAnswer {
+                judge: *judge,
+                human,
+                weight: 1.0,
+                question,
+            })
+            .collect()
     }
 
     fn mean(answers: &[JudgedAnswer], lambda: Option<f64>) -> Option<PredictionPoweredMean> {
@@ -237,16 +313,23 @@ mod tests {
         // of the labels count twice, 1 / (1 - 1/2): 4 * 0.390625 + 0.015625 + 1.265625 = 2.84375.
         let full = mean(&data, Some(1.0)).unwrap();
         assert_eq!(full.estimate, 3.0);
-        assert!((full.standard_error - 2.843_75_f64.sqrt()).abs() < 1e-12, "{full:?}");
+        assert!(
+            (full.standard_error - 2.843_75_f64.sqrt()).abs() < 1e-12,
+            "{full:?}"
+        );
         // lambda 0: the labels' mean, with sd / sqrt(n) = 0.7071 / 1.4142.
         let labels = mean(&data, Some(0.0)).unwrap();
-        assert!((labels.estimate - 0.5).abs() < 1e-12 && (labels.standard_error - 0.5).abs() < 1e-12);
+        assert!(
+            (labels.estimate - 0.5).abs() < 1e-12 && (labels.standard_error - 0.5).abs() < 1e-12
+        );
     }
 
     #[test]
     fn the_interval_of_a_difference_is_symmetric_and_excludes_0_exactly_if_p_is_below_5_percent() {
         for shift in [-0.6, -0.4, -0.3, -0.2, 0.0, 0.2] {
-            let human: Vec<f64> = (0..30).map(|at| f64::from(at * 7 % 11) / 10.0 + shift).collect();
+            let human: Vec<f64> = (0..30)
+                .map(|at| f64::from(at * 7 % 11) / 10.0 + shift)
+                .collect();
             let judge: Vec<f64> = (0..60).map(|at| f64::from(at * 5 % 13)).collect();
             let found = prediction_powered_mean(
                 &answers(&human, &judge[..30], &judge[30..]),
@@ -257,7 +340,11 @@ mod tests {
             .unwrap();
             let interval = found.interval.unwrap();
             assert!((interval.low + interval.high - 2.0 * found.estimate).abs() < 1e-12);
-            assert_eq!(found.p < 0.05, interval.low > 0.0 || interval.high < 0.0, "{found:?}");
+            assert_eq!(
+                found.p < 0.05,
+                interval.low > 0.0 || interval.high < 0.0,
+                "{found:?}"
+            );
         }
     }
 
@@ -275,8 +362,17 @@ mod tests {
     #[test]
     fn an_uninformative_judge_has_no_weight() {
         let human = [0.1, 0.9, 0.4, 0.6];
-        assert_eq!(mean(&answers(&human, &[0.5; 4], &[0.5; 10]), None).unwrap().lambda, 0.0);
-        let opposite = mean(&answers(&human, &[0.9, 0.1, 0.6, 0.4], &[0.2, 0.7, 0.4]), None).unwrap();
+        assert_eq!(
+            mean(&answers(&human, &[0.5; 4], &[0.5; 10]), None)
+                .unwrap()
+                .lambda,
+            0.0
+        );
+        let opposite = mean(
+            &answers(&human, &[0.9, 0.1, 0.6, 0.4], &[0.2, 0.7, 0.4]),
+            None,
+        )
+        .unwrap();
         assert_eq!(opposite.lambda, 0.0);
         assert!((opposite.estimate - 0.5).abs() < 1e-12);
     }
@@ -290,29 +386,51 @@ mod tests {
         assert_eq!(mean(&[], None), None);
         let mut data = answers(&human, &judge, &[3.0, 5.0]);
         assert_eq!(mean(&data, Some(f64::NAN)), None);
-        let no_level = BootstrapOptions { level: 1.0, ..few() };
-        assert_eq!(prediction_powered_mean(&data, None, Estimand::Mean(None), no_level), None);
+        let no_level = BootstrapOptions {
+            level: 1.0,
+            ..few()
+        };
+        assert_eq!(
+            prediction_powered_mean(&data, None, Estimand::Mean(None), no_level),
+            None
+        );
         data[1].question = data[0].question;
         assert_eq!(mean(&data, None), None, "one question has all labels");
     }
 
     #[test]
     fn equal_labels_have_an_interval_within_the_range_of_labels_only() {
-        let range = Estimand::Mean(Some(Interval { low: 1.0, high: 5.0 }));
+        let range = Estimand::Mean(Some(Interval {
+            low: 1.0,
+            high: 5.0,
+        }));
         let data = answers(&[5.0; 20], &[0.9; 20], &[0.9; 80]);
         assert_eq!(mean(&data, None).unwrap().interval, None);
         // Wilson's lower end of 20 of 20: 1 / (1 + t^2 / 20), t = 2.093 with 19 degrees of freedom.
-        let found = prediction_powered_mean(&data, None, range, few()).unwrap().interval.unwrap();
-        assert!((found.low - (1.0 + 4.0 / (1.0 + 2.093_f64.powi(2) / 20.0))).abs() < 1e-3 && found.high >= 5.0 - 1e-12);
+        let found = prediction_powered_mean(&data, None, range, few())
+            .unwrap()
+            .interval
+            .unwrap();
+        assert!(
+            (found.low - (1.0 + 4.0 / (1.0 + 2.093_f64.powi(2) / 20.0))).abs() < 1e-3
+                && found.high >= 5.0 - 1e-12
+        );
     }
 
     #[test]
     fn answers_to_one_question_are_no_evidence_of_their_own() {
-        let once = answers(&[0.1, 0.5, 0.3, 0.7, 0.9, 0.4], &[0.2, 0.5, 0.5, 0.6, 0.8, 0.3], &[0.5, 0.6, 0.1, 0.9]);
+        let once = answers(
+            &[0.1, 0.5, 0.3, 0.7, 0.9, 0.4],
+            &[0.2, 0.5, 0.5, 0.6, 0.8, 0.3],
+            &[0.5, 0.6, 0.1, 0.9],
+        );
         let twice: Vec<JudgedAnswer> = once.iter().flat_map(|answer| [*answer, *answer]).collect();
         let [single, double] = [once, twice].map(|data| mean(&data, Some(0.5)).unwrap());
         assert!((single.estimate - double.estimate).abs() < 1e-12);
-        assert!((single.standard_error - double.standard_error).abs() < 1e-12, "{single:?} {double:?}");
+        assert!(
+            (single.standard_error - double.standard_error).abs() < 1e-12,
+            "{single:?} {double:?}"
+        );
     }
 
     #[test]
@@ -324,13 +442,26 @@ mod tests {
         let (mut held, mut width, mut width_alone) = (0, 0.0, 0.0);
         for _ in 0..400 {
             let answer = |question: usize| {
-                let (quality, noise, drawn): (f64, f64, f64) = (rng.random(), rng.random(), rng.random());
+                let (quality, noise, drawn): (f64, f64, f64) =
+                    (rng.random(), rng.random(), rng.random());
                 let (p, judge) = (0.1 + 0.2 * quality, 8.0 * quality + 2.0 * noise);
-                JudgedAnswer { judge, human: (drawn < p).then(|| (2.0 * quality).exp()), weight: 1.0 / p, question }
+                JudgedAnswer {
+                    judge,
+                    human: (drawn < p).then(|| (2.0 * quality).exp()),
+                    weight: 1.0 / p,
+                    question,
+                }
             };
             let data: Vec<JudgedAnswer> = (0..300).map(answer).collect();
-            let labels: Vec<JudgedAnswer> = data.iter().filter(|answer| answer.human.is_some()).copied().collect();
-            let (tuned, alone) = (mean(&data, None).unwrap().interval.unwrap(), mean(&labels, Some(0.0)).unwrap());
+            let labels: Vec<JudgedAnswer> = data
+                .iter()
+                .filter(|answer| answer.human.is_some())
+                .copied()
+                .collect();
+            let (tuned, alone) = (
+                mean(&data, None).unwrap().interval.unwrap(),
+                mean(&labels, Some(0.0)).unwrap(),
+            );
             held += i32::from(tuned.low <= truth && truth <= tuned.high);
             width += tuned.half_width();
             width_alone += alone.interval.unwrap().half_width();

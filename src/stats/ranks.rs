@@ -42,7 +42,10 @@ pub fn rank_distribution(
             rank += tied.len();
         }
     }
-    counts.iter_mut().flatten().for_each(|count| *count /= f64::from(options.resamples));
+    counts
+        .iter_mut()
+        .flatten()
+        .for_each(|count| *count /= f64::from(options.resamples));
     Some(counts)
 }
 
@@ -54,7 +57,10 @@ mod tests {
     use crate::stats::paired_family;
 
     fn options() -> BootstrapOptions {
-        BootstrapOptions { resamples: 400, ..BootstrapOptions::seeded(3) }
+        BootstrapOptions {
+            resamples: 400,
+            ..BootstrapOptions::seeded(3)
+        }
     }
 
     #[test]
@@ -68,42 +74,78 @@ mod tests {
     fn a_system_that_is_slightly_ahead_is_mostly_first() {
         // Differences of +1 and -1, 12 of 20 positive: of binomial(20, 0.6), P(> 10) = 0.755 and P(= 10) = 0.117, half
         // of which counts: 0.814. The standard error over 400 resamples is 0.019.
-        let ahead: Vec<f64> = (0..20).map(|case| f64::from(u8::from(case % 5 < 3))).collect();
+        let ahead: Vec<f64> = (0..20)
+            .map(|case| f64::from(u8::from(case % 5 < 3)))
+            .collect();
         let other: Vec<f64> = ahead.iter().map(|value| 1.0 - value).collect();
         let shares = rank_distribution(&[&ahead, &other], None, options()).unwrap();
         assert!((shares[0][0] - 0.814).abs() < 0.08, "{shares:?}");
         let as_clusters: Vec<usize> = (0..20).map(|case| case / 5).collect();
         // Each cluster of 5 has 3 of 5: drawn whole, the lead never changes.
-        let clustered = rank_distribution(&[&ahead, &other], Some(&as_clusters), options()).unwrap();
+        let clustered =
+            rank_distribution(&[&ahead, &other], Some(&as_clusters), options()).unwrap();
         assert_eq!(clustered, [[1.0, 0.0], [0.0, 1.0]]);
     }
 
     #[test]
     fn ten_systems_get_the_same_numbers_on_1_thread_and_on_2() {
-        let value = |system: u32, case: u32| f64::from((case * case + 7 * system * case) % 101 + system) / 111.0;
-        let systems: Vec<Vec<f64>> = (0..10).map(|system| (0..100).map(|case| value(system, case)).collect()).collect();
+        let value = |system: u32, case: u32| {
+            f64::from((case * case + 7 * system * case) % 101 + system) / 111.0
+        };
+        let systems: Vec<Vec<f64>> = (0..10)
+            .map(|system| (0..100).map(|case| value(system, case)).collect())
+            .collect();
         let borrowed: Vec<&[f64]> = systems.iter().map(Vec::as_slice).collect();
-        let options = BootstrapOptions { resamples: 1_000, ..BootstrapOptions::seeded(11) };
+        let options = BootstrapOptions {
+            resamples: 1_000,
+            ..BootstrapOptions::seeded(11)
+        };
         let on = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| {
-                (paired_family(&borrowed, None, options), rank_distribution(&borrowed, None, options).unwrap())
+                (
+                    paired_family(&borrowed, None, options),
+                    rank_distribution(&borrowed, None, options).unwrap(),
+                )
             })
         };
         let (intervals, shares) = on(1);
         assert_eq!((intervals.clone(), shares.clone()), on(2));
         assert!(intervals.is_some());
-        assert!(shares.iter().flatten().filter(|share| **share > 0.0).count() > 20);
+        assert!(
+            shares
+                .iter()
+                .flatten()
+                .filter(|share| **share > 0.0)
+                .count()
+                > 20
+        );
     }
 
     #[test]
     fn what_has_no_ranks_is_none() {
         assert_eq!(rank_distribution(&[], None, options()), None);
         assert_eq!(rank_distribution(&[&[]], None, options()), None);
-        assert_eq!(rank_distribution(&[&[1.0], &[1.0, 2.0]], None, options()), None);
+        assert_eq!(
+            rank_distribution(&[&[1.0], &[1.0, 2.0]], None, options()),
+            None
+        );
         assert_eq!(rank_distribution(&[&[f64::NAN]], None, options()), None);
         assert_eq!(rank_distribution(&[&[1.0]], Some(&[1, 2]), options()), None);
-        assert_eq!(rank_distribution(&[&[1.0]], None, BootstrapOptions { resamples: 0, ..options() }), None);
+        assert_eq!(
+            rank_distribution(
+                &[&[1.0]],
+                None,
+                BootstrapOptions {
+                    resamples: 0,
+                    ..options()
+                }
+            ),
+            None
+        );
     }
 
     proptest! {

@@ -39,26 +39,42 @@ pub struct Line {
 /// assert!(line.is_some_and(|line| (line.intercept - 0.05).abs() < 1e-12 && (line.slope - 0.001).abs() < 1e-12));
 /// ```
 pub fn least_squares(x: &[f64], y: &[f64], level: f64) -> Option<Line> {
-    let paired = x.len() == y.len() && x.len() >= 3 && x.iter().chain(y).all(|value| value.is_finite());
+    let paired =
+        x.len() == y.len() && x.len() >= 3 && x.iter().chain(y).all(|value| value.is_finite());
     let usable = paired && level > 0.0 && level < 1.0;
     if !usable || x.iter().all(|value| *value == x[0]) {
         return None;
     }
     let (mean_x, mean_y, n) = (mean(x)?, mean(y)?, x.len() as f64);
-    let sum = |f: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(x, y)| f(x - mean_x, y - mean_y)).sum::<f64>();
+    let sum = |f: &dyn Fn(f64, f64) -> f64| {
+        x.iter()
+            .zip(y)
+            .map(|(x, y)| f(x - mean_x, y - mean_y))
+            .sum::<f64>()
+    };
     let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
     let slope = xy / xx;
     let intercept = mean_y - slope * mean_x;
     let rest = sum(&|x, y| (y - slope * x).powi(2));
     let variance = rest / (n - 2.0);
     let t = t_quantile(f64::midpoint(1.0, level), n - 2.0)?;
-    let around = |centre: f64, half: f64| Interval { low: centre - half, high: centre + half };
+    let around = |centre: f64, half: f64| Interval {
+        low: centre - half,
+        high: centre + half,
+    };
     let line = Line {
         intercept,
-        intercept_interval: around(intercept, t * (variance * (1.0 / n + mean_x * mean_x / xx)).sqrt()),
+        intercept_interval: around(
+            intercept,
+            t * (variance * (1.0 / n + mean_x * mean_x / xx)).sqrt(),
+        ),
         slope,
         slope_interval: around(slope, t * (variance / xx).sqrt()),
-        r_squared: if yy > 0.0 { (1.0 - rest / yy).clamp(0.0, 1.0) } else { 1.0 },
+        r_squared: if yy > 0.0 {
+            (1.0 - rest / yy).clamp(0.0, 1.0)
+        } else {
+            1.0
+        },
     };
     (line.slope.is_finite() && line.intercept_interval.high.is_finite()).then_some(line)
 }
@@ -75,8 +91,14 @@ mod tests {
         let line = least_squares(&[-1.0, 0.0, 1.0], &[0.0, 1.0, 5.0], 0.95).unwrap();
         assert!((line.slope - 2.5).abs() < 1e-12 && (line.intercept - 2.0).abs() < 1e-12);
         // Halves: 12.7062 sqrt(1.5 / 3) = 8.98465 and 12.7062 sqrt(1.5 / 2) = 11.0039
-        assert!((line.intercept_interval.high - 10.984_65).abs() < 1e-4, "{line:?}");
-        assert!((line.slope_interval.low - (2.5 - 11.003_9)).abs() < 1e-4, "{line:?}");
+        assert!(
+            (line.intercept_interval.high - 10.984_65).abs() < 1e-4,
+            "{line:?}"
+        );
+        assert!(
+            (line.slope_interval.low - (2.5 - 11.003_9)).abs() < 1e-4,
+            "{line:?}"
+        );
         // 1 - 1.5 / 14
         assert!((line.r_squared - 12.5 / 14.0).abs() < 1e-12);
     }
@@ -86,7 +108,10 @@ mod tests {
         assert_eq!(least_squares(&[1.0, 2.0], &[1.0, 2.0], 0.95), None);
         assert_eq!(least_squares(&[1.0, 2.0, 3.0], &[1.0, 2.0], 0.95), None);
         assert_eq!(least_squares(&[0.1; 4], &[1.0, 2.0, 3.0, 4.0], 0.95), None);
-        assert_eq!(least_squares(&[1.0, 2.0, f64::NAN], &[1.0, 2.0, 3.0], 0.95), None);
+        assert_eq!(
+            least_squares(&[1.0, 2.0, f64::NAN], &[1.0, 2.0, 3.0], 0.95),
+            None
+        );
         assert_eq!(least_squares(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 0.0), None);
     }
 

@@ -18,15 +18,28 @@ pub fn inclusion_probabilities(sizes: &[f64], n: usize) -> Vec<f64> {
     let (units, n) = (sizes.len() as f64, n.min(sizes.len()) as f64);
     let total: f64 = sizes.iter().sum();
     let is_equal = total <= 0.0 || sizes.iter().all(|size| *size == sizes[0]);
-    let share = |size: &f64| if is_equal { n / units } else { n * f64::midpoint(1.0 / units, size / total) };
+    let share = |size: &f64| {
+        if is_equal {
+            n / units
+        } else {
+            n * f64::midpoint(1.0 / units, size / total)
+        }
+    };
     let mut probabilities: Vec<f64> = sizes.iter().map(share).collect();
     // What certain units have above 1 goes to the others; each round makes at least one more unit certain.
     while probabilities.iter().any(|p| *p > 1.0) {
         probabilities.iter_mut().for_each(|p| *p = p.min(1.0));
         let certain = probabilities.iter().filter(|p| **p >= 1.0).count() as f64;
         let rest: f64 = probabilities.iter().filter(|p| **p < 1.0).sum();
-        let factor = if rest > 0.0 { (n - certain) / rest } else { 1.0 };
-        probabilities.iter_mut().filter(|p| **p < 1.0).for_each(|p| *p *= factor);
+        let factor = if rest > 0.0 {
+            (n - certain) / rest
+        } else {
+            1.0
+        };
+        probabilities
+            .iter_mut()
+            .filter(|p| **p < 1.0)
+            .for_each(|p| *p *= factor);
     }
     probabilities
 }
@@ -56,11 +69,19 @@ mod tests {
 
     #[test]
     fn probabilities_sum_to_the_sample_and_have_a_floor_and_a_ceiling() {
-        let sizes: Vec<f64> = (0..40_u32).map(|at| f64::from(at * at % 7)).chain([500.0, 300.0]).collect();
+        let sizes: Vec<f64> = (0..40_u32)
+            .map(|at| f64::from(at * at % 7))
+            .chain([500.0, 300.0])
+            .collect();
         for n in [1, 5, 20, 41, 42] {
             let found = inclusion_probabilities(&sizes, n);
             assert!((found.iter().sum::<f64>() - n as f64).abs() < 1e-9, "{n}");
-            assert!(found.iter().all(|p| *p <= 1.0 && *p >= n as f64 / 84.0 - 1e-12), "{n}: {found:?}");
+            assert!(
+                found
+                    .iter()
+                    .all(|p| *p <= 1.0 && *p >= n as f64 / 84.0 - 1e-12),
+                "{n}: {found:?}"
+            );
             assert_eq!(systematic_sample(&found, 3).len(), n);
         }
         assert_eq!(inclusion_probabilities(&[0.0; 4], 1), [0.25; 4]);
@@ -73,12 +94,17 @@ mod tests {
         let probabilities = inclusion_probabilities(&[0.0, 1.0, 2.0, 5.0, 0.5], 2);
         let mut counts = [0_u32; 5];
         for seed in 0..4_000 {
-            systematic_sample(&probabilities, seed).into_iter().for_each(|unit| counts[unit] += 1);
+            systematic_sample(&probabilities, seed)
+                .into_iter()
+                .for_each(|unit| counts[unit] += 1);
         }
         // The standard error of a share of 4,000 is at most 0.008.
         for (count, p) in counts.into_iter().zip(&probabilities) {
             assert!((f64::from(count) / 4_000.0 - p).abs() < 0.03, "{count} {p}");
         }
-        assert_eq!(systematic_sample(&probabilities, 9), systematic_sample(&probabilities, 9));
+        assert_eq!(
+            systematic_sample(&probabilities, 9),
+            systematic_sample(&probabilities, 9)
+        );
     }
 }

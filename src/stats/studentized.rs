@@ -24,7 +24,8 @@ impl Sample {
     /// `None` for fewer than two clusters, lists of unequal length and values that are not finite.
     pub(super) fn new(lists: &[&[f64]], clusters: Option<&[usize]>) -> Option<Self> {
         let cases = lists.first()?.len();
-        let is_whole = |list: &&[f64]| list.len() == cases && list.iter().all(|value| value.is_finite());
+        let is_whole =
+            |list: &&[f64]| list.len() == cases && list.iter().all(|value| value.is_finite());
         if !lists.iter().all(is_whole) || clusters.is_some_and(|clusters| clusters.len() != cases) {
             return None;
         }
@@ -32,18 +33,29 @@ impl Sample {
         if clusters.sizes.len() < 2 {
             return None;
         }
-        let means: Vec<f64> = lists.iter().map(|list| list.iter().sum::<f64>() / cases as f64).collect();
+        let means: Vec<f64> = lists
+            .iter()
+            .map(|list| list.iter().sum::<f64>() / cases as f64)
+            .collect();
         let mut rows = vec![vec![0.0; lists.len()]; clusters.sizes.len()];
         for (at, cluster) in clusters.of_unit.iter().enumerate() {
             let row = rows[*cluster].iter_mut().zip(lists).zip(&means);
             row.for_each(|((sum, list), mean)| *sum += list[at] - mean);
         }
-        let mut sample = Self { means, errors: Vec::new(), rows, sizes: clusters.sizes };
+        let mut sample = Self {
+            means,
+            errors: Vec::new(),
+            rows,
+            sizes: clusters.sizes,
+        };
         let once = vec![1; sample.sizes.len()];
         sample.errors = sample.shifts_and_errors(&once).1;
         // Rounding errors are set to 0, or they would count as differences.
         for ((list, mean), error) in lists.iter().zip(&mut sample.means).zip(&mut sample.errors) {
-            let least = 1e-12 * list.iter().fold(1e-3_f64, |most, value| most.max(value.abs()));
+            let least = 1e-12
+                * list
+                    .iter()
+                    .fold(1e-3_f64, |most, value| most.max(value.abs()));
             if *error <= least {
                 *error = 0.0;
                 *mean = if mean.abs() <= least { 0.0 } else { *mean };
@@ -64,10 +76,16 @@ impl Sample {
 
     /// The summed values of each cluster. Rounding errors are set to 0, or they would count as differences.
     pub(super) fn sums(&self, list: usize) -> Vec<f64> {
-        let sums = self.rows.iter().zip(&self.sizes).map(|(row, size)| row[list] + size * self.means[list]);
+        let sums = self
+            .rows
+            .iter()
+            .zip(&self.sizes)
+            .map(|(row, size)| row[list] + size * self.means[list]);
         let mut sums: Vec<f64> = sums.collect();
         let largest = sums.iter().fold(1e-3_f64, |most, sum| most.max(sum.abs()));
-        sums.iter_mut().filter(|sum| sum.abs() <= 1e-12 * largest).for_each(|sum| *sum = 0.0);
+        sums.iter_mut()
+            .filter(|sum| sum.abs() <= 1e-12 * largest)
+            .for_each(|sum| *sum = 0.0);
         sums
     }
 
@@ -80,10 +98,19 @@ impl Sample {
     /// For clusters drawn this often: how far each mean moved, and the number of cases.
     fn shifts(&self, drawn: &[u32]) -> (Vec<f64>, f64) {
         let (mut shifts, mut cases) = (vec![0.0; self.means.len()], 0.0);
-        for ((row, size), drawn) in self.rows.iter().zip(&self.sizes).zip(drawn).filter(|(_, drawn)| **drawn > 0) {
+        for ((row, size), drawn) in self
+            .rows
+            .iter()
+            .zip(&self.sizes)
+            .zip(drawn)
+            .filter(|(_, drawn)| **drawn > 0)
+        {
             let drawn = f64::from(*drawn);
             cases += drawn * size;
-            shifts.iter_mut().zip(row).for_each(|(sum, deviation)| *sum += drawn * deviation);
+            shifts
+                .iter_mut()
+                .zip(row)
+                .for_each(|(sum, deviation)| *sum += drawn * deviation);
         }
         shifts.iter_mut().for_each(|sum| *sum /= cases);
         (shifts, cases)
@@ -93,7 +120,13 @@ impl Sample {
     fn shifts_and_errors(&self, drawn: &[u32]) -> (Vec<f64>, Vec<f64>) {
         let (shifts, cases) = self.shifts(drawn);
         let mut squares = vec![0.0; shifts.len()];
-        for ((row, size), drawn) in self.rows.iter().zip(&self.sizes).zip(drawn).filter(|(_, drawn)| **drawn > 0) {
+        for ((row, size), drawn) in self
+            .rows
+            .iter()
+            .zip(&self.sizes)
+            .zip(drawn)
+            .filter(|(_, drawn)| **drawn > 0)
+        {
             let weight = f64::from(*drawn) / (1.0 - size / cases);
             for ((sum, deviation), shift) in squares.iter_mut().zip(row).zip(&shifts) {
                 let own = deviation - size * shift;
@@ -108,7 +141,11 @@ impl Sample {
     pub(super) fn resampled_means(&self, options: BootstrapOptions) -> Vec<Vec<f64>> {
         let means = |drawn: &[u32]| {
             let shifts = self.shifts(drawn).0;
-            shifts.into_iter().zip(&self.means).map(|(shift, mean)| mean + shift).collect()
+            shifts
+                .into_iter()
+                .zip(&self.means)
+                .map(|(shift, mean)| mean + shift)
+                .collect()
         };
         resample(self.clusters(), means, options)
     }
@@ -118,7 +155,9 @@ impl Sample {
         let statistics = |drawn: &[u32]| {
             let (shifts, errors) = self.shifts_and_errors(drawn);
             let pairs = shifts.into_iter().zip(errors).zip(&self.errors);
-            pairs.map(|((shift, error), whole)| studentized(shift, error, *whole)).collect::<Vec<f64>>()
+            pairs
+                .map(|((shift, error), whole)| studentized(shift, error, *whole))
+                .collect::<Vec<f64>>()
         };
         resample(self.clusters(), statistics, options)
     }
@@ -147,15 +186,27 @@ pub(super) struct EqualTails {
 
 /// The bootstrap-t interval and p with equal tails (B. Efron and R. J. Tibshirani, "An introduction to the bootstrap", 1993,
 /// chapter 12).
-pub(super) fn equal_tails(mean: f64, error: f64, mut resampled: Vec<f64>, options: BootstrapOptions) -> EqualTails {
+pub(super) fn equal_tails(
+    mean: f64,
+    error: f64,
+    mut resampled: Vec<f64>,
+    options: BootstrapOptions,
+) -> EqualTails {
     resampled.sort_unstable_by(f64::total_cmp);
-    let (total, t) = (resampled.len(), if mean == 0.0 { 0.0 } else { mean / error });
+    let (total, t) = (
+        resampled.len(),
+        if mean == 0.0 { 0.0 } else { mean / error },
+    );
     let above = total - resampled.partition_point(|value| *value < t);
     let below = resampled.partition_point(|value| *value <= t);
-    let tails = tail_rank(options.alpha() / 2.0, total).map(|rank| (resampled[rank - 1], resampled[total - rank]));
+    let tails = tail_rank(options.alpha() / 2.0, total)
+        .map(|rank| (resampled[rank - 1], resampled[total - rank]));
     let tails = tails.filter(|(low, high)| error > 0.0 && low.is_finite() && high.is_finite());
     EqualTails {
-        interval: tails.map(|(low, high)| Interval { low: mean - high * error, high: mean - low * error }),
+        interval: tails.map(|(low, high)| Interval {
+            low: mean - high * error,
+            high: mean - low * error,
+        }),
         p: (2.0 * (above.min(below) + 1) as f64 / (total + 1) as f64).min(1.0),
         critical: tails.map(|(low, high)| high.max(-low)),
     }
@@ -182,7 +233,10 @@ pub(super) fn wilson(
     let center = (p + square / 2.0) / (1.0 + square);
     let half = t / (1.0 + square) * (p * (1.0 - p) / n + square / (4.0 * n)).sqrt();
     let end = |p: f64| range.low + width * p.clamp(0.0, 1.0);
-    let interval = Interval { low: end(center - half), high: end(center + half) };
+    let interval = Interval {
+        low: end(center - half),
+        high: end(center + half),
+    };
     (width > 0.0).then_some(interval)
 }
 
@@ -208,14 +262,28 @@ pub fn mean_interval(
     options: BootstrapOptions,
 ) -> Option<Interval> {
     let sample = Sample::new(&[values], clusters).filter(|_| options.is_usable())?;
-    let is_within = |range: &Interval| values.iter().all(|value| range.low <= *value && *value <= range.high);
+    let is_within = |range: &Interval| {
+        values
+            .iter()
+            .all(|value| range.low <= *value && *value <= range.high)
+    };
     match range.filter(is_within) {
         Some(range) => {
             let clusters = [sample.clusters() as f64, sample.effective_clusters()];
-            wilson(sample.means[0], sample.errors[0], range, clusters, options.level)
+            wilson(
+                sample.means[0],
+                sample.errors[0],
+                range,
+                clusters,
+                options.level,
+            )
         }
         None => {
-            let resampled = sample.resampled_t(options).into_iter().map(|own| own[0]).collect();
+            let resampled = sample
+                .resampled_t(options)
+                .into_iter()
+                .map(|own| own[0])
+                .collect();
             equal_tails(sample.means[0], sample.errors[0], resampled, options).interval
         }
     }
@@ -228,10 +296,16 @@ mod tests {
 
     use super::*;
 
-    const SHARE: Interval = Interval { low: 0.0, high: 1.0 };
+    const SHARE: Interval = Interval {
+        low: 0.0,
+        high: 1.0,
+    };
 
     fn options() -> BootstrapOptions {
-        BootstrapOptions { resamples: 2_000, ..BootstrapOptions::seeded(3) }
+        BootstrapOptions {
+            resamples: 2_000,
+            ..BootstrapOptions::seeded(3)
+        }
     }
 
     fn width(interval: Option<Interval>) -> f64 {
@@ -246,30 +320,50 @@ mod tests {
         // Clusters of 2 and 1 cases with deviations -2 and 2: sqrt(4 / (1 - 2 / 3) + 4 / (1 - 1 / 3)) / 3 = sqrt(18) / 3.
         let sample = Sample::new(&[&[1.0, 3.0, 5.0]], Some(&[7, 7, 4])).unwrap();
         assert!((sample.errors[0] - 18.0_f64.sqrt() / 3.0).abs() < 1e-12);
-        assert_eq!((sample.sums(0), sample.sizes().to_vec()), (vec![5.0, 4.0], vec![1.0, 2.0]));
+        assert_eq!(
+            (sample.sums(0), sample.sizes().to_vec()),
+            (vec![5.0, 4.0], vec![1.0, 2.0])
+        );
     }
 
     #[test]
     fn equal_values_have_an_interval_within_their_range_and_none_without() {
         let interval = mean_interval(&[1.0; 20], None, Some(SHARE), options()).unwrap();
         // Wilson's lower end of 20 of 20: 1 / (1 + t^2 / 20) with t = 2.093.
-        assert!((interval.low - 1.0 / (1.0 + 2.093_f64.powi(2) / 20.0)).abs() < 1e-4 && interval.high > 1.0 - 1e-12);
+        assert!(
+            (interval.low - 1.0 / (1.0 + 2.093_f64.powi(2) / 20.0)).abs() < 1e-4
+                && interval.high > 1.0 - 1e-12
+        );
         assert_eq!(mean_interval(&[1.0; 20], None, None, options()), None);
         assert_eq!(mean_interval(&[1.0], None, Some(SHARE), options()), None);
-        assert_eq!(mean_interval(&[0.2, 0.4], Some(&[1, 1]), Some(SHARE), options()), None);
-        let no_level = BootstrapOptions { level: 1.0, ..options() };
+        assert_eq!(
+            mean_interval(&[0.2, 0.4], Some(&[1, 1]), Some(SHARE), options()),
+            None
+        );
+        let no_level = BootstrapOptions {
+            level: 1.0,
+            ..options()
+        };
         assert_eq!(mean_interval(&[0.1, 0.5], None, None, no_level), None);
     }
 
     #[test]
     fn values_with_little_spread_have_students_interval_under_either_method() {
         // 40 values around 0.5: mean ± t(39) sd / sqrt(40), t = 2.0227.
-        let values: Vec<f64> = (0..40).map(|at| 0.5 + (f64::from(at * 7 % 40) - 19.5) / 400.0).collect();
+        let values: Vec<f64> = (0..40)
+            .map(|at| 0.5 + (f64::from(at * 7 % 40) - 19.5) / 400.0)
+            .collect();
         let half = 2.0227 * super::super::sd(&values).unwrap() / 40.0_f64.sqrt();
         for range in [Some(SHARE), None] {
             let interval = mean_interval(&values, None, range, options()).unwrap();
-            assert!((interval.low - (0.5 - half)).abs() < 0.1 * half, "{interval:?} {half}");
-            assert!((interval.high - (0.5 + half)).abs() < 0.1 * half, "{interval:?} {half}");
+            assert!(
+                (interval.low - (0.5 - half)).abs() < 0.1 * half,
+                "{interval:?} {half}"
+            );
+            assert!(
+                (interval.high - (0.5 + half)).abs() < 0.1 * half,
+                "{interval:?} {half}"
+            );
         }
     }
 
@@ -283,30 +377,49 @@ mod tests {
                 mean_interval(&once, None, range, options()),
                 mean_interval(&twice, Some(&questions), range, options()),
             );
-            assert!((width(single) - width(paired)).abs() < 1e-9, "{single:?} {paired:?}");
+            assert!(
+                (width(single) - width(paired)).abs() < 1e-9,
+                "{single:?} {paired:?}"
+            );
             assert!(width(mean_interval(&twice, None, range, options())) < 0.8 * width(paired));
         }
     }
 
     /// The share of 400 samples whose 95% interval holds the mean; its standard error is about 1%.
-    fn coverage(mean: f64, range: Option<Interval>, mut sample: impl FnMut(&mut ChaCha8Rng) -> Vec<f64>) -> f64 {
+    fn coverage(
+        mean: f64,
+        range: Option<Interval>,
+        mut sample: impl FnMut(&mut ChaCha8Rng) -> Vec<f64>,
+    ) -> f64 {
         let mut rng = ChaCha8Rng::seed_from_u64(2026);
-        let options = BootstrapOptions { resamples: 199, ..BootstrapOptions::seeded(1) };
+        let options = BootstrapOptions {
+            resamples: 199,
+            ..BootstrapOptions::seeded(1)
+        };
         let found = (0..400).filter_map(|_| mean_interval(&sample(&mut rng), None, range, options));
-        found.filter(|own| own.low <= mean && mean <= own.high).count() as f64 / 400.0
+        found
+            .filter(|own| own.low <= mean && mean <= own.high)
+            .count() as f64
+            / 400.0
     }
 
     #[test]
-    fn intervals_at_95_percent_hold_the_mean_of_0_and_1_and_nearly_as_often_that_of_skewed_counts() {
+    fn intervals_at_95_percent_hold_the_mean_of_0_and_1_and_nearly_as_often_that_of_skewed_counts()
+    {
         // 96.0 and 92.2 in 2,000 repetitions of the bench.
-        let right =
-            coverage(0.9, Some(SHARE), |rng| (0..20).map(|_| f64::from(u8::from(rng.random::<f64>() < 0.9))).collect());
+        let right = coverage(0.9, Some(SHARE), |rng| {
+            (0..20)
+                .map(|_| f64::from(u8::from(rng.random::<f64>() < 0.9)))
+                .collect()
+        });
         assert!((0.93..=0.99).contains(&right), "{right}");
         let normal = |rng: &mut ChaCha8Rng| {
             let (u, v): (f64, f64) = (rng.random(), rng.random());
             (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
         };
-        let counts = coverage(0.5_f64.exp(), None, |rng| (0..50).map(|_| normal(rng).exp()).collect());
+        let counts = coverage(0.5_f64.exp(), None, |rng| {
+            (0..50).map(|_| normal(rng).exp()).collect()
+        });
         assert!((0.89..=0.96).contains(&counts), "{counts}");
     }
 

@@ -48,7 +48,11 @@ impl Prf {
     /// The measures from counts.
     pub fn of(correct: f64, retrieved: f64, relevant: f64) -> Self {
         let (precision, recall) = (ratio(correct, retrieved), ratio(correct, relevant));
-        Self { precision, recall, f1: harmonic_mean(precision, recall) }
+        Self {
+            precision,
+            recall,
+            f1: harmonic_mean(precision, recall),
+        }
     }
 
     /// Precision, recall, F1.

@@ -57,7 +57,9 @@ pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
     if questions < 2 || (judges < 2 && !repeated) {
         return None;
     }
-    let solved = table.solve(judges >= 2, repeated)?.map(|variance| variance.max(0.0));
+    let solved = table
+        .solve(judges >= 2, repeated)?
+        .map(|variance| variance.max(0.0));
     Some(VarianceComponents {
         question: solved[0],
         judge: (judges >= 2).then_some(solved[1]),
@@ -94,7 +96,8 @@ struct Table {
 impl Table {
     fn new(values: &[Judged]) -> Option<Self> {
         let mean = super::mean(&values.iter().map(|judged| judged.value).collect::<Vec<_>>())?;
-        let (mut by_question, mut by_judge, mut cells) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut by_question, mut by_judge, mut cells) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let add = |group: &mut Group, value: f64| {
             group.count += 1.0;
             group.sum += value;
@@ -105,9 +108,18 @@ impl Table {
             squares += value * value;
             add(by_question.entry(judged.question).or_default(), value);
             add(by_judge.entry(judged.judge).or_default(), value);
-            add(cells.entry((judged.question, judged.judge)).or_default(), value);
+            add(
+                cells.entry((judged.question, judged.judge)).or_default(),
+                value,
+            );
         }
-        Some(Self { by_question, by_judge, cells, total: values.len() as f64, squares })
+        Some(Self {
+            by_question,
+            by_judge,
+            cells,
+            total: values.len() as f64,
+            squares,
+        })
     }
 
     /// The components of question, judge, question x judge and sample; those left out of the model are 0.
@@ -121,15 +133,35 @@ impl Table {
             forms.push((2, [1.0, -1.0, -1.0, 1.0, 0.0]));
         }
         // Without repeated samples, what questions and judges do not explain is the residual.
-        forms.push((3, if repeated { [0.0, 0.0, 0.0, -1.0, 1.0] } else { [1.0, -1.0, -1.0, 0.0, 1.0] }));
+        forms.push((
+            3,
+            if repeated {
+                [0.0, 0.0, 0.0, -1.0, 1.0]
+            } else {
+                [1.0, -1.0, -1.0, 0.0, 1.0]
+            },
+        ));
         let totals = self.totals();
         let row = |(_, factors): &(usize, [f64; 5])| {
-            let sum = |at: usize| factors.iter().zip(&totals).map(|(factor, total)| factor * total[at]).sum::<f64>();
-            forms.iter().map(|(component, _)| sum(*component)).chain([sum(4)]).collect()
+            let sum = |at: usize| {
+                factors
+                    .iter()
+                    .zip(&totals)
+                    .map(|(factor, total)| factor * total[at])
+                    .sum::<f64>()
+            };
+            forms
+                .iter()
+                .map(|(component, _)| sum(*component))
+                .chain([sum(4)])
+                .collect()
         };
         let solution = eliminate(forms.iter().map(row).collect())?;
         let mut components = [0.0; 4];
-        forms.iter().zip(solution).for_each(|((component, _), variance)| components[*component] = variance);
+        forms
+            .iter()
+            .zip(solution)
+            .for_each(|((component, _), variance)| components[*component] = variance);
         Some(components)
     }
 
@@ -137,19 +169,39 @@ impl Table {
     /// cell, and of every value: the coefficients of question, judge, question x judge and sample in the expectation, the total.
     fn totals(&self) -> [[f64; 5]; 5] {
         let (n, count) = (self.total, |groups: usize| groups as f64);
-        let squares = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.count * g.count).sum::<f64>() / n;
-        let total = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.sum * g.sum / g.count).sum::<f64>();
+        let squares = |groups: &mut dyn Iterator<Item = &Group>| {
+            groups.map(|g| g.count * g.count).sum::<f64>() / n
+        };
+        let total = |groups: &mut dyn Iterator<Item = &Group>| {
+            groups.map(|g| g.sum * g.sum / g.count).sum::<f64>()
+        };
         let (mut in_questions, mut in_judges) = (0.0, 0.0);
         for ((question, judge), cell) in &self.cells {
             in_questions += cell.count * cell.count / self.by_question[question].count;
             in_judges += cell.count * cell.count / self.by_judge[judge].count;
         }
         let (questions, judges, cells) = (&self.by_question, &self.by_judge, &self.cells);
-        let of_mean = [squares(&mut questions.values()), squares(&mut judges.values()), squares(&mut cells.values())];
+        let of_mean = [
+            squares(&mut questions.values()),
+            squares(&mut judges.values()),
+            squares(&mut cells.values()),
+        ];
         [
             [of_mean[0], of_mean[1], of_mean[2], 1.0, 0.0],
-            [n, in_questions, in_questions, count(questions.len()), total(&mut questions.values())],
-            [in_judges, n, in_judges, count(judges.len()), total(&mut judges.values())],
+            [
+                n,
+                in_questions,
+                in_questions,
+                count(questions.len()),
+                total(&mut questions.values()),
+            ],
+            [
+                in_judges,
+                n,
+                in_judges,
+                count(judges.len()),
+                total(&mut judges.values()),
+            ],
             [n, n, n, count(cells.len()), total(&mut cells.values())],
             [n, n, n, n, self.squares],
         ]
@@ -159,20 +211,35 @@ impl Table {
 /// Gauss elimination with pivoting of rows that end in their right-hand side; `None` for a singular system.
 fn eliminate(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
-    let scale = rows.iter().flat_map(|row| &row[..n]).fold(0.0_f64, |most, value| most.max(value.abs()));
+    let scale = rows
+        .iter()
+        .flat_map(|row| &row[..n])
+        .fold(0.0_f64, |most, value| most.max(value.abs()));
     for column in 0..n {
-        let pivot = (column..n).max_by(|a, b| rows[*a][column].abs().total_cmp(&rows[*b][column].abs()))?;
+        let pivot =
+            (column..n).max_by(|a, b| rows[*a][column].abs().total_cmp(&rows[*b][column].abs()))?;
         rows.swap(column, pivot);
         if rows[column][column].abs() <= 1e-10 * scale {
             return None;
         }
         let pivot = rows[column].clone();
-        for (_, row) in rows.iter_mut().enumerate().filter(|(index, _)| *index != column) {
+        for (_, row) in rows
+            .iter_mut()
+            .enumerate()
+            .filter(|(index, _)| *index != column)
+        {
             let factor = row[column] / pivot[column];
-            row.iter_mut().zip(&pivot).for_each(|(value, above)| *value -= factor * above);
+            row.iter_mut()
+                .zip(&pivot)
+                .for_each(|(value, above)| *value -= factor * above);
         }
     }
-    Some(rows.iter().enumerate().map(|(index, row)| row[n] / row[index]).collect())
+    Some(
+        rows.iter()
+            .enumerate()
+            .map(|(index, row)| row[n] / row[index])
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -181,7 +248,11 @@ mod tests {
 
     fn judged(rows: &[(usize, usize, f64)]) -> Vec<Judged> {
         rows.iter()
-            .map(|(question, judge, value)| Judged { question: *question, judge: *judge, value: *value })
+            .map(|(question, judge, value)| Judged {
+                question: *question,
+                judge: *judge,
+                value: *value,
+            })
             .collect()
     }
 
@@ -189,9 +260,19 @@ mod tests {
     fn two_judges_and_no_repeated_draw_by_hand() {
         // Questions 1 2 6 under judge 0, 2 3 7 under judge 1: judges are 1 apart, nothing is left over.
         // MSQ = 2 * 7 = 14 (means 1.5 2.5 6.5, variance 7), MSJ = 3 * 0.5 = 1.5, rest 0: questions 7, judges 1.5 / 3.
-        let rows = [(0, 0, 1.0), (1, 0, 2.0), (2, 0, 6.0), (0, 1, 2.0), (1, 1, 3.0), (2, 1, 7.0)];
+        let rows = [
+            (0, 0, 1.0),
+            (1, 0, 2.0),
+            (2, 0, 6.0),
+            (0, 1, 2.0),
+            (1, 1, 3.0),
+            (2, 1, 7.0),
+        ];
         let parts = variance_components(&judged(&rows)).unwrap();
-        assert!((parts.question - 7.0).abs() < 1e-12 && (parts.judge.unwrap() - 0.5).abs() < 1e-12, "{parts:?}");
+        assert!(
+            (parts.question - 7.0).abs() < 1e-12 && (parts.judge.unwrap() - 0.5).abs() < 1e-12,
+            "{parts:?}"
+        );
         assert!(parts.draw.abs() < 1e-12 && parts.question_judge.is_none());
     }
 
@@ -199,18 +280,36 @@ mod tests {
     fn unequal_draws_of_one_judge_are_the_one_way_estimates() {
         // Question 0: 0 2 (mean 1), question 1: 5 7 9 (mean 7). Within (2 + 8) / 3 = 10/3; grand mean 23/5;
         // between 2 * 3.6^2 + 3 * 2.4^2 = 43.2 on 1 df; n0 = (5 - 13/5) / 1 = 2.4; (43.2 - 10/3) / 2.4 = 16.6111
-        let rows = [(0, 0, 0.0), (0, 0, 2.0), (1, 0, 5.0), (1, 0, 7.0), (1, 0, 9.0)];
+        let rows = [
+            (0, 0, 0.0),
+            (0, 0, 2.0),
+            (1, 0, 5.0),
+            (1, 0, 7.0),
+            (1, 0, 9.0),
+        ];
         let parts = variance_components(&judged(&rows)).unwrap();
-        assert!((parts.draw - 10.0 / 3.0).abs() < 1e-12 && (parts.question - (43.2 - 10.0 / 3.0) / 2.4).abs() < 1e-12);
+        assert!(
+            (parts.draw - 10.0 / 3.0).abs() < 1e-12
+                && (parts.question - (43.2 - 10.0 / 3.0) / 2.4).abs() < 1e-12
+        );
         assert!(parts.judge.is_none());
     }
 
     #[test]
     fn what_cannot_be_split_is_none() {
         assert_eq!(variance_components(&[]), None);
-        assert_eq!(variance_components(&judged(&[(0, 0, 1.0), (0, 0, 2.0)])), None);
-        assert_eq!(variance_components(&judged(&[(0, 0, 1.0), (1, 0, 2.0)])), None);
-        assert_eq!(variance_components(&judged(&[(0, 0, 1.0), (0, 0, f64::NAN), (1, 0, 2.0)])), None);
+        assert_eq!(
+            variance_components(&judged(&[(0, 0, 1.0), (0, 0, 2.0)])),
+            None
+        );
+        assert_eq!(
+            variance_components(&judged(&[(0, 0, 1.0), (1, 0, 2.0)])),
+            None
+        );
+        assert_eq!(
+            variance_components(&judged(&[(0, 0, 1.0), (0, 0, f64::NAN), (1, 0, 2.0)])),
+            None
+        );
         // Each judge has its own question, so the two effects cannot be separated.
         let own = [(0, 0, 1.0), (0, 0, 2.0), (1, 1, 5.0), (1, 1, 6.0)];
         assert_eq!(variance_components(&judged(&own)), None);
@@ -219,13 +318,24 @@ mod tests {
     #[test]
     fn an_estimate_below_0_is_0() {
         // Both questions have mean 1, draws 0 and 2: between 0, within 2, so questions (0 - 2) / 2 < 0.
-        let parts = variance_components(&judged(&[(0, 0, 0.0), (0, 0, 2.0), (1, 0, 0.0), (1, 0, 2.0)])).unwrap();
+        let parts = variance_components(&judged(&[
+            (0, 0, 0.0),
+            (0, 0, 2.0),
+            (1, 0, 0.0),
+            (1, 0, 2.0),
+        ]))
+        .unwrap();
         assert_eq!((parts.question, parts.draw), (0.0, 2.0));
     }
 
     #[test]
     fn the_variance_of_a_question_by_hand() {
-        let parts = VarianceComponents { question: 0.04, judge: Some(0.0009), question_judge: Some(0.01), draw: 0.02 };
+        let parts = VarianceComponents {
+            question: 0.04,
+            judge: Some(0.0009),
+            question_judge: Some(0.01),
+            draw: 0.02,
+        };
         // 0.04 + 0.01 / 2 + 0.02 / (2 * 5)
         assert!((parts.of_question(2, 5) - 0.047).abs() < 1e-12);
     }

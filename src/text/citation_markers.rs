@@ -28,7 +28,10 @@ pub fn number_markers(text: &str) -> Vec<NumberMarker> {
     text.match_indices('[')
         .filter_map(|(start, _)| {
             let (numbers, length) = numbers_in(&text[start + 1..])?;
-            Some(NumberMarker { range: start..start + 1 + length, numbers })
+            Some(NumberMarker {
+                range: start..start + 1 + length,
+                numbers,
+            })
         })
         .collect()
 }
@@ -46,7 +49,9 @@ fn numbers_in(inner: &str) -> Option<(Vec<u64>, usize)> {
         if after.starts_with(']') {
             return Some((numbers, inner.len() - after.len() + 1));
         }
-        rest = after.strip_prefix(',')?.trim_start_matches(is_python_whitespace);
+        rest = after
+            .strip_prefix(',')?
+            .trim_start_matches(is_python_whitespace);
     }
 }
 
@@ -56,15 +61,27 @@ fn leading_digits(text: &str) -> (&str, &str) {
 }
 
 fn number(digits: &str) -> u64 {
-    let step = |value: u64, c| value.saturating_mul(10).saturating_add(u64::from(decimal_digit(c).unwrap_or(0)));
+    let step = |value: u64, c| {
+        value
+            .saturating_mul(10)
+            .saturating_add(u64::from(decimal_digit(c).unwrap_or(0)))
+    };
     digits.chars().fold(0, step)
 }
 
 /// The digits in ASCII without leading zeros, of any length, as in Python's `str(int(digits))`.
 fn canonical(digits: &str) -> String {
-    let ascii: String = digits.chars().filter_map(decimal_digit).map(|digit| char::from(b'0' + digit)).collect();
+    let ascii: String = digits
+        .chars()
+        .filter_map(decimal_digit)
+        .map(|digit| char::from(b'0' + digit))
+        .collect();
     let significant = ascii.trim_start_matches('0');
-    if significant.is_empty() { "0".to_owned() } else { significant.to_owned() }
+    if significant.is_empty() {
+        "0".to_owned()
+    } else {
+        significant.to_owned()
+    }
 }
 
 /// Every number of every marker as a separate marker, in order, with duplicates: `[1, 02] [1]` gives `[1]`, `[2]`,
@@ -72,16 +89,25 @@ fn canonical(digits: &str) -> String {
 pub fn citation_ids(text: &str) -> Vec<String> {
     let in_marker = |marker: NumberMarker| {
         let inner = text[marker.range.start + 1..marker.range.end - 1].split(',');
-        inner.map(|digits| format!("[{}]", canonical(digits))).collect::<Vec<_>>()
+        inner
+            .map(|digits| format!("[{}]", canonical(digits)))
+            .collect::<Vec<_>>()
     };
-    number_markers(text).into_iter().flat_map(in_marker).collect()
+    number_markers(text)
+        .into_iter()
+        .flat_map(in_marker)
+        .collect()
 }
 
 /// Citations as read by the reference's entailment: the digits right after any `[`, so that `[1, 2]` is 1 and `[12
 /// mice]` is 12 (a fault that compat mode keeps). Decimal, without leading zeros.
 pub fn first_numbers(text: &str) -> Vec<String> {
     let behind = |(at, _): (usize, &str)| leading_digits(&text[at + 1..]).0;
-    text.match_indices('[').map(behind).filter(|digits| !digits.is_empty()).map(canonical).collect()
+    text.match_indices('[')
+        .map(behind)
+        .filter(|digits| !digits.is_empty())
+        .map(canonical)
+        .collect()
 }
 
 /// The text without its number markers: runs of two or more white-space characters become one space, the ends are
@@ -100,7 +126,10 @@ pub fn without_citations(text: &str) -> String {
     }
     kept.push_str(&text[end..]);
     let single = single_spaces(&kept);
-    single.trim_matches(is_python_whitespace).replace(" .", ".").replace(" ,", ",")
+    single
+        .trim_matches(is_python_whitespace)
+        .replace(" .", ".")
+        .replace(" ,", ",")
 }
 
 /// Collapses runs of two or more white-space characters to one space; a single one is unchanged.
@@ -112,7 +141,11 @@ fn single_spaces(text: &str) -> String {
         let after = from.trim_start_matches(is_python_whitespace);
         let run = &from[..from.len() - after.len()];
         single.push_str(before);
-        single.push_str(if run.chars().nth(1).is_some() { " " } else { run });
+        single.push_str(if run.chars().nth(1).is_some() {
+            " "
+        } else {
+            run
+        });
         rest = after;
     }
     single.push_str(rest);
@@ -130,7 +163,10 @@ pub fn author_year_markers(text: &str) -> Vec<Range<usize>> {
     let mut word = 0..0;
     for (start, _) in text.match_indices('(') {
         let inner_start = start + 1;
-        let Some(length) = text[inner_start..].find(['(', ')', '\n']).filter(|l| *l <= LONGEST_AUTHOR_YEAR) else {
+        let Some(length) = text[inner_start..]
+            .find(['(', ')', '\n'])
+            .filter(|l| *l <= LONGEST_AUTHOR_YEAR)
+        else {
             continue;
         };
         let inner = &text[inner_start..inner_start + length];
@@ -140,8 +176,11 @@ pub fn author_year_markers(text: &str) -> Vec<Range<usize>> {
         if is_years_only(inner) {
             // Looking back no further than to the last such bracket takes linear time on one huge token.
             let before = text[..start].trim_end_matches(' ');
-            let space = before[word.end..].rmatch_indices(char::is_whitespace).next();
-            word = space.map_or(word.start, |(at, space)| word.end + at + space.len())..before.len();
+            let space = before[word.end..]
+                .rmatch_indices(char::is_whitespace)
+                .next();
+            word =
+                space.map_or(word.start, |(at, space)| word.end + at + space.len())..before.len();
             if is_name(&text[word.clone()]) {
                 markers.push(start..inner_start + length + 1);
             }
@@ -182,17 +221,27 @@ pub fn is_title(line: &str, titles: &[&str]) -> bool {
 }
 
 fn is_year(word: &str) -> bool {
-    let digits = word.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(word);
-    digits.len() == 4 && digits.parse::<u32>().is_ok_and(|year| (1800..2100).contains(&year))
+    let digits = word
+        .strip_suffix(|c: char| c.is_ascii_lowercase())
+        .unwrap_or(word);
+    digits.len() == 4
+        && digits
+            .parse::<u32>()
+            .is_ok_and(|year| (1800..2100).contains(&year))
 }
 
 fn is_years_only(inner: &str) -> bool {
-    let mut words = inner.split([',', ';', ' ']).filter(|word| !word.is_empty()).peekable();
+    let mut words = inner
+        .split([',', ';', ' '])
+        .filter(|word| !word.is_empty())
+        .peekable();
     words.peek().is_some() && words.all(is_year)
 }
 
 fn names_and_year(part: &str) -> bool {
-    let mut words = part.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
+    let mut words = part
+        .split(|c: char| c.is_whitespace() || c == ',')
+        .filter(|word| !word.is_empty());
     let mut named = false;
     words.any(|word| {
         let year = is_year(word);
@@ -212,42 +261,69 @@ mod tests {
     use super::*;
 
     fn numbers(text: &str) -> Vec<Vec<u64>> {
-        number_markers(text).into_iter().map(|marker| marker.numbers).collect()
+        number_markers(text)
+            .into_iter()
+            .map(|marker| marker.numbers)
+            .collect()
     }
 
     fn authors(text: &str) -> Vec<&str> {
-        author_year_markers(text).into_iter().map(|range| &text[range]).collect()
+        author_year_markers(text)
+            .into_iter()
+            .map(|range| &text[range])
+            .collect()
     }
 
     #[test]
     fn number_markers_are_lists_of_digits_in_square_brackets() {
-        assert_eq!(numbers("a [3], b [1, 2] c[0][12,13]"), [vec![3], vec![1, 2], vec![0], vec![12, 13]]);
-        assert_eq!(numbers("[] [a] [1 ] [1;2] [1,] [12 patients] ["), Vec::<Vec<u64>>::new());
+        assert_eq!(
+            numbers("a [3], b [1, 2] c[0][12,13]"),
+            [vec![3], vec![1, 2], vec![0], vec![12, 13]]
+        );
+        assert_eq!(
+            numbers("[] [a] [1 ] [1;2] [1,] [12 patients] ["),
+            Vec::<Vec<u64>>::new()
+        );
         assert_eq!(numbers("[[7]"), [vec![7]]);
         assert_eq!(numbers("[99999999999999999999999]"), [vec![u64::MAX]]);
     }
 
     #[test]
     fn digits_of_other_scripts_and_all_of_pythons_white_space_count() {
-        assert_eq!(numbers("[1,\u{a0}2] [1, ２] [٣,\u{1c}4]"), [vec![1, 2], vec![1, 2], vec![3, 4]]);
+        assert_eq!(
+            numbers("[1,\u{a0}2] [1, ２] [٣,\u{1c}4]"),
+            [vec![1, 2], vec![1, 2], vec![3, 4]]
+        );
         assert_eq!(numbers("[²] [Ⅳ] [1\u{200b}]"), Vec::<Vec<u64>>::new());
     }
 
     #[test]
     fn an_id_is_a_number_in_brackets_without_leading_zeros() {
-        assert_eq!(citation_ids("A [0] B [00] C [007, 1] [1]"), ["[0]", "[0]", "[7]", "[1]", "[1]"]);
-        assert_eq!(citation_ids("[123456789012345678901234567890]"), ["[123456789012345678901234567890]"]);
+        assert_eq!(
+            citation_ids("A [0] B [00] C [007, 1] [1]"),
+            ["[0]", "[0]", "[7]", "[1]", "[1]"]
+        );
+        assert_eq!(
+            citation_ids("[123456789012345678901234567890]"),
+            ["[123456789012345678901234567890]"]
+        );
     }
 
     #[test]
     fn the_reference_sees_the_first_number_behind_every_bracket() {
-        assert_eq!(first_numbers("[1, 2] [12 mice] [2023] [a] [ 1] [[04]"), ["1", "12", "2023", "4"]);
+        assert_eq!(
+            first_numbers("[1, 2] [12 mice] [2023] [a] [ 1] [[04]"),
+            ["1", "12", "2023", "4"]
+        );
     }
 
     #[test]
     fn removing_citations_tightens_the_text_around_them() {
         assert_eq!(without_citations("a [1]  .  [2]  ,"), "a.,");
-        assert_eq!(without_citations("nl\n[1]\nnl, one\nbreak"), "nl nl, one\nbreak");
+        assert_eq!(
+            without_citations("nl\n[1]\nnl, one\nbreak"),
+            "nl nl, one\nbreak"
+        );
     }
 
     #[test]
@@ -256,19 +332,34 @@ mod tests {
             authors("x (Wang et al., 2023) (12, Mir et al., 2021)"),
             ["Wang et al., 2023", "12, Mir et al., 2021"]
         );
-        assert_eq!(authors("(Doe, 1999a; see Ng & Li, 2004)"), ["Doe, 1999a", "see Ng & Li, 2004"]);
-        assert_eq!(authors("Lee et al. (2020b) and Kim (2019, 2021)"), ["(2020b)", "(2019, 2021)"]);
+        assert_eq!(
+            authors("(Doe, 1999a; see Ng & Li, 2004)"),
+            ["Doe, 1999a", "see Ng & Li, 2004"]
+        );
+        assert_eq!(
+            authors("Lee et al. (2020b) and Kim (2019, 2021)"),
+            ["(2020b)", "(2019, 2021)"]
+        );
     }
 
     #[test]
     fn one_huge_token_takes_linear_time() {
-        assert_eq!(authors(&format!("in Li{}", "(2020)".repeat(200_000))).len(), 200_000);
-        assert_eq!(authors(&format!("Li in{} Li\n(2020)", "(2020)".repeat(3))), Vec::<&str>::new());
+        assert_eq!(
+            authors(&format!("in Li{}", "(2020)".repeat(200_000))).len(),
+            200_000
+        );
+        assert_eq!(
+            authors(&format!("Li in{} Li\n(2020)", "(2020)".repeat(3))),
+            Vec::<&str>::new()
+        );
     }
 
     #[test]
     fn other_brackets_are_no_markers() {
-        assert_eq!(authors("(in 2023) since (2020) (n = 2000) (Section 3) f(x) (A, 2001"), Vec::<&str>::new());
+        assert_eq!(
+            authors("(in 2023) since (2020) (n = 2000) (Section 3) f(x) (A, 2001"),
+            Vec::<&str>::new()
+        );
     }
 
     proptest! {

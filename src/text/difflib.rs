@@ -26,7 +26,12 @@ pub fn ratio(a: &str, b: &str) -> f64 {
     let mut matched = 0;
     let mut open = vec![(0..a.len(), 0..b.len())];
     while let Some((of_a, of_b)) = open.pop() {
-        let (start_a, start_b, size) = longest(&a[..of_a.end], &b[..of_b.end], (of_a.start, of_b.start), &places);
+        let (start_a, start_b, size) = longest(
+            &a[..of_a.end],
+            &b[..of_b.end],
+            (of_a.start, of_b.start),
+            &places,
+        );
         if size > 0 {
             matched += size;
             open.push((of_a.start..start_a, of_b.start..start_b));
@@ -49,9 +54,16 @@ fn longest(
     let mut before: HashMap<usize, usize> = HashMap::new();
     for (at_a, c) in a.iter().enumerate().skip(starts.0) {
         let mut now = HashMap::new();
-        let ends = places.get(c).into_iter().flatten().filter(|at_b| (starts.1..b.len()).contains(*at_b));
+        let ends = places
+            .get(c)
+            .into_iter()
+            .flatten()
+            .filter(|at_b| (starts.1..b.len()).contains(*at_b));
         for at_b in ends {
-            let size = 1 + at_b.checked_sub(1).and_then(|end| before.get(&end)).unwrap_or(&0);
+            let size = 1 + at_b
+                .checked_sub(1)
+                .and_then(|end| before.get(&end))
+                .unwrap_or(&0);
             now.insert(*at_b, size);
             if size > best {
                 (best_a, best_b, best) = (at_a + 1 - size, at_b + 1 - size, size);
@@ -63,7 +75,10 @@ fn longest(
     while best_a > starts.0 && best_b > starts.1 && a[best_a - 1] == b[best_b - 1] {
         (best_a, best_b, best) = (best_a - 1, best_b - 1, best + 1);
     }
-    while a.get(best_a + best).is_some_and(|next| b.get(best_b + best) == Some(next)) {
+    while a
+        .get(best_a + best)
+        .is_some_and(|next| b.get(best_b + best) == Some(next))
+    {
         best += 1;
     }
     (best_a, best_b, best)
@@ -96,7 +111,10 @@ mod tests {
     fn matched_characters_of_both_count() {
         // "bcd" matches: 2 x 3 / 8.
         assert_eq!(ratio("abcd", "bcde"), 0.75);
-        assert_eq!((ratio("", ""), ratio("", "a"), ratio("é", "é")), (1.0, 0.0, 1.0));
+        assert_eq!(
+            (ratio("", ""), ratio("", "a"), ratio("é", "é")),
+            (1.0, 0.0, 1.0)
+        );
         // All characters of a long b are frequent: they begin no match, but extend one at the start.
         assert_eq!(ratio(&"ab".repeat(100), &"ba".repeat(100)), 0.0);
         assert_eq!(ratio(&"ab".repeat(100), &"ab".repeat(100)), 1.0);
@@ -104,7 +122,10 @@ mod tests {
 
     #[test]
     fn blank_lines_of_python_white_space_separate_paragraphs() {
-        assert_eq!(paragraphs(" a\n\u{1e}\n b\nc\n\u{200b}\nd\n\n"), ["a", " b\nc\n\u{200b}\nd"]);
+        assert_eq!(
+            paragraphs(" a\n\u{1e}\n b\nc\n\u{200b}\nd\n\n"),
+            ["a", " b\nc\n\u{200b}\nd"]
+        );
         assert_eq!(paragraphs(" \n "), [""]);
     }
 }

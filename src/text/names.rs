@@ -14,7 +14,12 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     let allowed = (letters / 3).max(if letters < 5 { 1 } else { 2 });
     known
         .into_iter()
-        .map(|name| (strsim::levenshtein(&typed, &name.to_lowercase().replace('-', "_")), name))
+        .map(|name| {
+            (
+                strsim::levenshtein(&typed, &name.to_lowercase().replace('-', "_")),
+                name,
+            )
+        })
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
@@ -38,8 +43,16 @@ pub(crate) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str
 
 /// `a, b, c and 4 more`.
 pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>, shown: usize) -> String {
-    let names: Vec<String> = names.into_iter().map(|name| name.escape_debug().to_string()).collect();
-    let mut text = names.iter().take(shown).cloned().collect::<Vec<_>>().join(", ");
+    let names: Vec<String> = names
+        .into_iter()
+        .map(|name| name.escape_debug().to_string())
+        .collect();
+    let mut text = names
+        .iter()
+        .take(shown)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
     if names.len() > shown {
         text.push_str(&format!(" and {} more", names.len() - shown));
     }
@@ -49,7 +62,11 @@ pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>, shown: usize) -
 /// The beginning of a question.
 pub(crate) fn start_of(question: &str) -> String {
     let start: String = question.chars().take(QUESTION_SHOWN).collect();
-    if start.len() < question.len() { start + "\u{2026}" } else { start }
+    if start.len() < question.len() {
+        start + "\u{2026}"
+    } else {
+        start
+    }
 }
 
 #[cfg(test)]
@@ -60,7 +77,10 @@ mod tests {
     fn a_close_name_is_suggested_before_the_others_are_listed() {
         let known = ["claude", "gpt", "nora", "perplexity"];
         assert_eq!(suggest("Cluade", known), "did you mean claude?");
-        assert_eq!(suggest("zzz", known), "known: claude, gpt, nora, perplexity");
+        assert_eq!(
+            suggest("zzz", known),
+            "known: claude, gpt, nora, perplexity"
+        );
         assert_eq!(suggest("x", []), "");
     }
 

@@ -29,7 +29,10 @@ pub fn check_nesting(text: &str, path: &Path) -> Result<(), InputFault> {
         depth > DEEPEST
     });
     match is_too_deep {
-        true => Err(InputFault::new(path, format!("brackets are nested more than {DEEPEST} levels deep"))),
+        true => Err(InputFault::new(
+            path,
+            format!("brackets are nested more than {DEEPEST} levels deep"),
+        )),
         false => Ok(()),
     }
 }

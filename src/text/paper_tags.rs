@@ -12,11 +12,15 @@ const MODEL: &str = "<Model name=\"Anthropic\" version=\"";
 /// The text with `(T)` for each tag of a paper whose title is T (of ASCII letters, digits and `_,.;`), and without tags of
 /// the model.
 pub fn without_tags(text: &str) -> String {
-    let papers = replaced(text, PAPER, |tag| paper(tag).map(|(title, length)| (format!("({title})"), length)));
+    let papers = replaced(text, PAPER, |tag| {
+        paper(tag).map(|(title, length)| (format!("({title})"), length))
+    });
     replaced(&papers, MODEL, |tag| {
         let version = tag[MODEL.len()..].find('"').filter(|length| *length > 0)?;
         let length = MODEL.len() + version + "\">".len();
-        tag.get(..length)?.ends_with("\">").then(|| (String::new(), length))
+        tag.get(..length)?
+            .ends_with("\">")
+            .then(|| (String::new(), length))
     })
 }
 
@@ -35,23 +39,31 @@ fn replaced(text: &str, start: &str, of: impl Fn(&str) -> Option<(String, usize)
 /// Title and length of the tag of a paper at the start of a text.
 fn paper(tag: &str) -> Option<(&str, usize)> {
     let attributes = &tag[..tag.find('>')?];
-    attributes.rmatch_indices(TITLE).find_map(|(at, _)| titled(tag, at + TITLE.len()))
+    attributes
+        .rmatch_indices(TITLE)
+        .find_map(|(at, _)| titled(tag, at + TITLE.len()))
 }
 
 /// Title and length of a tag whose title begins here: marks, the title, marks and a quotation mark.
 fn titled(tag: &str, start: usize) -> Option<(&str, usize)> {
     let in_title = |c: char| c.is_ascii_alphanumeric() || " _,.;".contains(c);
     let run = |from: usize, holds: &dyn Fn(char) -> bool| {
-        tag[from..].find(|c| !holds(c)).map_or(tag.len(), |length| from + length)
+        tag[from..]
+            .find(|c| !holds(c))
+            .map_or(tag.len(), |length| from + length)
     };
     let marks = |from: usize| run(from, &|c| !is_python_word(c));
     // The end of the tag if its title ends at this quotation mark.
     let tag_end = |quote: usize| {
-        let rest = tag[quote + tag[quote..].find('>')? + 1..].trim_start_matches(is_python_whitespace);
-        rest.starts_with(PAPER_END).then(|| tag.len() - rest.len() + PAPER_END.len())
+        let rest =
+            tag[quote + tag[quote..].find('>')? + 1..].trim_start_matches(is_python_whitespace);
+        rest.starts_with(PAPER_END)
+            .then(|| tag.len() - rest.len() + PAPER_END.len())
     };
     let last_quote = |from: usize, to: usize| {
-        tag[from..to].rmatch_indices('"').find_map(|(at, _)| Some((from + at, tag_end(from + at)?)))
+        tag[from..to]
+            .rmatch_indices('"')
+            .find_map(|(at, _)| Some((from + at, tag_end(from + at)?)))
     };
     let first = marks(start);
     let last = run(first, &in_title);
@@ -60,7 +72,9 @@ fn titled(tag: &str, start: usize) -> Option<(&str, usize)> {
     }
     // A title of marks only is the last of them.
     let (quote, end) = last_quote(start, first)?;
-    let (at, _) = tag[start..quote].char_indices().rfind(|(_, c)| in_title(*c))?;
+    let (at, _) = tag[start..quote]
+        .char_indices()
+        .rfind(|(_, c)| in_title(*c))?;
     Some((&tag[start + at..=start + at], end))
 }
 
@@ -70,7 +84,11 @@ mod tests {
 
     #[test]
     fn the_title_of_a_paper_stays_and_its_tag_goes() {
-        let of = |title: &str| without_tags(&format!("A <Paper id=\"1\" paperTitle=\"{title}\" x> </Paper> b"));
+        let of = |title: &str| {
+            without_tags(&format!(
+                "A <Paper id=\"1\" paperTitle=\"{title}\" x> </Paper> b"
+            ))
+        };
         assert_eq!(of("((Lee, 2020))"), "A (Lee, 2020) b");
         // The title takes what it can of the marks after it, the quotation mark is the last of the run.
         assert_eq!((&*of("Lee. \"!"), &*of("- ,!")), ("A (Lee. ) b", "A (,) b"));
@@ -78,7 +96,9 @@ mod tests {
             assert!(of(other).contains("</Paper>"), "{other}");
         }
         assert_eq!(
-            without_tags("<Paper <Model name=\"Anthropic\" version=\"v\">a<Model name=\"Anthropic\" version=\"\">"),
+            without_tags(
+                "<Paper <Model name=\"Anthropic\" version=\"v\">a<Model name=\"Anthropic\" version=\"\">"
+            ),
             "<Paper a<Model name=\"Anthropic\" version=\"\">"
         );
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 /// Abbreviations whose full stop ends no sentence, in lower case.
 const ABBREVIATIONS: [&str; 22] = [
-    "al", "e.g", "i.e", "fig", "figs", "eq", "eqs", "sec", "ref", "refs", "no", "vol", "pp", "vs", "cf", "etc", "dr",
-    "prof", "mr", "ms", "approx", "resp",
+    "al", "e.g", "i.e", "fig", "figs", "eq", "eqs", "sec", "ref", "refs", "no", "vol", "pp", "vs",
+    "cf", "etc", "dr", "prof", "mr", "ms", "approx", "resp",
 ];
 
 /// Byte ranges of the sentences, trimmed, none empty.
@@ -49,32 +49,44 @@ fn push(text: &str, range: Range<usize>, sentences: &mut Vec<Range<usize>>) {
 
 /// End of the run of marks at `at`, and whether the sentence ends there.
 fn end_after(text: &str, at: usize, start: usize) -> (usize, bool) {
-    let marks = |c: char| matches!(c, '.' | '!' | '?' | '"' | '\'' | '”' | '’' | '»' | ')' | ']');
+    let marks = |c: char| {
+        matches!(
+            c,
+            '.' | '!' | '?' | '"' | '\'' | '”' | '’' | '»' | ')' | ']'
+        )
+    };
     let marks_end = text.len() - text[at..].trim_start_matches(marks).len();
     // `.[3]` and `. [3]`: the number belongs to the sentence before it.
     let mut end = marks_end;
     while let Some(length) = bracketed_numbers(&text[end..]) {
         end += length;
     }
-    let Some(next) = text[end..].chars().next() else { return (end, true) };
+    let Some(next) = text[end..].chars().next() else {
+        return (end, true);
+    };
     if !next.is_whitespace() {
         return (marks_end, false);
     }
     let follows = text[end..].trim_start().chars().next().unwrap_or(' ');
-    let goes_on = text[at..].starts_with('.') && (follows.is_lowercase() || is_abbreviation(&text[start..at]));
+    let goes_on = text[at..].starts_with('.')
+        && (follows.is_lowercase() || is_abbreviation(&text[start..at]));
     (end, !goes_on)
 }
 
 /// The length of ` [1, 2]` at the start of `rest`.
 fn bracketed_numbers(rest: &str) -> Option<usize> {
     let inner = rest.trim_start_matches(' ').strip_prefix('[')?;
-    let after = inner.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | ' ' | '-' | '–'));
+    let after = inner
+        .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | ' ' | '-' | '–'));
     let has_number = inner[..inner.len() - after.len()].contains(|c: char| c.is_ascii_digit());
     (has_number && after.starts_with(']')).then(|| rest.len() - after.len() + 1)
 }
 
 fn is_abbreviation(before: &str) -> bool {
-    let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | ',')).next().unwrap_or_default();
+    let word = before
+        .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | ','))
+        .next()
+        .unwrap_or_default();
     let mut chars = word.chars();
     let one_letter = matches!((chars.next(), chars.next()), (Some(c), None) if c.is_alphabetic());
     one_letter || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
@@ -87,19 +99,28 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<&str> {
-        simple_sentences(text).into_iter().map(|range| &text[range]).collect()
+        simple_sentences(text)
+            .into_iter()
+            .map(|range| &text[range])
+            .collect()
     }
 
     #[test]
     fn full_stops_line_breaks_and_questions_end_sentences() {
-        assert_eq!(split("One. Two? \"Three!\" Four\nFive"), ["One.", "Two?", "\"Three!\"", "Four", "Five"]);
+        assert_eq!(
+            split("One. Two? \"Three!\" Four\nFive"),
+            ["One.", "Two?", "\"Three!\"", "Four", "Five"]
+        );
     }
 
     #[test]
     fn abbreviations_initials_and_numbers_do_not() {
         assert_eq!(
             split("Wang et al. 2023 found it, e.g. In J. Doe, 0.5 v1.2.x. End."),
-            ["Wang et al. 2023 found it, e.g. In J. Doe, 0.5 v1.2.x.", "End."]
+            [
+                "Wang et al. 2023 found it, e.g. In J. Doe, 0.5 v1.2.x.",
+                "End."
+            ]
         );
     }
 

@@ -27,7 +27,9 @@ impl CsvText {
     /// ```
     pub fn cell<'a>(self, column: &str, text: &'a str) -> Cow<'a, str> {
         match self {
-            Self::Guarded if is_formula(text) && !JOINED.contains(&column) => Cow::Owned(format!("'{text}")),
+            Self::Guarded if is_formula(text) && !JOINED.contains(&column) => {
+                Cow::Owned(format!("'{text}"))
+            }
             _ => Cow::Borrowed(text),
         }
     }
@@ -35,7 +37,9 @@ impl CsvText {
 
 /// The text of a cell that [`CsvText::Guarded`] may have changed.
 pub fn unguarded(cell: &str) -> &str {
-    cell.strip_prefix('\'').filter(|text| is_formula(text)).unwrap_or(cell)
+    cell.strip_prefix('\'')
+        .filter(|text| is_formula(text))
+        .unwrap_or(cell)
 }
 
 /// Whether the text begins with a character that OWASP names under *CSV injection* and is neither that character alone
@@ -59,13 +63,17 @@ mod tests {
 
     #[test]
     fn formulas_get_an_apostrophe_and_numbers_do_not() {
-        for formula in ["=1+1", "+1-1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "- a list", "'=1", "''=1"]
-        {
+        for formula in [
+            "=1+1", "+1-1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "- a list", "'=1",
+            "''=1",
+        ] {
             assert_eq!(cell(formula), format!("'{formula}"));
             assert_eq!(CsvText::Unchanged.cell("text", formula), formula);
             assert_eq!(CsvText::Guarded.cell("system", formula), formula);
         }
-        for text in ["-1.5", "+7", "-1e-7", "-", "a=b", "'quoted'", "'-1", "", "'"] {
+        for text in [
+            "-1.5", "+7", "-1e-7", "-", "a=b", "'quoted'", "'-1", "", "'",
+        ] {
             assert_eq!(cell(text), text);
         }
     }

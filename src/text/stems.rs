@@ -24,7 +24,12 @@ impl Stems {
         if word.chars().nth(3).is_none() || word.len() > LONGEST_WORD {
             return word.into();
         }
-        if let Some(stem) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(word) {
+        if let Some(stem) = self
+            .known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(word)
+        {
             return Arc::clone(stem);
         }
         let stem: Arc<str> = PORTER.stem(word).into();
@@ -45,9 +50,13 @@ mod tests {
     #[test]
     fn stems_are_nltks_and_short_words_stay() {
         let stems = Stems::default();
-        for (word, stem) in
-            [("relational", "relat"), ("citations", "citat"), ("dying", "die"), ("was", "was"), ("ties", "tie")]
-        {
+        for (word, stem) in [
+            ("relational", "relat"),
+            ("citations", "citat"),
+            ("dying", "die"),
+            ("was", "was"),
+            ("ties", "tie"),
+        ] {
             assert_eq!(&*stems.stem(word), stem);
             assert_eq!(&*stems.stem(word), stem, "from memory");
         }

@@ -37,8 +37,14 @@ fn after_block(text: &str) -> Option<&str> {
             return None;
         }
         fences += between.matches("```").count();
-        let begins_line = matches!(text[..at].trim_end_matches(BLANKS).chars().next_back(), None | Some('\n'));
-        let ends_line = matches!(rest.trim_start_matches(BLANKS).chars().next(), None | Some('\n'));
+        let begins_line = matches!(
+            text[..at].trim_end_matches(BLANKS).chars().next_back(),
+            None | Some('\n')
+        );
+        let ends_line = matches!(
+            rest.trim_start_matches(BLANKS).chars().next(),
+            None | Some('\n')
+        );
         if (begins_line || ends_line) && fences % 2 == 0 {
             return Some(rest);
         }
@@ -68,9 +74,18 @@ mod tests {
             ("<think>Why? Because", ""),
             // Tags that the answer mentions.
             ("Models write <think> first.", "Models write <think> first."),
-            ("Rain.\n<think>\nWhy?\n</think>\n", "Rain.\n<think>\nWhy?\n</think>\n"),
-            ("It ends with `</think>`, then rain.", "It ends with `</think>`, then rain."),
-            ("So:\n```\n{reasoning}</think>\n```\n", "So:\n```\n{reasoning}</think>\n```\n"),
+            (
+                "Rain.\n<think>\nWhy?\n</think>\n",
+                "Rain.\n<think>\nWhy?\n</think>\n",
+            ),
+            (
+                "It ends with `</think>`, then rain.",
+                "It ends with `</think>`, then rain.",
+            ),
+            (
+                "So:\n```\n{reasoning}</think>\n```\n",
+                "So:\n```\n{reasoning}</think>\n```\n",
+            ),
         ] {
             assert_eq!(&text[thinking_bytes(text)..], answer, "{text:?}");
         }
@@ -78,7 +93,10 @@ mod tests {
 
     #[test]
     fn many_tags_take_linear_time() {
-        for text in ["```\n".to_owned() + &"\n</think>".repeat(200_000), "x</think>y".repeat(200_000)] {
+        for text in [
+            "```\n".to_owned() + &"\n</think>".repeat(200_000),
+            "x</think>y".repeat(200_000),
+        ] {
             assert_eq!(thinking_bytes(&text), 0);
         }
     }

@@ -7,7 +7,13 @@ use std::ops::Range;
 /// A token is a maximal run of letters, digits and combining marks. Scripts written without spaces (Han, kana, Thai,
 /// Lao, Khmer, Burmese) give one token per letter, so that their texts can be compared.
 pub fn tokens(text: &str) -> impl Iterator<Item = String> {
-    let lower = |word: &str| if word.is_ascii() { word.to_ascii_lowercase() } else { word.to_lowercase() };
+    let lower = |word: &str| {
+        if word.is_ascii() {
+            word.to_ascii_lowercase()
+        } else {
+            word.to_lowercase()
+        }
+    };
     token_ranges(text).map(move |range| lower(&text[range]))
 }
 
@@ -52,8 +58,14 @@ mod tests {
 
     #[test]
     fn words_and_numbers_are_lower_cased_and_punctuation_separates() {
-        assert_eq!(texts("BERT-based F1: 0.93 (n=3)"), ["bert", "based", "f1", "0", "93", "n", "3"]);
-        assert_eq!(texts("ÉCOLE Straße cafe\u{301}"), ["école", "straße", "cafe\u{301}"]);
+        assert_eq!(
+            texts("BERT-based F1: 0.93 (n=3)"),
+            ["bert", "based", "f1", "0", "93", "n", "3"]
+        );
+        assert_eq!(
+            texts("ÉCOLE Straße cafe\u{301}"),
+            ["école", "straße", "cafe\u{301}"]
+        );
     }
 
     #[test]

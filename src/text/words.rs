@@ -7,7 +7,8 @@ use super::python_chars::is_python_whitespace;
 
 /// The words of `text`: maximal runs without white space, never empty.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(is_python_whitespace).filter(|word| !word.is_empty())
+    text.split(is_python_whitespace)
+        .filter(|word| !word.is_empty())
 }
 
 /// Number of words in `text`.
@@ -28,7 +29,10 @@ mod tests {
 
     #[test]
     fn runs_and_ends_of_white_space_make_no_empty_words() {
-        assert_eq!(words("  one \n\ttwo\u{a0}\u{3000}three  ").collect::<Vec<_>>(), ["one", "two", "three"]);
+        assert_eq!(
+            words("  one \n\ttwo\u{a0}\u{3000}three  ").collect::<Vec<_>>(),
+            ["one", "two", "three"]
+        );
         assert_eq!(word_count(""), 0);
         assert_eq!(word_count(" \n "), 0);
     }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use scholareval::dataset::{
-    PairOptions, Scorable, ScorableOptions, load_answers, load_references, load_test_cases, scorable, supports,
+    PairOptions, Scorable, ScorableOptions, load_answers, load_references, load_test_cases,
+    scorable, supports,
 };
 use scholareval::domain::Mode;
 use scholareval::scorer::citation::IndexBase;
@@ -15,7 +16,10 @@ use crate::support::workspace::{Workspace, plain_case};
 
 /// The released answers of experts, with their passages.
 fn human_answers() -> Option<PathBuf> {
-    let path = shared()?.canonicalize().unwrap().join("data/scholarqa_multi/human_answers.json");
+    let path = shared()?
+        .canonicalize()
+        .unwrap()
+        .join("data/scholarqa_multi/human_answers.json");
     if path.is_file() {
         return Some(path);
     }
@@ -33,7 +37,9 @@ fn cases_for(path: &Path) -> (Vec<Value>, usize) {
     };
     let asked = || items.iter().enumerate().filter(|(at, _)| at % 7 != 0);
     let first = asked().map(|(at, item)| case(format!("case-{at}"), &item.input));
-    let again = asked().filter(|(at, _)| at % 10 == 0).map(|(at, item)| case(format!("again-{at}"), &item.input));
+    let again = asked()
+        .filter(|(at, _)| at % 10 == 0)
+        .map(|(at, item)| case(format!("again-{at}"), &item.input));
     (first.chain(again).collect(), asked().count())
 }
 
@@ -41,15 +47,32 @@ fn items_of(file: &Path, tests: &Path, compat: bool, agreement: bool) -> Scorabl
     let mode = if compat { Mode::Compat } else { Mode::Default };
     let tests = load_test_cases(tests, mode).unwrap();
     let systems = load_answers(&[file.to_path_buf()], mode).unwrap();
-    let pairing = PairOptions { compat, agreement, ..PairOptions::default() };
-    scorable(Some(&tests), &systems, None, &ScorableOptions { pairing, block: Some(IndexBase::Zero) }).unwrap()
+    let pairing = PairOptions {
+        compat,
+        agreement,
+        ..PairOptions::default()
+    };
+    scorable(
+        Some(&tests),
+        &systems,
+        None,
+        &ScorableOptions {
+            pairing,
+            block: Some(IndexBase::Zero),
+        },
+    )
+    .unwrap()
 }
 
 /// What a rubric is judged on.
 fn judged(made: &Scorable) -> Vec<(String, String, String)> {
     let of = |item: &scholareval::domain::Item| {
         let answer = &item.answer;
-        (item.case.case_id.to_string(), answer.answer_text.to_string(), answer.own_text().to_owned())
+        (
+            item.case.case_id.to_string(),
+            answer.answer_text.to_string(),
+            answer.own_text().to_owned(),
+        )
     };
     made.rubric.iter().map(of).collect()
 }
@@ -62,16 +85,35 @@ fn the_released_expert_answers_score_directly_as_after_converting() {
     let (from, tests) = (path.to_str().unwrap(), work.path("tests.json"));
     for (compat, agreement) in [(false, false), (false, true), (true, false)] {
         let mode: &[&str] = if compat { &["--compat"] } else { &[] };
-        work.run(&[&["convert", from, "--tests", "tests.json", "--out", "c.jsonl"][..], mode].concat()).exits_with(0);
+        work.run(
+            &[
+                &["convert", from, "--tests", "tests.json", "--out", "c.jsonl"][..],
+                mode,
+            ]
+            .concat(),
+        )
+        .exits_with(0);
         let direct = items_of(&path, &tests, compat, agreement);
         let converted = items_of(&work.path("c.jsonl"), &tests, compat, agreement);
         assert_eq!(judged(&direct), judged(&converted));
         // each tenth but each seventh of 108 places is asked twice: 10, 20, .., 100 without 70
         assert_eq!(direct.rubric.len(), asked + if agreement { 9 } else { 0 });
-        let again = direct.rubric.iter().filter(|item| item.case.case_id.as_str().starts_with("again-")).count();
-        assert_eq!(again, if compat || agreement { 9 } else { 0 }, "the reference takes the last of two cases");
+        let again = direct
+            .rubric
+            .iter()
+            .filter(|item| item.case.case_id.as_str().starts_with("again-"))
+            .count();
+        assert_eq!(
+            again,
+            if compat || agreement { 9 } else { 0 },
+            "the reference takes the last of two cases"
+        );
         assert_eq!((direct.plain.len(), converted.plain.len()), (108, asked));
-        assert!(judged(&direct).iter().all(|(_, text, own)| text.starts_with(&format!("{own}\nReferences:\n"))));
+        assert!(
+            judged(&direct)
+                .iter()
+                .all(|(_, text, own)| text.starts_with(&format!("{own}\nReferences:\n")))
+        );
     }
 }
 
@@ -80,17 +122,38 @@ fn the_released_expert_answers_are_references_to_each_other_and_support_what_the
     let Some(path) = human_answers() else { return };
     let systems = load_answers(std::slice::from_ref(&path), Mode::Default).unwrap();
     let references = load_references(&path).unwrap();
-    let made = scorable(None, &systems, Some(&references), &ScorableOptions::default()).unwrap();
+    let made = scorable(
+        None,
+        &systems,
+        Some(&references),
+        &ScorableOptions::default(),
+    )
+    .unwrap();
     let found = supports(&made);
-    assert_eq!((made.plain.len(), found.questions, found.sources), (108, 108, 108));
-    assert_eq!((found.rubric, found.gold_answer, found.gold_sources), (0, 0, 0));
-    assert!(made.notes[0].ends_with("for 108 of 108 answers, by input"), "{:?}", made.notes);
+    assert_eq!(
+        (made.plain.len(), found.questions, found.sources),
+        (108, 108, 108)
+    );
+    assert_eq!(
+        (found.rubric, found.gold_answer, found.gold_sources),
+        (0, 0, 0)
+    );
+    assert!(
+        made.notes[0].ends_with("for 108 of 108 answers, by input"),
+        "{:?}",
+        made.notes
+    );
     // one id stands twice in the file
     let mut ids = HashMap::new();
-    made.plain.iter().for_each(|item| *ids.entry(item.case.case_id.as_str()).or_insert(0) += 1);
+    made.plain
+        .iter()
+        .for_each(|item| *ids.entry(item.case.case_id.as_str()).or_insert(0) += 1);
     assert_eq!(ids.len(), 108);
     for item in &made.plain {
-        assert_eq!(item.answer.reference_answer.as_deref(), Some(&*item.answer.answer_text));
+        assert_eq!(
+            item.answer.reference_answer.as_deref(),
+            Some(&*item.answer.answer_text)
+        );
     }
 }
 
@@ -100,26 +163,59 @@ fn appended_references_count_as_length_in_compat_alone() {
     let item = json!({"input": "What is known about c1?", "output": "word ".repeat(299) + "[0]",
                       "ctxs": [{"title": "T", "text": "long ".repeat(400)}]});
     work.write("p.jsonl", &item.to_string());
-    work.run(&["convert", "p.jsonl", "--tests", "tests.json", "--out", "a.jsonl"]).exits_with(0);
+    work.run(&[
+        "convert",
+        "p.jsonl",
+        "--tests",
+        "tests.json",
+        "--out",
+        "a.jsonl",
+    ])
+    .exits_with(0);
     // 299 * 5 characters and those of the marker
     assert_eq!(work.lines("a.jsonl")[0]["references_from"], 299 * 5 + 3);
     let length = |out: &str, mode: &[&str]| {
-        work.run(&[&["score", "a.jsonl", "--tests", "tests.json", "--out", out][..], mode].concat()).exits_with(0);
+        work.run(
+            &[
+                &["score", "a.jsonl", "--tests", "tests.json", "--out", out][..],
+                mode,
+            ]
+            .concat(),
+        )
+        .exits_with(0);
         work.lines(&format!("{out}/scores.jsonl"))[0]["components"]["length"].as_f64()
     };
     // 300 own words; more than 600 with the list
-    assert_eq!((length("o", &[]), length("c", &["--compat"])), (Some(1.0), Some(0.0)));
+    assert_eq!(
+        (length("o", &[]), length("c", &["--compat"])),
+        (Some(1.0), Some(0.0))
+    );
     // the record keeps what is the answer's own
     work.run(&["rescore", "o", "--out", "again"]).exits_with(0);
-    assert_eq!(work.lines("again/scores.jsonl"), work.lines("o/scores.jsonl"));
-    work.run(&["convert", "p.jsonl", "--tests", "tests.json", "--out", "n.jsonl", "--references-block", "none"]);
+    assert_eq!(
+        work.lines("again/scores.jsonl"),
+        work.lines("o/scores.jsonl")
+    );
+    work.run(&[
+        "convert",
+        "p.jsonl",
+        "--tests",
+        "tests.json",
+        "--out",
+        "n.jsonl",
+        "--references-block",
+        "none",
+    ]);
     assert_eq!(work.lines("n.jsonl")[0].get("references_from"), None);
 }
 
 #[test]
 fn a_wrong_place_of_references_is_told() {
     let work = Workspace::with_cases(&[plain_case("c1")]);
-    work.write("a.jsonl", "{\"case_id\": \"c1\", \"answer_text\": \"abc\", \"references_from\": 4}");
+    work.write(
+        "a.jsonl",
+        "{\"case_id\": \"c1\", \"answer_text\": \"abc\", \"references_from\": 4}",
+    );
     work.run(&["score", "a.jsonl", "--tests", "tests.json", "--out", "o"]).exits_with(3).says(&[
         "a.jsonl:1 (case c1): references_from: expected a whole number from 0 to 3 (characters of answer_text), found 4",
     ]);
@@ -133,56 +229,142 @@ fn question(id: &str) -> String {
 /// System, case and score of a run.
 fn scores_of(work: &Workspace, run: &str) -> Vec<(String, Value)> {
     let lines = work.lines(&format!("{run}/scores.jsonl"));
-    let score = |line: &Value| (line["system"].as_str().unwrap().to_owned(), line["components"].clone());
+    let score = |line: &Value| {
+        (
+            line["system"].as_str().unwrap().to_owned(),
+            line["components"].clone(),
+        )
+    };
     lines.iter().map(score).collect()
 }
 
 #[test]
 fn a_file_scores_the_same_in_every_format_and_under_any_field_names() {
     let work = Workspace::new(&["plain"], 2);
-    let texts: Vec<String> =
-        work.lines("answers/plain.jsonl").iter().map(|a| a["answer_text"].as_str().unwrap().to_owned()).collect();
+    let texts: Vec<String> = work
+        .lines("answers/plain.jsonl")
+        .iter()
+        .map(|a| a["answer_text"].as_str().unwrap().to_owned())
+        .collect();
     let (one, two) = (&texts[0], &texts[1]);
-    work.write("csv.csv", &format!("\u{feff}id,answer\r\nc1,\"{one}\"\r\nc2,\"{two}\"\r\n"));
+    work.write(
+        "csv.csv",
+        &format!("\u{feff}id,answer\r\nc1,\"{one}\"\r\nc2,\"{two}\"\r\n"),
+    );
     let asked = json!([{"question": question("c1"), "response": one}, {"question": question("c2"), "response": two}]);
     work.write("asked.json", &format!("\u{feff}{asked}"));
-    work.write("own.jsonl", &format!("{}\n{}\n", json!({"q": "c1", "text": one}), json!({"q": "c2", "text": two})));
-    let files = ["score", "answers", "csv.csv", "asked.json", "own.jsonl", "--tests", "tests.json", "--out", "out"];
-    work.run(&files)
-        .exits_with(3)
-        .says(&["own.jsonl: no field for answer_text, nor for case_id or question: the file has q, text;"]);
-    let done = work.run(&[&files[..], &["--fields", "answer_text=text,case_id=q"]].concat()).exits_with(3);
-    let none = "csv.csv: no field for answer_text, nor for case_id or question: the file has answer, id;";
+    work.write(
+        "own.jsonl",
+        &format!(
+            "{}\n{}\n",
+            json!({"q": "c1", "text": one}),
+            json!({"q": "c2", "text": two})
+        ),
+    );
+    let files = [
+        "score",
+        "answers",
+        "csv.csv",
+        "asked.json",
+        "own.jsonl",
+        "--tests",
+        "tests.json",
+        "--out",
+        "out",
+    ];
+    work.run(&files).exits_with(3).says(&[
+        "own.jsonl: no field for answer_text, nor for case_id or question: the file has q, text;",
+    ]);
+    let done = work
+        .run(&[&files[..], &["--fields", "answer_text=text,case_id=q"]].concat())
+        .exits_with(3);
+    let none =
+        "csv.csv: no field for answer_text, nor for case_id or question: the file has answer, id;";
     assert!(done.stderr.contains(none), "{}", done.stderr);
-    for (file, fields) in [("csv.csv", ""), ("asked.json", ""), ("own.jsonl", "answer_text=text,case_id=q")] {
+    for (file, fields) in [
+        ("csv.csv", ""),
+        ("asked.json", ""),
+        ("own.jsonl", "answer_text=text,case_id=q"),
+    ] {
         let out = format!("out-{file}");
-        let given: &[&str] = if fields.is_empty() { &[] } else { &["--fields", fields] };
-        let done = work.run(&[&["score", "answers", file, "--tests", "tests.json", "--out", &out], given].concat());
+        let given: &[&str] = if fields.is_empty() {
+            &[]
+        } else {
+            &["--fields", fields]
+        };
+        let done = work.run(
+            &[
+                &[
+                    "score",
+                    "answers",
+                    file,
+                    "--tests",
+                    "tests.json",
+                    "--out",
+                    &out,
+                ],
+                given,
+            ]
+            .concat(),
+        );
         let done = done.exits_with(0);
-        assert_eq!(done.stderr.matches("guessed --fields").count(), usize::from(fields.is_empty()), "{}", done.stderr);
+        assert_eq!(
+            done.stderr.matches("guessed --fields").count(),
+            usize::from(fields.is_empty()),
+            "{}",
+            done.stderr
+        );
         let scores = scores_of(&work, &out);
         assert_eq!(scores.len(), 4);
-        let (plain, other): (Vec<_>, Vec<_>) = scores.into_iter().partition(|(system, _)| system == "plain");
-        let components = |scores: Vec<(String, Value)>| scores.into_iter().map(|(_, components)| components);
+        let (plain, other): (Vec<_>, Vec<_>) = scores
+            .into_iter()
+            .partition(|(system, _)| system == "plain");
+        let components =
+            |scores: Vec<(String, Value)>| scores.into_iter().map(|(_, components)| components);
         assert!(components(plain).eq(components(other)), "{file}");
         let settings = &work.json(&format!("{out}/manifest.json"))["settings"];
         let (system, _) = file.split_once('.').unwrap();
-        assert!(settings[format!("score.fields.{system}")].as_str().unwrap().contains('='), "{settings}");
+        assert!(
+            settings[format!("score.fields.{system}")]
+                .as_str()
+                .unwrap()
+                .contains('='),
+            "{settings}"
+        );
         assert!(settings.get("score.fields.plain").is_none(), "{settings}");
     }
     // What was guessed may be given.
-    let given = ["--out", "out-csv.csv", "--fields", "answer_text=answer,case_id=id"];
-    work.run(&[&["score", "answers", "csv.csv", "--tests", "tests.json"], &given[..]].concat()).exits_with(0);
+    let given = [
+        "--out",
+        "out-csv.csv",
+        "--fields",
+        "answer_text=answer,case_id=id",
+    ];
+    work.run(
+        &[
+            &["score", "answers", "csv.csv", "--tests", "tests.json"],
+            &given[..],
+        ]
+        .concat(),
+    )
+    .exits_with(0);
 }
 
 #[test]
 fn quoted_cells_keep_their_line_breaks_commas_and_quotes() {
     let work = Workspace::with_cases(&[plain_case("7")]);
-    work.write("a.csv", "question_id,completion\n7,\"One, \"\"two\"\"\n\nthree\"\n");
-    work.run(&["score", "a.csv", "--tests", "tests.json", "--out", "out"]).exits_with(0);
+    work.write(
+        "a.csv",
+        "question_id,completion\n7,\"One, \"\"two\"\"\n\nthree\"\n",
+    );
+    work.run(&["score", "a.csv", "--tests", "tests.json", "--out", "out"])
+        .exits_with(0);
     let inputs = work.lines("out/inputs.jsonl");
     let answer = inputs.iter().find(|line| line["type"] == "answer").unwrap();
-    assert_eq!((&answer["answer_text"], &answer["line"]), (&json!("One, \"two\"\n\nthree"), &json!(2)));
+    assert_eq!(
+        (&answer["answer_text"], &answer["line"]),
+        (&json!("One, \"two\"\n\nthree"), &json!(2))
+    );
 }
 
 #[test]
@@ -191,7 +373,8 @@ fn a_question_that_no_case_asks_or_that_is_answered_twice_is_an_error_with_its_l
     let line = |question: &str| json!({"question": question, "answer": "So."}).to_string() + "\n";
     let score = |lines: String| {
         work.write("a.jsonl", &lines);
-        work.run(&["score", "a.jsonl", "--tests", "tests.json", "--out", "out"]).exits_with(3)
+        work.run(&["score", "a.jsonl", "--tests", "tests.json", "--out", "out"])
+            .exits_with(3)
     };
     score(line(&question("c1")) + &line("Why?"))
         .says(&["a.jsonl:2 (case 2): no test case asks \"Why?\"; answers without an id"]);
@@ -202,24 +385,41 @@ fn a_question_that_no_case_asks_or_that_is_answered_twice_is_an_error_with_its_l
 #[test]
 fn a_file_that_is_not_among_the_systems_is_skipped_with_a_note() {
     let work = Workspace::new(&["alpha"], 1);
-    work.write("answers/means.jsonl", "{\"system\": \"alpha\", \"mean\": 0.5}\n");
+    work.write(
+        "answers/means.jsonl",
+        "{\"system\": \"alpha\", \"mean\": 0.5}\n",
+    );
     work.write("answers/README.md", "Answers.");
     let score = ["score", "answers", "--tests", "tests.json", "--out", "out"];
-    work.run(&score).exits_with(3).says(&["means.jsonl: no field for answer_text, nor", "the file has mean, system;"]);
+    work.run(&score).exits_with(3).says(&[
+        "means.jsonl: no field for answer_text, nor",
+        "the file has mean, system;",
+    ]);
     let chosen = [&score[..], &["--systems", "alpha"]].concat();
-    work.run(&chosen).exits_with(0).says(&["note: skipped, not among --systems: means"]);
+    work.run(&chosen)
+        .exits_with(0)
+        .says(&["note: skipped, not among --systems: means"]);
 }
 
 #[test]
 fn reasoning_is_no_part_of_an_answer_unless_it_is_kept() {
     let work = Workspace::new(&["alpha"], 3);
     let score = |out: &str, more: &[&str]| {
-        work.run(&[&["score", "answers", "--tests", "tests.json", "--out", out], more].concat()).exits_with(0)
+        work.run(
+            &[
+                &["score", "answers", "--tests", "tests.json", "--out", out],
+                more,
+            ]
+            .concat(),
+        )
+        .exits_with(0)
     };
     let texts = |out: &str| {
         let inputs = work.lines(&format!("{out}/inputs.jsonl"));
         let answers = inputs.iter().filter(|line| line["type"] == "answer");
-        answers.map(|line| line["answer_text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        answers
+            .map(|line| line["answer_text"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     score("plain", &[]);
     let plain = texts("plain");
@@ -229,8 +429,9 @@ fn reasoning_is_no_part_of_an_answer_unless_it_is_kept() {
         "<think>The dust of c3".to_owned(),
     ];
     // Under another name, in a file so large that its texts stay there.
-    let line =
-        |(id, text): (usize, &String)| json!({"id": format!("c{}", id + 1), "response": text}).to_string() + "\n";
+    let line = |(id, text): (usize, &String)| {
+        json!({"id": format!("c{}", id + 1), "response": text}).to_string() + "\n"
+    };
     let lines: String = thought.iter().enumerate().map(line).collect();
     work.write("answers/alpha.jsonl", &(lines + &"\n".repeat(300_000)));
     score("removed", &[]).says(&[
@@ -238,20 +439,34 @@ fn reasoning_is_no_part_of_an_answer_unless_it_is_kept() {
         "warning: answers/alpha.jsonl:3 (case c3): the answer is empty but for its <think> block",
     ]);
     assert_eq!(texts("removed"), [plain[0].as_str(), &plain[1], ""]);
-    assert_eq!(scores_of(&work, "removed")[..2], scores_of(&work, "plain")[..2]);
-    work.run(&["rescore", "removed", "--out", "again"]).exits_with(0);
-    assert_eq!(work.lines("again/scores.jsonl"), work.lines("removed/scores.jsonl"));
+    assert_eq!(
+        scores_of(&work, "removed")[..2],
+        scores_of(&work, "plain")[..2]
+    );
+    work.run(&["rescore", "removed", "--out", "again"])
+        .exits_with(0);
+    assert_eq!(
+        work.lines("again/scores.jsonl"),
+        work.lines("removed/scores.jsonl")
+    );
     score("kept", &["--keep-thinking"]);
     assert_eq!(texts("kept"), thought);
     let done = score("compat", &["--compat"]);
-    assert!(texts("compat") == thought && !done.stderr.contains("<think> blocks"), "{}", done.stderr);
-    let thinking = ["plain", "removed", "kept"]
-        .map(|run| work.json(&format!("{run}/manifest.json"))["settings"]["score.thinking"].clone());
+    assert!(
+        texts("compat") == thought && !done.stderr.contains("<think> blocks"),
+        "{}",
+        done.stderr
+    );
+    let thinking = ["plain", "removed", "kept"].map(|run| {
+        work.json(&format!("{run}/manifest.json"))["settings"]["score.thinking"].clone()
+    });
     assert_eq!(thinking, [Value::Null, "removed".into(), "kept".into()]);
     work.run(&["compare", "removed", "kept"])
         .exits_with(3)
         .says(&["different score.thinking: removed (removed), kept (kept)"]);
-    work.run(&["rescore", "removed", "--compat"]).exits_with(3).says(&["without their <think> blocks"]);
+    work.run(&["rescore", "removed", "--compat"])
+        .exits_with(3)
+        .says(&["without their <think> blocks"]);
 }
 
 #[test]
@@ -259,18 +474,47 @@ fn reasoning_in_predictions_is_removed_as_convert_removes_it() {
     let work = Workspace::with_cases(&[plain_case("c1")]);
     let output = "<think>Is it [1]?</think>Rain [0].";
     let ctxs = json!([{"title": "T", "text": "X"}, {"title": "U", "text": "Y"}]);
-    work.write("p.jsonl", &json!({"input": question("c1"), "output": output, "ctxs": ctxs}).to_string());
-    let convert = ["convert", "p.jsonl", "--tests", "tests.json", "--out", "a.jsonl"];
+    work.write(
+        "p.jsonl",
+        &json!({"input": question("c1"), "output": output, "ctxs": ctxs}).to_string(),
+    );
+    let convert = [
+        "convert",
+        "p.jsonl",
+        "--tests",
+        "tests.json",
+        "--out",
+        "a.jsonl",
+    ];
     work.run(&convert)
         .exits_with(0)
         .says(&["<think> blocks are removed from 1 of 1 answers; --keep-thinking keeps them"]);
     // The reasoning's citation is not in the list.
-    assert_eq!(work.lines("a.jsonl")[0]["answer_text"], "Rain [0].\nReferences:\n[0] T X\n\n");
+    assert_eq!(
+        work.lines("a.jsonl")[0]["answer_text"],
+        "Rain [0].\nReferences:\n[0] T X\n\n"
+    );
     let (direct, converted) = (
-        items_of(&work.path("p.jsonl"), &work.path("tests.json"), false, false),
-        items_of(&work.path("a.jsonl"), &work.path("tests.json"), false, false),
+        items_of(
+            &work.path("p.jsonl"),
+            &work.path("tests.json"),
+            false,
+            false,
+        ),
+        items_of(
+            &work.path("a.jsonl"),
+            &work.path("tests.json"),
+            false,
+            false,
+        ),
     );
     assert_eq!(judged(&direct), judged(&converted));
-    work.run(&[&convert[..], &["--compat"]].concat()).exits_with(0);
-    assert!(work.lines("a.jsonl")[0]["answer_text"].as_str().unwrap().starts_with(output));
+    work.run(&[&convert[..], &["--compat"]].concat())
+        .exits_with(0);
+    assert!(
+        work.lines("a.jsonl")[0]["answer_text"]
+            .as_str()
+            .unwrap()
+            .starts_with(output)
+    );
 }

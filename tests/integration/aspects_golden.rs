@@ -55,12 +55,22 @@ struct Draws {
 fn grade(output: &str, mode: Mode) -> Option<f64> {
     let aspect = Arc::new(Aspect::default());
     let text = || Arc::<str>::from("x");
-    let task = JudgeTask::Aspect { aspect, instruction: text(), question: text(), answer: text(), reference: None };
+    let task = JudgeTask::Aspect {
+        aspect,
+        instruction: text(),
+        question: text(),
+        answer: text(),
+        reference: None,
+    };
     match task.parse(&JudgeReply::of_text(output), mode) {
         Ok((Verdict::Grade(grade), _)) => Some(grade),
         Ok(other) => panic!("{other:?}"),
         Err(unreadable) => {
-            assert_eq!(unreadable.ask_again, mode == Mode::Default, "{unreadable:?}");
+            assert_eq!(
+                unreadable.ask_again,
+                mode == Mode::Default,
+                "{unreadable:?}"
+            );
             None
         }
     }
@@ -94,11 +104,25 @@ fn every_golden_grade_is_the_references_in_compat_and_by_default_but_for_a_state
     for case in file.cases {
         let output = case.model_output.as_str();
         let read = reference_score(output);
-        assert_eq!((read.text.as_str(), read.feedback), (case.score_text.as_str(), case.feedback.as_str()), "{output}");
+        assert_eq!(
+            (read.text.as_str(), read.feedback),
+            (case.score_text.as_str(), case.feedback.as_str()),
+            "{output}"
+        );
         assert_eq!(grade(output, Mode::Compat), case.score, "{output}");
-        let own = READ_OTHERWISE.iter().find(|(of, _)| *of == output).map(|(_, own)| *own);
-        assert_eq!(grade(output, Mode::Default), own.unwrap_or(case.score), "{output}");
-        assert!(own.is_none_or(|own| own != case.score), "not needed in the table: {output}");
+        let own = READ_OTHERWISE
+            .iter()
+            .find(|(of, _)| *of == output)
+            .map(|(_, own)| *own);
+        assert_eq!(
+            grade(output, Mode::Default),
+            own.unwrap_or(case.score),
+            "{output}"
+        );
+        assert!(
+            own.is_none_or(|own| own != case.score),
+            "not needed in the table: {output}"
+        );
     }
 }
 
@@ -122,7 +146,10 @@ const GROUPS: [(u64, Sums); 12] = [
 #[track_caller]
 fn assert_close(found: Option<f64>, expected: Option<f64>) {
     match (found, expected) {
-        (Some(found), Some(expected)) => assert!((found - expected).abs() < 1e-12, "{found} is not {expected}"),
+        (Some(found), Some(expected)) => assert!(
+            (found - expected).abs() < 1e-12,
+            "{found} is not {expected}"
+        ),
         (found, expected) => assert_eq!(found, expected),
     }
 }
@@ -131,10 +158,24 @@ fn assert_close(found: Option<f64>, expected: Option<f64>) {
 fn every_golden_group_has_the_references_means_in_compat_and_its_own_by_default() {
     let Some(file) = golden() else { return };
     for group in file.groups {
-        let outputs = |name: &str| group.outputs[name].as_array().unwrap().iter().map(|text| text.as_str().unwrap());
+        let outputs = |name: &str| {
+            group.outputs[name]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|text| text.as_str().unwrap())
+        };
         let means = |mode| -> Vec<Option<f64>> {
-            let grades = |name| outputs(name).filter_map(|text| grade(text, mode)).collect::<Vec<f64>>();
-            group.outputs.keys().map(|name| GradeMerge::Mean.of(&grades(name))).collect()
+            let grades = |name| {
+                outputs(name)
+                    .filter_map(|text| grade(text, mode))
+                    .collect::<Vec<f64>>()
+            };
+            group
+                .outputs
+                .keys()
+                .map(|name| GradeMerge::Mean.of(&grades(name)))
+                .collect()
         };
         let compat = means(Mode::Compat);
         for (name, mean) in group.outputs.keys().zip(&compat) {
@@ -142,8 +183,13 @@ fn every_golden_group_has_the_references_means_in_compat_and_its_own_by_default(
         }
         // Where an aspect has no grade, the reference's average is NaN.
         let all: Option<Vec<f64>> = compat.into_iter().collect();
-        assert_close(all.and_then(|means| GradeMerge::Mean.of(&means)), group.means["average"].as_f64());
-        let Some((_, sums)) = GROUPS.iter().find(|(i, _)| *i == group.i) else { continue };
+        assert_close(
+            all.and_then(|means| GradeMerge::Mean.of(&means)),
+            group.means["average"].as_f64(),
+        );
+        let Some((_, sums)) = GROUPS.iter().find(|(i, _)| *i == group.i) else {
+            continue;
+        };
         let expected: Vec<_> = sums.iter().map(|(sum, count)| Some(sum / count)).collect();
         assert_eq!(means(Mode::Default), expected);
     }
@@ -166,13 +212,28 @@ fn every_golden_self_consistency_merge_is_the_references_in_compat() {
     let Some(file) = golden() else { return };
     for draws in file.self_consistency {
         let replies: Vec<&str> = draws.outputs.iter().map(String::as_str).collect();
-        assert_eq!(merge_as_reference(&replies), draws.summary_most_common.as_f64());
-        assert!(replies.iter().any(|reply| reference_score(reply).text == draws.most_common));
-        let Some((_, own)) = DRAWS.iter().find(|(i, _)| *i == draws.i) else { continue };
-        let graded: Vec<Option<f64>> = replies.iter().map(|reply| grade(reply, Mode::Default)).collect();
+        assert_eq!(
+            merge_as_reference(&replies),
+            draws.summary_most_common.as_f64()
+        );
+        assert!(
+            replies
+                .iter()
+                .any(|reply| reference_score(reply).text == draws.most_common)
+        );
+        let Some((_, own)) = DRAWS.iter().find(|(i, _)| *i == draws.i) else {
+            continue;
+        };
+        let graded: Vec<Option<f64>> = replies
+            .iter()
+            .map(|reply| grade(reply, Mode::Default))
+            .collect();
         assert_eq!(graded, own);
         let valid: Vec<f64> = own.iter().copied().flatten().collect();
-        assert_close(GradeMerge::Mean.of(&valid), Some(valid.iter().sum::<f64>() / valid.len() as f64));
+        assert_close(
+            GradeMerge::Mean.of(&valid),
+            Some(valid.iter().sum::<f64>() / valid.len() as f64),
+        );
         // Of two different grades the first seen; two equal ones are the first, too.
         assert_eq!(GradeMerge::MostCommon.of(&valid), valid.first().copied());
     }

@@ -5,13 +5,23 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, Reserved, good_completion};
+use crate::support::fake_server::{
+    Act, Behaviour, FakeServer, Recorded, Reserved, good_completion,
+};
 use crate::support::workspace::{AT_MOST, Finished, KEY, NOW, Workspace};
 
 /// `batch export` of all answers by that server.
 fn export(work: &Workspace, server: &FakeServer, more: &[&str]) -> Finished {
     let url = server.base_url();
-    let mut arguments = vec!["batch", "export", "answers", "--tests", "tests.json", "--model", "fake-judge"];
+    let mut arguments = vec![
+        "batch",
+        "export",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--model",
+        "fake-judge",
+    ];
     arguments.extend(["--base-url", &url]);
     arguments.extend(more);
     work.run(&arguments)
@@ -20,11 +30,19 @@ fn export(work: &Workspace, server: &FakeServer, more: &[&str]) -> Finished {
 /// The request files of a batch, in the order of its manifest.
 fn request_files(work: &Workspace, dir: &str) -> Vec<String> {
     let manifest = work.json(&format!("{dir}/batch.json"));
-    manifest["parts"].as_array().unwrap().iter().map(|part| part["file"].as_str().unwrap().to_owned()).collect()
+    manifest["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["file"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn requests(work: &Workspace, dir: &str) -> Vec<Value> {
-    request_files(work, dir).iter().flat_map(|file| work.lines(&format!("{dir}/{file}"))).collect()
+    request_files(work, dir)
+        .iter()
+        .flat_map(|file| work.lines(&format!("{dir}/{file}")))
+        .collect()
 }
 
 /// What a batch service makes of a request.
@@ -37,7 +55,10 @@ fn result(request: &Value) -> Value {
 }
 
 fn lines(values: impl IntoIterator<Item = Value>) -> String {
-    values.into_iter().map(|value| format!("{value}\n")).collect()
+    values
+        .into_iter()
+        .map(|value| format!("{value}\n"))
+        .collect()
 }
 
 #[test]
@@ -53,47 +74,99 @@ fn rounds_of_export_and_import_pay_for_everything_and_the_run_then_asks_nothing(
         }
         let asked = requests(&work, round);
         sizes.push(asked.len());
-        work.write(&format!("{round}/results.jsonl"), &lines(asked.iter().rev().map(result)));
+        work.write(
+            &format!("{round}/results.jsonl"),
+            &lines(asked.iter().rev().map(result)),
+        );
         let results = format!("{round}/results.jsonl");
-        let done = work.run(&["batch", "import", round, &results]).exits_with(0);
+        let done = work
+            .run(&["batch", "import", round, &results])
+            .exits_with(0);
         let expected = format!("{} replies added", asked.len());
-        assert!(done.stdout.contains(&expected) && done.stdout.contains("scholareval plan"), "{}", done.stdout);
+        assert!(
+            done.stdout.contains(&expected) && done.stdout.contains("scholareval plan"),
+            "{}",
+            done.stdout
+        );
     }
     assert_eq!(sizes[0], 6 * NOW);
-    assert_eq!(sizes.len(), 2, "criteria first, snippets behind them: {sizes:?}");
-    let run = work.score(&server, &[]).exits_with(0).says(&["plan: nothing to ask"]);
+    assert_eq!(
+        sizes.len(),
+        2,
+        "criteria first, snippets behind them: {sizes:?}"
+    );
+    let run = work
+        .score(&server, &[])
+        .exits_with(0)
+        .says(&["plan: nothing to ask"]);
     assert_eq!(server.chat_count(), 0, "{}", run.stderr);
     // the same as by a run that asks for itself
-    let asked = work.score(&server, &["--no-cache", "--out", "asked"]).exits_with(0);
+    let asked = work
+        .score(&server, &["--no-cache", "--out", "asked"])
+        .exits_with(0);
     assert_eq!(server.chat_count(), sizes.iter().sum::<usize>());
-    assert_eq!(work.read("out/scores.jsonl"), work.read("asked/scores.jsonl"));
-    assert_eq!(run.stdout.lines().skip(1).collect::<Vec<_>>(), asked.stdout.lines().skip(1).collect::<Vec<_>>());
+    assert_eq!(
+        work.read("out/scores.jsonl"),
+        work.read("asked/scores.jsonl")
+    );
+    assert_eq!(
+        run.stdout.lines().skip(1).collect::<Vec<_>>(),
+        asked.stdout.lines().skip(1).collect::<Vec<_>>()
+    );
 }
 
 #[test]
 fn the_files_hold_byte_by_byte_what_a_run_sends_each_call_once() {
     let work = Workspace::new(&["alpha"], 2);
     let server = FakeServer::start(Behaviour::good());
-    export(&work, &server, &["--out", "b", "--samples", "2", "--judge-seed", "7"]).exits_with(0);
+    export(
+        &work,
+        &server,
+        &["--out", "b", "--samples", "2", "--judge-seed", "7"],
+    )
+    .exits_with(0);
     let exported = requests(&work, "b");
-    let ids: BTreeSet<&str> = exported.iter().map(|request| request["custom_id"].as_str().unwrap()).collect();
+    let ids: BTreeSet<&str> = exported
+        .iter()
+        .map(|request| request["custom_id"].as_str().unwrap())
+        .collect();
     assert_eq!((exported.len(), ids.len()), (2 * 2 * NOW, 2 * 2 * NOW));
     for request in &exported {
-        assert_eq!((request["method"].as_str(), request["url"].as_str()), (Some("POST"), Some("/v1/chat/completions")));
+        assert_eq!(
+            (request["method"].as_str(), request["url"].as_str()),
+            (Some("POST"), Some("/v1/chat/completions"))
+        );
     }
-    let files: String = request_files(&work, "b").iter().map(|file| work.read(&format!("b/{file}"))).collect();
-    work.score(&server, &["--samples", "2", "--judge-seed", "7"]).exits_with(0);
+    let files: String = request_files(&work, "b")
+        .iter()
+        .map(|file| work.read(&format!("b/{file}")))
+        .collect();
+    work.score(&server, &["--samples", "2", "--judge-seed", "7"])
+        .exits_with(0);
     let sent: Vec<String> = server.chats().iter().map(Recorded::text).collect();
-    let found = sent.iter().filter(|body| files.contains(&format!("\"body\":{body}}}"))).count();
+    let found = sent
+        .iter()
+        .filter(|body| files.contains(&format!("\"body\":{body}}}")))
+        .count();
     assert_eq!(found, exported.len(), "of {} calls", sent.len());
     // the calls of an answer stand together, so that its prefix stays warm
-    let of: Vec<bool> = exported.iter().map(|request| request.to_string().contains("answer to c1")).collect();
-    assert_eq!(of.windows(2).filter(|pair| pair[0] != pair[1]).count(), 1, "{of:?}");
+    let of: Vec<bool> = exported
+        .iter()
+        .map(|request| request.to_string().contains("answer to c1"))
+        .collect();
+    assert_eq!(
+        of.windows(2).filter(|pair| pair[0] != pair[1]).count(),
+        1,
+        "{of:?}"
+    );
     // labels without a text
     let labels = work.lines("b/calls.jsonl");
     assert_eq!(labels.len(), exported.len());
     assert!(!work.read("b/calls.jsonl").contains("alpha"));
-    let draws: BTreeSet<u64> = labels.iter().map(|label| label["draw"].as_u64().unwrap()).collect();
+    let draws: BTreeSet<u64> = labels
+        .iter()
+        .map(|label| label["draw"].as_u64().unwrap())
+        .collect();
     assert_eq!(draws, BTreeSet::from([0, 1]));
 }
 
@@ -102,17 +175,38 @@ fn files_are_split_at_the_limits_and_a_batch_is_not_written_over() {
     let work = Workspace::new(&["alpha"], 2);
     let server = FakeServer::start(Behaviour::good());
     export(&work, &server, &["--out", "b", "--max-requests", "3"]).exits_with(0);
-    let sizes: Vec<usize> =
-        request_files(&work, "b").iter().map(|file| work.lines(&format!("b/{file}")).len()).collect();
+    let sizes: Vec<usize> = request_files(&work, "b")
+        .iter()
+        .map(|file| work.lines(&format!("b/{file}")).len())
+        .collect();
     assert_eq!(sizes, [3, 3, 2], "{} calls, 3 a file", 2 * NOW);
-    export(&work, &server, &["--out", "b"]).exits_with(2).says(&["there is a batch already", "--overwrite"]);
-    export(&work, &server, &["--out", "b", "--overwrite", "--max-bytes", "9000"]).exits_with(0);
-    assert!(request_files(&work, "b").iter().all(|file| work.read(&format!("b/{file}")).len() <= 9_000));
+    export(&work, &server, &["--out", "b"])
+        .exits_with(2)
+        .says(&["there is a batch already", "--overwrite"]);
+    export(
+        &work,
+        &server,
+        &["--out", "b", "--overwrite", "--max-bytes", "9000"],
+    )
+    .exits_with(0);
+    assert!(
+        request_files(&work, "b")
+            .iter()
+            .all(|file| work.read(&format!("b/{file}")).len() <= 9_000)
+    );
     assert_eq!(requests(&work, "b").len(), 2 * NOW);
-    export(&work, &server, &[]).exits_with(2).says(&["--out DIR"]);
-    export(&work, &server, &["--out", "c", "--max-bytes", "100"]).exits_with(2).says(&["--max-bytes"]);
-    export(&work, &server, &["--out", "c", "--max-bytes", "much"]).exits_with(2).says(&["--max-bytes", "much"]);
-    export(&work, &server, &["--out", "c", "--no-cache"]).exits_with(2).says(&["cache"]);
+    export(&work, &server, &[])
+        .exits_with(2)
+        .says(&["--out DIR"]);
+    export(&work, &server, &["--out", "c", "--max-bytes", "100"])
+        .exits_with(2)
+        .says(&["--max-bytes"]);
+    export(&work, &server, &["--out", "c", "--max-bytes", "much"])
+        .exits_with(2)
+        .says(&["--max-bytes", "much"]);
+    export(&work, &server, &["--out", "c", "--no-cache"])
+        .exits_with(2)
+        .says(&["cache"]);
     assert_eq!(server.chat_count(), 0);
 }
 
@@ -123,18 +217,31 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
     export(&work, &server, &["--out", "b"]).exits_with(0);
     let asked = requests(&work, "b");
     let id = |at: usize| asked[at]["custom_id"].as_str().unwrap().to_owned();
-    let expired =
-        json!({"custom_id": id(1), "response": null, "error": {"code": "batch_expired", "message": "too late"}});
-    let refused =
-        json!({"custom_id": id(2), "response": {"status_code": 400, "body": {"error": {"message": "no \u{1b}[31m"}}}});
+    let expired = json!({"custom_id": id(1), "response": null, "error": {"code": "batch_expired", "message": "too late"}});
+    let refused = json!({"custom_id": id(2), "response": {"status_code": 400, "body": {"error": {"message": "no \u{1b}[31m"}}}});
     let blank = json!({"custom_id": id(3), "response": {"status_code": 200, "body": {"choices": [{"message": {"content": ""}}]}}});
     work.write("empty.jsonl", "\n");
-    let told = format!("warning: the files contain no results of the {} exported requests", asked.len());
-    work.run(&["batch", "import", "b", "empty.jsonl"]).exits_with(0).says(&[&told]);
-    work.write("results.jsonl", &lines([result(&asked[0]), expired, refused, blank]));
-    let done = work.run(&["batch", "import", "b", "results.jsonl"]).exits_with(0);
-    assert!(done.stdout.contains("2 replies added") && done.stdout.contains("2 requests have no reply"));
-    let (first, second) = (format!("{}: too late", id(1)), format!("{}: status 400: no", id(2)));
+    let told = format!(
+        "warning: the files contain no results of the {} exported requests",
+        asked.len()
+    );
+    work.run(&["batch", "import", "b", "empty.jsonl"])
+        .exits_with(0)
+        .says(&[&told]);
+    work.write(
+        "results.jsonl",
+        &lines([result(&asked[0]), expired, refused, blank]),
+    );
+    let done = work
+        .run(&["batch", "import", "b", "results.jsonl"])
+        .exits_with(0);
+    assert!(
+        done.stdout.contains("2 replies added") && done.stdout.contains("2 requests have no reply")
+    );
+    let (first, second) = (
+        format!("{}: too late", id(1)),
+        format!("{}: status 400: no", id(2)),
+    );
     let done = done.says(&[&first, &second]);
     assert!(!done.stderr.contains('\u{1b}'), "{}", done.stderr);
     // what the blank reply answers is asked again, as attempt 1; the two without a reply as they were
@@ -142,14 +249,35 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
     let labels = work.lines("again/calls.jsonl");
     let attempts: BTreeMap<String, u64> = labels
         .iter()
-        .map(|label| (label["custom_id"].as_str().unwrap().to_owned(), label["attempt"].as_u64().unwrap()))
+        .map(|label| {
+            (
+                label["custom_id"].as_str().unwrap().to_owned(),
+                label["attempt"].as_u64().unwrap(),
+            )
+        })
         .collect();
-    assert_eq!((attempts.get(&id(1)), attempts.get(&id(2)), attempts.get(&id(0))), (Some(&0), Some(&0), None));
-    assert_eq!(attempts.values().filter(|attempt| **attempt == 1).count(), 1, "{attempts:?}");
+    assert_eq!(
+        (
+            attempts.get(&id(1)),
+            attempts.get(&id(2)),
+            attempts.get(&id(0))
+        ),
+        (Some(&0), Some(&0), None)
+    );
+    assert_eq!(
+        attempts.values().filter(|attempt| **attempt == 1).count(),
+        1,
+        "{attempts:?}"
+    );
     // a result of another batch, and a torn end
     let foreign = json!({"custom_id": "f".repeat(64), "response": {"status_code": 200, "body": {"choices": []}}});
-    work.write("mixed.jsonl", &(lines([foreign, result(&asked[1])]) + "{\"custom_id\": \"ab"));
-    let done = work.run(&["batch", "import", "b", "mixed.jsonl"]).exits_with(3);
+    work.write(
+        "mixed.jsonl",
+        &(lines([foreign, result(&asked[1])]) + "{\"custom_id\": \"ab"),
+    );
+    let done = work
+        .run(&["batch", "import", "b", "mixed.jsonl"])
+        .exits_with(3);
     assert!(done.stdout.contains("1 replies added"), "{}", done.stdout);
     done.says(&[
         "mixed.jsonl:1: no calls.jsonl has the request \"ffff",
@@ -164,14 +292,32 @@ fn calls_over_another_route_say_so() {
     let server = FakeServer::start(Behaviour::good());
     work.write("raw.toml", "[judge]\nkind = \"completions\"\n");
     export(&work, &server, &["--out", "raw", "--config", "raw.toml"]).exits_with(0);
-    assert!(requests(&work, "raw").iter().all(|request| request["url"] == "/v1/completions"));
+    assert!(
+        requests(&work, "raw")
+            .iter()
+            .all(|request| request["url"] == "/v1/completions")
+    );
 }
 
 #[test]
 fn the_lexical_judge_has_nothing_to_export() {
     let work = Workspace::new(&["alpha"], 1);
-    let done = work.run(&["batch", "export", "answers", "--tests", "tests.json", "--out", "b"]).exits_with(0);
-    assert!(done.stdout.contains("no judge of this run has a server"), "{}", done.stdout);
+    let done = work
+        .run(&[
+            "batch",
+            "export",
+            "answers",
+            "--tests",
+            "tests.json",
+            "--out",
+            "b",
+        ])
+        .exits_with(0);
+    assert!(
+        done.stdout.contains("no judge of this run has a server"),
+        "{}",
+        done.stdout
+    );
 }
 
 #[test]
@@ -179,10 +325,21 @@ fn a_judge_with_a_name_of_its_own_is_exported_without_its_server() {
     let work = Workspace::new(&["alpha"], 1);
     let nobody = Reserved::new();
     let gone = nobody.base_url();
-    let arguments = ["batch", "export", "answers", "--tests", "tests.json", "--model", "m", "--base-url", &gone];
+    let arguments = [
+        "batch",
+        "export",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--model",
+        "m",
+        "--base-url",
+        &gone,
+    ];
     let without = [&arguments[..], &["--out", "b"]].concat();
     work.run(&without).exits_with(4);
-    work.run(&[&without[..], &["--cache-id", "mine"]].concat()).exits_with(0);
+    work.run(&[&without[..], &["--cache-id", "mine"]].concat())
+        .exits_with(0);
     assert_eq!(requests(&work, "b").len(), NOW);
     assert_eq!(work.lines("b/calls.jsonl")[0]["judge"], "mine");
 }
@@ -203,7 +360,11 @@ impl Service {
             return None;
         }
         if request.header("authorization") != Some(&format!("Bearer {KEY}")) {
-            return Some(Act::error(401, "invalid_api_key", &format!("Incorrect API key provided: {KEY}")));
+            return Some(Act::error(
+                401,
+                "invalid_api_key",
+                &format!("Incorrect API key provided: {KEY}"),
+            ));
         }
         Some(match (request.method.as_str(), path) {
             ("POST", "files") => {
@@ -225,7 +386,9 @@ impl Service {
             ("GET", path) => match path.strip_prefix("batches/") {
                 Some(id) => self.look(id),
                 None => {
-                    let id = path.strip_prefix("files/").and_then(|rest| rest.strip_suffix("/content"));
+                    let id = path
+                        .strip_prefix("files/")
+                        .and_then(|rest| rest.strip_suffix("/content"));
                     Act::status(200, self.files[id.unwrap()].clone())
                 }
             },
@@ -234,22 +397,33 @@ impl Service {
     }
 
     fn look(&mut self, id: &str) -> Act {
-        let at = self.batches.iter().position(|batch| batch["id"] == id).unwrap();
+        let at = self
+            .batches
+            .iter()
+            .position(|batch| batch["id"] == id)
+            .unwrap();
         if self.looks > 0 {
             self.looks -= 1;
             self.batches[at]["status"] = "in_progress".into();
             return Act::json(&self.batches[at]);
         }
         let input = self.files[self.batches[at]["input_file_id"].as_str().unwrap()].clone();
-        let asked: Vec<Value> = input.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let asked: Vec<Value> = input
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         let (good, bad) = asked.split_at(asked.len() - 1);
         let error = |request: &Value| json!({"custom_id": request["custom_id"], "response": null, "error": {"message": "flaky"}});
-        self.files.insert(format!("out-{at}"), lines(good.iter().map(result)));
-        self.files.insert(format!("err-{at}"), lines(bad.iter().map(error)));
+        self.files
+            .insert(format!("out-{at}"), lines(good.iter().map(result)));
+        self.files
+            .insert(format!("err-{at}"), lines(bad.iter().map(error)));
         let batch = &mut self.batches[at];
         batch["status"] = "completed".into();
-        batch["request_counts"] = json!({"total": asked.len(), "completed": good.len(), "failed": 1});
-        (batch["output_file_id"], batch["error_file_id"]) = (format!("out-{at}").into(), format!("err-{at}").into());
+        batch["request_counts"] =
+            json!({"total": asked.len(), "completed": good.len(), "failed": 1});
+        (batch["output_file_id"], batch["error_file_id"]) =
+            (format!("out-{at}").into(), format!("err-{at}").into());
         Act::json(batch)
     }
 }
@@ -257,7 +431,10 @@ impl Service {
 /// The file of a multipart form.
 fn uploaded(request: &Recorded) -> String {
     let text = request.text();
-    assert!(text.contains("name=\"purpose\"\r\n\r\nbatch\r\n"), "the purpose is stated");
+    assert!(
+        text.contains("name=\"purpose\"\r\n\r\nbatch\r\n"),
+        "the purpose is stated"
+    );
     let file = text.split("filename=\"").nth(1).unwrap();
     let content = file.split_once("\r\n\r\n").unwrap().1;
     content.split_once("\r\n--").unwrap().0.to_owned()
@@ -266,68 +443,129 @@ fn uploaded(request: &Recorded) -> String {
 #[test]
 fn a_batch_goes_through_the_service_once_whatever_is_interrupted() {
     let work = Workspace::new(&["alpha"], 2);
-    let service = Arc::new(Mutex::new(Service { looks: 2, ..Service::default() }));
+    let service = Arc::new(Mutex::new(Service {
+        looks: 2,
+        ..Service::default()
+    }));
     let shared = Arc::clone(&service);
-    let server = FakeServer::start(Behaviour::good().handler(move |request| shared.lock().unwrap().handle(request)));
+    let server = FakeServer::start(
+        Behaviour::good().handler(move |request| shared.lock().unwrap().handle(request)),
+    );
     export(&work, &server, &["--out", "b", "--max-requests", "5"]).exits_with(0);
-    work.run(&["batch", "import", "b"]).exits_with(2).says(&["batch fetch b"]);
+    work.run(&["batch", "import", "b"])
+        .exits_with(2)
+        .says(&["batch fetch b"]);
     let done = work.run(&["batch", "submit", "b"]).exits_with(0);
-    assert!(done.stdout.contains("submitted as batch_0") && done.stdout.contains("submitted as batch_1"));
+    assert!(
+        done.stdout.contains("submitted as batch_0")
+            && done.stdout.contains("submitted as batch_1")
+    );
     // killed between the creation of a batch and the note of its id: the batch is found again
     let mut manifest = work.json("b/batch.json");
-    manifest["parts"][1].as_object_mut().unwrap().remove("batch_id");
+    manifest["parts"][1]
+        .as_object_mut()
+        .unwrap()
+        .remove("batch_id");
     work.write("b/batch.json", &manifest.to_string());
     let done = work.run(&["batch", "submit", "b"]).exits_with(0);
-    assert!(done.stdout.contains("was submitted as batch_0") && done.stdout.contains("submitted as batch_1"));
+    assert!(
+        done.stdout.contains("was submitted as batch_0")
+            && done.stdout.contains("submitted as batch_1")
+    );
     let held = |service: &Service| (service.batches.len(), service.files.len());
     assert_eq!(held(&service.lock().unwrap()), (2, 2));
     // what was handed in is not written over
-    export(&work, &server, &["--out", "b", "--overwrite"]).exits_with(2).says(&["submitted to a service"]);
+    export(&work, &server, &["--out", "b", "--overwrite"])
+        .exits_with(2)
+        .says(&["submitted to a service"]);
     let done = work.run(&["batch", "fetch", "b"]).exits_with(7);
-    assert!(done.stdout.contains("in_progress, 0 of 5 done"), "{}", done.stdout);
+    assert!(
+        done.stdout.contains("in_progress, 0 of 5 done"),
+        "{}",
+        done.stdout
+    );
     let done = work.run(&["batch", "fetch", "b"]).exits_with(0);
-    assert!(done.stdout.contains("completed, 4 of 5 done, 1 failed"), "{}", done.stdout);
+    assert!(
+        done.stdout.contains("completed, 4 of 5 done, 1 failed"),
+        "{}",
+        done.stdout
+    );
     let done = work.run(&["batch", "import", "b"]).exits_with(0);
     // 5 + 3 requests, of each file the last one failed
-    assert!(done.stdout.contains("6 replies added") && done.stdout.contains("2 requests have no reply"));
+    assert!(
+        done.stdout.contains("6 replies added") && done.stdout.contains("2 requests have no reply")
+    );
     let before = server.requests().len();
     work.run(&["batch", "fetch", "b"]).exits_with(0);
-    assert_eq!(server.requests().len() - before, 2, "only the state is asked for");
+    assert_eq!(
+        server.requests().len() - before,
+        2,
+        "only the state is asked for"
+    );
     assert_eq!(server.chat_count(), 0);
     work.score(&server, &[]).exits_with(0);
-    assert!(server.chat_count() <= 2 * AT_MOST - 6, "six replies came from the batch");
+    assert!(
+        server.chat_count() <= 2 * AT_MOST - 6,
+        "six replies came from the batch"
+    );
     for (path, bytes) in work.files() {
-        assert!(!String::from_utf8_lossy(&bytes).contains(KEY), "the key is in {}", path.display());
+        assert!(
+            !String::from_utf8_lossy(&bytes).contains(KEY),
+            "the key is in {}",
+            path.display()
+        );
     }
 }
 
 #[test]
 fn a_fetch_that_comes_too_early_can_be_given_again() {
     let work = Workspace::new(&["alpha"], 1);
-    let service = Arc::new(Mutex::new(Service { looks: 1, ..Service::default() }));
-    let server = FakeServer::start(Behaviour::good().handler(move |request| service.lock().unwrap().handle(request)));
+    let service = Arc::new(Mutex::new(Service {
+        looks: 1,
+        ..Service::default()
+    }));
+    let server = FakeServer::start(
+        Behaviour::good().handler(move |request| service.lock().unwrap().handle(request)),
+    );
     export(&work, &server, &["--out", "b"]).exits_with(0);
     work.run(&["batch", "submit", "b"]).exits_with(0);
-    work.run(&["batch", "fetch", "b"]).exits_with(7).says(&["1 files are not done yet"]);
-    work.run(&["batch", "fetch", "b"]).exits_with(0).says(&["batch import b"]);
+    work.run(&["batch", "fetch", "b"])
+        .exits_with(7)
+        .says(&["1 files are not done yet"]);
+    work.run(&["batch", "fetch", "b"])
+        .exits_with(0)
+        .says(&["batch import b"]);
 }
 
 #[test]
 fn a_service_that_refuses_or_is_none_is_told_without_the_key() {
     let work = Workspace::new(&["alpha"], 1);
     let service = Arc::new(Mutex::new(Service::default()));
-    let server = FakeServer::start(Behaviour::good().handler(move |request| service.lock().unwrap().handle(request)));
+    let server = FakeServer::start(
+        Behaviour::good().handler(move |request| service.lock().unwrap().handle(request)),
+    );
     export(&work, &server, &["--out", "b"]).exits_with(0);
-    let wrong =
-        work.command(&["batch", "submit", "b"]).env("OPENAI_API_KEY", "sk-another-0123456789").output().unwrap();
+    let wrong = work
+        .command(&["batch", "submit", "b"])
+        .env("OPENAI_API_KEY", "sk-another-0123456789")
+        .output()
+        .unwrap();
     let wrong = Finished::of(wrong).exits_with(4).says(&["OPENAI_API_KEY"]);
-    assert!(!wrong.all_text().contains("sk-another") && !wrong.all_text().contains(KEY), "{}", wrong.stderr);
+    assert!(
+        !wrong.all_text().contains("sk-another") && !wrong.all_text().contains(KEY),
+        "{}",
+        wrong.stderr
+    );
     // a server of chat alone
     let plain = FakeServer::start(Behaviour::good());
     let url = plain.base_url();
-    work.run(&["batch", "submit", "b", "--base-url", &url]).exits_with(4).says(&["404", "vllm run-batch"]);
-    work.run(&["batch", "fetch", "nowhere"]).exits_with(3).says(&[
-        "nowhere: is not a batch: it has no batch.json",
-        "name the directory that scholareval batch export --out DIR wrote",
-    ]);
+    work.run(&["batch", "submit", "b", "--base-url", &url])
+        .exits_with(4)
+        .says(&["404", "vllm run-batch"]);
+    work.run(&["batch", "fetch", "nowhere"])
+        .exits_with(3)
+        .says(&[
+            "nowhere: is not a batch: it has no batch.json",
+            "name the directory that scholareval batch export --out DIR wrote",
+        ]);
 }

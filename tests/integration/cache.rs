@@ -31,14 +31,27 @@ fn content(number: u64) -> String {
 }
 
 fn entry(number: u64) -> Entry {
-    let label = CallLabel { kind: "property".into(), judge: "gpt".into(), role: "rubric".into(), draw: 0, attempt: 0 };
+    let label = CallLabel {
+        kind: "property".into(),
+        judge: "gpt".into(),
+        role: "rubric".into(),
+        draw: 0,
+        attempt: 0,
+    };
     Entry::new(key(number), label, JudgeReply::of_text(content(number)))
 }
 
 /// This test binary once more, running one ignored test as a child.
 fn child(test: &str, cache: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &format!("cache::{test}"), "--ignored", "--nocapture", "--test-threads", "1"])
+        .args([
+            "--exact",
+            &format!("cache::{test}"),
+            "--ignored",
+            "--nocapture",
+            "--test-threads",
+            "1",
+        ])
         .env(CHILD_CACHE, cache)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -63,7 +76,10 @@ fn numbers(child: &mut Child, word: &'static str) -> impl Iterator<Item = u64> +
             if lines.read_line(&mut line).unwrap() == 0 {
                 return None;
             }
-            let rest = line.strip_suffix('\n').and_then(|line| line.strip_prefix(word)).map(str::trim);
+            let rest = line
+                .strip_suffix('\n')
+                .and_then(|line| line.strip_prefix(word))
+                .map(str::trim);
             if let Some(number) = rest.and_then(|text| text.parse().ok()) {
                 return Some(number);
             }
@@ -74,7 +90,8 @@ fn numbers(child: &mut Child, word: &'static str) -> impl Iterator<Item = u64> +
 fn report(word: &str, number: u64) {
     // The line break before ends what the test harness has begun.
     let mut out = std::io::stdout().lock();
-    out.write_all(format!("\n{word} {number}\n").as_bytes()).unwrap();
+    out.write_all(format!("\n{word} {number}\n").as_bytes())
+        .unwrap();
     out.flush().unwrap();
 }
 
@@ -104,7 +121,11 @@ fn every_acknowledged_reply_survives_kill_9() {
         assert!(acknowledged.len() >= round * 300);
         let cache = Cache::open(&path).unwrap();
         for number in acknowledged {
-            assert_eq!(cache.get(&key(number)).unwrap().map(|reply| reply.content), Some(content(number)), "{number}");
+            assert_eq!(
+                cache.get(&key(number)).unwrap().map(|reply| reply.content),
+                Some(content(number)),
+                "{number}"
+            );
         }
     }
 }
@@ -117,17 +138,34 @@ impl Judge for Slow {
         Box::pin(async move {
             self.0.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(3)).await;
-            Ok(Outcome::Reply(JudgeReply::of_text(request.case_id.as_str())))
+            Ok(Outcome::Reply(JudgeReply::of_text(
+                request.case_id.as_str(),
+            )))
         })
     }
 }
 
 fn request(number: u64) -> JudgeRequest {
-    let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+    let task = JudgeTask::Expertise {
+        question: "q".into(),
+        answer: "a".into(),
+    };
     let rendered = Rendered::new(key(number), Body::default);
-    let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
+    let call = JudgeCall {
+        item: "expertise".into(),
+        role: Role::Rubric,
+        task,
+        draw: 0,
+        member: 0,
+    };
     let case_id = number.to_string().into();
-    JudgeRequest { call, system: "s".into(), case_id, attempt: 0, rendered: Some(rendered) }
+    JudgeRequest {
+        call,
+        system: "s".into(),
+        case_id,
+        attempt: 0,
+        rendered: Some(rendered),
+    }
 }
 
 /// Asks every shared call twice, eight at once; how many the judge inside was asked.
@@ -135,12 +173,23 @@ fn ask_all(path: &Path) -> u64 {
     let slow = Arc::new(Slow(AtomicU64::new(0)));
     let cache = Cache::open(path).unwrap();
     let judge = Cached::new(Arc::clone(&slow), cache, "gpt", Arc::new(Meters::default()));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let requests: Vec<_> = (0..SHARED_CALLS).flat_map(|number| [request(number), request(number)]).collect();
-    let outcomes: Vec<_> =
-        runtime.block_on(futures::stream::iter(&requests).map(|request| judge.ask(request)).buffered(8).collect());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let requests: Vec<_> = (0..SHARED_CALLS)
+        .flat_map(|number| [request(number), request(number)])
+        .collect();
+    let outcomes: Vec<_> = runtime.block_on(
+        futures::stream::iter(&requests)
+            .map(|request| judge.ask(request))
+            .buffered(8)
+            .collect(),
+    );
     for (request, outcome) in requests.iter().zip(outcomes) {
-        let Ok(Outcome::Reply(reply)) = outcome else { panic!("{outcome:?}") };
+        let Ok(Outcome::Reply(reply)) = outcome else {
+            panic!("{outcome:?}")
+        };
         assert_eq!(reply.content, request.case_id.as_str());
     }
     slow.0.load(Ordering::Relaxed)
@@ -157,7 +206,10 @@ fn child_that_asks_all() {
 fn three_processes_on_one_cache_pay_every_call_once() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cache.sqlite");
-    let mut children = [child("child_that_asks_all", &path), child("child_that_asks_all", &path)];
+    let mut children = [
+        child("child_that_asks_all", &path),
+        child("child_that_asks_all", &path),
+    ];
     let mut asked = ask_all(&path);
     for child in &mut children {
         // Read to the end: a child whose output is closed early fails.
@@ -165,7 +217,10 @@ fn three_processes_on_one_cache_pay_every_call_once() {
         assert!(child.wait().unwrap().success());
     }
     assert_eq!(asked, SHARED_CALLS);
-    assert_eq!(Cache::open(&path).unwrap().stats().unwrap().entries, SHARED_CALLS);
+    assert_eq!(
+        Cache::open(&path).unwrap().stats().unwrap().entries,
+        SHARED_CALLS
+    );
 }
 
 #[cfg(unix)]
@@ -176,11 +231,17 @@ fn the_lease_of_a_killed_process_is_free_at_once() {
     let mut child = child("child_that_leases_and_sleeps", &path);
     assert_eq!(numbers(&mut child, "leased").next(), Some(1));
     let cache = Cache::open(&path).unwrap();
-    assert!(cache.try_lease(&key(1)).unwrap().is_none(), "its owner lives");
+    assert!(
+        cache.try_lease(&key(1)).unwrap().is_none(),
+        "its owner lives"
+    );
     child.kill().unwrap();
     child.wait().unwrap();
     // Its lease has most of a minute left.
-    assert!(matches!(cache.try_lease(&key(1)).unwrap(), Some(Leased::Granted(_))));
+    assert!(matches!(
+        cache.try_lease(&key(1)).unwrap(),
+        Some(Leased::Granted(_))
+    ));
 }
 
 #[test]
@@ -189,7 +250,10 @@ fn child_that_leases_and_sleeps() {
     let Some(path) = child_cache() else { return };
     let cache = Cache::open(&path).unwrap();
     let leased = cache.try_lease(&key(1)).unwrap();
-    report("leased", u64::from(matches!(leased, Some(Leased::Granted(_)))));
+    report(
+        "leased",
+        u64::from(matches!(leased, Some(Leased::Granted(_)))),
+    );
     std::thread::sleep(Duration::from_secs(60));
 }
 
@@ -198,14 +262,25 @@ fn who_waits_for_a_lease_gets_the_reply_when_it_comes() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cache.sqlite");
     let (one, two) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
     runtime.block_on(async {
-        let Some(Leased::Granted(lease)) = one.try_lease(&key(7)).unwrap() else { panic!("not granted") };
+        let Some(Leased::Granted(lease)) = one.try_lease(&key(7)).unwrap() else {
+            panic!("not granted")
+        };
         let key = key(7);
         let mut waiting = Box::pin(two.lease(&key));
-        assert!(tokio::time::timeout(Duration::from_millis(50), &mut waiting).await.is_err());
+        assert!(
+            tokio::time::timeout(Duration::from_millis(50), &mut waiting)
+                .await
+                .is_err()
+        );
         one.put(&entry(7), Some(lease)).unwrap();
-        let Leased::Cached(reply) = waiting.await.unwrap() else { panic!("no reply") };
+        let Leased::Cached(reply) = waiting.await.unwrap() else {
+            panic!("no reply")
+        };
         assert_eq!(reply.content, content(7));
     });
 }
@@ -221,9 +296,14 @@ fn handles_and_threads_on_one_file_all_see_everything() {
             scope.spawn(move || {
                 let cache = Cache::open(path).unwrap();
                 let numbers = thread * 100..(thread + 1) * 100;
-                numbers.clone().for_each(|number| cache.put(&entry(number), None).unwrap());
+                numbers
+                    .clone()
+                    .for_each(|number| cache.put(&entry(number), None).unwrap());
                 for number in numbers {
-                    assert_eq!(cache.get(&key(number)).unwrap().unwrap().content, content(number));
+                    assert_eq!(
+                        cache.get(&key(number)).unwrap().unwrap().content,
+                        content(number)
+                    );
                 }
             });
         }
@@ -238,8 +318,15 @@ fn right_or_refused(path: &Path, count: u64) -> bool {
     match Cache::open(path) {
         Err(Error::Cache { path: named, what }) => {
             assert_eq!(named, path);
-            assert!(what.contains(';') || what.contains("--cache"), "no remedy: {what}");
-            assert_eq!(std::fs::read(path).unwrap(), before, "a refused file was changed");
+            assert!(
+                what.contains(';') || what.contains("--cache"),
+                "no remedy: {what}"
+            );
+            assert_eq!(
+                std::fs::read(path).unwrap(),
+                before,
+                "a refused file was changed"
+            );
             false
         }
         Err(other) => panic!("{other:?}"),
@@ -270,10 +357,12 @@ fn a_file_cut_anywhere_is_an_error_or_a_valid_cache() {
     let whole = closed_cache();
     let dir = tempfile::tempdir().unwrap();
     let mut opened = Vec::new();
-    let lengths = [0, 1, 15, 16, 50, 99, 100, 511, 512, 4095, 4096, 4097, 8192, 20_000]
-        .into_iter()
-        .chain((0..20).map(|step| whole.len() * step / 20 / 4096 * 4096))
-        .chain([whole.len() - 1, whole.len()]);
+    let lengths = [
+        0, 1, 15, 16, 50, 99, 100, 511, 512, 4095, 4096, 4097, 8192, 20_000,
+    ]
+    .into_iter()
+    .chain((0..20).map(|step| whole.len() * step / 20 / 4096 * 4096))
+    .chain([whole.len() - 1, whole.len()]);
     for length in lengths {
         let path = dir.path().join(format!("cut-{length}"));
         std::fs::write(&path, &whole[..length]).unwrap();
@@ -319,11 +408,22 @@ fn a_log_cut_anywhere_loses_only_what_was_in_it() {
     for step in 0..=20 {
         let copy = dir.path().join(format!("copy-{step}"));
         std::fs::write(&copy, &main).unwrap();
-        std::fs::write(dir.path().join(format!("copy-{step}-wal")), &log[..log.len() * step / 20]).unwrap();
+        std::fs::write(
+            dir.path().join(format!("copy-{step}-wal")),
+            &log[..log.len() * step / 20],
+        )
+        .unwrap();
         assert!(right_or_refused(&copy, 30), "{step}");
     }
     // The uncut log gives everything back.
-    assert_eq!(Cache::open(&dir.path().join("copy-20")).unwrap().stats().unwrap().entries, 30);
+    assert_eq!(
+        Cache::open(&dir.path().join("copy-20"))
+            .unwrap()
+            .stats()
+            .unwrap()
+            .entries,
+        30
+    );
 }
 
 #[test]
@@ -336,13 +436,23 @@ fn files_of_something_else_are_refused_and_left_as_they_are() {
     for (name, wal) in [("plain.db", false), ("wal.db", true)] {
         let connection = rusqlite::Connection::open(dir.path().join(name)).unwrap();
         if wal {
-            let _: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).unwrap();
+            let _: String = connection
+                .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+                .unwrap();
         }
-        connection.execute_batch("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('soup')").unwrap();
+        connection
+            .execute_batch("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('soup')")
+            .unwrap();
     }
     // The header of a cache does not make a cache: other tables, other columns, a trigger on our tables, and one whose
     // log is not empty.
-    let made = [("tables.db", ""), ("columns.db", ""), ("trigger.db", ""), ("log.db", "")].map(|(name, _)| name);
+    let made = [
+        ("tables.db", ""),
+        ("columns.db", ""),
+        ("trigger.db", ""),
+        ("log.db", ""),
+    ]
+    .map(|(name, _)| name);
     let open: Vec<rusqlite::Connection> = made
         .into_iter()
         .map(|name| {
@@ -363,16 +473,33 @@ fn files_of_something_else_are_refused_and_left_as_they_are() {
         })
         .collect();
     let listing = || -> BTreeSet<(PathBuf, Vec<u8>)> {
-        let files = std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path());
-        files.map(|path| (path.clone(), std::fs::read(&path).unwrap())).collect()
+        let files = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|file| file.unwrap().path());
+        files
+            .map(|path| (path.clone(), std::fs::read(&path).unwrap()))
+            .collect()
     };
     let before = listing();
-    for name in ["notes.txt", "short", "plain.db", "wal.db"].into_iter().chain(made) {
+    for name in ["notes.txt", "short", "plain.db", "wal.db"]
+        .into_iter()
+        .chain(made)
+    {
         let error = Cache::open(&dir.path().join(name)).unwrap_err().to_string();
         assert!(error.contains(name) && error.contains("--cache"), "{error}");
     }
-    assert!(Cache::open(dir.path()).unwrap_err().to_string().contains("is a directory"));
-    assert!(Cache::open(&dir.path().join("log.db")).unwrap_err().to_string().contains("does not have the tables"));
+    assert!(
+        Cache::open(dir.path())
+            .unwrap_err()
+            .to_string()
+            .contains("is a directory")
+    );
+    assert!(
+        Cache::open(&dir.path().join("log.db"))
+            .unwrap_err()
+            .to_string()
+            .contains("does not have the tables")
+    );
     assert_eq!(listing(), before);
     drop(open);
 }
@@ -382,6 +509,14 @@ fn a_path_with_odd_characters_is_just_a_path() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a b?c#d%41&mode=ro/käse.sqlite");
     Cache::open(&path).unwrap().put(&entry(5), None).unwrap();
-    assert_eq!(Cache::open(&path).unwrap().get(&key(5)).unwrap().unwrap().content, content(5));
+    assert_eq!(
+        Cache::open(&path)
+            .unwrap()
+            .get(&key(5))
+            .unwrap()
+            .unwrap()
+            .content,
+        content(5)
+    );
     assert!(path.exists());
 }

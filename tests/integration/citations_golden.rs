@@ -44,12 +44,19 @@ struct CitationsFile {
 
 #[test]
 fn markers_are_the_references_in_both_modes() {
-    let Some(text) = golden("citations.json") else { return };
+    let Some(text) = golden("citations.json") else {
+        return;
+    };
     let file: CitationsFile = serde_json::from_str(&text).unwrap();
     assert!(file.cases.len() >= 200);
     for case in file.cases {
         assert_eq!(citation_ids(&case.text), case.extract, "{:?}", case.text);
-        assert_eq!(without_citations(&case.text), case.remove, "{:?}", case.text);
+        assert_eq!(
+            without_citations(&case.text),
+            case.remove,
+            "{:?}",
+            case.text
+        );
         let numbers: Vec<&str> = case.first_number_refs.iter().map(|raw| raw.get()).collect();
         assert_eq!(first_numbers(&case.text), numbers, "{:?}", case.text);
     }
@@ -61,10 +68,16 @@ fn prediction(item: &Value) -> Prediction {
     let mapping = item["id_mapping"].as_object();
     Prediction {
         output: text("output").map(Into::into),
-        id_mapping: mapping.map(|map| map.iter().map(|(k, v)| (k.clone(), strings(v))).collect::<BTreeMap<_, _>>()),
+        id_mapping: mapping.map(|map| {
+            map.iter()
+                .map(|(k, v)| (k.clone(), strings(v)))
+                .collect::<BTreeMap<_, _>>()
+        }),
         gold: Gold {
             answer: text("answer"),
-            gold_ctxs: item["gold_ctxs"].as_array().map(|ids| ids.iter().map(strings).collect()),
+            gold_ctxs: item["gold_ctxs"]
+                .as_array()
+                .map(|ids| ids.iter().map(strings).collect()),
             ..Gold::default()
         },
         ..Prediction::default()
@@ -73,23 +86,54 @@ fn prediction(item: &Value) -> Prediction {
 
 #[test]
 fn coverage_is_the_references_in_both_modes() {
-    let Some(text) = golden("citations.json") else { return };
+    let Some(text) = golden("citations.json") else {
+        return;
+    };
     let file: CitationsFile = serde_json::from_str(&text).unwrap();
     assert!(file.coverage.len() >= 10);
-    for case in file.coverage.iter().filter(|case| case["coverage"]["num_preds"].is_number()) {
-        let items: Vec<Prediction> = case["data"].as_array().unwrap().iter().map(prediction).collect();
+    for case in file
+        .coverage
+        .iter()
+        .filter(|case| case["coverage"]["num_preds"].is_number())
+    {
+        let items: Vec<Prediction> = case["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(prediction)
+            .collect();
         let found: Vec<_> = items.iter().map(|item| coverage(item).unwrap()).collect();
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         let expect = |key: &str, ours: f64| {
             let theirs = case["coverage"][key].as_f64().unwrap();
             // the reference's are per cent
-            assert!((theirs - ours).abs() < 1e-12 * theirs.max(1.0) * 10.0, "{key}: {theirs} {ours} in {case}");
+            assert!(
+                (theirs - ours).abs() < 1e-12 * theirs.max(1.0) * 10.0,
+                "{key}: {theirs} {ours} in {case}"
+            );
         };
-        expect("num_preds", mean(found.iter().map(|c| c.cited as f64).collect()));
-        expect("evidence_prec", 100.0 * mean(found.iter().map(|c| c.scores.precision).collect()));
-        expect("evidence_rec", 100.0 * mean(found.iter().map(|c| c.scores.recall).collect()));
-        expect("evidence_f1", 100.0 * mean(found.iter().map(|c| c.scores.f1).collect()));
-        let words = mean(items.iter().map(|item| word_count(item.output()) as f64).collect());
+        expect(
+            "num_preds",
+            mean(found.iter().map(|c| c.cited as f64).collect()),
+        );
+        expect(
+            "evidence_prec",
+            100.0 * mean(found.iter().map(|c| c.scores.precision).collect()),
+        );
+        expect(
+            "evidence_rec",
+            100.0 * mean(found.iter().map(|c| c.scores.recall).collect()),
+        );
+        expect(
+            "evidence_f1",
+            100.0 * mean(found.iter().map(|c| c.scores.f1).collect()),
+        );
+        let words = mean(
+            items
+                .iter()
+                .map(|item| word_count(item.output()) as f64)
+                .collect(),
+        );
         assert!((words - case["compute_len"].as_f64().unwrap()).abs() < 1e-12);
     }
 }
@@ -103,9 +147,19 @@ fn converted(case: &Value) -> Option<Prediction> {
             element.to_string()
         }
         false => {
-            let at = case["ref"].as_str()?.rsplit_once('[')?.1.trim_end_matches(']').parse::<usize>().unwrap();
+            let at = case["ref"]
+                .as_str()?
+                .rsplit_once('[')?
+                .1
+                .trim_end_matches(']')
+                .parse::<usize>()
+                .unwrap();
             let path = shared()?.join("data/scholarqa_multi/human_answers.json");
-            return scholareval::dataset::load_predictions(&path).unwrap().items.get(at).cloned();
+            return scholareval::dataset::load_predictions(&path)
+                .unwrap()
+                .items
+                .get(at)
+                .cloned();
         }
     };
     let read = scholareval::dataset::parse_predictions(&element, Path::new("s.json")).unwrap();
@@ -125,10 +179,15 @@ fn with_numbers_kept(block: &str, ids: &[u64]) -> String {
 
 #[test]
 fn converted_answers_are_the_references_in_compat_and_keep_their_numbers_by_default() {
-    let Some(text) = golden("convert.json") else { return };
+    let Some(text) = golden("convert.json") else {
+        return;
+    };
     let file: Value = serde_json::from_str(&text).unwrap();
     let cases = file["cases"].as_array().unwrap();
-    assert_eq!(cases.len() as u64, file["counts"]["cases"].as_u64().unwrap());
+    assert_eq!(
+        cases.len() as u64,
+        file["counts"]["cases"].as_u64().unwrap()
+    );
     for case in cases {
         let prediction = converted(case).unwrap();
         let compat = references_block(&prediction, IndexBase::Zero, Mode::Compat);
@@ -142,19 +201,37 @@ fn converted_answers_are_the_references_in_compat_and_keep_their_numbers_by_defa
             Some(expected) => assert_eq!(whole, expected),
             None => {
                 assert_eq!(block, case["tail"].as_str().unwrap());
-                let hash: String = Sha256::digest(&whole).iter().map(|byte| format!("{byte:02x}")).collect();
+                let hash: String = Sha256::digest(&whole)
+                    .iter()
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect();
                 assert_eq!(hash, case["answer_sha256"].as_str().unwrap());
             }
         }
-        let ids: Vec<u64> = case["reference_ids"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
-        let cited: Vec<u64> = prediction.cited_sources(IndexBase::Zero).into_iter().map(|place| place as u64).collect();
+        let ids: Vec<u64> = case["reference_ids"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|id| id.as_u64().unwrap())
+            .collect();
+        let cited: Vec<u64> = prediction
+            .cited_sources(IndexBase::Zero)
+            .into_iter()
+            .map(|place| place as u64)
+            .collect();
         assert_eq!(cited, ids);
         let ours = references_block(&prediction, IndexBase::Zero, Mode::Default).unwrap();
-        let odd = prediction.sources.iter().any(|source| source.text_is_nan || source.key.is_some());
+        let odd = prediction
+            .sources
+            .iter()
+            .any(|source| source.text_is_nan || source.key.is_some());
         match odd {
             false => assert_eq!(ours, with_numbers_kept(&block, &ids)),
             // [compat] rows: a bare NaN is missing text; of an object of sources the values count
-            true => assert!(!ours.contains("nan\n\n") && !ours.contains("[0] b a\n"), "{ours}"),
+            true => assert!(
+                !ours.contains("nan\n\n") && !ours.contains("[0] b a\n"),
+                "{ours}"
+            ),
         }
     }
 }

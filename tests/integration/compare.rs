@@ -16,7 +16,9 @@ use crate::support::workspace::{Finished, Workspace};
 /// score = 0.05 * 1 + 0.05 * 1 + 0.2 * 0.5 + 0.1 * 1 + 0.15 * (1 + 0.5 + 1 + 1) = 0.825; beta's is 0.755.
 fn partial_judge() -> Behaviour {
     Behaviour::good().saying(|request| match kind_of(request) {
-        "property" | "expertise" if answer_of(request).contains("alpha") => json!({"score": 10}).to_string(),
+        "property" | "expertise" if answer_of(request).contains("alpha") => {
+            json!({"score": 10}).to_string()
+        }
         kind => constant_reply(kind),
     })
 }
@@ -42,69 +44,158 @@ fn unwrapped(text: &str) -> String {
 
 #[track_caller]
 fn as_json(done: &Finished) -> Value {
-    serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", done.all_text()))
+    serde_json::from_str(&done.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", done.all_text()))
 }
 
 #[track_caller]
 fn is_close(value: &Value, expected: f64) {
-    assert!(value.as_f64().is_some_and(|value| (value - expected).abs() < 1e-12), "{value} is not {expected}");
+    assert!(
+        value
+            .as_f64()
+            .is_some_and(|value| (value - expected).abs() < 1e-12),
+        "{value} is not {expected}"
+    );
 }
 
 #[test]
 fn a_file_of_a_run_is_answered_with_the_runs_directory() {
     let (work, _server) = two_systems();
-    compare(&work, &["out/scores.jsonl"])
-        .exits_with(3)
-        .says(&["out/scores.jsonl: is a file, not the directory of a run", "name the run's directory"]);
+    compare(&work, &["out/scores.jsonl"]).exits_with(3).says(&[
+        "out/scores.jsonl: is a file, not the directory of a run",
+        "name the run's directory",
+    ]);
 }
 
 #[test]
 fn two_systems_are_compared_over_their_cases() {
     let (work, _server) = two_systems();
     let told = as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0));
-    assert_eq!((&told["schema_version"], &told["runs"][0]["name"]), (&1.into(), &"out".into()));
-    assert_eq!((&told["runs"][0]["unfinished"], &told["differences"]), (&Value::Null, &json!([])));
+    assert_eq!(
+        (&told["schema_version"], &told["runs"][0]["name"]),
+        (&1.into(), &"out".into())
+    );
+    assert_eq!(
+        (&told["runs"][0]["unfinished"], &told["differences"]),
+        (&Value::Null, &json!([]))
+    );
     let metric = &told["metrics"][0];
-    assert_eq!((&metric["metric"]["name"], metric["cases"].as_array().unwrap().len()), (&"score".into(), 10));
-    assert_eq!((&metric["systems"][0]["label"], &metric["systems"][1]["label"]), (&"alpha".into(), &"beta".into()));
+    assert_eq!(
+        (
+            &metric["metric"]["name"],
+            metric["cases"].as_array().unwrap().len()
+        ),
+        (&"score".into(), 10)
+    );
+    assert_eq!(
+        (
+            &metric["systems"][0]["label"],
+            &metric["systems"][1]["label"]
+        ),
+        (&"alpha".into(), &"beta".into())
+    );
     is_close(&metric["systems"][0]["mean"], ALPHA);
     is_close(&metric["systems"][1]["mean"], BETA);
     let pair = &metric["pairs"][0];
     is_close(&pair["difference"], ALPHA - BETA);
     assert_eq!(
-        (&pair["wins"], &pair["ties"], &pair["losses"], &metric["method"]),
+        (
+            &pair["wins"],
+            &pair["ties"],
+            &pair["losses"],
+            &metric["method"]
+        ),
         (&10.into(), &0.into(), &0.into(), &"sign_flip".into())
     );
     // Of 2^10 sign assignments two are as far from 0: all plus, all minus.
     is_close(&pair["p"], 2.0 / 1024.0);
-    assert!(told["judged_by"][0]["judge"].as_str().unwrap().starts_with("fake-judge"), "{told}");
+    assert!(
+        told["judged_by"][0]["judge"]
+            .as_str()
+            .unwrap()
+            .starts_with("fake-judge"),
+        "{told}"
+    );
     let with_pairs = compare(&work, &["out", "--notes"]).exits_with(0).stdout;
-    assert!(with_pairs.contains("+7.0*") && with_pairs.contains("10/0/0"), "{with_pairs}");
+    assert!(
+        with_pairs.contains("+7.0*") && with_pairs.contains("10/0/0"),
+        "{with_pairs}"
+    );
     let table = compare(&work, &["out"]).exits_with(0);
-    let row = table.stdout.lines().find(|line| line.starts_with("alpha  ")).unwrap();
-    assert_eq!(row.split_whitespace().take(2).collect::<Vec<_>>(), ["alpha", "82.5"], "{row}");
+    let row = table
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("alpha  "))
+        .unwrap();
+    assert_eq!(
+        row.split_whitespace().take(2).collect::<Vec<_>>(),
+        ["alpha", "82.5"],
+        "{row}"
+    );
     assert!(!table.stdout.contains("10/0/0"), "{}", table.stdout);
-    assert!(table.stdout.starts_with("alpha scores higher than beta (+7.0, p = 0.002).\n"), "{}", table.stdout);
+    assert!(
+        table
+            .stdout
+            .starts_with("alpha scores higher than beta (+7.0, p = 0.002).\n"),
+        "{}",
+        table.stdout
+    );
     assert_eq!(table.stderr, "");
 }
 
 #[test]
 fn metrics_are_chosen_by_name_and_unknown_names_get_the_list() {
     let (work, _server) = two_systems();
-    let csv = compare(&work, &["out", "--metric", "ann_score,rubric.expertise", "--format", "csv"]).exits_with(0);
-    let names: std::collections::BTreeSet<&str> =
-        csv.stdout.lines().skip(1).map(|line| line.split(',').nth(2).unwrap()).collect();
-    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["ann_score", "expertise"]);
-    let all = as_json(&compare(&work, &["out", "--metric", "all", "--format", "json"]).exits_with(0));
-    let names: Vec<&str> =
-        all["metrics"].as_array().unwrap().iter().map(|metric| metric["metric"]["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["score", "ann_score", "length", "expertise", "citations", "excerpts"]);
-    compare(&work, &["out", "--metric", "scoer"]).exits_with(3).says(&[
-        "no metric is called scoer",
-        "did you mean score?",
-        "the runs have score, ann_score, length",
-    ]);
-    compare(&work, &["out", "--baseline", "bta"]).exits_with(3).says(&["no system is called bta", "beta"]);
+    let csv = compare(
+        &work,
+        &[
+            "out",
+            "--metric",
+            "ann_score,rubric.expertise",
+            "--format",
+            "csv",
+        ],
+    )
+    .exits_with(0);
+    let names: std::collections::BTreeSet<&str> = csv
+        .stdout
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(2).unwrap())
+        .collect();
+    assert_eq!(
+        names.into_iter().collect::<Vec<_>>(),
+        ["ann_score", "expertise"]
+    );
+    let all =
+        as_json(&compare(&work, &["out", "--metric", "all", "--format", "json"]).exits_with(0));
+    let names: Vec<&str> = all["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|metric| metric["metric"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "score",
+            "ann_score",
+            "length",
+            "expertise",
+            "citations",
+            "excerpts"
+        ]
+    );
+    compare(&work, &["out", "--metric", "scoer"])
+        .exits_with(3)
+        .says(&[
+            "no metric is called scoer",
+            "did you mean score?",
+            "the runs have score, ann_score, length",
+        ]);
+    compare(&work, &["out", "--baseline", "bta"])
+        .exits_with(3)
+        .says(&["no system is called bta", "beta"]);
 }
 
 #[test]
@@ -112,14 +203,26 @@ fn with_a_baseline_only_its_pairs_are_tested() {
     let work = Workspace::new(&["alpha", "beta", "gamma"], 6);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
-    let told = as_json(&compare(&work, &["out", "--baseline", "beta", "--format", "json"]).exits_with(0));
+    let told =
+        as_json(&compare(&work, &["out", "--baseline", "beta", "--format", "json"]).exits_with(0));
     let metric = &told["metrics"][0];
-    assert_eq!((metric["pairs"].as_array().unwrap().len(), &metric["groups"]), (2, &json!([])));
-    let table = compare(&work, &["out", "--baseline", "beta", "--notes"]).exits_with(0).stdout;
-    assert!(table.contains("(baseline)") && !table.contains("share a letter"), "{table}");
-    compare(&work, &["out", "--baseline", "beta", "--require", "alpha>gamma"])
-        .exits_with(2)
-        .says(&["only pairs with --baseline beta are tested"]);
+    assert_eq!(
+        (metric["pairs"].as_array().unwrap().len(), &metric["groups"]),
+        (2, &json!([]))
+    );
+    let table = compare(&work, &["out", "--baseline", "beta", "--notes"])
+        .exits_with(0)
+        .stdout;
+    assert!(
+        table.contains("(baseline)") && !table.contains("share a letter"),
+        "{table}"
+    );
+    compare(
+        &work,
+        &["out", "--baseline", "beta", "--require", "alpha>gamma"],
+    )
+    .exits_with(2)
+    .says(&["only pairs with --baseline beta are tested"]);
 }
 
 #[test]
@@ -128,28 +231,49 @@ fn a_directory_of_runs_stands_for_its_runs() {
     let server = FakeServer::start(partial_judge());
     std::fs::create_dir(work.path("runs")).unwrap();
     for system in ["alpha", "beta"] {
-        work.score(&server, &["--systems", system, "--out", &format!("runs/{system}")]).exits_with(0);
+        work.score(
+            &server,
+            &["--systems", system, "--out", &format!("runs/{system}")],
+        )
+        .exits_with(0);
     }
     let told = as_json(&compare(&work, &["runs", "runs/beta", "--format", "json"]).exits_with(0));
     // Answers and systems may differ; a run that is named twice counts once.
-    assert_eq!((told["runs"].as_array().unwrap().len(), &told["differences"]), (2, &json!([])));
-    assert_eq!((&told["runs"][0]["name"], &told["runs"][1]["name"]), (&"alpha".into(), &"beta".into()));
+    assert_eq!(
+        (told["runs"].as_array().unwrap().len(), &told["differences"]),
+        (2, &json!([]))
+    );
+    assert_eq!(
+        (&told["runs"][0]["name"], &told["runs"][1]["name"]),
+        (&"alpha".into(), &"beta".into())
+    );
     assert_eq!(told["metrics"][0]["pairs"][0]["wins"], 4);
     let mut manifest = work.json("runs/alpha/manifest.json");
     manifest["status"] = "stopped".into();
     work.write("runs/alpha/manifest.json", &manifest.to_string());
-    let skipped = ["note: skipped runs/alpha: it was stopped early; run score once more to finish it"];
-    let done = compare(&work, &["runs", "--format", "json"]).exits_with(0).says(&skipped);
+    let skipped =
+        ["note: skipped runs/alpha: it was stopped early; run score once more to finish it"];
+    let done = compare(&work, &["runs", "--format", "json"])
+        .exits_with(0)
+        .says(&skipped);
     assert_eq!(as_json(&done)["runs"][0]["name"], "beta");
     let gate = ["runs", "--fail-under", "score=0.1"];
-    compare(&work, &gate)
-        .exits_with(6)
-        .says(&["error: not met: skipped runs/alpha: it was stopped early", "--tolerate-missing"]);
+    compare(&work, &gate).exits_with(6).says(&[
+        "error: not met: skipped runs/alpha: it was stopped early",
+        "--tolerate-missing",
+    ]);
     compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
-    work.run(&["report", "runs", "--out", "page.html"]).exits_with(0).says(&skipped);
-    work.run(&["agree", "runs"]).exits_with(3).says(&skipped).says(&["found only beta"]);
+    work.run(&["report", "runs", "--out", "page.html"])
+        .exits_with(0)
+        .says(&skipped);
+    work.run(&["agree", "runs"])
+        .exits_with(3)
+        .says(&skipped)
+        .says(&["found only beta"]);
     work.write("runs/note.txt", "no run");
-    compare(&work, &["answers"]).exits_with(3).says(&["nor a directory of runs", "name the directory of a run"]);
+    compare(&work, &["answers"])
+        .exits_with(3)
+        .says(&["nor a directory of runs", "name the directory of a run"]);
 }
 
 #[test]
@@ -158,7 +282,10 @@ fn a_run_without_inputs_is_compared_without_lengths() {
     let server = FakeServer::start(partial_judge());
     work.score(&server, &["--no-inputs"]).exits_with(0);
     let table = compare(&work, &["out", "--notes"]).exits_with(0).stdout;
-    assert!(table.contains("82.5") && !table.contains("Length-adjusted"), "{table}");
+    assert!(
+        table.contains("82.5") && !table.contains("Length-adjusted"),
+        "{table}"
+    );
 }
 
 #[test]
@@ -171,9 +298,20 @@ fn several_samples_plan_a_study() {
     });
     let server = FakeServer::start(moody);
     work.score(&server, &["--samples", "2"]).exits_with(0);
-    let plan = unwrapped(&work.run(&["plan", "--power", "out", "--difference", "0.02"]).exits_with(0).stdout);
-    assert!(plan.starts_with("To find a difference of 2.0 points in score between two of 2 systems"), "{plan}");
-    assert!(plan.contains(" with 5 samples each).") && plan.contains("difference samples questions"), "{plan}");
+    let plan = unwrapped(
+        &work
+            .run(&["plan", "--power", "out", "--difference", "0.02"])
+            .exits_with(0)
+            .stdout,
+    );
+    assert!(
+        plan.starts_with("To find a difference of 2.0 points in score between two of 2 systems"),
+        "{plan}"
+    );
+    assert!(
+        plan.contains(" with 5 samples each).") && plan.contains("difference samples questions"),
+        "{plan}"
+    );
 }
 
 #[test]
@@ -181,31 +319,57 @@ fn one_system_alone_has_a_mean_and_can_be_gated() {
     let work = Workspace::new(&["alpha"], 3);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
-    let table = compare(&work, &["out", "--fail-under", "score=0.825"]).exits_with(0).stdout;
-    assert!(table.contains("82.5") && !table.contains("against"), "{table}");
+    let table = compare(&work, &["out", "--fail-under", "score=0.825"])
+        .exits_with(0)
+        .stdout;
+    assert!(
+        table.contains("82.5") && !table.contains("against"),
+        "{table}"
+    );
 }
 
 #[test]
 fn cases_that_a_run_asked_and_nobody_answered_are_absent_of_all() {
     let work = Workspace::new(&["alpha", "beta"], 5);
     let answers = |system: &str, cases: &[&'static str]| {
-        work.answers(system, cases.iter().map(|id| (*id, format!("The {system} answer to {id}, in few words."))));
+        work.answers(
+            system,
+            cases
+                .iter()
+                .map(|id| (*id, format!("The {system} answer to {id}, in few words."))),
+        );
     };
     answers("alpha", &["c1", "c2"]);
     answers("beta", &["c2"]);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
-    let metric = as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0))["metrics"][0].clone();
-    let absent = |at: usize| (metric["systems"][at]["label"].clone(), metric["systems"][at]["missing"].clone());
-    assert_eq!((absent(0), absent(1)), (("alpha".into(), 3.into()), ("beta".into(), 4.into())));
+    let metric =
+        as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0))["metrics"][0].clone();
+    let absent = |at: usize| {
+        (
+            metric["systems"][at]["label"].clone(),
+            metric["systems"][at]["missing"].clone(),
+        )
+    };
+    assert_eq!(
+        (absent(0), absent(1)),
+        (("alpha".into(), 3.into()), ("beta".into(), 4.into()))
+    );
     assert_eq!(metric["cases_in_all"], 5);
     let table = compare(&work, &["out"]).exits_with(0).stdout;
-    assert!(table.contains("1 shared case of 5") && table.contains("missing"), "{table}");
-    let report = work.run(&["report", "out", "--out", "page.html"]).exits_with(0).stdout;
+    assert!(
+        table.contains("1 shared case of 5") && table.contains("missing"),
+        "{table}"
+    );
+    let report = work
+        .run(&["report", "out", "--out", "page.html"])
+        .exits_with(0)
+        .stdout;
     assert!(report.contains("2 systems, 5 cases"), "{report}");
     assert!(work.read("page.html").contains("1 shared case of 5"));
     // What --limit leaves out was not asked.
-    work.score(&server, &["--limit", "3", "--out", "limited"]).exits_with(0);
+    work.score(&server, &["--limit", "3", "--out", "limited"])
+        .exits_with(0);
     let limited = as_json(&compare(&work, &["limited", "--format", "json"]).exits_with(0));
     assert_eq!(limited["metrics"][0]["systems"][0]["missing"], 1);
 }
@@ -213,12 +377,29 @@ fn cases_that_a_run_asked_and_nobody_answered_are_absent_of_all() {
 #[test]
 fn several_metrics_have_a_verdict_each_and_one_table() {
     let (work, _server) = two_systems();
-    let all = compare(&work, &["out", "--metric", "all"]).exits_with(0).stdout;
-    assert!(all.starts_with("score: alpha scores higher than beta (+7.0, p = 0.002).\n"), "{all}");
-    assert!(all.contains("\nNo pair differs significantly in length, ") && all.contains("\nMeans (%"), "{all}");
-    let row = all.lines().find(|line| line.starts_with("alpha  ")).unwrap();
+    let all = compare(&work, &["out", "--metric", "all"])
+        .exits_with(0)
+        .stdout;
+    assert!(
+        all.starts_with("score: alpha scores higher than beta (+7.0, p = 0.002).\n"),
+        "{all}"
+    );
+    assert!(
+        all.contains("\nNo pair differs significantly in length, ") && all.contains("\nMeans (%"),
+        "{all}"
+    );
+    let row = all
+        .lines()
+        .find(|line| line.starts_with("alpha  "))
+        .unwrap();
     assert_eq!(row.split_whitespace().nth(1), Some("82.5a"), "{row}");
     let one = compare(&work, &["out", "--notes"]).exits_with(0).stdout;
-    assert!(!one.contains("Means (") && one.contains("W/T/L") && one.contains("first (%)"), "{one}");
-    assert!(unwrapped(&one).contains("means over 10 of 10 cases"), "{one}");
+    assert!(
+        !one.contains("Means (") && one.contains("W/T/L") && one.contains("first (%)"),
+        "{one}"
+    );
+    assert!(
+        unwrapped(&one).contains("means over 10 of 10 cases"),
+        "{one}"
+    );
 }

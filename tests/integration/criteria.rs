@@ -12,13 +12,23 @@ const HOSTILE: &str = "=HYPERLINK(\"x\") <script>window.pwned = 1</script> \u{1b
 /// Two cases by a judge that never sees the effects, and gives the causes 10 points in alpha's answers and 4 in beta's.
 fn judged() -> Workspace {
     let effects = format!("{HOSTILE}: effects");
-    let case = |id| test_case(id, &[(HOSTILE, &["Rain.", "Wind."]), (&effects, &["Dust."])]);
+    let case = |id| {
+        test_case(
+            id,
+            &[(HOSTILE, &["Rain.", "Wind."]), (&effects, &["Dust."])],
+        )
+    };
     let work = Workspace::with_cases(&[case("c1"), case("c2")]);
     for system in ["alpha", "beta"] {
-        work.answers(system, ["c1", "c2"].map(|id| (id, format!("The {system} answer to {id}."))));
+        work.answers(
+            system,
+            ["c1", "c2"].map(|id| (id, format!("The {system} answer to {id}."))),
+        );
     }
     let server = FakeServer::start(Behaviour::good().saying(|request| match kind_of(request) {
-        "property" if section(request, "criterion").contains("effects") => json!({"score": 0}).to_string(),
+        "property" if section(request, "criterion").contains("effects") => {
+            json!({"score": 0}).to_string()
+        }
         "property" if answer_of(request).contains("alpha") => json!({"score": 10}).to_string(),
         "property" => json!({"score": 4}).to_string(),
         kind => constant_reply(kind),
@@ -41,7 +51,12 @@ fn rows(work: &Workspace, more: &[&str]) -> Vec<Value> {
 
 #[track_caller]
 fn close(value: &Value, expected: f64) {
-    assert!(value.as_f64().is_some_and(|value| (value - expected).abs() < 1e-9), "{value} is not {expected}");
+    assert!(
+        value
+            .as_f64()
+            .is_some_and(|value| (value - expected).abs() < 1e-9),
+        "{value} is not {expected}"
+    );
 }
 
 #[test]
@@ -50,24 +65,47 @@ fn the_first_sentence_counts_what_separates_the_answers_and_the_table_fits() {
     let table = criteria(&work, &[]).exits_with(0).stdout;
     // Four general criteria, and of two cases p0, p1 and the snippets of both. Only p0 differs between answers: length and
     // excerpts are full, expertise, citations and the snippets of p0 equal, p1 and its snippets 0.
-    assert!(table.starts_with("2 of 12 criteria separate the answers; 10 are suspicious.\n"), "{table}");
-    for line in ["\nno marks        4  no answer", "\nfull marks      2  every", "\none value       4  all answers"] {
+    assert!(
+        table.starts_with("2 of 12 criteria separate the answers; 10 are suspicious.\n"),
+        "{table}"
+    );
+    for line in [
+        "\nno marks        4  no answer",
+        "\nfull marks      2  every",
+        "\none value       4  all answers",
+    ] {
         assert!(table.contains(line), "{line:?} in {table}");
     }
-    assert!(table.contains("at most 2 answers: if these are equal, up to 78%"), "{table}");
-    assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
+    assert!(
+        table.contains("at most 2 answers: if these are equal, up to 78%"),
+        "{table}"
+    );
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'),
+        "{table}"
+    );
     // Of the effects in two cases; with all notes of the causes, too.
     let all = criteria(&work, &["--notes"]).exits_with(0).stdout;
-    assert_eq!([table, all].map(|text| text.matches("=HYPERLINK").count()), [2, 4]);
+    assert_eq!(
+        [table, all].map(|text| text.matches("=HYPERLINK").count()),
+        [2, 4]
+    );
 }
 
 #[test]
 fn json_has_every_criterion_with_hand_computed_numbers() {
     let rows = rows(&judged(), &[]);
-    let find = |name: &str, case: Value| rows.iter().find(|row| row["name"] == name && row["case_id"] == case).unwrap();
+    let find = |name: &str, case: Value| {
+        rows.iter()
+            .find(|row| row["name"] == name && row["case_id"] == case)
+            .unwrap()
+    };
     assert_eq!(rows.len(), 14);
     let p0 = find("p0", "c2".into());
-    assert_eq!((&p0["finding"], &p0["answers"], &p0["text"]), (&Value::Null, &2.into(), &HOSTILE.into()));
+    assert_eq!(
+        (&p0["finding"], &p0["answers"], &p0["text"]),
+        (&Value::Null, &2.into(), &HOSTILE.into())
+    );
     // 1 and 0.4: mean 0.7, squares 2 * 0.3^2 over 1
     close(&p0["mean"], 0.7);
     close(&p0["variance"], 0.18);
@@ -76,7 +114,10 @@ fn json_has_every_criterion_with_hand_computed_numbers() {
     // Four criteria: 1 and 0.4, 0 and 0, twice. Deviations of 0.3 in four of eight values: total 0.36; between systems
     // 2 * 0.6^2 / 4 = 0.18; the rest over 4 - 1 is 0.06; (0.18 - 0.06) / 0.36.
     let group = find("p", Value::Null);
-    assert_eq!((&group["group_of"], &group["answers"]), (&4.into(), &8.into()));
+    assert_eq!(
+        (&group["group_of"], &group["answers"]),
+        (&4.into(), &8.into())
+    );
     close(&group["mean"], 0.35);
     close(&group["at_lowest"], 0.5);
     close(&group["at_full"], 0.25);
@@ -91,10 +132,19 @@ fn labels_of_people_are_counted_and_strange_ones_refused() {
         "system,case_id,rater,item,value\nalpha,c1,ann,p0,5\nbeta,c1,ann,p0,1\nalpha,c2,ann,p0,4\n",
     );
     let rows = rows(&work, &["--labels", "labels.csv"]);
-    let labels: Vec<&Value> = rows.iter().filter(|row| row["name"] == "p0").map(|row| &row["labels"]).collect();
+    let labels: Vec<&Value> = rows
+        .iter()
+        .filter(|row| row["name"] == "p0")
+        .map(|row| &row["labels"])
+        .collect();
     assert_eq!(labels, [&json!(2), &json!(1)]);
-    work.write("strange.csv", "system,case_id,rater,item,value\nalpha,c1,ann,p9,5\n");
-    criteria(&work, &["--labels", "strange.csv"]).exits_with(3).says(&["no label of a person is of a criterion"]);
+    work.write(
+        "strange.csv",
+        "system,case_id,rater,item,value\nalpha,c1,ann,p9,5\n",
+    );
+    criteria(&work, &["--labels", "strange.csv"])
+        .exits_with(3)
+        .says(&["no label of a person is of a criterion"]);
     criteria(&work, &["out", "--labels", "labels.csv"]).exits_with(0);
 }
 
@@ -102,11 +152,20 @@ fn labels_of_people_are_counted_and_strange_ones_refused() {
 fn a_hostile_criterion_is_text_in_csv_and_page() {
     let work = judged();
     let csv = criteria(&work, &["--format", "csv"]).exits_with(0).stdout;
-    assert!(csv.starts_with("finding,scorer,name,text,case_id,kind,answers,mean,"), "{csv}");
-    assert!(csv.contains(",\"'=HYPERLINK(") && !csv.contains('\u{1b}'), "{csv}");
+    assert!(
+        csv.starts_with("finding,scorer,name,text,case_id,kind,answers,mean,"),
+        "{csv}"
+    );
+    assert!(
+        csv.contains(",\"'=HYPERLINK(") && !csv.contains('\u{1b}'),
+        "{csv}"
+    );
     work.run(&["report", "out"]).exits_with(0);
     let page = work.read("report.html");
-    assert!(page.contains("2 of 12 criteria separate the answers") && page.contains("&lt;script&gt;window.pwned"));
+    assert!(
+        page.contains("2 of 12 criteria separate the answers")
+            && page.contains("&lt;script&gt;window.pwned")
+    );
     assert!(!page.contains("<script>window.pwned") && !page.contains("\u{1b}"));
 }
 
@@ -115,8 +174,18 @@ fn a_run_without_criteria_is_one_clear_error() {
     let work = Workspace::with_cases(&[]);
     let data = format!("{}/data", env!("CARGO_MANIFEST_DIR"));
     let (predictions, golds) = (format!("{data}/predictions"), format!("{data}/golds.jsonl"));
-    work.run(&["overlap", &predictions, "--references", &golds, "--out", "out"]).exits_with(0);
-    let done = criteria(&work, &[]).exits_with(3).says(&["out: no criteria: neither a rubric nor aspects were scored"]);
+    work.run(&[
+        "overlap",
+        &predictions,
+        "--references",
+        &golds,
+        "--out",
+        "out",
+    ])
+    .exits_with(0);
+    let done = criteria(&work, &[])
+        .exits_with(3)
+        .says(&["out: no criteria: neither a rubric nor aspects were scored"]);
     assert_eq!(done.stderr.matches("error").count(), 1, "{}", done.stderr);
     assert!(!work.run(&["report", "out"]).exits_with(0).stdout.is_empty());
     assert!(!work.read("report.html").contains("criteria-title"));
@@ -125,19 +194,33 @@ fn a_run_without_criteria_is_one_clear_error() {
 #[test]
 fn a_judge_that_can_do_one_criterion_at_a_time_is_asked_so_and_never_given_up() {
     let work = Workspace::new(&["alpha"], 6);
-    let case =
-        |i: usize| json!({"case_id": format!("c{i}"), "question": format!("What of {i}?"), "criteria": ["a", "b"]});
-    work.write("tests.json", &Value::from((1..=6).map(case).collect::<Vec<_>>()).to_string());
-    let server =
-        FakeServer::start(Behaviour::good().saying(|request| match request.user_message().contains("verdicts") {
+    let case = |i: usize| json!({"case_id": format!("c{i}"), "question": format!("What of {i}?"), "criteria": ["a", "b"]});
+    work.write(
+        "tests.json",
+        &Value::from((1..=6).map(case).collect::<Vec<_>>()).to_string(),
+    );
+    let server = FakeServer::start(Behaviour::good().saying(|request| {
+        match request.user_message().contains("verdicts") {
             true => "I find both of them met.".to_owned(),
             false => json!({"explanation": "it is there", "verdict": "met"}).to_string(),
-        }));
-    let both = ["--criteria-per-call", "2", "--parse-retries", "0", "--concurrency", "8"];
+        }
+    }));
+    let both = [
+        "--criteria-per-call",
+        "2",
+        "--parse-retries",
+        "0",
+        "--concurrency",
+        "8",
+    ];
     work.score(&server, &both).exits_with(0);
     // Each answer: both criteria in one call, which cannot be read, then each alone.
     assert_eq!(server.chat_count(), 6 * 3);
-    assert!(work.lines("out/scores.jsonl").iter().all(|line| line["score"] == 1.0));
+    assert!(
+        work.lines("out/scores.jsonl")
+            .iter()
+            .all(|line| line["score"] == 1.0)
+    );
     work.score(&server, &both).exits_with(0);
     assert_eq!(server.chat_count(), 6 * 3);
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use scholareval::analysis::{AggregateOptions, summarize};
 use scholareval::dataset::{load_tests, rubric_profile};
 use scholareval::domain::{
-    Answer, CitedClaim, JudgeReply, JudgeTask, Mode, REPORT_METRICS, Report, RubricProfile, Score, ScoredAnswer,
-    ShownText, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CitedClaim, JudgeReply, JudgeTask, Mode, REPORT_METRICS, Report, RubricProfile, Score,
+    ScoredAnswer, ShownText, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use scholareval::scorer::criteria::CriteriaScorer;
 use scholareval::scorer::report_metrics::{CitationCounts, global_average, irrelevant_paragraphs};
@@ -37,7 +37,10 @@ fn is_close(actual: Option<f64>, expected: &Value, id: &str) {
     let (Some(actual), Some(expected)) = (actual, expected.as_f64()) else {
         panic!("{id}: {actual:?} {expected}");
     };
-    assert!((actual - expected).abs() < 1e-12, "{id}: {actual} {expected}");
+    assert!(
+        (actual - expected).abs() < 1e-12,
+        "{id}: {actual} {expected}"
+    );
 }
 
 /// The case and the profile of its file; `None` if the rubric cannot be read.
@@ -50,7 +53,9 @@ fn case_of(golden_case: &Value, mode: Mode) -> Option<(Arc<TestCase>, RubricProf
 }
 
 fn answer_of(golden: &Value, case: &Value) -> Answer {
-    let output = case.get("output").unwrap_or_else(|| &golden["outputs"][text(&case["output_ref"])]);
+    let output = case
+        .get("output")
+        .unwrap_or_else(|| &golden["outputs"][text(&case["output_ref"])]);
     let (report_text, report) = Report::in_completion(text(output));
     let mut answer = Answer::new("s".into(), text(&case["id"]).into(), report_text);
     answer.report = Some(report.into());
@@ -78,7 +83,9 @@ impl Replies<'_> {
             let reply = replies.get(*count).or(replies.last()).expect("a reply");
             *count += 1;
             // An exception of the call is asked again, as an unreadable reply.
-            let Some(reply) = reply.as_str() else { continue };
+            let Some(reply) = reply.as_str() else {
+                continue;
+            };
             match task.parse(&JudgeReply::of_text(reply), mode) {
                 Ok((verdict, _)) => return Ok(verdict),
                 Err(unreadable) if unreadable.ask_again => {}
@@ -99,7 +106,8 @@ impl Replies<'_> {
                 match (&call.task, self.judged(&call.task, scorer.mode)) {
                     (JudgeTask::Criteria { criteria, .. }, Ok(Verdict::Criteria(all))) => {
                         for (criterion, one) in criteria.iter().zip(all.iter()) {
-                            let verdict = Judged::Verdict(Verdict::Criteria([one.clone()].into()), None);
+                            let verdict =
+                                Judged::Verdict(Verdict::Criteria([one.clone()].into()), None);
                             verdicts.insert(criterion.name.as_str().into(), verdict);
                         }
                     }
@@ -130,10 +138,24 @@ fn scored<'a>(
 ) -> Option<(ScoredAnswer, Replies<'a>, Answer, CriteriaScorer)> {
     let (test, profile) = case_of(case, mode)?;
     let answer = answer_of(golden, case);
-    let mut replies = Replies { case, calls: BTreeMap::new(), irrelevant: Vec::new(), claims: BTreeMap::new() };
-    let scorer = CriteriaScorer { profile, mode, lexical: false };
+    let mut replies = Replies {
+        case,
+        calls: BTreeMap::new(),
+        irrelevant: Vec::new(),
+        claims: BTreeMap::new(),
+    };
+    let scorer = CriteriaScorer {
+        profile,
+        mode,
+        lexical: false,
+    };
     let score = replies.score(&scorer, &test, &answer);
-    Some((ScoredAnswer::new("s".into(), test, score), replies, answer, scorer))
+    Some((
+        ScoredAnswer::new("s".into(), test, score),
+        replies,
+        answer,
+        scorer,
+    ))
 }
 
 fn metric(score: &Score, name: &str) -> Option<f64> {
@@ -145,7 +167,10 @@ fn check_case(golden: &Value, case: &Value) {
     let is_dropped = expect["status"] == "dropped";
     let Some((scored, replies, answer, scorer)) = scored(golden, case, Mode::Compat) else {
         // The reference raises an exception on these rubrics.
-        return assert!(is_dropped && expect["scorers"]["ingredients"] == "error:ValidationError", "{id}");
+        return assert!(
+            is_dropped && expect["scorers"]["ingredients"] == "error:ValidationError",
+            "{id}"
+        );
     };
     let (score, report) = (&scored.score, answer.report.as_ref().unwrap());
     if let Some(hash) = expect["report_sha256"].as_str() {
@@ -154,7 +179,11 @@ fn check_case(golden: &Value, case: &Value) {
         assert_eq!(own, hash, "{id}: {}", answer.answer_text);
     }
     if is_dropped {
-        assert_eq!((score.value, REPORT_METRICS.map(|name| metric(score, name))), (None, [None; 4]), "{id}");
+        assert_eq!(
+            (score.value, REPORT_METRICS.map(|name| metric(score, name))),
+            (None, [None; 4]),
+            "{id}"
+        );
         return;
     }
     let mut metrics = expect["metrics"].as_object().unwrap().clone();
@@ -167,7 +196,11 @@ fn check_case(golden: &Value, case: &Value) {
     match case["mode"]["weights"].as_array() {
         Some(weights) => {
             let weights: Vec<f64> = weights.iter().filter_map(Value::as_f64).collect();
-            is_close(Some(global_average(values, weights.try_into().unwrap())), &average, id);
+            is_close(
+                Some(global_average(values, weights.try_into().unwrap())),
+                &average,
+                id,
+            );
         }
         None => is_close(score.value, &average, id),
     }
@@ -187,7 +220,11 @@ fn check_case(golden: &Value, case: &Value) {
     }
     if let Some(count) = expect["paragraphs"].as_u64() {
         let (own, marked) = irrelevant_paragraphs(&answer.answer_text, &replies.irrelevant);
-        assert_eq!((own as u64, Value::from(marked)), (count, expect["marked"].clone()), "{id}");
+        assert_eq!(
+            (own as u64, Value::from(marked)),
+            (count, expect["marked"].clone()),
+            "{id}"
+        );
     }
     let groups = list(expect, "groups");
     assert_eq!(report.groups.len(), groups.len(), "{id}");
@@ -196,9 +233,14 @@ fn check_case(golden: &Value, case: &Value) {
         let mut own = CitationCounts::default();
         own.add(group, claims.map_or(&[], Vec::as_slice), &scorer.profile);
         let counts = ["A", "X", "H"].map(|key| expect[key].as_u64().unwrap() as usize);
-        assert_eq!([own.supported, own.unsupported, own.half], counts, "{id} group {at}");
+        assert_eq!(
+            [own.supported, own.unsupported, own.half],
+            counts,
+            "{id} group {at}"
+        );
         let of_claims = ["s", "n", "h"].map(|key| expect[key].clone());
-        let own_claims = [0, 1, 2].map(|at| Value::from(own.claims.iter().map(|claim| claim[at]).collect::<Vec<_>>()));
+        let own_claims = [0, 1, 2]
+            .map(|at| Value::from(own.claims.iter().map(|claim| claim[at]).collect::<Vec<_>>()));
         assert_eq!(own_claims, of_claims, "{id} group {at}");
         let is_title = |at: &usize| matches!(group.citations[*at].shown, ShownText::Title(_));
         let titles: Vec<usize> = (0..group.citations.len()).filter(is_title).collect();
@@ -208,7 +250,9 @@ fn check_case(golden: &Value, case: &Value) {
 
 #[test]
 fn compat_scores_and_drops_as_the_reference() {
-    let Some(golden) = golden("cs2.json") else { return };
+    let Some(golden) = golden("cs2.json") else {
+        return;
+    };
     let failed: Vec<&str> = list(&golden, "cases")
         .iter()
         .filter(|case| !LEFT_OUT.contains(&text(&case["id"])))
@@ -247,10 +291,17 @@ const DEFAULT: [(&str, f64); 19] = [
 
 #[test]
 fn the_default_differs_only_where_it_says_so() {
-    let Some(golden) = golden("cs2.json") else { return };
+    let Some(golden) = golden("cs2.json") else {
+        return;
+    };
     let mut differing = BTreeMap::new();
-    for case in list(&golden, "cases").iter().filter(|case| !LEFT_OUT.contains(&text(&case["id"]))) {
-        let Some((own, ..)) = scored(&golden, case, Mode::Default) else { continue };
+    for case in list(&golden, "cases")
+        .iter()
+        .filter(|case| !LEFT_OUT.contains(&text(&case["id"])))
+    {
+        let Some((own, ..)) = scored(&golden, case, Mode::Default) else {
+            continue;
+        };
         let value = own.score.value;
         let expected = case["expect"]["metrics"]["global_avg"].as_f64();
         let is_same = match (value, expected) {
@@ -272,8 +323,13 @@ fn the_default_differs_only_where_it_says_so() {
 
 #[test]
 fn means_over_answers_leave_out_what_the_reference_drops() {
-    let Some(golden) = golden("cs2.json") else { return };
-    let cases: BTreeMap<&str, &Value> = list(&golden, "cases").iter().map(|case| (text(&case["id"]), case)).collect();
+    let Some(golden) = golden("cs2.json") else {
+        return;
+    };
+    let cases: BTreeMap<&str, &Value> = list(&golden, "cases")
+        .iter()
+        .map(|case| (text(&case["id"]), case))
+        .collect();
     let mut checked = 0;
     for group in list(&golden, "over_answers") {
         let ids: Vec<&str> = list(group, "ids").iter().map(text).collect();
@@ -281,10 +337,19 @@ fn means_over_answers_leave_out_what_the_reference_drops() {
         if list(group, "ids").is_empty() || group["scored"] == 0 || ids.iter().any(is_left_out) {
             continue;
         }
-        let answers: Vec<ScoredAnswer> =
-            ids.iter().filter_map(|id| Some(scored(&golden, cases[id], Mode::Compat)?.0)).collect();
+        let answers: Vec<ScoredAnswer> = ids
+            .iter()
+            .filter_map(|id| Some(scored(&golden, cases[id], Mode::Compat)?.0))
+            .collect();
         let all: Vec<&ScoredAnswer> = answers.iter().collect();
-        let summary = summarize(&all, &[], AggregateOptions { mode: Mode::Compat, ..AggregateOptions::default() });
+        let summary = summarize(
+            &all,
+            &[],
+            AggregateOptions {
+                mode: Mode::Compat,
+                ..AggregateOptions::default()
+            },
+        );
         let metrics = &summary.scorers[0].rows[0].metrics;
         for (name, expect) in group["metrics"].as_object().into_iter().flatten() {
             let own = if name == "global_avg" { "score" } else { name };
@@ -298,22 +363,34 @@ fn means_over_answers_leave_out_what_the_reference_drops() {
 
 #[test]
 fn similarity_and_paragraphs_are_those_of_python() {
-    let Some(golden) = golden("cs2.json") else { return };
+    let Some(golden) = golden("cs2.json") else {
+        return;
+    };
     for pair in list(&golden, "difflib") {
-        is_close(Some(ratio(text(&pair["a"]), text(&pair["b"]))), &pair["ratio"], text(&pair["a"]));
+        is_close(
+            Some(ratio(text(&pair["a"]), text(&pair["b"]))),
+            &pair["ratio"],
+            text(&pair["a"]),
+        );
     }
     for split in list(&golden, "split") {
-        assert_eq!(Value::from(paragraphs(text(&split["text"]))), split["paragraphs"]);
+        assert_eq!(
+            Value::from(paragraphs(text(&split["text"]))),
+            split["paragraphs"]
+        );
     }
 }
 
 #[test]
 fn a_quote_that_begins_with_the_marker_of_titles_counts_as_a_title() {
     let mut profile = rubric_profile(Some("scholarqa-cs2")).unwrap();
-    let response =
-        serde_json::json!({"sections": [{"text": "A [1].", "citations": [{"id": "[1]", "snippets": ["M: x"]}]}]});
+    let response = serde_json::json!({"sections": [{"text": "A [1].", "citations": [{"id": "[1]", "snippets": ["M: x"]}]}]});
     let report = Report::of_response(&response).1;
-    let claim = CitedClaim { supporting: vec!["1".into()], non_supporting: Vec::new(), is_fully_supported: true };
+    let claim = CitedClaim {
+        supporting: vec!["1".into()],
+        non_supporting: Vec::new(),
+        is_fully_supported: true,
+    };
     let recall = |profile: &RubricProfile| {
         let mut counts = CitationCounts::default();
         counts.add(&report.groups[0], std::slice::from_ref(&claim), profile);

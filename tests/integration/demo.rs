@@ -12,7 +12,11 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     for entry in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap()) {
         let name = entry.file_name().into_string().unwrap();
         match entry.path().is_dir() {
-            true => found.extend(files(&entry.path()).into_iter().map(|(own, bytes)| (format!("{name}/{own}"), bytes))),
+            true => found.extend(
+                files(&entry.path())
+                    .into_iter()
+                    .map(|(own, bytes)| (format!("{name}/{own}"), bytes)),
+            ),
             false => drop(found.insert(name, fs::read(entry.path()).unwrap())),
         }
     }
@@ -23,14 +27,41 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 fn the_demo_is_the_sample_data_scored_by_the_baseline_whatever_the_environment_says() {
     let work = Workspace::new(&[], 0);
     // A model that the environment names is not asked.
-    let env = [("SCHOLAREVAL_MODEL", "gpt-4o"), ("SCHOLAREVAL_BASE_URL", "http://127.0.0.1:9")];
-    let done = Finished::of(work.command(&["demo", "new one"]).envs(env).output().unwrap()).exits_with(0);
-    let done = done.says(&["scholareval score 'new one/data/answers' --tests 'new one/data/test_cases.json' --model"]);
-    assert!(done.stdout.contains("careful  77.6 [76.0, 79.2]"), "{}", done.stdout);
-    assert!(done.stdout.contains("wrote new one/report.html: 3 systems, 8 cases"), "{}", done.stdout);
+    let env = [
+        ("SCHOLAREVAL_MODEL", "gpt-4o"),
+        ("SCHOLAREVAL_BASE_URL", "http://127.0.0.1:9"),
+    ];
+    let done = Finished::of(
+        work.command(&["demo", "new one"])
+            .envs(env)
+            .output()
+            .unwrap(),
+    )
+    .exits_with(0);
+    let done = done.says(&[
+        "scholareval score 'new one/data/answers' --tests 'new one/data/test_cases.json' --model",
+    ]);
+    assert!(
+        done.stdout.contains("careful  77.6 [76.0, 79.2]"),
+        "{}",
+        done.stdout
+    );
+    assert!(
+        done.stdout
+            .contains("wrote new one/report.html: 3 systems, 8 cases"),
+        "{}",
+        done.stdout
+    );
     let data = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data"));
-    assert!(data.len() > 10 && files(&work.path("new one/data")) == data, "{:?}", data.keys());
-    assert_eq!(work.json("new one/runs/demo/manifest.json")["status"], "complete");
+    assert!(
+        data.len() > 10 && files(&work.path("new one/data")) == data,
+        "{:?}",
+        data.keys()
+    );
+    assert_eq!(
+        work.json("new one/runs/demo/manifest.json")["status"],
+        "complete"
+    );
     let again = work.run(&["demo", "new one", "-q"]).exits_with(0);
     assert_eq!((again.stdout, again.stderr.as_str()), (done.stdout, ""));
 }
@@ -39,7 +70,10 @@ fn the_demo_is_the_sample_data_scored_by_the_baseline_whatever_the_environment_s
 fn a_file_of_the_user_is_kept_and_named() {
     let work = Workspace::new(&[], 0);
     work.run(&["demo", "-q"]).exits_with(0);
-    for (name, hint) in [("data/golds.jsonl", "name another directory"), ("report.html", "exists and is no report")] {
+    for (name, hint) in [
+        ("data/golds.jsonl", "name another directory"),
+        ("report.html", "exists and is no report"),
+    ] {
         let path = format!("scholareval-demo/{name}");
         let before = fs::read(work.path(&path)).unwrap();
         let _ = fs::remove_dir_all(work.path("scholareval-demo/data/answers"));
@@ -47,7 +81,10 @@ fn a_file_of_the_user_is_kept_and_named() {
         work.run(&["demo"]).exits_with(3).says(&[&path, hint]);
         assert_eq!(fs::read_to_string(work.path(&path)).unwrap(), "mine");
         // A refusal of the data comes before anything is written.
-        assert_eq!(work.path("scholareval-demo/data/answers").exists(), name == "report.html");
+        assert_eq!(
+            work.path("scholareval-demo/data/answers").exists(),
+            name == "report.html"
+        );
         fs::write(work.path(&path), before).unwrap();
     }
 }

@@ -23,8 +23,16 @@ fn python() -> Option<String> {
 #[track_caller]
 fn read_by(python: &str, form: &str, work: &Workspace, folder: &str) -> Value {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/read_exports.py");
-    let output = Command::new(python).args([script, form]).arg(work.path(folder)).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(python)
+        .args([script, form])
+        .arg(work.path(folder))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -32,8 +40,20 @@ fn read_by(python: &str, form: &str, work: &Workspace, folder: &str) -> Value {
 fn run() -> (Workspace, FakeServer) {
     let work = Workspace::new(&["alpha", "beta"], 3);
     let causes_of_c1 = |request: &_| section(request, "criterion").contains("causes of c1.");
-    let server = FakeServer::start(constant_judge().when(causes_of_c1, Act::Content("eight".to_owned())));
-    work.score(&server, &["--samples", "2", "--temperature", "0.5", "--max-unscored", "1"]).exits_with(0);
+    let server =
+        FakeServer::start(constant_judge().when(causes_of_c1, Act::Content("eight".to_owned())));
+    work.score(
+        &server,
+        &[
+            "--samples",
+            "2",
+            "--temperature",
+            "0.5",
+            "--max-unscored",
+            "1",
+        ],
+    )
+    .exits_with(0);
     (work, server)
 }
 
@@ -41,11 +61,16 @@ fn run() -> (Workspace, FakeServer) {
 fn inspect_ai_reads_every_sample_with_its_scores_and_means() {
     let Some(python) = python() else { return };
     let (work, _server) = run();
-    let done = work.run(&["export", "inspect", "out", "--out", "logs"]).exits_with(0);
+    let done = work
+        .run(&["export", "inspect", "out", "--out", "logs"])
+        .exits_with(0);
     assert_eq!(done.stdout, "wrote 2 logs to logs\n");
     let logs = read_by(&python, "inspect", &work, "logs");
     let logs = logs.as_array().unwrap();
-    assert_eq!(logs.iter().map(|log| &log["model"]).collect::<Vec<_>>(), ["alpha", "beta"]);
+    assert_eq!(
+        logs.iter().map(|log| &log["model"]).collect::<Vec<_>>(),
+        ["alpha", "beta"]
+    );
     let lines = work.lines("out/scores.jsonl");
     let answers = work.lines("out/inputs.jsonl");
     for log in logs {
@@ -53,27 +78,53 @@ fn inspect_ai_reads_every_sample_with_its_scores_and_means() {
             (&log["status"], &log["version"], &log["task"]),
             (&json!("success"), &json!(2), &json!("scholareval/out"))
         );
-        assert!(log["judges"]["rubric"].as_str().unwrap().contains("fake-judge"), "{}", log["judges"]);
-        let ours: Vec<&Value> = lines.iter().filter(|line| line["system"] == log["model"]).collect();
+        assert!(
+            log["judges"]["rubric"]
+                .as_str()
+                .unwrap()
+                .contains("fake-judge"),
+            "{}",
+            log["judges"]
+        );
+        let ours: Vec<&Value> = lines
+            .iter()
+            .filter(|line| line["system"] == log["model"])
+            .collect();
         let samples = log["samples"].as_array().unwrap();
         assert_eq!((samples.len(), ours.len()), (3, 3));
         for (sample, line) in samples.iter().zip(&ours) {
             assert_eq!(sample["id"], line["case_id"]);
             let sums = json!({"score": line["score"], "ann_score": line["ann_score"]});
             assert_eq!(sample["scores"]["rubric"]["value"], sums);
-            let is_it = |answer: &&Value| answer["system"] == log["model"] && answer["case_id"] == line["case_id"];
-            let answer = answers.iter().find(|answer| answer["type"] == "answer" && is_it(answer)).unwrap();
+            let is_it = |answer: &&Value| {
+                answer["system"] == log["model"] && answer["case_id"] == line["case_id"]
+            };
+            let answer = answers
+                .iter()
+                .find(|answer| answer["type"] == "answer" && is_it(answer))
+                .unwrap();
             assert_eq!(sample["completion"], answer["answer_text"]);
             let question = format!("What is known about {}?", line["case_id"].as_str().unwrap());
             assert_eq!(sample["input"], Value::from(question));
-            assert!(sample["scores"]["rubric"]["explanation"].as_str().unwrap().contains("- p1 = 0.8: it is so"));
+            assert!(
+                sample["scores"]["rubric"]["explanation"]
+                    .as_str()
+                    .unwrap()
+                    .contains("- p1 = 0.8: it is so")
+            );
         }
         let unscored = &samples[0]["scores"]["rubric"];
-        assert_eq!((&unscored["value"]["score"], &unscored["reason"]), (&Value::Null, &json!("grader_failed")));
+        assert_eq!(
+            (&unscored["value"]["score"], &unscored["reason"]),
+            (&Value::Null, &json!("grader_failed"))
+        );
         // c2 and c3 have 0.755 each: no spread
         let mean = &log["results"]["rubric/score"];
         assert_eq!((&mean["scored"], &mean["unscored"]), (&json!(2), &json!(1)));
-        assert!((mean["mean"].as_f64().unwrap() - 0.755).abs() < 1e-12 && mean["stderr"].as_f64().unwrap() < 1e-12);
+        assert!(
+            (mean["mean"].as_f64().unwrap() - 0.755).abs() < 1e-12
+                && mean["stderr"].as_f64().unwrap() < 1e-12
+        );
     }
 }
 
@@ -81,17 +132,44 @@ fn inspect_ai_reads_every_sample_with_its_scores_and_means() {
 fn the_viewer_of_inspect_ai_takes_the_logs_into_a_bundle() {
     let Some(python) = python() else { return };
     let work = Workspace::new(&["alpha", "beta"], 2);
-    work.run(&["score", "answers", "--tests", "tests.json", "--out", "out", "--no-inputs"]).exits_with(0);
-    let done = work.run(&["export", "inspect", "out", "--out", "logs"]).exits_with(0);
+    work.run(&[
+        "score",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--out",
+        "out",
+        "--no-inputs",
+    ])
+    .exits_with(0);
+    let done = work
+        .run(&["export", "inspect", "out", "--out", "logs"])
+        .exits_with(0);
     done.says(&["the record holds no answers (--no-inputs)"]);
     let program = std::path::Path::new(&python).with_file_name("inspect");
     let folder = |name: &str| work.path(name).display().to_string();
-    let bundle = ["view", "bundle", "--log-dir", &folder("logs"), "--output-dir", &folder("bundle")].map(String::from);
+    let bundle = [
+        "view",
+        "bundle",
+        "--log-dir",
+        &folder("logs"),
+        "--output-dir",
+        &folder("bundle"),
+    ]
+    .map(String::from);
     let output = Command::new(program).args(bundle).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let listing = work.json("bundle/logs/listing.json");
-    let mut models: Vec<&str> =
-        listing.as_object().unwrap().values().map(|log| log["model"].as_str().unwrap()).collect();
+    let mut models: Vec<&str> = listing
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|log| log["model"].as_str().unwrap())
+        .collect();
     models.sort_unstable();
     assert_eq!(models, ["alpha", "beta"]);
 }
@@ -103,15 +181,29 @@ fn other_scorers_stand_in_the_log_with_their_components() {
     let prediction = json!({"input": "Which is the capital?", "output": "Paris is the capital [0].", "answer": "Paris",
         "ctxs": [{"title": "t", "text": "Paris."}]});
     work.write("gamma.jsonl", &(prediction.to_string() + "\n"));
-    work.run(&["score", "gamma.jsonl", "--out", "out"]).exits_with(0);
-    work.run(&["export", "inspect", "out", "--out", "logs"]).exits_with(0);
+    work.run(&["score", "gamma.jsonl", "--out", "out"])
+        .exits_with(0);
+    work.run(&["export", "inspect", "out", "--out", "logs"])
+        .exits_with(0);
     let logs = read_by(&python, "inspect", &work, "logs");
     let sample = &logs[0]["samples"][0];
-    assert_eq!((&sample["target"], &sample["input"]), (&json!("Paris"), &json!("Which is the capital?")));
+    assert_eq!(
+        (&sample["target"], &sample["input"]),
+        (&json!("Paris"), &json!("Which is the capital?"))
+    );
     let lines = work.lines("out/scores.jsonl");
-    let overlap = lines.iter().find(|line| line["scorer"] == "overlap").unwrap();
-    assert_eq!(sample["scores"]["overlap"]["value"], overlap["components"], "no score of its own, every component");
-    assert_eq!(logs[0]["results"]["overlap/token_f1"]["mean"], overlap["components"]["token_f1"]);
+    let overlap = lines
+        .iter()
+        .find(|line| line["scorer"] == "overlap")
+        .unwrap();
+    assert_eq!(
+        sample["scores"]["overlap"]["value"], overlap["components"],
+        "no score of its own, every component"
+    );
+    assert_eq!(
+        logs[0]["results"]["overlap/token_f1"]["mean"],
+        overlap["components"]["token_f1"]
+    );
 }
 
 #[test]
@@ -128,7 +220,9 @@ fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
 #[test]
 fn a_program_without_parquet_says_how_to_build_one() {
     let work = Workspace::new(&["alpha"], 1);
-    work.run(&["export", "parquet", "out", "--out", "tables"]).exits_with(3).says(&["the cargo feature `parquet`"]);
+    work.run(&["export", "parquet", "out", "--out", "tables"])
+        .exits_with(3)
+        .says(&["the cargo feature `parquet`"]);
 }
 
 #[cfg(feature = "parquet")]
@@ -139,7 +233,8 @@ mod parquet {
     fn pyarrow_reads_every_score_and_component_and_the_sums_are_those_of_the_record() {
         let Some(python) = python() else { return };
         let (work, _server) = run();
-        work.run(&["export", "parquet", "out", "--out", "tables"]).exits_with(0);
+        work.run(&["export", "parquet", "out", "--out", "tables"])
+            .exits_with(0);
         let tables = read_by(&python, "parquet", &work, "tables");
         assert_eq!(tables["run"], "out");
         let rows = tables["scores"].as_array().unwrap();
@@ -155,19 +250,31 @@ mod parquet {
                 };
                 rows.iter().find(is_it).unwrap()
             };
-            assert_eq!((&of("score")["value"], &of("ann_score")["value"]), (&line["score"], &line["ann_score"]));
+            assert_eq!(
+                (&of("score")["value"], &of("ann_score")["value"]),
+                (&line["score"], &line["ann_score"])
+            );
             for (name, value) in line["components"].as_object().unwrap() {
                 let (row, detail) = (of(name), &line["details"][name]);
                 assert_eq!((&row["value"], &row["kind"]), (value, &detail["kind"]));
-                assert_eq!((&row["weight"], &row["unit"]), (&detail["weight"], &json!("share")));
+                assert_eq!(
+                    (&row["weight"], &row["unit"]),
+                    (&detail["weight"], &json!("share"))
+                );
                 assert_eq!(row["reason"], detail["unscored"]["message"]);
                 assert_eq!(row["reason_kind"], detail["unscored"]["kind"]);
                 assert_eq!(row["feedback"], detail["feedback"]);
             }
         }
         let sum = |values: Vec<&Value>| values.into_iter().filter_map(Value::as_f64).sum::<f64>();
-        let scores = rows.iter().filter(|row| row["kind"] == "score").map(|row| &row["value"]).collect();
-        assert!((sum(scores) - sum(lines.iter().map(|line| &line["score"]).collect())).abs() < 1e-12);
+        let scores = rows
+            .iter()
+            .filter(|row| row["kind"] == "score")
+            .map(|row| &row["value"])
+            .collect();
+        assert!(
+            (sum(scores) - sum(lines.iter().map(|line| &line["score"]).collect())).abs() < 1e-12
+        );
         assert_eq!(tables["score_types"]["value"], "double");
     }
 
@@ -175,30 +282,60 @@ mod parquet {
     fn pyarrow_reads_every_call_with_every_column_of_the_record() {
         let Some(python) = python() else { return };
         let (work, _server) = run();
-        work.run(&["export", "parquet", "out", "--out", "tables"]).exits_with(0);
+        work.run(&["export", "parquet", "out", "--out", "tables"])
+            .exits_with(0);
         let tables = read_by(&python, "parquet", &work, "tables");
-        let (rows, lines) = (tables["calls"].as_array().unwrap(), work.lines("out/calls.jsonl"));
+        let (rows, lines) = (
+            tables["calls"].as_array().unwrap(),
+            work.lines("out/calls.jsonl"),
+        );
         assert_eq!(rows.len(), lines.len());
         for (row, line) in rows.iter().zip(&lines) {
-            for name in
-                ["call_id", "system", "case_id", "item", "kind", "role", "judge", "draw", "attempt", "fingerprint"]
-            {
+            for name in [
+                "call_id",
+                "system",
+                "case_id",
+                "item",
+                "kind",
+                "role",
+                "judge",
+                "draw",
+                "attempt",
+                "fingerprint",
+            ] {
                 assert_eq!(row[name], line[name], "{name}");
             }
             let (reply, usage) = (&line["reply"], &line["reply"]["usage"]);
-            assert_eq!((&row["raw"], &row["cached"]), (&reply["content"], &reply["cached"]));
-            assert_eq!((&row["finish_reason"], &row["model"]), (&reply["finish_reason"], &reply["model"]));
-            assert_eq!((&row["note"], &row["latency_ms"]), (&reply["note"], &reply["latency_ms"]));
+            assert_eq!(
+                (&row["raw"], &row["cached"]),
+                (&reply["content"], &reply["cached"])
+            );
+            assert_eq!(
+                (&row["finish_reason"], &row["model"]),
+                (&reply["finish_reason"], &reply["model"])
+            );
+            assert_eq!(
+                (&row["note"], &row["latency_ms"]),
+                (&reply["note"], &reply["latency_ms"])
+            );
             for name in ["prompt_tokens", "cached_prompt_tokens", "completion_tokens"] {
                 assert_eq!(row[name], usage[name], "{name}");
             }
             let reason = &line["unscored"];
-            assert_eq!((&row["reason"], &row["reason_kind"]), (&reason["message"], &reason["kind"]));
+            assert_eq!(
+                (&row["reason"], &row["reason_kind"]),
+                (&reason["message"], &reason["kind"])
+            );
             // what is no plain value in the record is JSON in the table
-            let verdict = line.get("verdict").map_or(Value::Null, |verdict| verdict.to_string().into());
+            let verdict = line
+                .get("verdict")
+                .map_or(Value::Null, |verdict| verdict.to_string().into());
             assert_eq!(row["verdict"], verdict);
         }
-        assert!(rows.iter().any(|row| row["draw"] == 1) && rows.iter().any(|row| row["reason_kind"] == "unreadable"));
+        assert!(
+            rows.iter().any(|row| row["draw"] == 1)
+                && rows.iter().any(|row| row["reason_kind"] == "unreadable")
+        );
         assert_eq!(tables["call_types"]["cached"], "bool");
         assert_eq!(tables["call_types"]["latency_ms"], "int64");
     }
@@ -207,10 +344,28 @@ mod parquet {
     fn an_imported_run_is_exported_too() {
         let Some(python) = python() else { return };
         let work = Workspace::new(&["alpha"], 1);
-        let score = ["score", "answers", "--tests", "tests.json", "--out", "out", "--output", "results.json"];
+        let score = [
+            "score",
+            "answers",
+            "--tests",
+            "tests.json",
+            "--out",
+            "out",
+            "--output",
+            "results.json",
+        ];
         work.run(&score).exits_with(0);
-        work.run(&["import", "results.json", "--tests", "tests.json", "--out", "in"]).exits_with(0);
-        work.run(&["export", "parquet", "in", "--out", "tables"]).exits_with(0);
+        work.run(&[
+            "import",
+            "results.json",
+            "--tests",
+            "tests.json",
+            "--out",
+            "in",
+        ])
+        .exits_with(0);
+        work.run(&["export", "parquet", "in", "--out", "tables"])
+            .exits_with(0);
         let tables = read_by(&python, "parquet", &work, "tables");
         assert_eq!(tables["calls"], json!([]));
         assert_eq!(tables["scores"][0]["component"], "lexical_score");

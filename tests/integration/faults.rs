@@ -46,7 +46,11 @@ impl Calm {
         let work = Workspace::new(&SYSTEMS, cases);
         let server = FakeServer::start(protocol.judge());
         let done = work.score(&server, &protocol.arguments(&[])).exits_with(0);
-        Self { calls: server.chat_count(), scores: work.read("out/scores.jsonl"), stdout: done.stdout }
+        Self {
+            calls: server.chat_count(),
+            scores: work.read("out/scores.jsonl"),
+            stdout: done.stdout,
+        }
     }
 }
 
@@ -61,22 +65,32 @@ static CALM_RAW: LazyLock<Calm> = LazyLock::new(|| Calm::over(Protocol::Raw, CAS
 fn values(scores: &str) -> Vec<Value> {
     let value = |line: &str| {
         let score: Value = serde_json::from_str(line).unwrap();
-        ["system", "case_id", "score", "ann_score", "components"].iter().map(|member| score[*member].clone()).collect()
+        ["system", "case_id", "score", "ann_score", "components"]
+            .iter()
+            .map(|member| score[*member].clone())
+            .collect()
     };
     scores.lines().map(value).collect()
 }
 
 /// The table without the remarks under it.
 fn table(stdout: &str) -> &str {
-    stdout.split_once("\n\n- ").map_or(stdout, |(table, _)| table)
+    stdout
+        .split_once("\n\n- ")
+        .map_or(stdout, |(table, _)| table)
 }
 
 /// Every recorded call has a reply or a reason.
 #[track_caller]
 fn every_call_is_accounted_for(work: &Workspace) {
     for call in work.lines("out/calls.jsonl") {
-        let has_reason = call["unscored"]["message"].as_str().is_some_and(|words| !words.is_empty());
-        assert!(call["reply"]["content"].is_string() || has_reason, "neither a reply nor a reason: {call}");
+        let has_reason = call["unscored"]["message"]
+            .as_str()
+            .is_some_and(|words| !words.is_empty());
+        assert!(
+            call["reply"]["content"].is_string() || has_reason,
+            "neither a reply nor a reason: {call}"
+        );
     }
 }
 
@@ -88,17 +102,30 @@ fn is_settled(work: &Workspace, server: &FakeServer, ledger: &Ledger, calm: &Cal
     let scores = work.read("out/scores.jsonl");
     assert_eq!(values(&scores), values(&calm.scores));
     assert!(scores == calm.scores || ledger.unreadable() > 0, "{scores}");
-    assert_eq!(ledger.paid_again(), 0, "a call whose reply arrived whole was sent again");
+    assert_eq!(
+        ledger.paid_again(),
+        0,
+        "a call whose reply arrived whole was sent again"
+    );
     assert_eq!(ledger.bodies(), calm.calls);
     let sent = server.chat_count();
-    let again = work.score(server, more).exits_with(0).says(&["nothing to ask"]);
-    assert_eq!((server.chat_count(), table(&again.stdout)), (sent, table(&calm.stdout)));
+    let again = work
+        .score(server, more)
+        .exits_with(0)
+        .says(&["nothing to ask"]);
+    assert_eq!(
+        (server.chat_count(), table(&again.stdout)),
+        (sent, table(&calm.stdout))
+    );
 }
 
 /// One fault at a fifth of the calls, for the first time that they are sent, and a run that passes through it, in every
 /// protocol.
 #[track_caller]
-fn passes_through(fault: impl Fn(&Asked<'_>) -> Fault + Clone + Send + Sync + 'static, more: &[&str]) {
+fn passes_through(
+    fault: impl Fn(&Asked<'_>) -> Fault + Clone + Send + Sync + 'static,
+    more: &[&str],
+) {
     passes_through_share(20, fault, more);
 }
 
@@ -111,14 +138,28 @@ fn passes_through_share(
 ) {
     let pass = |protocol: Protocol| {
         let fault = fault.clone();
-        let (work, ledger, calm) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol), protocol.calm());
+        let (work, ledger, calm) = (
+            Workspace::new(&SYSTEMS, CASES),
+            Ledger::over(protocol),
+            protocol.calm(),
+        );
         let more = protocol.arguments(more);
-        let judge = ledger.judge(move |asked| (asked.before == 0 && asked.is_among(percent)).then(|| fault(asked)));
+        let judge = ledger.judge(move |asked| {
+            (asked.before == 0 && asked.is_among(percent)).then(|| fault(asked))
+        });
         let server = FakeServer::start(judge);
         work.score(&server, &more).exits_with(0);
         let hit = ledger.faults();
-        assert!(hit > 0, "{protocol:?}: none of {} calls met the fault", calm.calls);
-        assert_eq!(server.chat_count(), calm.calls + hit, "{protocol:?}: each failure costs one more try");
+        assert!(
+            hit > 0,
+            "{protocol:?}: none of {} calls met the fault",
+            calm.calls
+        );
+        assert_eq!(
+            server.chat_count(),
+            calm.calls + hit,
+            "{protocol:?}: each failure costs one more try"
+        );
         is_settled(&work, &server, &ledger, calm, &more);
     };
     // side by side, since most of the time is spent waiting

@@ -52,7 +52,11 @@ fn browse(page: PathBuf, more: &[&str]) {
         .env("PLAYWRIGHT_DIR", playwright)
         .output()
         .expect("node runs");
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(output.status.success(), "{said}");
     assert!(said.matches("ok: ").count() > 8, "{said}");
 }
@@ -61,24 +65,47 @@ fn browse(page: PathBuf, more: &[&str]) {
 fn a_page_of_hostile_answers_runs_nothing_in_a_browser() {
     let work = hostile_run();
     let done = work.run(&["report", "out"]).exits_with(0);
-    assert!(done.stdout.contains("wrote report.html: 2 systems, 3 cases"), "{}", done.stdout);
+    assert!(
+        done.stdout
+            .contains("wrote report.html: 2 systems, 3 cases"),
+        "{}",
+        done.stdout
+    );
     let page = work.read("report.html");
-    assert!(!page.contains("<script>window.pwned") && !page.contains("<img") && !page.contains(KEY));
+    assert!(
+        !page.contains("<script>window.pwned") && !page.contains("<img") && !page.contains(KEY)
+    );
     browse(work.path("report.html"), &["hostile"]);
 }
 
 #[test]
 fn the_page_of_the_released_answers_is_under_ten_megabytes_and_works_in_a_browser() {
-    let Some(data) = shared().map(|shared| shared.join("data/scholarqa_cs")).filter(|data| data.is_dir()) else {
+    let Some(data) = shared()
+        .map(|shared| shared.join("data/scholarqa_cs"))
+        .filter(|data| data.is_dir())
+    else {
         eprintln!("skipped: no released answers");
         return;
     };
     let data = data.canonicalize().unwrap();
-    let (answers, tests) = (data.join("src_answers"), data.join("test_configs_snippets.json"));
+    let (answers, tests) = (
+        data.join("src_answers"),
+        data.join("test_configs_snippets.json"),
+    );
     let work = Workspace::with_cases(&[]);
-    let score = ["score", answers.to_str().unwrap(), "--tests", tests.to_str().unwrap(), "--out", "out", "--agreement"];
+    let score = [
+        "score",
+        answers.to_str().unwrap(),
+        "--tests",
+        tests.to_str().unwrap(),
+        "--out",
+        "out",
+        "--agreement",
+    ];
     work.run(&score).exits_with(0);
-    let done = work.run(&["report", "out", "--out", "page.html"]).exits_with(0);
+    let done = work
+        .run(&["report", "out", "--out", "page.html"])
+        .exits_with(0);
     assert!(done.stdout.contains("4 systems"), "{}", done.stdout);
     let page = work.read("page.html");
     assert!(page.len() < 10_000_000, "{} bytes", page.len());
@@ -97,7 +124,10 @@ fn eight_systems_with_names_of_any_length_have_room_in_a_browser() {
     ];
     let work = Workspace::new(&names, 3);
     let answers = || ["c1", "c2", "c3"].map(|id| (id, format!("An answer to {id} [1].")));
-    work.answers("a-system-name-of-exactly-52-characters_with_feedback", answers());
+    work.answers(
+        "a-system-name-of-exactly-52-characters_with_feedback",
+        answers(),
+    );
     work.answers(&"x".repeat(240), answers());
     let server = FakeServer::start(Behaviour::good());
     work.score(&server, &[]).exits_with(0);
@@ -118,8 +148,14 @@ fn a_page_can_be_made_without_answers_and_never_replaces_another_file() {
     assert!(whole.contains("Of c1.") && !small.contains("Of c1."));
     assert!(small.len() < whole.len());
     work.write("notes.html", "mine");
-    work.run(&["report", "out", "--out", "notes.html"]).exits_with(3).says(&["is no report", "name another file"]);
-    work.run(&["report", "out", "--out", "out/scores.jsonl"]).exits_with(2).says(&["this is the input"]);
+    work.run(&["report", "out", "--out", "notes.html"])
+        .exits_with(3)
+        .says(&["is no report", "name another file"]);
+    work.run(&["report", "out", "--out", "out/scores.jsonl"])
+        .exits_with(2)
+        .says(&["this is the input"]);
     assert_eq!(work.read("notes.html"), "mine");
-    work.run(&["report", "nowhere"]).exits_with(3).says(&["manifest.json"]);
+    work.run(&["report", "nowhere"])
+        .exits_with(3)
+        .says(&["manifest.json"]);
 }

@@ -10,7 +10,10 @@ use crate::support::workspace::Workspace;
 /// What a scorer logs, each value under its name.
 fn logged(values: &[(&str, &[Value])]) -> Value {
     let entries = |(name, values): &(&str, &[Value])| {
-        let entries = values.iter().map(|value| json!({"prompt_id": "7", "data": {*name: value}})).collect::<Vec<_>>();
+        let entries = values
+            .iter()
+            .map(|value| json!({"prompt_id": "7", "data": {*name: value}}))
+            .collect::<Vec<_>>();
         ((*name).to_owned(), json!(entries))
     };
     json!({"prompt_logs": Value::Object(values.iter().map(entries).collect())})
@@ -22,12 +25,16 @@ fn sample(id: &str, completion: &str, rest: &Value) -> Value {
         {"name": "period", "criterion": "Gives the period", "weight": 1, "examples": []},
     ]);
     let question = format!("What makes tides in {id}?");
-    let case = json!({"case_id": id, "question": question, "annotator": "us", "ingredients": ingredients});
+    let case =
+        json!({"case_id": id, "question": question, "annotator": "us", "ingredients": ingredients});
     let mut sample = json!({
         "id": id, "epoch": 1, "input": "..", "target": case.to_string(), "messages": [],
         "output": {"model": "m", "choices": [], "completion": completion}, "events": [{"event": "model"}],
     });
-    sample.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    sample
+        .as_object_mut()
+        .unwrap()
+        .extend(rest.as_object().unwrap().clone());
     sample
 }
 
@@ -81,14 +88,27 @@ fn log(task: &str, with_verdicts: bool, shift: f64) -> Value {
 fn archive(log: &Value) -> Vec<u8> {
     let mut header = log.clone();
     let samples = header.as_object_mut().unwrap().remove("samples").unwrap();
-    let member = |sample: &Value| (format!("samples/{}_epoch_1.json", sample["id"].as_str().unwrap()), sample.clone());
-    let mut members: Vec<(String, Value)> = samples.as_array().unwrap().iter().map(member).collect();
-    members.extend([("summaries.json".to_owned(), json!([])), ("header.json".to_owned(), header)]);
+    let member = |sample: &Value| {
+        (
+            format!("samples/{}_epoch_1.json", sample["id"].as_str().unwrap()),
+            sample.clone(),
+        )
+    };
+    let mut members: Vec<(String, Value)> =
+        samples.as_array().unwrap().iter().map(member).collect();
+    members.extend([
+        ("summaries.json".to_owned(), json!([])),
+        ("header.json".to_owned(), header),
+    ]);
     let mut out = Vec::new();
     let mut zip = ZipArchiveWriter::new(&mut out);
     for (name, value) in members {
         let text = value.to_string();
-        let (mut entry, config) = zip.new_file(&*name).compression_method(CompressionMethod::DEFLATE).start().unwrap();
+        let (mut entry, config) = zip
+            .new_file(&*name)
+            .compression_method(CompressionMethod::DEFLATE)
+            .start()
+            .unwrap();
         let mut list = config.wrap(std::io::sink());
         list.write_all(text.as_bytes()).unwrap();
         let mut packed = Vec::new();
@@ -110,16 +130,28 @@ pub(crate) fn sample_log() -> Vec<u8> {
 /// A score of the run in `dir`: its value and the four metrics.
 fn metrics(work: &Workspace, dir: &str, system: &str, case_id: &str) -> Value {
     let lines = work.lines(&format!("{dir}/scores.jsonl"));
-    let line = lines.iter().find(|line| line["system"] == system && line["case_id"] == case_id).unwrap();
+    let line = lines
+        .iter()
+        .find(|line| line["system"] == system && line["case_id"] == case_id)
+        .unwrap();
     let of = |name: &str| line["components"][name].clone();
-    let names = ["ingredient_recall", "answer_precision", "citation_precision", "citation_recall"];
+    let names = [
+        "ingredient_recall",
+        "answer_precision",
+        "citation_precision",
+        "citation_recall",
+    ];
     json!([line["score"], names.map(of)])
 }
 
 #[test]
 fn verdicts_in_logs_give_the_numbers_of_the_log_and_a_run_that_can_be_rescored_and_compared() {
     let work = Workspace::with_cases(&[]);
-    std::fs::write(work.path("alpha.eval"), archive(&log("astabench/sqa_dev", true, 0.0))).unwrap();
+    std::fs::write(
+        work.path("alpha.eval"),
+        archive(&log("astabench/sqa_dev", true, 0.0)),
+    )
+    .unwrap();
     work.write("beta.json", &log("sqa", true, 0.25).to_string());
     let import = ["import", "alpha.eval", "beta.json", "--out", "imported"];
     let done = work.run(&import).exits_with(0).says(&[
@@ -128,14 +160,27 @@ fn verdicts_in_logs_give_the_numbers_of_the_log_and_a_run_that_can_be_rescored_a
     ]);
     assert!(!done.stderr.contains("alpha (case sea)"), "{}", done.stderr);
     for system in ["alpha", "beta"] {
-        assert_eq!(metrics(&work, "imported", system, "sea"), json!([0.6875, [0.875, 0.5, 0.625, 0.75]]));
-        assert_eq!(metrics(&work, "imported", system, "pond"), json!([0.0, [0.0, 0.0, 0.0, 0.0]]));
+        assert_eq!(
+            metrics(&work, "imported", system, "sea"),
+            json!([0.6875, [0.875, 0.5, 0.625, 0.75]])
+        );
+        assert_eq!(
+            metrics(&work, "imported", system, "pond"),
+            json!([0.0, [0.0, 0.0, 0.0, 0.0]])
+        );
         assert_eq!(metrics(&work, "imported", system, "lake")[0], Value::Null);
     }
-    assert!(work.read("imported/scores.jsonl").contains("JSONDecodeError('no JSON')"));
+    assert!(
+        work.read("imported/scores.jsonl")
+            .contains("JSONDecodeError('no JSON')")
+    );
     let manifest = work.json("imported/manifest.json");
-    assert_eq!(manifest["roles"]["criteria"]["judges"][0]["id"], "imported:google/judge");
-    work.run(&["rescore", "imported", "--out", "again"]).exits_with(0);
+    assert_eq!(
+        manifest["roles"]["criteria"]["judges"][0]["id"],
+        "imported:google/judge"
+    );
+    work.run(&["rescore", "imported", "--out", "again"])
+        .exits_with(0);
     let scores = |dir: &str| work.read(&format!("{dir}/scores.jsonl"));
     assert_eq!(scores("imported"), scores("again"));
     work.run(&["compare", "imported"]).exits_with(0);
@@ -150,8 +195,13 @@ fn without_verdicts_the_logged_metrics_are_kept_and_said_to_be() {
     work.run(&["import", "gamma.json", "--out", "imported"])
         .exits_with(0)
         .says(&["answers without verdicts that can be scored again keep the metrics of their log"]);
-    assert_eq!(metrics(&work, "imported", "gamma", "sea"), json!([0.75, [0.875, 0.75, 0.625, 0.75]]));
-    work.run(&["rescore", "imported"]).exits_with(3).says(&["this run was imported"]);
+    assert_eq!(
+        metrics(&work, "imported", "gamma", "sea"),
+        json!([0.75, [0.875, 0.75, 0.625, 0.75]])
+    );
+    work.run(&["rescore", "imported"])
+        .exits_with(3)
+        .says(&["this run was imported"]);
     work.run(&["report", "imported"]).exits_with(0);
 }
 
@@ -159,10 +209,18 @@ fn without_verdicts_the_logged_metrics_are_kept_and_said_to_be() {
 fn logs_of_other_tasks_and_damaged_ones_are_refused_by_name() {
     let work = Workspace::with_cases(&[]);
     let import = |file: &str, what: &str| {
-        work.run(&["import", file, "--out", "imported"]).exits_with(3).says(&[what]);
+        work.run(&["import", file, "--out", "imported"])
+            .exits_with(3)
+            .says(&[what]);
     };
-    work.write("other.json", &log("inspect_evals/gpqa", true, 0.0).to_string());
-    import("other.json", "other.json: task gpqa, judged by google/judge; one run takes logs of the task sqa");
+    work.write(
+        "other.json",
+        &log("inspect_evals/gpqa", true, 0.0).to_string(),
+    );
+    import(
+        "other.json",
+        "other.json: task gpqa, judged by google/judge; one run takes logs of the task sqa",
+    );
     let bytes = archive(&log("sqa", true, 0.0));
     std::fs::write(work.path("cut.eval"), &bytes[..bytes.len() / 2]).unwrap();
     import("cut.eval", "cut.eval: a damaged or incomplete zip archive");

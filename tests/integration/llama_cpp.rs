@@ -43,9 +43,18 @@ struct Finished {
 impl Work {
     fn new(answers: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let cases: Vec<Value> = answers.iter().map(|(case_id, _)| test_case(case_id)).collect();
-        std::fs::write(folder.path().join("tests.json"), Value::from(cases).to_string()).unwrap();
-        let line = |(case_id, text): &(&str, &str)| json!({"case_id": case_id, "answer_text": text}).to_string() + "\n";
+        let cases: Vec<Value> = answers
+            .iter()
+            .map(|(case_id, _)| test_case(case_id))
+            .collect();
+        std::fs::write(
+            folder.path().join("tests.json"),
+            Value::from(cases).to_string(),
+        )
+        .unwrap();
+        let line = |(case_id, text): &(&str, &str)| {
+            json!({"case_id": case_id, "answer_text": text}).to_string() + "\n"
+        };
         let lines: String = answers.iter().map(line).collect();
         std::fs::write(folder.path().join("small.jsonl"), lines).unwrap();
         Self { folder }
@@ -59,25 +68,56 @@ impl Work {
     fn command(&self, key: &str) -> assert_cmd::Command {
         let mut command = cargo_bin_cmd!("scholareval");
         for (name, _) in std::env::vars_os() {
-            if ["OPENAI_", "SCHOLAREVAL_", "RUST_LOG"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            if ["OPENAI_", "SCHOLAREVAL_", "RUST_LOG"]
+                .iter()
+                .any(|prefix| name.to_string_lossy().starts_with(prefix))
+            {
                 command.env_remove(name);
             }
         }
-        command.current_dir(self.path()).env("OPENAI_API_KEY", key).timeout(RUN_LIMIT);
+        command
+            .current_dir(self.path())
+            .env("OPENAI_API_KEY", key)
+            .timeout(RUN_LIMIT);
         command
     }
 
     /// `scholareval score` on that server, into the directory `out`, one call after the other.
     fn score(&self, server: &LlamaServer, key: &str, out: &str, more: &[&str]) -> Finished {
         let mut command = self.command(key);
-        command.args(["score", "small.jsonl", "--tests", "tests.json", "--cache", "cache.sqlite", "--out", out]);
-        command.args(["--model", ALIAS, "--base-url", &server.base_url(), "--concurrency", "1"]);
+        command.args([
+            "score",
+            "small.jsonl",
+            "--tests",
+            "tests.json",
+            "--cache",
+            "cache.sqlite",
+            "--out",
+            out,
+        ]);
+        command.args([
+            "--model",
+            ALIAS,
+            "--base-url",
+            &server.base_url(),
+            "--concurrency",
+            "1",
+        ]);
         // short replies, each asked for once: what they say does not matter
-        command.args(["--max-tokens", "expertise=24,property=24,evidence=24,citations=40", "--parse-retries", "0"]);
+        command.args([
+            "--max-tokens",
+            "expertise=24,property=24,evidence=24,citations=40",
+            "--parse-retries",
+            "0",
+        ]);
         let output = command.args(more).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!stderr.contains(KEY), "the key is in {stderr}");
-        Finished { code: output.status.code(), stderr, out: self.path().join(out) }
+        Finished {
+            code: output.status.code(),
+            stderr,
+            out: self.path().join(out),
+        }
     }
 }
 
@@ -91,13 +131,20 @@ impl Finished {
     /// The run ended as it should: this model may well give no readable reply.
     #[track_caller]
     fn goes_through(self) -> Self {
-        assert!(matches!(self.code, Some(0 | 5)), "exit {:?}, stderr was:\n{}", self.code, self.stderr);
+        assert!(
+            matches!(self.code, Some(0 | 5)),
+            "exit {:?}, stderr was:\n{}",
+            self.code,
+            self.stderr
+        );
         self
     }
 
     fn lines(&self, file: &str) -> Vec<Value> {
         let text = std::fs::read_to_string(self.out.join(file)).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     fn calls(&self) -> Vec<Value> {
@@ -125,7 +172,10 @@ fn test_case(case_id: &str) -> Value {
 }
 
 fn of_case<'a>(calls: &'a [Value], case_id: &str) -> Vec<&'a Value> {
-    calls.iter().filter(|call| call["case_id"] == case_id).collect()
+    calls
+        .iter()
+        .filter(|call| call["case_id"] == case_id)
+        .collect()
 }
 
 #[test]
@@ -137,10 +187,19 @@ fn two_cases_are_judged_with_usage_cached_prefixes_and_nothing_paid_twice() {
     for (case_id, answer) in [("yeast", ON_YEAST), ("tides", ON_TIDES)] {
         let calls = of_case(&calls, case_id);
         // expertise, citations and the criterion always, the snippet where the criterion earned something
-        assert!((3..=4).contains(&calls.len()), "{} calls for {case_id}", calls.len());
+        assert!(
+            (3..=4).contains(&calls.len()),
+            "{} calls for {case_id}",
+            calls.len()
+        );
         let words = answer.split_whitespace().count() as u64;
         for (index, call) in calls.iter().enumerate() {
-            assert!(call["reply"]["content"].as_str().is_some_and(|raw| !raw.is_empty()), "no raw reply: {call}");
+            assert!(
+                call["reply"]["content"]
+                    .as_str()
+                    .is_some_and(|raw| !raw.is_empty()),
+                "no raw reply: {call}"
+            );
             assert!(
                 ["stop", "length"].contains(&call["reply"]["finish_reason"].as_str().unwrap()),
                 "not finished: {call}"
@@ -157,25 +216,50 @@ fn two_cases_are_judged_with_usage_cached_prefixes_and_nothing_paid_twice() {
             assert!(tokens("prompt_tokens") > words, "{call}");
             // The later calls of an answer find at least the answer in the server's prefix cache. (The first call
             // finds what the chat template begins with, at most the system message: that proves nothing.)
-            assert!(index == 0 || tokens("cached_prompt_tokens") > words, "the prefix was not shared: {call}");
+            assert!(
+                index == 0 || tokens("cached_prompt_tokens") > words,
+                "the prefix was not shared: {call}"
+            );
         }
     }
     let scores = first.lines("scores.jsonl");
     assert_eq!(scores.len(), 2);
-    assert!(scores.iter().all(|score| score["components"]["length"] == json!(1.0)), "under 300 words: {scores:?}");
+    assert!(
+        scores
+            .iter()
+            .all(|score| score["components"]["length"] == json!(1.0)),
+        "under 300 words: {scores:?}"
+    );
 
     let generated = server.counter("tokens_predicted_total");
     assert!(generated > 0.0);
     let again = work.score(&server, KEY, "again", &[]).goes_through();
-    assert_eq!(server.counter("tokens_predicted_total"), generated, "a reply was paid twice:\n{}", again.stderr);
+    assert_eq!(
+        server.counter("tokens_predicted_total"),
+        generated,
+        "a reply was paid twice:\n{}",
+        again.stderr
+    );
     let replies = |calls: &[Value]| -> Vec<(String, String)> {
-        let mut pairs: Vec<_> =
-            calls.iter().map(|call| (call["call_id"].to_string(), call["reply"]["content"].to_string())).collect();
+        let mut pairs: Vec<_> = calls
+            .iter()
+            .map(|call| {
+                (
+                    call["call_id"].to_string(),
+                    call["reply"]["content"].to_string(),
+                )
+            })
+            .collect();
         pairs.sort();
         pairs
     };
     assert_eq!(replies(&again.calls()), replies(&calls));
-    assert!(again.calls().iter().all(|call| call["reply"]["cached"] == true));
+    assert!(
+        again
+            .calls()
+            .iter()
+            .all(|call| call["reply"]["cached"] == true)
+    );
 }
 
 #[test]
@@ -187,16 +271,33 @@ fn an_answer_beyond_the_context_is_unscored_and_not_even_sent() {
     let calls = run.calls();
     assert!(!calls.is_empty());
     for call in &calls {
-        assert!(call["reply"]["content"].is_null() && call["verdict"].is_null(), "{call}");
+        assert!(
+            call["reply"]["content"].is_null() && call["verdict"].is_null(),
+            "{call}"
+        );
         assert_eq!(call["unscored"]["kind"], "context_overflow", "{call}");
         let words = format!("the model's context holds {CONTEXT}; it was not sent");
-        assert!(call["unscored"]["message"].as_str().unwrap().contains(&words), "{call}");
+        assert!(
+            call["unscored"]["message"]
+                .as_str()
+                .unwrap()
+                .contains(&words),
+            "{call}"
+        );
     }
     let scores = run.lines("scores.jsonl");
     assert_eq!(scores.len(), 1);
     assert!(scores[0]["score"].is_null(), "{}", scores[0]);
-    assert_eq!(scores[0]["components"]["length"], json!(0.0), "more than 600 words");
-    assert_eq!(scores[0]["details"]["expertise"]["unscored"]["kind"], "context_overflow", "{}", scores[0]);
+    assert_eq!(
+        scores[0]["components"]["length"],
+        json!(0.0),
+        "more than 600 words"
+    );
+    assert_eq!(
+        scores[0]["details"]["expertise"]["unscored"]["kind"], "context_overflow",
+        "{}",
+        scores[0]
+    );
 }
 
 #[test]
@@ -205,7 +306,11 @@ fn a_wrong_key_stops_the_run_and_is_not_told() {
     let work = Work::new(&[("tides", ON_TIDES)]);
     let wrong = "sk-wrong-0123456789";
     let run = work.score(&server, wrong, "run", &[]).exits_with(4);
-    assert!(run.stderr.contains("key"), "it should say what was refused: {}", run.stderr);
+    assert!(
+        run.stderr.contains("key"),
+        "it should say what was refused: {}",
+        run.stderr
+    );
     assert!(!run.stderr.contains(wrong), "the key is in {}", run.stderr);
 }
 
@@ -217,10 +322,25 @@ fn assert_swap_is_noticed(before: &Finished, after: &Finished) {
         "replies of the other model: {new:?}"
     );
     assert_ne!(new[0]["judge"], old[0]["judge"]);
-    assert!(new.iter().all(|new| old.iter().all(|old| new["fingerprint"] != old["fingerprint"])));
-    let told = |run: &Finished| run.stderr.lines().any(|line| line.contains(ALIAS) && line.contains("not used"));
-    assert!(told(after), "it should say that cached replies of {ALIAS} are not used:\n{}", after.stderr);
-    assert!(!told(before), "there was nothing to tell yet:\n{}", before.stderr);
+    assert!(new.iter().all(|new| {
+        old.iter()
+            .all(|old| new["fingerprint"] != old["fingerprint"])
+    }));
+    let told = |run: &Finished| {
+        run.stderr
+            .lines()
+            .any(|line| line.contains(ALIAS) && line.contains("not used"))
+    };
+    assert!(
+        told(after),
+        "it should say that cached replies of {ALIAS} are not used:\n{}",
+        after.stderr
+    );
+    assert!(
+        !told(before),
+        "there was nothing to tell yet:\n{}",
+        before.stderr
+    );
 }
 
 #[test]
@@ -253,13 +373,25 @@ fn criteria_are_answered_in_the_grammar_of_the_schema() {
     let cases = ["yeast", "tides"].map(|id| case(id).to_string()).join("\n");
     std::fs::write(work.path().join("tests.json"), cases).unwrap();
     let limit = ["--structured", "schema", "--max-tokens", "criteria=160"];
-    let calls = work.score(&server, KEY, "run", &limit).goes_through().calls();
+    let calls = work
+        .score(&server, KEY, "run", &limit)
+        .goes_through()
+        .calls();
     assert!(calls.len() >= 4, "{} calls", calls.len());
-    let whole = calls.iter().filter(|call| call["reply"]["finish_reason"] == "stop");
-    let replies: Vec<&str> = whole.map(|call| call["reply"]["content"].as_str().unwrap()).collect();
+    let whole = calls
+        .iter()
+        .filter(|call| call["reply"]["finish_reason"] == "stop");
+    let replies: Vec<&str> = whole
+        .map(|call| call["reply"]["content"].as_str().unwrap())
+        .collect();
     for reply in &replies {
         let verdict = serde_json::from_str::<Value>(reply).unwrap()["verdict"].clone();
-        assert!(["met", "not met", "cannot assess"].iter().any(|level| verdict == *level), "{reply}");
+        assert!(
+            ["met", "not met", "cannot assess"]
+                .iter()
+                .any(|level| verdict == *level),
+            "{reply}"
+        );
     }
     assert!(!replies.is_empty(), "every reply was cut: {calls:?}");
 }

@@ -10,7 +10,16 @@ const PRICES: &str = "[prices.\"fake-judge\"]\nprompt = 1.0\ncompletion = 10.0\n
 
 fn plan(work: &Workspace, server: &FakeServer, more: &[&str]) -> Finished {
     let url = server.base_url();
-    let mut arguments = vec!["plan", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", &url];
+    let mut arguments = vec![
+        "plan",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--model",
+        "fake-judge",
+        "--base-url",
+        &url,
+    ];
     arguments.extend(more);
     work.run(&arguments)
 }
@@ -21,12 +30,19 @@ fn planned(work: &Workspace, server: &FakeServer, more: &[&str]) -> Value {
 }
 
 fn number(value: &Value, pointer: &str) -> f64 {
-    value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer} in {value}"))
+    value
+        .pointer(pointer)
+        .and_then(Value::as_f64)
+        .unwrap_or_else(|| panic!("no {pointer} in {value}"))
 }
 
 /// Tokens that the server has counted so far.
 fn used(server: &FakeServer) -> (usize, usize) {
-    let bodies: Vec<usize> = server.chats().iter().map(|chat| chat.body.len() / 4).collect();
+    let bodies: Vec<usize> = server
+        .chats()
+        .iter()
+        .map(|chat| chat.body.len() / 4)
+        .collect();
     (bodies.len(), bodies.iter().sum())
 }
 
@@ -40,20 +56,45 @@ fn the_run_lies_within_what_the_plan_said_and_nothing_is_asked_for_it() {
     assert_eq!(server.chat_count(), 0);
     assert!(!work.path("runs").exists(), "a plan leaves no record");
     let calls = |of: &str| number(&before, &format!("/total/{of}/calls"));
-    assert_eq!((calls("now"), calls("at_most")), ((6 * NOW) as f64, (6 * AT_MOST) as f64));
+    assert_eq!(
+        (calls("now"), calls("at_most")),
+        ((6 * NOW) as f64, (6 * AT_MOST) as f64)
+    );
     let kinds: Vec<(&str, f64)> = before["lines"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|line| (line["kind"].as_str().unwrap(), number(line, "/at_most/calls")))
+        .map(|line| {
+            (
+                line["kind"].as_str().unwrap(),
+                number(line, "/at_most/calls"),
+            )
+        })
         .collect();
-    assert_eq!(kinds, [("citations", 6.0), ("evidence", 12.0), ("expertise", 6.0), ("property", 12.0)]);
+    assert_eq!(
+        kinds,
+        [
+            ("citations", 6.0),
+            ("evidence", 12.0),
+            ("expertise", 6.0),
+            ("property", 12.0)
+        ]
+    );
     work.score(&server, &[]).exits_with(0);
     let (asked, _) = used(&server);
-    assert!((calls("now")..=calls("at_most")).contains(&(asked as f64)), "{asked} calls");
+    assert!(
+        (calls("now")..=calls("at_most")).contains(&(asked as f64)),
+        "{asked} calls"
+    );
     // all is paid: nothing is left to plan
     let after = planned(&work, &server, &config);
-    assert_eq!((number(&after, "/total/at_most/calls"), number(&after, "/cached")), (0.0, asked as f64));
+    assert_eq!(
+        (
+            number(&after, "/total/at_most/calls"),
+            number(&after, "/cached")
+        ),
+        (0.0, asked as f64)
+    );
     let text = plan(&work, &server, &config).exits_with(0).stdout;
     assert!(text.contains("nothing to ask"), "{text}");
 }
@@ -65,41 +106,104 @@ fn the_table_shows_calls_tokens_and_money() {
     let server = FakeServer::start(Behaviour::good());
     let more = ["--config", "prices.toml"];
     let text = plan(&work, &server, &more).exits_with(0).stdout;
-    for part in ["plan: 8 calls now, up to 12 without repeats; ~", "rubric evidence", "; $0.", "(estimated, ±12%)"] {
+    for part in [
+        "plan: 8 calls now, up to 12 without repeats; ~",
+        "rubric evidence",
+        "; $0.",
+        "(estimated, ±12%)",
+    ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
     let without = plan(&work, &server, &[]).exits_with(0).stdout;
-    assert!(without.contains("no price for fake-judge: give --price IN,OUT"), "{without}");
-    let csv = plan(&work, &server, &["--format", "csv"]).exits_with(0).stdout;
-    assert!(csv.lines().any(|line| line.starts_with("all,,8,12,")), "{csv}");
+    assert!(
+        without.contains("no price for fake-judge: give --price IN,OUT"),
+        "{without}"
+    );
+    let csv = plan(&work, &server, &["--format", "csv"])
+        .exits_with(0)
+        .stdout;
+    assert!(
+        csv.lines().any(|line| line.starts_with("all,,8,12,")),
+        "{csv}"
+    );
     // the price of the flag is that of the table, which it replaces
-    let by_flag = plan(&work, &server, &["--price", "1, 10"]).exits_with(0).stdout;
+    let by_flag = plan(&work, &server, &["--price", "1, 10"])
+        .exits_with(0)
+        .stdout;
     assert_eq!(by_flag, text);
-    assert_eq!(work.score(&server, &["--dry-run", "--price", "1,10"]).exits_with(0).stdout, text);
-    assert!(text.contains(" prompt tokens (up to ~") && text.contains("; $0."), "{text}");
-    plan(&work, &server, &["--price", "cheap"]).exits_with(2).says(&["--price", "such as 2.5,10"]);
-    plan(&work, &server, &["--prices", "none.json"]).exits_with(3).says(&["none.json"]);
+    assert_eq!(
+        work.score(&server, &["--dry-run", "--price", "1,10"])
+            .exits_with(0)
+            .stdout,
+        text
+    );
+    assert!(
+        text.contains(" prompt tokens (up to ~") && text.contains("; $0."),
+        "{text}"
+    );
+    plan(&work, &server, &["--price", "cheap"])
+        .exits_with(2)
+        .says(&["--price", "such as 2.5,10"]);
+    plan(&work, &server, &["--prices", "none.json"])
+        .exits_with(3)
+        .says(&["none.json"]);
 }
 
 #[test]
 fn a_plan_needs_no_server_where_the_judge_is_known() {
     let work = Workspace::new(&["alpha"], 2);
     // nobody listens on the discard port of this machine
-    let judge = ["--base-url", "http://127.0.0.1:9/v1", "--model", "some-model", "--cache-id", "mine"];
-    let done = work.run(&[&["plan", "answers", "--tests", "tests.json"][..], &judge].concat()).exits_with(0);
-    assert!(done.stdout.starts_with("plan: 8 calls now"), "{}", done.stdout);
+    let judge = [
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--model",
+        "some-model",
+        "--cache-id",
+        "mine",
+    ];
+    let done = work
+        .run(&[&["plan", "answers", "--tests", "tests.json"][..], &judge].concat())
+        .exits_with(0);
+    assert!(
+        done.stdout.starts_with("plan: 8 calls now"),
+        "{}",
+        done.stdout
+    );
 }
 
 #[test]
 fn the_day_of_the_price_list_stands_beside_money_from_it() {
     let work = Workspace::new(&["alpha"], 2);
-    let offline = ["plan", "answers", "--tests", "tests.json", "--model", "gpt-4o"];
+    let offline = [
+        "plan",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--model",
+        "gpt-4o",
+    ];
     let list = include_str!("../../data/prices.json");
-    let day = list.split("\"date\": \"").nth(1).unwrap().split('"').next().unwrap();
+    let day = list
+        .split("\"date\": \"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
     let listed = work.run(&offline).exits_with(0).stdout;
-    assert_eq!(listed.matches(&format!("(prices of {day})")).count(), 1, "{listed}");
-    let given = work.run(&[&offline[..], &["--price", "1,10"]].concat()).exits_with(0).stdout;
-    assert!(given.contains("; $0.") && !given.contains("prices of"), "{given}");
+    assert_eq!(
+        listed.matches(&format!("(prices of {day})")).count(),
+        1,
+        "{listed}"
+    );
+    let given = work
+        .run(&[&offline[..], &["--price", "1,10"]].concat())
+        .exits_with(0)
+        .stdout;
+    assert!(
+        given.contains("; $0.") && !given.contains("prices of"),
+        "{given}"
+    );
 }
 
 #[test]
@@ -118,12 +222,14 @@ fn a_budget_in_tokens_is_not_passed_and_the_same_command_goes_on() {
         if done.code == Some(0) {
             break;
         }
-        done.exits_with(7).says(&["--budget-tokens", "the same command continues"]);
+        done.exits_with(7)
+            .says(&["--budget-tokens", "the same command continues"]);
         assert!(used > 0 && sessions < 20, "session {sessions} went nowhere");
     }
     assert!(sessions > 1, "the budget was too large for this test");
     // nothing was asked twice
-    let bodies: std::collections::HashSet<Vec<u8>> = server.chats().into_iter().map(|chat| chat.body).collect();
+    let bodies: std::collections::HashSet<Vec<u8>> =
+        server.chats().into_iter().map(|chat| chat.body).collect();
     assert_eq!(bodies.len(), server.chat_count());
 }
 
@@ -132,30 +238,45 @@ fn spent(work: &Workspace) -> usize {
     if !work.path(".scholareval/cache.sqlite").exists() {
         return 0;
     }
-    let stats = work.run(&["cache", "stats", "--format", "json"]).exits_with(0).stdout;
+    let stats = work
+        .run(&["cache", "stats", "--format", "json"])
+        .exits_with(0)
+        .stdout;
     let stats: Value = serde_json::from_str(&stats).unwrap();
-    ["prompt_tokens", "completion_tokens"].iter().map(|name| stats[name].as_u64().unwrap() as usize).sum()
+    ["prompt_tokens", "completion_tokens"]
+        .iter()
+        .map(|name| stats[name].as_u64().unwrap() as usize)
+        .sum()
 }
 
 #[test]
 fn a_budget_in_dollars_needs_a_price_before_anything_is_asked() {
     let work = Workspace::new(&["alpha"], 4);
     let server = FakeServer::start(Behaviour::good());
-    work.score(&server, &["--budget-usd", "1"]).exits_with(3).says(&["--budget-usd", "[prices.\"fake-judge\"]"]);
+    work.score(&server, &["--budget-usd", "1"])
+        .exits_with(3)
+        .says(&["--budget-usd", "[prices.\"fake-judge\"]"]);
     assert_eq!(server.chat_count(), 0);
     work.write("prices.toml", PRICES);
     let with = |usd| ["--config", "prices.toml", "--budget-usd", usd];
     // nothing fits into so little
-    work.score(&server, &with("0.0000001")).exits_with(7).says(&["USD (--budget-usd)"]);
+    work.score(&server, &with("0.0000001"))
+        .exits_with(7)
+        .says(&["USD (--budget-usd)"]);
     assert_eq!(server.chat_count(), 0);
     work.score(&server, &with("0.008")).exits_with(7);
     // a prompt token costs 1e-6 USD, a reply token 1e-5: in all at most 0.008
-    let stats = work.run(&["cache", "stats", "--format", "json"]).exits_with(0).stdout;
+    let stats = work
+        .run(&["cache", "stats", "--format", "json"])
+        .exits_with(0)
+        .stdout;
     let stats: Value = serde_json::from_str(&stats).unwrap();
     let usd = number(&stats, "/prompt_tokens") * 1e-6 + number(&stats, "/completion_tokens") * 1e-5;
     assert!(usd > 0.0 && usd <= 0.008, "{usd} USD");
     work.score(&server, &with("5")).exits_with(0);
-    work.score(&server, &["--budget-usd", "0"]).exits_with(2).says(&["12.50"]);
+    work.score(&server, &["--budget-usd", "0"])
+        .exits_with(2)
+        .says(&["12.50"]);
 }
 
 #[test]
@@ -164,13 +285,23 @@ fn a_time_limit_stops_the_run_in_time_and_the_same_command_goes_on() {
     // what is on its way when the time is over is answered then
     let gate = Gate::after(6);
     let server = FakeServer::start(constant_judge().behind(&gate));
-    let mut run = Running::of(work.spawn_score(&server, &["--time-limit", "1s", "--concurrency", "2"]));
+    let mut run =
+        Running::of(work.spawn_score(&server, &["--time-limit", "1s", "--concurrency", "2"]));
     run.comes_to_say("stopping: calls in flight may finish");
     gate.open();
-    run.finish().exits_with(7).says(&["the time limit of 1s (--time-limit)"]);
-    assert!(server.chat_count() <= 6 + 2, "nothing new is asked when the time is over");
+    run.finish()
+        .exits_with(7)
+        .says(&["the time limit of 1s (--time-limit)"]);
+    assert!(
+        server.chat_count() <= 6 + 2,
+        "nothing new is asked when the time is over"
+    );
     work.score(&server, &["--concurrency", "64"]).exits_with(0);
-    assert_eq!(server.chat_count(), 8 * AT_MOST, "what was paid is not asked again");
+    assert_eq!(
+        server.chat_count(),
+        8 * AT_MOST,
+        "what was paid is not asked again"
+    );
 }
 
 #[test]
@@ -179,25 +310,46 @@ fn slices_are_disjoint_complete_and_merge_into_a_run_that_asks_nothing() {
     let server = FakeServer::start(constant_judge());
     let mut seen: Vec<String> = Vec::new();
     for number in 1..=3 {
-        let (slice, cache, out) = (format!("{number}/3"), format!("cache-{number}"), format!("out-{number}"));
+        let (slice, cache, out) = (
+            format!("{number}/3"),
+            format!("cache-{number}"),
+            format!("out-{number}"),
+        );
         let more = ["--slice", &slice, "--cache", &cache, "--out", &out];
         work.score(&server, &more).exits_with(0);
-        assert_eq!(work.json(&format!("{out}/manifest.json"))["settings"]["score.slice"], slice);
+        assert_eq!(
+            work.json(&format!("{out}/manifest.json"))["settings"]["score.slice"],
+            slice
+        );
         let text = |line: &Value, key: &str| line[key].as_str().unwrap().to_owned();
         let lines = work.lines(&format!("{out}/scores.jsonl"));
-        seen.extend(lines.iter().map(|line| text(line, "system") + " " + &text(line, "case_id")));
+        seen.extend(
+            lines
+                .iter()
+                .map(|line| text(line, "system") + " " + &text(line, "case_id")),
+        );
     }
     seen.sort();
-    let all: Vec<String> =
-        ["alpha", "beta"].iter().flat_map(|system| (1..=5).map(move |case| format!("{system} c{case}"))).collect();
+    let all: Vec<String> = ["alpha", "beta"]
+        .iter()
+        .flat_map(|system| (1..=5).map(move |case| format!("{system} c{case}")))
+        .collect();
     assert_eq!(seen, all);
     assert_eq!(server.chat_count(), 10 * AT_MOST);
-    work.run(&["cache", "merge", "cache-1", "cache-2", "cache-3", "--into", "all"]).exits_with(0);
-    work.score(&server, &["--cache", "all"]).exits_with(0).says(&["plan: nothing to ask"]);
+    work.run(&[
+        "cache", "merge", "cache-1", "cache-2", "cache-3", "--into", "all",
+    ])
+    .exits_with(0);
+    work.score(&server, &["--cache", "all"])
+        .exits_with(0)
+        .says(&["plan: nothing to ask"]);
     assert_eq!(server.chat_count(), 10 * AT_MOST);
     // another slice is another run: its record is not written over
-    work.score(&server, &["--slice", "2/3", "--out", "out-1"]).exits_with(3);
-    work.score(&server, &["--slice", "0/3"]).exits_with(2).says(&["2/5"]);
+    work.score(&server, &["--slice", "2/3", "--out", "out-1"])
+        .exits_with(3);
+    work.score(&server, &["--slice", "0/3"])
+        .exits_with(2)
+        .says(&["2/5"]);
 }
 
 /// The run `out` of two systems on so many cases, with a spread of their differences.
@@ -214,37 +366,79 @@ fn pilot(cases: usize) -> (Workspace, FakeServer) {
 fn a_study_is_planned_from_a_pilot_and_never_from_its_difference() {
     let (work, _server) = pilot(24);
     let plan = |more: &[&str]| work.run(&[&["plan", "--power", "out"], more].concat());
-    let text = plan(&[]).exits_with(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = plan(&[])
+        .exits_with(0)
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     // Of 24 differences three are 0.1: their variance is 0.1^2 * 3 * 21 / (24 * 23) = 0.001141, its root 3.4 points.
     assert!(
-        text.starts_with("To find a difference of 5.0 points in score between two of 2 systems with 80% power"),
+        text.starts_with(
+            "To find a difference of 5.0 points in score between two of 2 systems with 80% power"
+        ),
         "{text}"
     );
-    assert!(text.contains("from a pilot of 24 questions") && text.contains("3.4 points"), "{text}");
+    assert!(
+        text.contains("from a pilot of 24 questions") && text.contains("3.4 points"),
+        "{text}"
+    );
     assert!(!text.contains("too few"), "{text}");
-    let json = plan(&["--difference", "0.01", "--format", "json"]).exits_with(0).stdout;
+    let json = plan(&["--difference", "0.01", "--format", "json"])
+        .exits_with(0)
+        .stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
-    assert!((number(&json, "/sd") - 0.001_141_3_f64.sqrt()).abs() < 1e-5, "{json}");
+    assert!(
+        (number(&json, "/sd") - 0.001_141_3_f64.sqrt()).abs() < 1e-5,
+        "{json}"
+    );
     // About (1.96 + 0.84)^2 * 0.001141 / 0.01^2 = 90.
     let questions = number(&json, "/studies/0/questions");
     assert!((80.0..110.0).contains(&questions), "{json}");
     let csv = plan(&["--difference", "0.01", "--format", "csv"]).exits_with(0);
-    assert!(csv.stdout.starts_with("difference,questions,questions_low,questions_high\n0.01,"), "{}", csv.stdout);
-    assert!(csv.stderr.contains("warning: The ranges are what the pilot leaves open"), "{}", csv.stderr);
+    assert!(
+        csv.stdout
+            .starts_with("difference,questions,questions_low,questions_high\n0.01,"),
+        "{}",
+        csv.stdout
+    );
+    assert!(
+        csv.stderr
+            .contains("warning: The ranges are what the pilot leaves open"),
+        "{}",
+        csv.stderr
+    );
     let (few, _server) = pilot(6);
     let text = few.run(&["plan", "--power", "out"]).exits_with(0).stdout;
-    assert!(text.contains("6 questions are too few to plan by"), "{text}");
+    assert!(
+        text.contains("6 questions are too few to plan by"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_plan_of_a_study_takes_no_options_of_score_and_says_what_it_lacks() {
     let (work, _server) = pilot(4);
     let plan = |more: &[&str]| work.run(&[&["plan"], more].concat());
-    plan(&["answers", "--power", "out"]).exits_with(2).says(&["cannot be used with --power"]);
-    plan(&["--power", "out", "--tests", "tests.json"]).exits_with(2).says(&["--tests", "cannot be used with --power"]);
-    plan(&["answers", "--difference", "0.02"]).exits_with(2).says(&["--power"]);
-    plan(&["--power", "out", "--difference", "5"]).exits_with(2).says(&["not between 0 and 1"]);
-    plan(&["--power", "out", "--metric", "scoer"]).exits_with(3).says(&["did you mean score?"]);
-    plan(&["--power", "out", "--metric", "length"]).exits_with(3).says(&["out: no pilot", "two systems"]);
-    plan(&["--power", "answers"]).exits_with(3).says(&["name the directory of a run"]);
+    plan(&["answers", "--power", "out"])
+        .exits_with(2)
+        .says(&["cannot be used with --power"]);
+    plan(&["--power", "out", "--tests", "tests.json"])
+        .exits_with(2)
+        .says(&["--tests", "cannot be used with --power"]);
+    plan(&["answers", "--difference", "0.02"])
+        .exits_with(2)
+        .says(&["--power"]);
+    plan(&["--power", "out", "--difference", "5"])
+        .exits_with(2)
+        .says(&["not between 0 and 1"]);
+    plan(&["--power", "out", "--metric", "scoer"])
+        .exits_with(3)
+        .says(&["did you mean score?"]);
+    plan(&["--power", "out", "--metric", "length"])
+        .exits_with(3)
+        .says(&["out: no pilot", "two systems"]);
+    plan(&["--power", "answers"])
+        .exits_with(3)
+        .says(&["name the directory of a run"]);
 }

@@ -33,12 +33,26 @@ fn workspace() -> Workspace {
     let work = Workspace::new(&[], 8);
     let ids: Vec<String> = (1..=8).map(|i| format!("c{i}")).collect();
     let text = |i: usize| format!("It is known [1]. There are {}few words.", "very ".repeat(i));
-    work.answers("mine", ids.iter().enumerate().map(|(i, id)| (id.as_str(), text(i))));
+    work.answers(
+        "mine",
+        ids.iter().enumerate().map(|(i, id)| (id.as_str(), text(i))),
+    );
     work
 }
 
 fn arguments<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let all = ["probe", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", url, "--out", "out"];
+    let all = [
+        "probe",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--model",
+        "fake-judge",
+        "--base-url",
+        url,
+        "--out",
+        "out",
+    ];
     all.iter().chain(more).copied().collect()
 }
 
@@ -59,42 +73,87 @@ fn a_judge_that_likes_length_moves_with_filler_and_not_with_the_layout() {
     let chosen = ["--perturb", "injected,padded,reformatted,padded"];
     let done = probe(&work, &server, &chosen).exits_with(0);
     let verdict = done.stdout.replace('\n', " ");
-    assert!(verdict.starts_with("The judge moves by more than chance when filler is added (+"), "{}", done.stdout);
-    assert!(verdict.contains(" or a verdict is planted (+"), "{}", done.stdout);
-    assert!(verdict.contains("It gives every answer the same score when the layout changes."), "{}", done.stdout);
+    assert!(
+        verdict.starts_with("The judge moves by more than chance when filler is added (+"),
+        "{}",
+        done.stdout
+    );
+    assert!(
+        verdict.contains(" or a verdict is planted (+"),
+        "{}",
+        done.stdout
+    );
+    assert!(
+        verdict.contains("It gives every answer the same score when the layout changes."),
+        "{}",
+        done.stdout
+    );
     let json = work.json("out/probe.json");
     let padded = &compared(&json, "padded")["pairs"][0];
     // Weights: expertise 0.05, two criteria of 0.15. Each answer has 8 words and as many more as its place.
     let gain = |i: usize| 0.35 * (points(8 + i + FILLER_WORDS) - points(8 + i)) / 10.0;
     let expected = (0..8).map(gain).sum::<f64>() / 8.0;
-    assert!((padded["difference"].as_f64().unwrap() - expected).abs() < 1e-12, "{padded}");
+    assert!(
+        (padded["difference"].as_f64().unwrap() - expected).abs() < 1e-12,
+        "{padded}"
+    );
     // Every question gains: 2 of 256 sign assignments, times three perturbations.
-    assert_eq!((&padded["p"], &padded["differs"], &padded["wins"]), (&(6.0 / 256.0).into(), &true.into(), &8.into()));
+    assert_eq!(
+        (&padded["p"], &padded["differs"], &padded["wins"]),
+        (&(6.0 / 256.0).into(), &true.into(), &8.into())
+    );
     assert!(padded["interval"]["low"].as_f64().unwrap() > 0.0);
     // The note is seen for what it is.
     let summary = work.json("out/summary.json");
     let rows = summary["scorers"][0]["rows"].as_array().unwrap();
     let injected: Vec<&Value> = rows.iter().filter(|row| row["injections"] != 0).collect();
     assert_eq!(
-        (injected.len(), &injected[0]["system"], &injected[0]["injections"]),
+        (
+            injected.len(),
+            &injected[0]["system"],
+            &injected[0]["injections"]
+        ),
         (1, &"mine + injected".into(), &8.into())
     );
     // The perturbed answers are systems of the record, for every other command.
-    let systems: BTreeSet<String> =
-        work.lines("out/scores.jsonl").iter().map(|line| line["system"].to_string()).collect();
-    let names = ["mine", "mine + injected", "mine + padded", "mine + reformatted"].map(|name| format!("{name:?}"));
+    let systems: BTreeSet<String> = work
+        .lines("out/scores.jsonl")
+        .iter()
+        .map(|line| line["system"].to_string())
+        .collect();
+    let names = [
+        "mine",
+        "mine + injected",
+        "mine + padded",
+        "mine + reformatted",
+    ]
+    .map(|name| format!("{name:?}"));
     assert_eq!(systems, BTreeSet::from(names));
     let calls = server.chat_count();
-    assert_eq!(probe(&work, &server, &chosen).exits_with(0).stdout, done.stdout);
-    let again = work.run(&["rescore", "out", "--out", "again"]).exits_with(0);
+    assert_eq!(
+        probe(&work, &server, &chosen).exits_with(0).stdout,
+        done.stdout
+    );
+    let again = work
+        .run(&["rescore", "out", "--out", "again"])
+        .exits_with(0);
     assert_eq!(
         (again.stdout, server.chat_count()),
         (done.stdout, calls),
         "the same from the record, and nothing is asked"
     );
-    let compared = work.run(&["compare", "out", "--baseline", "mine"]).exits_with(0).stdout.replace('\n', " ");
-    assert!(compared.contains("mine + padded scores higher than mine"), "{compared}");
-    probe(&work, &server, &["--perturb", "padded"]).exits_with(3).says(&["different probe"]);
+    let compared = work
+        .run(&["compare", "out", "--baseline", "mine"])
+        .exits_with(0)
+        .stdout
+        .replace('\n', " ");
+    assert!(
+        compared.contains("mine + padded scores higher than mine"),
+        "{compared}"
+    );
+    probe(&work, &server, &["--perturb", "padded"])
+        .exits_with(3)
+        .says(&["different probe"]);
 }
 
 #[test]
@@ -103,19 +162,43 @@ fn a_constant_judge_does_not_move() {
     let server = FakeServer::start(constant_judge());
     let done = probe(&work, &server, &["--format", "json"]).exits_with(0);
     let json: Value = serde_json::from_str(&done.stdout).unwrap();
-    for name in ["padded", "reformatted", "bullets", "uncited", "injected", "shuffled"] {
+    for name in [
+        "padded",
+        "reformatted",
+        "bullets",
+        "uncited",
+        "injected",
+        "shuffled",
+    ] {
         let own = compared(&json, name);
         let pair = &own["pairs"][0];
-        assert_eq!((&pair["difference"], &pair["ties"], &pair["p"]), (&0.0.into(), &8.into(), &1.0.into()), "{own}");
-        assert!((own["systems"][0]["mean"].as_f64().unwrap() - CONSTANT_SCORE).abs() < 1e-12, "{own}");
+        assert_eq!(
+            (&pair["difference"], &pair["ties"], &pair["p"]),
+            (&0.0.into(), &8.into(), &1.0.into()),
+            "{own}"
+        );
+        assert!(
+            (own["systems"][0]["mean"].as_f64().unwrap() - CONSTANT_SCORE).abs() < 1e-12,
+            "{own}"
+        );
     }
-    let shown = probe(&work, &server, &[]).exits_with(0).stdout.replace('\n', " ");
+    let shown = probe(&work, &server, &[])
+        .exits_with(0)
+        .stdout
+        .replace('\n', " ");
     assert!(
-        shown.starts_with("The judge gives every answer the same score when filler is added, the layout changes, "),
+        shown.starts_with(
+            "The judge gives every answer the same score when filler is added, the layout changes, "
+        ),
         "{shown}"
     );
-    let csv = probe(&work, &server, &["--format", "csv"]).exits_with(0).stdout;
-    assert!(csv.starts_with("scorer,metric,perturbation,answers,before,after,difference,"), "{csv}");
+    let csv = probe(&work, &server, &["--format", "csv"])
+        .exits_with(0)
+        .stdout;
+    assert!(
+        csv.starts_with("scorer,metric,perturbation,answers,before,after,difference,"),
+        "{csv}"
+    );
 }
 
 #[test]
@@ -143,23 +226,41 @@ fn a_killed_probe_continues_and_pays_no_reply_twice() {
     assert_eq!(done.stdout, whole.stdout);
     let bodies: Vec<Vec<u8>> = server.chats().into_iter().map(|chat| chat.body).collect();
     let distinct: BTreeSet<&Vec<u8>> = bodies.iter().collect();
-    assert!(bodies.len() - distinct.len() <= 4, "more than the calls in flight were repeated");
+    assert!(
+        bodies.len() - distinct.len() <= 4,
+        "more than the calls in flight were repeated"
+    );
 }
 
 #[test]
 fn without_a_model_the_baseline_is_probed_and_what_cannot_be_probed_is_an_error() {
     let work = workspace();
-    let done = work.run(&["probe", "answers", "--tests", "tests.json", "--out", "out"]).exits_with(0);
-    assert!(done.stdout.contains("- Scored by the built-in lexical baseline, not by an LLM."), "{}", done.stdout);
+    let done = work
+        .run(&["probe", "answers", "--tests", "tests.json", "--out", "out"])
+        .exits_with(0);
+    assert!(
+        done.stdout
+            .contains("- Scored by the built-in lexical baseline, not by an LLM."),
+        "{}",
+        done.stdout
+    );
     let server = FakeServer::start(constant_judge());
     let plan = probe(&work, &server, &["--dry-run"]).exits_with(0);
     // eight answers and six perturbations of each, four calls at once
-    assert!(plan.stdout.starts_with("plan: 224 calls now"), "{}", plan.stdout);
+    assert!(
+        plan.stdout.starts_with("plan: 224 calls now"),
+        "{}",
+        plan.stdout
+    );
     work.answers("mine + padded", [("c1", "One.".to_owned())]);
     work.run(&["probe", "answers", "--tests", "tests.json"])
         .says(&["\"mine + padded\" has the name of perturbed answers"]);
     let predictions = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"o\"}";
     work.write("gold.jsonl", predictions);
     let none = work.run(&["probe", "gold.jsonl"]).exits_with(0);
-    assert!(none.stdout.starts_with("Nothing is probed: "), "{}", none.stdout);
+    assert!(
+        none.stdout.starts_with("Nothing is probed: "),
+        "{}",
+        none.stdout
+    );
 }

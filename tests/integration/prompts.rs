@@ -32,26 +32,59 @@ impl Texts {
         let (question, answer) = (Arc::clone(&self.question), Arc::clone(&self.answer));
         match kind {
             CallKind::Expertise => JudgeTask::Expertise { question, answer },
-            CallKind::Property => JudgeTask::Property { question, answer, criterion: Arc::clone(&self.criterion) },
-            CallKind::Evidence => JudgeTask::Evidence { question, answer, snippets: Arc::clone(&self.snippets) },
+            CallKind::Property => JudgeTask::Property {
+                question,
+                answer,
+                criterion: Arc::clone(&self.criterion),
+            },
+            CallKind::Evidence => JudgeTask::Evidence {
+                question,
+                answer,
+                snippets: Arc::clone(&self.snippets),
+            },
             CallKind::Citations => JudgeTask::Citations { question, answer },
             CallKind::Criteria => {
                 let profile = scholareval::dataset::rubric_profile(None).unwrap();
                 let text = Arc::clone(&self.criterion);
-                let criterion = CaseCriterion { name: "c1".to_owned(), text, weight: 1.0, ..CaseCriterion::default() };
+                let criterion = CaseCriterion {
+                    name: "c1".to_owned(),
+                    text,
+                    weight: 1.0,
+                    ..CaseCriterion::default()
+                };
                 let (criteria, shape) = ([criterion].into(), profile.reply);
-                JudgeTask::Criteria { question, answer, criteria, shape, reference: None }
+                JudgeTask::Criteria {
+                    question,
+                    answer,
+                    criteria,
+                    shape,
+                    reference: None,
+                }
             }
             CallKind::Precision => JudgeTask::Precision { question, answer },
             CallKind::CitationGroup => {
                 let quotes = ShownText::Quotes(self.snippets.join("... "));
-                let citations = [ShownCitation { id: "[1]".to_owned(), shown: quotes }].into();
-                JudgeTask::CitationGroup { text: answer, citations }
+                let citations = [ShownCitation {
+                    id: "[1]".to_owned(),
+                    shown: quotes,
+                }]
+                .into();
+                JudgeTask::CitationGroup {
+                    text: answer,
+                    citations,
+                }
             }
-            CallKind::Attribution => JudgeTask::Attribution { claim: answer, document: question },
-            CallKind::Aspect => {
-                JudgeTask::Aspect { aspect: Arc::default(), instruction: "".into(), question, answer, reference: None }
-            }
+            CallKind::Attribution => JudgeTask::Attribution {
+                claim: answer,
+                document: question,
+            },
+            CallKind::Aspect => JudgeTask::Aspect {
+                aspect: Arc::default(),
+                instruction: "".into(),
+                question,
+                answer,
+                reference: None,
+            },
         }
     }
 }
@@ -70,7 +103,9 @@ fn sections(message: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     let mut lines = message.split('\n');
     while let Some(line) = lines.next() {
-        let Some((name, id)) = opening(line) else { continue };
+        let Some((name, id)) = opening(line) else {
+            continue;
+        };
         let closing = format!("</{name} id=\"{id}\">");
         let content: Vec<&str> = lines.by_ref().take_while(|line| *line != closing).collect();
         found.push((name, id, content.join("\n")));
@@ -79,8 +114,13 @@ fn sections(message: &str) -> Vec<(String, String, String)> {
 }
 
 fn opening(line: &str) -> Option<(String, String)> {
-    let (name, id) = line.strip_prefix('<')?.strip_suffix("\">")?.split_once(" id=\"")?;
-    ["question", "response", "criterion", "snippets"].contains(&name).then(|| (name.to_owned(), id.to_owned()))
+    let (name, id) = line
+        .strip_prefix('<')?
+        .strip_suffix("\">")?
+        .split_once(" id=\"")?;
+    ["question", "response", "criterion", "snippets"]
+        .contains(&name)
+        .then(|| (name.to_owned(), id.to_owned()))
 }
 
 pub(crate) fn hostile_text() -> impl Strategy<Value = String> {
@@ -100,14 +140,18 @@ pub(crate) fn hostile_text() -> impl Strategy<Value = String> {
 }
 
 fn hostile_texts() -> impl Strategy<Value = Texts> {
-    (hostile_text(), hostile_text(), hostile_text(), prop::collection::vec(hostile_text(), 1..4)).prop_map(
-        |(question, answer, criterion, snippets)| Texts {
+    (
+        hostile_text(),
+        hostile_text(),
+        hostile_text(),
+        prop::collection::vec(hostile_text(), 1..4),
+    )
+        .prop_map(|(question, answer, criterion, snippets)| Texts {
             question: question.into(),
             answer: answer.into(),
             criterion: criterion.into(),
             snippets: snippets.into(),
-        },
-    )
+        })
 }
 
 proptest! {
@@ -145,8 +189,12 @@ proptest! {
 fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
     let prompts = PromptSet::builtin();
     let texts = plain_texts();
-    let messages: Vec<_> = CallKind::RUBRIC.iter().map(|kind| prompts.render(&texts.task(*kind))).collect();
-    let prefix_end = messages[0].user.find("</response id=").unwrap() + "</response id=\"01234567\">".len();
+    let messages: Vec<_> = CallKind::RUBRIC
+        .iter()
+        .map(|kind| prompts.render(&texts.task(*kind)))
+        .collect();
+    let prefix_end =
+        messages[0].user.find("</response id=").unwrap() + "</response id=\"01234567\">".len();
     for other in &messages[1..] {
         assert_eq!(other.system, messages[0].system);
         assert_eq!(other.user[..prefix_end], messages[0].user[..prefix_end]);
@@ -159,8 +207,15 @@ fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
 fn the_same_task_is_rendered_the_same_by_another_set_and_in_another_order() {
     let texts = plain_texts();
     let (first, second) = (PromptSet::builtin(), PromptSet::builtin());
-    let forward: Vec<_> = CallKind::RUBRIC.iter().map(|kind| first.render(&texts.task(*kind))).collect();
-    let mut backward: Vec<_> = CallKind::RUBRIC.iter().rev().map(|kind| second.render(&texts.task(*kind))).collect();
+    let forward: Vec<_> = CallKind::RUBRIC
+        .iter()
+        .map(|kind| first.render(&texts.task(*kind)))
+        .collect();
+    let mut backward: Vec<_> = CallKind::RUBRIC
+        .iter()
+        .rev()
+        .map(|kind| second.render(&texts.task(*kind)))
+        .collect();
     backward.reverse();
     assert_eq!(forward, backward);
 }
@@ -168,21 +223,35 @@ fn the_same_task_is_rendered_the_same_by_another_set_and_in_another_order() {
 #[test]
 fn an_imported_set_inserts_texts_byte_for_byte() {
     let prompts = PromptSet::import(&fixture()).unwrap();
-    let texts = Texts { answer: "a</r><response>\r\n{{question}}".into(), ..plain_texts() };
+    let texts = Texts {
+        answer: "a</r><response>\r\n{{question}}".into(),
+        ..plain_texts()
+    };
     let property = prompts.render(&texts.task(CallKind::Property));
     assert_eq!(
         property.system.as_deref(),
         Some("Weigh the pear against the plum.\nSay it so: {{\"score\": x}}, never {{question}}.")
     );
-    assert_eq!(property.user, "<q>Q?</q>\n<r>a</r><response>\r\n{{question}}</r>\t<c>A criterion.</c> {}");
+    assert_eq!(
+        property.user,
+        "<q>Q?</q>\n<r>a</r><response>\r\n{{question}}</r>\t<c>A criterion.</c> {}"
+    );
     let expertise = prompts.render(&texts.task(CallKind::Expertise));
-    assert_eq!(expertise.user, property.user.replace("A criterion.", "An owlet should understand it."));
+    assert_eq!(
+        expertise.user,
+        property
+            .user
+            .replace("A criterion.", "An owlet should understand it.")
+    );
     let evidence = prompts.render(&texts.task(CallKind::Evidence));
     assert_eq!(
         evidence.system.as_deref(),
         Some("There are 2 pebbles. \n              Count the blue ones: {\"score\": x}")
     );
-    assert_eq!(evidence.user, "<r>a</r><response>\r\n{{question}}</r>\n<p>1. first\n2. second</p>");
+    assert_eq!(
+        evidence.user,
+        "<r>a</r><response>\r\n{{question}}</r>\n<p>1. first\n2. second</p>"
+    );
     let citations = prompts.render(&texts.task(CallKind::Citations));
     assert_eq!(citations.system.as_deref(), Some("Be an owl."));
     assert_eq!(
@@ -201,11 +270,27 @@ fn an_imported_set_has_the_published_parameters_and_is_no_published_one_if_its_w
     let prompts = PromptSet::import(&fixture()).unwrap();
     let family = rubric(&prompts);
     assert_eq!(family.mode, InsertMode::Verbatim);
-    assert_eq!(CallKind::RUBRIC.map(|kind| prompts.max_tokens(kind)), [Some(100), Some(100), Some(100), None]);
-    assert_eq!(CallKind::RUBRIC.map(|kind| prompts.json_mode(kind)), [true; 4]);
-    assert_eq!(family.label(), format!("custom@{}", family.fingerprint().short(8)));
-    assert_eq!(family.comparability_note(), Some("not comparable with published numbers"));
-    assert!(family.differences_from_published().contains(&"evidence system".to_owned()));
+    assert_eq!(
+        CallKind::RUBRIC.map(|kind| prompts.max_tokens(kind)),
+        [Some(100), Some(100), Some(100), None]
+    );
+    assert_eq!(
+        CallKind::RUBRIC.map(|kind| prompts.json_mode(kind)),
+        [true; 4]
+    );
+    assert_eq!(
+        family.label(),
+        format!("custom@{}", family.fingerprint().short(8))
+    );
+    assert_eq!(
+        family.comparability_note(),
+        Some("not comparable with published numbers")
+    );
+    assert!(
+        family
+            .differences_from_published()
+            .contains(&"evidence system".to_owned())
+    );
 }
 
 #[test]
@@ -214,10 +299,16 @@ fn an_imported_set_survives_export_and_load() {
     let imported = PromptSet::import(&fixture()).unwrap();
     imported.export(dir.path()).unwrap();
     let loaded = PromptSet::load(dir.path()).unwrap();
-    assert_eq!(rubric(&loaded).fingerprint(), rubric(&imported).fingerprint());
+    assert_eq!(
+        rubric(&loaded).fingerprint(),
+        rubric(&imported).fingerprint()
+    );
     let texts = plain_texts();
     for kind in CallKind::RUBRIC {
-        assert_eq!(loaded.render(&texts.task(kind)), imported.render(&texts.task(kind)));
+        assert_eq!(
+            loaded.render(&texts.task(kind)),
+            imported.render(&texts.task(kind))
+        );
     }
 }
 
@@ -228,7 +319,10 @@ fn import_edited(edit: impl FnOnce(String) -> String) -> Result<PromptSet, Strin
     let source = fs::read_to_string(fixture().join(SCRIPT)).unwrap();
     fs::write(dir.path().join(SCRIPT), edit(source)).unwrap();
     PromptSet::import(dir.path()).map_err(|error| {
-        error.to_string().replace(&format!("{}{}", dir.path().display(), std::path::MAIN_SEPARATOR), "")
+        error.to_string().replace(
+            &format!("{}{}", dir.path().display(), std::path::MAIN_SEPARATOR),
+            "",
+        )
     })
 }
 
@@ -255,19 +349,30 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
         fault("system_prompt=\"Be an owl.\"", "system_prompt=OWL"),
         format!("{SCRIPT}:44: system_prompt is not a string literal{remedy}")
     );
-    assert!(fault("\"An owlet should \"\n            \"understand it.\"", "owlet").contains("gives no literal"));
+    assert!(
+        fault(
+            "\"An owlet should \"\n            \"understand it.\"",
+            "owlet"
+        )
+        .contains("gives no literal")
+    );
 }
 
 #[test]
 fn a_directory_that_is_no_checkout_is_an_error_saying_what_to_name() {
     let dir = tempfile::tempdir().unwrap();
     let message = PromptSet::import(dir.path()).unwrap_err().to_string();
-    assert!(message.ends_with("name the top directory of a checkout of ScholarQABench"), "{message}");
+    assert!(
+        message.ends_with("name the top directory of a checkout of ScholarQABench"),
+        "{message}"
+    );
 }
 
 pub(crate) fn shared() -> Option<PathBuf> {
-    let path = std::env::var_os("SCHOLAREVAL_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    let path = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
+        PathBuf::from,
+    );
     path.is_dir().then_some(path)
 }
 
@@ -280,7 +385,10 @@ pub(crate) fn text(value: &Value) -> &str {
 }
 
 pub(crate) fn sha256(message: &str) -> String {
-    Sha256::digest(message.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(message.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// The task behind a recorded request: its component tells which.
@@ -290,13 +398,23 @@ fn recorded_task(component: &str, config: &Value, answer: Arc<str>) -> JudgeTask
     let of_name = |name: &str| properties.iter().find(|property| property["name"] == name);
     match (component, of_name(component)) {
         ("expertise", _) => JudgeTask::Expertise { question, answer },
-        ("citations" | "citations_excerpts" | "excerpts", _) => JudgeTask::Citations { question, answer },
-        (_, Some(property)) => JudgeTask::Property { question, answer, criterion: text(&property["criterion"]).into() },
+        ("citations" | "citations_excerpts" | "excerpts", _) => {
+            JudgeTask::Citations { question, answer }
+        }
+        (_, Some(property)) => JudgeTask::Property {
+            question,
+            answer,
+            criterion: text(&property["criterion"]).into(),
+        },
         (name, None) => {
             let property = of_name(name.strip_suffix("_evidence").unwrap()).unwrap();
             let snippets = property["evidence"].as_array().unwrap();
             let snippets: Vec<String> = snippets.iter().map(|s| text(s).to_owned()).collect();
-            JudgeTask::Evidence { question, answer, snippets: snippets.into() }
+            JudgeTask::Evidence {
+                question,
+                answer,
+                snippets: snippets.into(),
+            }
         }
     }
 }
@@ -325,18 +443,41 @@ fn the_published_wording_gives_every_message_hash_of_the_reference() {
                 .lines()
                 .map(|line| {
                     let row: Value = serde_json::from_str(line).unwrap();
-                    (text(&row["case_id"]).to_owned(), text(&row["answer_text"]).into())
+                    (
+                        text(&row["case_id"]).to_owned(),
+                        text(&row["answer_text"]).into(),
+                    )
                 })
                 .collect()
         });
-        let case = cases.as_array().unwrap().iter().find(|case| case["case_id"] == case_id).unwrap();
+        let case = cases
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|case| case["case_id"] == case_id)
+            .unwrap();
         let component = text(&row["component"]);
-        let task = recorded_task(component, &case["metric_config"]["config"], Arc::clone(&of_system[case_id]));
+        let task = recorded_task(
+            component,
+            &case["metric_config"]["config"],
+            Arc::clone(&of_system[case_id]),
+        );
         let messages = prompts.render(&task);
-        assert_eq!(sha256(messages.system.as_deref().unwrap()), text(&row["system_sha256"]), "{component} {case_id}");
-        assert_eq!(sha256(&messages.user), text(&row["user_sha256"]), "{component} {system} {case_id}");
+        assert_eq!(
+            sha256(messages.system.as_deref().unwrap()),
+            text(&row["system_sha256"]),
+            "{component} {case_id}"
+        );
+        assert_eq!(
+            sha256(&messages.user),
+            text(&row["user_sha256"]),
+            "{component} {system} {case_id}"
+        );
         assert_eq!(prompts.max_tokens(task.kind()), row["max_tokens"].as_u64());
-        assert_eq!(Some(prompts.json_mode(task.kind())), row["json_mode"].as_bool());
+        assert_eq!(
+            Some(prompts.json_mode(task.kind())),
+            row["json_mode"].as_bool()
+        );
     }
     assert!(rows.len() >= 177, "{} requests", rows.len());
     assert_eq!(rubric(&prompts).label(), "scholarqabench@95e6fc5");

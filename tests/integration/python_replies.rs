@@ -20,7 +20,9 @@ fn same(actual: f64, expected: f64) -> bool {
 fn read(task: &JudgeTask, raw: &str) -> Result<Vec<f64>, UnscoredKind> {
     match task.parse(&JudgeReply::of_text(raw), Mode::Compat) {
         Ok((Verdict::Points(points), _)) => Ok(vec![points / 10.0]),
-        Ok((Verdict::Count(count), _)) => Ok(vec![if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 }]),
+        Ok((Verdict::Count(count), _)) => {
+            Ok(vec![if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 }])
+        }
         Ok((Verdict::Claims(shares), _)) => Ok(vec![shares.citations, shares.excerpts]),
         Ok(_) => panic!("the rubric does not ask this"),
         Err(unreadable) => Err(unreadable.kind),
@@ -38,9 +40,29 @@ fn compat_reads_nasty_replies_as_python_does() {
     assert!(rows.len() >= 300);
     let (q, a) = (|| Arc::from("q"), || Arc::from("a"));
     let tasks = [
-        ("property", JudgeTask::Property { question: q(), answer: a(), criterion: "c".into() }),
-        ("evidence3", JudgeTask::Evidence { question: q(), answer: a(), snippets: vec!["s".to_owned(); 3].into() }),
-        ("citations_excerpts", JudgeTask::Citations { question: q(), answer: a() }),
+        (
+            "property",
+            JudgeTask::Property {
+                question: q(),
+                answer: a(),
+                criterion: "c".into(),
+            },
+        ),
+        (
+            "evidence3",
+            JudgeTask::Evidence {
+                question: q(),
+                answer: a(),
+                snippets: vec!["s".to_owned(); 3].into(),
+            },
+        ),
+        (
+            "citations_excerpts",
+            JudgeTask::Citations {
+                question: q(),
+                answer: a(),
+            },
+        ),
     ];
     let mut wrong = Vec::new();
     for row in &rows {
@@ -49,16 +71,27 @@ fn compat_reads_nasty_replies_as_python_does() {
             let actual = read(task, raw);
             let agrees = match (&actual, &row[kind]) {
                 (Err(kind), Value::Object(_)) => *kind == UnscoredKind::Exception,
-                (Ok(actual), expected @ Value::String(_)) => same(actual[0], python_float(expected)),
-                (Ok(actual), Value::Array(expected)) => {
-                    actual.iter().zip(expected).all(|(actual, expected)| same(*actual, python_float(expected)))
+                (Ok(actual), expected @ Value::String(_)) => {
+                    same(actual[0], python_float(expected))
                 }
+                (Ok(actual), Value::Array(expected)) => actual
+                    .iter()
+                    .zip(expected)
+                    .all(|(actual, expected)| same(*actual, python_float(expected))),
                 _ => false,
             };
             if !agrees {
-                wrong.push(format!("{kind} of {raw:?}: {actual:?}, Python {}", row[kind]));
+                wrong.push(format!(
+                    "{kind} of {raw:?}: {actual:?}, Python {}",
+                    row[kind]
+                ));
             }
         }
     }
-    assert!(wrong.is_empty(), "{} differences, the first:\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} differences, the first:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(5)].join("\n")
+    );
 }

@@ -67,13 +67,21 @@ fn read(name: &str) -> String {
 
 /// README and everything under docs/, with names.
 fn documents() -> Vec<(String, String)> {
-    let mut names = vec!["README.md".to_owned(), "CHANGELOG.md".to_owned(), "data/README.md".to_owned()];
+    let mut names = vec![
+        "README.md".to_owned(),
+        "CHANGELOG.md".to_owned(),
+        "data/README.md".to_owned(),
+    ];
     let docs = fs::read_dir(root().join("docs")).unwrap();
-    names.extend(docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().to_string_lossy())));
+    names
+        .extend(docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().to_string_lossy())));
     names.retain(|name| name.ends_with(".md"));
     names.sort();
     assert!(names.len() >= 6, "{names:?}");
-    names.into_iter().map(|name| (name.clone(), read(&name))).collect()
+    names
+        .into_iter()
+        .map(|name| (name.clone(), read(&name)))
+        .collect()
 }
 
 fn program(dir: &Path, arguments: &[&str]) -> Command {
@@ -93,8 +101,14 @@ fn help(command: &str) -> String {
 fn options(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (at, _) in text.match_indices("--") {
-        let opens = text[..at].chars().next_back().is_none_or(|c| !(c.is_alphanumeric() || c == '-'));
-        let name: String = text[at + 2..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
+        let opens = text[..at]
+            .chars()
+            .next_back()
+            .is_none_or(|c| !(c.is_alphanumeric() || c == '-'));
+        let name: String = text[at + 2..]
+            .chars()
+            .take_while(|c| c.is_ascii_lowercase() || *c == '-')
+            .collect();
         if opens && name.starts_with(|c: char| c.is_ascii_lowercase()) {
             found.insert(format!("--{}", name.trim_end_matches('-')));
         }
@@ -104,7 +118,9 @@ fn options(text: &str) -> BTreeSet<String> {
 
 /// A line without the options of other programs: of `cargo run .. -- score ..` what follows the dashes.
 fn ours(line: &str) -> &str {
-    let other = ["cargo ", "vllm ", "llama-server "].iter().any(|name| line.trim_start().starts_with(name));
+    let other = ["cargo ", "vllm ", "llama-server "]
+        .iter()
+        .any(|name| line.trim_start().starts_with(name));
     match (other, line.split_once(" -- ")) {
         (true, Some((_, arguments))) => arguments,
         (true, None) => "",
@@ -115,44 +131,75 @@ fn ours(line: &str) -> &str {
 #[test]
 fn options_are_found_in_prose_and_not_in_table_rules() {
     let found = options("`--dry-run`, (`--rpm N`) --a=b |---|---| a--b --");
-    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["--a", "--dry-run", "--rpm"]);
-    assert_eq!(ours("    cargo run --release -- score a --tests b"), "score a --tests b");
+    assert_eq!(
+        found.into_iter().collect::<Vec<_>>(),
+        ["--a", "--dry-run", "--rpm"]
+    );
+    assert_eq!(
+        ours("    cargo run --release -- score a --tests b"),
+        "score a --tests b"
+    );
 }
 
 #[test]
 fn every_option_named_in_a_document_is_in_some_commands_help() {
-    let known: BTreeSet<String> = COMMANDS.iter().flat_map(|command| options(&help(command))).collect();
-    assert!(known.contains("--tests") && known.contains("--into") && known.len() > 40, "{known:?}");
+    let known: BTreeSet<String> = COMMANDS
+        .iter()
+        .flat_map(|command| options(&help(command)))
+        .collect();
+    assert!(
+        known.contains("--tests") && known.contains("--into") && known.len() > 40,
+        "{known:?}"
+    );
     for (name, text) in documents() {
         for line in text.lines() {
             let unknown: Vec<_> = options(ours(line)).difference(&known).cloned().collect();
-            assert!(unknown.is_empty(), "{name} names {unknown:?}, which no help has: {line}");
+            assert!(
+                unknown.is_empty(),
+                "{name} names {unknown:?}, which no help has: {line}"
+            );
         }
     }
 }
 
 /// The indented commands of a document, in their order.
 fn commands(document: &str) -> Vec<String> {
-    let indented = document.lines().filter_map(|line| line.strip_prefix("    ")).map(str::to_owned);
+    let indented = document
+        .lines()
+        .filter_map(|line| line.strip_prefix("    "))
+        .map(str::to_owned);
     indented
-        .filter(|line| ["scholareval ", "cargo run --release -- "].iter().any(|name| line.starts_with(name)))
+        .filter(|line| {
+            ["scholareval ", "cargo run --release -- "]
+                .iter()
+                .any(|name| line.starts_with(name))
+        })
         .collect()
 }
 
 /// What a command prints to standard output, run by a shell in `dir` with a server that any model name leads to.
 fn run_in_shell(dir: &Path, line: &str, server: &FakeServer) -> String {
     let line = line.replace("cargo run --release -- ", "scholareval ");
-    let folder = Path::new(env!("CARGO_BIN_EXE_scholareval")).parent().unwrap();
+    let folder = Path::new(env!("CARGO_BIN_EXE_scholareval"))
+        .parent()
+        .unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let output = Command::new("sh")
         .env_clear()
-        .envs([("PATH", path), ("OPENAI_BASE_URL", server.base_url()), ("OPENAI_API_KEY", "sk-guide-0123".to_owned())])
+        .envs([
+            ("PATH", path),
+            ("OPENAI_BASE_URL", server.base_url()),
+            ("OPENAI_API_KEY", "sk-guide-0123".to_owned()),
+        ])
         .current_dir(dir)
         .args(["-c", &line])
         .output()
         .unwrap();
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && !messages.contains("error:"), "{line}: {messages}");
+    assert!(
+        output.status.success() && !messages.contains("error:"),
+        "{line}: {messages}"
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -160,7 +207,9 @@ fn run_in_shell(dir: &Path, line: &str, server: &FakeServer) -> String {
 fn judge_of_everything() -> Behaviour {
     let has = |name: &'static str| move |request: &Recorded| !section(request, name).is_empty();
     let grade = Act::Content("Feedback: clear. [RESULT] 4".to_owned());
-    Behaviour::good().when(has("claim"), Act::Content("Attributable".to_owned())).when(has("rubric"), grade)
+    Behaviour::good()
+        .when(has("claim"), Act::Content("Attributable".to_owned()))
+        .when(has("rubric"), grade)
 }
 
 /// A clone as the documents expect it: the sample data, the examples, and checkouts of the scripts of two benchmarks.
@@ -184,8 +233,14 @@ fn clone_for_documents() -> TempDir {
 fn the_commands_of_readme_and_guide_run_and_the_first_ones_print_what_is_shown() {
     for name in ["README.md", "docs/guide.md", "data/README.md"] {
         let document = read(name);
-        let (dir, server) = (clone_for_documents(), FakeServer::start(judge_of_everything()));
-        let mut shown = document.split("```text\n").skip(1).map(|rest| rest.split_once("\n```").unwrap().0);
+        let (dir, server) = (
+            clone_for_documents(),
+            FakeServer::start(judge_of_everything()),
+        );
+        let mut shown = document
+            .split("```text\n")
+            .skip(1)
+            .map(|rest| rest.split_once("\n```").unwrap().0);
         let lines = commands(&document);
         assert!(lines.len() >= 3, "{name}: {lines:?}");
         for line in lines {
@@ -202,11 +257,18 @@ fn the_exit_codes_are_those_of_the_help() {
     let help = help("");
     let (_, table) = help.split_once("Exit codes:\n").unwrap();
     let formats = read("docs/formats.md");
-    let rows: Vec<&str> = table.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let rows: Vec<&str> = table
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
     assert_eq!(rows.len(), 8);
     for row in rows {
         let (code, meaning) = row.split_once("  ").unwrap();
-        assert!(formats.contains(&format!("| {code} | {meaning}")), "docs/formats.md: {row}");
+        assert!(
+            formats.contains(&format!("| {code} | {meaning}")),
+            "docs/formats.md: {row}"
+        );
     }
 }
 
@@ -224,7 +286,10 @@ fn formats_hold_the_whole_config_file_and_every_environment_variable() {
         .collect();
     assert!(variables.len() > 8, "{variables:?}");
     for variable in variables {
-        assert!(formats.contains(&format!("`{variable}`")), "docs/formats.md lacks {variable}");
+        assert!(
+            formats.contains(&format!("`{variable}`")),
+            "docs/formats.md lacks {variable}"
+        );
     }
 }
 
@@ -237,7 +302,11 @@ fn every_test_named_beside_a_reference_fault_exists() {
     let mut open = vec![root().join("src"), root().join("tests")];
     while let Some(path) = open.pop() {
         if path.is_dir() {
-            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            open.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             sources.push_str(&fs::read_to_string(&path).unwrap());
         }
@@ -249,15 +318,26 @@ fn every_test_named_beside_a_reference_fault_exists() {
         "a table of faults with another head"
     );
     let tables = metrics.split(FAULTS).skip(1);
-    let rows_of = |table| str::lines(table).skip(1).take_while(|line| line.starts_with('|'));
+    let rows_of = |table| {
+        str::lines(table)
+            .skip(1)
+            .take_while(|line| line.starts_with('|'))
+    };
     let rows: Vec<&str> = tables.flat_map(rows_of).collect();
     assert!(rows.len() >= 14, "{rows:?}");
     for row in rows {
-        let cell = row.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap();
+        let cell = row
+            .trim_end_matches([' ', '|'])
+            .rsplit(" | ")
+            .next()
+            .unwrap();
         let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
         assert!(!names.is_empty(), "no test is named: {row}");
         for name in names {
-            assert!(sources.contains(&format!("fn {name}(")), "no test {name}: {row}");
+            assert!(
+                sources.contains(&format!("fn {name}(")),
+                "no test {name}: {row}"
+            );
         }
     }
 }
@@ -266,12 +346,32 @@ fn every_test_named_beside_a_reference_fault_exists() {
 fn the_config_file_among_the_examples_is_accepted_and_gives_every_role_its_judge() {
     let file = root().join("examples/eval.toml");
     let dir = tempfile::tempdir().unwrap();
-    let output = program(dir.path(), &["config", "--config", file.to_str().unwrap()]).output().unwrap();
+    let output = program(dir.path(), &["config", "--config", file.to_str().unwrap()])
+        .output()
+        .unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let value = |key: &str| shown.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next());
-    let roles = ["roles.rubric = ", "roles.aspect = ", "roles.aspect.relevance = ", "roles.citation = "].map(value);
-    assert_eq!(roles, ["judge", "prometheus-bgb", "prometheus", "attrscore"].map(Some), "{shown}");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let value = |key: &str| {
+        shown
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.split_whitespace().next())
+    };
+    let roles = [
+        "roles.rubric = ",
+        "roles.aspect = ",
+        "roles.aspect.relevance = ",
+        "roles.citation = ",
+    ]
+    .map(value);
+    assert_eq!(
+        roles,
+        ["judge", "prometheus-bgb", "prometheus", "attrscore"].map(Some),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -281,7 +381,8 @@ fn every_link_of_the_documents_leads_to_a_file() {
         for (at, _) in text.match_indices("](") {
             let target = text[at + 2..].split(')').next().unwrap();
             let file = target.split('#').next().unwrap();
-            let is_there = target.starts_with("http") || file.is_empty() || folder.join(file).exists();
+            let is_there =
+                target.starts_with("http") || file.is_empty() || folder.join(file).exists();
             assert!(is_there, "{name} links to {target}");
         }
     }

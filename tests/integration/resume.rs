@@ -31,7 +31,11 @@ fn undisturbed() -> Undisturbed {
     let done = work.score(&server, &[]).exits_with(0);
     let calls = server.chat_count();
     assert!((SYSTEMS.len() * CASES * 4..=SYSTEMS.len() * CASES * AT_MOST).contains(&calls));
-    Undisturbed { calls, scores: work.read("out/scores.jsonl"), stdout: done.stdout }
+    Undisturbed {
+        calls,
+        scores: work.read("out/scores.jsonl"),
+        stdout: done.stdout,
+    }
 }
 
 /// How often each body was sent, beyond once.
@@ -44,17 +48,27 @@ fn sent_again(server: &FakeServer) -> usize {
 }
 
 fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    let sent = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(sent.success(), "kill {name}");
 }
 
 /// Lets a run come so far that `calls` of its requests are answered; the next ones (up to [`IN_FLIGHT`]) are sent, and get
 /// no reply before `gate`, behind which the server stands, is opened.
-fn begin(work: &Workspace, (server, gate): (&FakeServer, &Gate), calls: usize, more: &[&str]) -> Child {
+fn begin(
+    work: &Workspace,
+    (server, gate): (&FakeServer, &Gate),
+    calls: usize,
+    more: &[&str],
+) -> Child {
     let before = server.chat_count();
     gate.hold(before + calls..usize::MAX);
     let child = work.spawn_score(server, &[&["--concurrency", PLACES], more].concat());
-    wait_until("the run has asked so much", || server.chat_count() > before + calls);
+    wait_until("the run has asked so much", || {
+        server.chat_count() > before + calls
+    });
     child
 }
 
@@ -96,13 +110,27 @@ fn a_killed_run_finishes_and_pays_no_whole_reply_twice() {
         assert_eq!(child.wait().unwrap().code(), None, "killed at call {calls}");
         assert_eq!(work.json("out/manifest.json")["status"], "running");
         let sent = server.chat_count();
-        assert!(sent < expected.calls, "the run was over before the kill at call {calls}");
+        assert!(
+            sent < expected.calls,
+            "the run was over before the kill at call {calls}"
+        );
         gate.open();
         let done = work.score(&server, more).exits_with(0);
         let again = sent_again(&server);
-        assert!(again <= IN_FLIGHT, "{again} calls were sent twice, killed at call {calls} {more:?}");
-        assert_eq!(server.chat_count() - again, expected.calls, "killed at call {calls} {more:?}");
-        assert_eq!(work.read("out/scores.jsonl"), expected.scores, "killed at call {calls} {more:?}");
+        assert!(
+            again <= IN_FLIGHT,
+            "{again} calls were sent twice, killed at call {calls} {more:?}"
+        );
+        assert_eq!(
+            server.chat_count() - again,
+            expected.calls,
+            "killed at call {calls} {more:?}"
+        );
+        assert_eq!(
+            work.read("out/scores.jsonl"),
+            expected.scores,
+            "killed at call {calls} {more:?}"
+        );
         assert_eq!(done.stdout, expected.stdout);
         assert_eq!(work.lines("out/calls.jsonl").len(), expected.calls);
         assert_eq!(work.json("out/manifest.json")["status"], "complete");
@@ -138,28 +166,44 @@ fn a_torn_last_line_of_the_record_is_mended() {
         work.score(&server, more).exits_with(0);
         assert_eq!(work.lines("out/calls.jsonl").len(), expected.calls);
         assert_eq!(work.read("out/scores.jsonl"), expected.scores);
-        assert_eq!(sent_again(&server), usize::from(!more.is_empty()), "without a cache the torn reply is lost");
+        assert_eq!(
+            sent_again(&server),
+            usize::from(!more.is_empty()),
+            "without a cache the torn reply is lost"
+        );
     }
 }
 
 #[test]
 fn a_signal_stops_the_run_cleanly_and_the_same_command_asks_only_the_rest() {
     let expected = undisturbed();
-    for (name, more) in
-        [("-TERM", &[][..]), ("-INT", &[]), ("-USR1", &[]), ("-TERM", &["--no-cache"]), ("-INT", &["--no-cache"])]
-    {
+    for (name, more) in [
+        ("-TERM", &[][..]),
+        ("-INT", &[]),
+        ("-USR1", &[]),
+        ("-TERM", &["--no-cache"]),
+        ("-INT", &["--no-cache"]),
+    ] {
         let work = Workspace::new(&SYSTEMS, CASES);
         let (server, gate) = gated();
         let child = begin(&work, (&server, &gate), 14, more);
         let stopped = stop(child, name, &gate).exits_with(7);
         let told = format!("stopped: SIG{}; ", &name[1..]);
-        let stopped = stopped.says(&[&told, "of 8 scores are done", "the same command continues from there"]);
+        let stopped = stopped.says(&[
+            &told,
+            "of 8 scores are done",
+            "the same command continues from there",
+        ]);
         assert_eq!(stopped.stdout, "", "no table of half a run");
         assert_eq!(work.json("out/manifest.json")["status"], "stopped");
         assert!(server.chat_count() < expected.calls);
         let done = work.score(&server, more).exits_with(0);
         // what was in flight was waited for, and is kept
-        assert_eq!((server.chat_count(), sent_again(&server)), (expected.calls, 0), "{name} {more:?}");
+        assert_eq!(
+            (server.chat_count(), sent_again(&server)),
+            (expected.calls, 0),
+            "{name} {more:?}"
+        );
         assert_eq!(work.read("out/scores.jsonl"), expected.scores);
         assert_eq!(done.stdout, expected.stdout);
     }
@@ -179,7 +223,9 @@ fn a_second_signal_ends_the_run_at_once() {
         std::thread::sleep(Duration::from_millis(20));
         child.try_wait().unwrap().is_some()
     });
-    finish(child).exits_with(7).says(&["the same command continues"]);
+    finish(child)
+        .exits_with(7)
+        .says(&["the same command continues"]);
 }
 
 #[test]
@@ -189,19 +235,29 @@ fn a_stopped_run_can_be_scored_as_far_as_it_came() {
     let child = begin(&work, (&server, &gate), 20, &[]);
     stop(child, "-TERM", &gate).exits_with(7);
     let there: Vec<serde_json::Value> = work.lines("out/scores.jsonl");
-    let done = work.run(&["rescore", "out", "--out", "half", "--max-unscored", "1"]).exits_with(0);
+    let done = work
+        .run(&["rescore", "out", "--out", "half", "--max-unscored", "1"])
+        .exits_with(0);
     done.says(&["warning: the run did not finish; what is missing is unscored here"]);
     let half = work.lines("half/scores.jsonl");
     assert_eq!(half.len(), SYSTEMS.len() * CASES);
-    assert_eq!(work.json("half/manifest.json")["status"], "stopped", "scoring what is there does not finish a run");
+    assert_eq!(
+        work.json("half/manifest.json")["status"],
+        "stopped",
+        "scoring what is there does not finish a run"
+    );
     for score in &there {
         assert!(half.contains(score), "{score}");
     }
     let unscored = half.iter().filter(|score| score["score"].is_null());
     assert!(unscored.clone().count() > 0);
     for score in unscored {
-        let kinds: Vec<&serde_json::Value> =
-            score["details"].as_object().unwrap().values().map(|detail| &detail["unscored"]["kind"]).collect();
+        let kinds: Vec<&serde_json::Value> = score["details"]
+            .as_object()
+            .unwrap()
+            .values()
+            .map(|detail| &detail["unscored"]["kind"])
+            .collect();
         assert!(kinds.iter().any(|kind| *kind == "not_asked"), "{score}");
     }
 }
@@ -211,12 +267,24 @@ fn two_processes_with_the_same_work_on_one_cache_ask_everything_once() {
     let expected = undisturbed();
     let work = Workspace::new(&SYSTEMS, CASES);
     let server = FakeServer::start(slow());
-    let runs = ["one", "two"].map(|out| work.spawn_score(&server, &["--concurrency", PLACES, "--out", out]));
+    let runs = ["one", "two"]
+        .map(|out| work.spawn_score(&server, &["--concurrency", PLACES, "--out", out]));
     let [one, two] = runs.map(|run| finish(run).exits_with(0));
-    assert_eq!((server.chat_count(), sent_again(&server)), (expected.calls, 0));
+    assert_eq!(
+        (server.chat_count(), sent_again(&server)),
+        (expected.calls, 0)
+    );
     for out in ["one", "two"] {
-        assert_eq!(work.read(&format!("{out}/scores.jsonl")), expected.scores, "{out}");
-        assert_eq!(work.lines(&format!("{out}/calls.jsonl")).len(), expected.calls, "{out}");
+        assert_eq!(
+            work.read(&format!("{out}/scores.jsonl")),
+            expected.scores,
+            "{out}"
+        );
+        assert_eq!(
+            work.lines(&format!("{out}/calls.jsonl")).len(),
+            expected.calls,
+            "{out}"
+        );
     }
     assert_eq!(one.stdout, two.stdout);
 }
@@ -227,16 +295,26 @@ fn a_process_waits_for_the_calls_of_another_and_takes_over_when_it_dies() {
     let work = Workspace::new(&SYSTEMS, CASES);
     let (server, gate) = gated();
     let mut killed = begin(&work, (&server, &gate), 6, &["--out", "one"]);
-    wait_until("all its places wait for replies", || server.chat_count() == 6 + IN_FLIGHT);
+    wait_until("all its places wait for replies", || {
+        server.chat_count() == 6 + IN_FLIGHT
+    });
     // those four get none, what the other process asks is answered
     gate.hold(6..6 + IN_FLIGHT);
     let other = work.spawn_score(&server, &["--concurrency", "8", "--out", "two"]);
     wait_until("both have asked", || server.chat_count() >= 14);
-    assert_eq!(sent_again(&server), 0, "what one process asks the other waits for");
+    assert_eq!(
+        sent_again(&server),
+        0,
+        "what one process asks the other waits for"
+    );
     killed.kill().unwrap();
     killed.wait().unwrap();
     finish(other).exits_with(0);
-    assert_eq!(sent_again(&server), IN_FLIGHT, "the calls that died with their process");
+    assert_eq!(
+        sent_again(&server),
+        IN_FLIGHT,
+        "the calls that died with their process"
+    );
     assert_eq!(work.read("two/scores.jsonl"), expected.scores);
 }
 
@@ -248,11 +326,17 @@ fn a_full_disk_behind_an_output_is_an_error_and_the_record_is_whole() {
     let work = Workspace::new(&SYSTEMS, CASES);
     let server = FakeServer::start(Behaviour::good());
     let full = "No space left on device";
-    let done = work.score(&server, &["--output", "/dev/full"]).exits_with(3).says(&["/dev/full", full]);
+    let done = work
+        .score(&server, &["--output", "/dev/full"])
+        .exits_with(3)
+        .says(&["/dev/full", full]);
     assert_eq!(done.stdout, "");
     assert_eq!(work.read("out/scores.jsonl"), expected.scores);
     let url = server.base_url();
-    let to_full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let to_full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_scholareval"))
         .env_clear()
         .current_dir(work.path("."))
@@ -261,7 +345,9 @@ fn a_full_disk_behind_an_output_is_an_error_and_the_record_is_whole() {
         .stderr(Stdio::piped())
         .output()
         .unwrap();
-    Finished::of(output).exits_with(3).says(&["standard output", full]);
+    Finished::of(output)
+        .exits_with(3)
+        .says(&["standard output", full]);
     assert_eq!(server.chat_count(), expected.calls, "nothing is paid twice");
 }
 
@@ -285,9 +371,17 @@ fn a_disk_that_fills_midway_stops_the_run_and_loses_nothing_that_was_kept() {
             .unwrap();
         let stopped = Finished::of(output).exits_with(3);
         let sent = server.chat_count();
-        assert!((1..expected.calls).contains(&sent), "{sent} calls before the limit: {}", stopped.stderr);
+        assert!(
+            (1..expected.calls).contains(&sent),
+            "{sent} calls before the limit: {}",
+            stopped.stderr
+        );
         work.score(&server, more).exits_with(0);
-        assert!(sent_again(&server) <= 2 * IN_FLIGHT, "{} calls were sent twice", sent_again(&server));
+        assert!(
+            sent_again(&server) <= 2 * IN_FLIGHT,
+            "{} calls were sent twice",
+            sent_again(&server)
+        );
         assert_eq!(work.read("out/scores.jsonl"), expected.scores);
     }
 }

@@ -12,8 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scholareval::Error;
-use scholareval::dataset::{PairOptions, TestCases, load_answers, load_test_cases, pair, parse_test_cases};
-use scholareval::domain::{Answer, JudgeReply, JudgeTask, Mode, RubricParts, Score, TestCase, UnscoredKind, Verdict};
+use scholareval::dataset::{
+    PairOptions, TestCases, load_answers, load_test_cases, pair, parse_test_cases,
+};
+use scholareval::domain::{
+    Answer, JudgeReply, JudgeTask, Mode, RubricParts, Score, TestCase, UnscoredKind, Verdict,
+};
 use scholareval::scorer::rubric::RubricScorer;
 use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
 use serde_json::Value;
@@ -22,12 +26,17 @@ use oracle::Expected;
 
 /// The shared directory of inputs and golden numbers; `None`, with a printed reason, where there is none.
 pub(crate) fn shared() -> Option<PathBuf> {
-    let path = std::env::var_os("SCHOLAREVAL_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    let path = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
+        PathBuf::from,
+    );
     if path.join("golden/rubric.json").is_file() {
         return Some(path);
     }
-    eprintln!("skipped: no golden numbers at {}; set SCHOLAREVAL_SHARED", path.display());
+    eprintln!(
+        "skipped: no golden numbers at {}; set SCHOLAREVAL_SHARED",
+        path.display()
+    );
     None
 }
 
@@ -43,11 +52,19 @@ fn rows<'a>(golden: &'a Value, key: &str) -> &'a [Value] {
 }
 
 fn cases(shared: &Path) -> TestCases {
-    load_test_cases(&shared.join("data/scholarqa_cs/test_configs_snippets.json"), Mode::Default).unwrap()
+    load_test_cases(
+        &shared.join("data/scholarqa_cs/test_configs_snippets.json"),
+        Mode::Default,
+    )
+    .unwrap()
 }
 
 fn answers(shared: &Path) -> Vec<scholareval::dataset::SystemAnswers> {
-    load_answers(&[shared.join("data/scholarqa_cs/src_answers")], Mode::Default).unwrap()
+    load_answers(
+        &[shared.join("data/scholarqa_cs/src_answers")],
+        Mode::Default,
+    )
+    .unwrap()
 }
 
 /// A number of the file; `"NaN"` and infinities are written as strings.
@@ -59,7 +76,9 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 fn close(actual: f64, expected: f64) -> bool {
-    (actual.is_nan() && expected.is_nan()) || actual == expected || (actual - expected).abs() <= 1e-12
+    (actual.is_nan() && expected.is_nan())
+        || actual == expected
+        || (actual - expected).abs() <= 1e-12
 }
 
 #[track_caller]
@@ -77,7 +96,13 @@ struct Run {
     calls: BTreeMap<String, u64>,
 }
 
-fn run(scorer: RubricScorer, mode: Mode, case: &TestCase, answer: &Answer, raw: Option<&str>) -> Run {
+fn run(
+    scorer: RubricScorer,
+    mode: Mode,
+    case: &TestCase,
+    answer: &Answer,
+    raw: Option<&str>,
+) -> Run {
     let (mut verdicts, mut calls) = (Verdicts::new(), BTreeMap::new());
     loop {
         let asked = match scorer.step(case, answer, &verdicts) {
@@ -91,7 +116,11 @@ fn run(scorer: RubricScorer, mode: Mode, case: &TestCase, answer: &Answer, raw: 
                 Ok((verdict, feedback)) => Judged::Verdict(verdict, feedback),
                 Err(unreadable) => Judged::Unscored(unreadable.into()),
             };
-            assert_eq!(verdicts.insert(call.item, judged), None, "an item was asked twice");
+            assert_eq!(
+                verdicts.insert(call.item, judged),
+                None,
+                "an item was asked twice"
+            );
         }
     }
 }
@@ -99,29 +128,56 @@ fn run(scorer: RubricScorer, mode: Mode, case: &TestCase, answer: &Answer, raw: 
 fn parts_of(row: &Value) -> RubricParts {
     match row["mode"].as_str().unwrap_or("rubrics+snippets") {
         "rubrics+snippets" => RubricParts::BOTH,
-        "rubrics" => RubricParts { rubrics: true, snippets: false },
-        "snippets" => RubricParts { rubrics: false, snippets: true },
-        "neither" => RubricParts { rubrics: false, snippets: false },
+        "rubrics" => RubricParts {
+            rubrics: true,
+            snippets: false,
+        },
+        "snippets" => RubricParts {
+            rubrics: false,
+            snippets: true,
+        },
+        "neither" => RubricParts {
+            rubrics: false,
+            snippets: false,
+        },
         other => panic!("unknown mode {other}"),
     }
 }
 
 fn calls_of(row: &Value) -> BTreeMap<String, u64> {
     let calls = row["calls"].as_object().unwrap();
-    calls.iter().map(|(kind, count)| (kind.clone(), count.as_u64().unwrap())).collect()
+    calls
+        .iter()
+        .map(|(kind, count)| (kind.clone(), count.as_u64().unwrap()))
+        .collect()
 }
 
 /// Compat: every number of the row, or its exception.
 fn check_compat(row: &Value, what: &str, case: &TestCase, answer: &Answer) {
     let scorer = RubricScorer::new(parts_of(row), Mode::Compat);
-    let Run { score, calls } = run(scorer, Mode::Compat, case, answer, row["raw_answer_to_every_call"].as_str());
+    let Run { score, calls } = run(
+        scorer,
+        Mode::Compat,
+        case,
+        answer,
+        row["raw_answer_to_every_call"].as_str(),
+    );
     if row["error"].is_string() {
         assert_eq!((score.value, score.ann_score), (None, None), "{what}");
-        let mut reasons = score.components.iter().filter_map(|component| component.reason.as_ref());
-        assert!(reasons.any(|reason| reason.kind == UnscoredKind::Exception), "{what}: {score:?}");
+        let mut reasons = score
+            .components
+            .iter()
+            .filter_map(|component| component.reason.as_ref());
+        assert!(
+            reasons.any(|reason| reason.kind == UnscoredKind::Exception),
+            "{what}: {score:?}"
+        );
         // The reference asks one by one and dies at the first reply it cannot use; a round of ours is asked at once.
         for (kind, count) in calls_of(row) {
-            assert!(calls.get(&kind).is_some_and(|asked| *asked >= count), "{what}: {calls:?}");
+            assert!(
+                calls.get(&kind).is_some_and(|asked| *asked >= count),
+                "{what}: {calls:?}"
+            );
         }
         if calls_of(row).is_empty() {
             assert!(calls.is_empty(), "{what}: asked {calls:?}");
@@ -129,15 +185,29 @@ fn check_compat(row: &Value, what: &str, case: &TestCase, answer: &Answer) {
         return;
     }
     assert_close(score.value, number(&row["score"]), &format!("{what} score"));
-    assert_close(score.ann_score, number(&row["ann_score"]), &format!("{what} ann_score"));
+    assert_close(
+        score.ann_score,
+        number(&row["ann_score"]),
+        &format!("{what} ann_score"),
+    );
     let components = row["components"].as_object().unwrap();
     for (name, value) in components {
-        let component = score.component(name).unwrap_or_else(|| panic!("{what}: no component {name}"));
+        let component = score
+            .component(name)
+            .unwrap_or_else(|| panic!("{what}: no component {name}"));
         assert_close(component.value, number(value), &format!("{what} {name}"));
-        assert_close(Some(component.weight), number(&row["weights"][name]), &format!("{what} weight of {name}"));
+        assert_close(
+            Some(component.weight),
+            number(&row["weights"][name]),
+            &format!("{what} weight of {name}"),
+        );
     }
     assert_eq!(score.components.len(), components.len(), "{what}");
-    let order: Vec<&str> = score.components.iter().map(|component| &*component.name).collect();
+    let order: Vec<&str> = score
+        .components
+        .iter()
+        .map(|component| &*component.name)
+        .collect();
     assert_eq!(order, components.keys().collect::<Vec<_>>(), "{what}");
     assert_eq!(calls, calls_of(row), "{what}");
 }
@@ -146,24 +216,56 @@ fn check_compat(row: &Value, what: &str, case: &TestCase, answer: &Answer) {
 fn check_default(row: &Value, what: &str, case: &TestCase, answer: &Answer) {
     let parts = parts_of(row);
     let raw = row["raw_answer_to_every_call"].as_str();
-    let Run { score, calls } = run(RubricScorer::new(parts, Mode::Default), Mode::Default, case, answer, raw);
+    let Run { score, calls } = run(
+        RubricScorer::new(parts, Mode::Default),
+        Mode::Default,
+        case,
+        answer,
+        raw,
+    );
     let expected = oracle::score(case, &answer.answer_text, parts, raw);
-    assert_close(score.value, expected.score, &format!("{what} default score"));
-    assert_close(score.ann_score, expected.ann_score, &format!("{what} default ann_score"));
+    assert_close(
+        score.value,
+        expected.score,
+        &format!("{what} default score"),
+    );
+    assert_close(
+        score.ann_score,
+        expected.ann_score,
+        &format!("{what} default ann_score"),
+    );
     for component in &score.components {
-        assert_eq!(component.value.is_none(), component.reason.is_some(), "{what}: {component:?}");
-        assert!(component.value.is_none_or(|value| (0.0..=1.0).contains(&value)), "{what}: {component:?}");
+        assert_eq!(
+            component.value.is_none(),
+            component.reason.is_some(),
+            "{what}: {component:?}"
+        );
+        assert!(
+            component
+                .value
+                .is_none_or(|value| (0.0..=1.0).contains(&value)),
+            "{what}: {component:?}"
+        );
     }
     if !is_on_a_fault(row, case) {
         assert_close(score.value, number(&row["score"]), &format!("{what} score"));
-        assert_close(score.ann_score, number(&row["ann_score"]), &format!("{what} ann_score"));
+        assert_close(
+            score.ann_score,
+            number(&row["ann_score"]),
+            &format!("{what} ann_score"),
+        );
         assert_eq!(calls, calls_of(row), "{what}");
     }
 }
 
 /// The [compat] rows of METRICS.md section 1 that can change a whole score.
 fn is_on_a_fault(row: &Value, case: &TestCase) -> bool {
-    let total: f64 = case.rubric.criteria.iter().map(|criterion| criterion.weight).sum();
+    let total: f64 = case
+        .rubric
+        .criteria
+        .iter()
+        .map(|criterion| criterion.weight)
+        .sum();
     row.get("error").is_some()
         || row.get("raw_answer_to_every_call").is_some()
         // The reference divides by 0.6 whatever the properties weigh.
@@ -176,15 +278,37 @@ fn every_golden_case_has_the_references_numbers() {
     let golden = golden(&shared);
     let (cases, systems) = (cases(&shared), answers(&shared));
     for row in rows(&golden, "cases") {
-        let (case_id, system) = (row["case_id"].as_str().unwrap(), row["system"].as_str().unwrap());
-        let case = cases.cases.iter().find(|case| case.case_id.as_str() == case_id).unwrap();
+        let (case_id, system) = (
+            row["case_id"].as_str().unwrap(),
+            row["system"].as_str().unwrap(),
+        );
+        let case = cases
+            .cases
+            .iter()
+            .find(|case| case.case_id.as_str() == case_id)
+            .unwrap();
         let mut case = TestCase::clone(case);
-        for index in row["evidence_emptied_for_items"].as_array().into_iter().flatten() {
+        for index in row["evidence_emptied_for_items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
             case.rubric.criteria[index.as_u64().unwrap() as usize].snippets = Arc::new([]);
         }
-        let answers = &systems.iter().find(|answers| answers.system.as_str() == system).unwrap().answers;
-        let answer = answers.iter().find(|answer| answer.case_id.as_str() == case_id).unwrap();
-        assert_eq!(stub::sha256(&answer.answer_text), row["response_sha256"], "another answer than the golden one");
+        let answers = &systems
+            .iter()
+            .find(|answers| answers.system.as_str() == system)
+            .unwrap()
+            .answers;
+        let answer = answers
+            .iter()
+            .find(|answer| answer.case_id.as_str() == case_id)
+            .unwrap();
+        assert_eq!(
+            stub::sha256(&answer.answer_text),
+            row["response_sha256"],
+            "another answer than the golden one"
+        );
         let what = format!("cases {} ({system} {case_id} {})", row["i"], row["mode"]);
         check_compat(row, &what, &case, answer);
         check_default(row, &what, &case, answer);
@@ -200,23 +324,53 @@ fn snippets_mode_scales_what_the_reference_refuses() {
     for (case_id, emptied, score, ann_score) in [
         // 3 of 5 properties of 0.12 keep snippets: 0.12 * 0.6 / 0.36 = 0.2 each; counts 0, 5 of 4 (capped) and 2 of 4.
         // 0.05 * 0 + 0.05 * 0.8 + 0.2 * 0 + 0.1 * 0 + 0.2 * (0 + 1 + 0.5) = 0.34; annotated 0.3 / 0.6.
-        ("fc927b39177cd2aad8a8cbcef75ab62c", [1, 3].as_slice(), 0.34, 0.5),
+        (
+            "fc927b39177cd2aad8a8cbcef75ab62c",
+            [1, 3].as_slice(),
+            0.34,
+            0.5,
+        ),
         // 2 of 5 keep snippets: 0.3 each; counts 3 of 4 and 0 of 1.
         // 0.05 * 0.3 + 0.2 * 0.5 + 0.1 * 0.5 + 0.3 * 0.75 = 0.39; annotated 0.225 / 0.6.
         ("a2a5c8079442e178f078869471697f48", &[0, 2, 4], 0.39, 0.375),
     ] {
-        let mut case = TestCase::clone(cases.cases.iter().find(|case| case.case_id.as_str() == case_id).unwrap());
-        emptied.iter().for_each(|index| case.rubric.criteria[*index].snippets = Arc::new([]));
-        let claude = systems.iter().find(|answers| answers.system.as_str() == "claude").unwrap();
-        let answer = claude.answers.iter().find(|answer| answer.case_id.as_str() == case_id).unwrap();
-        let snippets = RubricParts { rubrics: false, snippets: true };
-        let Run { score: actual, .. } =
-            run(RubricScorer::new(snippets, Mode::Default), Mode::Default, &case, answer, None);
+        let mut case = TestCase::clone(
+            cases
+                .cases
+                .iter()
+                .find(|case| case.case_id.as_str() == case_id)
+                .unwrap(),
+        );
+        emptied
+            .iter()
+            .for_each(|index| case.rubric.criteria[*index].snippets = Arc::new([]));
+        let claude = systems
+            .iter()
+            .find(|answers| answers.system.as_str() == "claude")
+            .unwrap();
+        let answer = claude
+            .answers
+            .iter()
+            .find(|answer| answer.case_id.as_str() == case_id)
+            .unwrap();
+        let snippets = RubricParts {
+            rubrics: false,
+            snippets: true,
+        };
+        let Run { score: actual, .. } = run(
+            RubricScorer::new(snippets, Mode::Default),
+            Mode::Default,
+            &case,
+            answer,
+            None,
+        );
         assert_close(actual.value, Some(score), case_id);
         assert_close(actual.ann_score, Some(ann_score), case_id);
         assert_eq!(actual.notes.len(), 1);
         // The reference has no number for it.
-        let row = rows(&golden, "cases").iter().find(|row| row["case_id"] == case_id && row["mode"] == "snippets");
+        let row = rows(&golden, "cases")
+            .iter()
+            .find(|row| row["case_id"] == case_id && row["mode"] == "snippets");
         assert!(row.is_none_or(|row| row["tag"] != "derived" || row["error"] == "AssertionError"));
     }
 }
@@ -228,8 +382,7 @@ fn every_synthetic_case_has_the_references_numbers() {
     let (mut scored, mut refused) = (0, 0);
     for row in rows(&golden, "synthetic") {
         let what = format!("synthetic {} ({})", row["i"], row["tag"]);
-        let config =
-            serde_json::json!({"case_id": "c", "initial_prompt": "Q?", "metric_config": {"config": row["config"]}});
+        let config = serde_json::json!({"case_id": "c", "initial_prompt": "Q?", "metric_config": {"config": row["config"]}});
         let text = Value::Array(vec![config]).to_string();
         let answer_text = row["response"].as_str().unwrap();
         let answer = Answer::new("s".into(), "c".into(), answer_text);
@@ -238,7 +391,10 @@ fn every_synthetic_case_has_the_references_numbers() {
             Ok(compat) => compat,
             Err(error) => {
                 // Refused for its types: then the reference must have refused it as well.
-                assert!(row["error"].is_string() && load(Mode::Default).is_err(), "{what}: {error}");
+                assert!(
+                    row["error"].is_string() && load(Mode::Default).is_err(),
+                    "{what}: {error}"
+                );
                 continue;
             }
         };
@@ -249,27 +405,49 @@ fn every_synthetic_case_has_the_references_numbers() {
                 scored += 1;
             }
             (Expected::Fault(says), Err(Error::Input(faults))) => {
-                assert!(faults.iter().any(|fault| fault.what.contains(says)), "{what}: {faults:?}");
+                assert!(
+                    faults.iter().any(|fault| fault.what.contains(says)),
+                    "{what}: {faults:?}"
+                );
                 refused += 1;
             }
             (expected, loaded) => panic!("{what}: {expected:?}, but {loaded:?}"),
         }
     }
-    assert!(scored > 0 && refused > 0, "{scored} scored, {refused} refused");
+    assert!(
+        scored > 0 && refused > 0,
+        "{scored} scored, {refused} refused"
+    );
 }
 
 fn parse(kind: &str, raw: &str, mode: Mode) -> Result<Value, String> {
     let (question, answer) = (Arc::from("q"), Arc::from("a"));
     let task = match kind {
-        "property" => JudgeTask::Property { question, answer, criterion: "c".into() },
-        "evidence3" => JudgeTask::Evidence { question, answer, snippets: vec!["s".to_owned(); 3].into() },
+        "property" => JudgeTask::Property {
+            question,
+            answer,
+            criterion: "c".into(),
+        },
+        "evidence3" => JudgeTask::Evidence {
+            question,
+            answer,
+            snippets: vec!["s".to_owned(); 3].into(),
+        },
         _ => JudgeTask::Citations { question, answer },
     };
-    let number = |value: f64| if value.is_finite() { Value::from(value) } else { Value::from(value.to_string()) };
+    let number = |value: f64| {
+        if value.is_finite() {
+            Value::from(value)
+        } else {
+            Value::from(value.to_string())
+        }
+    };
     match task.parse(&JudgeReply::of_text(raw), mode) {
         Ok((Verdict::Points(points), _)) => Ok(number(points / 10.0)),
         // Python's min(count / 3, 1.0), NaN included.
-        Ok((Verdict::Count(count), _)) => Ok(number(if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 })),
+        Ok((Verdict::Count(count), _)) => {
+            Ok(number(if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 }))
+        }
         Ok((Verdict::Claims(shares), _)) => {
             Ok(serde_json::json!({"citations": shares.citations, "excerpts": shares.excerpts}))
         }
@@ -281,7 +459,9 @@ fn parse(kind: &str, raw: &str, mode: Mode) -> Result<Value, String> {
 fn same_value(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && b.iter().all(|(key, value)| a.get(key).is_some_and(|a| same_value(a, value)))
+            a.len() == b.len()
+                && b.iter()
+                    .all(|(key, value)| a.get(key).is_some_and(|a| same_value(a, value)))
         }
         (a, b) => number(a).zip(number(b)).is_some_and(|(a, b)| close(a, b)),
     }
@@ -315,7 +495,10 @@ fn in_default_mode_golden_replies_are_read_or_unreadable_and_never_zero_by_defau
             let expected = oracle::reading(kind, raw);
             match (&actual, &expected) {
                 (Ok(actual), Some(expected)) => {
-                    assert!(same_value(actual, expected), "{kind} of {raw}: {actual}, expected {expected}");
+                    assert!(
+                        same_value(actual, expected),
+                        "{kind} of {raw}: {actual}, expected {expected}"
+                    );
                     // What default mode reads, the reference reads alike, unless thinking was in its way.
                     let alike = same_value(actual, &row[kind]) || raw.contains("</think>");
                     assert!(alike, "{kind} of {raw}: {actual}, golden {}", row[kind]);
@@ -340,9 +523,21 @@ fn faulty_replies_say_what_is_wrong() {
         ("property", "{\"score\": 11}", "score 11 is outside 0..10"),
         ("property", "{\"score\": -3}", "score -3 is outside 0..10"),
         ("evidence3", "{\"score\": -3}", "count -3 is negative"),
-        ("property", "{\"score\": true}", "score is a boolean, not a number"),
-        ("property", "{\"score\": [7]}", "score is a list, not a number"),
-        ("property", "{\"rating\": 7}", "no \"score\" in the reply's object"),
+        (
+            "property",
+            "{\"score\": true}",
+            "score is a boolean, not a number",
+        ),
+        (
+            "property",
+            "{\"score\": [7]}",
+            "score is a list, not a number",
+        ),
+        (
+            "property",
+            "{\"rating\": 7}",
+            "no \"score\" in the reply's object",
+        ),
         ("property", "[]", "no JSON object in the reply"),
         ("property", "{\"score\": 7", "no JSON object in the reply"),
         ("property", "{\"score\": NaN}", "score is NaN"),
@@ -352,15 +547,27 @@ fn faulty_replies_say_what_is_wrong() {
             "{\"score\": 7} {\"score\": 8}",
             "no JSON object in the reply: trailing characters at line 1 column 14",
         ),
-        ("citations", "{\"claims\": null}", "claims is null, not a list"),
-        ("citations", "{\"claims\": [1, 2]}", "claims[0] is a number, not an object"),
+        (
+            "citations",
+            "{\"claims\": null}",
+            "claims is null, not a list",
+        ),
+        (
+            "citations",
+            "{\"claims\": [1, 2]}",
+            "claims[0] is a number, not an object",
+        ),
         (
             "citations",
             "{\"claims\": [{\"claim_text\":\"x\",\"citations\":null}]}",
             "claims[0].citations is null, not a list",
         ),
     ] {
-        assert_eq!(parse(kind, raw, Mode::Default), Err(what.to_owned()), "{raw}");
+        assert_eq!(
+            parse(kind, raw, Mode::Default),
+            Err(what.to_owned()),
+            "{raw}"
+        );
     }
 }
 
@@ -368,7 +575,13 @@ fn faulty_replies_say_what_is_wrong() {
 fn the_reference_scores_the_golden_configs_in_snippets_only_mode() {
     let Some(shared) = shared() else { return };
     let (golden, cases) = (golden(&shared), cases(&shared));
-    let scorer = RubricScorer::new(RubricParts { rubrics: false, snippets: true }, Mode::Compat);
+    let scorer = RubricScorer::new(
+        RubricParts {
+            rubrics: false,
+            snippets: true,
+        },
+        Mode::Compat,
+    );
     let expected = rows(&golden, "snippets_only_ok");
     assert_eq!(expected.len(), cases.cases.len());
     for (row, case) in expected.iter().zip(&cases.cases) {
@@ -385,21 +598,39 @@ fn pairing_keeps_the_test_cases_the_reference_makes() {
     let (golden, tests, systems) = (golden(&shared), cases(&shared), answers(&shared));
     for row in rows(&golden, "make_test_cases") {
         let skips = row["skip_duplicate_annotations"].as_bool().unwrap();
-        let mut gpt = systems.iter().find(|answers| answers.system.as_str() == "gpt").unwrap().clone();
+        let mut gpt = systems
+            .iter()
+            .find(|answers| answers.system.as_str() == "gpt")
+            .unwrap()
+            .clone();
         let says = row["responses_for"].as_str().unwrap();
         match says.split(' ').collect::<Vec<_>>()[..] {
             ["all", ..] => {}
             ["first", count, ..] => gpt.answers.truncate(count.parse().unwrap()),
             ["last", count, ..] => {
-                gpt.answers.drain(..gpt.answers.len() - count.parse::<usize>().unwrap());
+                gpt.answers
+                    .drain(..gpt.answers.len() - count.parse::<usize>().unwrap());
             }
             _ => panic!("responses for {says}: teach this test which those are"),
         }
-        let options = PairOptions { compat: true, agreement: !skips, ..PairOptions::default() };
+        let options = PairOptions {
+            compat: true,
+            agreement: !skips,
+            ..PairOptions::default()
+        };
         let pairing = pair(&tests, &[gpt], &options).unwrap();
-        let ids: Vec<&str> = pairing.items.iter().map(|item| item.case.case_id.as_str()).collect();
+        let ids: Vec<&str> = pairing
+            .items
+            .iter()
+            .map(|item| item.case.case_id.as_str())
+            .collect();
         assert_eq!(ids.len() as u64, row["n"].as_u64().unwrap(), "{says}");
-        let expected: Vec<&str> = row["case_ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+        let expected: Vec<&str> = row["case_ids"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|id| id.as_str().unwrap())
+            .collect();
         assert_eq!(ids[..expected.len()], expected, "{says}");
     }
 }

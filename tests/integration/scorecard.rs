@@ -20,7 +20,9 @@ use crate::support::workspace::{self, Workspace};
 /// One prediction; `more` are its other fields.
 fn prediction(input: &str, output: &str, more: Value) -> Value {
     let mut item = json!({"input": input, "output": output});
-    item.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    item.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     item
 }
 
@@ -36,18 +38,29 @@ fn write_predictions(work: &Workspace, file: &str, items: &[Value]) {
 
 /// The table of a further judge in a config file.
 fn judge_table(name: &str, server: &FakeServer, keys: &str) -> String {
-    format!("[judges.{name}]\nbase_url = \"{}\"\nmodel = \"fake-judge\"\n{keys}\n", server.base_url())
+    format!(
+        "[judges.{name}]\nbase_url = \"{}\"\nmodel = \"fake-judge\"\n{keys}\n",
+        server.base_url()
+    )
 }
 
 /// The number of a scorer's column in `summary.json`: the whole object with estimate, n, unscored, ..
 #[track_caller]
 fn metric(summary: &Value, scorer: &str, system: &str, column: &str) -> Value {
     let named = |list: &Value, key: &str, name: &str| {
-        list.as_array().unwrap().iter().find(|entry| entry[key] == name).cloned().unwrap_or_default()
+        list.as_array()
+            .unwrap()
+            .iter()
+            .find(|entry| entry[key] == name)
+            .cloned()
+            .unwrap_or_default()
     };
     let section = named(&summary["scorers"], "scorer", scorer);
     let metric = named(&section["rows"], "system", system)["metrics"][column].clone();
-    assert!(metric.is_object(), "no {scorer}.{column} of {system} in {summary}");
+    assert!(
+        metric.is_object(),
+        "no {scorer}.{column} of {system} in {summary}"
+    );
     metric
 }
 
@@ -58,8 +71,13 @@ fn estimate(summary: &Value, scorer: &str, column: &str) -> Value {
 
 #[track_caller]
 fn close(value: &Value, expected: f64) {
-    let number = value.as_f64().unwrap_or_else(|| panic!("{value} is no number, expected {expected}"));
-    assert!((number - expected).abs() < 1e-9, "{number}, expected {expected}");
+    let number = value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number, expected {expected}"));
+    assert!(
+        (number - expected).abs() < 1e-9,
+        "{number}, expected {expected}"
+    );
 }
 
 /// The aspect that a request is about.
@@ -82,6 +100,12 @@ fn csv_cell(work: &Workspace, system: &str, column: &str) -> String {
     let csv = work.read("out/summary.csv");
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();
-    let at = header.iter().position(|name| *name == column).unwrap_or_else(|| panic!("no {column} in {header:?}"));
-    lines.find(|cells| cells[0] == system).unwrap_or_else(|| panic!("no {system} in {csv}"))[at].to_owned()
+    let at = header
+        .iter()
+        .position(|name| *name == column)
+        .unwrap_or_else(|| panic!("no {column} in {header:?}"));
+    lines
+        .find(|cells| cells[0] == system)
+        .unwrap_or_else(|| panic!("no {system} in {csv}"))[at]
+        .to_owned()
 }

@@ -14,8 +14,12 @@ const GOLDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/golds.jsonl");
 /// The runs `lex` and `pred` of the sample data.
 fn sample_runs() -> Workspace {
     let work = Workspace::with_cases(&[]);
-    work.run(&["score", ANSWERS, "--tests", CASES, "--judge", "lexical", "--out", "lex"]).exits_with(0);
-    work.run(&["score", PREDICTIONS, "--references", GOLDS, "--out", "pred"]).exits_with(0);
+    work.run(&[
+        "score", ANSWERS, "--tests", CASES, "--judge", "lexical", "--out", "lex",
+    ])
+    .exits_with(0);
+    work.run(&["score", PREDICTIONS, "--references", GOLDS, "--out", "pred"])
+        .exits_with(0);
     work
 }
 
@@ -34,13 +38,29 @@ fn judged(systems: &[&str], cases: usize) -> (Workspace, FakeServer) {
 fn the_sample_data_in_every_format() {
     let work = sample_runs();
     let table = |more: &[&str]| {
-        let metrics = ["table", "lex", "pred", "--metrics", "lexical_score,lexical_ann_score,rouge_l"];
+        let metrics = [
+            "table",
+            "lex",
+            "pred",
+            "--metrics",
+            "lexical_score,lexical_ann_score,rouge_l",
+        ];
         work.run(&[&metrics, more].concat()).exits_with(0).stdout
     };
     let for_people = |format: &str| {
-        let names = ["careful=Careful, Inc. & co", "rouge_l=ROUGE-L", "lexical_score=Score"];
+        let names = [
+            "careful=Careful, Inc. & co",
+            "rouge_l=ROUGE-L",
+            "lexical_score=Score",
+        ];
         let names = names.into_iter().flat_map(|name| ["--names", name]);
-        let options = ["--group", "Rubric=lexical_score,lexical_ann_score", "--letters", "--format", format];
+        let options = [
+            "--group",
+            "Rubric=lexical_score,lexical_ann_score",
+            "--letters",
+            "--format",
+            format,
+        ];
         table(&names.chain(options).collect::<Vec<_>>())
     };
     insta::assert_snapshot!("sample_table_terminal", for_people("terminal"));
@@ -52,9 +72,27 @@ fn the_sample_data_in_every_format() {
 #[test]
 fn values_intervals_and_letters_are_those_of_compare() {
     let (work, _server) = judged(&["alpha", "beta"], 10);
-    let json = work.run(&["compare", "out", "--metric", "score,ann_score", "--format", "json"]).exits_with(0).stdout;
+    let json = work
+        .run(&[
+            "compare",
+            "out",
+            "--metric",
+            "score,ann_score",
+            "--format",
+            "json",
+        ])
+        .exits_with(0)
+        .stdout;
     let compared: Value = serde_json::from_str(&json).unwrap();
-    let csv = work.run(&["table", "out", "--metrics", "score,ann_score", "--letters", "--format", "csv"]);
+    let csv = work.run(&[
+        "table",
+        "out",
+        "--metrics",
+        "score,ann_score",
+        "--letters",
+        "--format",
+        "csv",
+    ]);
     let csv = csv.exits_with(0).stdout;
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let header = reader.headers().unwrap().clone();
@@ -62,16 +100,31 @@ fn values_intervals_and_letters_are_those_of_compare() {
     for metric in compared["metrics"].as_array().unwrap() {
         let name = metric["metric"]["name"].as_str().unwrap();
         for system in metric["systems"].as_array().unwrap() {
-            let row = rows.iter().find(|row| row.get(0) == system["label"].as_str()).unwrap();
+            let row = rows
+                .iter()
+                .find(|row| row.get(0) == system["label"].as_str())
+                .unwrap();
             let cell = |suffix: &str| {
                 let key = format!("{name}{suffix}");
                 row[header.iter().position(|own| own == key).unwrap()].to_owned()
             };
             let number = |suffix: &str| cell(suffix).parse::<f64>().unwrap();
             assert_eq!(Some(number("")), system["mean"].as_f64(), "{csv}");
-            assert_eq!(Some(number("_low")), system["interval"]["low"].as_f64(), "{csv}");
-            assert_eq!(Some(number("_high")), system["interval"]["high"].as_f64(), "{csv}");
-            assert_eq!(Some(cell("_flag").as_str()), system["letters"].as_str(), "{csv}");
+            assert_eq!(
+                Some(number("_low")),
+                system["interval"]["low"].as_f64(),
+                "{csv}"
+            );
+            assert_eq!(
+                Some(number("_high")),
+                system["interval"]["high"].as_f64(),
+                "{csv}"
+            );
+            assert_eq!(
+                Some(cell("_flag").as_str()),
+                system["letters"].as_str(),
+                "{csv}"
+            );
         }
     }
 }
@@ -80,18 +133,40 @@ fn values_intervals_and_letters_are_those_of_compare() {
 fn hostile_names_stay_text_and_the_latex_fits_one_and_two_columns() {
     let (work, _server) = judged(&["alpha", "[b]&_%$#{x}~^\\{}", "naïve *"], 3);
     let names = r"alpha=\input{x}|<b>*[l](u)_";
-    let markdown = work.run(&["table", "out", "--names", names, "--format", "markdown"]).exits_with(0).stdout;
-    assert!(markdown.contains(r"| \\input{x}\|&lt;b&gt;\*\[l\](u)\_ | **"), "{markdown}");
+    let markdown = work
+        .run(&["table", "out", "--names", names, "--format", "markdown"])
+        .exits_with(0)
+        .stdout;
+    assert!(
+        markdown.contains(r"| \\input{x}\|&lt;b&gt;\*\[l\](u)\_ | **"),
+        "{markdown}"
+    );
     let many = "score,ann_score,length,expertise,citations";
-    for more in
-        [&["--metrics", "score"][..], &["--metrics", many, "--letters"], &["--metrics", many, "--interval", "pm"]]
-    {
-        let latex = work.run(&[&["table", "out", "--names", names, "--format", "latex"], more].concat());
+    for more in [
+        &["--metrics", "score"][..],
+        &["--metrics", many, "--letters"],
+        &["--metrics", many, "--interval", "pm"],
+    ] {
+        let latex = work.run(
+            &[
+                &["table", "out", "--names", names, "--format", "latex"],
+                more,
+            ]
+            .concat(),
+        );
         let latex = latex.exits_with(0).stdout;
-        assert!(latex.contains("{[}b{]}\\&\\_\\%\\$\\#\\{x\\}\\textasciitilde{}\\textasciicircum{}"), "{latex}");
-        assert!(latex.contains("\n\\textbackslash{}input\\{x\\}\\textbar{}\\textless{}b"), "{latex}");
+        assert!(
+            latex.contains("{[}b{]}\\&\\_\\%\\$\\#\\{x\\}\\textasciitilde{}\\textasciicircum{}"),
+            "{latex}"
+        );
+        assert!(
+            latex.contains("\n\\textbackslash{}input\\{x\\}\\textbar{}\\textless{}b"),
+            "{latex}"
+        );
         for class in ["", "twocolumn", "11pt"] {
-            let Some(log) = work.latex_log(class, &latex) else { return };
+            let Some(log) = work.latex_log(class, &latex) else {
+                return;
+            };
             assert!(!log.contains("Overfull"), "{class}: {log}\n{latex}");
         }
     }
@@ -100,32 +175,91 @@ fn hostile_names_stay_text_and_the_latex_fits_one_and_two_columns() {
 #[test]
 fn systems_of_several_runs_share_rows_by_their_names_in_print() {
     let work = sample_runs();
-    let names = ["--names", "careful=GPT", "--names", "sourced=GPT", "--names", "brief=B"];
+    let names = [
+        "--names",
+        "careful=GPT",
+        "--names",
+        "sourced=GPT",
+        "--names",
+        "brief=B",
+    ];
     let metrics = ["--metrics", "rouge_l", "--group", "Rubric=lexical_score"];
     let options = ["--order", "given", "--decimals", "2", "--interval", "none"];
-    let shown = work.run(&[&["table", "lex", "pred"], &metrics[..], &names, &options].concat()).exits_with(0).stdout;
-    let rows: Vec<Vec<&str>> = shown.lines().skip(2).take(6).map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[0], ["system", "rouge", "l", "Rubric:", "lexical", "score"], "{shown}");
+    let shown = work
+        .run(&[&["table", "lex", "pred"], &metrics[..], &names, &options].concat())
+        .exits_with(0)
+        .stdout;
+    let rows: Vec<Vec<&str>> = shown
+        .lines()
+        .skip(2)
+        .take(6)
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        rows[0],
+        ["system", "rouge", "l", "Rubric:", "lexical", "score"],
+        "{shown}"
+    );
     assert_eq!(rows[2], ["GPT", "27.29", "77.65"], "{shown}");
     assert_eq!([rows[3][0], rows[4][0]], ["B", "vague"], "{shown}");
-    let same = ["table", "lex", "--names", "careful=GPT", "--names", "brief=GPT"];
-    work.run(&same).exits_with(3).says(&["GPT is the name of careful and brief"]);
-    work.run(&["table", "lex", "--names", "carefull=GPT"]).exits_with(3).says(&["did you mean careful?"]);
-    work.run(&["table", "lex", "--order", "scores"]).exits_with(3).says(&["no column or order is called scores"]);
+    let same = [
+        "table",
+        "lex",
+        "--names",
+        "careful=GPT",
+        "--names",
+        "brief=GPT",
+    ];
+    work.run(&same)
+        .exits_with(3)
+        .says(&["GPT is the name of careful and brief"]);
+    work.run(&["table", "lex", "--names", "carefull=GPT"])
+        .exits_with(3)
+        .says(&["did you mean careful?"]);
+    work.run(&["table", "lex", "--order", "scores"])
+        .exits_with(3)
+        .says(&["no column or order is called scores"]);
 }
 
 #[test]
 fn systems_with_values_of_one_metric_in_several_runs_have_rows_by_run() {
     let (work, server) = judged(&["alpha", "beta"], 3);
     work.score(&server, &["--out", "again"]).exits_with(0);
-    let shown =
-        work.run(&["table", "out", "again", "--order", "name", "--names", "again/beta=B2"]).exits_with(0).stdout;
-    let rows: Vec<&str> = shown.lines().skip(4).map_while(|line| line.split_whitespace().next()).collect();
-    assert_eq!(rows, ["B2", "again/alpha", "out/alpha", "out/beta"], "{shown}");
-    work.score(&server, &["--out", "warm", "--temperature", "0.5"]).exits_with(0);
-    work.run(&["table", "out", "warm"]).exits_with(3).says(&["judge of rubric: 0.0 (out), 0.5 (warm)"]);
-    let latex = work.run(&["table", "out", "warm", "--anyway", "--format", "latex"]).exits_with(0).stdout;
-    assert!(latex.contains("Not comparable: different temperature of the judge"), "{latex}");
+    let shown = work
+        .run(&[
+            "table",
+            "out",
+            "again",
+            "--order",
+            "name",
+            "--names",
+            "again/beta=B2",
+        ])
+        .exits_with(0)
+        .stdout;
+    let rows: Vec<&str> = shown
+        .lines()
+        .skip(4)
+        .map_while(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(
+        rows,
+        ["B2", "again/alpha", "out/alpha", "out/beta"],
+        "{shown}"
+    );
+    work.score(&server, &["--out", "warm", "--temperature", "0.5"])
+        .exits_with(0);
+    work.run(&["table", "out", "warm"])
+        .exits_with(3)
+        .says(&["judge of rubric: 0.0 (out), 0.5 (warm)"]);
+    let latex = work
+        .run(&["table", "out", "warm", "--anyway", "--format", "latex"])
+        .exits_with(0)
+        .stdout;
+    assert!(
+        latex.contains("Not comparable: different temperature of the judge"),
+        "{latex}"
+    );
     // The judge is not that of the published numbers.
     let judge = "Judge of rubric: fake-judge; prompts ";
     let differs = "Not comparable with published numbers: rubric (judge fake-judge instead of gpt-4o, prompts ";
@@ -136,9 +270,17 @@ fn systems_with_values_of_one_metric_in_several_runs_have_rows_by_run() {
 fn without_a_terminal_the_width_is_that_of_columns() {
     let work = sample_runs();
     let widest = |columns: &str| {
-        let output = work.command(&["compare", "lex", "--metric", "all"]).env("COLUMNS", columns).output().unwrap();
+        let output = work
+            .command(&["compare", "lex", "--metric", "all"])
+            .env("COLUMNS", columns)
+            .output()
+            .unwrap();
         let shown = Finished::of(output).exits_with(0).stdout;
-        shown.lines().map(|line| line.chars().count()).max().unwrap()
+        shown
+            .lines()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap()
     };
     assert!(widest("80") <= 80 && (101..=140).contains(&widest("140")));
 }

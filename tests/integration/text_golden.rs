@@ -2,7 +2,9 @@
 //! `golden/rouge.json`, `golden/short_answer.json`).
 
 use scholareval::domain::Mode;
-use scholareval::scorer::answer_match::{exact_match, is_present, matches, normalize, str_em, token_f1};
+use scholareval::scorer::answer_match::{
+    exact_match, is_present, matches, normalize, str_em, token_f1,
+};
 use scholareval::scorer::rouge::{rouge, rouge_best, rouge_tokens};
 use scholareval::stats::Prf;
 use scholareval::text::citation_markers::number_markers;
@@ -27,7 +29,12 @@ fn rows<'a>(golden: &'a Value, key: &str) -> &'a [Value] {
 }
 
 fn texts(value: &Value) -> Vec<&str> {
-    value.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|text| text.as_str().unwrap())
+        .collect()
 }
 
 fn text<'a>(row: &'a Value, key: &str) -> &'a str {
@@ -40,30 +47,48 @@ fn close(ours: f64, theirs: &Value) -> bool {
 
 #[test]
 fn every_golden_text_is_cut_into_nltks_sentences() {
-    let Some(golden) = golden("sentences.json") else { return };
+    let Some(golden) = golden("sentences.json") else {
+        return;
+    };
     for row in rows(&golden, "cases") {
         let input = text(row, "text");
-        let ours: Vec<&str> = sentences(input).into_iter().map(|range| &input[range]).collect();
+        let ours: Vec<&str> = sentences(input)
+            .into_iter()
+            .map(|range| &input[range])
+            .collect();
         assert_eq!(ours, texts(&row["sentences"]), "case {}", row["i"]);
     }
 }
 
 fn assert_rouge(ours: Prf, theirs: &Value, context: &Value) {
-    for (number, expected) in [ours.precision, ours.recall, ours.f1].into_iter().zip(theirs.as_array().unwrap()) {
-        assert!(close(number, expected), "{ours:?} and {theirs} in {context}");
+    for (number, expected) in [ours.precision, ours.recall, ours.f1]
+        .into_iter()
+        .zip(theirs.as_array().unwrap())
+    {
+        assert!(
+            close(number, expected),
+            "{ours:?} and {theirs} in {context}"
+        );
     }
 }
 
 #[test]
 fn every_golden_pair_has_the_references_rouge() {
-    let Some(golden) = golden("rouge.json") else { return };
+    let Some(golden) = golden("rouge.json") else {
+        return;
+    };
     let stems = Stems::default();
     for row in rows(&golden, "cases") {
         let (reference, hypothesis) = (text(row, "reference"), text(row, "hypothesis"));
         let counts = [reference, hypothesis].map(|text| rouge_tokens(text, &stems).len() as u64);
         assert_eq!(
             counts.to_vec(),
-            row["n_tokens"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect::<Vec<_>>()
+            row["n_tokens"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|n| n.as_u64().unwrap())
+                .collect::<Vec<_>>()
         );
         let ours = rouge(reference, hypothesis, &stems);
         assert_rouge(ours.rouge_1, &row["rouge1"], &row["i"]);
@@ -74,7 +99,9 @@ fn every_golden_pair_has_the_references_rouge() {
 
 #[test]
 fn every_golden_word_has_the_references_stem_and_token() {
-    let Some(golden) = golden("rouge.json") else { return };
+    let Some(golden) = golden("rouge.json") else {
+        return;
+    };
     let stems = Stems::default();
     for row in rows(&golden, "stems") {
         // Short words are not stemmed for ROUGE: `rouge` is the word itself there.
@@ -82,32 +109,60 @@ fn every_golden_word_has_the_references_stem_and_token() {
     }
     for row in rows(&golden, "tokens") {
         let ours = rouge_tokens(text(row, "text"), &stems);
-        assert_eq!(ours.iter().map(|token| &**token).collect::<Vec<_>>(), texts(&row["tokens_stem"]), "{row}");
+        assert_eq!(
+            ours.iter().map(|token| &**token).collect::<Vec<_>>(),
+            texts(&row["tokens_stem"]),
+            "{row}"
+        );
     }
 }
 
 #[test]
 fn of_two_golden_references_the_references_choice_counts() {
-    let Some(golden) = golden("rouge.json") else { return };
+    let Some(golden) = golden("rouge.json") else {
+        return;
+    };
     for row in rows(&golden, "two_references") {
-        let (_, ours) = rouge_best(&texts(&row["long_answers"]), text(row, "output"), &Stems::default()).unwrap();
+        let (_, ours) = rouge_best(
+            &texts(&row["long_answers"]),
+            text(row, "output"),
+            &Stems::default(),
+        )
+        .unwrap();
         let theirs = &row["single_item_scores"];
-        for (score, key) in [(ours.rouge_1, "rouge1"), (ours.rouge_2, "rouge2"), (ours.rouge_l, "rougeL")] {
-            assert!(close(100.0 * score.f1, &theirs[key]), "{score:?} and {theirs}");
+        for (score, key) in [
+            (ours.rouge_1, "rouge1"),
+            (ours.rouge_2, "rouge2"),
+            (ours.rouge_l, "rougeL"),
+        ] {
+            assert!(
+                close(100.0 * score.f1, &theirs[key]),
+                "{score:?} and {theirs}"
+            );
         }
     }
 }
 
 #[test]
 fn every_golden_short_answer_has_the_references_numbers() {
-    let Some(golden) = golden("short_answer.json") else { return };
+    let Some(golden) = golden("short_answer.json") else {
+        return;
+    };
     for row in rows(&golden, "cases") {
         let (gold, output) = (text(row, "gold"), text(row, "pred"));
         assert_eq!(normalize(gold), text(row, "norm_gold"), "{row}");
         assert_eq!(normalize(output), text(row, "norm_pred"), "{row}");
-        assert_eq!(u64::from(exact_match(gold, output)), row["exact"].as_u64().unwrap(), "{row}");
+        assert_eq!(
+            u64::from(exact_match(gold, output)),
+            row["exact"].as_u64().unwrap(),
+            "{row}"
+        );
         assert!(close(token_f1(gold, output), &row["f1"]), "{row}");
-        assert_eq!(is_present(&[gold], output, Mode::Compat), row["presence"].as_bool().unwrap(), "{row}");
+        assert_eq!(
+            is_present(&[gold], output, Mode::Compat),
+            row["presence"].as_bool().unwrap(),
+            "{row}"
+        );
     }
     for row in rows(&golden, "agg") {
         let pairs: Vec<(&str, &str)> = row["pairs"]
@@ -117,11 +172,22 @@ fn every_golden_short_answer_has_the_references_numbers() {
             .map(|pair| (pair[0].as_str().unwrap(), pair[1].as_str().unwrap()))
             .collect();
         let percent = |value: &dyn Fn(&str, &str) -> f64| {
-            100.0 * pairs.iter().map(|(gold, output)| value(gold, output)).sum::<f64>() / pairs.len() as f64
+            100.0
+                * pairs
+                    .iter()
+                    .map(|(gold, output)| value(gold, output))
+                    .sum::<f64>()
+                / pairs.len() as f64
         };
-        assert!((percent(&token_f1) - row["QA-F1"].as_f64().unwrap()).abs() < 1e-11, "{row}");
+        assert!(
+            (percent(&token_f1) - row["QA-F1"].as_f64().unwrap()).abs() < 1e-11,
+            "{row}"
+        );
         let exact = percent(&|gold, output| f64::from(u8::from(exact_match(gold, output))));
-        assert!((exact - row["QA-EM"].as_f64().unwrap()).abs() < 1e-11, "{row}");
+        assert!(
+            (exact - row["QA-EM"].as_f64().unwrap()).abs() < 1e-11,
+            "{row}"
+        );
     }
 }
 
@@ -145,15 +211,24 @@ fn without_markers(text: &str) -> String {
         run.clear();
         clean.push(c);
     }
-    clean.trim_end_matches('\0').trim().replace(" .", ".").replace(" ,", ",")
+    clean
+        .trim_end_matches('\0')
+        .trim()
+        .replace(" .", ".")
+        .replace(" ,", ",")
 }
 
 #[test]
 fn match_is_the_references_in_compat_and_by_default_but_within_words_and_for_empty_gold() {
-    let Some(golden) = golden("short_answer.json") else { return };
+    let Some(golden) = golden("short_answer.json") else {
+        return;
+    };
     let mut within_words = Vec::new();
     for row in rows(&golden, "cases") {
-        let (gold, output) = (without_markers(text(row, "gold")), without_markers(text(row, "pred")));
+        let (gold, output) = (
+            without_markers(text(row, "gold")),
+            without_markers(text(row, "pred")),
+        );
         let theirs = row["match"].as_f64().unwrap() == 1.0;
         assert_eq!(matches(&gold, &output, Mode::Compat), Some(theirs), "{row}");
         match matches(&gold, &output, Mode::Default) {
@@ -177,25 +252,35 @@ fn match_is_the_references_in_compat_and_by_default_but_within_words_and_for_emp
         ("yes", "Yesterday we saw [0]."),
         ("yes", "eyes"),
     ];
-    assert_eq!(within_words, expected.map(|(gold, output)| (gold.to_owned(), output.to_owned())));
+    assert_eq!(
+        within_words,
+        expected.map(|(gold, output)| (gold.to_owned(), output.to_owned()))
+    );
 }
 
 #[test]
 fn every_golden_list_has_the_references_presence() {
-    let Some(golden) = golden("short_answer.json") else { return };
+    let Some(golden) = golden("short_answer.json") else {
+        return;
+    };
     for row in rows(&golden, "str_em") {
         let items = row["data"].as_array().unwrap();
         let sets: Vec<Option<Vec<Vec<&str>>>> = items
             .iter()
             .map(|item| {
-                item["qa_pairs"].as_array().map(|pairs| pairs.iter().map(|p| texts(&p["short_answers"])).collect())
+                item["qa_pairs"]
+                    .as_array()
+                    .map(|pairs| pairs.iter().map(|p| texts(&p["short_answers"])).collect())
             })
             .collect();
         let outputs: Vec<&str> = items.iter().map(|item| text(item, "output")).collect();
         let shares: Vec<Option<f64>> = sets
             .iter()
             .zip(&outputs)
-            .map(|(sets, output)| sets.as_ref().and_then(|sets| str_em(sets, output, Mode::Compat)))
+            .map(|(sets, output)| {
+                sets.as_ref()
+                    .and_then(|sets| str_em(sets, output, Mode::Compat))
+            })
             .collect();
         let theirs = &row["str_em"];
         // Where the first item has no short answers the reference gives 0 without a look at the others.
@@ -209,8 +294,13 @@ fn every_golden_list_has_the_references_presence() {
             assert!(close(100.0 * hits as f64 / n, &theirs[1]), "{row}");
         }
         for (at, (sets, output)) in sets.iter().zip(&outputs).enumerate() {
-            let Some(sets) = sets.as_ref().filter(|sets| !sets.is_empty()) else { continue };
-            let present: Vec<bool> = sets.iter().map(|set| is_present(set, output, Mode::Compat)).collect();
+            let Some(sets) = sets.as_ref().filter(|sets| !sets.is_empty()) else {
+                continue;
+            };
+            let present: Vec<bool> = sets
+                .iter()
+                .map(|set| is_present(set, output, Mode::Compat))
+                .collect();
             assert_eq!(serde_json::json!(present), row["presence"][at], "{row}");
             let share = present.iter().filter(|is| **is).count() as f64 / present.len() as f64;
             assert_eq!(str_em(sets, output, Mode::Compat), Some(share));

@@ -2,7 +2,10 @@
 
 use super::pairs::compare_pairs;
 use super::shared::{SAME, SharedCases, slices};
-use super::{Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations, SystemMean};
+use super::{
+    Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations,
+    SystemMean,
+};
 use crate::analysis::quantity::{bounds, interval_of};
 use crate::domain::Note;
 use crate::stats::{group_letters, indistinguishable_groups, mean, rank_distribution};
@@ -30,30 +33,55 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
         runs: Vec::new(),
         systems: observations.systems.clone(),
         options: options.clone(),
-        metrics: observations.metrics.iter().map(|table| compare_metric(observations, table, options)).collect(),
+        metrics: observations
+            .metrics
+            .iter()
+            .map(|table| compare_metric(observations, table, options))
+            .collect(),
         differences: Vec::new(),
         judged_by: Vec::new(),
         judge_changes: Vec::new(),
     }
 }
 
-pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &ComparisonOptions) -> MetricComparison {
+pub(super) fn compare_metric(
+    all: &Observations,
+    table: &MetricTable,
+    options: &ComparisonOptions,
+) -> MetricComparison {
     let shared = SharedCases::of(all, table, options);
     let mut systems = system_means(&shared);
     let (pairs, family) = compare_pairs(&shared);
     let mut groups = Vec::new();
     if options.baseline.is_none() && !pairs.is_empty() {
-        let differ: Vec<(usize, usize)> = pairs.iter().filter(|p| p.differs).map(|p| (p.first, p.second)).collect();
+        let differ: Vec<(usize, usize)> = pairs
+            .iter()
+            .filter(|p| p.differs)
+            .map(|p| (p.first, p.second))
+            .collect();
         groups = indistinguishable_groups(shared.participants, &differ);
         let letters = group_letters(shared.participants, &groups);
-        systems.iter_mut().zip(letters).for_each(|(system, own)| system.letters = own);
+        systems
+            .iter_mut()
+            .zip(letters)
+            .for_each(|(system, own)| system.letters = own);
     }
     let ranks = (shared.participants > 1 && shared.distinct_questions() >= FEWEST_FOR_RANKS)
-        .then(|| rank_distribution(&slices(&shared.values), Some(&shared.questions), shared.bootstrap()))
+        .then(|| {
+            rank_distribution(
+                &slices(&shared.values),
+                Some(&shared.questions),
+                shared.bootstrap(),
+            )
+        })
         .flatten();
     MetricComparison {
         metric: table.metric.clone(),
-        cases: shared.cases.iter().map(|case| all.cases[*case].clone()).collect(),
+        cases: shared
+            .cases
+            .iter()
+            .map(|case| all.cases[*case].clone())
+            .collect(),
         questions: shared.distinct_questions(),
         cases_in_all: shared.cases_in_all(),
         notes: notes(&shared),
@@ -70,11 +98,24 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
     let means: Vec<Option<f64>> = shared.values.iter().map(|values| mean(values)).collect();
     let mut systems = Vec::with_capacity(shared.order.len());
     for (rank, system) in shared.order.iter().enumerate() {
-        let own: Vec<Observation> = shared.by_id.iter().map(|case| shared.observation(rank, *case)).collect();
-        let values: Vec<f64> = own.iter().filter_map(|observation| observation.value()).collect();
+        let own: Vec<Observation> = shared
+            .by_id
+            .iter()
+            .map(|case| shared.observation(rank, *case))
+            .collect();
+        let values: Vec<f64> = own
+            .iter()
+            .filter_map(|observation| observation.value())
+            .collect();
         let count = |counts: fn(&Observation) -> bool| own.iter().filter(|own| counts(own)).count();
         let mean_here = means.get(rank).copied().flatten();
-        let higher = |own: f64| means.iter().flatten().filter(|other| **other > own + SAME).count();
+        let higher = |own: f64| {
+            means
+                .iter()
+                .flatten()
+                .filter(|other| **other > own + SAME)
+                .count()
+        };
         systems.push(SystemMean {
             system: *system,
             label: shared.label(rank).to_owned(),
@@ -82,7 +123,12 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             letters: String::new(),
             mean: mean_here,
             interval: shared.values.get(rank).and_then(|values| {
-                interval_of(values, &shared.questions, shared.table.metric.unit, shared.bootstrap())
+                interval_of(
+                    values,
+                    &shared.questions,
+                    shared.table.metric.unit,
+                    shared.bootstrap(),
+                )
             }),
             own_mean: mean(&values),
             own_cases: values.len(),
@@ -96,12 +142,19 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
 
 fn notes(shared: &SharedCases<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
-    let without: Vec<&str> = (shared.participants..shared.order.len()).map(|rank| shared.label(rank)).collect();
+    let without: Vec<&str> = (shared.participants..shared.order.len())
+        .map(|rank| shared.label(rank))
+        .collect();
     if !without.is_empty() {
-        notes.push(Note::warning(format!("No value, so not compared: {}.", without.join(", "))));
+        notes.push(Note::warning(format!(
+            "No value, so not compared: {}.",
+            without.join(", ")
+        )));
     }
     if shared.cases.is_empty() && shared.participants > 1 {
-        notes.push(Note::warning("No case has a value for every system, so nothing can be compared."));
+        notes.push(Note::warning(
+            "No case has a value for every system, so nothing can be compared.",
+        ));
     }
     notes
 }

@@ -73,8 +73,15 @@ pub struct SwappedPair {
 }
 
 /// The change from the first to the second of these runs (index and name), by every metric that has values of both on at least two questions.
-pub fn judge_changes(all: &Observations, runs: [(usize, &str); 2], options: &ComparisonOptions) -> Vec<JudgeChange> {
-    all.metrics.iter().filter_map(|table| judge_change(all, table, runs, options)).collect()
+pub fn judge_changes(
+    all: &Observations,
+    runs: [(usize, &str); 2],
+    options: &ComparisonOptions,
+) -> Vec<JudgeChange> {
+    all.metrics
+        .iter()
+        .filter_map(|table| judge_change(all, table, runs, options))
+        .collect()
 }
 
 fn judge_change(
@@ -86,14 +93,33 @@ fn judge_change(
     let shared = SharedCases::of(all, table, options);
     let system = |rank: usize| &all.systems[shared.order[rank]];
     let of_run = |run: usize| (0..shared.participants).filter(move |rank| system(*rank).run == run);
-    let by_both = |old: usize| Some([old, of_run(runs[1].0).find(|new| system(*new).system == system(old).system)?]);
+    let by_both = |old: usize| {
+        Some([
+            old,
+            of_run(runs[1].0).find(|new| system(*new).system == system(old).system)?,
+        ])
+    };
     let ranks: Vec<[usize; 2]> = of_run(runs[0].0).filter_map(by_both).collect();
     let family = |pairs: &[(usize, usize)]| {
         let differences = shared.differences(pairs);
-        Some((paired_family(&slices(&differences), Some(&shared.questions), shared.bootstrap())?.pairs, differences))
+        Some((
+            paired_family(
+                &slices(&differences),
+                Some(&shared.questions),
+                shared.bootstrap(),
+            )?
+            .pairs,
+            differences,
+        ))
     };
-    let (tests, shifts) = family(&ranks.iter().map(|[old, new]| (*new, *old)).collect::<Vec<_>>())?;
-    let by_case = |case: usize| shifts.iter().map(|own| own[case]).sum::<f64>() / shifts.len() as f64;
+    let (tests, shifts) = family(
+        &ranks
+            .iter()
+            .map(|[old, new]| (*new, *old))
+            .collect::<Vec<_>>(),
+    )?;
+    let by_case =
+        |case: usize| shifts.iter().map(|own| own[case]).sum::<f64>() / shifts.len() as f64;
     let by_case: Vec<f64> = (0..shared.cases.len()).map(by_case).collect();
     let whole = paired_family(&[&by_case], Some(&shared.questions), shared.bootstrap())?.pairs[0];
     let alpha = shared.bootstrap().alpha();
@@ -103,17 +129,32 @@ fn judge_change(
         p: test.p,
         differs: test.p < alpha,
     };
-    let means: Vec<[f64; 2]> =
-        ranks.iter().map(|own| own.map(|rank| mean(&shared.values[rank]).unwrap_or_default())).collect();
+    let means: Vec<[f64; 2]> = ranks
+        .iter()
+        .map(|own| own.map(|rank| mean(&shared.values[rank]).unwrap_or_default()))
+        .collect();
     let systems = tests.iter().enumerate().map(|(at, test)| SystemShift {
         system: system(ranks[at][0]).system.clone(),
         means: means[at],
-        ranks: [0, 1].map(|judge| 1 + means.iter().filter(|own| own[judge] > means[at][judge] + SAME).count()),
+        ranks: [0, 1].map(|judge| {
+            1 + means
+                .iter()
+                .filter(|own| own[judge] > means[at][judge] + SAME)
+                .count()
+        }),
         shift: shift(test),
     });
-    let pairs: Vec<(usize, usize)> = (0..ranks.len()).flat_map(|a| (a + 1..ranks.len()).map(move |b| (a, b))).collect();
-    let by_judge =
-        |judge: usize| family(&pairs.iter().map(|(a, b)| (ranks[*a][judge], ranks[*b][judge])).collect::<Vec<_>>());
+    let pairs: Vec<(usize, usize)> = (0..ranks.len())
+        .flat_map(|a| (a + 1..ranks.len()).map(move |b| (a, b)))
+        .collect();
+    let by_judge = |judge: usize| {
+        family(
+            &pairs
+                .iter()
+                .map(|(a, b)| (ranks[*a][judge], ranks[*b][judge]))
+                .collect::<Vec<_>>(),
+        )
+    };
     let mut swapped = Vec::new();
     if let (Some((old, _)), Some((new, _))) = (by_judge(0), by_judge(1)) {
         for (at, (a, b)) in pairs.iter().enumerate() {
@@ -138,12 +179,27 @@ fn judge_change(
                 value: *value,
             })
         });
-        Rater { ratings: ratings.collect(), ..Rater::new(runs[judge].1, RaterKind::Judge) }
+        Rater {
+            ratings: ratings.collect(),
+            ..Rater::new(runs[judge].1, RaterKind::Judge)
+        }
     };
-    let questions = all.cases.iter().map(|case| (case.case_id.clone(), case.question.clone())).collect();
-    let labelled = Labelled { raters: [0, 1].map(rater).to_vec(), questions, ..Labelled::default() };
+    let questions = all
+        .cases
+        .iter()
+        .map(|case| (case.case_id.clone(), case.question.clone()))
+        .collect();
+    let labelled = Labelled {
+        raters: [0, 1].map(rater).to_vec(),
+        questions,
+        ..Labelled::default()
+    };
     let (confidence, resamples) = (options.level, options.resamples);
-    let options = AgreementOptions { confidence, resamples, ..AgreementOptions::seeded(options.seed) };
+    let options = AgreementOptions {
+        confidence,
+        resamples,
+        ..AgreementOptions::seeded(options.seed)
+    };
     Some(JudgeChange {
         metric: table.metric.clone(),
         old: runs[0].1.to_owned(),

@@ -22,12 +22,14 @@ pub use compare::compare;
 pub use gates::{Gate, GateOptions, REMEDY, unmet_gates};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
 pub use named_metrics::compare_named;
-pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
+pub use observations::{
+    ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name,
+};
 pub use observe::{RunAnswers, observe};
 pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub use result::{
-    ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect, MetricComparison, PairComparison, SEED,
-    SystemMean,
+    ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect, MetricComparison,
+    PairComparison, SEED, SystemMean,
 };
 pub(super) use samples::sample_values;
 

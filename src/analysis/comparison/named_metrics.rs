@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::compare::compare_metric;
 use super::shared::SharedCases;
 use super::{ComparisonOptions, MetricComparison, MetricId, MetricTable, Observations};
-use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, f1_of_means};
+use crate::analysis::quantity::{
+    CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, f1_of_means,
+};
 use crate::domain::Unit;
 use crate::error::Result;
 use crate::stats::Interval;
@@ -33,7 +35,11 @@ pub fn compare_named(
     }
     if names.is_empty() {
         let is_mean = |at: &usize| all.metrics[*at].metric.name != CITATION_F1_MACRO;
-        chosen.extend(all.headline().into_iter().map(|at| Some(at).filter(is_mean)));
+        chosen.extend(
+            all.headline()
+                .into_iter()
+                .map(|at| Some(at).filter(is_mean)),
+        );
     }
     let mut seen = BTreeSet::new();
     chosen.retain(|metric| seen.insert(*metric));
@@ -48,30 +54,53 @@ pub fn compare_named(
 /// mean over answers, so no pairs are tested. `None` if no answer has both.
 fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<MetricComparison> {
     let table = |name: &str| all.find_metrics(name).first().map(|at| &all.metrics[*at]);
-    let [of_answers, precision, recall] =
-        [table(CITATION_F1_MACRO)?, table(CITATION_PRECISION)?, table(CITATION_RECALL)?];
+    let [of_answers, precision, recall] = [
+        table(CITATION_F1_MACRO)?,
+        table(CITATION_PRECISION)?,
+        table(CITATION_RECALL)?,
+    ];
     let shared = SharedCases::of(all, of_answers, options);
     let mut comparison = compare_metric(all, of_answers, options);
-    comparison.metric = MetricId::new(&of_answers.metric.scorer, CITATION_F1.to_owned(), Unit::Share);
+    comparison.metric = MetricId::new(
+        &of_answers.metric.scorer,
+        CITATION_F1.to_owned(),
+        Unit::Share,
+    );
     (comparison.pairs, comparison.groups, comparison.ranks) = Default::default();
     for system in &mut comparison.systems {
-        let measured = system.mean.and_then(|_| f1(&shared, system.system, [precision, recall]));
-        (system.mean, system.interval) = measured.map_or((None, None), |(f1, interval)| (Some(f1), interval));
+        let measured = system
+            .mean
+            .and_then(|_| f1(&shared, system.system, [precision, recall]));
+        (system.mean, system.interval) =
+            measured.map_or((None, None), |(f1, interval)| (Some(f1), interval));
         (system.rank, system.own_mean, system.bounds) = (None, None, None);
         system.letters.clear();
     }
     let key = |mean: Option<f64>| mean.unwrap_or(f64::NEG_INFINITY);
-    comparison.systems.sort_by(|a, b| key(b.mean).total_cmp(&key(a.mean)));
+    comparison
+        .systems
+        .sort_by(|a, b| key(b.mean).total_cmp(&key(a.mean)));
     Some(comparison)
 }
 
 /// The F1 of a system with its interval, from sums over each question; `None` if a shared case has no value of a part.
-fn f1(shared: &SharedCases<'_>, system: usize, parts: [&MetricTable; 2]) -> Option<(f64, Option<Interval>)> {
+fn f1(
+    shared: &SharedCases<'_>,
+    system: usize,
+    parts: [&MetricTable; 2],
+) -> Option<(f64, Option<Interval>)> {
     let value = |(case, question): (&usize, &usize)| {
         let both = parts.map(|part| part.values[system][*case].value());
-        both.iter().all(Option::is_some).then_some((*question, both))
+        both.iter()
+            .all(Option::is_some)
+            .then_some((*question, both))
     };
-    let values: Vec<_> = shared.cases.iter().zip(&shared.questions).map(value).collect::<Option<_>>()?;
+    let values: Vec<_> = shared
+        .cases
+        .iter()
+        .zip(&shared.questions)
+        .map(value)
+        .collect::<Option<_>>()?;
     Some(f1_of_means(values.into_iter(), shared.bootstrap()))
 }
 
@@ -90,20 +119,33 @@ mod tests {
     #[test]
     fn citation_f1_is_that_of_the_means_and_has_no_pairs() {
         let mut all = citations(CITATION_PRECISION, [1.0, 0.5], [0.5, 0.5]);
-        all.metrics.extend(citations(CITATION_RECALL, [0.5, 0.5], [1.0, 1.0]).metrics);
-        all.metrics.extend(citations(CITATION_F1_MACRO, [2.0 / 3.0, 0.5], [2.0 / 3.0, 2.0 / 3.0]).metrics);
+        all.metrics
+            .extend(citations(CITATION_RECALL, [0.5, 0.5], [1.0, 1.0]).metrics);
+        all.metrics
+            .extend(citations(CITATION_F1_MACRO, [2.0 / 3.0, 0.5], [2.0 / 3.0, 2.0 / 3.0]).metrics);
         let names = ["citation_f1", "entailment.citation_f1", "citation_recall"].map(str::to_owned);
         let found = compare_named(&all, &names, &quick()).unwrap();
         assert_eq!(
-            found.iter().map(|own| own.metric.name.as_str()).collect::<Vec<_>>(),
+            found
+                .iter()
+                .map(|own| own.metric.name.as_str())
+                .collect::<Vec<_>>(),
             ["citation_f1", "citation_recall"]
         );
-        let means: Vec<(&str, f64)> =
-            found[0].systems.iter().map(|own| (own.label.as_str(), own.mean.unwrap())).collect();
+        let means: Vec<(&str, f64)> = found[0]
+            .systems
+            .iter()
+            .map(|own| (own.label.as_str(), own.mean.unwrap()))
+            .collect();
         // a: P = 0.75, R = 0.5, F1 = 0.75 / 1.25 = 0.6. b: P = 0.5, R = 1, F1 = 1 / 1.5 = 2/3.
         assert_eq!((means[0].0, means[1].0), ("b", "a"));
-        assert!((means[0].1 - 2.0 / 3.0).abs() < 1e-12 && (means[1].1 - 0.6).abs() < 1e-12, "{means:?}");
-        assert!(found[0].pairs.is_empty() && found[0].systems.iter().all(|own| own.letters.is_empty()));
+        assert!(
+            (means[0].1 - 2.0 / 3.0).abs() < 1e-12 && (means[1].1 - 0.6).abs() < 1e-12,
+            "{means:?}"
+        );
+        assert!(
+            found[0].pairs.is_empty() && found[0].systems.iter().all(|own| own.letters.is_empty())
+        );
         assert!(compare_named(&all, &["citation_f2".to_owned()], &quick()).is_err());
     }
 }

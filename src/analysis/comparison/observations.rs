@@ -27,7 +27,12 @@ pub struct MetricId {
 
 impl MetricId {
     pub(super) fn new(scorer: &str, name: String, unit: Unit) -> Self {
-        Self { scorer: scorer.to_owned(), name, unit, higher_is_better: unit != Unit::Count }
+        Self {
+            scorer: scorer.to_owned(),
+            name,
+            unit,
+            higher_is_better: unit != Unit::Count,
+        }
     }
 
     /// The lowest and the highest value; `None` for counts.
@@ -37,7 +42,9 @@ impl MetricId {
 
     /// Whether it is called `name` or `scorer.name`.
     pub fn is_called(&self, name: &str) -> bool {
-        let own = name.strip_prefix(self.scorer.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        let own = name
+            .strip_prefix(self.scorer.as_str())
+            .and_then(|rest| rest.strip_prefix('.'));
         self.name == name || own == Some(&self.name)
     }
 }
@@ -97,22 +104,34 @@ impl Observations {
     pub fn metrics_named(&self, name: &str) -> Result<Vec<usize>> {
         if name == "all" {
             let mut all = self.headline();
-            all.extend((0..self.metrics.len()).filter(|at| !all.contains(at)).collect::<Vec<_>>());
+            all.extend(
+                (0..self.metrics.len())
+                    .filter(|at| !all.contains(at))
+                    .collect::<Vec<_>>(),
+            );
             return Ok(all);
         }
         let found = self.find_metrics(name);
-        if found.is_empty() { Err(self.no_metric(name)) } else { Ok(found) }
+        if found.is_empty() {
+            Err(self.no_metric(name))
+        } else {
+            Ok(found)
+        }
     }
 
     /// Indices of the headline metrics, most important first.
     pub fn headline(&self) -> Vec<usize> {
         let ids = self.metrics.iter().map(|table| &table.metric);
-        let ids: Vec<_> = ids.map(|id| (id.scorer.as_str(), id.name.as_str(), id.unit)).collect();
+        let ids: Vec<_> = ids
+            .map(|id| (id.scorer.as_str(), id.name.as_str(), id.unit))
+            .collect();
         headline(self.row.as_deref(), &ids)
     }
 
     pub(super) fn find_metrics(&self, name: &str) -> Vec<usize> {
-        (0..self.metrics.len()).filter(|at| self.metrics[*at].metric.is_called(name)).collect()
+        (0..self.metrics.len())
+            .filter(|at| self.metrics[*at].metric.is_called(name))
+            .collect()
     }
 
     /// Label of the system with this label, or with this name if it is unique.
@@ -125,13 +144,25 @@ impl Observations {
         if let Some(label) = labels().find(|label| *label == name) {
             return Ok(label);
         }
-        let same_name = self.systems.iter().filter(|system| system.system.as_str() == name);
-        match same_name.map(|system| system.label.as_str()).collect::<Vec<_>>()[..] {
+        let same_name = self
+            .systems
+            .iter()
+            .filter(|system| system.system.as_str() == name);
+        match same_name
+            .map(|system| system.label.as_str())
+            .collect::<Vec<_>>()[..]
+        {
             [label] => Ok(label),
-            [] => Err(unknown_name("system", name, &labels().collect::<Vec<_>>(), None)),
-            ref several => {
-                Err(Error::Settings(format!("{name} is in several runs; write one of {}", several.join(", "))))
-            }
+            [] => Err(unknown_name(
+                "system",
+                name,
+                &labels().collect::<Vec<_>>(),
+                None,
+            )),
+            ref several => Err(Error::Settings(format!(
+                "{name} is in several runs; write one of {}",
+                several.join(", ")
+            ))),
         }
     }
 
@@ -143,10 +174,16 @@ impl Observations {
                  answers; compare {CITATION_F1_MACRO}, the mean of the answers' own F1"
             ));
         }
-        let known: Vec<&str> = self.metrics.iter().map(|table| table.metric.name.as_str()).collect();
+        let known: Vec<&str> = self
+            .metrics
+            .iter()
+            .map(|table| table.metric.name.as_str())
+            .collect();
         // The lexical baseline's score is not `score`: the user must choose it explicitly.
         let lexical = format!("lexical_{name}");
-        let lexical = known.contains(&lexical.as_str()).then_some(lexical.as_str());
+        let lexical = known
+            .contains(&lexical.as_str())
+            .then_some(lexical.as_str());
         unknown_name("metric", name, &known, lexical)
     }
 }
@@ -156,5 +193,8 @@ pub fn unknown_name(what: &str, name: &str, known: &[&str], meant: Option<&str>)
     let meant = meant
         .or_else(|| nearest(name, known.iter().copied()))
         .map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-    Error::Settings(format!("no {what} is called {name}{meant}; the runs have {}", known.join(", ")))
+    Error::Settings(format!(
+        "no {what} is called {name}{meant}; the runs have {}",
+        known.join(", ")
+    ))
 }

@@ -41,16 +41,34 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     let mut placed: Vec<Placed<'_>> = Vec::new();
     for (run, own) in runs.iter().enumerate() {
         let place = |own: &ScoredAnswer| frame.place(run, &own.system, &own.case.case_id);
-        placed.extend(own.scored.iter().filter_map(|answer| Some((place(answer)?, &**answer))));
+        placed.extend(
+            own.scored
+                .iter()
+                .filter_map(|answer| Some((place(answer)?, &**answer))),
+        );
     }
     let mut metrics: Vec<MetricTable> = Vec::new();
     for scorer in distinct(placed.iter().map(|(_, answer)| answer.score.scorer)) {
-        let own: Vec<Placed<'_>> = placed.iter().copied().filter(|(_, own)| own.score.scorer == scorer).collect();
+        let own: Vec<Placed<'_>> = placed
+            .iter()
+            .copied()
+            .filter(|(_, own)| own.score.scorer == scorer)
+            .collect();
         let answers: Vec<&ScoredAnswer> = own.iter().map(|(_, answer)| *answer).collect();
-        metrics.extend(metrics_of(scorer, &answers).into_iter().filter_map(|(id, of)| frame.table(id, &of, &own)));
+        metrics.extend(
+            metrics_of(scorer, &answers)
+                .into_iter()
+                .filter_map(|(id, of)| frame.table(id, &of, &own)),
+        );
     }
     let words = frame.words(runs);
-    Observations { words, metrics, systems, cases, row: None }
+    Observations {
+        words,
+        metrics,
+        systems,
+        cases,
+        row: None,
+    }
 }
 
 /// The metrics of a scorer with these answers.
@@ -63,7 +81,10 @@ fn metrics_of(scorer: &str, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantit
         metrics.push((MetricId::new(scorer, column.name, column.unit), quantity));
     }
     if grades.len() >= 2 {
-        metrics.push((MetricId::new(scorer, ASPECT_MEAN.to_owned(), Unit::Grade), Quantity::Mean(grades)));
+        metrics.push((
+            MetricId::new(scorer, ASPECT_MEAN.to_owned(), Unit::Grade),
+            Quantity::Mean(grades),
+        ));
     }
     metrics
 }
@@ -72,15 +93,36 @@ fn metrics_of(scorer: &str, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantit
 fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
     let mut found: Vec<(usize, &SystemName)> = Vec::new();
     for (run, answers) in runs.iter().enumerate() {
-        let unanswered: BTreeSet<&SystemName> = answers.unanswered.iter().flatten().map(|pair| &pair.0).collect();
-        let names = answers.scored.iter().map(|answer| &answer.system).chain(unanswered);
+        let unanswered: BTreeSet<&SystemName> = answers
+            .unanswered
+            .iter()
+            .flatten()
+            .map(|pair| &pair.0)
+            .collect();
+        let names = answers
+            .scored
+            .iter()
+            .map(|answer| &answer.system)
+            .chain(unanswered);
         let mut seen = HashSet::new();
-        found.extend(names.filter(|name| seen.insert(*name)).map(|name| (run, name)));
+        found.extend(
+            names
+                .filter(|name| seen.insert(*name))
+                .map(|name| (run, name)),
+        );
     }
     let system = |(run, name): &(usize, &SystemName)| {
         let is_unique = found.iter().filter(|(_, other)| other == name).count() == 1;
-        let label = if is_unique { name.to_string() } else { format!("{}/{name}", runs[*run].name) };
-        ObservedSystem { label, system: (*name).clone(), run: *run }
+        let label = if is_unique {
+            name.to_string()
+        } else {
+            format!("{}/{name}", runs[*run].name)
+        };
+        ObservedSystem {
+            label,
+            system: (*name).clone(),
+            run: *run,
+        }
     };
     found.iter().map(system).collect()
 }
@@ -91,7 +133,10 @@ fn cases(runs: &[RunAnswers<'_>]) -> (Vec<ComparedCase>, usize) {
     let mut places: HashMap<&CaseId, usize> = HashMap::new();
     for answer in runs.iter().flat_map(|run| run.scored) {
         let at = *places.entry(&answer.case.case_id).or_insert_with(|| {
-            cases.push(ComparedCase { case_id: answer.case.case_id.clone(), question: "".into() });
+            cases.push(ComparedCase {
+                case_id: answer.case.case_id.clone(),
+                question: "".into(),
+            });
             cases.len() - 1
         });
         // A run with --no-inputs has no questions; another run may have them.
@@ -100,9 +145,18 @@ fn cases(runs: &[RunAnswers<'_>]) -> (Vec<ComparedCase>, usize) {
         }
     }
     let answered = cases.len();
-    let unanswered = runs.iter().filter_map(|run| run.unanswered.as_ref()).flatten().map(|(_, case)| case);
-    let unanswered: BTreeSet<&CaseId> = unanswered.filter(|case| !places.contains_key(case)).collect();
-    cases.extend(unanswered.into_iter().map(|case| ComparedCase { case_id: case.clone(), question: "".into() }));
+    let unanswered = runs
+        .iter()
+        .filter_map(|run| run.unanswered.as_ref())
+        .flatten()
+        .map(|(_, case)| case);
+    let unanswered: BTreeSet<&CaseId> = unanswered
+        .filter(|case| !places.contains_key(case))
+        .collect();
+    cases.extend(unanswered.into_iter().map(|case| ComparedCase {
+        case_id: case.clone(),
+        question: "".into(),
+    }));
     (cases, answered)
 }
 
@@ -121,18 +175,46 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    fn new(runs: &[RunAnswers<'_>], systems: &'a [ObservedSystem], cases: &'a [ComparedCase], answered: usize) -> Self {
-        let system_places: HashMap<(usize, &SystemName), usize> =
-            systems.iter().enumerate().map(|(at, own)| ((own.run, &own.system), at)).collect();
-        let case_places: HashMap<&CaseId, usize> =
-            cases.iter().enumerate().map(|(at, case)| (&case.case_id, at)).collect();
+    fn new(
+        runs: &[RunAnswers<'_>],
+        systems: &'a [ObservedSystem],
+        cases: &'a [ComparedCase],
+        answered: usize,
+    ) -> Self {
+        let system_places: HashMap<(usize, &SystemName), usize> = systems
+            .iter()
+            .enumerate()
+            .map(|(at, own)| ((own.run, &own.system), at))
+            .collect();
+        let case_places: HashMap<&CaseId, usize> = cases
+            .iter()
+            .enumerate()
+            .map(|(at, case)| (&case.case_id, at))
+            .collect();
         let has_list = |system: &ObservedSystem| runs[system.run].unanswered.is_some();
-        let row = |system| (0..cases.len()).map(|case| !has_list(system) && case < answered).collect();
+        let row = |system| {
+            (0..cases.len())
+                .map(|case| !has_list(system) && case < answered)
+                .collect()
+        };
         let asked: Vec<Vec<bool>> = systems.iter().map(row).collect();
-        let mut frame = Self { systems, system_places, case_places, answered, asked };
+        let mut frame = Self {
+            systems,
+            system_places,
+            case_places,
+            answered,
+            asked,
+        };
         for (run, answers) in runs.iter().enumerate() {
-            let answered = answers.scored.iter().map(|answer| (&answer.system, &answer.case.case_id));
-            let unanswered = answers.unanswered.iter().flatten().map(|(system, case)| (system, case));
+            let answered = answers
+                .scored
+                .iter()
+                .map(|answer| (&answer.system, &answer.case.case_id));
+            let unanswered = answers
+                .unanswered
+                .iter()
+                .flatten()
+                .map(|(system, case)| (system, case));
             for (system, case) in answered.chain(unanswered) {
                 if let Some((system, case)) = frame.place(run, system, case) {
                     frame.asked[system][case] = true;
@@ -144,7 +226,10 @@ impl<'a> Frame<'a> {
 
     /// The indices of a system and a case.
     fn place(&self, run: usize, system: &SystemName, case: &CaseId) -> Option<(usize, usize)> {
-        self.system_places.get(&(run, system)).copied().zip(self.case_places.get(case).copied())
+        self.system_places
+            .get(&(run, system))
+            .copied()
+            .zip(self.case_places.get(case).copied())
     }
 
     fn words(&self, runs: &[RunAnswers<'_>]) -> Option<Vec<Vec<Option<f64>>>> {
@@ -163,27 +248,46 @@ impl<'a> Frame<'a> {
     }
 
     /// The table of a metric; `None` without any value.
-    fn table(&self, metric: MetricId, quantity: &Quantity, placed: &[Placed<'_>]) -> Option<MetricTable> {
-        let mut values = vec![vec![Observation::NotApplicable; self.case_places.len()]; self.systems.len()];
+    fn table(
+        &self,
+        metric: MetricId,
+        quantity: &Quantity,
+        placed: &[Placed<'_>],
+    ) -> Option<MetricTable> {
+        let mut values =
+            vec![vec![Observation::NotApplicable; self.case_places.len()]; self.systems.len()];
         let mut samples = vec![vec![Vec::new(); self.case_places.len()]; self.systems.len()];
         let mut judges = Vec::new();
         for ((system, case), answer) in placed {
             values[*system][*case] = quantity.observe(answer);
             samples[*system][*case] = sample_values(quantity, answer, &mut judges);
         }
-        if values.iter().flatten().all(|value| *value == Observation::NotApplicable) {
+        if values
+            .iter()
+            .flatten()
+            .all(|value| *value == Observation::NotApplicable)
+        {
             return None;
         }
         self.mark_missing(&mut values);
-        samples.iter_mut().flatten().for_each(|by_judge| by_judge.resize(judges.len(), Vec::new()));
-        Some(MetricTable { metric, values, samples: (!judges.is_empty()).then_some(samples) })
+        samples
+            .iter_mut()
+            .flatten()
+            .for_each(|by_judge| by_judge.resize(judges.len(), Vec::new()));
+        Some(MetricTable {
+            metric,
+            values,
+            samples: (!judges.is_empty()).then_some(samples),
+        })
     }
 
     /// A value is missing if the system was asked the case, unless other answers show that the metric does not apply to
     /// it: a case without any answer counts.
     fn mark_missing(&self, values: &mut [Vec<Observation>]) {
         for case in 0..self.case_places.len() {
-            let has_any = values.iter().any(|row| row[case] != Observation::NotApplicable);
+            let has_any = values
+                .iter()
+                .any(|row| row[case] != Observation::NotApplicable);
             if case < self.answered && !has_any {
                 continue;
             }

@@ -3,13 +3,20 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{ComparisonOptions, MetricTable, Observation, Observations, RunAnswers, compare, observe};
+use super::{
+    ComparisonOptions, MetricTable, Observation, Observations, RunAnswers, compare, observe,
+};
 use crate::analysis::test_support::{answer, component, score, simple_score};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer, SystemName, Unit};
 use crate::stats::Interval;
 
 fn run<'a>(name: &'a str, scored: &'a [Arc<ScoredAnswer>]) -> RunAnswers<'a> {
-    RunAnswers { name, scored, words: HashMap::new(), unanswered: None }
+    RunAnswers {
+        name,
+        scored,
+        words: HashMap::new(),
+        unanswered: None,
+    }
 }
 
 fn arcs(answers: Vec<ScoredAnswer>) -> Vec<Arc<ScoredAnswer>> {
@@ -17,40 +24,93 @@ fn arcs(answers: Vec<ScoredAnswer>) -> Vec<Arc<ScoredAnswer>> {
 }
 
 fn table<'a>(observed: &'a Observations, name: &str) -> &'a MetricTable {
-    observed.metrics.iter().find(|table| table.metric.name == name).unwrap_or_else(|| panic!("no {name}"))
+    observed
+        .metrics
+        .iter()
+        .find(|table| table.metric.name == name)
+        .unwrap_or_else(|| panic!("no {name}"))
 }
 
 fn names(observed: &Observations) -> Vec<&str> {
-    observed.metrics.iter().map(|table| table.metric.name.as_str()).collect()
+    observed
+        .metrics
+        .iter()
+        .map(|table| table.metric.name.as_str())
+        .collect()
 }
 
 fn labels(observed: &Observations) -> Vec<&str> {
-    observed.systems.iter().map(|system| system.label.as_str()).collect()
+    observed
+        .systems
+        .iter()
+        .map(|system| system.label.as_str())
+        .collect()
 }
 
 fn of_scorer(scorer: &'static str, parts: Vec<(&str, ComponentKind, Option<f64>)>) -> Score {
-    let components = parts.into_iter().map(|(name, kind, value)| component(name, kind, 0.0, value)).collect();
-    Score { scorer, components, ..Score::default() }
+    let components = parts
+        .into_iter()
+        .map(|(name, kind, value)| component(name, kind, 0.0, value))
+        .collect();
+    Score {
+        scorer,
+        components,
+        ..Score::default()
+    }
 }
 
 fn said(judge: &str, draws: &[Option<f64>]) -> MemberValues {
-    MemberValues { judge: judge.into(), value: None, draws: draws.to_vec(), spread: None }
+    MemberValues {
+        judge: judge.into(),
+        value: None,
+        draws: draws.to_vec(),
+        spread: None,
+    }
 }
 
 #[test]
 fn a_rubric_gives_six_metrics_and_what_is_unscored_has_the_bounds_of_its_known_parts() {
-    let scored = arcs(vec![answer("a", "1", simple_score(Some(1.0))), answer("b", "2", simple_score(None))]);
+    let scored = arcs(vec![
+        answer("a", "1", simple_score(Some(1.0))),
+        answer("b", "2", simple_score(None)),
+    ]);
     let tables = observe(&[run("r", &scored)]);
-    assert_eq!(names(&tables), ["score", "ann_score", "length", "expertise", "citations", "excerpts"]);
+    assert_eq!(
+        names(&tables),
+        [
+            "score",
+            "ann_score",
+            "length",
+            "expertise",
+            "citations",
+            "excerpts"
+        ]
+    );
     let scores = table(&tables, "score");
     // 0.4 * 0.5 + 0.6 * 1 = 0.8; without the property 0.2 to 0.8.
-    let Observation::Value(value) = scores.values[0][0] else { panic!("{:?}", scores.values) };
+    let Observation::Value(value) = scores.values[0][0] else {
+        panic!("{:?}", scores.values)
+    };
     assert!((value - 0.8).abs() < 1e-12);
-    let Observation::Unscored(Interval { low, high }) = scores.values[1][1] else { panic!("{:?}", scores.values) };
+    let Observation::Unscored(Interval { low, high }) = scores.values[1][1] else {
+        panic!("{:?}", scores.values)
+    };
     assert!((low - 0.2).abs() < 1e-12 && (high - 0.8).abs() < 1e-12);
-    assert_eq!((scores.values[0][1], scores.values[1][0]), (Observation::Missing, Observation::Missing));
-    assert_eq!(table(&tables, "ann_score").values[1][1], Observation::Unscored(Interval { low: 0.0, high: 1.0 }));
-    assert_eq!(table(&tables, "length").values[1][1], Observation::Value(0.5));
+    assert_eq!(
+        (scores.values[0][1], scores.values[1][0]),
+        (Observation::Missing, Observation::Missing)
+    );
+    assert_eq!(
+        table(&tables, "ann_score").values[1][1],
+        Observation::Unscored(Interval {
+            low: 0.0,
+            high: 1.0
+        })
+    );
+    assert_eq!(
+        table(&tables, "length").values[1][1],
+        Observation::Value(0.5)
+    );
     assert_eq!(&*tables.cases[1].question, "question of 2");
     assert!(tables.words.is_none() && scores.samples.is_none());
 }
@@ -59,21 +119,40 @@ fn a_rubric_gives_six_metrics_and_what_is_unscored_has_the_bounds_of_its_known_p
 fn nan_of_compat_mode_is_unscored() {
     let score = of_scorer("match", vec![("f1", ComponentKind::Share, Some(f64::NAN))]);
     let observed = observe(&[run("r", &arcs(vec![answer("a", "1", score)]))]);
-    assert_eq!(table(&observed, "f1").values[0], [Observation::Unscored(Interval { low: 0.0, high: 1.0 })]);
+    assert_eq!(
+        table(&observed, "f1").values[0],
+        [Observation::Unscored(Interval {
+            low: 0.0,
+            high: 1.0
+        })]
+    );
 }
 
 #[test]
 fn the_sums_of_the_lexical_baseline_have_names_of_their_own() {
-    let lexical = Score { scorer: "lexical_rubric", ..simple_score(Some(0.5)) };
+    let lexical = Score {
+        scorer: "lexical_rubric",
+        ..simple_score(Some(0.5))
+    };
     let tables = observe(&[run("lexical", &arcs(vec![answer("b", "1", lexical)]))]);
-    let expected = ["lexical_score", "lexical_ann_score", "length", "expertise", "citations", "excerpts"];
+    let expected = [
+        "lexical_score",
+        "lexical_ann_score",
+        "length",
+        "expertise",
+        "citations",
+        "excerpts",
+    ];
     assert_eq!(names(&tables), expected);
     assert_eq!(table(&tables, "citations").metric.scorer, "lexical_rubric");
 }
 
 #[test]
 fn systems_of_one_name_are_distinguished_by_their_runs() {
-    let scored = arcs(vec![answer("same", "1", simple_score(Some(1.0))), answer("own", "1", simple_score(Some(1.0)))]);
+    let scored = arcs(vec![
+        answer("same", "1", simple_score(Some(1.0))),
+        answer("own", "1", simple_score(Some(1.0))),
+    ]);
     let tables = observe(&[run("r", &scored), run("s", &scored[..1])]);
     assert_eq!(labels(&tables), ["r/same", "own", "s/same"]);
     assert_eq!(tables.systems[2].run, 1);
@@ -83,25 +162,49 @@ fn systems_of_one_name_are_distinguished_by_their_runs() {
 fn cases_of_two_runs_are_joined_by_id_and_a_question_that_one_run_hides_comes_from_the_other() {
     let mut hidden = answer("a", "1", simple_score(Some(1.0)));
     hidden.case = Arc::new(crate::domain::TestCase::without_rubric("1".into(), ""));
-    let (first, second) =
-        (arcs(vec![hidden]), arcs(vec![answer("b", "2", simple_score(None)), answer("b", "1", simple_score(None))]));
+    let (first, second) = (
+        arcs(vec![hidden]),
+        arcs(vec![
+            answer("b", "2", simple_score(None)),
+            answer("b", "1", simple_score(None)),
+        ]),
+    );
     let tables = observe(&[run("x", &first), run("y", &second)]);
-    let cases: Vec<(&str, &str)> = tables.cases.iter().map(|case| (case.case_id.as_str(), &*case.question)).collect();
+    let cases: Vec<(&str, &str)> = tables
+        .cases
+        .iter()
+        .map(|case| (case.case_id.as_str(), &*case.question))
+        .collect();
     assert_eq!(cases, [("1", "question of 1"), ("2", "question of 2")]);
 }
 
 #[test]
 fn words_stand_where_the_answers_do() {
-    let scored = arcs(vec![answer("a", "1", simple_score(Some(1.0))), answer("b", "1", simple_score(Some(1.0)))]);
-    let words = HashMap::from([(("b".into(), "1".into()), 120), (("b".into(), "unknown".into()), 3)]);
-    let tables = observe(&[RunAnswers { words, ..run("r", &scored) }]);
+    let scored = arcs(vec![
+        answer("a", "1", simple_score(Some(1.0))),
+        answer("b", "1", simple_score(Some(1.0))),
+    ]);
+    let words = HashMap::from([
+        (("b".into(), "1".into()), 120),
+        (("b".into(), "unknown".into()), 3),
+    ]);
+    let tables = observe(&[RunAnswers {
+        words,
+        ..run("r", &scored)
+    }]);
     assert_eq!(tables.words, Some(vec![vec![None], vec![Some(120.0)]]));
 }
 
 #[test]
 fn aspects_have_a_mean_where_all_are_there_and_the_bounds_of_their_scale() {
     let aspects = |values: [Option<f64>; 2]| {
-        of_scorer("prometheus", vec![("x", ComponentKind::Aspect, values[0]), ("y", ComponentKind::Aspect, values[1])])
+        of_scorer(
+            "prometheus",
+            vec![
+                ("x", ComponentKind::Aspect, values[0]),
+                ("y", ComponentKind::Aspect, values[1]),
+            ],
+        )
     };
     let only_x = of_scorer("prometheus", vec![("x", ComponentKind::Aspect, Some(5.0))]);
     let scored = arcs(vec![
@@ -112,10 +215,22 @@ fn aspects_have_a_mean_where_all_are_there_and_the_bounds_of_their_scale() {
     let tables = observe(&[run("r", &scored)]);
     assert_eq!(names(&tables), ["x", "y", "aspect_mean"]);
     // (4 + 2) / 2; (4 + 1) / 2 and (4 + 5) / 2; the mean of one aspect of two is another quantity.
-    let expected =
-        [Observation::Value(3.0), Observation::Unscored(Interval { low: 2.5, high: 4.5 }), Observation::NotApplicable];
+    let expected = [
+        Observation::Value(3.0),
+        Observation::Unscored(Interval {
+            low: 2.5,
+            high: 4.5,
+        }),
+        Observation::NotApplicable,
+    ];
     assert_eq!(table(&tables, "aspect_mean").values[0], expected);
-    assert_eq!(table(&tables, "y").values[0][1], Observation::Unscored(Interval { low: 1.0, high: 5.0 }));
+    assert_eq!(
+        table(&tables, "y").values[0][1],
+        Observation::Unscored(Interval {
+            low: 1.0,
+            high: 5.0
+        })
+    );
     assert_eq!(table(&tables, "x").metric.unit, Unit::Grade);
 }
 
@@ -131,7 +246,15 @@ fn citation_f1_is_the_answers_own_and_counts_are_not_better_when_higher() {
         ],
     );
     let tables = observe(&[run("r", &arcs(vec![answer("a", "1", entailment)]))]);
-    assert_eq!(names(&tables), ["citation_recall", "citation_precision", "citation_f1_macro", "sentences"]);
+    assert_eq!(
+        names(&tables),
+        [
+            "citation_recall",
+            "citation_precision",
+            "citation_f1_macro",
+            "sentences"
+        ]
+    );
     assert!(table(&tables, "citation_f1_macro").metric.higher_is_better);
     assert!(!table(&tables, "sentences").metric.higher_is_better);
 }
@@ -149,13 +272,31 @@ fn each_draw_gives_the_score_it_would_have_made() {
         evidence,
     ];
     let mut judged = answer("a", "1", score(parts));
-    let values = [("p", [4.0, 8.0]), ("p_evidence", [2.0, 6.0]), ("citations", [0.4, 0.8])];
-    judged.members = values.map(|(item, draws)| (item.into(), vec![said("j", &draws.map(Some))])).into();
+    let values = [
+        ("p", [4.0, 8.0]),
+        ("p_evidence", [2.0, 6.0]),
+        ("citations", [0.4, 0.8]),
+    ];
+    judged.members = values
+        .map(|(item, draws)| (item.into(), vec![said("j", &draws.map(Some))]))
+        .into();
     let tables = observe(&[run("r", &arcs(vec![judged]))]);
-    let drawn = |name: &str| table(&tables, name).samples.clone().map(|draws| draws[0][0][0].clone());
+    let drawn = |name: &str| {
+        table(&tables, name)
+            .samples
+            .clone()
+            .map(|draws| draws[0][0][0].clone())
+    };
     let close = |name: &str, expected: [f64; 2]| {
         let found = drawn(name).unwrap_or_default();
-        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12) && found.len() == 2, "{name} {found:?}");
+        assert!(
+            found
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < 1e-12)
+                && found.len() == 2,
+            "{name} {found:?}"
+        );
     };
     // 0.05 + 0.04 + 0.05 + 0.5 * 0.4 + 0.2 * 0.5 = 0.44; 0.05 + 0.08 + 0.05 + 0.5 * 0.8 + 0.2 * 1 = 0.78.
     close("score", [0.44, 0.78]);
@@ -176,28 +317,62 @@ fn only_draws_that_give_the_whole_metric_count_and_a_closed_gate_stays_closed() 
     };
     let mut judged = answer("a", "1", score(parts()));
     judged.members = BTreeMap::from([
-        ("p".into(), vec![said("j", &[Some(2.0), Some(6.0), Some(4.0)]), said("k", &[Some(4.0), None, None])]),
-        ("q".into(), vec![said("j", &[Some(0.0), None, Some(0.0)]), said("k", &[Some(0.0), Some(0.0), Some(0.0)])]),
+        (
+            "p".into(),
+            vec![
+                said("j", &[Some(2.0), Some(6.0), Some(4.0)]),
+                said("k", &[Some(4.0), None, None]),
+            ],
+        ),
+        (
+            "q".into(),
+            vec![
+                said("j", &[Some(0.0), None, Some(0.0)]),
+                said("k", &[Some(0.0), Some(0.0), Some(0.0)]),
+            ],
+        ),
     ]);
     let once = answer("a", "2", score(parts()));
     let tables = observe(&[run("r", &arcs(vec![judged, once]))]);
     let draws = table(&tables, "score").samples.clone().expect("draws");
     // Judge j: 0.5 * 0.2, nothing, 0.5 * 0.4; judge k: 0.5 * 0.4. The other answer was not drawn.
-    assert_eq!(draws, [[vec![vec![0.1, 0.2], vec![0.2]], vec![vec![], vec![]]]]);
+    assert_eq!(
+        draws,
+        [[vec![vec![0.1, 0.2], vec![0.2]], vec![vec![], vec![]]]]
+    );
 }
 
 /// Missing values by system of the metric `name`, and all cases, as a comparison counts them.
 fn missing(runs: &[RunAnswers<'_>], name: &str) -> (Vec<usize>, usize) {
-    let options = ComparisonOptions { resamples: 100, ..ComparisonOptions::seeded(1) };
+    let options = ComparisonOptions {
+        resamples: 100,
+        ..ComparisonOptions::seeded(1)
+    };
     let comparison = compare(&observe(runs), &options);
-    let metric = comparison.metrics.iter().find(|metric| metric.metric.name == name).expect("compared");
-    let mut by_system: Vec<(usize, usize)> = metric.systems.iter().map(|own| (own.system, own.missing)).collect();
+    let metric = comparison
+        .metrics
+        .iter()
+        .find(|metric| metric.metric.name == name)
+        .expect("compared");
+    let mut by_system: Vec<(usize, usize)> = metric
+        .systems
+        .iter()
+        .map(|own| (own.system, own.missing))
+        .collect();
     by_system.sort_unstable();
-    (by_system.into_iter().map(|(_, missing)| missing).collect(), metric.cases_in_all)
+    (
+        by_system.into_iter().map(|(_, missing)| missing).collect(),
+        metric.cases_in_all,
+    )
 }
 
 fn unanswered(pairs: &[(&str, &str)]) -> Option<HashSet<(SystemName, CaseId)>> {
-    Some(pairs.iter().map(|(system, case)| ((*system).into(), (*case).into())).collect())
+    Some(
+        pairs
+            .iter()
+            .map(|(system, case)| ((*system).into(), (*case).into()))
+            .collect(),
+    )
 }
 
 #[test]
@@ -207,26 +382,55 @@ fn a_case_without_any_answer_is_missing_for_all() {
     let scored = arcs(vec![rubric("a", "1"), rubric("a", "2"), rubric("b", "2")]);
     assert_eq!(missing(&[run("r", &scored)], "score"), (vec![0, 1], 2));
     let pairs = [("a", "3"), ("a", "4"), ("b", "1"), ("b", "3"), ("b", "4")];
-    let listed = RunAnswers { unanswered: unanswered(&pairs), ..run("r", &scored) };
-    assert_eq!(missing(std::slice::from_ref(&listed), "score"), (vec![2, 3], 4));
+    let listed = RunAnswers {
+        unanswered: unanswered(&pairs),
+        ..run("r", &scored)
+    };
+    assert_eq!(
+        missing(std::slice::from_ref(&listed), "score"),
+        (vec![2, 3], 4)
+    );
     let tables = observe(std::slice::from_ref(&listed));
-    let cases: Vec<&str> = tables.cases.iter().map(|case| case.case_id.as_str()).collect();
+    let cases: Vec<&str> = tables
+        .cases
+        .iter()
+        .map(|case| case.case_id.as_str())
+        .collect();
     assert_eq!(cases, ["1", "2", "3", "4"]);
     // A slice holds some of the pairs only.
-    let slice = RunAnswers { unanswered: unanswered(&[("b", "1"), ("a", "3")]), ..run("r", &scored) };
+    let slice = RunAnswers {
+        unanswered: unanswered(&[("b", "1"), ("a", "3")]),
+        ..run("r", &scored)
+    };
     assert_eq!(missing(&[slice], "score"), (vec![1, 1], 3));
     // A case of one run is not missing for another run's system; a run without a list misses what others answered.
     let other = arcs(vec![rubric("c", "1")]);
-    let none = RunAnswers { unanswered: unanswered(&[]), ..run("s", &other) };
-    assert_eq!(missing(&[listed.clone(), none], "score"), (vec![2, 3, 0], 4));
-    assert_eq!(missing(&[listed, run("s", &other)], "score"), (vec![2, 3, 1], 4));
+    let none = RunAnswers {
+        unanswered: unanswered(&[]),
+        ..run("s", &other)
+    };
+    assert_eq!(
+        missing(&[listed.clone(), none], "score"),
+        (vec![2, 3, 0], 4)
+    );
+    assert_eq!(
+        missing(&[listed, run("s", &other)], "score"),
+        (vec![2, 3, 1], 4)
+    );
 }
 
 #[test]
 fn a_metric_is_missing_unless_other_answers_show_that_the_case_does_not_have_it() {
     let share = |name: &str| of_scorer("match", vec![(name, ComponentKind::Share, Some(0.5))]);
-    let scored = arcs(vec![answer("a", "1", share("x")), answer("a", "2", share("y")), answer("b", "2", share("y"))]);
-    let listed = RunAnswers { unanswered: unanswered(&[("a", "3"), ("b", "3"), ("b", "1")]), ..run("r", &scored) };
+    let scored = arcs(vec![
+        answer("a", "1", share("x")),
+        answer("a", "2", share("y")),
+        answer("b", "2", share("y")),
+    ]);
+    let listed = RunAnswers {
+        unanswered: unanswered(&[("a", "3"), ("b", "3"), ("b", "1")]),
+        ..run("r", &scored)
+    };
     // b has no x for case 1; case 2 has no x; case 3 may have it, so no gate passes by leaving it out.
     assert_eq!(missing(&[listed], "x"), (vec![1, 2], 2));
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::shared::{SAME, SharedCases, slices};
 use super::{LengthEffect, Observation, PairComparison};
-use crate::stats::{Interval, PairedFamily, cliffs_delta, cohens_dz, least_squares, mean, paired_family};
+use crate::stats::{
+    Interval, PairedFamily, cliffs_delta, cohens_dz, least_squares, mean, paired_family,
+};
 
 /// Minimum number of differences for a length-adjusted estimate.
 const MIN_QUESTIONS: usize = 20;
@@ -17,7 +19,9 @@ const POWER: f64 = 0.841_621_233_572_914_2;
 
 /// The pairs in table order, the better system first; with a baseline only its pairs. Empty without shared cases. The family
 /// is `None` for a single question.
-pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, Option<PairedFamily>) {
+pub(super) fn compare_pairs(
+    shared: &SharedCases<'_>,
+) -> (Vec<PairComparison>, Option<PairedFamily>) {
     let ranks = shared.pairs();
     if shared.cases.is_empty() || ranks.is_empty() {
         return (Vec::new(), None);
@@ -28,13 +32,19 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
     let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
     for (index, (first, second)) in ranks.into_iter().enumerate() {
-        let Some(difference) = mean(lists[index]) else { continue };
+        let Some(difference) = mean(lists[index]) else {
+            continue;
+        };
         let wins = lists[index].iter().filter(|value| **value > TIE).count();
         let losses = lists[index].iter().filter(|value| **value < -TIE).count();
         let test = family.as_ref().map(|family| family.pairs[index]);
         let pointwise = test.and_then(|test| test.pointwise);
-        let error = test.map(|test| test.standard_error).filter(|error| *error > 0.0);
-        let detectable = critical.zip(error).map(|(critical, error)| (critical + POWER) * error);
+        let error = test
+            .map(|test| test.standard_error)
+            .filter(|error| *error > 0.0);
+        let detectable = critical
+            .zip(error)
+            .map(|(critical, error)| (critical + POWER) * error);
         results.push(PairComparison {
             first,
             second,
@@ -55,7 +65,9 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
             detectable,
         });
     }
-    results.iter_mut().for_each(|pair| add_sensitivity(shared, pair));
+    results
+        .iter_mut()
+        .for_each(|pair| add_sensitivity(shared, pair));
     (results, family)
 }
 
@@ -63,7 +75,10 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> (Vec<PairComparison>, O
 /// first system and then in favor of it. Its p alone is adjusted by as much as over the shared cases. This covers unscored
 /// answers, missing answers and the gaps of a third system.
 fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
-    let unbounded = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    let unbounded = Interval {
+        low: f64::NEG_INFINITY,
+        high: f64::INFINITY,
+    };
     let limits = shared.table.metric.range().unwrap_or(unbounded);
     let range = |rank: usize, case: usize| match shared.observation(rank, case) {
         Observation::Missing => Some(limits),
@@ -81,19 +96,33 @@ fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
         return;
     }
     let alpha = shared.bootstrap().alpha();
-    let adjustment = pair.p.zip(pair.pointwise_p).map_or(1.0, |(p, alone)| p / alone);
+    let adjustment = pair
+        .p
+        .zip(pair.pointwise_p)
+        .map_or(1.0, |(p, alone)| p / alone);
     let observed = side(pair.difference, pair.p.is_some_and(|p| p < alpha));
     let verdict = |differences: &Vec<f64>| {
         let family = paired_family(&[differences], Some(&questions), shared.bootstrap())?;
-        Some(side(family.pairs[0].difference, adjustment * family.pairs[0].p < alpha))
+        Some(side(
+            family.pairs[0].difference,
+            adjustment * family.pairs[0].p < alpha,
+        ))
     };
-    pair.bounds = mean(&lows).zip(mean(&highs)).map(|(low, high)| Interval { low, high });
-    pair.sensitive = [lows, highs].iter().any(|extreme| verdict(extreme) != Some(observed));
+    pair.bounds = mean(&lows)
+        .zip(mean(&highs))
+        .map(|(low, high)| Interval { low, high });
+    pair.sensitive = [lows, highs]
+        .iter()
+        .any(|extreme| verdict(extreme) != Some(observed));
 }
 
 /// The better of two, 1 or -1; 0 if they do not differ significantly.
 fn side(difference: f64, differs: bool) -> i8 {
-    if !differs || difference.abs() <= SAME { 0 } else { difference.signum() as i8 }
+    if !differs || difference.abs() <= SAME {
+        0
+    } else {
+        difference.signum() as i8
+    }
 }
 
 /// Regresses the pair's differences on the differences in words, over the shared cases with known words; several cases
@@ -107,7 +136,11 @@ fn length_effect(
     interval: Option<Interval>,
 ) -> Option<LengthEffect> {
     let metric = &shared.table.metric;
-    let all_words = shared.all.words.as_ref().filter(|_| metric.higher_is_better && metric.name != "length")?;
+    let all_words = shared
+        .all
+        .words
+        .as_ref()
+        .filter(|_| metric.higher_is_better && metric.name != "length")?;
     let [own_words, other_words] = [first, second].map(|rank| &all_words[shared.order[rank]]);
     let mut by_question: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
     for (at, case) in shared.cases.iter().enumerate() {
@@ -117,7 +150,9 @@ fn length_effect(
             values.push(shared.values[first][at] - shared.values[second][at]);
         }
     }
-    let means = by_question.values().filter_map(|[words, values]| mean(words).zip(mean(values)));
+    let means = by_question
+        .values()
+        .filter_map(|[words, values]| mean(words).zip(mean(values)));
     let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
     let mean_words = mean(&words)?;
     let shorter_is_longer = words.iter().filter(|own| **own * mean_words < 0.0).count();
@@ -129,7 +164,9 @@ fn length_effect(
     let changes = interval.filter(|interval| sign(*interval) != sign(adjusted));
     let only_grew = |interval: Interval| {
         let moved = (line.intercept - mean(&values).unwrap_or(line.intercept)).abs();
-        sign(adjusted) == 0 && moved <= interval.half_width() / 4.0 && adjusted.half_width() > interval.half_width()
+        sign(adjusted) == 0
+            && moved <= interval.half_width() / 4.0
+            && adjusted.half_width() > interval.half_width()
     };
     let less_precise = changes.is_some_and(only_grew);
     Some(LengthEffect {
@@ -154,12 +191,19 @@ mod tests {
     #[test]
     fn the_gaps_of_a_third_system_do_not_change_a_verdict_unnoticed() {
         // a is better by 0.4 in two cases and worse by 0.5 in ten; c has the two only
-        let a: Vec<f64> = (0..12).map(|case| if case < 2 { 0.9 } else { 0.2 }).collect();
-        let b: Vec<f64> = (0..12).map(|case| if case < 2 { 0.5 } else { 0.7 }).collect();
+        let a: Vec<f64> = (0..12)
+            .map(|case| if case < 2 { 0.9 } else { 0.2 })
+            .collect();
+        let b: Vec<f64> = (0..12)
+            .map(|case| if case < 2 { 0.5 } else { 0.7 })
+            .collect();
         let mut observed = table(&[("a", &a), ("b", &b), ("c", &[0.1; 12])]);
         observed.metrics[0].values[2][2..].fill(Observation::NotApplicable);
         let metric = compared(&observed, &quick());
-        assert_eq!((labels(&metric), metric.cases.len()), (vec!["a", "b", "c"], 2));
+        assert_eq!(
+            (labels(&metric), metric.cases.len()),
+            (vec!["a", "b", "c"], 2)
+        );
         let pair = &metric.pairs[0];
         assert_close(pair.difference, 0.4, 1e-12, "over the shared cases");
         // (2 x 0.4 - 10 x 0.5) / 12 over the twelve that both have: b is better there
@@ -168,25 +212,45 @@ mod tests {
         assert_close(bounds.high, -0.35, 1e-12, "high");
         assert!(pair.sensitive);
         // with c the two have no more cases than all share
-        assert!(metric.pairs[1..].iter().all(|pair| pair.bounds.is_none() && !pair.sensitive));
+        assert!(
+            metric.pairs[1..]
+                .iter()
+                .all(|pair| pair.bounds.is_none() && !pair.sensitive)
+        );
         observed.metrics[0].values[2].fill(Observation::Value(0.1));
-        assert!(compared(&observed, &quick()).pairs.iter().all(|pair| pair.bounds.is_none() && !pair.sensitive));
+        assert!(
+            compared(&observed, &quick())
+                .pairs
+                .iter()
+                .all(|pair| pair.bounds.is_none() && !pair.sensitive)
+        );
     }
 
     #[test]
     fn cases_equal_but_for_rounding_are_ties() {
-        let pair = compared(&table(&[("a", &[0.1 + 0.2, 0.5]), ("b", &[0.3, 0.4])]), &quick()).pairs.remove(0);
+        let pair = compared(
+            &table(&[("a", &[0.1 + 0.2, 0.5]), ("b", &[0.3, 0.4])]),
+            &quick(),
+        )
+        .pairs
+        .remove(0);
         assert_eq!((pair.wins, pair.ties, pair.losses), (1, 1, 0));
     }
 
     #[test]
     fn two_that_do_not_differ_either_way_have_no_verdict_to_change() {
         let mut observed = table(&[("a", &[0.5, 0.4, 0.6, 0.5]), ("b", &[0.4, 0.5, 0.5, 0.55])]);
-        observed.metrics[0].values[0][3] = Observation::Unscored(Interval { low: 0.0, high: 1.0 });
+        observed.metrics[0].values[0][3] = Observation::Unscored(Interval {
+            low: 0.0,
+            high: 1.0,
+        });
         let pair = compared(&observed, &quick()).pairs.remove(0);
         // the sign of the difference may change, which is no evidence with four cases
         let bounds = pair.bounds.unwrap();
-        assert!(bounds.low < 0.0 && bounds.high > 0.0 && !pair.differs && !pair.sensitive, "{pair:?}");
+        assert!(
+            bounds.low < 0.0 && bounds.high > 0.0 && !pair.differs && !pair.sensitive,
+            "{pair:?}"
+        );
     }
 
     #[test]
@@ -196,7 +260,10 @@ mod tests {
         let pair = compared(&observed, &quick()).pairs.remove(0);
         // Six wins of six: 2 / 64. With 0 for the four missing ones the sum is 6 x 0.07 - 4 x 0.755 = -2.6, and every
         // assignment where these four have one sign is as far from 0: 2 x 64 / 1024 = 0.125.
-        assert_eq!((pair.p, pair.differs, pair.sensitive), (Some(2.0 / 64.0), true, true));
+        assert_eq!(
+            (pair.p, pair.differs, pair.sensitive),
+            (Some(2.0 / 64.0), true, true)
+        );
         // (6 x 0.07 - 4 x 0.755) / 10 and (6 x 0.07 + 4 x 0.245) / 10
         let bounds = pair.bounds.unwrap();
         assert_close(bounds.low, -0.26, 1e-12, "low");

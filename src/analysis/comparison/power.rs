@@ -62,7 +62,11 @@ pub fn plan_power(
     let table = all.metrics.get(metric)?;
     let shared = SharedCases::of(all, table, options);
     let differences = shared.differences(&shared.pairs());
-    let mut pilot = PilotSpread::new(&slices(&differences), Some(&shared.questions), shared.bootstrap())?;
+    let mut pilot = PilotSpread::new(
+        &slices(&differences),
+        Some(&shared.questions),
+        shared.bootstrap(),
+    )?;
     pilot.variances.sort_unstable_by(f64::total_cmp);
     let typical = quantile(&pilot.variances, 0.5)?;
     let unit = match table.metric.unit {
@@ -70,12 +74,21 @@ pub fn plan_power(
         Unit::Grade => 10.0,
         Unit::Count => 100.0,
     };
-    let wanted = difference.map_or(DIFFERENCES.map(|share| unit * share).to_vec(), |difference| vec![difference]);
+    let wanted = difference.map_or(
+        DIFFERENCES.map(|share| unit * share).to_vec(),
+        |difference| vec![difference],
+    );
     let designs = sample_factors(&shared).unwrap_or_else(|| vec![(None, 1.0)]);
     let study = |difference: f64, (samples, factor): (Option<usize>, f64)| {
         let questions = |variance: f64| pilot.questions_for(difference, factor * variance);
-        let [low, high] = [pilot.range.low, pilot.range.high].map(|own| questions(own * typical) as f64);
-        PlannedStudy { difference, samples, questions: questions(typical), interval: Interval { low, high } }
+        let [low, high] =
+            [pilot.range.low, pilot.range.high].map(|own| questions(own * typical) as f64);
+        PlannedStudy {
+            difference,
+            samples,
+            questions: questions(typical),
+            interval: Interval { low, high },
+        }
     };
     Some(PowerPlan {
         schema_version: SCHEMA_VERSION,
@@ -86,7 +99,10 @@ pub fn plan_power(
         left_out: shared.cases_in_all() - shared.cases.len(),
         sd: typical.sqrt(),
         range: pilot.range,
-        studies: wanted.iter().flat_map(|wanted| designs.iter().map(|design| study(*wanted, *design))).collect(),
+        studies: wanted
+            .iter()
+            .flat_map(|wanted| designs.iter().map(|design| study(*wanted, *design)))
+            .collect(),
     })
 }
 
@@ -97,7 +113,11 @@ mod tests {
 
     /// 24 questions in which the second system is behind by 0.05 and 0.15 in turn, and the third by twice as much.
     fn pilot() -> Observations {
-        let behind = |factor: f64| (0..24).map(|at| 0.9 - factor * if at % 2 == 0 { 0.05 } else { 0.15 }).collect();
+        let behind = |factor: f64| {
+            (0..24)
+                .map(|at| 0.9 - factor * if at % 2 == 0 { 0.05 } else { 0.15 })
+                .collect()
+        };
         let rows: [Vec<f64>; 3] = [vec![0.9; 24], behind(1.0), behind(2.0)];
         table(&[("a", &rows[0]), ("b", &rows[1]), ("c", &rows[2])])
     }
@@ -108,15 +128,26 @@ mod tests {
         // Differences of a and b, and of b and c, are 0.05 from their mean, those of a and c 0.1: times sqrt(24 / 23).
         let once = 0.05 * (24.0_f64 / 23.0).sqrt();
         assert_close(plan.sd, once, 1e-12, "typical");
-        assert_eq!((plan.systems, plan.questions, plan.studies[0].samples), (3, 24, None));
+        assert_eq!(
+            (plan.systems, plan.questions, plan.studies[0].samples),
+            (3, 24, None)
+        );
         let differences: Vec<f64> = plan.studies.iter().map(|study| study.difference).collect();
         assert_eq!(differences, [0.01, 0.02, 0.05, 0.1]);
         let first = &plan.studies[0];
-        assert!(first.interval.low < first.questions as f64 && (first.questions as f64) < first.interval.high);
+        assert!(
+            first.interval.low < first.questions as f64
+                && (first.questions as f64) < first.interval.high
+        );
         // Systems that are further apart vary as much.
         let mut apart = pilot();
-        apart.metrics[0].values[0].iter_mut().for_each(|value| *value = super::super::Observation::Value(1.0));
-        assert_eq!(plan_power(&apart, 0, None, &quick()).unwrap().studies, plan.studies);
+        apart.metrics[0].values[0]
+            .iter_mut()
+            .for_each(|value| *value = super::super::Observation::Value(1.0));
+        assert_eq!(
+            plan_power(&apart, 0, None, &quick()).unwrap().studies,
+            plan.studies
+        );
     }
 
     #[test]
@@ -124,19 +155,33 @@ mod tests {
         let mut observed = pilot();
         // Two samples per answer: those of b differ by 0.04 or -0.04, of the others not at all.
         let samples = |system: usize, at: usize, value: f64| {
-            let half = if system == 1 { if at % 4 < 2 { 0.02 } else { -0.02 } } else { 0.0 };
+            let half = if system == 1 {
+                if at % 4 < 2 { 0.02 } else { -0.02 }
+            } else {
+                0.0
+            };
             vec![vec![value - half, value + half]]
         };
         let rows = observed.metrics[0].values.clone();
-        let values =
-            |row: &Vec<super::super::Observation>| row.iter().filter_map(|own| own.value()).collect::<Vec<_>>();
-        let of = |(system, row)| values(row).into_iter().enumerate().map(|(at, v)| samples(system, at, v)).collect();
+        let values = |row: &Vec<super::super::Observation>| {
+            row.iter().filter_map(|own| own.value()).collect::<Vec<_>>()
+        };
+        let of = |(system, row)| {
+            values(row)
+                .into_iter()
+                .enumerate()
+                .map(|(at, v)| samples(system, at, v))
+                .collect()
+        };
         observed.metrics[0].samples = Some(rows.iter().enumerate().map(of).collect());
         let plan = plan_power(&observed, 0, Some(0.02), &quick()).unwrap();
         let counts: Vec<Option<usize>> = plan.studies.iter().map(|study| study.samples).collect();
         assert_eq!(counts, [Some(1), Some(2), Some(5)]);
         let questions: Vec<usize> = plan.studies.iter().map(|study| study.questions).collect();
-        assert!(questions[0] > questions[1] && questions[1] > questions[2], "{questions:?}");
+        assert!(
+            questions[0] > questions[1] && questions[1] > questions[2],
+            "{questions:?}"
+        );
         // With the pilot's own number of samples, as without knowing about samples.
         let plain = plan_power(&pilot(), 0, Some(0.02), &quick()).unwrap();
         assert_eq!(plain.studies[0].questions, questions[1]);

@@ -31,7 +31,12 @@ pub struct ComparisonOptions {
 impl ComparisonOptions {
     /// 95% intervals, 10,000 resamples, all pairs, with this seed.
     pub fn seeded(seed: u64) -> Self {
-        Self { level: 0.95, resamples: 10_000, seed, baseline: None }
+        Self {
+            level: 0.95,
+            resamples: 10_000,
+            seed,
+            baseline: None,
+        }
     }
 }
 
@@ -194,7 +199,11 @@ impl PairComparison {
     /// `*` for a significant difference, `!` for a verdict that could change.
     pub fn flags(&self) -> String {
         let flags = [(self.differs, "*"), (self.sensitive, "!")];
-        flags.into_iter().filter(|(applies, _)| *applies).map(|(_, flag)| flag).collect()
+        flags
+            .into_iter()
+            .filter(|(applies, _)| *applies)
+            .map(|(_, flag)| flag)
+            .collect()
     }
 }
 

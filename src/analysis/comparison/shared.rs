@@ -40,44 +40,92 @@ impl Observations {
     pub fn headline_range(&self) -> Option<(&MetricId, Interval)> {
         let table = &self.metrics[*self.headline().first()?];
         let options = ComparisonOptions::seeded(0);
-        let means: Vec<f64> =
-            SharedCases::of(self, table, &options).values.iter().filter_map(|values| mean(values)).collect();
+        let means: Vec<f64> = SharedCases::of(self, table, &options)
+            .values
+            .iter()
+            .filter_map(|values| mean(values))
+            .collect();
         let low = means.iter().copied().reduce(f64::min)?;
-        Some((&table.metric, Interval { low, high: means.into_iter().fold(low, f64::max) }))
+        Some((
+            &table.metric,
+            Interval {
+                low,
+                high: means.into_iter().fold(low, f64::max),
+            },
+        ))
     }
 }
 
 impl<'a> SharedCases<'a> {
-    pub(super) fn of(all: &'a Observations, table: &'a MetricTable, options: &'a ComparisonOptions) -> Self {
+    pub(super) fn of(
+        all: &'a Observations,
+        table: &'a MetricTable,
+        options: &'a ComparisonOptions,
+    ) -> Self {
         let mut by_id: Vec<usize> = (0..all.cases.len()).collect();
         by_id.sort_by(|a, b| all.cases[*a].case_id.cmp(&all.cases[*b].case_id));
-        let numbers = Questions::of_texts(all.cases.iter().map(|case| (&case.case_id, &*case.question)));
-        let question_of: Vec<usize> = all.cases.iter().map(|case| numbers.number(&case.case_id)).collect();
+        let numbers = Questions::of_texts(
+            all.cases
+                .iter()
+                .map(|case| (&case.case_id, &*case.question)),
+        );
+        let question_of: Vec<usize> = all
+            .cases
+            .iter()
+            .map(|case| numbers.number(&case.case_id))
+            .collect();
         let value = |system: usize, case: usize| table.values[system][case].value();
-        let (mut order, mut without): (Vec<usize>, Vec<usize>) =
-            (0..all.systems.len()).partition(|system| by_id.iter().any(|case| value(*system, *case).is_some()));
+        let (mut order, mut without): (Vec<usize>, Vec<usize>) = (0..all.systems.len())
+            .partition(|system| by_id.iter().any(|case| value(*system, *case).is_some()));
         let is_shared = |case: &usize| order.iter().all(|system| value(*system, *case).is_some());
         let cases: Vec<usize> = by_id.iter().copied().filter(is_shared).collect();
         // Without a shared case, order by the means over each system's own cases.
         let counted = if cases.is_empty() { &by_id } else { &cases };
         let mean_of = |system: usize| {
-            let values: Vec<f64> = counted.iter().filter_map(|case| value(system, *case)).collect();
+            let values: Vec<f64> = counted
+                .iter()
+                .filter_map(|case| value(system, *case))
+                .collect();
             mean(&values).unwrap_or(f64::NEG_INFINITY)
         };
         let means: Vec<f64> = (0..all.systems.len()).map(mean_of).collect();
         let label = |system: usize| &all.systems[system].label;
-        order.sort_by(|a, b| means[*b].total_cmp(&means[*a]).then_with(|| label(*a).cmp(label(*b))));
+        order.sort_by(|a, b| {
+            means[*b]
+                .total_cmp(&means[*a])
+                .then_with(|| label(*a).cmp(label(*b)))
+        });
         without.sort_by(|a, b| label(*a).cmp(label(*b)));
-        let values_of = |system: &usize| cases.iter().filter_map(|case| value(*system, *case)).collect();
+        let values_of = |system: &usize| {
+            cases
+                .iter()
+                .filter_map(|case| value(*system, *case))
+                .collect()
+        };
         let values = order.iter().map(values_of).collect();
         let questions = cases.iter().map(|case| question_of[*case]).collect();
         let participants = order.len();
         order.extend(without);
-        Self { all, table, options, order, participants, by_id, question_of, cases, questions, values }
+        Self {
+            all,
+            table,
+            options,
+            order,
+            participants,
+            by_id,
+            question_of,
+            cases,
+            questions,
+            values,
+        }
     }
 
     pub(super) fn bootstrap(&self) -> BootstrapOptions {
-        BootstrapOptions { level: self.options.level, resamples: self.options.resamples, seed: self.options.seed }
+        BootstrapOptions {
+            level: self.options.level,
+            resamples: self.options.resamples,
+            seed: self.options.seed,
+        }
     }
 
     pub(super) fn label(&self, rank: usize) -> &str {
@@ -89,14 +137,20 @@ impl<'a> SharedCases<'a> {
         let baseline = self.options.baseline.as_deref();
         let is_tested = |rank: usize| baseline.is_none_or(|baseline| baseline == self.label(rank));
         let ranks = 0..self.participants;
-        let all = ranks.flat_map(|first| (first + 1..self.participants).map(move |second| (first, second)));
-        all.filter(|(first, second)| is_tested(*first) || is_tested(*second)).collect()
+        let all = ranks
+            .flat_map(|first| (first + 1..self.participants).map(move |second| (first, second)));
+        all.filter(|(first, second)| is_tested(*first) || is_tested(*second))
+            .collect()
     }
 
     /// Values of the first system less those of the second, by pair.
     pub(super) fn differences(&self, pairs: &[(usize, usize)]) -> Vec<Vec<f64>> {
         let of_pair = |(first, second): &(usize, usize)| {
-            self.values[*first].iter().zip(&self.values[*second]).map(|(a, b)| a - b).collect()
+            self.values[*first]
+                .iter()
+                .zip(&self.values[*second])
+                .map(|(a, b)| a - b)
+                .collect()
         };
         pairs.iter().map(of_pair).collect()
     }
@@ -107,7 +161,12 @@ impl<'a> SharedCases<'a> {
 
     /// The number of cases that the metric applies to.
     pub(super) fn cases_in_all(&self) -> usize {
-        let applies = |case: &usize| self.table.values.iter().any(|row| row[*case] != Observation::NotApplicable);
+        let applies = |case: &usize| {
+            self.table
+                .values
+                .iter()
+                .any(|row| row[*case] != Observation::NotApplicable)
+        };
         self.by_id.iter().copied().filter(applies).count()
     }
 

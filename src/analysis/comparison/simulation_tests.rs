@@ -19,16 +19,32 @@ fn equal_systems_differ_as_often_as_alpha_says_and_families_of_pairs_no_more_oft
     // which depend on each other within a set, the rate has a standard error of about 1%. Unadjusted, about a fifth of the
     // sets would have a significant pair.
     let mut rng = ChaCha8Rng::seed_from_u64(2026);
-    let options = ComparisonOptions { resamples: 100, ..ComparisonOptions::seeded(1) };
+    let options = ComparisonOptions {
+        resamples: 100,
+        ..ComparisonOptions::seeded(1)
+    };
     let (mut wrong_pairs, mut wrong_sets, mut pairs) = (0, 0, 0);
     for _ in 0..150 {
         let questions: Vec<f64> = (0..12).map(|_| skewed(&mut rng)).collect();
-        let mut system = || -> Vec<f64> { questions.iter().map(|question| question + skewed(&mut rng)).collect() };
+        let mut system = || -> Vec<f64> {
+            questions
+                .iter()
+                .map(|question| question + skewed(&mut rng))
+                .collect()
+        };
         let rows = [system(), system(), system(), system()];
-        let observed = table(&[("a", &rows[0]), ("b", &rows[1]), ("c", &rows[2]), ("d", &rows[3])]);
+        let observed = table(&[
+            ("a", &rows[0]),
+            ("b", &rows[1]),
+            ("c", &rows[2]),
+            ("d", &rows[3]),
+        ]);
         let found = compare(&observed, &options).metrics.remove(0).pairs;
         pairs += found.len();
-        wrong_pairs += found.iter().filter(|pair| pair.pointwise_p.is_some_and(|p| p <= 0.05)).count();
+        wrong_pairs += found
+            .iter()
+            .filter(|pair| pair.pointwise_p.is_some_and(|p| p <= 0.05))
+            .count();
         wrong_sets += usize::from(found.iter().any(|pair| pair.differs));
     }
     let (rate, family) = (wrong_pairs as f64 / pairs as f64, wrong_sets as f64 / 150.0);
@@ -39,12 +55,20 @@ fn equal_systems_differ_as_often_as_alpha_says_and_families_of_pairs_no_more_oft
 
 /// How often the interval of the pair holds the true difference (a is 0.05 better than b).
 fn coverage(sets: usize, mut made: impl FnMut() -> Observations) -> f64 {
-    let options = ComparisonOptions { resamples: 200, ..ComparisonOptions::seeded(1) };
+    let options = ComparisonOptions {
+        resamples: 200,
+        ..ComparisonOptions::seeded(1)
+    };
     let held = (0..sets).filter(|_| {
         let metric = compare(&made(), &options).metrics.remove(0);
         let pair = &metric.pairs[0];
-        let truth = if metric.systems[pair.first].label == "a" { 0.05 } else { -0.05 };
-        pair.interval.is_some_and(|interval| interval.low <= truth && truth <= interval.high)
+        let truth = if metric.systems[pair.first].label == "a" {
+            0.05
+        } else {
+            -0.05
+        };
+        pair.interval
+            .is_some_and(|interval| interval.low <= truth && truth <= interval.high)
     });
     held.count() as f64 / sets as f64
 }
@@ -57,7 +81,10 @@ fn intervals_of_pairs_at_95_percent_hold_the_true_difference_in_92_to_98() {
         let (a, b): (Vec<f64>, Vec<f64>) = (0..50)
             .map(|_| {
                 let question = rng.random::<f64>();
-                (question + skewed(&mut rng) + 0.05, question + skewed(&mut rng))
+                (
+                    question + skewed(&mut rng) + 0.05,
+                    question + skewed(&mut rng),
+                )
             })
             .unzip();
         table(&[("a", &a), ("b", &b)])
@@ -79,7 +106,11 @@ fn intervals_hold_as_often_where_questions_have_several_cases_and_would_not_if_c
         }
         let mut observed = table(&[("a", &a), ("b", &b)]);
         for (place, case) in observed.cases.iter_mut().enumerate() {
-            case.question = if with_questions { Arc::from(format!("q{}", place / 3)) } else { Arc::from("") };
+            case.question = if with_questions {
+                Arc::from(format!("q{}", place / 3))
+            } else {
+                Arc::from("")
+            };
         }
         observed
     };

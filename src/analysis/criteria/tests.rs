@@ -6,8 +6,14 @@ use crate::domain::{MemberValues, Rating};
 
 /// An answer with these criteria, all of weight 0.1.
 fn answer(system: &str, case_id: &str, values: &[(&str, ComponentKind, f64)]) -> ScoredAnswer {
-    let components = values.iter().map(|(name, kind, value)| component(name, *kind, 0.1, Some(*value)));
-    answer_to(system, case(case_id, &format!("why {case_id}?"), "A", false), score(components.collect()))
+    let components = values
+        .iter()
+        .map(|(name, kind, value)| component(name, *kind, 0.1, Some(*value)));
+    answer_to(
+        system,
+        case(case_id, &format!("why {case_id}?"), "A", false),
+        score(components.collect()),
+    )
 }
 
 fn of(answers: Vec<ScoredAnswer>, raters: &[Rater]) -> Criteria {
@@ -17,12 +23,19 @@ fn of(answers: Vec<ScoredAnswer>, raters: &[Rater]) -> Criteria {
 
 #[track_caller]
 fn row<'a>(criteria: &'a Criteria, name: &str) -> &'a CriterionStatistics {
-    criteria.criteria.iter().find(|row| row.name == name).unwrap()
+    criteria
+        .criteria
+        .iter()
+        .find(|row| row.name == name)
+        .unwrap()
 }
 
 #[track_caller]
 fn assert_close(ours: Option<f64>, expected: f64) {
-    assert!(ours.is_some_and(|ours| (ours - expected).abs() < 1e-9), "{ours:?}, expected {expected}");
+    assert!(
+        ours.is_some_and(|ours| (ours - expected).abs() < 1e-9),
+        "{ours:?}, expected {expected}"
+    );
 }
 
 use ComponentKind::{Aspect, Evidence, Expertise, Length, Property};
@@ -30,10 +43,21 @@ use ComponentKind::{Aspect, Evidence, Expertise, Length, Property};
 #[test]
 fn criteria_with_equal_answers_come_first_and_the_group_pools_all() {
     let values = |last: f64| {
-        [("i_3", last), ("i_2", 0.5), ("i_1", 1.0), ("i_0", 0.0)].map(|(name, value)| (name, Property, value))
+        [("i_3", last), ("i_2", 0.5), ("i_1", 1.0), ("i_0", 0.0)]
+            .map(|(name, value)| (name, Property, value))
     };
-    let found = of(vec![answer("a", "c", &values(0.2)), answer("b", "c", &values(0.8))], &[]);
-    let names: Vec<_> = found.criteria.iter().map(|row| (row.name.as_str(), row.finding)).collect();
+    let found = of(
+        vec![
+            answer("a", "c", &values(0.2)),
+            answer("b", "c", &values(0.8)),
+        ],
+        &[],
+    );
+    let names: Vec<_> = found
+        .criteria
+        .iter()
+        .map(|row| (row.name.as_str(), row.finding))
+        .collect();
     let expected = [
         ("i_0", Some(Finding::NeverMet)),
         ("i_1", Some(Finding::AlwaysMet)),
@@ -43,14 +67,20 @@ fn criteria_with_equal_answers_come_first_and_the_group_pools_all() {
     ];
     assert_eq!(names, expected);
     let group = row(&found, "i");
-    assert_eq!((group.group_of, group.answers, &group.case_id), (4, 8, &None));
+    assert_eq!(
+        (group.group_of, group.answers, &group.case_id),
+        (4, 8, &None)
+    );
     // 0, 0, 1, 1, 0.5, 0.5, 0.2, 0.8; within criteria 2 * 0.3^2 over 8 - 4
     assert_close(group.mean, 0.5);
     assert_close(group.at_lowest, 0.25);
     assert_close(group.at_full, 0.25);
     assert_close(group.variance, 0.045);
     // 1 - 0.05^(1/2) = 0.776
-    assert!(found.notes[0].text.contains("at most 2 answers") && found.notes[0].text.contains("78%"), "{found:?}");
+    assert!(
+        found.notes[0].text.contains("at most 2 answers") && found.notes[0].text.contains("78%"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -60,21 +90,40 @@ fn a_fault_that_no_answer_has_is_full_marks() {
         answer_to(system, case("c", "why?", "A", false), score(components))
     };
     let found = of(vec![fault("a", 0.0), fault("b", 0.0)], &[]);
-    assert_eq!((row(&found, "f").finding, row(&found, "f").mean), (Some(Finding::AlwaysMet), Some(1.0)));
-    assert_close(row(&of(vec![fault("a", 0.0), fault("b", 1.0)], &[]), "f").mean, 0.5);
+    assert_eq!(
+        (row(&found, "f").finding, row(&found, "f").mean),
+        (Some(Finding::AlwaysMet), Some(1.0))
+    );
+    assert_close(
+        row(&of(vec![fault("a", 0.0), fault("b", 1.0)], &[]), "f").mean,
+        0.5,
+    );
 }
 
 #[test]
 fn one_answer_is_no_finding_and_has_no_variance() {
     let found = of(vec![answer("a", "c", &[("p", Property, 0.0)])], &[]);
-    assert_eq!((row(&found, "p").finding, row(&found, "p").variance), (None, None));
+    assert_eq!(
+        (row(&found, "p").finding, row(&found, "p").variance),
+        (None, None)
+    );
 }
 
 #[test]
 fn the_share_of_systems_is_epsilon_squared_within_questions() {
     let length = |value| [("length", Length, value)];
-    let answers = [("a", "c1", 0.6), ("b", "c1", 0.2), ("a", "c2", 0.8), ("b", "c2", 0.0)];
-    let found = of(answers.map(|(system, case, value)| answer(system, case, &length(value))).to_vec(), &[]);
+    let answers = [
+        ("a", "c1", 0.6),
+        ("b", "c1", 0.2),
+        ("a", "c2", 0.8),
+        ("b", "c2", 0.0),
+    ];
+    let found = of(
+        answers
+            .map(|(system, case, value)| answer(system, case, &length(value)))
+            .to_vec(),
+        &[],
+    );
     // Deviations 0.2, -0.2, 0.4, -0.4: total 0.4; between 2 * 0.6^2 / 2 = 0.36; rest 0.04 over 2 - 1: (0.36 - 0.04) / 0.4
     assert_close(row(&found, "length").system_share, 0.8);
     assert_close(row(&found, "length").variance, 0.2);
@@ -84,7 +133,14 @@ fn the_share_of_systems_is_epsilon_squared_within_questions() {
 fn grades_count_as_shares_of_their_scale() {
     let graded = |system, grade| answer(system, "c", &[("coverage", Aspect, grade)]);
     // (2 - 1) / 4 and (5 - 1) / 4
-    assert_close(row(&of(vec![graded("a", 2.0), graded("b", 5.0)], &[]), "coverage").mean, 0.625);
+    assert_close(
+        row(
+            &of(vec![graded("a", 2.0), graded("b", 5.0)], &[]),
+            "coverage",
+        )
+        .mean,
+        0.625,
+    );
 }
 
 #[test]
@@ -92,8 +148,19 @@ fn the_rest_of_the_score_is_without_the_own_snippets_and_a_reversed_criterion_is
     // x rises and y falls, with one exchange of neighbors: 12 ranks with a sum of squared differences of 2 from the
     // reverse order, so r = -(1 - 6 * 2 / (12 * 143)).
     let answers = (0..12_u32).map(|at| {
-        let (x, y) = (f64::from(at) / 20.0, f64::from(11 - if at < 2 { 1 - at } else { at }) / 20.0);
-        answer(&format!("s{at:02}"), "c", &[("p_0", Property, x), ("p_0_evidence", Evidence, x), ("q", Property, y)])
+        let (x, y) = (
+            f64::from(at) / 20.0,
+            f64::from(11 - if at < 2 { 1 - at } else { at }) / 20.0,
+        );
+        answer(
+            &format!("s{at:02}"),
+            "c",
+            &[
+                ("p_0", Property, x),
+                ("p_0_evidence", Evidence, x),
+                ("q", Property, y),
+            ],
+        )
     });
     let found = of(answers.collect(), &[]);
     let own = row(&found, "p_0");
@@ -110,20 +177,36 @@ fn correlations_are_within_questions() {
         answer(
             &format!("s{}", at % 5),
             &case,
-            &[("expertise", Expertise, own + shift), ("p", Property, own + 0.4 - shift)],
+            &[
+                ("expertise", Expertise, own + shift),
+                ("p", Property, own + 0.4 - shift),
+            ],
         )
     });
     let found = of(answers.collect(), &[]);
     assert_close(row(&found, "expertise").item_rest.estimate, 1.0);
-    assert_eq!(row(&found, "expertise").item_rest.interval(), None, "two questions are too few");
+    assert_eq!(
+        row(&found, "expertise").item_rest.interval(),
+        None,
+        "two questions are too few"
+    );
 }
 
 #[test]
 fn a_judge_whose_samples_differ_as_much_as_the_answers_is_noisy() {
     let sampled = |system: &str, draws: [f64; 2]| {
-        let mut answer = answer(system, "c", &[("expertise", Expertise, (draws[0] + draws[1]) / 20.0)]);
+        let mut answer = answer(
+            system,
+            "c",
+            &[("expertise", Expertise, (draws[0] + draws[1]) / 20.0)],
+        );
         let draws = draws.map(Some).to_vec();
-        let member = MemberValues { judge: "m".into(), value: None, draws, spread: None };
+        let member = MemberValues {
+            judge: "m".into(),
+            value: None,
+            draws,
+            spread: None,
+        };
         answer.members.insert("expertise".into(), vec![member]);
         answer
     };
@@ -140,7 +223,10 @@ fn a_judge_whose_samples_differ_as_much_as_the_answers_is_noisy() {
 #[test]
 fn labels_of_people_are_averaged_and_those_of_judges_ignored() {
     let systems: Vec<String> = (0..10).map(|at| format!("s{at}")).collect();
-    let answers = systems.iter().enumerate().map(|(at, own)| answer(own, "c", &[("p", Property, at as f64 / 10.0)]));
+    let answers = systems
+        .iter()
+        .enumerate()
+        .map(|(at, own)| answer(own, "c", &[("p", Property, at as f64 / 10.0)]));
     let rater = |name: &str, kind, values: [f64; 10]| {
         let rating = |(system, value): (&String, f64)| Rating {
             system: system.as_str().into(),
@@ -148,11 +234,26 @@ fn labels_of_people_are_averaged_and_those_of_judges_ignored() {
             item: Some("p".into()),
             value,
         };
-        Rater { ratings: systems.iter().zip(values).map(rating).collect(), ..Rater::new(name, kind) }
+        Rater {
+            ratings: systems.iter().zip(values).map(rating).collect(),
+            ..Rater::new(name, kind)
+        }
     };
-    let ann = rater("ann", RaterKind::Human, [1.0, 0.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-    let bob = rater("bob", RaterKind::Human, [1.0, 0.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-    let judge = rater("model", RaterKind::Judge, [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0]);
+    let ann = rater(
+        "ann",
+        RaterKind::Human,
+        [1.0, 0.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+    );
+    let bob = rater(
+        "bob",
+        RaterKind::Human,
+        [1.0, 0.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+    );
+    let judge = rater(
+        "model",
+        RaterKind::Judge,
+        [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0],
+    );
     let found = of(answers.collect(), &[ann, bob, judge]);
     // One of 45 pairs is discordant: (44 - 1) / 45
     assert_eq!(row(&found, "p").labels, 10);

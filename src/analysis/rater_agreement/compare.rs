@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::groups::groups;
 use super::pair::rater_pair;
 use super::powered::LabeledRun;
-use super::result::{AgreementOptions, NO_ORDER, PairAgreement, PoweredMean, RaterAgreement, RaterPair, SummaryRow};
+use super::result::{
+    AgreementOptions, NO_ORDER, PairAgreement, PoweredMean, RaterAgreement, RaterPair, SummaryRow,
+};
 use super::scales::reversed_note;
 use super::units::{Context, RaterView};
 use crate::analysis::ratings::{Estimate, FEWEST_FOR_INTERVAL};
@@ -35,8 +37,15 @@ pub struct Labelled {
 impl Labelled {
     /// The raters, and the mean of the people if there are several.
     pub(super) fn views(&self, options: &AgreementOptions) -> (Vec<RaterView>, Option<RaterView>) {
-        let views: Vec<RaterView> = self.raters.iter().map(|rater| RaterView::new(rater, options)).collect();
-        let people: Vec<&RaterView> = views.iter().filter(|view| view.rater.kind == RaterKind::Human).collect();
+        let views: Vec<RaterView> = self
+            .raters
+            .iter()
+            .map(|rater| RaterView::new(rater, options))
+            .collect();
+        let people: Vec<&RaterView> = views
+            .iter()
+            .filter(|view| view.rater.kind == RaterKind::Human)
+            .collect();
         let mut name = HUMANS.to_owned();
         while self.raters.iter().any(|rater| *rater.name == *name) {
             name.insert_str(0, "all ");
@@ -45,7 +54,11 @@ impl Labelled {
         (views, humans)
     }
 
-    pub(super) fn context<'a>(&'a self, views: &'a [RaterView], options: &'a AgreementOptions) -> Context<'a> {
+    pub(super) fn context<'a>(
+        &'a self,
+        views: &'a [RaterView],
+        options: &'a AgreementOptions,
+    ) -> Context<'a> {
         Context::new(views, &self.questions, options)
     }
 }
@@ -55,57 +68,102 @@ impl Labelled {
 pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> RaterAgreement {
     let (views, humans) = labelled.views(options);
     let context = labelled.context(&views, options);
-    let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) =
-        views.iter().partition(|view| view.rater.kind == RaterKind::Human);
+    let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) = views
+        .iter()
+        .partition(|view| view.rater.kind == RaterKind::Human);
     let mut chosen: Vec<(&RaterView, &RaterView)> = Vec::new();
     for judge in &judges {
-        chosen.extend(humans.iter().chain(people.iter().copied()).map(|human| (*judge, human)));
+        chosen.extend(
+            humans
+                .iter()
+                .chain(people.iter().copied())
+                .map(|human| (*judge, human)),
+        );
     }
     chosen.extend(in_pairs(&people));
     if views.len() <= ALL_PAIRS {
         chosen.extend(in_pairs(&judges));
     }
-    let pairs: Vec<RaterPair> = chosen.into_iter().map(|(first, second)| rater_pair(first, second, &context)).collect();
+    let pairs: Vec<RaterPair> = chosen
+        .into_iter()
+        .map(|(first, second)| rater_pair(first, second, &context))
+        .collect();
     let labels = humans.as_ref().or(people.first().copied());
-    let labeled = judges.iter().filter_map(|judge| LabeledRun::new(judge, labels?, &labelled.probabilities, &context));
+    let labeled = judges
+        .iter()
+        .filter_map(|judge| LabeledRun::new(judge, labels?, &labelled.probabilities, &context));
     let labeled: Vec<LabeledRun> = labeled.collect();
     let powered: Vec<PoweredMean> = labeled.iter().flat_map(LabeledRun::means).collect();
     let mut agreement = RaterAgreement {
         schema_version: SCHEMA_VERSION,
         options: options.clone(),
         summary: summary(&people, &judges, &pairs),
-        raters: views.iter().chain(&humans).map(|view| view.rater.clone()).collect(),
+        raters: views
+            .iter()
+            .chain(&humans)
+            .map(|view| view.rater.clone())
+            .collect(),
         pairs,
         groups: groups(&views, &context),
         powered_notes: powered_notes(&powered, labeled.iter().any(LabeledRun::is_weighted)),
         powered,
-        notes: labelled.raters.iter().filter_map(|rater| reversed_note(rater, options)).collect(),
+        notes: labelled
+            .raters
+            .iter()
+            .filter_map(|rater| reversed_note(rater, options))
+            .collect(),
     };
     let notes = notes(&agreement);
     agreement.notes.extend(notes);
     if judges.len() >= 2 && views.len() > ALL_PAIRS {
-        let text = format!("More than {ALL_PAIRS} raters: two judges are not compared with each other.");
+        let text =
+            format!("More than {ALL_PAIRS} raters: two judges are not compared with each other.");
         agreement.notes.push(Note::info(text));
     }
     agreement
 }
 
 fn in_pairs<'a>(views: &[&'a RaterView]) -> Vec<(&'a RaterView, &'a RaterView)> {
-    (0..views.len()).flat_map(|a| (a + 1..views.len()).map(move |b| (views[a], views[b]))).collect()
+    (0..views.len())
+        .flat_map(|a| (a + 1..views.len()).map(move |b| (views[a], views[b])))
+        .collect()
 }
 
 /// People with people, then each judge with single people, so that both are agreement of two raters; without people the
 /// pairs of judges.
-fn summary<'a>(people: &[&RaterView], judges: &[&RaterView], pairs: &'a [RaterPair]) -> Vec<SummaryRow> {
-    let is_one_of = |name: &str, views: &[&RaterView]| views.iter().any(|view| *view.rater.name == *name);
+fn summary<'a>(
+    people: &[&RaterView],
+    judges: &[&RaterView],
+    pairs: &'a [RaterPair],
+) -> Vec<SummaryRow> {
+    let is_one_of =
+        |name: &str, views: &[&RaterView]| views.iter().any(|view| *view.rater.name == *name);
     let row = |who: String, of: &dyn Fn(&RaterPair) -> bool| {
         let own: Vec<&RaterPair> = pairs.iter().filter(|pair| of(pair)).collect();
-        let better = |pair: &'a RaterPair| pair.overall.comparisons.as_ref().map(|compared| &compared.half_credit);
-        let order = |pair: &'a RaterPair| pair.ranking.as_ref().or(pair.wins.as_ref()).map(|own| &own.kendall_tau_b);
-        let mean = |of: &dyn Fn(&'a RaterPair) -> Option<&'a Estimate>, reason: &str| {
-            mean_estimate(&own.iter().filter_map(|pair| of(pair)).collect::<Vec<_>>(), reason)
+        let better = |pair: &'a RaterPair| {
+            pair.overall
+                .comparisons
+                .as_ref()
+                .map(|compared| &compared.half_credit)
         };
-        let chance = |pair: &'a RaterPair| pair.overall.comparisons.as_ref().map_or(0.0, PairAgreement::chance);
+        let order = |pair: &'a RaterPair| {
+            pair.ranking
+                .as_ref()
+                .or(pair.wins.as_ref())
+                .map(|own| &own.kendall_tau_b)
+        };
+        let mean = |of: &dyn Fn(&'a RaterPair) -> Option<&'a Estimate>, reason: &str| {
+            mean_estimate(
+                &own.iter().filter_map(|pair| of(pair)).collect::<Vec<_>>(),
+                reason,
+            )
+        };
+        let chance = |pair: &'a RaterPair| {
+            pair.overall
+                .comparisons
+                .as_ref()
+                .map_or(0.0, PairAgreement::chance)
+        };
         let is_above_chance = |pair: &&'a RaterPair| {
             let main = better(pair).unwrap_or(&pair.overall.kendall_tau_b);
             main.low.is_some_and(|low| low > chance(pair))
@@ -122,10 +180,14 @@ fn summary<'a>(people: &[&RaterView], judges: &[&RaterView], pairs: &'a [RaterPa
             is_above_chance: own.iter().all(is_above_chance),
         }
     };
-    let mut rows = vec![row("people with people".to_owned(), &|pair| is_one_of(&pair.first, people))];
+    let mut rows = vec![row("people with people".to_owned(), &|pair| {
+        is_one_of(&pair.first, people)
+    })];
     rows.extend(judges.iter().map(|judge| {
         let name = &judge.rater.name;
-        row(format!("{name} with people"), &|pair| pair.first == *name && is_one_of(&pair.second, people))
+        row(format!("{name} with people"), &|pair| {
+            pair.first == *name && is_one_of(&pair.second, people)
+        })
     }));
     if people.is_empty() {
         rows.push(row("judges with judges".to_owned(), &|_| true));
@@ -133,7 +195,9 @@ fn summary<'a>(people: &[&RaterView], judges: &[&RaterView], pairs: &'a [RaterPa
     rows.retain(|row| row.pairs > 0);
     if people.len() >= 2 {
         let ceiling = rows.first().cloned().map(Box::new);
-        rows.iter_mut().skip(1).for_each(|row| row.ceiling.clone_from(&ceiling));
+        rows.iter_mut()
+            .skip(1)
+            .for_each(|row| row.ceiling.clone_from(&ceiling));
     }
     rows
 }
@@ -144,15 +208,23 @@ fn mean_estimate(estimates: &[&Estimate], reason: &str) -> Estimate {
     if let [only] = estimates {
         return (*only).clone();
     }
-    let defined: Vec<f64> = estimates.iter().filter_map(|estimate| estimate.estimate).collect();
-    let first = estimates.iter().find_map(|estimate| estimate.undefined.as_deref());
+    let defined: Vec<f64> = estimates
+        .iter()
+        .filter_map(|estimate| estimate.estimate)
+        .collect();
+    let first = estimates
+        .iter()
+        .find_map(|estimate| estimate.undefined.as_deref());
     Estimate::new(mean(&defined), || None, first.unwrap_or(reason))
 }
 
 /// Notes on the prediction-powered means; `weighted` if the labels have unequal probabilities of being drawn.
 fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
     let mut notes = Vec::new();
-    if powered.iter().any(|mean| mean.powered.low.is_some() && !mean.reliable) {
+    if powered
+        .iter()
+        .any(|mean| mean.powered.low.is_some() && !mean.reliable)
+    {
         notes.push(Note::warning(
             "Some prediction-powered means and differences rest on fewer than 50 labels, or on labels of which more than 80% are \
              equal: their intervals may hold the true value less often than stated.",
@@ -161,11 +233,17 @@ fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for mean in powered.iter().filter(|mean| mean.minus.is_none()) {
         if let Some(reason) = &mean.powered.undefined {
-            missing.entry(reason).or_default().insert(mean.system.as_str());
+            missing
+                .entry(reason)
+                .or_default()
+                .insert(mean.system.as_str());
         }
     }
     notes.extend(missing.into_iter().map(|(reason, systems)| {
-        Note::warning(format!("No prediction-powered mean of {}: {reason}.", list(systems, 5)))
+        Note::warning(format!(
+            "No prediction-powered mean of {}: {reason}.",
+            list(systems, 5)
+        ))
     }));
     if weighted {
         notes.push(Note::warning(
@@ -173,7 +251,9 @@ fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
              inverses; the measures of agreement do not.",
         ));
     } else if powered.iter().any(|mean| mean.powered.estimate.is_some()) {
-        notes.push(Note::info("Prediction-powered means hold if the labeled answers were drawn at random."));
+        notes.push(Note::info(
+            "Prediction-powered means hold if the labeled answers were drawn at random.",
+        ));
     }
     notes
 }
@@ -181,12 +261,28 @@ fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
 /// Warnings first.
 fn notes(agreement: &RaterAgreement) -> Vec<Note> {
     let mut notes = Vec::new();
-    for rater in agreement.raters.iter().filter(|rater| rater.ratings == 0 && rater.preferences == 0) {
-        let of = agreement.options.metric.as_ref().map_or(String::new(), |metric| format!(" of {metric}"));
-        notes.push(Note::warning(format!("{} has no ratings{of} at this level and is left out.", rater.name)));
+    for rater in agreement
+        .raters
+        .iter()
+        .filter(|rater| rater.ratings == 0 && rater.preferences == 0)
+    {
+        let of = agreement
+            .options
+            .metric
+            .as_ref()
+            .map_or(String::new(), |metric| format!(" of {metric}"));
+        notes.push(Note::warning(format!(
+            "{} has no ratings{of} at this level and is left out.",
+            rater.name
+        )));
     }
     let is_bare = |estimate: &Estimate| estimate.estimate.is_some() && estimate.low.is_none();
-    if agreement.pairs.iter().any(|pair| pair.overall.estimates().iter().any(|(.., own)| is_bare(own))) {
+    if agreement.pairs.iter().any(|pair| {
+        pair.overall
+            .estimates()
+            .iter()
+            .any(|(.., own)| is_bare(own))
+    }) {
         notes.push(Note::info(format!(
             "Intervals need at least {FEWEST_FOR_INTERVAL} units (answers, items or pairs; for orders of systems, questions) \
              and a number that changes with the questions."

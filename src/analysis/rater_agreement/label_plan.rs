@@ -52,20 +52,35 @@ pub struct PlannedLabels {
 pub fn label_plans(labelled: &Labelled, options: &AgreementOptions) -> Vec<LabelPlan> {
     let (views, humans) = labelled.views(options);
     let context = labelled.context(&views, options);
-    let judges = views.iter().filter(|view| view.rater.kind == RaterKind::Judge);
-    let person = || views.iter().find(|view| view.rater.kind == RaterKind::Human);
-    let Some(human) = humans.as_ref().or_else(person) else { return Vec::new() };
-    let runs = judges.filter_map(|judge| LabeledRun::new(judge, human, &labelled.probabilities, &context));
-    runs.filter_map(|run| label_plan(&run, options.confidence)).collect()
+    let judges = views
+        .iter()
+        .filter(|view| view.rater.kind == RaterKind::Judge);
+    let person = || {
+        views
+            .iter()
+            .find(|view| view.rater.kind == RaterKind::Human)
+    };
+    let Some(human) = humans.as_ref().or_else(person) else {
+        return Vec::new();
+    };
+    let runs =
+        judges.filter_map(|judge| LabeledRun::new(judge, human, &labelled.probabilities, &context));
+    runs.filter_map(|run| label_plan(&run, options.confidence))
+        .collect()
 }
 
 fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
     let (mut labels, mut systems, mut all) = (0, 0, 0);
     let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
     for answers in run.systems.values() {
-        let pairs: Vec<(f64, f64)> = answers.values().filter_map(|own| Some((own.judge, own.human?))).collect();
+        let pairs: Vec<(f64, f64)> = answers
+            .values()
+            .filter_map(|own| Some((own.judge, own.human?)))
+            .collect();
         let n = pairs.len() as f64;
-        let (x, y) = pairs.iter().fold((0.0, 0.0), |(x, y), own| (x + own.0 / n, y + own.1 / n));
+        let (x, y) = pairs
+            .iter()
+            .fold((0.0, 0.0), |(x, y), own| (x + own.0 / n, y + own.1 / n));
         for own in &pairs {
             xx += (own.0 - x).powi(2);
             xy += (own.0 - x) * (own.1 - y);
@@ -77,17 +92,40 @@ fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
         return None;
     }
     let sd = (yy / (labels - systems) as f64).sqrt();
-    let correlation = if xx > 0.0 && yy > 0.0 { (xy / (xx * yy).sqrt()).clamp(0.0, 1.0) } else { 0.0 };
-    let (answers, z) = ((all + systems / 2) / systems, normal_quantile(f64::midpoint(1.0, level))?);
+    let correlation = if xx > 0.0 && yy > 0.0 {
+        (xy / (xx * yy).sqrt()).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    let (answers, z) = (
+        (all + systems / 2) / systems,
+        normal_quantile(f64::midpoint(1.0, level))?,
+    );
     let row = |labels: usize| {
         let (n, share) = (labels as f64, labels as f64 / answers as f64);
         let powered = z * sd * ((1.0 - correlation * correlation * (1.0 - share)) / n).sqrt();
-        PlannedLabels { labels, labels_only: z * sd / n.sqrt(), powered }
+        PlannedLabels {
+            labels,
+            labels_only: z * sd / n.sqrt(),
+            powered,
+        }
     };
-    let planned = std::iter::successors(Some(FIRST), |labels| Some(2 * labels)).take_while(|labels| *labels < answers);
+    let planned = std::iter::successors(Some(FIRST), |labels| Some(2 * labels))
+        .take_while(|labels| *labels < answers);
     let rows = planned.chain([answers]).map(row).collect();
-    let (judge, human) = (Arc::clone(&run.judge.rater.name), Arc::clone(&run.human.rater.name));
-    Some(LabelPlan { judge, human, labels, answers, sd, correlation, rows })
+    let (judge, human) = (
+        Arc::clone(&run.judge.rater.name),
+        Arc::clone(&run.human.rater.name),
+    );
+    Some(LabelPlan {
+        judge,
+        human,
+        labels,
+        answers,
+        sd,
+        correlation,
+        rows,
+    })
 }
 
 #[cfg(test)]
@@ -98,22 +136,40 @@ mod tests {
     #[test]
     fn half_widths_by_hand() {
         // 100 answers of one system; 20 labels, 10 of 0 and 10 of 2, which the judge gives 1 and 3: r = 1, sd^2 = 20 / 19.
-        let (mut judge, mut person) = (Rater::new("j", RaterKind::Judge), Rater::new("p", RaterKind::Human));
+        let (mut judge, mut person) = (
+            Rater::new("j", RaterKind::Judge),
+            Rater::new("p", RaterKind::Human),
+        );
         for case in 0..100 {
             let value = f64::from(case % 2) * 2.0;
-            let rating = |value| Rating { system: "s".into(), case_id: format!("c{case}").into(), item: None, value };
+            let rating = |value| Rating {
+                system: "s".into(),
+                case_id: format!("c{case}").into(),
+                item: None,
+                value,
+            };
             judge.ratings.push(rating(value + 1.0));
             person.ratings.extend((case < 20).then(|| rating(value)));
         }
-        let labelled = Labelled { raters: vec![judge, person], ..Labelled::default() };
+        let labelled = Labelled {
+            raters: vec![judge, person],
+            ..Labelled::default()
+        };
         let plans = label_plans(&labelled, &AgreementOptions::seeded(1));
         let plan = &plans[0];
-        assert_eq!((plan.labels, plan.answers, plan.correlation), (20, 100, 1.0));
+        assert_eq!(
+            (plan.labels, plan.answers, plan.correlation),
+            (20, 100, 1.0)
+        );
         let rows: Vec<usize> = plan.rows.iter().map(|row| row.labels).collect();
         assert_eq!(rows, [25, 50, 100]);
         let sd = (20.0_f64 / 19.0).sqrt();
         // With 25 labels of 100 answers and r = 1 only the unlabeled answers' share counts: sqrt((1 - 0.75) / 25) = 0.1.
-        assert!((plan.rows[0].powered - 1.959_964 * sd * 0.1).abs() < 1e-6, "{:?}", plan.rows);
+        assert!(
+            (plan.rows[0].powered - 1.959_964 * sd * 0.1).abs() < 1e-6,
+            "{:?}",
+            plan.rows
+        );
         assert!((plan.rows[0].labels_only - 1.959_964 * sd * 0.2).abs() < 1e-6);
         assert!((plan.rows[2].powered - plan.rows[2].labels_only).abs() < 1e-12);
     }

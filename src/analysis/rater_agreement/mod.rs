@@ -38,8 +38,9 @@ pub use super::ratings::Estimate;
 pub use compare::{Labelled, rater_agreement};
 pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
 pub use result::{
-    AgreementLevel, AgreementOptions, Measures, PairAgreement, PartMeasures, PoweredMean, RankedSystem, Ranking,
-    RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, ThresholdAgreement, TieThreshold,
+    AgreementLevel, AgreementOptions, Measures, PairAgreement, PartMeasures, PoweredMean,
+    RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow,
+    ThresholdAgreement, TieThreshold,
 };
 pub use run::run_rater;
 

@@ -13,7 +13,11 @@ use crate::domain::SystemName;
 use crate::stats::{Coefficient, Correlation};
 
 /// All measures of two raters.
-pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Context<'_>) -> RaterPair {
+pub(super) fn rater_pair(
+    first: &RaterView,
+    second: &RaterView,
+    context: &Context<'_>,
+) -> RaterPair {
     let shared = RatedByBoth::new(first, second, context);
     let compared = shared.compared();
     let (thresholds, tie_threshold) = shared.thresholds(&compared);
@@ -24,9 +28,15 @@ pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Contex
         overall: shared.measures(&all, thresholds),
         items: shared.items(),
         systems: shared.systems(&compared, thresholds),
-        by_tie_threshold: tie_threshold.as_ref().map_or_else(Vec::new, |chosen| shared.by_threshold(&all, chosen)),
+        by_tie_threshold: tie_threshold
+            .as_ref()
+            .map_or_else(Vec::new, |chosen| shared.by_threshold(&all, chosen)),
         tie_threshold,
-        ranking: if shared.mixed_items().is_some() { None } else { by_ratings(&shared) },
+        ranking: if shared.mixed_items().is_some() {
+            None
+        } else {
+            by_ratings(&shared)
+        },
         wins: by_wins(&compared, thresholds, context),
     }
 }
@@ -38,16 +48,22 @@ impl<'a> RatedByBoth<'a> {
         let (n, confidence) = (self.x.len(), self.context.options.confidence);
         let correlation = |kind: Correlation| {
             Estimate::unless(mixed.as_ref(), || {
-                let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, confidence);
+                let interval =
+                    || kind.clustered_interval(&self.x, &self.y, &self.questions, confidence);
                 let reason = self.no_correlation(&self.x, &self.y);
                 Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(n)
             })
         };
         let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
         let scales = || not_one_scale(&[self.first, self.second], &self.units);
-        let no_kappa = mixed.clone().or_else(scales).or_else(|| no_categories(&ratings));
+        let no_kappa = mixed
+            .clone()
+            .or_else(scales)
+            .or_else(|| no_categories(&ratings));
         let kappa = |kind: Coefficient| {
-            Estimate::unless(no_kappa.as_ref(), || ratings.estimate(kind, confidence).with_units(n))
+            Estimate::unless(no_kappa.as_ref(), || {
+                ratings.estimate(kind, confidence).with_units(n)
+            })
         };
         Measures {
             n,
@@ -64,13 +80,20 @@ impl<'a> RatedByBoth<'a> {
 
     /// Measures of each item, if there are items; each with its own tie threshold.
     fn items(&self) -> Vec<PartMeasures> {
-        let names: BTreeSet<&Arc<str>> = self.units.iter().filter_map(|unit| unit.item.as_ref()).collect();
+        let names: BTreeSet<&Arc<str>> = self
+            .units
+            .iter()
+            .filter_map(|unit| unit.item.as_ref())
+            .collect();
         let part = |item: &Arc<str>| {
             let own = self.only(|unit| unit.item.as_ref() == Some(item));
             let compared = own.compared();
             let (thresholds, _) = own.thresholds(&compared);
             let measures = own.measures(&compared.iter().collect::<Vec<_>>(), thresholds);
-            PartMeasures { name: item.to_string(), measures }
+            PartMeasures {
+                name: item.to_string(),
+                measures,
+            }
         };
         names.into_iter().map(part).collect()
     }
@@ -78,13 +101,27 @@ impl<'a> RatedByBoth<'a> {
     /// Measures of each system, if there are several.
     fn systems(&self, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Vec<PartMeasures> {
         let rated = self.units.iter().map(|unit| &unit.system);
-        let names: BTreeSet<&SystemName> = rated.chain(compared.iter().flat_map(|pair| pair.systems)).collect();
+        let names: BTreeSet<&SystemName> = rated
+            .chain(compared.iter().flat_map(|pair| pair.systems))
+            .collect();
         let part = |system: &SystemName| {
-            let compared: Vec<&Compared<'_>> = compared.iter().filter(|pair| pair.systems.contains(&system)).collect();
-            let measures = self.only(|unit| unit.system == *system).measures(&compared, thresholds);
-            PartMeasures { name: system.to_string(), measures }
+            let compared: Vec<&Compared<'_>> = compared
+                .iter()
+                .filter(|pair| pair.systems.contains(&system))
+                .collect();
+            let measures = self
+                .only(|unit| unit.system == *system)
+                .measures(&compared, thresholds);
+            PartMeasures {
+                name: system.to_string(),
+                measures,
+            }
         };
-        if names.len() > 1 { names.into_iter().map(part).collect() } else { Vec::new() }
+        if names.len() > 1 {
+            names.into_iter().map(part).collect()
+        } else {
+            Vec::new()
+        }
     }
 
     /// Why two lists have no correlation.

@@ -7,7 +7,9 @@ use super::result::{AgreementLevel, PoweredMean};
 use super::units::{Context, RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{CaseId, SystemName};
-use crate::stats::{Estimand, Interval, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean, sd};
+use crate::stats::{
+    Estimand, Interval, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean, sd,
+};
 
 /// Fewest labels, and largest share of equal ones, for which the intervals were found to hold.
 const FEWEST_LABELS: usize = 50;
@@ -55,12 +57,20 @@ impl<'a> LabeledRun<'a> {
         let shared = RatedByBoth::new(human, judge, context);
         // Lambda is limited to 0..=1, which would restrict a judge on a smaller scale, so its verdicts are first
         // rescaled to the spread of the labels.
-        let ratio = sd(&shared.x).zip(sd(&shared.y)).map(|(labels, verdicts)| labels / verdicts);
-        let factor = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0).unwrap_or(1.0);
-        let probability =
-            |system: &SystemName, case: &CaseId| probabilities.get(&(system.clone(), case.clone())).copied();
-        let drawn: Vec<Option<f64>> =
-            shared.units.iter().map(|unit| probability(&unit.system, &unit.case_id)).collect();
+        let ratio = sd(&shared.x)
+            .zip(sd(&shared.y))
+            .map(|(labels, verdicts)| labels / verdicts);
+        let factor = ratio
+            .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+            .unwrap_or(1.0);
+        let probability = |system: &SystemName, case: &CaseId| {
+            probabilities.get(&(system.clone(), case.clone())).copied()
+        };
+        let drawn: Vec<Option<f64>> = shared
+            .units
+            .iter()
+            .map(|unit| probability(&unit.system, &unit.case_id))
+            .collect();
         let draw = match drawn.windows(2).all(|two| two[0] == two[1]) {
             true => Draw::Uniform,
             false if drawn.contains(&None) => Draw::Unknown,
@@ -75,14 +85,28 @@ impl<'a> LabeledRun<'a> {
                 weight: known.map_or(1.0, |probability| 1.0 / probability),
                 question: context.questions.number(&unit.case_id),
             };
-            systems.entry(&unit.system).or_default().insert(&unit.case_id, answer);
+            systems
+                .entry(&unit.system)
+                .or_default()
+                .insert(&unit.case_id, answer);
         }
         systems.retain(|_, answers| answers.values().any(|answer| answer.human.is_some()));
         let range = Interval {
             low: human.values.values().copied().fold(f64::INFINITY, f64::min),
-            high: human.values.values().copied().fold(f64::NEG_INFINITY, f64::max),
+            high: human
+                .values
+                .values()
+                .copied()
+                .fold(f64::NEG_INFINITY, f64::max),
         };
-        Some(Self { judge, human, context, draw, range, systems })
+        Some(Self {
+            judge,
+            human,
+            context,
+            draw,
+            range,
+            systems,
+        })
     }
 
     /// Whether the labels were drawn with known, unequal probabilities, which weight them.
@@ -104,16 +128,34 @@ impl<'a> LabeledRun<'a> {
             let difference = |(case, own): (&&CaseId, &JudgedAnswer)| {
                 let other = theirs.get(*case)?;
                 let human = own.human.zip(other.human).map(|(own, other)| own - other);
-                Some(JudgedAnswer { judge: own.judge - other.judge, human, ..*own })
+                Some(JudgedAnswer {
+                    judge: own.judge - other.judge,
+                    human,
+                    ..*own
+                })
             };
             let answers: Vec<JudgedAnswer> = ours.iter().filter_map(difference).collect();
-            let labeled: Vec<usize> =
-                answers.iter().filter(|own| own.human.is_some()).map(|own| own.question).collect();
+            let labeled: Vec<usize> = answers
+                .iter()
+                .filter(|own| own.human.is_some())
+                .map(|own| own.question)
+                .collect();
             let is_enough = distinct(&labeled) >= FEWEST_QUESTIONS && self.draw == Draw::Uniform;
-            is_enough.then(|| self.powered(first, Some((*second).clone()), &answers, Estimand::Difference))
+            is_enough.then(|| {
+                self.powered(
+                    first,
+                    Some((*second).clone()),
+                    &answers,
+                    Estimand::Difference,
+                )
+            })
         };
         let pairs = (0..systems.len()).flat_map(|a| (a + 1..systems.len()).map(move |b| (a, b)));
-        systems.iter().map(of_system).chain(pairs.filter_map(of_pair)).collect()
+        systems
+            .iter()
+            .map(of_system)
+            .chain(pairs.filter_map(of_pair))
+            .collect()
     }
 
     /// The mean of these answers from the labels alone and the prediction-powered one.
@@ -124,17 +166,26 @@ impl<'a> LabeledRun<'a> {
         answers: &[JudgedAnswer],
         estimand: Estimand,
     ) -> PoweredMean {
-        let labeled: Vec<JudgedAnswer> = answers.iter().filter(|own| own.human.is_some()).copied().collect();
+        let labeled: Vec<JudgedAnswer> = answers
+            .iter()
+            .filter(|own| own.human.is_some())
+            .copied()
+            .collect();
         let is_usable = self.draw != Draw::Unknown;
         let mean = |answers: &[JudgedAnswer], lambda: Option<f64>| {
-            let found = prediction_powered_mean(answers, lambda, estimand, self.context.bootstrap());
+            let found =
+                prediction_powered_mean(answers, lambda, estimand, self.context.bootstrap());
             found.filter(|_| is_usable)
         };
         let estimate = |mean: Option<PredictionPoweredMean>, reason: &str| {
             let found = Estimate::new(mean.map(|mean| mean.estimate), || mean?.interval, reason);
             found.with_units(labeled.len())
         };
-        let few = if is_usable { "labels of fewer than two questions" } else { "some labels have no probability" };
+        let few = if is_usable {
+            "labels of fewer than two questions"
+        } else {
+            "some labels have no probability"
+        };
         let reason = match answers.len() - labeled.len() {
             0 => "every answer that was judged has a label",
             1 => "one answer without a label is too few",
@@ -150,7 +201,11 @@ impl<'a> LabeledRun<'a> {
             unlabelled: answers.len() - labeled.len(),
             labels_only: estimate(mean(&labeled, Some(0.0)), few),
             lambda: found.map(|mean| mean.lambda),
-            p: minus.as_ref().and(powered.low).and(found).map(|mean| mean.p),
+            p: minus
+                .as_ref()
+                .and(powered.low)
+                .and(found)
+                .map(|mean| mean.p),
             minus,
             powered,
             reliable: is_reliable(&labeled),
@@ -160,7 +215,10 @@ impl<'a> LabeledRun<'a> {
 
 fn is_reliable(labeled: &[JudgedAnswer]) -> bool {
     let mut counts: HashMap<u64, usize> = HashMap::new();
-    labeled.iter().filter_map(|own| own.human).for_each(|label| *counts.entry(label.to_bits()).or_default() += 1);
+    labeled
+        .iter()
+        .filter_map(|own| own.human)
+        .for_each(|label| *counts.entry(label.to_bits()).or_default() += 1);
     let most = counts.into_values().max().unwrap_or(0);
     labeled.len() >= FEWEST_LABELS && most as f64 <= MOST_EQUAL * labeled.len() as f64
 }
@@ -176,32 +234,55 @@ mod tests {
 
     /// One system, 25 labels from 1 to 5 among 125 verdicts in 0..=1 that are more lenient than people and noisy.
     fn draw_labels(rng: &mut ChaCha8Rng, factor: f64) -> Labelled {
-        let (mut person, mut judge) = (Rater::new("p", RaterKind::Human), Rater::new("j", RaterKind::Judge));
+        let (mut person, mut judge) = (
+            Rater::new("p", RaterKind::Human),
+            Rater::new("j", RaterKind::Judge),
+        );
         for case in 0..125 {
             let quality: f64 = rng.random();
             let grade = (1.0 + 4.0 * quality + rng.random_range(-1.0..1.0)).clamp(0.0, 6.0);
             let verdict = factor * (0.2 + 0.6 * quality + rng.random_range(-0.1..0.1));
-            let rating = |value| Rating { system: "s".into(), case_id: format!("c{case}").into(), item: None, value };
+            let rating = |value| Rating {
+                system: "s".into(),
+                case_id: format!("c{case}").into(),
+                item: None,
+                value,
+            };
             judge.ratings.push(rating(verdict));
             person.ratings.extend((case < 25).then(|| rating(grade)));
         }
-        Labelled { raters: vec![judge, person], ..Labelled::default() }
+        Labelled {
+            raters: vec![judge, person],
+            ..Labelled::default()
+        }
     }
 
     #[test]
     fn intervals_of_means_on_another_scale_than_the_judges_hold() {
         // Grades are 1 + 4 * uniform + noise around 0, cut evenly at both ends: their mean is 3.
-        let options = AgreementOptions { resamples: 199, ..AgreementOptions::seeded(1) };
+        let options = AgreementOptions {
+            resamples: 199,
+            ..AgreementOptions::seeded(1)
+        };
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let (mut held, mut width, mut plain) = (0, 0.0, 0.0);
         for _ in 0..300 {
             let labelled = draw_labels(&mut rng, 1.0);
-            let people: Vec<f64> = labelled.raters[1].ratings.iter().map(|rating| rating.value).collect();
+            let people: Vec<f64> = labelled.raters[1]
+                .ratings
+                .iter()
+                .map(|rating| rating.value)
+                .collect();
             plain += 2.0 * 2.064 * sd(&people).unwrap() / 5.0;
 
-            let views: Vec<RaterView> = labelled.raters.iter().map(|rater| RaterView::new(rater, &options)).collect();
+            let views: Vec<RaterView> = labelled
+                .raters
+                .iter()
+                .map(|rater| RaterView::new(rater, &options))
+                .collect();
             let context = Context::new(&views, &labelled.questions, &options);
-            let labeled = LabeledRun::new(&views[0], &views[1], &labelled.probabilities, &context).unwrap();
+            let labeled =
+                LabeledRun::new(&views[0], &views[1], &labelled.probabilities, &context).unwrap();
             let mean = labeled.means().remove(0).powered;
             let (low, high) = (mean.low.unwrap(), mean.high.unwrap());
             held += u32::from(low <= 3.0 && 3.0 <= high);
@@ -215,10 +296,16 @@ mod tests {
 
     #[test]
     fn the_judges_scale_does_not_matter() {
-        let options = AgreementOptions { resamples: 10, ..AgreementOptions::seeded(1) };
+        let options = AgreementOptions {
+            resamples: 10,
+            ..AgreementOptions::seeded(1)
+        };
         let of = |factor: f64| {
             let labelled = draw_labels(&mut ChaCha8Rng::seed_from_u64(3), factor);
-            rater_agreement(&labelled, &options).powered.remove(0).powered
+            rater_agreement(&labelled, &options)
+                .powered
+                .remove(0)
+                .powered
         };
         let (shares, points) = (of(1.0), of(100.0));
         assert!((shares.estimate.unwrap() - points.estimate.unwrap()).abs() < 1e-9);
@@ -228,27 +315,45 @@ mod tests {
     /// Two systems of 120 cases: `b` has 0.5 more than `a` by people; the judge gives it 1 more. Cases up to `labels` have both
     /// labels, and case k the probability `probability(k)`.
     fn two_systems(labels: usize, probability: impl Fn(usize) -> Option<f64>) -> Labelled {
-        let (mut person, mut judge) = (Rater::new("p", RaterKind::Human), Rater::new("j", RaterKind::Judge));
+        let (mut person, mut judge) = (
+            Rater::new("p", RaterKind::Human),
+            Rater::new("j", RaterKind::Judge),
+        );
         let mut probabilities = Probabilities::new();
         for case in 0..120 {
             for (system, more) in [("a", 0.0), ("b", 1.0)] {
                 let noise = ((case * 37 + if more > 0.0 { 11 } else { 0 }) % 50) as f64 / 50.0;
-                let of =
-                    |value| Rating { system: system.into(), case_id: format!("{case:03}").into(), item: None, value };
+                let of = |value| Rating {
+                    system: system.into(),
+                    case_id: format!("{case:03}").into(),
+                    item: None,
+                    value,
+                };
                 judge.ratings.push(of(noise + more));
-                person.ratings.extend((case < labels).then(|| of(2.0 * noise + 0.5 * more)));
+                person
+                    .ratings
+                    .extend((case < labels).then(|| of(2.0 * noise + 0.5 * more)));
                 let known = probability(case).filter(|_| case < labels);
-                probabilities.extend(known.map(|known| ((system.into(), format!("{case:03}").into()), known)));
+                probabilities.extend(
+                    known.map(|known| ((system.into(), format!("{case:03}").into()), known)),
+                );
             }
         }
-        Labelled { raters: vec![judge, person], probabilities, ..Labelled::default() }
+        Labelled {
+            raters: vec![judge, person],
+            probabilities,
+            ..Labelled::default()
+        }
     }
 
     fn found(
         labels: usize,
         probability: impl Fn(usize) -> Option<f64>,
     ) -> crate::analysis::rater_agreement::RaterAgreement {
-        let options = AgreementOptions { resamples: 399, ..AgreementOptions::seeded(1) };
+        let options = AgreementOptions {
+            resamples: 399,
+            ..AgreementOptions::seeded(1)
+        };
         rater_agreement(&two_systems(labels, probability), &options)
     }
 
@@ -261,12 +366,24 @@ mod tests {
         let all = found(60, |_| None);
         // Two means, then their difference.
         let pair = &all.powered[2];
-        assert_eq!((pair.system.as_str(), pair.labelled, pair.unlabelled), ("a", 60, 60));
+        assert_eq!(
+            (pair.system.as_str(), pair.labelled, pair.unlabelled),
+            ("a", 60, 60)
+        );
         assert_eq!(pair.minus.as_ref().map(SystemName::as_str), Some("b"));
         let interval = pair.powered.interval().unwrap();
-        assert!(interval.low < pair.powered.estimate.unwrap() && pair.powered.estimate.unwrap() < interval.high);
-        assert_eq!(pair.p.unwrap() < 0.05, interval.high < 0.0 || interval.low > 0.0);
-        assert!(interval.half_width() < pair.labels_only.interval().unwrap().half_width(), "{pair:?}");
+        assert!(
+            interval.low < pair.powered.estimate.unwrap()
+                && pair.powered.estimate.unwrap() < interval.high
+        );
+        assert_eq!(
+            pair.p.unwrap() < 0.05,
+            interval.high < 0.0 || interval.low > 0.0
+        );
+        assert!(
+            interval.half_width() < pair.labels_only.interval().unwrap().half_width(),
+            "{pair:?}"
+        );
         assert!(pair.reliable && !mentions(&all.powered_notes, "fewer than 50 labels"));
         let few = found(20, |_| None);
         assert!(!few.powered[2].reliable && mentions(&few.powered_notes, "fewer than 50 labels"));
@@ -278,18 +395,33 @@ mod tests {
         let (plain, equal) = (found(60, |_| None), found(60, |_| Some(0.5)));
         assert_eq!(plain.powered, equal.powered);
         let weighted = found(60, |case| Some(if case % 2 == 0 { 0.25 } else { 0.75 }));
-        assert!(mentions(&weighted.powered_notes, "unequal probabilities") && weighted.powered.len() == 2);
+        assert!(
+            mentions(&weighted.powered_notes, "unequal probabilities")
+                && weighted.powered.len() == 2
+        );
         // Labels of `a`: 2 noise; those of even cases count three times as much as the others.
         let label = |case: usize| 2.0 * ((case * 37) % 50) as f64 / 50.0;
-        let weight = |case: usize| if case.is_multiple_of(2) { 4.0 } else { 4.0 / 3.0 };
+        let weight = |case: usize| {
+            if case.is_multiple_of(2) {
+                4.0
+            } else {
+                4.0 / 3.0
+            }
+        };
         let sum: f64 = (0..60).map(|case| weight(case) * label(case)).sum();
         let mean = sum / (0..60).map(weight).sum::<f64>();
         assert!((weighted.powered[0].labels_only.estimate.unwrap() - mean).abs() < 1e-12);
         // The judge's values give the labels of `a` exactly, so the weights do not matter with it.
         assert!(
-            (weighted.powered[0].powered.estimate.unwrap() - plain.powered[0].powered.estimate.unwrap()).abs() < 0.2
+            (weighted.powered[0].powered.estimate.unwrap()
+                - plain.powered[0].powered.estimate.unwrap())
+            .abs()
+                < 0.2
         );
         let unknown = found(60, |case| (case % 2 == 0).then_some(0.5));
-        assert_eq!(unknown.powered[0].powered.undefined.as_deref(), Some("some labels have no probability"));
+        assert_eq!(
+            unknown.powered[0].powered.undefined.as_deref(),
+            Some("some labels have no probability")
+        );
     }
 }

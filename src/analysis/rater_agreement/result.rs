@@ -22,7 +22,13 @@ pub enum AgreementLevel {
 #[derive(Debug, Clone, PartialEq, Serialize, clap::Args)]
 pub struct AgreementOptions {
     /// What is compared: answer or item
-    #[arg(long, value_enum, default_value = "answer", hide_possible_values = true, value_name = "LEVEL")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "answer",
+        hide_possible_values = true,
+        value_name = "LEVEL"
+    )]
     pub level: AgreementLevel,
     /// Which number of a run, and which item of the labels: score, a component, an aspect, ann_score, SCORER.score
     /// [default: the score of the first scorer]
@@ -43,7 +49,11 @@ pub struct AgreementOptions {
 }
 
 fn tie_threshold(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    let number: Option<f64> = text
+        .trim()
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "expected a number of 0 or more, such as 0.05".to_owned())
 }
 
@@ -324,12 +334,19 @@ impl Measures {
     /// Name, number of units and of questions, and value of every estimate.
     pub fn estimates(&self) -> Vec<(&'static str, [usize; 2], &Estimate)> {
         let counts = [self.n, self.questions];
-        let compared = self.comparisons.as_ref().map_or([0, 0], |of| [of.n, of.questions]);
+        let compared = self
+            .comparisons
+            .as_ref()
+            .map_or([0, 0], |of| [of.n, of.questions]);
         let mut all = vec![
             ("pearson", counts, &self.pearson),
             ("spearman", counts, &self.spearman),
             ("kendall_tau_b", counts, &self.kendall_tau_b),
-            ("within_question_tau_b", compared, &self.within_question_tau_b),
+            (
+                "within_question_tau_b",
+                compared,
+                &self.within_question_tau_b,
+            ),
             ("kappa", counts, &self.kappa),
             ("quadratic_kappa", counts, &self.quadratic_kappa),
         ];
@@ -343,8 +360,16 @@ impl PairAgreement {
     pub fn estimates(&self) -> [(&'static str, [usize; 2], &Estimate); 4] {
         [
             ("pairs_strict", [self.n, self.questions], &self.strict),
-            ("pairs_half_credit", [self.n, self.questions], &self.half_credit),
-            ("pairs_decided", [self.decided, self.questions], &self.decided_agreement),
+            (
+                "pairs_half_credit",
+                [self.n, self.questions],
+                &self.half_credit,
+            ),
+            (
+                "pairs_decided",
+                [self.decided, self.questions],
+                &self.decided_agreement,
+            ),
             ("pairs_kappa", [self.n, self.questions], &self.kappa),
         ]
     }

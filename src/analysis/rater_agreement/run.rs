@@ -15,15 +15,34 @@ use crate::domain::{ComponentKind, Rater, RaterKind, Rating, Score, ScoredAnswer
 ///
 /// # Errors
 /// The names of all numbers if none is called `metric`.
-pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>) -> Result<Rater, Vec<String>> {
+pub fn run_rater(
+    name: &str,
+    scored: &[Arc<ScoredAnswer>],
+    metric: Option<&str>,
+) -> Result<Rater, Vec<String>> {
     let with_value = || scored.iter().filter(|answer| answer.score.value.is_some());
     let rubric = with_value().find(|answer| answer.score.is_weighted_sum());
-    let whole = rubric.or_else(|| with_value().next()).map(|answer| (answer.score.scorer, answer.score.sum_names().0));
-    let all = || scored.iter().flat_map(|answer| numbers(&answer.score).map(|number| (answer.score.scorer, number)));
-    let known =
-        || whole.into_iter().chain(all().filter(|(_, own)| own.1.is_some()).map(|(scorer, own)| (scorer, own.0)));
+    let whole = rubric
+        .or_else(|| with_value().next())
+        .map(|answer| (answer.score.scorer, answer.score.sum_names().0));
+    let all = || {
+        scored
+            .iter()
+            .flat_map(|answer| numbers(&answer.score).map(|number| (answer.score.scorer, number)))
+    };
+    let known = || {
+        whole.into_iter().chain(
+            all()
+                .filter(|(_, own)| own.1.is_some())
+                .map(|(scorer, own)| (scorer, own.0)),
+        )
+    };
     let is_called = |metric: &str, (scorer, name): (&str, &str)| {
-        metric == name || metric.strip_prefix(scorer).and_then(|rest| rest.strip_prefix('.')) == Some(name)
+        metric == name
+            || metric
+                .strip_prefix(scorer)
+                .and_then(|rest| rest.strip_prefix('.'))
+                == Some(name)
     };
     let chosen = match metric {
         Some(metric) => match known().find(|number| is_called(metric, *number)) {
@@ -42,11 +61,20 @@ pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>)
             let is_chosen = chosen == Some((scorer, name));
             let item: Option<Arc<str>> = match metric {
                 Some(metric) => is_chosen.then(|| metric.into()),
-                None if owners[name] == scorer => kind.filter(|kind| is_judged(*kind)).map(|_| name.into()),
-                None => kind.filter(|kind| is_judged(*kind)).map(|_| format!("{scorer}.{name}").into()),
+                None if owners[name] == scorer => {
+                    kind.filter(|kind| is_judged(*kind)).map(|_| name.into())
+                }
+                None => kind
+                    .filter(|kind| is_judged(*kind))
+                    .map(|_| format!("{scorer}.{name}").into()),
             };
             let (system, case_id) = (&answer.system, &answer.case.case_id);
-            let rating = |item| Rating { system: system.clone(), case_id: case_id.clone(), item, value };
+            let rating = |item| Rating {
+                system: system.clone(),
+                case_id: case_id.clone(),
+                item,
+                value,
+            };
             rater.ratings.extend(is_chosen.then(|| rating(None)));
             rater.ratings.extend(item.map(|item| rating(Some(item))));
         }
@@ -57,13 +85,20 @@ pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>)
 /// The sums and the components of a score: name, finite value, kind of component.
 fn numbers(score: &Score) -> impl Iterator<Item = (&str, Option<f64>, Option<ComponentKind>)> {
     let (sum, ann_sum) = score.sum_names();
-    let sums = [(sum, finite(score.value), None), (ann_sum, finite(score.ann_score), None)];
+    let sums = [
+        (sum, finite(score.value), None),
+        (ann_sum, finite(score.ann_score), None),
+    ];
     let components = score.components.iter();
-    sums.into_iter().chain(components.map(|own| (&*own.name, finite(own.value), Some(own.kind))))
+    sums.into_iter()
+        .chain(components.map(|own| (&*own.name, finite(own.value), Some(own.kind))))
 }
 
 fn is_judged(kind: ComponentKind) -> bool {
-    !matches!(kind, ComponentKind::Length | ComponentKind::Share | ComponentKind::Count)
+    !matches!(
+        kind,
+        ComponentKind::Length | ComponentKind::Share | ComponentKind::Count
+    )
 }
 
 #[cfg(test)]
@@ -72,7 +107,11 @@ mod tests {
     use crate::analysis::test_support::{answer_to, case, component, simple_score};
 
     fn answer(score: Score) -> Arc<ScoredAnswer> {
-        Arc::new(answer_to("s", case("c", "why?", "Annotator 1", false), score))
+        Arc::new(answer_to(
+            "s",
+            case("c", "why?", "Annotator 1", false),
+            score,
+        ))
     }
 
     fn run() -> Vec<Arc<ScoredAnswer>> {
@@ -80,12 +119,21 @@ mod tests {
             component("coverage", ComponentKind::Aspect, 0.0, Some(4.0)),
             component("length", ComponentKind::Count, 0.0, Some(120.0)),
         ];
-        let aspects = Score { scorer: "prometheus", value: Some(4.0), components: aspects, ..Score::default() };
+        let aspects = Score {
+            scorer: "prometheus",
+            value: Some(4.0),
+            components: aspects,
+            ..Score::default()
+        };
         vec![answer(aspects), answer(simple_score(Some(1.0)))]
     }
 
     fn of(rater: &Rater) -> Vec<(Option<&str>, f64)> {
-        rater.ratings.iter().map(|rating| (rating.item.as_deref(), rating.value)).collect()
+        rater
+            .ratings
+            .iter()
+            .map(|rating| (rating.item.as_deref(), rating.value))
+            .collect()
     }
 
     #[test]
@@ -93,20 +141,38 @@ mod tests {
         let rater = run_rater("r", &run(), None).unwrap();
         let ratings = of(&rater);
         // 0.4 of the weight at 0.5 and 0.6 at 1: 0.8
-        assert!(ratings.iter().any(|(item, value)| item.is_none() && (value - 0.8).abs() < 1e-12), "{ratings:?}");
+        assert!(
+            ratings
+                .iter()
+                .any(|(item, value)| item.is_none() && (value - 0.8).abs() < 1e-12),
+            "{ratings:?}"
+        );
         assert_eq!(ratings.iter().filter(|(item, _)| item.is_none()).count(), 1);
         assert!(ratings.contains(&(Some("coverage"), 4.0)));
-        assert!(!ratings.iter().any(|(item, _)| item.is_some_and(|item| item.contains("length"))), "{ratings:?}");
+        assert!(
+            !ratings
+                .iter()
+                .any(|(item, _)| item.is_some_and(|item| item.contains("length"))),
+            "{ratings:?}"
+        );
     }
 
     #[test]
     fn a_metric_is_any_number_of_the_run_by_a_name_of_its_own() {
         // Both scores have a length: without a scorer it is the first one's.
-        for (metric, expected) in
-            [("prometheus.score", 4.0), ("score", 0.8), ("coverage", 4.0), ("length", 120.0), ("rubric.length", 0.5)]
-        {
+        for (metric, expected) in [
+            ("prometheus.score", 4.0),
+            ("score", 0.8),
+            ("coverage", 4.0),
+            ("length", 120.0),
+            ("rubric.length", 0.5),
+        ] {
             let rater = run_rater("r", &run(), Some(metric)).unwrap();
-            assert!((rater.ratings[0].value - expected).abs() < 1e-12, "{metric}: {:?}", rater.ratings);
+            assert!(
+                (rater.ratings[0].value - expected).abs() < 1e-12,
+                "{metric}: {:?}",
+                rater.ratings
+            );
         }
         let rater = run_rater("r", &run(), Some("rubric.length")).unwrap();
         assert_eq!(of(&rater), [(None, 0.5), (Some("rubric.length"), 0.5)]);
@@ -117,6 +183,10 @@ mod tests {
     #[test]
     fn an_unscored_answer_was_not_rated() {
         let rater = run_rater("r", &[answer(simple_score(None))], None).unwrap();
-        assert!(of(&rater).iter().all(|(item, _)| item.is_some_and(|item| item != "most_important_item_0")));
+        assert!(
+            of(&rater)
+                .iter()
+                .all(|(item, _)| item.is_some_and(|item| item != "most_important_item_0"))
+        );
     }
 }

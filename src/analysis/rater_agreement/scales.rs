@@ -29,31 +29,48 @@ pub(super) fn no_categories(ratings: &Ratings) -> Option<String> {
 pub(super) fn not_one_scale(raters: &[&RaterView], units: &[&Unit]) -> Option<String> {
     let items = items(units);
     let scale = |view: &&RaterView| {
-        let ends: Vec<&Interval> = items.iter().filter_map(|item| view.ends.get(*item)).collect();
+        let ends: Vec<&Interval> = items
+            .iter()
+            .filter_map(|item| view.ends.get(*item))
+            .collect();
         (!ends.is_empty()).then(|| (Arc::clone(&view.rater.name), top_of_scale(&ends)))
     };
     let scales: Vec<_> = raters.iter().filter_map(scale).collect();
     let (one, top) = scales.first()?;
     let (other, other_top) = scales.iter().find(|(_, other)| other != top)?;
-    let show = |top: &Option<f64>| top.map_or("not within 0..100".to_owned(), |top| format!("within 0..{top}"));
-    Some(format!("not on one scale: {one} {}, {other} {}", show(top), show(other_top)))
+    let show = |top: &Option<f64>| {
+        top.map_or("not within 0..100".to_owned(), |top| {
+            format!("within 0..{top}")
+        })
+    };
+    Some(format!(
+        "not on one scale: {one} {}, {other} {}",
+        show(top),
+        show(other_top)
+    ))
 }
 
 /// The end of the smallest usual scale that holds all ratings; `None` for negative ones and those above 100.
 pub(super) fn top_of_scale(ends: &[&Interval]) -> Option<f64> {
-    SCALES.into_iter().find(|top| ends.iter().all(|own| own.low >= 0.0 && own.high <= *top))
+    SCALES
+        .into_iter()
+        .find(|top| ends.iter().all(|own| own.low >= 0.0 && own.high <= *top))
 }
 
 /// Detects a rater with items within 0..=1 and items beyond, among those of these units.
 pub(super) fn mixed_items(raters: &[&RaterView], units: &[&Unit]) -> Option<String> {
     let items = items(units);
     let is_mixed = |view: &&RaterView| {
-        let mut shares = items.iter().filter_map(|item| view.ends.get(*item)).map(|ends| ends.high <= 1.0);
+        let mut shares = items
+            .iter()
+            .filter_map(|item| view.ends.get(*item))
+            .map(|ends| ends.high <= 1.0);
         let first = shares.next();
         shares.any(|is_share| Some(is_share) != first)
     };
     let is_any_mixed = raters.iter().any(is_mixed);
-    is_any_mixed.then(|| "items on several scales: see each item, or choose one with --metric".to_owned())
+    is_any_mixed
+        .then(|| "items on several scales: see each item, or choose one with --metric".to_owned())
 }
 
 fn items<'a>(units: &[&'a Unit]) -> BTreeSet<&'a Option<Arc<str>>> {
@@ -64,8 +81,9 @@ fn items<'a>(units: &[&'a Unit]) -> BTreeSet<&'a Option<Arc<str>>> {
 /// these ratings are used.
 pub(super) fn reversed_note(rater: &Rater, options: &AgreementOptions) -> Option<Note> {
     let items = reversed_items(rater);
-    let of_pairs =
-        |(item, against, with): &(Arc<str>, usize, usize)| format!("{item} ({against} of {})", against + with);
+    let of_pairs = |(item, against, with): &(Arc<str>, usize, usize)| {
+        format!("{item} ({against} of {})", against + with)
+    };
     let text = format!(
         "{} mostly prefers the answer with the lower number (in pairs): {}. If 1 is the best grade there, reverse these \
          grades before use: higher must be better.",
@@ -76,7 +94,11 @@ pub(super) fn reversed_note(rater: &Rater, options: &AgreementOptions) -> Option
         Some(metric) => items.iter().any(|(item, ..)| **item == **metric),
         None => options.level == AgreementLevel::Item,
     };
-    let note = if is_used { Note::warning(text) } else { Note::info(text) };
+    let note = if is_used {
+        Note::warning(text)
+    } else {
+        Note::info(text)
+    };
     (!items.is_empty()).then_some(note)
 }
 
@@ -96,8 +118,12 @@ fn reversed_items(rater: &Rater) -> Vec<(Arc<str>, usize, usize)> {
         let (mut with, mut against) = (0, 0);
         for made in &rater.preferences {
             let value = |system| values.get(&(&**item, system, &made.pair.case_id));
-            let Some((first, second)) = value(&made.pair.first).zip(value(&made.pair.second)) else { continue };
-            let by_values = Preferred::of_difference(first - second, 0.0).sign() * made.preferred.sign();
+            let Some((first, second)) = value(&made.pair.first).zip(value(&made.pair.second))
+            else {
+                continue;
+            };
+            let by_values =
+                Preferred::of_difference(first - second, 0.0).sign() * made.preferred.sign();
             with += usize::from(by_values > 0);
             against += usize::from(by_values < 0);
         }
@@ -126,7 +152,12 @@ mod tests {
             };
             let (a, b) = if case < with { (2.0, 1.0) } else { (1.0, 2.0) };
             rater.ratings.extend([rating("a", a), rating("b", b)]);
-            let made = Preference::new(format!("c{case}").into(), "a".into(), "b".into(), Preferred::First);
+            let made = Preference::new(
+                format!("c{case}").into(),
+                "a".into(),
+                "b".into(),
+                Preferred::First,
+            );
             rater.preferences.extend(made);
         }
         rater
@@ -136,7 +167,10 @@ mod tests {
     fn grades_of_which_one_is_the_best_are_noticed() {
         let found = reversed_items(&person(30, 5));
         assert_eq!(
-            found.iter().map(|(item, against, with)| (&**item, *against, *with)).collect::<Vec<_>>(),
+            found
+                .iter()
+                .map(|(item, against, with)| (&**item, *against, *with))
+                .collect::<Vec<_>>(),
             [("citation", 25, 5)]
         );
         // 19 pairs are too few; 12 to 8 is chance ((12 - 8)^2 = 16 < 3.84 * 20); 25 to 5 the right way round is as it should be

@@ -9,7 +9,10 @@ use crate::domain::{Preference, Preferred, Rater, RaterKind, Rating};
 const SYSTEMS: [&str; 4] = ["a", "b", "c", "d"];
 
 fn options() -> AgreementOptions {
-    AgreementOptions { resamples: 200, ..AgreementOptions::seeded(7) }
+    AgreementOptions {
+        resamples: 200,
+        ..AgreementOptions::seeded(7)
+    }
 }
 
 /// A rater of whole answers: a row a case, a column a system.
@@ -17,8 +20,12 @@ fn rater(name: &str, kind: RaterKind, rows: &[&[Option<f64>]]) -> Rater {
     let mut rater = Rater::new(name, kind);
     for (case, row) in rows.iter().enumerate() {
         for (system, value) in SYSTEMS.iter().zip(*row) {
-            let rating =
-                |value| Rating { system: (*system).into(), case_id: format!("c{case}").into(), item: None, value };
+            let rating = |value| Rating {
+                system: (*system).into(),
+                case_id: format!("c{case}").into(),
+                item: None,
+                value,
+            };
             rater.ratings.extend(value.map(rating));
         }
     }
@@ -34,16 +41,35 @@ fn judge(name: &str, rows: &[&[f64]]) -> Rater {
 }
 
 fn of(name: &str, kind: RaterKind, rows: &[&[f64]]) -> Rater {
-    let rows: Vec<Vec<Option<f64>>> = rows.iter().map(|row| row.iter().copied().map(Some).collect()).collect();
-    rater(name, kind, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    let rows: Vec<Vec<Option<f64>>> = rows
+        .iter()
+        .map(|row| row.iter().copied().map(Some).collect())
+        .collect();
+    rater(
+        name,
+        kind,
+        &rows.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+    )
 }
 
 fn agree(raters: &[Rater], options: &AgreementOptions) -> RaterAgreement {
-    rater_agreement(&Labelled { raters: raters.to_vec(), questions: HashMap::new(), ..Labelled::default() }, options)
+    rater_agreement(
+        &Labelled {
+            raters: raters.to_vec(),
+            questions: HashMap::new(),
+            ..Labelled::default()
+        },
+        options,
+    )
 }
 
 fn close(estimate: &Estimate, expected: f64) {
-    assert!(estimate.estimate.is_some_and(|value| (value - expected).abs() < 1e-12), "{estimate:?} is not {expected}");
+    assert!(
+        estimate
+            .estimate
+            .is_some_and(|value| (value - expected).abs() < 1e-12),
+        "{estimate:?} is not {expected}"
+    );
 }
 
 #[test]
@@ -53,7 +79,10 @@ fn agreement_on_pairs_is_counted_by_hand() {
     let second = human("y", &[&[3.0, 1.0], &[2.0, 1.0], &[1.0, 2.0], &[1.0, 1.0]]);
     let found = agree(&[first, second], &options());
     let pairs = found.pairs[0].overall.comparisons.as_ref().unwrap();
-    assert_eq!((pairs.n, pairs.first_ties, pairs.second_ties, pairs.decided), (4, 2, 1, 2));
+    assert_eq!(
+        (pairs.n, pairs.first_ties, pairs.second_ties, pairs.decided),
+        (4, 2, 1, 2)
+    );
     close(&pairs.strict, 2.0 / 4.0); // c0, c3
     close(&pairs.half_credit, 2.5 / 4.0); // and half of c1
     close(&pairs.decided_agreement, 1.0 / 2.0); // c0 of c0, c2
@@ -67,16 +96,40 @@ fn agreement_on_pairs_is_counted_by_hand() {
 fn the_threshold_gives_a_judge_as_many_ties_as_the_person_has() {
     // The person ties two of four pairs; the judge's differences are 0.5, 0.125, -0.375, 0.25: up to 0.25 are two ties.
     let person = human("p", &[&[2.0, 1.0], &[1.0, 1.0], &[1.0, 2.0], &[2.0, 2.0]]);
-    let model = judge("m", &[&[0.75, 0.25], &[0.5, 0.375], &[0.25, 0.625], &[0.5, 0.25]]);
+    let model = judge(
+        "m",
+        &[&[0.75, 0.25], &[0.5, 0.375], &[0.25, 0.625], &[0.5, 0.25]],
+    );
     let found = agree(&[person.clone(), model.clone()], &options());
     let threshold = found.pairs[0].tie_threshold.as_ref().unwrap();
-    assert_eq!((&*threshold.rater, threshold.value, threshold.chosen), ("m", 0.25, true));
+    assert_eq!(
+        (&*threshold.rater, threshold.value, threshold.chosen),
+        ("m", 0.25, true)
+    );
     // outcomes of the judge: 1, 0, -1, 0; of the person the same
-    close(&found.pairs[0].overall.comparisons.as_ref().unwrap().strict, 1.0);
-    let given = agree(&[person, model], &AgreementOptions { tie_threshold: Some(0.0), ..options() });
+    close(
+        &found.pairs[0].overall.comparisons.as_ref().unwrap().strict,
+        1.0,
+    );
+    let given = agree(
+        &[person, model],
+        &AgreementOptions {
+            tie_threshold: Some(0.0),
+            ..options()
+        },
+    );
     // judge 1, 1, -1, 1: two of four
-    close(&given.pairs[0].overall.comparisons.as_ref().unwrap().strict, 0.5);
-    assert_eq!(given.pairs[0].tie_threshold.as_ref().map(|threshold| threshold.chosen), Some(false));
+    close(
+        &given.pairs[0].overall.comparisons.as_ref().unwrap().strict,
+        0.5,
+    );
+    assert_eq!(
+        given.pairs[0]
+            .tie_threshold
+            .as_ref()
+            .map(|threshold| threshold.chosen),
+        Some(false)
+    );
 }
 
 #[test]
@@ -95,7 +148,11 @@ fn a_threshold_comes_as_near_to_the_wanted_ties_as_equal_differences_allow() {
 fn a_missing_rating_is_missing_and_no_zero() {
     let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
     let rows = [some(&[1.0, 2.0]), vec![Some(3.0), None], some(&[4.0, 5.0])];
-    let holes = rater("h", RaterKind::Human, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let holes = rater(
+        "h",
+        RaterKind::Human,
+        &rows.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+    );
     let whole = human("w", &[&[1.0, 2.0], &[3.0, 1.0], &[4.0, 5.0]]);
     let found = agree(&[holes, whole], &options());
     let overall = &found.pairs[0].overall;
@@ -116,11 +173,29 @@ fn what_is_constant_is_undefined_and_says_who() {
     let found = agree(&[flat.clone(), other], &options());
     let overall = &found.pairs[0].overall;
     assert_eq!(overall.pearson.estimate, None);
-    assert_eq!(overall.pearson.undefined.as_deref(), Some("flat gave all the same value"));
+    assert_eq!(
+        overall.pearson.undefined.as_deref(),
+        Some("flat gave all the same value")
+    );
     // two who always say the same one value: no kappa, no alpha, no ICC either
-    let both = agree(&[flat.clone(), Rater { name: "twin".into(), ..flat }], &options());
-    assert_eq!(both.pairs[0].overall.kappa.undefined.as_deref(), Some("all ratings are one value"));
-    assert_eq!(both.groups[0].alpha_ordinal.undefined.as_deref(), Some("all ratings are one value"));
+    let both = agree(
+        &[
+            flat.clone(),
+            Rater {
+                name: "twin".into(),
+                ..flat
+            },
+        ],
+        &options(),
+    );
+    assert_eq!(
+        both.pairs[0].overall.kappa.undefined.as_deref(),
+        Some("all ratings are one value")
+    );
+    assert_eq!(
+        both.groups[0].alpha_ordinal.undefined.as_deref(),
+        Some("all ratings are one value")
+    );
     assert!(both.groups[0].icc_2_1.undefined.is_some());
     let json = serde_json::to_string(&both).unwrap();
     assert!(!json.contains("NaN"), "{json}");
@@ -130,7 +205,10 @@ fn what_is_constant_is_undefined_and_says_who() {
 fn a_rater_with_ties_only_has_no_agreement_on_which_is_better() {
     let model = judge("m", &[&[0.75, 0.25], &[0.5, 0.375], &[0.25, 0.625]]);
     // one value throughout, and one value within each case: all pairs are ties
-    for rows in [[[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]], [[1.0, 1.0], [2.0, 2.0], [5.0, 5.0]]] {
+    for rows in [
+        [[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]],
+        [[1.0, 1.0], [2.0, 2.0], [5.0, 5.0]],
+    ] {
         let rows: Vec<&[f64]> = rows.iter().map(<[f64; 2]>::as_slice).collect();
         let found = agree(&[model.clone(), human("flat", &rows)], &options());
         let pair = &found.pairs[0];
@@ -138,33 +216,70 @@ fn a_rater_with_ties_only_has_no_agreement_on_which_is_better() {
         // no threshold can be learnt of it: the judge keeps its preferences
         assert_eq!((pairs.n, pairs.first_ties, pairs.second_ties), (3, 0, 3));
         assert!(pair.tie_threshold.is_none());
-        for estimate in [&pairs.strict, &pairs.half_credit, &pairs.decided_agreement, &pairs.kappa] {
+        for estimate in [
+            &pairs.strict,
+            &pairs.half_credit,
+            &pairs.decided_agreement,
+            &pairs.kappa,
+        ] {
             assert_eq!(estimate.undefined.as_deref(), Some("no preference by flat"));
             assert_eq!((estimate.estimate, estimate.low), (None, None));
         }
     }
     // a threshold given that is above every difference of the judge
     let person = human("p", &[&[2.0, 1.0], &[1.0, 1.0], &[1.0, 2.0]]);
-    let wide = AgreementOptions { tie_threshold: Some(9.0), ..options() };
+    let wide = AgreementOptions {
+        tie_threshold: Some(9.0),
+        ..options()
+    };
     let found = agree(&[model, person.clone()], &wide);
     let pairs = found.pairs[0].overall.comparisons.as_ref().unwrap();
-    assert_eq!(pairs.strict.undefined.as_deref(), Some("no preference by m"));
+    assert_eq!(
+        pairs.strict.undefined.as_deref(),
+        Some("no preference by m")
+    );
     let flat = human("flat", &[&[3.0, 3.0], &[3.0, 3.0], &[3.0, 3.0]]);
-    let twins = agree(&[flat.clone(), Rater { name: "twin".into(), ..flat }], &options());
+    let twins = agree(
+        &[
+            flat.clone(),
+            Rater {
+                name: "twin".into(),
+                ..flat
+            },
+        ],
+        &options(),
+    );
     let pairs = twins.pairs[0].overall.comparisons.as_ref().unwrap();
-    assert_eq!(pairs.strict.undefined.as_deref(), Some("no preference by flat and twin"));
+    assert_eq!(
+        pairs.strict.undefined.as_deref(),
+        Some("no preference by flat and twin")
+    );
 }
 
 #[test]
 fn several_people_are_also_taken_as_their_mean() {
-    let people = [human("x", &[&[1.0, 2.0], &[3.0, 4.0]]), human("y", &[&[3.0, 2.0], &[5.0, 4.0]])];
+    let people = [
+        human("x", &[&[1.0, 2.0], &[3.0, 4.0]]),
+        human("y", &[&[3.0, 2.0], &[5.0, 4.0]]),
+    ];
     let model = judge("m", &[&[2.0, 2.0], &[4.0, 4.5]]);
     let found = agree(&[people[0].clone(), people[1].clone(), model], &options());
-    let names: Vec<(&str, &str)> = found.pairs.iter().map(|pair| (&*pair.first, &*pair.second)).collect();
+    let names: Vec<(&str, &str)> = found
+        .pairs
+        .iter()
+        .map(|pair| (&*pair.first, &*pair.second))
+        .collect();
     assert_eq!(names, [("m", "humans"), ("m", "x"), ("m", "y"), ("x", "y")]);
     // means 2 2 4 4 against 2 2 4 4.5: the sum of products 4.5, squares 4 and 5.1875 around 3 and 3.125
-    close(&found.pairs[0].overall.pearson, 4.5 / (4.0_f64 * 5.1875).sqrt());
-    let groups: Vec<&str> = found.groups.iter().map(|group| group.name.as_str()).collect();
+    close(
+        &found.pairs[0].overall.pearson,
+        4.5 / (4.0_f64 * 5.1875).sqrt(),
+    );
+    let groups: Vec<&str> = found
+        .groups
+        .iter()
+        .map(|group| group.name.as_str())
+        .collect();
     assert_eq!(groups, ["all raters", "people"]);
 }
 
@@ -175,16 +290,30 @@ fn systems_are_ranked_by_both_over_what_both_rated() {
     let found = agree(&[model, person], &options());
     let pair = &found.pairs[0];
     let ranking = pair.ranking.as_ref().unwrap();
-    let rows: Vec<(&str, usize, usize)> =
-        ranking.systems.iter().map(|row| (row.system.as_str(), row.first_rank, row.second_rank)).collect();
+    let rows: Vec<(&str, usize, usize)> = ranking
+        .systems
+        .iter()
+        .map(|row| (row.system.as_str(), row.first_rank, row.second_rank))
+        .collect();
     // person: a 4.5, c 3, b 1.5; judge: c 5, a 4, b 1.5
     assert_eq!(rows, [("a", 2, 1), ("c", 1, 2), ("b", 3, 3)]);
-    assert!(ranking.kendall_tau_b.undefined.as_ref().unwrap().contains("at least 4 systems"), "{ranking:?}");
+    assert!(
+        ranking
+            .kendall_tau_b
+            .undefined
+            .as_ref()
+            .unwrap()
+            .contains("at least 4 systems"),
+        "{ranking:?}"
+    );
     // with a fourth system that both have last, five of six pairs agree: (5 - 1) / 6
     let person = human("p", &[&[5.0, 1.0, 3.0, 0.0], &[4.0, 2.0, 3.0, 0.0]]);
     let model = judge("m", &[&[4.0, 1.0, 5.0, 0.0], &[4.0, 2.0, 5.0, 0.0]]);
     let found = agree(&[model, person], &options());
-    close(&found.pairs[0].ranking.as_ref().unwrap().kendall_tau_b, 4.0 / 6.0);
+    close(
+        &found.pairs[0].ranking.as_ref().unwrap().kendall_tau_b,
+        4.0 / 6.0,
+    );
 }
 
 /// Two people, `cases` cases of two systems; the person `y` is one off on every third.
@@ -192,19 +321,36 @@ fn two_people(cases: u32) -> [Rater; 2] {
     let row = |at: u32, off: f64| [f64::from(at % 5) + off, f64::from(at * 3 % 4)];
     let of = |name: &str, off: &dyn Fn(u32) -> f64| {
         let rows: Vec<[f64; 2]> = (0..cases).map(|at| row(at, off(at))).collect();
-        human(name, &rows.iter().map(<[f64; 2]>::as_slice).collect::<Vec<_>>())
+        human(
+            name,
+            &rows.iter().map(<[f64; 2]>::as_slice).collect::<Vec<_>>(),
+        )
     };
-    [of("x", &|_| 0.0), of("y", &|at| if at % 3 == 0 { 1.0 } else { 0.0 })]
+    [
+        of("x", &|_| 0.0),
+        of("y", &|at| if at % 3 == 0 { 1.0 } else { 0.0 }),
+    ]
 }
 
 #[test]
 fn a_number_of_fewer_than_ten_units_stands_without_an_interval() {
-    let few = |found: &RaterAgreement| found.notes.iter().any(|note| note.text.contains("at least 10 units"));
+    let few = |found: &RaterAgreement| {
+        found
+            .notes
+            .iter()
+            .any(|note| note.text.contains("at least 10 units"))
+    };
     // 4 cases of two systems: 8 answers, 4 pairs
     let found = agree(&two_people(4), &options());
     let overall = &found.pairs[0].overall;
     let pairs = overall.comparisons.as_ref().unwrap();
-    for estimate in [&overall.pearson, &overall.kendall_tau_b, &overall.kappa, &pairs.strict, &pairs.kappa] {
+    for estimate in [
+        &overall.pearson,
+        &overall.kendall_tau_b,
+        &overall.kappa,
+        &pairs.strict,
+        &pairs.kappa,
+    ] {
         assert!(estimate.estimate.is_some(), "{estimate:?}");
         assert_eq!((estimate.low, estimate.high), (None, None));
     }
@@ -218,7 +364,16 @@ fn a_number_of_fewer_than_ten_units_stands_without_an_interval() {
     assert!(few(&found), "{:?}", found.notes);
     // 20 cases are enough for everything; two systems are few, but it is questions that are drawn
     let found = agree(&two_people(20), &options());
-    assert!(found.pairs[0].overall.comparisons.as_ref().unwrap().strict.low.is_some());
+    assert!(
+        found.pairs[0]
+            .overall
+            .comparisons
+            .as_ref()
+            .unwrap()
+            .strict
+            .low
+            .is_some()
+    );
     assert!(!few(&found), "{:?}", found.notes);
 }
 
@@ -226,7 +381,12 @@ fn preferring(name: &str, outcomes: &[(&str, &str, Preferred)]) -> Rater {
     let mut rater = Rater::new(name, RaterKind::Human);
     for (case, (a, b, preferred)) in outcomes.iter().enumerate() {
         let case_id = format!("c{case}").into();
-        rater.preferences.extend(Preference::new(case_id, (*a).into(), (*b).into(), *preferred));
+        rater.preferences.extend(Preference::new(
+            case_id,
+            (*a).into(),
+            (*b).into(),
+            *preferred,
+        ));
     }
     rater
 }
@@ -234,9 +394,25 @@ fn preferring(name: &str, outcomes: &[(&str, &str, Preferred)]) -> Rater {
 #[test]
 fn preferences_are_compared_with_a_judges_ratings() {
     use Preferred::{First, Second, Tie};
-    let person = preferring("p", &[("a", "b", First), ("b", "a", First), ("a", "c", Tie), ("b", "c", Second)]);
+    let person = preferring(
+        "p",
+        &[
+            ("a", "b", First),
+            ("b", "a", First),
+            ("a", "c", Tie),
+            ("b", "c", Second),
+        ],
+    );
     // differences by the judge, in the order of names: c0 a-b 0.5, c1 a-b 0.5, c2 a-c 0, c3 b-c -0.25
-    let model = judge("m", &[&[0.75, 0.25, 0.0], &[0.75, 0.25, 0.0], &[0.5, 0.0, 0.5], &[0.0, 0.25, 0.5]]);
+    let model = judge(
+        "m",
+        &[
+            &[0.75, 0.25, 0.0],
+            &[0.75, 0.25, 0.0],
+            &[0.5, 0.0, 0.5],
+            &[0.0, 0.25, 0.5],
+        ],
+    );
     let found = agree(&[person, model], &options());
     let pair = &found.pairs[0];
     let pairs = pair.overall.comparisons.as_ref().unwrap();
@@ -245,22 +421,48 @@ fn preferences_are_compared_with_a_judges_ratings() {
     close(&pairs.strict, 3.0 / 4.0);
     assert_eq!(pair.overall.n, 0);
     let wins = pair.wins.as_ref().unwrap();
-    let rates: Vec<(&str, usize, f64, f64)> =
-        wins.systems.iter().map(|row| (row.system.as_str(), row.n, row.first_mean, row.second_mean)).collect();
+    let rates: Vec<(&str, usize, f64, f64)> = wins
+        .systems
+        .iter()
+        .map(|row| (row.system.as_str(), row.n, row.first_mean, row.second_mean))
+        .collect();
     // by the person c 1.5 of 2, a 1.5 of 3, b 1 of 3; by the judge c 1.5 of 2, a 2.5 of 3, b 0
-    assert_eq!(rates, [("c", 2, 0.75, 0.75), ("a", 3, 2.5 / 3.0, 0.5), ("b", 3, 0.0, 1.0 / 3.0)]);
-    assert!(wins.kendall_tau_b.undefined.is_some(), "three systems: {wins:?}");
+    assert_eq!(
+        rates,
+        [
+            ("c", 2, 0.75, 0.75),
+            ("a", 3, 2.5 / 3.0, 0.5),
+            ("b", 3, 0.0, 1.0 / 3.0)
+        ]
+    );
+    assert!(
+        wins.kendall_tau_b.undefined.is_some(),
+        "three systems: {wins:?}"
+    );
 }
 
 #[test]
 fn two_peoples_preferences_have_alpha_and_kappa() {
     use Preferred::{First, Second};
-    let x = preferring("x", &[("a", "b", First), ("a", "b", Second), ("a", "b", First)]);
-    let y = preferring("y", &[("a", "b", First), ("a", "b", Second), ("a", "b", Second)]);
+    let x = preferring(
+        "x",
+        &[("a", "b", First), ("a", "b", Second), ("a", "b", First)],
+    );
+    let y = preferring(
+        "y",
+        &[("a", "b", First), ("a", "b", Second), ("a", "b", Second)],
+    );
     let found = agree(&[x, y], &options());
     // 4 of 6 agree, as each pair counts both ways, half of all outcomes are 1: (2/3 - 1/2) / (1/2) = 1/3
-    close(&found.pairs[0].overall.comparisons.as_ref().unwrap().kappa, 1.0 / 3.0);
-    let group = found.groups.iter().find(|group| group.of == "preferences").unwrap();
+    close(
+        &found.pairs[0].overall.comparisons.as_ref().unwrap().kappa,
+        1.0 / 3.0,
+    );
+    let group = found
+        .groups
+        .iter()
+        .find(|group| group.of == "preferences")
+        .unwrap();
     // twelve outcomes, six of each: D_o = 1/12 * 4, D_e = 1/132 * 72: 1 - (1/3) / (6/11) = 7/18
     close(&group.alpha_nominal, 7.0 / 18.0);
     assert_eq!((group.n, group.complete, group.questions), (3, 3, 3));
@@ -276,22 +478,49 @@ fn a_judge_in_shares_and_a_person_in_grades_are_not_on_one_scale() {
     close(&overall.pearson, 1.0);
     let why = "not on one scale: m within 0..1, p within 0..5";
     assert_eq!(overall.kappa.undefined.as_deref(), Some(why));
-    assert!(found.groups[0].icc_2_1.undefined.as_deref().is_some_and(|reason| reason.starts_with("not on one scale")));
+    assert!(
+        found.groups[0]
+            .icc_2_1
+            .undefined
+            .as_deref()
+            .is_some_and(|reason| reason.starts_with("not on one scale"))
+    );
 }
 
 #[test]
 fn items_on_several_scales_are_not_thrown_together() {
-    let mut raters = [Rater::new("x", RaterKind::Human), Rater::new("y", RaterKind::Human)];
+    let mut raters = [
+        Rater::new("x", RaterKind::Human),
+        Rater::new("y", RaterKind::Human),
+    ];
     for (at, rater) in raters.iter_mut().enumerate() {
         for case in 0..4_u32 {
-            for (item, value) in [("grade", f64::from(1 + case)), ("share", f64::from(case) / 4.0)] {
-                let value = if at == 1 && item == "share" { 1.0 - value } else { value };
+            for (item, value) in [
+                ("grade", f64::from(1 + case)),
+                ("share", f64::from(case) / 4.0),
+            ] {
+                let value = if at == 1 && item == "share" {
+                    1.0 - value
+                } else {
+                    value
+                };
                 let case_id = format!("c{case}").into();
-                rater.ratings.push(Rating { system: "a".into(), case_id, item: Some(item.into()), value });
+                rater.ratings.push(Rating {
+                    system: "a".into(),
+                    case_id,
+                    item: Some(item.into()),
+                    value,
+                });
             }
         }
     }
-    let found = agree(&raters, &AgreementOptions { level: AgreementLevel::Item, ..options() });
+    let found = agree(
+        &raters,
+        &AgreementOptions {
+            level: AgreementLevel::Item,
+            ..options()
+        },
+    );
     let pair = &found.pairs[0];
     assert_eq!(
         pair.overall.pearson.undefined.as_deref(),
@@ -299,7 +528,11 @@ fn items_on_several_scales_are_not_thrown_together() {
     );
     close(&pair.items[0].measures.spearman, 1.0);
     close(&pair.items[1].measures.spearman, -1.0);
-    let one = AgreementOptions { level: AgreementLevel::Item, metric: Some("grade".to_owned()), ..options() };
+    let one = AgreementOptions {
+        level: AgreementLevel::Item,
+        metric: Some("grade".to_owned()),
+        ..options()
+    };
     close(&agree(&raters, &one).pairs[0].overall.pearson, 1.0);
 }
 
@@ -308,7 +541,10 @@ fn few_labels_and_many_verdicts_give_a_mean_on_the_human_scale() {
     // The judge is always 1 too mild; four labels, eight verdicts.
     let verdicts = [2.0, 4.0, 3.0, 5.0, 4.0, 5.0, 5.0, 4.0];
     let rows: Vec<[f64; 1]> = verdicts.iter().map(|value| [*value]).collect();
-    let model = judge("m", &rows.iter().map(<[f64; 1]>::as_slice).collect::<Vec<_>>());
+    let model = judge(
+        "m",
+        &rows.iter().map(<[f64; 1]>::as_slice).collect::<Vec<_>>(),
+    );
     let person = human("p", &[&[1.0], &[3.0], &[2.0], &[4.0]]);
     let found = agree(&[model.clone(), person.clone()], &options());
     let mean = &found.powered[0];
@@ -319,32 +555,75 @@ fn few_labels_and_many_verdicts_give_a_mean_on_the_human_scale() {
     assert!((mean.lambda.unwrap() - lambda).abs() < 1e-12);
     // lambda * 4.5 + mean(y - lambda f) = 2.5 + lambda * (4.5 - 3.5)
     close(&mean.powered, 2.5 + lambda);
-    let all = agree(&[model, human("p", &rows.iter().map(<[f64; 1]>::as_slice).collect::<Vec<_>>())], &options());
-    assert_eq!(all.powered[0].powered.undefined.as_deref(), Some("every answer that was judged has a label"));
-    assert_eq!(all.powered_notes[0].text, "No prediction-powered mean of a: every answer that was judged has a label.");
+    let all = agree(
+        &[
+            model,
+            human(
+                "p",
+                &rows.iter().map(<[f64; 1]>::as_slice).collect::<Vec<_>>(),
+            ),
+        ],
+        &options(),
+    );
+    assert_eq!(
+        all.powered[0].powered.undefined.as_deref(),
+        Some("every answer that was judged has a label")
+    );
+    assert_eq!(
+        all.powered_notes[0].text,
+        "No prediction-powered mean of a: every answer that was judged has a label."
+    );
 }
 
 #[test]
 fn many_raters_leave_out_judges_by_two_and_say_so() {
     let rows: [&[f64]; 2] = [&[1.0, 2.0], &[2.0, 3.0]];
     let people = (0..5).map(|at| human(&format!("p{at}"), &rows));
-    let raters: Vec<Rater> = people.chain((0..2).map(|at| judge(&format!("j{at}"), &rows))).collect();
+    let raters: Vec<Rater> = people
+        .chain((0..2).map(|at| judge(&format!("j{at}"), &rows)))
+        .collect();
     let found = agree(&raters, &options());
     // two judges with five people and their mean, and ten pairs of people
     assert_eq!(found.pairs.len(), 2 * 6 + 10);
-    assert!(found.notes.iter().any(|note| note.text.contains("two judges are not compared")), "{:?}", found.notes);
+    assert!(
+        found
+            .notes
+            .iter()
+            .any(|note| note.text.contains("two judges are not compared")),
+        "{:?}",
+        found.notes
+    );
     assert_eq!(agree(&raters[4..], &options()).pairs.len(), 3);
 }
 
 #[test]
 fn cases_of_one_question_are_one_piece_of_evidence() {
-    let rows: Vec<[f64; 2]> = (0..8).map(|case| [f64::from(case * case % 5), f64::from(case * 3 % 7)]).collect();
+    let rows: Vec<[f64; 2]> = (0..8)
+        .map(|case| [f64::from(case * case % 5), f64::from(case * 3 % 7)])
+        .collect();
     let rows: Vec<&[f64]> = rows.iter().map(<[f64; 2]>::as_slice).collect();
     let turned: Vec<&[f64]> = rows.iter().rev().copied().collect();
-    let questions = (0..8).map(|case| (format!("c{case}").into(), Arc::from(format!("q{}", case / 2)))).collect();
+    let questions = (0..8)
+        .map(|case| {
+            (
+                format!("c{case}").into(),
+                Arc::from(format!("q{}", case / 2)),
+            )
+        })
+        .collect();
     let raters = vec![human("x", &rows), human("y", &turned)];
-    let found = rater_agreement(&Labelled { raters, questions, ..Labelled::default() }, &options());
-    assert_eq!((found.pairs[0].overall.n, found.pairs[0].overall.questions), (16, 4));
+    let found = rater_agreement(
+        &Labelled {
+            raters,
+            questions,
+            ..Labelled::default()
+        },
+        &options(),
+    );
+    assert_eq!(
+        (found.pairs[0].overall.n, found.pairs[0].overall.questions),
+        (16, 4)
+    );
     assert_eq!(found.groups[0].questions, 4);
 }
 

@@ -30,8 +30,16 @@ pub(super) struct RaterView {
 impl RaterView {
     pub(super) fn new(rater: &Rater, options: &AgreementOptions) -> Self {
         let at_items = options.level == AgreementLevel::Item;
-        let has_metric = |metric: &str| rater.ratings.iter().any(|rating| rating.item.as_deref() == Some(metric));
-        let metric = options.metric.as_deref().filter(|metric| at_items || has_metric(metric));
+        let has_metric = |metric: &str| {
+            rater
+                .ratings
+                .iter()
+                .any(|rating| rating.item.as_deref() == Some(metric))
+        };
+        let metric = options
+            .metric
+            .as_deref()
+            .filter(|metric| at_items || has_metric(metric));
         let is_chosen = |rating: &&Rating| match metric {
             Some(metric) => rating.item.as_deref() == Some(metric),
             None => rating.item.is_some() == at_items,
@@ -41,11 +49,18 @@ impl RaterView {
             item: rating.item.clone().filter(|_| at_items),
             system: rating.system.clone(),
         };
-        let values = rater.ratings.iter().filter(is_chosen).map(|rating| (unit(rating), rating.value)).collect();
+        let values = rater
+            .ratings
+            .iter()
+            .filter(is_chosen)
+            .map(|rating| (unit(rating), rating.value))
+            .collect();
         // Comparisons are of whole answers.
         let compares = !at_items && options.metric.is_none();
         let preferences = rater.preferences.iter().filter(|_| compares);
-        let preferences = preferences.map(|own| (own.pair.clone(), f64::from(own.preferred.sign()))).collect();
+        let preferences = preferences
+            .map(|own| (own.pair.clone(), f64::from(own.preferred.sign())))
+            .collect();
         Self::of(&rater.name, rater.kind, values, preferences)
     }
 
@@ -55,35 +70,79 @@ impl RaterView {
         let mut values: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
         let mut preferences: BTreeMap<ComparedPair, f64> = BTreeMap::new();
         for person in people {
-            person.values.iter().for_each(|(unit, value)| values.entry(unit.clone()).or_default().push(*value));
-            person.preferences.iter().for_each(|(pair, sign)| *preferences.entry(pair.clone()).or_default() += sign);
+            person
+                .values
+                .iter()
+                .for_each(|(unit, value)| values.entry(unit.clone()).or_default().push(*value));
+            person
+                .preferences
+                .iter()
+                .for_each(|(pair, sign)| *preferences.entry(pair.clone()).or_default() += sign);
         }
-        preferences.values_mut().filter(|sum| **sum != 0.0).for_each(|sum| *sum = sum.signum());
-        let means = values.into_iter().filter_map(|(unit, all)| Some((unit, mean(&all)?))).collect();
+        preferences
+            .values_mut()
+            .filter(|sum| **sum != 0.0)
+            .for_each(|sum| *sum = sum.signum());
+        let means = values
+            .into_iter()
+            .filter_map(|(unit, all)| Some((unit, mean(&all)?)))
+            .collect();
         let mut view = Self::of(name, RaterKind::Human, means, preferences);
         for (item, own) in people.iter().flat_map(|person| &person.ends) {
             let ends = view.ends.entry(item.clone()).or_insert(*own);
-            *ends = Interval { low: ends.low.min(own.low), high: ends.high.max(own.high) };
+            *ends = Interval {
+                low: ends.low.min(own.low),
+                high: ends.high.max(own.high),
+            };
         }
-        view.rater.mean_of = people.iter().map(|person| Arc::clone(&person.rater.name)).collect();
+        view.rater.mean_of = people
+            .iter()
+            .map(|person| Arc::clone(&person.rater.name))
+            .collect();
         view
     }
 
-    fn of(name: &str, kind: RaterKind, values: BTreeMap<Unit, f64>, preferences: BTreeMap<ComparedPair, f64>) -> Self {
+    fn of(
+        name: &str,
+        kind: RaterKind,
+        values: BTreeMap<Unit, f64>,
+        preferences: BTreeMap<ComparedPair, f64>,
+    ) -> Self {
         let (ratings, compared) = (values.len(), preferences.len());
-        let rater = RaterSummary { name: name.into(), kind, ratings, preferences: compared, mean_of: Vec::new() };
+        let rater = RaterSummary {
+            name: name.into(),
+            kind,
+            ratings,
+            preferences: compared,
+            mean_of: Vec::new(),
+        };
         let mut ends: BTreeMap<Option<Arc<str>>, Interval> = BTreeMap::new();
         for (unit, value) in &values {
-            let own = ends.entry(unit.item.clone()).or_insert(Interval { low: *value, high: *value });
-            *own = Interval { low: own.low.min(*value), high: own.high.max(*value) };
+            let own = ends.entry(unit.item.clone()).or_insert(Interval {
+                low: *value,
+                high: *value,
+            });
+            *own = Interval {
+                low: own.low.min(*value),
+                high: own.high.max(*value),
+            };
         }
-        Self { rater, values, ends, preferences }
+        Self {
+            rater,
+            values,
+            ends,
+            preferences,
+        }
     }
 
     /// The ratings of both answers of a pair.
     pub(super) fn values_of(&self, pair: &ComparedPair) -> Option<[f64; 2]> {
         let value = |system: &SystemName| {
-            let unit = Unit { case_id: pair.case_id.clone(), item: None, system: system.clone() };
+            let unit = Unit {
+                case_id: pair.case_id.clone(),
+                item: None,
+                system: system.clone(),
+            };
             self.values.get(&unit).copied()
         };
         Some([value(&pair.first)?, value(&pair.second)?])
@@ -102,14 +161,27 @@ impl<'a> Context<'a> {
         texts: &'a HashMap<CaseId, Arc<str>>,
         options: &'a AgreementOptions,
     ) -> Self {
-        let rated = views.iter().flat_map(|view| view.values.keys().map(|unit| &unit.case_id));
-        let compared = views.iter().flat_map(|view| view.preferences.keys().map(|pair| &pair.case_id));
-        let cases = rated.chain(compared).map(|case| (case, texts.get(case).map_or("", |text| text)));
-        Self { options, questions: Questions::of_texts(cases) }
+        let rated = views
+            .iter()
+            .flat_map(|view| view.values.keys().map(|unit| &unit.case_id));
+        let compared = views
+            .iter()
+            .flat_map(|view| view.preferences.keys().map(|pair| &pair.case_id));
+        let cases = rated
+            .chain(compared)
+            .map(|case| (case, texts.get(case).map_or("", |text| text)));
+        Self {
+            options,
+            questions: Questions::of_texts(cases),
+        }
     }
 
     pub(super) fn bootstrap(&self) -> BootstrapOptions {
-        BootstrapOptions { level: self.options.confidence, resamples: self.options.resamples, seed: self.options.seed }
+        BootstrapOptions {
+            level: self.options.confidence,
+            resamples: self.options.resamples,
+            seed: self.options.seed,
+        }
     }
 }
 
@@ -126,8 +198,20 @@ pub(super) struct RatedByBoth<'a> {
 }
 
 impl<'a> RatedByBoth<'a> {
-    pub(super) fn new(first: &'a RaterView, second: &'a RaterView, context: &'a Context<'a>) -> Self {
-        let mut shared = Self { first, second, context, units: vec![], x: vec![], y: vec![], questions: vec![] };
+    pub(super) fn new(
+        first: &'a RaterView,
+        second: &'a RaterView,
+        context: &'a Context<'a>,
+    ) -> Self {
+        let mut shared = Self {
+            first,
+            second,
+            context,
+            units: vec![],
+            x: vec![],
+            y: vec![],
+            questions: vec![],
+        };
         for (unit, x) in &first.values {
             if let Some(y) = second.values.get(unit) {
                 shared.push(unit, *x, *y);
@@ -138,7 +222,13 @@ impl<'a> RatedByBoth<'a> {
 
     /// The same raters, restricted to some units.
     pub(super) fn only(&self, keep: impl Fn(&Unit) -> bool) -> Self {
-        let mut some = Self { units: vec![], x: vec![], y: vec![], questions: vec![], ..*self };
+        let mut some = Self {
+            units: vec![],
+            x: vec![],
+            y: vec![],
+            questions: vec![],
+            ..*self
+        };
         for (at, unit) in self.units.iter().enumerate().filter(|(_, unit)| keep(unit)) {
             some.push(unit, self.x[at], self.y[at]);
         }
@@ -149,6 +239,7 @@ impl<'a> RatedByBoth<'a> {
         self.units.push(unit);
         self.x.push(x);
         self.y.push(y);
-        self.questions.push(self.context.questions.number(&unit.case_id));
+        self.questions
+            .push(self.context.questions.number(&unit.case_id));
     }
 }

@@ -4,15 +4,24 @@ use crate::analysis::test_support::{answer, component, score, simple_score};
 use crate::domain::{Component, ComponentKind, Score};
 use crate::stats::mean_interval;
 
-const EXCLUDE: AggregateOptions =
-    AggregateOptions { mode: Mode::Default, on_unscored: OnUnscored::Exclude, seed: 1, clip: false };
-const ZERO: AggregateOptions = AggregateOptions { on_unscored: OnUnscored::Zero, ..EXCLUDE };
+const EXCLUDE: AggregateOptions = AggregateOptions {
+    mode: Mode::Default,
+    on_unscored: OnUnscored::Exclude,
+    seed: 1,
+    clip: false,
+};
+const ZERO: AggregateOptions = AggregateOptions {
+    on_unscored: OnUnscored::Zero,
+    ..EXCLUDE
+};
 
 /// Answers of one system to cases c0, c1, .. with these values of their one property; the score is
 /// 4 * 0.1 * 0.5 + 0.6 * value = 0.2 + 0.6 * value.
 fn answers(system: &str, values: &[Option<f64>]) -> Vec<ScoredAnswer> {
     let numbered = values.iter().enumerate();
-    numbered.map(|(i, value)| answer(system, &format!("c{i}"), simple_score(*value))).collect()
+    numbered
+        .map(|(i, value)| answer(system, &format!("c{i}"), simple_score(*value)))
+        .collect()
 }
 
 fn rubric(scored: &[ScoredAnswer], options: AggregateOptions) -> ScorerSummary {
@@ -24,16 +33,36 @@ fn row(scored: &[ScoredAnswer], options: AggregateOptions) -> SystemSummary {
 }
 
 fn close(value: Option<f64>, expected: f64) {
-    assert!(value.is_some_and(|value| (value - expected).abs() < 1e-12), "{value:?} is not {expected}");
+    assert!(
+        value.is_some_and(|value| (value - expected).abs() < 1e-12),
+        "{value:?} is not {expected}"
+    );
 }
 
 fn ends(bounds: Option<Interval>) -> (f64, f64) {
     bounds.map(|bounds| (bounds.low, bounds.high)).unwrap()
 }
 
-fn scored(system: &str, case: &str, scorer: &'static str, components: Vec<Component>) -> ScoredAnswer {
-    let grades: Vec<f64> = components.iter().filter_map(|component| component.value).collect();
-    answer(system, case, Score { scorer, value: mean(&grades), components, ..Score::default() })
+fn scored(
+    system: &str,
+    case: &str,
+    scorer: &'static str,
+    components: Vec<Component>,
+) -> ScoredAnswer {
+    let grades: Vec<f64> = components
+        .iter()
+        .filter_map(|component| component.value)
+        .collect();
+    answer(
+        system,
+        case,
+        Score {
+            scorer,
+            value: mean(&grades),
+            components,
+            ..Score::default()
+        },
+    )
 }
 
 fn grade(name: &str, value: Option<f64>) -> Component {
@@ -50,9 +79,15 @@ fn an_unscored_answer_is_left_out_of_the_score_and_counted() {
     let row = &summary.scorers[0].rows[0];
     // (0.8 + 0.5) / 2
     close(row.metrics["score"].estimate, 0.65);
-    assert_eq!((row.metrics["score"].n, row.metrics["score"].unscored), (2, 1));
+    assert_eq!(
+        (row.metrics["score"].n, row.metrics["score"].unscored),
+        (2, 1)
+    );
     // the parts that could be judged still count: 3 values of length
-    assert_eq!((row.metrics["length"].n, row.metrics["length"].unscored), (3, 0));
+    assert_eq!(
+        (row.metrics["length"].n, row.metrics["length"].unscored),
+        (3, 0)
+    );
     assert_eq!((row.answers, row.unscored), (3, 1));
     assert_eq!(row.unscored_reasons[0].example, "no JSON object");
     close(Some(summary.unscored_share), 1.0 / 3.0);
@@ -62,7 +97,14 @@ fn an_unscored_answer_is_left_out_of_the_score_and_counted() {
 fn a_nan_that_compat_mode_let_pass_is_counted_and_left_out() {
     let row = row(&answers("a", &[Some(1.0), Some(f64::NAN)]), EXCLUDE);
     close(row.metrics["score"].estimate, 0.8);
-    assert_eq!((row.metrics["score"].n, row.metrics["score"].unscored, row.unscored), (1, 1, 1));
+    assert_eq!(
+        (
+            row.metrics["score"].n,
+            row.metrics["score"].unscored,
+            row.unscored
+        ),
+        (1, 1, 1)
+    );
 }
 
 #[test]
@@ -75,7 +117,10 @@ fn bounds_put_0_and_1_for_each_missing_value() {
     let (low, high) = ends(metrics["ann_score"].bounds);
     close(Some(low), 0.5);
     close(Some(high), 1.0);
-    assert_eq!(row(&answers("a", &[Some(1.0)]), EXCLUDE).metrics["score"].bounds, None);
+    assert_eq!(
+        row(&answers("a", &[Some(1.0)]), EXCLUDE).metrics["score"].bounds,
+        None
+    );
 }
 
 #[test]
@@ -89,8 +134,18 @@ fn the_zero_policy_fills_the_component_and_counts_the_answer() {
 
 #[test]
 fn the_zero_policy_fills_a_mean_of_components_too() {
-    let one = |value| score(vec![component("expertise", ComponentKind::Expertise, 1.0, value)]);
-    let scored = [answer("a", "c0", one(Some(0.8))), answer("a", "c1", one(None))];
+    let one = |value| {
+        score(vec![component(
+            "expertise",
+            ComponentKind::Expertise,
+            1.0,
+            value,
+        )])
+    };
+    let scored = [
+        answer("a", "c0", one(Some(0.8))),
+        answer("a", "c1", one(None)),
+    ];
     // (0.8 + 0) / 2 against 0.8
     close(row(&scored, ZERO).metrics["expertise"].estimate, 0.4);
     close(row(&scored, EXCLUDE).metrics["expertise"].estimate, 0.8);
@@ -104,12 +159,18 @@ fn systems_are_ranked_over_the_cases_scored_for_all() {
     let mut scored = answers("a", &[Some(1.0), Some(0.0), Some(0.0)]);
     scored.extend(answers("b", &[Some(0.9), None, None]));
     let rows = rubric(&scored, EXCLUDE).rows;
-    let order: Vec<(&str, Option<usize>)> = rows.iter().map(|row| (row.system.as_str(), row.rank)).collect();
+    let order: Vec<(&str, Option<usize>)> = rows
+        .iter()
+        .map(|row| (row.system.as_str(), row.rank))
+        .collect();
     assert_eq!(order, [("a", Some(1)), ("b", Some(2))]);
     let shared = rows[0].metrics["score"].shared.unwrap();
     close(Some(shared.estimate), 0.8);
     assert_eq!(shared.n, 1);
-    assert!(rows[0].metrics["score"].estimate < rows[1].metrics["score"].estimate, "b's own mean is the higher one");
+    assert!(
+        rows[0].metrics["score"].estimate < rows[1].metrics["score"].estimate,
+        "b's own mean is the higher one"
+    );
 }
 
 #[test]
@@ -117,7 +178,11 @@ fn equal_means_share_a_rank() {
     let mut scored = answers("b", &[Some(0.5)]);
     scored.extend(answers("a", &[Some(0.5)]));
     scored.extend(answers("c", &[Some(0.4)]));
-    let ranks: Vec<_> = rubric(&scored, EXCLUDE).rows.iter().map(|row| row.rank).collect();
+    let ranks: Vec<_> = rubric(&scored, EXCLUDE)
+        .rows
+        .iter()
+        .map(|row| row.rank)
+        .collect();
     assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
 }
 
@@ -128,7 +193,10 @@ fn a_system_without_any_score_comes_last_and_does_not_empty_the_comparison() {
     let missing = [(SystemName::from("zz"), CaseId::from("c0"))];
     let summary = summarize(&scored, &missing, EXCLUDE);
     let rows = &summary.scorers[0].rows;
-    assert_eq!(rows[0].metrics["score"].shared.map(|shared| shared.n), Some(2));
+    assert_eq!(
+        rows[0].metrics["score"].shared.map(|shared| shared.n),
+        Some(2)
+    );
     assert_eq!(rows[0].system.as_str(), "b");
     assert_eq!((rows[1].rank, rows[2].rank), (None, None));
     assert_eq!((rows[2].answers, rows[2].missing), (0, 1));
@@ -151,16 +219,32 @@ fn injections_and_notes_are_counted_and_listed() {
     scored[0].score.notes = vec!["weights scaled".to_owned()];
     let summary = summarize(&scored, &[], EXCLUDE);
     assert_eq!(summary.scorers[0].rows[0].injections, 1);
-    assert_eq!((summary.injections.len(), summary.injections[0].case_id.as_str()), (1, "c1"));
-    assert_eq!(summary.scorers[0].notes, [NoteCount { note: "weights scaled".to_owned(), answers: 1 }]);
+    assert_eq!(
+        (
+            summary.injections.len(),
+            summary.injections[0].case_id.as_str()
+        ),
+        (1, "c1")
+    );
+    assert_eq!(
+        summary.scorers[0].notes,
+        [NoteCount {
+            note: "weights scaled".to_owned(),
+            answers: 1
+        }]
+    );
 }
 
 #[test]
 fn a_lexical_score_is_never_called_score() {
     let mut scored = answers("a", &[Some(1.0)]);
-    scored.iter_mut().for_each(|answer| answer.score.scorer = "lexical_rubric");
+    scored
+        .iter_mut()
+        .for_each(|answer| answer.score.scorer = "lexical_rubric");
     let metrics = row(&scored, EXCLUDE).metrics;
-    assert!(metrics["lexical_score"].estimate.is_some() && metrics.contains_key("lexical_ann_score"));
+    assert!(
+        metrics["lexical_score"].estimate.is_some() && metrics.contains_key("lexical_ann_score")
+    );
     assert!(!metrics.contains_key("score") && !metrics.contains_key("ann_score"));
 }
 
@@ -172,9 +256,17 @@ fn nothing_scored_gives_no_rows_and_no_share() {
 
 #[test]
 fn a_metric_without_values_has_no_estimate() {
-    let answers = [scored("x", "1", "overlap", vec![component("match", ComponentKind::Share, 0.0, None)])];
+    let answers = [scored(
+        "x",
+        "1",
+        "overlap",
+        vec![component("match", ComponentKind::Share, 0.0, None)],
+    )];
     let metric = row(&answers, EXCLUDE).metrics["match"];
-    assert_eq!((metric.estimate, metric.interval, metric.n, metric.unscored), (None, None, 0, 1));
+    assert_eq!(
+        (metric.estimate, metric.interval, metric.n, metric.unscored),
+        (None, None, 0, 1)
+    );
     let json = serde_json::to_value(metric).unwrap();
     assert!(json["estimate"].is_null() && json["low"].is_null());
     assert_eq!(json["bounds"], serde_json::json!({"low": 0.0, "high": 1.0}));
@@ -183,7 +275,12 @@ fn a_metric_without_values_has_no_estimate() {
 #[test]
 fn every_scorer_has_its_columns_and_the_systems_one_order() {
     let words = |system, count| {
-        scored(system, "c1", "overlap", vec![component("words", ComponentKind::Count, 0.0, Some(count))])
+        scored(
+            system,
+            "c1",
+            "overlap",
+            vec![component("words", ComponentKind::Count, 0.0, Some(count))],
+        )
     };
     let scored = [
         answer("worse", "c1", simple_score(Some(0.1))),
@@ -194,59 +291,133 @@ fn every_scorer_has_its_columns_and_the_systems_one_order() {
     ];
     let summary = summarize(&scored, &[], EXCLUDE);
     let overlap = summary.scorer("overlap").unwrap();
-    let rows: Vec<_> = overlap.rows.iter().map(|row| (row.system.as_str(), row.metrics["words"].estimate)).collect();
-    assert_eq!(rows, [("better", Some(5.0)), ("worse", Some(7.0)), ("unjudged", Some(3.0))]);
-    assert_eq!(summary.scorer("rubric").map(|rubric| rubric.rows.len()), Some(2));
+    let rows: Vec<_> = overlap
+        .rows
+        .iter()
+        .map(|row| (row.system.as_str(), row.metrics["words"].estimate))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("better", Some(5.0)),
+            ("worse", Some(7.0)),
+            ("unjudged", Some(3.0))
+        ]
+    );
+    assert_eq!(
+        summary.scorer("rubric").map(|rubric| rubric.rows.len()),
+        Some(2)
+    );
     assert_eq!(summary.unscored_share, 0.0);
-    assert!(summarize(&scored[2..], &[], EXCLUDE).scorer("rubric").is_none());
+    assert!(
+        summarize(&scored[2..], &[], EXCLUDE)
+            .scorer("rubric")
+            .is_none()
+    );
 }
 
 #[test]
 fn the_aspect_mean_is_the_mean_of_the_aspects_means() {
     let answers = [
-        scored("x", "1", "prometheus", vec![grade("coverage", Some(5.0)), grade("relevance", Some(1.0))]),
-        scored("x", "2", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))]),
+        scored(
+            "x",
+            "1",
+            "prometheus",
+            vec![grade("coverage", Some(5.0)), grade("relevance", Some(1.0))],
+        ),
+        scored(
+            "x",
+            "2",
+            "prometheus",
+            vec![grade("coverage", None), grade("relevance", Some(4.0))],
+        ),
     ];
     let row = row(&answers, EXCLUDE);
     let coverage = row.metrics["coverage"];
-    assert_eq!((coverage.estimate, coverage.n, coverage.unscored), (Some(5.0), 1, 1));
+    assert_eq!(
+        (coverage.estimate, coverage.n, coverage.unscored),
+        (Some(5.0), 1, 1)
+    );
     // one of two is missing: (5 + 1) / 2 to (5 + 5) / 2
     assert_eq!(ends(coverage.bounds), (3.0, 5.0));
     // (5 + 2.5) / 2; bounds (3 + 2.5) / 2 and (5 + 2.5) / 2
     let mean = row.metrics[ASPECT_MEAN];
-    assert_eq!((mean.estimate, ends(mean.bounds)), (Some(3.75), (2.75, 3.75)));
+    assert_eq!(
+        (mean.estimate, ends(mean.bounds)),
+        (Some(3.75), (2.75, 3.75))
+    );
     assert_eq!((row.answers, row.unscored), (2, 1));
 }
 
 #[test]
 fn an_aspect_without_a_grade_is_left_out_of_the_mean_and_undoes_it_in_compat() {
-    let answers = [scored("x", "1", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))])];
-    let of = |mode| row(&answers, AggregateOptions { mode, ..EXCLUDE }).metrics[ASPECT_MEAN].estimate;
+    let answers = [scored(
+        "x",
+        "1",
+        "prometheus",
+        vec![grade("coverage", None), grade("relevance", Some(4.0))],
+    )];
+    let of =
+        |mode| row(&answers, AggregateOptions { mode, ..EXCLUDE }).metrics[ASPECT_MEAN].estimate;
     assert_eq!((of(Mode::Default), of(Mode::Compat)), (Some(4.0), None));
 }
 
 #[test]
 fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too() {
     let answers = [
-        scored("x", "1", "prometheus", vec![grade("coverage", Some(5.0)), grade("relevance", Some(1.0))]),
-        scored("x", "2", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))]),
+        scored(
+            "x",
+            "1",
+            "prometheus",
+            vec![grade("coverage", Some(5.0)), grade("relevance", Some(1.0))],
+        ),
+        scored(
+            "x",
+            "2",
+            "prometheus",
+            vec![grade("coverage", None), grade("relevance", Some(4.0))],
+        ),
     ];
     let mean = row(&answers, ZERO).metrics[ASPECT_MEAN];
     // the answers' own means (5 + 1) / 2 and (1 + 4) / 2
     assert_eq!(mean.estimate, Some(2.75));
-    let of_values = mean_interval(&[3.0, 2.5], None, unit_range(Unit::Grade), BootstrapOptions::seeded(42));
+    let of_values = mean_interval(
+        &[3.0, 2.5],
+        None,
+        unit_range(Unit::Grade),
+        BootstrapOptions::seeded(42),
+    );
     assert_eq!(ends(mean.interval), ends(of_values));
 }
 
 #[test]
 fn citation_f1_is_of_the_means_and_the_mean_of_the_answers_stands_behind_it() {
     let of = |case, p, r, f| {
-        let parts = vec![share("citation_precision", p), share("citation_recall", r), share("citation_f1", f)];
+        let parts = vec![
+            share("citation_precision", p),
+            share("citation_recall", r),
+            share("citation_f1", f),
+        ];
         scored("x", case, "entailment", parts)
     };
-    let summary = rubric(&[of("1", 1.0, 0.5, 2.0 / 3.0), of("2", 0.0, 0.5, 0.0)], EXCLUDE);
-    let names: Vec<&str> = summary.columns.iter().map(|column| column.name.as_str()).collect();
-    assert_eq!(names, ["citation_precision", "citation_recall", "citation_f1", "citation_f1_macro"]);
+    let summary = rubric(
+        &[of("1", 1.0, 0.5, 2.0 / 3.0), of("2", 0.0, 0.5, 0.0)],
+        EXCLUDE,
+    );
+    let names: Vec<&str> = summary
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "citation_precision",
+            "citation_recall",
+            "citation_f1",
+            "citation_f1_macro"
+        ]
+    );
     let estimate = |name: &str| summary.rows[0].metrics[name].estimate;
     // means 1/2 and 1/2; the answers' own: (2/3 + 0) / 2
     close(estimate("citation_f1"), 0.5);
@@ -256,20 +427,49 @@ fn citation_f1_is_of_the_means_and_the_mean_of_the_answers_stands_behind_it() {
 #[test]
 fn systems_with_different_cases_have_means_over_those_that_all_have() {
     let share = |system, case, value| scored(system, case, "overlap", vec![share("match", value)]);
-    let answers = [share("a", "1", 1.0), share("a", "2", 0.0), share("b", "2", 0.5), share("b", "3", 1.0)];
+    let answers = [
+        share("a", "1", 1.0),
+        share("a", "2", 0.0),
+        share("b", "2", 0.5),
+        share("b", "3", 1.0),
+    ];
     // only case 2 is of both
-    let shared: Vec<_> = rubric(&answers, EXCLUDE).rows.iter().filter_map(|row| row.metrics["match"].shared).collect();
-    assert_eq!(shared, [SharedMean { estimate: 0.0, n: 1 }, SharedMean { estimate: 0.5, n: 1 }]);
+    let shared: Vec<_> = rubric(&answers, EXCLUDE)
+        .rows
+        .iter()
+        .filter_map(|row| row.metrics["match"].shared)
+        .collect();
+    assert_eq!(
+        shared,
+        [
+            SharedMean {
+                estimate: 0.0,
+                n: 1
+            },
+            SharedMean {
+                estimate: 0.5,
+                n: 1
+            }
+        ]
+    );
 }
 
 #[test]
 fn what_does_not_apply_is_no_value_and_not_unscored() {
     let count = |name| component(name, ComponentKind::Count, 0.0, Some(2.0));
     let answers = [
-        scored("x", "1", "citation_audit", vec![count("words"), count("dangling")]),
+        scored(
+            "x",
+            "1",
+            "citation_audit",
+            vec![count("words"), count("dangling")],
+        ),
         scored("x", "2", "citation_audit", vec![count("words")]),
     ];
     let row = row(&answers, EXCLUDE);
     let dangling = row.metrics["dangling"];
-    assert_eq!((dangling.n, dangling.unscored, dangling.bounds, row.unscored), (1, 0, None, 0));
+    assert_eq!(
+        (dangling.n, dangling.unscored, dangling.bounds, row.unscored),
+        (1, 0, None, 0)
+    );
 }

@@ -53,7 +53,13 @@ pub struct AgreeArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["labels", "plan", "by", "format"])]
     pub select: Option<usize>,
     /// More tables: rater (every pair), item, system
-    #[arg(long, value_name = "TABLES", value_enum, value_delimiter = ',', hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "TABLES",
+        value_enum,
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
     pub by: Vec<AgreementTables>,
     /// How the result is shown.
     #[command(flatten)]

@@ -94,7 +94,10 @@ mod tests {
         for command in batch.get_subcommands_mut() {
             let help = command.render_long_help().to_string();
             let name = command.get_name();
-            assert!(help.contains(&format!("scholareval batch {name} ")), "{help}");
+            assert!(
+                help.contains(&format!("scholareval batch {name} ")),
+                "{help}"
+            );
         }
     }
 }

@@ -9,30 +9,69 @@ use crate::evaluation::options::EvaluationOptions;
 /// All commands, in the order of the help.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run", &["demo", "score", "plan", "batch", "bench", "probe"]),
-    ("Read", &["table", "compare", "agree", "criteria", "report", "runs"]),
-    ("Inputs", &["convert", "build-tests", "import", "export", "prompts", "rubrics"]),
-    ("Without a judge", &["citations", "overlap", "scifact", "fever"]),
-    ("Upkeep", &["cache", "config", "check", "rescore", "shell-completions"]),
+    (
+        "Read",
+        &["table", "compare", "agree", "criteria", "report", "runs"],
+    ),
+    (
+        "Inputs",
+        &[
+            "convert",
+            "build-tests",
+            "import",
+            "export",
+            "prompts",
+            "rubrics",
+        ],
+    ),
+    (
+        "Without a judge",
+        &["citations", "overlap", "scifact", "fever"],
+    ),
+    (
+        "Upkeep",
+        &["cache", "config", "check", "rescore", "shell-completions"],
+    ),
 ];
 
 /// The options of evaluations that `-h` shows.
-const COMMON: [&str; 9] = ["answers", "tests", "systems", "limit", "scorers", "references", "model", "base_url", "out"];
+const COMMON: [&str; 9] = [
+    "answers",
+    "tests",
+    "systems",
+    "limit",
+    "scorers",
+    "references",
+    "model",
+    "base_url",
+    "out",
+];
 
 /// The program with its help laid out.
 pub(in crate::cli) fn laid_out(program: Command) -> Command {
     let evaluation = EvaluationOptions::augment_args(Command::new("evaluation"));
-    let ids = evaluation.get_arguments().map(|arg| arg.get_id().as_str().to_owned());
+    let ids = evaluation
+        .get_arguments()
+        .map(|arg| arg.get_id().as_str().to_owned());
     let rare: Vec<String> = ids.filter(|id| !COMMON.contains(&id.as_str())).collect();
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{options}}{{after-help}}",
         list_of_commands(&program)
     );
-    program.help_template(template).mut_subcommands(|command| short(command, &rare))
+    program
+        .help_template(template)
+        .mut_subcommands(|command| short(command, &rare))
 }
 
 fn short(command: Command, rare: &[String]) -> Command {
     let is_rare = |arg: &Arg| rare.iter().any(|id| arg.get_id() == id);
-    let command = command.mut_args(|arg| if is_rare(&arg) { arg.hide_short_help(true) } else { arg });
+    let command = command.mut_args(|arg| {
+        if is_rare(&arg) {
+            arg.hide_short_help(true)
+        } else {
+            arg
+        }
+    });
     command.mut_subcommands(|command| short(command, rare))
 }
 
@@ -43,8 +82,15 @@ fn list_of_commands(program: &Command) -> String {
     for (title, names) in GROUPS {
         let _ = writeln!(text, "{header}{title}:{header:#}");
         for name in names {
-            let about = program.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
-            let _ = writeln!(text, "  {literal}{name:<19}{literal:#}{}", about.unwrap_or_default());
+            let about = program
+                .find_subcommand(name)
+                .and_then(Command::get_about)
+                .map(ToString::to_string);
+            let _ = writeln!(
+                text,
+                "  {literal}{name:<19}{literal:#}{}",
+                about.unwrap_or_default()
+            );
         }
         text.push('\n');
     }
@@ -61,7 +107,10 @@ mod tests {
     #[test]
     fn every_command_is_listed_once_on_one_line_of_80_columns() {
         let program = Cli::command();
-        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut listed: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| names.iter().copied())
+            .collect();
         let mut known: Vec<&str> = program.get_subcommands().map(Command::get_name).collect();
         listed.sort_unstable();
         known.sort_unstable();
@@ -90,7 +139,10 @@ mod tests {
     fn common_options_exist() {
         let evaluation = EvaluationOptions::augment_args(Command::new("evaluation"));
         for id in COMMON {
-            assert!(evaluation.get_arguments().any(|arg| arg.get_id() == id), "{id}");
+            assert!(
+                evaluation.get_arguments().any(|arg| arg.get_id() == id),
+                "{id}"
+            );
         }
     }
 }

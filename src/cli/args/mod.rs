@@ -66,7 +66,12 @@ Scores are kept as they are and checked against the weighted sums of their compo
 
 /// Scores long-form answers to scientific questions.
 #[derive(Parser)]
-#[command(name = "scholareval", version, propagate_version = true, subcommand_required = true)]
+#[command(
+    name = "scholareval",
+    version,
+    propagate_version = true,
+    subcommand_required = true
+)]
 #[command(disable_help_flag = true, disable_version_flag = true, arg_required_else_help = true, after_long_help = format!("Exit codes:\n{}", ExitCode::table()))]
 pub struct Cli {
     /// The command.
@@ -94,7 +99,14 @@ pub struct GlobalArgs {
     #[arg(long, short, global = true, action = ArgAction::Help)]
     help: Option<bool>,
     /// Colors: auto, always or never (auto respects NO_COLOR)
-    #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = true, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "WHEN"
+    )]
     #[arg(hide_short_help = true)]
     pub color: ColorChoice,
     /// Verbose logging (-vv for trace); see also RUST_LOG. Answers and API keys are never logged
@@ -108,7 +120,11 @@ pub struct GlobalArgs {
 impl GlobalArgs {
     /// How text is written to CSV.
     pub fn csv_text(&self) -> CsvText {
-        if self.raw_csv { CsvText::Unchanged } else { CsvText::Guarded }
+        if self.raw_csv {
+            CsvText::Unchanged
+        } else {
+            CsvText::Guarded
+        }
     }
 }
 
@@ -319,7 +335,12 @@ pub enum RubricsCommand {
 #[derive(Debug, Clone, Args)]
 pub struct CacheFileArgs {
     /// The reply cache
-    #[arg(long, value_name = "FILE", env = "SCHOLAREVAL_CACHE", default_value = ".scholareval/cache.sqlite")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "SCHOLAREVAL_CACHE",
+        default_value = ".scholareval/cache.sqlite"
+    )]
     pub cache: PathBuf,
 }
 
@@ -370,11 +391,16 @@ mod tests {
 
     #[test]
     fn the_reference_scripts_own_command_line_is_understood() {
-        let args = score_args("scholareval score --qa-dir D --test-config F --src-names a,b.jsonl --output R.json");
+        let args = score_args(
+            "scholareval score --qa-dir D --test-config F --src-names a,b.jsonl --output R.json",
+        );
         assert_eq!(args.qa_dir, [PathBuf::from("D")]);
         assert_eq!(args.options.input.tests, Some(PathBuf::from("F")));
         assert_eq!(args.options.input.systems, ["a", "b.jsonl"]);
-        assert_eq!(args.options.output.results_file, Some(PathBuf::from("R.json")));
+        assert_eq!(
+            args.options.output.results_file,
+            Some(PathBuf::from("R.json"))
+        );
     }
 
     #[test]

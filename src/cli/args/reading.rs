@@ -101,7 +101,13 @@ pub struct TableArgs {
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// terminal, latex, markdown or csv
-    #[arg(long, value_enum, default_value_t, hide_possible_values = true, value_name = "FORM")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "FORM"
+    )]
     pub format: TableFormat,
     /// The table.
     #[command(flatten)]

@@ -17,11 +17,21 @@ pub struct ScoreArgs {
     #[serde(skip)]
     pub qa_dir: Vec<PathBuf>,
     /// Options in a TOML file; flags and environment win
-    #[arg(long, value_name = "FILE", env = "SCHOLAREVAL_CONFIG", help_heading = "Input")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "SCHOLAREVAL_CONFIG",
+        help_heading = "Input"
+    )]
     #[serde(skip)]
     pub config: Option<PathBuf>,
     /// Send keys to the servers that the config file names, now and until the file changes
-    #[arg(long, hide_short_help = true, requires = "config", help_heading = "Input")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        requires = "config",
+        help_heading = "Input"
+    )]
     #[serde(skip)]
     pub trust_config: bool,
     /// Estimate calls, tokens and cost, as plan does, and exit
@@ -42,7 +52,13 @@ pub struct ScoreArgs {
 #[command(next_help_heading = "Output")]
 pub struct DisplayOptions {
     /// Format of standard output: table, json or csv
-    #[arg(long, value_name = "FORM", value_enum, default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "FORM",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
     #[arg(env = "SCHOLAREVAL_FORMAT", hide_env = true)]
     pub format: OutputFormat,
 }
@@ -62,7 +78,13 @@ Examples:
 #[derive(Clone, Args)]
 pub struct ProbeArgs {
     /// Only these perturbations [default: all]
-    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', help_heading = "Input")]
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_enum,
+        value_delimiter = ',',
+        help_heading = "Input"
+    )]
     pub perturb: Vec<Perturbation>,
     /// The answers, and how they are scored.
     #[command(flatten)]

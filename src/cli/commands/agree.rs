@@ -33,7 +33,9 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<()> {
     write_form(&text, format)?;
     if format != OutputFormat::Table {
         let notes = [&agreement.notes[..], &agreement.powered_notes].concat();
-        shown_notes(&notes, false).iter().for_each(|warning| context.note(&format!("warning: {}", warning.text)));
+        shown_notes(&notes, false)
+            .iter()
+            .for_each(|warning| context.note(&format!("warning: {}", warning.text)));
     }
     Ok(())
 }
@@ -41,21 +43,45 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<()> {
 fn plan(args: &AgreeArgs, context: &Context<'_>) -> Result<()> {
     let plans = plan_labels(&context.runs(&args.runs)?.0, &args.labels, &args.options)?;
     let table = label_plan_table(&plans);
-    context.show(args.display.format, &plans, &[], |style| Ok(table.terminal(style)), || table.clone())
+    context.show(
+        args.display.format,
+        &plans,
+        &[],
+        |style| Ok(table.terminal(style)),
+        || table.clone(),
+    )
 }
 
 /// Writes a file of labels to fill in to standard output.
 fn select(args: &AgreeArgs, n: usize, context: &Context<'_>) -> Result<()> {
     let [run] = &context.runs(&args.runs)?.0[..] else {
-        return Err(Error::Usage("--select draws answers of one run: agree RUN --select N".to_owned()));
+        return Err(Error::Usage(
+            "--select draws answers of one run: agree RUN --select N".to_owned(),
+        ));
     };
     let selection = select_answers(run, args.options.metric.as_deref(), n, args.options.seed)?;
     let mut template = vec!["system", "case_id", "rater", "value", "probability"];
-    let item = args.options.metric.as_deref().inspect(|_| template.insert(2, "item"));
-    let mut table = Table::new("", template.into_iter().map(|key| Column::new(key, Format::Text)).collect());
+    let item = args
+        .options
+        .metric
+        .as_deref()
+        .inspect(|_| template.insert(2, "item"));
+    let mut table = Table::new(
+        "",
+        template
+            .into_iter()
+            .map(|key| Column::new(key, Format::Text))
+            .collect(),
+    );
     table.rows.extend(selection.answers.iter().map(|answer| {
-        let names = [answer.system.as_str(), answer.case_id.as_str()].into_iter().chain(item).chain(["person", ""]);
-        names.map(Cell::text).chain([Cell::text(answer.probability.to_string())]).collect()
+        let names = [answer.system.as_str(), answer.case_id.as_str()]
+            .into_iter()
+            .chain(item)
+            .chain(["person", ""]);
+        names
+            .map(Cell::text)
+            .chain([Cell::text(answer.probability.to_string())])
+            .collect()
     }));
     write_stdout(table.csv(context.global.csv_text())?.as_bytes())?;
     let how = if selection.uniform {
@@ -64,6 +90,8 @@ fn select(args: &AgreeArgs, n: usize, context: &Context<'_>) -> Result<()> {
         "more often where samples and judges differ"
     };
     let (drawn, of) = (selection.answers.len(), selection.of);
-    context.note(&format!("{drawn} of {of} answers drawn, {how}; fill in value, then pass the file to --labels"));
+    context.note(&format!(
+        "{drawn} of {of} answers drawn, {how}; fill in value, then pass the file to --labels"
+    ));
     Ok(())
 }

@@ -14,8 +14,8 @@ use crate::cli::terminal::{self, grouped, path_text};
 use crate::error::{Error, Result};
 use crate::evaluation::Plan;
 use crate::judge::batch::{
-    BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport, MANIFEST_FILE,
-    refuse_link,
+    BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport,
+    MANIFEST_FILE, refuse_link,
 };
 use crate::judge::cache::{Cache, Inserted};
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
@@ -30,7 +30,9 @@ const ERRORS_SHOWN: usize = 20;
 /// Any error; the same command continues with what is not done.
 pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<()> {
     match command {
-        BatchCommand::Export(args) => runtime()?.block_on(export(&args, &context.settings(&args.score)?, context)),
+        BatchCommand::Export(args) => {
+            runtime()?.block_on(export(&args, &context.settings(&args.score)?, context))
+        }
         BatchCommand::Import(args) => import(&args),
         BatchCommand::Submit(args) => runtime()?.block_on(submit(&args, context)),
         BatchCommand::Fetch(args) => runtime()?.block_on(fetch(&args, context)),
@@ -39,18 +41,30 @@ pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<()> {
 
 async fn export(args: &BatchExportArgs, settings: &Settings, context: &Context<'_>) -> Result<()> {
     let Some(dir) = &args.score.options.output.out else {
-        return Err(Error::Usage("no directory for the batch is named; add --out DIR".into()));
+        return Err(Error::Usage(
+            "no directory for the batch is named; add --out DIR".into(),
+        ));
     };
     if settings.options.cache.no_cache {
         let what = "--no-cache: the results of a batch go into the cache; leave --no-cache out";
         return Err(Error::Usage(what.into()));
     }
     BatchManifest::make_room(dir, settings.options.output.overwrite)?;
-    let limits = BatchLimits { requests: args.max_requests.get(), bytes: args.max_bytes.get() };
-    let (planned, manifest) = evaluation(settings, context).prepare().await?.export_batch(dir.clone(), limits).await?;
+    let limits = BatchLimits {
+        requests: args.max_requests.get(),
+        bytes: args.max_bytes.get(),
+    };
+    let (planned, manifest) = evaluation(settings, context)
+        .prepare()
+        .await?
+        .export_batch(dir.clone(), limits)
+        .await?;
     let Some(manifest) = manifest else {
         let text = match (planned.plan.at_most, planned.plan.cached) {
-            (0, cached) => format!("nothing to export: all {} replies are cached\n", grouped(cached)),
+            (0, cached) => format!(
+                "nothing to export: all {} replies are cached\n",
+                grouped(cached)
+            ),
             _ => "nothing to export: no judge of this run has a server\n".to_owned(),
         };
         return terminal::write_stdout(text.as_bytes());
@@ -90,31 +104,47 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
 fn import(args: &BatchImportArgs) -> Result<()> {
     let path = &args.cache.cache;
     let (manifest, list) = (BatchManifest::load(&args.dir)?, args.dir.join(CALLS_FILE));
-    let files = if args.files.is_empty() { fetched(&args.dir, &manifest)? } else { args.files.clone() };
+    let files = if args.files.is_empty() {
+        fetched(&args.dir, &manifest)?
+    } else {
+        args.files.clone()
+    };
     refuse_link(&list)?;
     let cache = Cache::open(path)?;
     let (mut calls, mut report) = (BatchCalls::default(), ImportReport::default());
     let known = calls.read(&list)?;
-    files.iter().try_for_each(|file| calls.import(file, &cache, &mut report))?;
+    files
+        .iter()
+        .try_for_each(|file| calls.import(file, &cache, &mut report))?;
     terminal::write_stdout(import_text(&report, path).as_bytes())?;
     for (id, reason) in report.errors.iter().take(ERRORS_SHOWN) {
         terminal::note(&format!("no reply: {id}: {reason}"));
     }
     if report.errors.len() > ERRORS_SHOWN {
-        terminal::note(&format!("and {} more requests without a reply", report.errors.len() - ERRORS_SHOWN));
+        terminal::note(&format!(
+            "and {} more requests without a reply",
+            report.errors.len() - ERRORS_SHOWN
+        ));
     }
     if !report.faults.is_empty() {
         return Err(Error::Input(report.faults));
     }
     if report.inserted == Inserted::default() && report.errors.is_empty() {
-        terminal::note(&format!("warning: the files contain no results of the {known} exported requests"));
+        terminal::note(&format!(
+            "warning: the files contain no results of the {known} exported requests"
+        ));
     }
     Ok(())
 }
 
 /// The results that were fetched into the directory.
 fn fetched(dir: &Path, manifest: &BatchManifest) -> Result<Vec<PathBuf>> {
-    let files: Vec<PathBuf> = manifest.parts.iter().flat_map(|part| &part.results).map(|name| dir.join(name)).collect();
+    let files: Vec<PathBuf> = manifest
+        .parts
+        .iter()
+        .flat_map(|part| &part.results)
+        .map(|name| dir.join(name))
+        .collect();
     files.iter().try_for_each(|file| refuse_link(file))?;
     if files.is_empty() {
         let dir = path_text(dir);
@@ -129,16 +159,25 @@ fn fetched(dir: &Path, manifest: &BatchManifest) -> Result<Vec<PathBuf>> {
 fn import_text(report: &ImportReport, cache: &Path) -> String {
     let mut text = inserted_text("imported", cache, report.inserted);
     if !report.errors.is_empty() {
-        text.push_str(&format!("{} requests have no reply and can be asked again\n", report.errors.len()));
+        text.push_str(&format!(
+            "{} requests have no reply and can be asked again\n",
+            report.errors.len()
+        ));
     }
-    text.push_str("next: scholareval plan, with the options of score, shows which calls are left\n");
+    text.push_str(
+        "next: scholareval plan, with the options of score, shows which calls are left\n",
+    );
     text
 }
 
 async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
     let (mut manifest, services) = open(args, context)?;
     for (part, service) in services.iter().enumerate() {
-        let verb = if service.submit(&mut manifest, part).await? { "submitted" } else { "was submitted" };
+        let verb = if service.submit(&mut manifest, part).await? {
+            "submitted"
+        } else {
+            "was submitted"
+        };
         let BatchPart { file, batch_id, .. } = &manifest.parts[part];
         let id = escape_controls(batch_id.as_deref().unwrap_or_default());
         terminal::write_stdout(format!("{file}: {verb} as {id}\n").as_bytes())?;
@@ -166,7 +205,10 @@ async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
             "{to_come} files are not done yet; finished results were fetched, run the same command again for the rest"
         )));
     }
-    terminal::note(&format!("next: scholareval batch import {}", path_text(&args.dir)));
+    terminal::note(&format!(
+        "next: scholareval batch import {}",
+        path_text(&args.dir)
+    ));
     Ok(())
 }
 
@@ -179,16 +221,27 @@ fn part_text(part: &BatchPart) -> String {
         grouped(part.requests),
         grouped(part.failed)
     );
-    text.extend(part.errors.iter().map(|error| format!("  {}\n", escape_controls(error))));
+    text.extend(
+        part.errors
+            .iter()
+            .map(|error| format!("  {}\n", escape_controls(error))),
+    );
     text
 }
 
 /// The batch directory, and the service of each of its files.
-fn open(args: &BatchServiceArgs, context: &Context<'_>) -> Result<(BatchManifest, Vec<BatchService>)> {
+fn open(
+    args: &BatchServiceArgs,
+    context: &Context<'_>,
+) -> Result<(BatchManifest, Vec<BatchService>)> {
     let manifest = BatchManifest::load(&args.dir)?;
     let mut keyless = BTreeSet::new();
     let service = |part: &BatchPart| {
-        let url = args.base_url.as_deref().or(part.base_url.as_deref()).unwrap_or(OPENAI_BASE_URL);
+        let url = args
+            .base_url
+            .as_deref()
+            .or(part.base_url.as_deref())
+            .unwrap_or(OPENAI_BASE_URL);
         if url.contains("***") {
             return Err(Error::Usage(format!(
                 "the address of {} has a secret, which is not stored in {}; give it with --base-url",
@@ -218,7 +271,11 @@ fn endpoint(
     let mut endpoint = Endpoint::new(url)?;
     let (variable, environment) = (&args.api_key_env, context.environment);
     let is_named = context.is_flag("api_key_env");
-    let named_by = if is_named { Origin::Flag("--api-key-env".to_owned()) } else { Origin::Default };
+    let named_by = if is_named {
+        Origin::Flag("--api-key-env".to_owned())
+    } else {
+        Origin::Default
+    };
     let servers = NamedServers::new(args.base_url.as_slice(), environment, false);
     let key_use = servers.key_use(variable, &named_by, &endpoint);
     let key = secret(environment, variable, false)?;
@@ -234,7 +291,8 @@ fn endpoint(
     for header in &args.header_env {
         let usage = |what: String| Error::Usage(format!("--header-env: {what}"));
         check_header_variable(header).map_err(|fault| usage(fault.what))?;
-        let value = secret(environment, &header.1, true)?.ok_or_else(|| usage(not_set(&header.1)))?;
+        let value =
+            secret(environment, &header.1, true)?.ok_or_else(|| usage(not_set(&header.1)))?;
         endpoint.secret_headers.push((header.0.clone(), value));
     }
     Ok(endpoint)

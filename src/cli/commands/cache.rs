@@ -18,13 +18,17 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
                 OutputFormat::Table => stats_text(&stats),
                 OutputFormat::Json => render_json(&stats)?,
                 OutputFormat::Csv => {
-                    return Err(Error::Usage("--format csv: cache stats prints table or json".to_owned()));
+                    return Err(Error::Usage(
+                        "--format csv: cache stats prints table or json".to_owned(),
+                    ));
                 }
             };
             write_stdout(text.as_bytes())?;
         }
         CacheCommand::Merge { sources, into } => {
-            sources.iter().try_for_each(|source| existing(source).map(drop))?;
+            sources
+                .iter()
+                .try_for_each(|source| existing(source).map(drop))?;
             let report = cache::merge(sources, into)?;
             write_stdout(merge_text(into, &report).as_bytes())?;
             // A failing exit code, so that scripts do not delete incompletely merged sources.
@@ -42,11 +46,17 @@ fn existing(path: &Path) -> Result<&Path> {
         return Ok(path);
     }
     let what = "there is no such cache; name one with --cache FILE".to_owned();
-    Err(Error::Cache { path: path.to_path_buf(), what })
+    Err(Error::Cache {
+        path: path.to_path_buf(),
+        what,
+    })
 }
 
 fn stats_text(stats: &CacheStats) -> String {
-    let (prompt, reply) = (grouped(stats.prompt_tokens), grouped(stats.completion_tokens));
+    let (prompt, reply) = (
+        grouped(stats.prompt_tokens),
+        grouped(stats.completion_tokens),
+    );
     let reasoning = match stats.reasoning_tokens {
         0 => String::new(),
         tokens => format!(", {} of them reasoning", grouped(tokens)),
@@ -63,30 +73,53 @@ fn stats_text(stats: &CacheStats) -> String {
     for (title, groups) in [("by kind:", &stats.by_kind), ("by judge:", &stats.by_judge)] {
         for (at, (name, count)) in groups.iter().enumerate() {
             let title = if at == 0 { title } else { "" };
-            text.push_str(&format!("{title:<9} {:>9}  {}\n", grouped(*count), escape_controls(name)));
+            text.push_str(&format!(
+                "{title:<9} {:>9}  {}\n",
+                grouped(*count),
+                escape_controls(name)
+            ));
         }
     }
     text
 }
 
 /// How many replies a cache got.
-pub(super) fn inserted_text(verb: &str, into: &Path, Inserted { added, known, conflicts }: Inserted) -> String {
+pub(super) fn inserted_text(
+    verb: &str,
+    into: &Path,
+    Inserted {
+        added,
+        known,
+        conflicts,
+    }: Inserted,
+) -> String {
     let (into, added, there) = (path_text(into), grouped(added), grouped(known + conflicts));
     let mut text = format!("{verb} into {into}: {added} replies added, {there} already there\n");
     if conflicts > 0 {
-        text.push_str(&format!("{} of these have a different reply in the cache, which is kept\n", grouped(conflicts)));
+        text.push_str(&format!(
+            "{} of these have a different reply in the cache, which is kept\n",
+            grouped(conflicts)
+        ));
     }
     text
 }
 
 fn merge_text(into: &Path, report: &MergeReport) -> String {
-    let MergeReport { inserted, damaged, incomplete } = report;
+    let MergeReport {
+        inserted,
+        damaged,
+        incomplete,
+    } = report;
     let mut text = inserted_text("merged", into, *inserted);
     if *damaged > 0 {
         text.push_str(&format!("{damaged} damaged replies were left out\n"));
     }
     for (path, why) in incomplete {
-        text.push_str(&format!("{}: only partly read: {}\n", path_text(path), escape_controls(why)));
+        text.push_str(&format!(
+            "{}: only partly read: {}\n",
+            path_text(path),
+            escape_controls(why)
+        ));
     }
     text
 }
@@ -119,12 +152,29 @@ mod tests {
 
     #[test]
     fn a_merge_reports_problems_only_if_there_are_any() {
-        let calm = MergeReport { inserted: Inserted { added: 2, known: 3, conflicts: 0 }, ..MergeReport::default() };
-        assert_eq!(merge_text(Path::new("c"), &calm), "merged into c: 2 replies added, 3 already there\n");
+        let calm = MergeReport {
+            inserted: Inserted {
+                added: 2,
+                known: 3,
+                conflicts: 0,
+            },
+            ..MergeReport::default()
+        };
+        assert_eq!(
+            merge_text(Path::new("c"), &calm),
+            "merged into c: 2 replies added, 3 already there\n"
+        );
         let incomplete = vec![(PathBuf::from("s"), "malformed page".to_owned())];
         let text = merge_text(
             Path::new("c"),
-            &MergeReport { inserted: Inserted { conflicts: 1, ..calm.inserted }, damaged: 4, incomplete },
+            &MergeReport {
+                inserted: Inserted {
+                    conflicts: 1,
+                    ..calm.inserted
+                },
+                damaged: 4,
+                incomplete,
+            },
         );
         assert!(text.ends_with(
             "1 of these have a different reply in the cache, which is kept\n4 damaged replies were left out\n\

@@ -31,7 +31,11 @@ pub(super) async fn run(settings: &Settings, context: &Context<'_>) -> Result<()
 }
 
 fn input_line(inputs: &LoadedInputs) -> String {
-    let items = if inputs.rubric.is_empty() { &inputs.plain } else { &inputs.rubric };
+    let items = if inputs.rubric.is_empty() {
+        &inputs.plain
+    } else {
+        &inputs.rubric
+    };
     let systems: BTreeSet<_> = items.iter().map(|item| &item.answer.system).collect();
     let systems = counted(systems.len(), "system");
     if inputs.all_cases.is_empty() {
@@ -48,11 +52,19 @@ fn input_line(inputs: &LoadedInputs) -> String {
 
 /// Identity and prompts of a judge, and whether each of its servers answers; returns the first error.
 async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<Error>)> {
-    let title = if name == DEFAULT_JUDGE { "judge".to_owned() } else { format!("judge {name}") };
+    let title = if name == DEFAULT_JUDGE {
+        "judge".to_owned()
+    } else {
+        format!("judge {name}")
+    };
     let mut lines = format!("{title}: {}\n", named.judge.judge_id());
     for family in PromptFamily::ALL {
         if let Some(prompts) = named.prompts(family) {
-            let of = if family == PromptFamily::Rubric { String::new() } else { format!(" ({})", family.as_str()) };
+            let of = if family == PromptFamily::Rubric {
+                String::new()
+            } else {
+                format!(" ({})", family.as_str())
+            };
             lines.push_str(&format!("prompts{of}: {}\n", prompts.label));
         }
     }

@@ -23,11 +23,20 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     };
     let mut observations = runs.observe()?;
     if observations.metrics.is_empty() {
-        let fault = InputFault::new(&args.runs[0], "no scores that can be compared").hint("score some answers first");
+        let fault = InputFault::new(&args.runs[0], "no scores that can be compared")
+            .hint("score some answers first");
         return Err(fault.into());
     }
-    let baseline = args.options.baseline.as_deref().map(|name| observations.system_named(name)).transpose()?;
-    let options = ComparisonOptions { baseline: baseline.map(str::to_owned), ..args.options.clone() };
+    let baseline = args
+        .options
+        .baseline
+        .as_deref()
+        .map(|name| observations.system_named(name))
+        .transpose()?;
+    let options = ComparisonOptions {
+        baseline: baseline.map(str::to_owned),
+        ..args.options.clone()
+    };
     let gates = Gate::all(&args.gates, &observations, baseline)?;
     select(&mut observations, &args.metric, &gates)?;
     let comparison = match args.across {
@@ -36,26 +45,54 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     };
     let text = |style: &TableStyle| comparison_text(&comparison, style);
     let csv = || comparison_table(&comparison);
-    context.show(args.display.format, &comparison, &run_warnings(&comparison), text, csv)?;
+    context.show(
+        args.display.format,
+        &comparison,
+        &run_warnings(&comparison),
+        text,
+        csv,
+    )?;
     let mut unmet = unmet_gates(&gates, &comparison, args.gates.tolerate_missing);
     // Without its unfinished runs, a directory could pass by its good ones.
-    let skipped = skipped.iter().filter(|_| !gates.is_empty() && !args.gates.tolerate_missing);
+    let skipped = skipped
+        .iter()
+        .filter(|_| !gates.is_empty() && !args.gates.tolerate_missing);
     unmet.extend(skipped.map(|line| format!("{line}; {REMEDY}")));
-    unmet.iter().for_each(|line| terminal::note(&format!("error: not met: {line}")));
-    Ok(if unmet.is_empty() { ExitCode::Ok } else { ExitCode::BelowThreshold })
+    unmet
+        .iter()
+        .for_each(|line| terminal::note(&format!("error: not met: {line}")));
+    Ok(if unmet.is_empty() {
+        ExitCode::Ok
+    } else {
+        ExitCode::BelowThreshold
+    })
 }
 
 /// Keeps the metrics of these names (the headline metrics without names), then those of the gates, in this order.
 fn select(observations: &mut Observations, names: &[String], gates: &[Gate]) -> Result<()> {
-    let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
-    let mut chosen = names.map(|name| observations.metrics_named(name)).collect::<Result<Vec<_>>>()?.concat();
+    let names = names
+        .iter()
+        .map(|name| name.trim())
+        .filter(|name| !name.is_empty());
+    let mut chosen = names
+        .map(|name| observations.metrics_named(name))
+        .collect::<Result<Vec<_>>>()?
+        .concat();
     if chosen.is_empty() {
         chosen = observations.headline();
     }
-    let of_gates = gates.iter().map(|gate| observations.metrics.iter().position(|own| own.metric == *gate.metric()));
+    let of_gates = gates.iter().map(|gate| {
+        observations
+            .metrics
+            .iter()
+            .position(|own| own.metric == *gate.metric())
+    });
     chosen.extend(of_gates.flatten());
     let mut seen = BTreeSet::new();
     chosen.retain(|at| seen.insert(*at));
-    observations.metrics = chosen.into_iter().map(|at| observations.metrics[at].clone()).collect();
+    observations.metrics = chosen
+        .into_iter()
+        .map(|at| observations.metrics[at].clone())
+        .collect();
     Ok(())
 }

@@ -6,19 +6,34 @@ use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::dataset::{
-    AnswerOptions, Conversion, ReferencesBlock, convert, load_ingredients, load_test_cases, render_answer,
-    render_test_cases,
+    AnswerOptions, Conversion, ReferencesBlock, convert, load_ingredients, load_test_cases,
+    render_answer, render_test_cases,
 };
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 
 pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<()> {
-    refuse_input("--out", &args.out, [args.file.as_path(), args.tests.as_path()])?;
-    let mode = if args.compat { Mode::Compat } else { Mode::Default };
+    refuse_input(
+        "--out",
+        &args.out,
+        [args.file.as_path(), args.tests.as_path()],
+    )?;
+    let mode = if args.compat {
+        Mode::Compat
+    } else {
+        Mode::Default
+    };
     let appended = args.references_block == ReferencesBlock::Append;
-    let how = Conversion { block: appended.then_some(args.index_base), mode };
+    let how = Conversion {
+        block: appended.then_some(args.index_base),
+        mode,
+    };
     let tests = load_test_cases(&args.tests, mode)?;
-    let reading = AnswerOptions { mode, keep_thinking: args.keep_thinking, ..AnswerOptions::default() };
+    let reading = AnswerOptions {
+        mode,
+        keep_thinking: args.keep_thinking,
+        ..AnswerOptions::default()
+    };
     let (systems, notes) = reading.load(std::slice::from_ref(&args.file))?;
     let mut warnings = tests.warnings.clone();
     let (mut text, mut answers) = (String::new(), 0);
@@ -29,17 +44,29 @@ pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<()> {
         }
         let converted = convert(&system, &tests, &how)?;
         warnings.extend(system.warnings);
-        warnings.extend(converted.unasked.into_iter().map(|fault| fault.hint("left out")));
+        warnings.extend(
+            converted
+                .unasked
+                .into_iter()
+                .map(|fault| fault.hint("left out")),
+        );
         warnings.extend(converted.repeated);
         text.extend(converted.answers.iter().map(render_answer));
         answers += converted.answers.len();
     }
     if answers == 0 {
-        let fault = InputFault::new(&args.file, format!("no question of it is in {}", args.tests.display()));
-        return Err(fault.hint("input must equal the initial_prompt of a test case").into());
+        let fault = InputFault::new(
+            &args.file,
+            format!("no question of it is in {}", args.tests.display()),
+        );
+        return Err(fault
+            .hint("input must equal the initial_prompt of a test case")
+            .into());
     }
     std::fs::write(&args.out, text).map_err(Error::io(&args.out, "write"))?;
-    notes.iter().for_each(|text| context.note(&format!("note: {}", escape_controls(text))));
+    notes
+        .iter()
+        .for_each(|text| context.note(&format!("note: {}", escape_controls(text))));
     context.warn(&warnings);
     let out = path_text(&args.out);
     write_stdout(format!("wrote {answers} answers to {out}\n").as_bytes())
@@ -49,5 +76,12 @@ pub(super) fn build_tests(args: &BuildTestsArgs) -> Result<()> {
     refuse_input("--out", &args.out, [args.file.as_path()])?;
     let cases = load_ingredients(&args.file)?;
     std::fs::write(&args.out, render_test_cases(&cases)?).map_err(Error::io(&args.out, "write"))?;
-    write_stdout(format!("wrote {} test cases to {}\n", cases.len(), path_text(&args.out)).as_bytes())
+    write_stdout(
+        format!(
+            "wrote {} test cases to {}\n",
+            cases.len(),
+            path_text(&args.out)
+        )
+        .as_bytes(),
+    )
 }

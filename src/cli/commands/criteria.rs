@@ -15,11 +15,22 @@ pub(super) fn run(args: &CriteriaArgs, context: &Context<'_>) -> Result<()> {
     let set = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     let mut criteria = set.criteria(&args.labels)?;
     if criteria.criteria.is_empty() {
-        let fault = InputFault::new(&args.runs[0], "no criteria: neither a rubric nor aspects were scored");
-        return Err(fault.hint("score with test cases (--tests), or aspects (--scorers prometheus)").into());
+        let fault = InputFault::new(
+            &args.runs[0],
+            "no criteria: neither a rubric nor aspects were scored",
+        );
+        return Err(fault
+            .hint("score with test cases (--tests), or aspects (--scorers prometheus)")
+            .into());
     }
     let comparison = set.compare(&Observations::default(), &ComparisonOptions::seeded(0));
     criteria.notes.splice(..0, run_warnings(&comparison));
     let text = |style: &TableStyle| Ok(criteria_text(&criteria, style));
-    context.show(args.display.format, &criteria, &criteria.notes, text, || criteria_table(&criteria))
+    context.show(
+        args.display.format,
+        &criteria,
+        &criteria.notes,
+        text,
+        || criteria_table(&criteria),
+    )
 }

@@ -24,17 +24,35 @@ static DATA: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/data");
 pub(super) fn run(dir: &Path, context: &Context<'_>) -> Result<ExitCode> {
     let data = dir.join("data");
     write_sample(&data)?;
-    let (answers, tests, out) = (data.join("answers"), data.join("test_cases.json"), dir.join("runs/demo"));
+    let (answers, tests, out) = (
+        data.join("answers"),
+        data.join("test_cases.json"),
+        dir.join("runs/demo"),
+    );
     let mut options = EvaluationOptions::default();
     options.input.answers = vec![answers.clone()];
     options.input.tests = Some(tests.clone());
     options.output.out = Some(out.clone());
     // Neither a config file nor the environment may choose a judge that costs something.
     let format = DisplayOptions::default().format;
-    let settings = Settings { options, format, dry_run: false, warnings: Vec::new(), lines: Vec::new() };
+    let settings = Settings {
+        options,
+        format,
+        dry_run: false,
+        warnings: Vec::new(),
+        lines: Vec::new(),
+    };
     let code = score::run(&settings, context)?;
     let page = dir.join("report.html");
-    report::run(&ReportArgs { runs: vec![out], out: page, no_answers: false, anyway: false }, context)?;
+    report::run(
+        &ReportArgs {
+            runs: vec![out],
+            out: page,
+            no_answers: false,
+            anyway: false,
+        },
+        context,
+    )?;
     let [answers, tests] = [answers, tests].map(|path| score::shell_text(&path));
     context.note(&format!(
         "Open the page in a browser. By a real judge (plan in place of score shows what it costs):\n  \
@@ -50,11 +68,15 @@ fn write_sample(data: &Path) -> Result<()> {
         let path = data.join(file.path());
         match fs::read(&path) {
             Ok(found) if found == file.contents() => {}
-            Err(error) if error.kind() == ErrorKind::NotFound => missing.push((path, file.contents())),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                missing.push((path, file.contents()))
+            }
             Err(error) => return Err(Error::io(&path, "read")(error)),
             Ok(_) => {
                 let fault = InputFault::new(path, "exists and differs from the sample data");
-                return Err(fault.hint("name another directory: scholareval demo DIR").into());
+                return Err(fault
+                    .hint("name another directory: scholareval demo DIR")
+                    .into());
             }
         }
     }

@@ -24,9 +24,14 @@ fn inspect(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
     let run = open(args, context)?;
     let logs = write_inspect_logs(&run, &args.out)?;
     if run.items.is_empty() {
-        context.note("note: the record holds no answers (--no-inputs), so the logs show scores alone");
+        context
+            .note("note: the record holds no answers (--no-inputs), so the logs show scores alone");
     }
-    Ok(if logs == 1 { "1 log".to_owned() } else { format!("{logs} logs") })
+    Ok(if logs == 1 {
+        "1 log".to_owned()
+    } else {
+        format!("{logs} logs")
+    })
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -41,7 +46,11 @@ fn parquet(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
 
     let run = open(args, context)?;
     let [scores, calls] = crate::report::write_parquet_tables(&run, &args.out)?;
-    Ok(format!("{} rows of scores and {} calls", grouped(scores), grouped(calls)))
+    Ok(format!(
+        "{} rows of scores and {} calls",
+        grouped(scores),
+        grouped(calls)
+    ))
 }
 
 /// Loads the run and creates the output directory.

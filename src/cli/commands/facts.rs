@@ -14,16 +14,30 @@ use crate::report::{TableStyle, facts, render_json, visible};
 /// Every fault of the files.
 pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result<()> {
     match command {
-        ScifactCommand::Score { options, explain: Some(id), display } => {
-            show_explanation(&options.explain(id)?, display.format)
-        }
-        ScifactCommand::Score { options, display, .. } => show(options.leaderboard()?, display, context),
+        ScifactCommand::Score {
+            options,
+            explain: Some(id),
+            display,
+        } => show_explanation(&options.explain(id)?, display.format),
+        ScifactCommand::Score {
+            options, display, ..
+        } => show(options.leaderboard()?, display, context),
         ScifactCommand::Retrieval { files, display } => show(files.retrieval()?, display, context),
-        ScifactCommand::Rationales { files, display } => show(files.rationales()?, display, context),
-        ScifactCommand::Labels { options, display } => show(options.leaderboard()?, display, context),
-        ScifactCommand::Check { predictions, claims, corpus } => {
-            show_check(&scifact_files::check_submission(predictions, claims.as_deref(), corpus.as_deref())?)
+        ScifactCommand::Rationales { files, display } => {
+            show(files.rationales()?, display, context)
         }
+        ScifactCommand::Labels { options, display } => {
+            show(options.leaderboard()?, display, context)
+        }
+        ScifactCommand::Check {
+            predictions,
+            claims,
+            corpus,
+        } => show_check(&scifact_files::check_submission(
+            predictions,
+            claims.as_deref(),
+            corpus.as_deref(),
+        )?),
     }
 }
 
@@ -33,18 +47,30 @@ pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result
 /// Every fault of the files.
 pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<()> {
     match command {
-        FeverCommand::Score { options, explain: Some(id), display } => {
-            show_explanation(&options.explain(id)?, display.format)
-        }
-        FeverCommand::Score { options, display, .. } => show(options.leaderboard()?, display, context),
-        FeverCommand::Check { predictions, claims } => {
-            show_check(&fever_files::check_submission(predictions, claims.as_deref())?)
-        }
+        FeverCommand::Score {
+            options,
+            explain: Some(id),
+            display,
+        } => show_explanation(&options.explain(id)?, display.format),
+        FeverCommand::Score {
+            options, display, ..
+        } => show(options.leaderboard()?, display, context),
+        FeverCommand::Check {
+            predictions,
+            claims,
+        } => show_check(&fever_files::check_submission(
+            predictions,
+            claims.as_deref(),
+        )?),
     }
 }
 
 fn show_check(checked: &Checked) -> Result<()> {
-    let notes: String = checked.notes.iter().map(|note| format!("note: {}\n", visible(&note.text))).collect();
+    let notes: String = checked
+        .notes
+        .iter()
+        .map(|note| format!("note: {}\n", visible(&note.text)))
+        .collect();
     write_text(&format!("ok: {}\n{notes}", checked.summary))
 }
 
@@ -53,14 +79,22 @@ fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>)
         board.notes.clear();
     }
     let text = |style: &TableStyle| Ok(facts::leaderboard_table(&board, false).terminal(style));
-    context.show(display.format, &board, &board.notes, text, || facts::leaderboard_table(&board, true))
+    context.show(display.format, &board, &board.notes, text, || {
+        facts::leaderboard_table(&board, true)
+    })
 }
 
 fn show_explanation(explained: &[Explanation], format: OutputFormat) -> Result<()> {
     let text = match format {
         OutputFormat::Table => facts::explanation(explained),
-        OutputFormat::Json => render_json(&serde_json::json!({"schema_version": 1, "systems": explained}))?,
-        OutputFormat::Csv => return Err(Error::Usage("--format csv: --explain gives table or json".to_owned())),
+        OutputFormat::Json => {
+            render_json(&serde_json::json!({"schema_version": 1, "systems": explained}))?
+        }
+        OutputFormat::Csv => {
+            return Err(Error::Usage(
+                "--format csv: --explain gives table or json".to_owned(),
+            ));
+        }
     };
     write_form(&text, format)
 }

@@ -19,15 +19,29 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     let ImportedRun { record, scored } = runtime()?.block_on(import(&args.options))?;
     let warnings = &record.manifest().warnings;
     context.warn(&warnings[..warnings.len().min(WARNINGS_SHOWN)]);
-    if let Some(more) = warnings.len().checked_sub(WARNINGS_SHOWN).filter(|more| *more > 0) {
-        context.note(&format!("warning: and {more} more; the manifest of the run has them all"));
+    if let Some(more) = warnings
+        .len()
+        .checked_sub(WARNINGS_SHOWN)
+        .filter(|more| *more > 0)
+    {
+        context.note(&format!(
+            "warning: and {more} more; the manifest of the run has them all"
+        ));
     }
     let name = record.manifest().run_name(record.dir().path());
     let texts = context.global.csv_text();
     let report = RunReport::new(record.manifest(), &name, &scored, None, texts)?;
     write_items(record.dir(), &name, &scored, texts)?;
     report.write(record.dir())?;
-    let code = conclude(&report, record.manifest(), args.display.format, &context.style())?;
-    context.note(&format!("record of the run: {}", args.options.out.display()));
+    let code = conclude(
+        &report,
+        record.manifest(),
+        args.display.format,
+        &context.style(),
+    )?;
+    context.note(&format!(
+        "record of the run: {}",
+        args.options.out.display()
+    ));
     Ok(code)
 }

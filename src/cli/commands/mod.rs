@@ -77,7 +77,10 @@ impl Context<'_> {
     /// Writes each warning as one line: names in it may have line breaks.
     fn warn(&self, warnings: &[impl Display]) {
         for warning in warnings {
-            self.note(&format!("warning: {}", escape_controls(&warning.to_string())));
+            self.note(&format!(
+                "warning: {}",
+                escape_controls(&warning.to_string())
+            ));
         }
     }
 
@@ -88,7 +91,9 @@ impl Context<'_> {
     /// As [`run_directories`].
     fn runs(&self, paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
         let (runs, skipped) = run_directories(paths)?;
-        skipped.iter().for_each(|line| self.note(&format!("note: {line}")));
+        skipped
+            .iter()
+            .for_each(|line| self.note(&format!("note: {line}")));
         Ok((runs, skipped))
     }
 
@@ -118,8 +123,14 @@ impl Context<'_> {
     /// How tables are shown.
     fn style(&self) -> TableStyle {
         let columns = || self.environment.get("COLUMNS")?.parse().ok();
-        let width = terminal::stdout_width().or_else(columns).unwrap_or(PLAIN_WIDTH);
-        TableStyle { width, color: self.color, all_notes: self.global.notes }
+        let width = terminal::stdout_width()
+            .or_else(columns)
+            .unwrap_or(PLAIN_WIDTH);
+        TableStyle {
+            width,
+            color: self.color,
+            all_notes: self.global.notes,
+        }
     }
 
     /// True if the command line has this argument, given by its id.
@@ -144,17 +155,30 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 /// # Errors
 /// Any error of the command; see [`ExitCode`].
 pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Result<ExitCode> {
-    let color = terminal::color(cli.global.color, std::io::stdout().is_terminal(), environment);
+    let color = terminal::color(
+        cli.global.color,
+        std::io::stdout().is_terminal(),
+        environment,
+    );
     while let Some((_, of_command)) = matches.subcommand() {
         matches = of_command;
     }
-    let context = Context { matches, environment, global: cli.global, color };
+    let context = Context {
+        matches,
+        environment,
+        global: cli.global,
+        color,
+    };
     match cli.command {
         Command::Demo { dir } => return demo::run(&dir, &context),
         Command::Score(args) => return score::run(&context.settings(&args)?, &context),
         Command::Bench(args) => return bench::run(&args, &context),
-        Command::Probe(args) => return score::run_probe(&args.perturb, &context.settings(&args.score)?, &context),
-        Command::Check(args) => runtime()?.block_on(check::run(&context.settings(&args)?, &context))?,
+        Command::Probe(args) => {
+            return score::run_probe(&args.perturb, &context.settings(&args.score)?, &context);
+        }
+        Command::Check(args) => {
+            runtime()?.block_on(check::run(&context.settings(&args)?, &context))?
+        }
         Command::Plan(mut args) => {
             args.score.dry_run = true;
             match &args.power {
@@ -175,16 +199,24 @@ pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Res
         Command::Cache(command) => return cache::run(&command),
         Command::Fever(command) => facts::fever(&command, &context)?,
         Command::Citations(args) if context.is_flag("entail") => {
-            return score::run_scorers(&[ScorerName::Entailment, ScorerName::CitationAudit], *args, &context);
+            return score::run_scorers(
+                &[ScorerName::Entailment, ScorerName::CitationAudit],
+                *args,
+                &context,
+            );
         }
         Command::Citations(_) if context.is_flag("model") => {
             let what = "--model: without --entail, citations asks no judge; add --entail, or leave the model out";
             return Err(Error::Settings(what.to_owned()));
         }
-        Command::Citations(args) => return score::run_scorers(&[ScorerName::CitationAudit], *args, &context),
+        Command::Citations(args) => {
+            return score::run_scorers(&[ScorerName::CitationAudit], *args, &context);
+        }
         Command::Agree(args) => agree::run(&args, &context)?,
         Command::Criteria(args) => criteria::run(&args, &context)?,
-        Command::Overlap(args) => return score::run_scorers(&[ScorerName::Overlap], *args, &context),
+        Command::Overlap(args) => {
+            return score::run_scorers(&[ScorerName::Overlap], *args, &context);
+        }
         Command::Convert(args) => convert::run(&args, &context)?,
         Command::BuildTests(args) => convert::build_tests(&args)?,
         Command::Import(args) => return import::run(&args, &context),

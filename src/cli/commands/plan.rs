@@ -19,13 +19,31 @@ use super::Context;
 ///
 /// # Errors
 /// When the cache cannot be read.
-pub(super) async fn show_plan(prepared: &Prepared, format: OutputFormat, context: &Context<'_>) -> Result<()> {
+pub(super) async fn show_plan(
+    prepared: &Prepared,
+    format: OutputFormat,
+    context: &Context<'_>,
+) -> Result<()> {
     let estimate = prepared.cost(&prepared.plan().await?);
     let batches = prepared.batch_costs().await?;
-    let criteria_per_call =
-        batches.iter().map(|(size, estimate)| SizedCost { size: *size, cost: estimate.total.at_most }).collect();
-    let value = WithBatches { estimate: &estimate, criteria_per_call };
-    context.show(format, &value, &[], |style| Ok(text(&estimate, &batches, style)), || table(&estimate))
+    let criteria_per_call = batches
+        .iter()
+        .map(|(size, estimate)| SizedCost {
+            size: *size,
+            cost: estimate.total.at_most,
+        })
+        .collect();
+    let value = WithBatches {
+        estimate: &estimate,
+        criteria_per_call,
+    };
+    context.show(
+        format,
+        &value,
+        &[],
+        |style| Ok(text(&estimate, &batches, style)),
+        || table(&estimate),
+    )
 }
 
 /// The estimate with the cost of other numbers of criteria a call.
@@ -48,13 +66,24 @@ struct SizedCost {
 fn batch_table(batches: &[(BatchSize, PlanEstimate)]) -> Table {
     let mut table = Table::new("", Vec::new());
     let sizes = batches.iter().map(|(size, _)| Cell::text(size.to_string()));
-    table.push(Column::headed("criteria_per_call", "Criteria per call", Format::Text), sizes);
-    push_costs(&mut table, ("calls", "Calls"), batches.iter().map(|(_, estimate)| estimate.total.at_most));
+    table.push(
+        Column::headed("criteria_per_call", "Criteria per call", Format::Text),
+        sizes,
+    );
+    push_costs(
+        &mut table,
+        ("calls", "Calls"),
+        batches.iter().map(|(_, estimate)| estimate.total.at_most),
+    );
     table
 }
 
 /// The estimate for people, the result first.
-fn text(estimate: &PlanEstimate, batches: &[(BatchSize, PlanEstimate)], style: &TableStyle) -> String {
+fn text(
+    estimate: &PlanEstimate,
+    batches: &[(BatchSize, PlanEstimate)],
+    style: &TableStyle,
+) -> String {
     let mut text = plan_line(estimate) + "\n";
     if estimate.total.at_most.calls == 0 {
         return text;
@@ -65,9 +94,18 @@ fn text(estimate: &PlanEstimate, batches: &[(BatchSize, PlanEstimate)], style: &
         table(estimate).terminal(style),
     ));
     if !batches.is_empty() {
-        text.push_str(&format!("\n{}\n--criteria-per-call chooses\n", batch_table(batches).terminal(style)));
+        text.push_str(&format!(
+            "\n{}\n--criteria-per-call chooses\n",
+            batch_table(batches).terminal(style)
+        ));
     }
-    let hint = |model: &String| format!("no price for {}: {}\n", escape_controls(model), Price::how_to_set(model));
+    let hint = |model: &String| {
+        format!(
+            "no price for {}: {}\n",
+            escape_controls(model),
+            Price::how_to_set(model)
+        )
+    };
     text.extend(estimate.unpriced.iter().map(hint));
     text
 }
@@ -84,8 +122,15 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
         "plan: {calls} calls now, up to {most} without repeats; ~{tokens} prompt tokens (up to ~{most_tokens})"
     );
     if let (Some(now), Some(most)) = (now.usd, at_most.usd) {
-        let range = Interval { low: now.low, high: most.high };
-        line.push_str(&format!("; {}{}", cost_range(range), of_day(estimate.prices_of.as_deref())));
+        let range = Interval {
+            low: now.low,
+            high: most.high,
+        };
+        line.push_str(&format!(
+            "; {}{}",
+            cost_range(range),
+            of_day(estimate.prices_of.as_deref())
+        ));
     }
     if estimate.cached > 0 {
         line.push_str(&format!("; {cached} cached"));
@@ -94,29 +139,62 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
 }
 
 fn table(estimate: &PlanEstimate) -> Table {
-    let lines = || estimate.lines.iter().filter(|line| line.at_most.calls > 0).chain([&estimate.total]);
+    let lines = || {
+        estimate
+            .lines
+            .iter()
+            .filter(|line| line.at_most.calls > 0)
+            .chain([&estimate.total])
+    };
     let question = |line: &PlanLine| match line.role == line.kind {
         true => Cell::text(line.kind),
         false => Cell::text(format!("{} {}", line.role, line.kind).trim_end()),
     };
     let mut table = Table::new("", Vec::new());
-    table.push(Column::headed("question", "Question", Format::Text), lines().map(question));
-    table.push(Column::headed("judge", "Judge", Format::Text), lines().map(|line| Cell::text(&line.judge)));
+    table.push(
+        Column::headed("question", "Question", Format::Text),
+        lines().map(question),
+    );
+    table.push(
+        Column::headed("judge", "Judge", Format::Text),
+        lines().map(|line| Cell::text(&line.judge)),
+    );
     let now = lines().map(|line| Cell::number(line.now.calls as f64));
     table.push(Column::headed("calls_now", "Now", Format::Count), now);
-    push_costs(&mut table, ("calls_at_most", "At most"), lines().map(|line| line.at_most));
+    push_costs(
+        &mut table,
+        ("calls_at_most", "At most"),
+        lines().map(|line| line.at_most),
+    );
     table
 }
 
 /// Calls, prompt tokens and the range of their cost.
-fn push_costs(table: &mut Table, (key, heading): (&str, &str), costs: impl Iterator<Item = Cost> + Clone) {
+fn push_costs(
+    table: &mut Table,
+    (key, heading): (&str, &str),
+    costs: impl Iterator<Item = Cost> + Clone,
+) {
     let usd = |key: &str, heading: &str| Column::headed(key, heading, Format::Number(2));
     let count = |key: &str, heading: &str| Column::headed(key, heading, Format::Count);
-    table.push(count(key, heading), costs.clone().map(|cost| Cell::number(cost.calls as f64)));
-    let tokens = costs.clone().map(|cost| Cell::number(cost.prompt_tokens as f64));
+    table.push(
+        count(key, heading),
+        costs.clone().map(|cost| Cell::number(cost.calls as f64)),
+    );
+    let tokens = costs
+        .clone()
+        .map(|cost| Cell::number(cost.prompt_tokens as f64));
     table.push(count("prompt_tokens", "Prompt tokens"), tokens);
-    table.push(usd("usd_low", "USD from"), costs.clone().map(|cost| Cell::maybe(cost.usd.map(|usd| usd.low))));
-    table.push(usd("usd_high", "USD to"), costs.map(|cost| Cell::maybe(cost.usd.map(|usd| usd.high))));
+    table.push(
+        usd("usd_low", "USD from"),
+        costs
+            .clone()
+            .map(|cost| Cell::maybe(cost.usd.map(|usd| usd.low))),
+    );
+    table.push(
+        usd("usd_high", "USD to"),
+        costs.map(|cost| Cell::maybe(cost.usd.map(|usd| usd.high))),
+    );
 }
 
 #[cfg(test)]
@@ -131,7 +209,10 @@ mod tests {
                 calls,
                 prompt_tokens: 1234 * calls,
                 reply_tokens: 100 * calls,
-                usd: usd.map(|usd| Interval { low: usd, high: 2.0 * usd }),
+                usd: usd.map(|usd| Interval {
+                    low: usd,
+                    high: 2.0 * usd,
+                }),
             };
             let total = PlanLine {
                 role: "all".into(),
@@ -140,8 +221,17 @@ mod tests {
                 now: cost(calls, usd),
                 at_most: cost(2 * calls, usd.map(|usd| 2.0 * usd)),
             };
-            let (unpriced, lines, prices_of) = (Vec::new(), Vec::new(), usd.map(|_| "2026-01-31".to_owned()));
-            PlanEstimate { answers: 2, answer_scores: 2, cached, unpriced, prices_of, lines, total }
+            let (unpriced, lines, prices_of) =
+                (Vec::new(), Vec::new(), usd.map(|_| "2026-01-31".to_owned()));
+            PlanEstimate {
+                answers: 2,
+                answer_scores: 2,
+                cached,
+                unpriced,
+                prices_of,
+                lines,
+                total,
+            }
         };
         assert_eq!(
             plan_line(&estimate(10, 3, None)),
@@ -153,6 +243,9 @@ mod tests {
             "plan: 1,188 calls now, up to 2,376 without repeats; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00 \
              (prices of 2026-01-31)"
         );
-        assert_eq!(plan_line(&estimate(0, 3, None)), "plan: nothing to ask; all 3 replies are cached");
+        assert_eq!(
+            plan_line(&estimate(0, 3, None)),
+            "plan: nothing to ask; all 3 replies are cached"
+        );
     }
 }

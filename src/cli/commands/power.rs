@@ -17,10 +17,15 @@ use crate::report::{TableStyle, power_table, power_text};
 /// When an option of `score` is given, the run cannot be read or has too few systems or questions, or has no such metric.
 pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Result<()> {
     let of_score = ScoreArgs::augment_args(clap::Command::new("plan"));
-    let is_given = |arg: &&clap::Arg| context.is_flag(arg.get_id().as_str()) && arg.get_id() != "format";
+    let is_given =
+        |arg: &&clap::Arg| context.is_flag(arg.get_id().as_str()) && arg.get_id() != "format";
     if let Some(arg) = of_score.get_arguments().find(is_given) {
-        let name = arg.get_long().map_or("ANSWERS".to_owned(), |long| format!("--{long}"));
-        let what = format!("{name} cannot be used with --power, which plans from a recorded run and scores nothing");
+        let name = arg
+            .get_long()
+            .map_or("ANSWERS".to_owned(), |long| format!("--{long}"));
+        let what = format!(
+            "{name} cannot be used with --power, which plans from a recorded run and scores nothing"
+        );
         return Err(Error::Usage(what));
     }
     let runs = RunSet::open(&context.runs(&[pilot.to_path_buf()])?.0, false)?;
@@ -35,6 +40,10 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Resul
             let what = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
             InputFault::new(pilot, what).hint("score two systems on some 20 questions first")
         })?;
-    let (table, text) = (power_table(&plan), |style: &TableStyle| Ok(power_text(&plan, style)));
-    context.show(args.score.display.format, &plan, &table.notes, text, || table.clone())
+    let (table, text) = (power_table(&plan), |style: &TableStyle| {
+        Ok(power_text(&plan, style))
+    });
+    context.show(args.score.display.format, &plan, &table.notes, text, || {
+        table.clone()
+    })
 }

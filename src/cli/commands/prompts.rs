@@ -11,8 +11,16 @@ use crate::prompt::PromptSet;
 pub(super) fn run(command: &PromptsCommand) -> Result<()> {
     let text = match command {
         PromptsCommand::Export { dir } => written(&PromptSet::builtin(), dir)?,
-        PromptsCommand::Import { source, family: None, out } => written(&PromptSet::import(source)?, out)?,
-        PromptsCommand::Import { source, family: Some(_), out } => written(&PromptSet::import_cs2(source)?, out)?,
+        PromptsCommand::Import {
+            source,
+            family: None,
+            out,
+        } => written(&PromptSet::import(source)?, out)?,
+        PromptsCommand::Import {
+            source,
+            family: Some(_),
+            out,
+        } => written(&PromptSet::import_cs2(source)?, out)?,
         PromptsCommand::Show { prompts: Some(dir) } => summary(&PromptSet::load(dir)?),
         PromptsCommand::Show { prompts: None } => summary(&PromptSet::builtin()),
     };
@@ -23,14 +31,20 @@ pub(super) fn run(command: &PromptsCommand) -> Result<()> {
 fn written(set: &PromptSet, dir: &Path) -> Result<String> {
     set.export(dir)?;
     let dir = path_text(dir);
-    Ok(format!("wrote {dir}\n{}use it with: --prompts {dir}\n", summary(set)))
+    Ok(format!(
+        "wrote {dir}\n{}use it with: --prompts {dir}\n",
+        summary(set)
+    ))
 }
 
 fn summary(set: &PromptSet) -> String {
     let mut text = String::new();
     for family in set.families() {
         let (name, label) = (family.id.as_str(), escape_controls(&family.label()));
-        text.push_str(&format!("{name}\n  prompts:     {label}\n  fingerprint: {}\n", family.fingerprint()));
+        text.push_str(&format!(
+            "{name}\n  prompts:     {label}\n  fingerprint: {}\n",
+            family.fingerprint()
+        ));
         if let Some(note) = family.comparability_note() {
             text.push_str(&format!("  note:        {note}\n"));
         }
@@ -47,11 +61,25 @@ mod tests {
         let set = PromptSet::builtin();
         let text = summary(&set);
         let heads: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
-        assert_eq!(heads, ["rubric", "aspect", "attribution", "criteria", "cs2"]);
-        assert_eq!(text.matches("prompts:     scholareval@").count(), 5, "{text}");
-        assert!(text.contains("  note:        not comparable with published numbers"), "{text}");
+        assert_eq!(
+            heads,
+            ["rubric", "aspect", "attribution", "criteria", "cs2"]
+        );
+        assert_eq!(
+            text.matches("prompts:     scholareval@").count(),
+            5,
+            "{text}"
+        );
+        assert!(
+            text.contains("  note:        not comparable with published numbers"),
+            "{text}"
+        );
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("my");
-        assert!(written(&set, &path).unwrap().ends_with(&format!("use it with: --prompts {}\n", path.display())));
+        assert!(
+            written(&set, &path)
+                .unwrap()
+                .ends_with(&format!("use it with: --prompts {}\n", path.display()))
+        );
     }
 }

@@ -29,10 +29,16 @@ pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<()> {
     let calls_of_runs = set.runs.iter().map(|run| calls_of(run, with_answers));
     let (calls, counts): (Vec<_>, Vec<usize>) = calls_of_runs.collect::<Result<_>>()?;
     let mut left_out: Vec<String> = left_out(answers, args.no_answers).into_iter().collect();
-    let without_inputs = set.runs.iter().filter(|run| run.items.is_empty() && with_answers);
-    left_out.extend(
-        without_inputs.map(|run| format!("{} was made with --no-inputs: the page has no answers of it.", run.name)),
-    );
+    let without_inputs = set
+        .runs
+        .iter()
+        .filter(|run| run.items.is_empty() && with_answers);
+    left_out.extend(without_inputs.map(|run| {
+        format!(
+            "{} was made with --no-inputs: the page has no answers of it.",
+            run.name
+        )
+    }));
     for text in left_out.iter().filter(|_| !args.no_answers) {
         context.note(&format!("note: {text}"));
     }
@@ -49,15 +55,27 @@ pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<()> {
     let page = html::page(&report)?;
     write_bytes(&args.out, &page)?;
     let out = path_text(&args.out);
-    let (systems, cases) = (counted(comparison.systems.len(), "system"), counted(observations.cases.len(), "case"));
-    write_stdout(format!("wrote {out}: {systems}, {cases}, {:.1} MB\n", page.len() as f64 / 1e6).as_bytes())
+    let (systems, cases) = (
+        counted(comparison.systems.len(), "system"),
+        counted(observations.cases.len(), "case"),
+    );
+    write_stdout(
+        format!(
+            "wrote {out}: {systems}, {cases}, {:.1} MB\n",
+            page.len() as f64 / 1e6
+        )
+        .as_bytes(),
+    )
 }
 
 /// Why the page has no texts, if it has none.
 fn left_out(answers: u64, no_answers: bool) -> Option<String> {
     let (shown, most) = (grouped(answers), grouped(MOST_ANSWERS_WITH_TEXTS));
     match (no_answers, answers > MOST_ANSWERS_WITH_TEXTS) {
-        (true, _) => Some("Made with --no-answers: the page has scores only, without answers and replies.".to_owned()),
+        (true, _) => Some(
+            "Made with --no-answers: the page has scores only, without answers and replies."
+                .to_owned(),
+        ),
         (false, true) => Some(format!(
             "{shown} answers: the page has their scores only; up to {most} it has texts and replies, too."
         )),
@@ -85,7 +103,10 @@ fn calls_of(run: &RecordedRun, keeps: bool) -> Result<(Vec<CallRecord>, usize)> 
 /// # Errors
 /// When it is a file of a run, or exists and is not a report.
 fn check_output(out: &Path, runs: &[RecordedRun]) -> Result<()> {
-    let inputs: Vec<PathBuf> = runs.iter().flat_map(|run| FILES.map(|file| run.path.join(file))).collect();
+    let inputs: Vec<PathBuf> = runs
+        .iter()
+        .flat_map(|run| FILES.map(|file| run.path.join(file)))
+        .collect();
     refuse_input("--out", out, inputs.iter().map(PathBuf::as_path))?;
     if out.exists() && !is_report(out)? {
         let fault = InputFault::new(out, "exists and is no report");
@@ -100,7 +121,8 @@ fn is_report(path: &Path) -> Result<bool> {
     let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
     read.map_err(Error::io(path, "read"))?;
     let text = String::from_utf8_lossy(&head);
-    Ok(text.starts_with("<!DOCTYPE html>") && text.contains("<meta name=\"generator\" content=\"scholareval "))
+    Ok(text.starts_with("<!DOCTYPE html>")
+        && text.contains("<meta name=\"generator\" content=\"scholareval "))
 }
 
 #[cfg(test)]
@@ -111,7 +133,10 @@ mod tests {
     fn a_page_of_very_many_answers_has_scores_only_and_says_so() {
         assert_eq!(left_out(20_000, false), None);
         let text = left_out(20_001, false).unwrap();
-        assert_eq!(text, "20,001 answers: the page has their scores only; up to 20,000 it has texts and replies, too.");
+        assert_eq!(
+            text,
+            "20,001 answers: the page has their scores only; up to 20,000 it has texts and replies, too."
+        );
     }
 
     #[test]
@@ -119,11 +144,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("page.html");
         check_output(&out, &[]).unwrap();
-        std::fs::write(&out, b"<!DOCTYPE html><meta name=\"generator\" content=\"scholareval 1\">").unwrap();
+        std::fs::write(
+            &out,
+            b"<!DOCTYPE html><meta name=\"generator\" content=\"scholareval 1\">",
+        )
+        .unwrap();
         check_output(&out, &[]).unwrap();
         std::fs::write(&out, b"<!DOCTYPE html><p>mine").unwrap();
         let error = check_output(&out, &[]).unwrap_err().to_string();
-        assert!(error.contains("is no report") && error.contains("--out"), "{error}");
+        assert!(
+            error.contains("is no report") && error.contains("--out"),
+            "{error}"
+        );
         assert!(check_output(dir.path(), &[]).is_err());
     }
 }

@@ -14,7 +14,11 @@ use crate::report::{RunReport, write_items};
 /// # Errors
 /// When the directory holds no run that can be rescored, or files cannot be written.
 pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let RescoredRun { manifest, scored, dir } = runtime()?.block_on(rescore(&args.run, &args.options))?;
+    let RescoredRun {
+        manifest,
+        scored,
+        dir,
+    } = runtime()?.block_on(rescore(&args.run, &args.options))?;
     let name = manifest.run_name(dir.as_ref().map_or(&args.run, |dir| dir.path()));
     let texts = context.global.csv_text();
     let report = RunReport::new(&manifest, &name, &scored, None, texts)?;

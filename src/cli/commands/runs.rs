@@ -10,5 +10,7 @@ pub(super) fn run(args: &RunsArgs, context: &Context<'_>) -> Result<()> {
     let runs = list_runs(&args.dir)?;
     let table = run_list(&runs, false);
     let text = |style: &TableStyle| Ok(run_list(&runs, true).terminal(style));
-    context.show(args.display.format, &runs, &table.notes, text, || table.clone())
+    context.show(args.display.format, &runs, &table.notes, text, || {
+        table.clone()
+    })
 }

@@ -28,14 +28,26 @@ use crate::text::perturbation::Perturbation;
 /// # Errors
 /// Any error; no reply that was paid for is lost.
 pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
-    runtime()?.block_on(async { score(evaluation(settings, context).prepare().await?, settings, context, None).await })
+    runtime()?.block_on(async {
+        score(
+            evaluation(settings, context).prepare().await?,
+            settings,
+            context,
+            None,
+        )
+        .await
+    })
 }
 
 /// Like `run`, with these scorers, whatever the settings name.
 ///
 /// # Errors
 /// As `run`.
-pub(super) fn run_scorers(scorers: &[ScorerName], mut args: ScoreArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run_scorers(
+    scorers: &[ScorerName],
+    mut args: ScoreArgs,
+    context: &Context<'_>,
+) -> Result<ExitCode> {
     args.options.scorers.scorers = scorers.to_vec();
     run(&context.settings(&args)?, context)
 }
@@ -44,7 +56,11 @@ pub(super) fn run_scorers(scorers: &[ScorerName], mut args: ScoreArgs, context: 
 ///
 /// # Errors
 /// As `run`.
-pub(super) fn run_probe(only: &[Perturbation], settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run_probe(
+    only: &[Perturbation],
+    settings: &Settings,
+    context: &Context<'_>,
+) -> Result<ExitCode> {
     let mut chosen = Perturbation::value_variants().to_vec();
     chosen.retain(|own| only.is_empty() || only.contains(own));
     let evaluation = evaluation(settings, context).perturbed(&chosen);
@@ -62,7 +78,10 @@ pub(super) fn run_preset(
     mut bench: Bench,
 ) -> Result<ExitCode> {
     runtime()?.block_on(async {
-        let prepared = evaluation(settings, context).preset(preset).prepare().await?;
+        let prepared = evaluation(settings, context)
+            .preset(preset)
+            .prepare()
+            .await?;
         bench.coverage.clone_from(&prepared.inputs.coverage);
         for (scorer, why) in &prepared.choice.left_out {
             bench.leave_out(scorer.as_str(), why);
@@ -76,7 +95,11 @@ pub(super) fn evaluation(settings: &Settings, context: &Context<'_>) -> Evaluati
     let quiet = context.global.quiet;
     Evaluation::from_options(settings.options.clone()).on_note(move |severity, text| {
         if !quiet {
-            let kind = if severity == Severity::Warning { "warning" } else { "note" };
+            let kind = if severity == Severity::Warning {
+                "warning"
+            } else {
+                "note"
+            };
             terminal::note(&format!("{kind}: {}", escape_controls(text)));
         }
     })
@@ -89,12 +112,21 @@ async fn score(
     bench: Option<&Bench>,
 ) -> Result<ExitCode> {
     if settings.dry_run {
-        return show_plan(&prepared, settings.format, context).await.map(|()| ExitCode::Ok);
+        return show_plan(&prepared, settings.format, context)
+            .await
+            .map(|()| ExitCode::Ok);
     }
-    let is_lexical = prepared.judges.all().all(|(_, named)| named.judge.is_lexical());
+    let is_lexical = prepared
+        .judges
+        .all()
+        .all(|(_, named)| named.judge.is_lexical());
     let results_file = &settings.options.output.results_file;
     if let Some(results) = results_file {
-        let inputs = prepared.manifest.inputs.iter().map(|input| Path::new(&input.path));
+        let inputs = prepared
+            .manifest
+            .inputs
+            .iter()
+            .map(|input| Path::new(&input.path));
         refuse_input("--output", results, inputs)?;
         check_writable(results)?;
     }
@@ -116,7 +148,8 @@ async fn score(
     report.write(dir)?;
     let unusable = run.nothing_judged();
     // Scores that need no judge are results all the same.
-    let is_empty = unusable.is_some() && !run.scores().iter().any(|answer| answer.score.is_complete());
+    let is_empty =
+        unusable.is_some() && !run.scores().iter().any(|answer| answer.score.is_complete());
     let concluded = match is_empty {
         true => ExitCode::TooManyUnscored,
         false => conclude(&report, run.manifest(), settings.format, &context.style())?,
@@ -146,7 +179,9 @@ async fn ask(run: &mut Run, prices_of: Option<String>, context: &Context<'_>) ->
     let endpoints = run.endpoints.stats();
     // What stops a run on one server is the error.
     if asked.is_ok() || endpoints.len() > 1 {
-        endpoints.iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
+        endpoints
+            .iter()
+            .for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
     }
     asked
 }
@@ -154,21 +189,41 @@ async fn ask(run: &mut Run, prices_of: Option<String>, context: &Context<'_>) ->
 /// Statistics of an endpoint, at the end of a run.
 fn endpoint_line(endpoint: &EndpointUse) -> String {
     let stats = &endpoint.stats;
-    let mut text = format!("endpoint {} of {}: {} calls", stats.name, endpoint.judge, grouped(stats.calls));
-    for (count, what) in [(stats.errors, "errors"), (stats.throttled, "times 429 or 503")] {
+    let mut text = format!(
+        "endpoint {} of {}: {} calls",
+        stats.name,
+        endpoint.judge,
+        grouped(stats.calls)
+    );
+    for (count, what) in [
+        (stats.errors, "errors"),
+        (stats.throttled, "times 429 or 503"),
+    ] {
         if count > 0 {
             text.push_str(&format!(", {} {what}", grouped(count)));
         }
     }
     if let (Some(p50), Some(p95)) = (stats.latency_p50_ms, stats.latency_p95_ms) {
-        text.push_str(&format!(", latency p50 {} ms, p95 {} ms", grouped(p50 as u64), grouped(p95 as u64)));
+        text.push_str(&format!(
+            ", latency p50 {} ms, p95 {} ms",
+            grouped(p50 as u64),
+            grouped(p95 as u64)
+        ));
     }
     if stats.cached_prompt_tokens > 0 {
-        let (all, cached) = (grouped(stats.prompt_tokens), grouped(stats.cached_prompt_tokens));
-        text.push_str(&format!(", {cached} of {all} prompt tokens from its prefix cache"));
+        let (all, cached) = (
+            grouped(stats.prompt_tokens),
+            grouped(stats.cached_prompt_tokens),
+        );
+        text.push_str(&format!(
+            ", {cached} of {all} prompt tokens from its prefix cache"
+        ));
     }
     if stats.is_down {
-        text.push_str(&format!("; down at the end: {}", stats.last_failure.as_deref().unwrap_or("it fails")));
+        text.push_str(&format!(
+            "; down at the end: {}",
+            stats.last_failure.as_deref().unwrap_or("it fails")
+        ));
     }
     escape_controls(&text)
 }
@@ -179,7 +234,11 @@ fn next_steps(run: &Run) -> String {
     let mut systems = run.scores().iter().map(|answer| &answer.system);
     let first: Option<&SystemName> = systems.next();
     let has_several = systems.any(|system| Some(system) != first);
-    let compare = if has_several { format!("scholareval compare {path}; ") } else { String::new() };
+    let compare = if has_several {
+        format!("scholareval compare {path}; ")
+    } else {
+        String::new()
+    };
     format!("next: {compare}scholareval report {path} --out report.html")
 }
 
@@ -187,7 +246,11 @@ fn next_steps(run: &Run) -> String {
 pub(super) fn shell_text(path: &Path) -> String {
     let shown = path.display().to_string();
     let is_plain = |character: char| character.is_alphanumeric() || "/._-".contains(character);
-    if shown.chars().all(is_plain) { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) }
+    if shown.chars().all(is_plain) {
+        shown
+    } else {
+        format!("'{}'", shown.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
@@ -207,7 +270,12 @@ mod tests {
             cached_prompt_tokens: 3000,
             ..EndpointStats::default()
         };
-        let line = |stats| endpoint_line(&EndpointUse { judge: "judge".into(), stats });
+        let line = |stats| {
+            endpoint_line(&EndpointUse {
+                judge: "judge".into(),
+                stats,
+            })
+        };
         assert_eq!(
             line(calm.clone()),
             "endpoint http://gpu1:8000/v1 of judge: 1,234 calls, latency p50 812 ms, p95 2,310 ms, \

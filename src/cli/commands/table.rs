@@ -1,7 +1,9 @@
 //! `scholareval table`: systems by metrics, for a paper.
 
 use super::Context;
-use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, SEED, compare_named};
+use crate::analysis::comparison::{
+    Comparison, ComparisonOptions, Observations, SEED, compare_named,
+};
 use crate::cli::args::{TableArgs, TableFormat};
 use crate::cli::terminal::write_stdout;
 use crate::error::{InputFault, Result};
@@ -16,15 +18,26 @@ pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<()> {
     let mut runs = RunSet::open(&context.runs(&args.runs)?.0, true)?;
     let observations = runs.observe()?;
     if observations.metrics.is_empty() {
-        let fault = InputFault::new(&args.runs[0], "no scores to show").hint("score some answers first");
+        let fault =
+            InputFault::new(&args.runs[0], "no scores to show").hint("score some answers first");
         return Err(fault.into());
     }
     let options = ComparisonOptions::seeded(SEED);
     let metrics = compare_named(&observations, &args.options.metric_names(), &options)?;
     runs.check_metrics(&metrics, &observations.systems, args.options.anyway)?;
-    let without_metrics = Observations { metrics: Vec::new(), ..observations };
-    let comparison = Comparison { metrics, ..runs.compare(&without_metrics, &options) };
-    let table = paper_table(&comparison, &comparison.metrics.iter().collect::<Vec<_>>(), &args.options)?;
+    let without_metrics = Observations {
+        metrics: Vec::new(),
+        ..observations
+    };
+    let comparison = Comparison {
+        metrics,
+        ..runs.compare(&without_metrics, &options)
+    };
+    let table = paper_table(
+        &comparison,
+        &comparison.metrics.iter().collect::<Vec<_>>(),
+        &args.options,
+    )?;
     let text = match args.format {
         TableFormat::Terminal => table.terminal(&context.style()),
         TableFormat::Latex => table.latex(),
@@ -32,7 +45,10 @@ pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<()> {
         TableFormat::Csv => table.csv(context.global.csv_text())?,
     };
     if args.format == TableFormat::Csv {
-        table.notes.iter().for_each(|note| context.note(&format!("note: {}", note.text)));
+        table
+            .notes
+            .iter()
+            .for_each(|note| context.note(&format!("note: {}", note.text)));
     }
     write_stdout(text.as_bytes())
 }

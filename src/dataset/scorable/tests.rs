@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::dataset::{
-    Conversion, PairOptions, convert, load_references, parse_answers, parse_test_cases, render_answer,
+    Conversion, PairOptions, convert, load_references, parse_answers, parse_test_cases,
+    render_answer,
 };
 use crate::domain::Mode;
 
@@ -27,7 +28,13 @@ fn tests() -> TestCases {
 
 fn file(name: &str, items: &[Value]) -> SystemAnswers {
     let text: String = items.iter().map(|item| format!("{item}\n")).collect();
-    parse_answers(&text, name.into(), Path::new(&format!("{name}.jsonl")), Mode::Default).unwrap()
+    parse_answers(
+        &text,
+        name.into(),
+        Path::new(&format!("{name}.jsonl")),
+        Mode::Default,
+    )
+    .unwrap()
 }
 
 fn said(input: &str, output: &str) -> Value {
@@ -39,12 +46,27 @@ fn answered(case_id: &str, text: &str) -> Value {
 }
 
 fn with_block(compat: bool) -> ScorableOptions {
-    let pairing = PairOptions { compat, ..PairOptions::default() };
-    ScorableOptions { pairing, block: Some(IndexBase::Zero) }
+    let pairing = PairOptions {
+        compat,
+        ..PairOptions::default()
+    };
+    ScorableOptions {
+        pairing,
+        block: Some(IndexBase::Zero),
+    }
 }
 
 fn ids(items: &[Item]) -> Vec<(&str, &str, &str)> {
-    items.iter().map(|i| (i.answer.system.as_str(), i.case.case_id.as_str(), i.answer.own_text())).collect()
+    items
+        .iter()
+        .map(|i| {
+            (
+                i.answer.system.as_str(),
+                i.case.case_id.as_str(),
+                i.answer.own_text(),
+            )
+        })
+        .collect()
 }
 
 fn message(result: Result<Scorable>) -> String {
@@ -54,7 +76,14 @@ fn message(result: Result<Scorable>) -> String {
 fn references(items: &[Value]) -> References {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("r.jsonl");
-    std::fs::write(&path, items.iter().map(|item| format!("{item}\n")).collect::<String>()).unwrap();
+    std::fs::write(
+        &path,
+        items
+            .iter()
+            .map(|item| format!("{item}\n"))
+            .collect::<String>(),
+    )
+    .unwrap();
     load_references(&path).unwrap()
 }
 
@@ -64,10 +93,20 @@ fn predictions_are_paired_by_question_and_the_unasked_are_plain() {
     let made = scorable(Some(&tests()), &[system], None, &with_block(false)).unwrap();
     assert_eq!(ids(&made.rubric), [("a", "1", "a"), ("a", "2", "b")]);
     assert_eq!(&*made.rubric[0].answer.answer_text, "a\nReferences:\n");
-    assert_eq!(ids(&made.plain), [("a", "2", "b"), ("a", "1", "a"), ("a", "3#3", "z")]);
+    assert_eq!(
+        ids(&made.plain),
+        [("a", "2", "b"), ("a", "1", "a"), ("a", "3#3", "z")]
+    );
     assert!(made.plain[2].case.rubric.is_none() && !made.plain[0].case.rubric.is_none());
-    assert!(made.plain.iter().all(|item| item.answer.case_id == item.case.case_id));
-    assert_eq!(made.plain[1], made.rubric[0], "an answer in both lists is the same in both");
+    assert!(
+        made.plain
+            .iter()
+            .all(|item| item.answer.case_id == item.case.case_id)
+    );
+    assert_eq!(
+        made.plain[1], made.rubric[0],
+        "an answer in both lists is the same in both"
+    );
     assert_eq!(
         made.warnings,
         [
@@ -76,35 +115,67 @@ fn predictions_are_paired_by_question_and_the_unasked_are_plain() {
         ]
     );
     assert_eq!((made.missing.len(), made.kept_cases.len()), (1, 3));
-    assert_eq!(made.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), ["tests", "a"]);
+    assert_eq!(
+        made.files
+            .iter()
+            .map(|file| file.name.as_str())
+            .collect::<Vec<_>>(),
+        ["tests", "a"]
+    );
 }
 
 #[test]
 fn agreement_pairs_a_prediction_with_every_annotation_and_keeps_it_once_in_plain() {
-    let pairing = PairOptions { agreement: true, ..PairOptions::default() };
-    let options = ScorableOptions { pairing, block: None };
+    let pairing = PairOptions {
+        agreement: true,
+        ..PairOptions::default()
+    };
+    let options = ScorableOptions {
+        pairing,
+        block: None,
+    };
     let predicted = file("a", &[said("A", "a")]);
     let given = file("b", &[answered("1", "x"), answered("3", "x")]);
     let made = scorable(Some(&tests()), &[predicted, given], None, &options).unwrap();
-    assert_eq!(ids(&made.rubric), [("a", "1", "a"), ("a", "3", "a"), ("b", "1", "x"), ("b", "3", "x")]);
+    assert_eq!(
+        ids(&made.rubric),
+        [
+            ("a", "1", "a"),
+            ("a", "3", "a"),
+            ("b", "1", "x"),
+            ("b", "3", "x")
+        ]
+    );
     assert_eq!(ids(&made.plain), [("a", "1", "a"), ("b", "1", "x")]);
 }
 
 #[test]
 fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
-    let twice = [file("a", &[said("A", "first"), said("A", "last"), said("B", "b")])];
+    let twice = [file(
+        "a",
+        &[said("A", "first"), said("A", "last"), said("B", "b")],
+    )];
     let error = message(scorable(Some(&tests()), &twice, None, &with_block(false)));
-    assert_eq!(error, "a.jsonl:2 (case 2): the question \"A\" is answered twice, first on line 1; keep one of the two");
+    assert_eq!(
+        error,
+        "a.jsonl:2 (case 2): the question \"A\" is answered twice, first on line 1; keep one of the two"
+    );
     let made = scorable(Some(&tests()), &twice, None, &with_block(true)).unwrap();
     // the reference's converter takes the last of two cases
     assert_eq!(ids(&made.rubric), [("a", "2", "b"), ("a", "3", "last")]);
-    assert_eq!(ids(&made.plain), [("a", "1#1", "first"), ("a", "3", "last"), ("a", "2", "b")]);
-    assert!(
-        made.warnings[0].starts_with("a.jsonl:2 (case 2): the question \"A\" is answered twice, first on line 1; this")
+    assert_eq!(
+        ids(&made.plain),
+        [("a", "1#1", "first"), ("a", "3", "last"), ("a", "2", "b")]
     );
+    assert!(made.warnings[0].starts_with(
+        "a.jsonl:2 (case 2): the question \"A\" is answered twice, first on line 1; this"
+    ));
     // without test cases two rows of one question are two items
     let plain = scorable(None, &twice, None, &with_block(false)).unwrap();
-    assert_eq!(ids(&plain.plain), [("a", "1", "first"), ("a", "2", "last"), ("a", "3", "b")]);
+    assert_eq!(
+        ids(&plain.plain),
+        [("a", "1", "first"), ("a", "2", "last"), ("a", "3", "b")]
+    );
 }
 
 /// System, case, text and how much of it is the system's own.
@@ -113,7 +184,15 @@ type Judged = (String, String, String, Option<usize>);
 /// Items of a file scored directly, and of what `convert` makes of it.
 fn both_ways(system: &SystemAnswers, tests: &TestCases, compat: bool) -> [Vec<Judged>; 2] {
     let mode = if compat { Mode::Compat } else { Mode::Default };
-    let converted = convert(system, tests, &Conversion { block: Some(IndexBase::Zero), mode }).unwrap();
+    let converted = convert(
+        system,
+        tests,
+        &Conversion {
+            block: Some(IndexBase::Zero),
+            mode,
+        },
+    )
+    .unwrap();
     let text: String = converted.answers.iter().map(render_answer).collect();
     let answers = parse_answers(&text, system.system.clone(), Path::new("c.jsonl"), mode).unwrap();
     [system.clone(), answers].map(|file| {
@@ -122,7 +201,12 @@ fn both_ways(system: &SystemAnswers, tests: &TestCases, compat: bool) -> [Vec<Ju
         items
             .map(|item| {
                 let text = item.answer.answer_text.to_string();
-                (item.answer.system.to_string(), item.case.case_id.to_string(), text, item.answer.own_bytes)
+                (
+                    item.answer.system.to_string(),
+                    item.case.case_id.to_string(),
+                    text,
+                    item.answer.own_bytes,
+                )
             })
             .collect()
     })
@@ -130,7 +214,15 @@ fn both_ways(system: &SystemAnswers, tests: &TestCases, compat: bool) -> [Vec<Ju
 
 #[test]
 fn a_file_scored_directly_equals_one_converted_first() {
-    let made = file("a", &[said("A", "a\u{e9} [0]"), said("C", ""), said("B", "b"), said("none", "n")]);
+    let made = file(
+        "a",
+        &[
+            said("A", "a\u{e9} [0]"),
+            said("C", ""),
+            said("B", "b"),
+            said("none", "n"),
+        ],
+    );
     for compat in [false, true] {
         let [direct, converted] = both_ways(&made, &tests(), compat);
         assert_eq!(direct, converted);
@@ -147,45 +239,118 @@ fn without_test_cases_equal_questions_of_systems_share_the_first_systems_id() {
     let a = file("a", &[named("x", "P"), named("x", "Q"), named("3", "R")]);
     let b = file("b", &[said("R ", "r"), said("Q", "q"), said("S", "s")]);
     let made = scorable(None, &[a, b], None, &ScorableOptions::default()).unwrap();
-    let found: Vec<_> = made.plain.iter().map(|i| (i.answer.system.as_str(), i.answer.case_id.as_str())).collect();
+    let found: Vec<_> = made
+        .plain
+        .iter()
+        .map(|i| (i.answer.system.as_str(), i.answer.case_id.as_str()))
+        .collect();
     // Q is the second "x" of a, by its place "x#2"; S is the third of b, where 3 is taken by R
-    assert_eq!(found, [("a", "x"), ("a", "x#2"), ("a", "3"), ("b", "3"), ("b", "x#2"), ("b", "3#3")]);
+    assert_eq!(
+        found,
+        [
+            ("a", "x"),
+            ("a", "x#2"),
+            ("a", "3"),
+            ("b", "3"),
+            ("b", "x#2"),
+            ("b", "3#3")
+        ]
+    );
     assert!(Arc::ptr_eq(&made.plain[2].case, &made.plain[3].case));
     assert!(made.rubric.is_empty() && made.kept_cases.is_empty());
     assert_eq!(
         made.warnings,
-        ["a.jsonl: 1 of 4 questions have no answer: 3#3", "b.jsonl: 1 of 4 questions have no answer: x"]
+        [
+            "a.jsonl: 1 of 4 questions have no answer: 3#3",
+            "b.jsonl: 1 of 4 questions have no answer: x"
+        ]
     );
     assert_eq!(made.plain[0].answer.own_bytes, None, "nothing was appended");
 }
 
 #[test]
 fn cases_and_limit_choose_without_test_cases_too() {
-    let files = [file("a", &[said("P", "p"), said("Q", "q"), said("P", "again")]), file("b", &[said("Q", "q")])];
-    let of = |files: &[SystemAnswers], pairing| scorable(None, files, None, &ScorableOptions { pairing, block: None });
+    let files = [
+        file("a", &[said("P", "p"), said("Q", "q"), said("P", "again")]),
+        file("b", &[said("Q", "q")]),
+    ];
+    let of = |files: &[SystemAnswers], pairing| {
+        scorable(
+            None,
+            files,
+            None,
+            &ScorableOptions {
+                pairing,
+                block: None,
+            },
+        )
+    };
     let with = |pairing: PairOptions| of(&files, pairing);
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
-    let made = with(PairOptions { limit: Some(1), ..PairOptions::default() }).unwrap();
+    let made = with(PairOptions {
+        limit: Some(1),
+        ..PairOptions::default()
+    })
+    .unwrap();
     assert_eq!(ids(&made.plain), [("a", "1", "p"), ("a", "3", "again")]);
-    let made = of(&files[1..], PairOptions { cases: names(&["2"]), ..PairOptions::default() });
+    let made = of(
+        &files[1..],
+        PairOptions {
+            cases: names(&["2"]),
+            ..PairOptions::default()
+        },
+    );
     // alone, b has its own id
-    assert_eq!(message(made), "unknown case \"2\" among the predictions; did you mean 1?");
-    let made = with(PairOptions { cases: names(&["2"]), ..PairOptions::default() }).unwrap();
+    assert_eq!(
+        message(made),
+        "unknown case \"2\" among the predictions; did you mean 1?"
+    );
+    let made = with(PairOptions {
+        cases: names(&["2"]),
+        ..PairOptions::default()
+    })
+    .unwrap();
     assert_eq!(ids(&made.plain), [("a", "2", "q"), ("b", "2", "q")]);
-    let error = message(with(PairOptions { limit: Some(0), ..PairOptions::default() }));
+    let error = message(with(PairOptions {
+        limit: Some(0),
+        ..PairOptions::default()
+    }));
     assert_eq!(error, "no question is left to score; raise the limit");
     // with test cases what they leave out is left out of both lists
-    let pairing = PairOptions { limit: Some(1), ..PairOptions::default() };
+    let pairing = PairOptions {
+        limit: Some(1),
+        ..PairOptions::default()
+    };
     let asked = file("a", &[said("A", "a"), said("B", "b"), said("Z", "z")]);
-    let made = scorable(Some(&tests()), &[asked], None, &ScorableOptions { pairing, block: None }).unwrap();
-    assert_eq!((ids(&made.rubric), ids(&made.plain)), (vec![("a", "1", "a")], vec![("a", "1", "a")]));
+    let made = scorable(
+        Some(&tests()),
+        &[asked],
+        None,
+        &ScorableOptions {
+            pairing,
+            block: None,
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        (ids(&made.rubric), ids(&made.plain)),
+        (vec![("a", "1", "a")], vec![("a", "1", "a")])
+    );
 }
 
 #[test]
 fn answers_of_case_id_and_text_are_predictions_of_their_question() {
     let mut cut = answered("1", "own [0]\nReferences:\n[0] T");
     cut["references_from"] = 7.into();
-    let file = file("a", &[cut, answered("2", "b"), answered("4", "c"), answered("9", "stray")]);
+    let file = file(
+        "a",
+        &[
+            cut,
+            answered("2", "b"),
+            answered("4", "c"),
+            answered("9", "stray"),
+        ],
+    );
     let golds = references(&[
         json!({"input": "A", "answer": "gold"}),
         json!({"input": "B", "qa_pairs": [{"short_answers": ["b"]}]}),
@@ -193,14 +358,32 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
     let made = scorable(Some(&tests()), &[file], Some(&golds), &with_block(false)).unwrap();
     assert_eq!(made.rubric, made.plain);
     let first = made.plain[0].answer.prediction.as_ref().unwrap();
-    assert_eq!((first.input.as_str(), first.output(), first.gold.answer.as_deref()), ("A", "own [0]", Some("gold")));
+    assert_eq!(
+        (
+            first.input.as_str(),
+            first.output(),
+            first.gold.answer.as_deref()
+        ),
+        ("A", "own [0]", Some("gold"))
+    );
     assert!(
         made.notes[0].starts_with("a.jsonl: gold answers from ")
             && made.notes[0].ends_with(" for 2 of 3 answers, by input")
     );
-    assert!(made.warnings.iter().any(|w| w.starts_with("a.jsonl: 1 predictions without gold answers in ")), "{made:?}");
+    assert!(
+        made.warnings
+            .iter()
+            .any(|w| w.starts_with("a.jsonl: 1 predictions without gold answers in ")),
+        "{made:?}"
+    );
     let found = supports(&made);
-    let expected = Support { rubric: 3, questions: 3, gold_answer: 1, short_answers: 1, ..Support::default() };
+    let expected = Support {
+        rubric: 3,
+        questions: 3,
+        gold_answer: 1,
+        short_answers: 1,
+        ..Support::default()
+    };
     assert_eq!(found, expected);
 }
 
@@ -208,70 +391,151 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
 fn reference_answers_and_golds_come_from_one_file() {
     let own = json!({"input": "P", "output": "p", "answer": "own", "ctxs": [{"title": "T", "text": "X"}]});
     let a = file("a", &[own, said("Q", "q")]);
-    let answers = references(&[json!({"input": "Q", "output": "best Q"}), json!({"input": "P", "output": "best P"})]);
-    let made = scorable(None, std::slice::from_ref(&a), Some(&answers), &ScorableOptions::default()).unwrap();
-    let found = |made: &Scorable| made.plain.iter().map(|i| i.answer.reference_answer.clone()).collect::<Vec<_>>();
+    let answers = references(&[
+        json!({"input": "Q", "output": "best Q"}),
+        json!({"input": "P", "output": "best P"}),
+    ]);
+    let made = scorable(
+        None,
+        std::slice::from_ref(&a),
+        Some(&answers),
+        &ScorableOptions::default(),
+    )
+    .unwrap();
+    let found = |made: &Scorable| {
+        made.plain
+            .iter()
+            .map(|i| i.answer.reference_answer.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(found(&made), [Some("best P".into()), Some("best Q".into())]);
     let gold = &made.plain[0].answer.prediction.as_ref().unwrap().gold;
-    assert_eq!(gold.answer.as_deref(), Some("own"), "a file of answers takes no gold away");
-    assert!(made.notes[0].ends_with("for 2 of 2 answers, by input"), "{:?}", made.notes);
-    assert_eq!((supports(&made).sources, supports(&made).gold_answer), (2, 1));
+    assert_eq!(
+        gold.answer.as_deref(),
+        Some("own"),
+        "a file of answers takes no gold away"
+    );
+    assert!(
+        made.notes[0].ends_with("for 2 of 2 answers, by input"),
+        "{:?}",
+        made.notes
+    );
+    assert_eq!(
+        (supports(&made).sources, supports(&made).gold_answer),
+        (2, 1)
+    );
     let by_place = references(&[json!({"output": "one", "id": 1}), json!({"output": "two"})]);
-    let made = scorable(None, std::slice::from_ref(&a), Some(&by_place), &ScorableOptions::default()).unwrap();
+    let made = scorable(
+        None,
+        std::slice::from_ref(&a),
+        Some(&by_place),
+        &ScorableOptions::default(),
+    )
+    .unwrap();
     assert_eq!(found(&made), [Some("one".into()), Some("two".into())]);
     assert!(
-        made.notes[0].ends_with("by position, because not every reference has its own input that is asked"),
+        made.notes[0]
+            .ends_with("by position, because not every reference has its own input that is asked"),
         "{:?}",
         made.notes
     );
     let other = references(&[json!({"output": "one"})]);
-    let error = message(scorable(None, &[a], Some(&other), &ScorableOptions::default()));
-    assert!(error.starts_with("a.jsonl: 2 answers, but 1 references in "), "{error}");
-    assert_eq!(made.files.last().map(|file| file.name.as_str()), Some("references"));
+    let error = message(scorable(
+        None,
+        &[a],
+        Some(&other),
+        &ScorableOptions::default(),
+    ));
+    assert!(
+        error.starts_with("a.jsonl: 2 answers, but 1 references in "),
+        "{error}"
+    );
+    assert_eq!(
+        made.files.last().map(|file| file.name.as_str()),
+        Some("references")
+    );
 }
 
 #[test]
 fn strict_makes_every_warning_an_error() {
-    let strict = PairOptions { strict: true, ..PairOptions::default() };
-    let options = ScorableOptions { pairing: strict, block: None };
+    let strict = PairOptions {
+        strict: true,
+        ..PairOptions::default()
+    };
+    let options = ScorableOptions {
+        pairing: strict,
+        block: None,
+    };
     let files = [file("a", &[said("P", "p"), said("Q", "")])];
-    assert_eq!(message(scorable(None, &files, None, &options)), "a.jsonl:2 (case 2): the answer is empty");
+    assert_eq!(
+        message(scorable(None, &files, None, &options)),
+        "a.jsonl:2 (case 2): the answer is empty"
+    );
     let empty = references(&[json!({"input": "P"})]);
     assert!(
-        message(scorable(None, &files, Some(&empty), &options)).contains("r.jsonl: no reference in the file; give")
+        message(scorable(None, &files, Some(&empty), &options))
+            .contains("r.jsonl: no reference in the file; give")
     );
 }
 
 #[test]
 fn what_cannot_be_scored_is_reported() {
-    let no_output = parse_answers("{\"input\": \"A\"}", "a".into(), Path::new("a.jsonl"), Mode::Default);
+    let no_output = parse_answers(
+        "{\"input\": \"A\"}",
+        "a".into(),
+        Path::new("a.jsonl"),
+        Mode::Default,
+    );
     let error = no_output.unwrap_err().to_string();
     assert_eq!(
         error,
         "a.jsonl: no field for answer_text: the file has input; looked for output; name it with --fields answer_text=FIELD, or leave the file out with --systems"
     );
     let unasked = file("a", &[said("Z", "z")]);
-    let error = message(scorable(Some(&tests()), &[unasked], None, &ScorableOptions::default()));
-    assert!(error.starts_with("a.jsonl: no question of it is in t.json; input must equal"), "{error}");
-    let without_text = |input: &str| json!({"input": input, "output": "o [0]", "ctxs": [{"title": "T"}]});
+    let error = message(scorable(
+        Some(&tests()),
+        &[unasked],
+        None,
+        &ScorableOptions::default(),
+    ));
+    assert!(
+        error.starts_with("a.jsonl: no question of it is in t.json; input must equal"),
+        "{error}"
+    );
+    let without_text =
+        |input: &str| json!({"input": input, "output": "o [0]", "ctxs": [{"title": "T"}]});
     let raising = [file("a", &[without_text("A"), without_text("Z")])];
     let error = message(scorable(Some(&tests()), &raising, None, &with_block(true)));
-    assert_eq!(error, "a.jsonl:1 (case 1): the reference script raises KeyError here");
+    assert_eq!(
+        error,
+        "a.jsonl:1 (case 1): the reference script raises KeyError here"
+    );
     // without a rubric nothing looks at the block
     let made = scorable(None, &raising, None, &with_block(true)).unwrap();
     assert_eq!(made.plain[1].answer.own_bytes, None);
     let nothing = parse_answers("", "e".into(), Path::new("e.jsonl"), Mode::Default).unwrap();
     assert_eq!(
-        message(scorable(None, &[nothing], None, &ScorableOptions::default())),
+        message(scorable(
+            None,
+            &[nothing],
+            None,
+            &ScorableOptions::default()
+        )),
         "e.jsonl: no answers to score; name files that hold some"
     );
 }
 
 #[test]
 fn answers_without_test_cases_have_no_question_and_keep_their_ids_for_themselves() {
-    let files = [file("a", &[answered("1", "x")]), file("b", &[said("P", "p")])];
+    let files = [
+        file("a", &[answered("1", "x")]),
+        file("b", &[said("P", "p")]),
+    ];
     let made = scorable(None, &files, None, &ScorableOptions::default()).unwrap();
     assert_eq!(ids(&made.plain), [("a", "1", "x"), ("b", "1#1", "p")]);
     let found = supports(&made);
-    assert_eq!((made.plain.len(), found.questions, found.sources), (2, 1, 1));
+    assert_eq!(
+        (made.plain.len(), found.questions, found.sources),
+        (2, 1, 1)
+    );
 }

@@ -6,21 +6,40 @@ use proptest::prelude::*;
 
 fn tasks() -> [JudgeTask; 4] {
     let (question, answer) = (std::sync::Arc::from("q"), std::sync::Arc::from("a"));
-    let (q, a) = (|| std::sync::Arc::clone(&question), || std::sync::Arc::clone(&answer));
+    let (q, a) = (
+        || std::sync::Arc::clone(&question),
+        || std::sync::Arc::clone(&answer),
+    );
     [
-        JudgeTask::Expertise { question: q(), answer: a() },
-        JudgeTask::Property { question: q(), answer: a(), criterion: "c".into() },
-        JudgeTask::Evidence { question: q(), answer: a(), snippets: vec!["s".to_owned(); 3].into() },
-        JudgeTask::Citations { question: q(), answer: a() },
+        JudgeTask::Expertise {
+            question: q(),
+            answer: a(),
+        },
+        JudgeTask::Property {
+            question: q(),
+            answer: a(),
+            criterion: "c".into(),
+        },
+        JudgeTask::Evidence {
+            question: q(),
+            answer: a(),
+            snippets: vec!["s".to_owned(); 3].into(),
+        },
+        JudgeTask::Citations {
+            question: q(),
+            answer: a(),
+        },
     ]
 }
 
 fn read(task: usize, text: &str) -> Result<Reading, String> {
-    tasks()[task].parse(&JudgeReply::of_text(text), Mode::Default).map_err(|unreadable| {
-        assert!(unreadable.ask_again, "{unreadable:?}");
-        assert_eq!(unreadable.kind, UnscoredKind::Unreadable);
-        unreadable.what
-    })
+    tasks()[task]
+        .parse(&JudgeReply::of_text(text), Mode::Default)
+        .map_err(|unreadable| {
+            assert!(unreadable.ask_again, "{unreadable:?}");
+            assert_eq!(unreadable.kind, UnscoredKind::Unreadable);
+            unreadable.what
+        })
 }
 
 fn points_of(text: &str) -> Result<f64, String> {
@@ -65,7 +84,10 @@ fn what_is_no_single_object_is_unreadable() {
     ] {
         assert!(points_of(text).is_err(), "{text}");
     }
-    assert_eq!(points_of("<think>{\"score\": 7}"), Err("the reply ends inside its <think> block".into()));
+    assert_eq!(
+        points_of("<think>{\"score\": 7}"),
+        Err("the reply ends inside its <think> block".into())
+    );
 }
 
 #[test]
@@ -79,7 +101,10 @@ fn only_numbers_within_range_are_points() {
         ("{\"score\": 1e999}", "score inf is outside 0..10"),
         ("{\"score\": NaN}", "score is NaN"),
         ("{\"score\": true}", "score is a boolean, not a number"),
-        ("{\"score\": \"7\"}", "score is the string \"7\", not a number"),
+        (
+            "{\"score\": \"7\"}",
+            "score is the string \"7\", not a number",
+        ),
         ("{\"score\": null}", "score is null, not a number"),
         ("{\"score\": [7]}", "score is a list, not a number"),
         ("{\"rating\": 7}", "no \"score\" in the reply's object"),
@@ -93,21 +118,47 @@ fn only_numbers_within_range_are_points() {
 fn a_count_above_the_snippets_counts_as_all_of_them_and_none_is_negative() {
     for (count, expected) in [("0", 0.0), ("1.5", 1.5), ("3", 3.0), ("4", 3.0)] {
         let reply = format!("{{\"score\": {count}}}");
-        assert_eq!(read(2, &reply), Ok((Verdict::Count(expected), None)), "{count}");
+        assert_eq!(
+            read(2, &reply),
+            Ok((Verdict::Count(expected), None)),
+            "{count}"
+        );
     }
-    assert_eq!(read(2, "{\"score\": -1}"), Err("count -1 is negative".into()));
-    assert_eq!(read(2, "{\"score\": -Infinity}"), Err("count -inf is negative".into()));
-    assert_eq!(read(2, "{\"score\": Infinity}"), Err("count is infinite".into()));
+    assert_eq!(
+        read(2, "{\"score\": -1}"),
+        Err("count -1 is negative".into())
+    );
+    assert_eq!(
+        read(2, "{\"score\": -Infinity}"),
+        Err("count -inf is negative".into())
+    );
+    assert_eq!(
+        read(2, "{\"score\": Infinity}"),
+        Err("count is infinite".into())
+    );
 }
 
 #[test]
 fn claims_are_counted_where_every_list_is_a_list() {
     let text = r#"{"claims": [{"citations": [{"excerpts": ["e"]}, {"excerpts": []}]}, {"citations": []}]}"#;
     // 1 of 2 claims cited; 1 of 2 citations quoted.
-    let shares = ClaimShares { citations: 0.5, excerpts: 0.5, claim_count: 2, citation_count: 2 };
+    let shares = ClaimShares {
+        citations: 0.5,
+        excerpts: 0.5,
+        claim_count: 2,
+        citation_count: 2,
+    };
     assert_eq!(read(3, text), Ok((Verdict::Claims(shares), None)));
-    let none = ClaimShares { citations: 0.0, excerpts: 0.0, claim_count: 0, citation_count: 0 };
-    assert_eq!(read(3, "{\"claims\": []}"), Ok((Verdict::Claims(none), None)));
+    let none = ClaimShares {
+        citations: 0.0,
+        excerpts: 0.0,
+        claim_count: 0,
+        citation_count: 0,
+    };
+    assert_eq!(
+        read(3, "{\"claims\": []}"),
+        Ok((Verdict::Claims(none), None))
+    );
 }
 
 #[test]
@@ -117,9 +168,18 @@ fn claims_of_another_shape_are_unreadable_and_say_where() {
         ("{\"claims\": null}", "claims is null, not a list"),
         ("{\"claims\": [1]}", "claims[0] is a number, not an object"),
         ("{\"claims\": [{}]}", "claims[0].citations is missing"),
-        ("{\"claims\": [{\"citations\": \"x\"}]}", "claims[0].citations is a string, not a list"),
-        ("{\"claims\": [{\"citations\": [\"x\"]}]}", "claims[0].citations[0] is a string, not an object"),
-        ("{\"claims\": [{\"citations\": [{}]}]}", "claims[0].citations[0].excerpts is missing"),
+        (
+            "{\"claims\": [{\"citations\": \"x\"}]}",
+            "claims[0].citations is a string, not a list",
+        ),
+        (
+            "{\"claims\": [{\"citations\": [\"x\"]}]}",
+            "claims[0].citations[0] is a string, not an object",
+        ),
+        (
+            "{\"claims\": [{\"citations\": [{}]}]}",
+            "claims[0].citations[0].excerpts is missing",
+        ),
         (
             "{\"claims\": [{\"citations\": [{\"excerpts\": 1}]}]}",
             "claims[0].citations[0].excerpts is a number, not a list",
@@ -139,26 +199,53 @@ fn feedback_comes_along_where_it_is_a_string() {
 
 #[test]
 fn a_cut_reply_is_never_read_nor_asked_again() {
-    let usage = Usage { completion_tokens: 100, ..Usage::default() };
-    let mut reply = JudgeReply { usage, ..JudgeReply::of_text("{\"score\": 7}") };
+    let usage = Usage {
+        completion_tokens: 100,
+        ..Usage::default()
+    };
+    let mut reply = JudgeReply {
+        usage,
+        ..JudgeReply::of_text("{\"score\": 7}")
+    };
     reply.finish_reason = Some("length".into());
     for task in tasks() {
         let unreadable = task.parse(&reply, Mode::Default).unwrap_err();
         assert_eq!(unreadable.what, "reply cut at 100 tokens");
-        assert_eq!((unreadable.ask_again, unreadable.kind), (false, UnscoredKind::Cut));
+        assert_eq!(
+            (unreadable.ask_again, unreadable.kind),
+            (false, UnscoredKind::Cut)
+        );
     }
     reply.usage.completion_tokens = 0;
-    assert_eq!(tasks()[1].parse(&reply, Mode::Default).unwrap_err().what, "reply cut at the token limit");
-    assert_eq!(tasks()[1].parse(&reply, Mode::Compat), Ok((Verdict::Points(7.0), None)));
+    assert_eq!(
+        tasks()[1].parse(&reply, Mode::Default).unwrap_err().what,
+        "reply cut at the token limit"
+    );
+    assert_eq!(
+        tasks()[1].parse(&reply, Mode::Compat),
+        Ok((Verdict::Points(7.0), None))
+    );
 }
 
 #[test]
 fn messages_quote_little_of_a_hostile_reply() {
-    let what = points_of(&format!("{{\"score\": \"\u{1b}[2J{}\"}}", "x".repeat(9000)).replace('\u{1b}', "\\u001b"));
+    let what = points_of(
+        &format!("{{\"score\": \"\u{1b}[2J{}\"}}", "x".repeat(9000)).replace('\u{1b}', "\\u001b"),
+    );
     let what = what.unwrap_err();
     assert!(what.len() < 120 && !what.contains('\u{1b}'), "{what}");
-    assert!(points_of(&format!("{{\"score\": {}}}", "9".repeat(4000))).unwrap_err().len() < 120);
-    assert!(points_of(&format!("{{\"score\": {}}}", "9".repeat(300))).unwrap_err().len() < 400);
+    assert!(
+        points_of(&format!("{{\"score\": {}}}", "9".repeat(4000)))
+            .unwrap_err()
+            .len()
+            < 120
+    );
+    assert!(
+        points_of(&format!("{{\"score\": {}}}", "9".repeat(300)))
+            .unwrap_err()
+            .len()
+            < 400
+    );
 }
 
 proptest! {

@@ -25,7 +25,11 @@ const NAME: &str = "calls.jsonl";
 /// # Errors
 /// When the file cannot be read, is not as the finished run left it, or a line is not a call (the error names it), and
 /// any error of `each`.
-pub fn for_each_call(dir: &Path, manifest: &Manifest, mut each: impl FnMut(CallRecord) -> Result<()>) -> Result<()> {
+pub fn for_each_call(
+    dir: &Path,
+    manifest: &Manifest,
+    mut each: impl FnMut(CallRecord) -> Result<()>,
+) -> Result<()> {
     let mut lines = lines(dir, manifest)?;
     while let Some((_, call)) = lines.read()? {
         each(call)?;
@@ -71,7 +75,9 @@ impl RecordedReplies {
     /// # Errors
     /// When the file cannot be read.
     pub fn to_resume(dir: &Path) -> Result<Option<Self>> {
-        LineReader::to_resume(&dir.join(NAME))?.map(|lines| Self::index(dir, lines)).transpose()
+        LineReader::to_resume(&dir.join(NAME))?
+            .map(|lines| Self::index(dir, lines))
+            .transpose()
     }
 
     fn index(dir: &Path, mut lines: LineReader) -> Result<Self> {
@@ -83,8 +89,16 @@ impl RecordedReplies {
             }
         }
         let file = Mutex::new(File::open(&path).map_err(Error::io(&path, "read"))?);
-        let missing = UnscoredReason::new(UnscoredKind::NotAsked, "the record of the run holds no such call");
-        Ok(Self { path, file, positions, missing })
+        let missing = UnscoredReason::new(
+            UnscoredKind::NotAsked,
+            "the record of the run holds no such call",
+        );
+        Ok(Self {
+            path,
+            file,
+            positions,
+            missing,
+        })
     }
 
     /// For rescoring in another mode: a call that is not recorded is one that only that mode makes.
@@ -96,17 +110,30 @@ impl RecordedReplies {
 
     /// The recorded call. If the request is rendered, the fingerprints must match.
     fn record(&self, request: &JudgeRequest) -> Result<Option<CallRecord>> {
-        let id = call_id(&request.system, &request.case_id, &request.call, request.attempt);
-        let Some(position) = self.positions.get(&id) else { return Ok(None) };
+        let id = call_id(
+            &request.system,
+            &request.case_id,
+            &request.call,
+            request.attempt,
+        );
+        let Some(position) = self.positions.get(&id) else {
+            return Ok(None);
+        };
         let mut bytes = vec![0; position.length];
         {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            file.seek(SeekFrom::Start(position.offset)).map_err(Error::io(&self.path, "read"))?;
-            file.read_exact(&mut bytes).map_err(Error::io(&self.path, "read"))?;
+            file.seek(SeekFrom::Start(position.offset))
+                .map_err(Error::io(&self.path, "read"))?;
+            file.read_exact(&mut bytes)
+                .map_err(Error::io(&self.path, "read"))?;
         }
-        let call: CallRecord = serde_json::from_slice(&bytes)
-            .map_err(|error| InputFault::new(&self.path, format!("a call that cannot be read: {error}")))?;
-        let wanted = request.rendered.as_ref().map(|rendered| rendered.fingerprint);
+        let call: CallRecord = serde_json::from_slice(&bytes).map_err(|error| {
+            InputFault::new(&self.path, format!("a call that cannot be read: {error}"))
+        })?;
+        let wanted = request
+            .rendered
+            .as_ref()
+            .map(|rendered| rendered.fingerprint);
         Ok(Some(call).filter(|call| wanted.is_none() || wanted == call.fingerprint))
     }
 }
@@ -115,8 +142,16 @@ impl RecordedReplies {
 impl Judge for RecordedReplies {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         let outcome = self.record(request).map(|call| match call {
-            Some(CallRecord { reply: Some(reply), .. }) => Outcome::Reply(JudgeReply { cached: true, ..reply }),
-            Some(CallRecord { verdict: Err(reason), .. }) => Outcome::Unscored(reason),
+            Some(CallRecord {
+                reply: Some(reply), ..
+            }) => Outcome::Reply(JudgeReply {
+                cached: true,
+                ..reply
+            }),
+            Some(CallRecord {
+                verdict: Err(reason),
+                ..
+            }) => Outcome::Unscored(reason),
             _ => Outcome::Unscored(self.missing.clone()),
         });
         Box::pin(std::future::ready(outcome.map_err(AskError::Fatal)))
@@ -126,6 +161,9 @@ impl Judge for RecordedReplies {
 impl ReplySource for RecordedReplies {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
         let reply = self.record(request)?.and_then(|call| call.reply);
-        Ok(reply.map(|reply| JudgeReply { cached: true, ..reply }))
+        Ok(reply.map(|reply| JudgeReply {
+            cached: true,
+            ..reply
+        }))
     }
 }

@@ -20,7 +20,10 @@ use crate::files::write_whole;
 enum InputLine<C, A> {
     Case(C),
     Answer(A),
-    Lists { rubric: Vec<usize>, plain: Vec<usize> },
+    Lists {
+        rubric: Vec<usize>,
+        plain: Vec<usize>,
+    },
 }
 
 /// The cases and answers of a run.
@@ -39,9 +42,16 @@ pub struct Inputs {
 impl Inputs {
     /// These answers for all scorers; for the rubric scorer, only those whose case has a rubric or criteria.
     pub fn new(items: Vec<Item>) -> Self {
-        let rubric = (0..items.len()).filter(|index| items[*index].case.has_rubric()).collect();
+        let rubric = (0..items.len())
+            .filter(|index| items[*index].case.has_rubric())
+            .collect();
         let plain = (0..items.len()).collect();
-        Self { cases: cases_of(&items), items, rubric, plain }
+        Self {
+            cases: cases_of(&items),
+            items,
+            rubric,
+            plain,
+        }
     }
 
     /// The answers for the rubric scorer and those for the other scorers. If both lists have an answer of a system to a
@@ -53,18 +63,28 @@ impl Inputs {
             index_of.insert((&item.answer.system, &item.case.case_id), index);
         }
         let index = |item: &Item| {
-            index_of.get(&(&item.answer.system, &item.case.case_id)).copied().unwrap_or_else(|| {
-                items.push(item.clone());
-                items.len() - 1
-            })
+            index_of
+                .get(&(&item.answer.system, &item.case.case_id))
+                .copied()
+                .unwrap_or_else(|| {
+                    items.push(item.clone());
+                    items.len() - 1
+                })
         };
         let plain = plain.iter().map(index).collect();
-        Self { cases: cases_of(&items), rubric: (0..rubric.len()).collect(), items, plain }
+        Self {
+            cases: cases_of(&items),
+            rubric: (0..rubric.len()).collect(),
+            items,
+            plain,
+        }
     }
 
     /// The answers for the rubric scorer, in the order of the run.
     pub fn rubric(&self) -> impl Iterator<Item = &Item> {
-        self.rubric.iter().filter_map(|index| self.items.get(*index))
+        self.rubric
+            .iter()
+            .filter_map(|index| self.items.get(*index))
     }
 
     /// The answers for the other scorers, in the order of the run.
@@ -78,10 +98,19 @@ impl Inputs {
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         write_whole(path, |out| {
-            let mut line = |line: InputLine<&TestCase, &Item>| write_line(out, &line).map_err(Error::io(path, "write"));
-            self.cases.iter().try_for_each(|case| line(InputLine::Case(case)))?;
-            self.items.iter().try_for_each(|item| line(InputLine::Answer(&with_text(item)?)))?;
-            line(InputLine::Lists { rubric: self.rubric.clone(), plain: self.plain.clone() })
+            let mut line = |line: InputLine<&TestCase, &Item>| {
+                write_line(out, &line).map_err(Error::io(path, "write"))
+            };
+            self.cases
+                .iter()
+                .try_for_each(|case| line(InputLine::Case(case)))?;
+            self.items
+                .iter()
+                .try_for_each(|item| line(InputLine::Answer(&with_text(item)?)))?;
+            line(InputLine::Lists {
+                rubric: self.rubric.clone(),
+                plain: self.plain.clone(),
+            })
         })
     }
 
@@ -91,10 +120,15 @@ impl Inputs {
     /// # Errors
     /// When the file is not as the finished run left it, a line is broken, or an answer has no case.
     pub fn load(dir: &Path, manifest: &Manifest) -> Result<Option<Self>> {
-        let Some(mut lines) = LineReader::of_run(dir, "inputs.jsonl", manifest)? else { return Ok(None) };
+        let Some(mut lines) = LineReader::of_run(dir, "inputs.jsonl", manifest)? else {
+            return Ok(None);
+        };
         let mut inputs = Self::default();
         let mut cases: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
-        let field = Arc::new(FieldInFile { path: dir.join("inputs.jsonl"), name: "answer_text".to_owned() });
+        let field = Arc::new(FieldInFile {
+            path: dir.join("inputs.jsonl"),
+            name: "answer_text".to_owned(),
+        });
         while let Some((position, line)) = lines.read::<InputLine<TestCase, Item>>()? {
             match line {
                 InputLine::Case(case) => {
@@ -104,16 +138,26 @@ impl Inputs {
                 }
                 InputLine::Answer(Item { mut answer, .. }) => {
                     let case = cases.get(&answer.case_id).ok_or_else(|| {
-                        lines.fault("an answer precedes its case".into()).of_case(answer.case_id.as_str())
+                        lines
+                            .fault("an answer precedes its case".into())
+                            .of_case(answer.case_id.as_str())
                     })?;
                     answer.case_id = case.case_id.clone();
-                    let output = answer.prediction.as_ref().and_then(|prediction| prediction.output.as_deref());
+                    let output = answer
+                        .prediction
+                        .as_ref()
+                        .and_then(|prediction| prediction.output.as_deref());
                     if output == Some(answer.own_text()) {
                         answer.leave_text(&field, position.offset, position.length);
                     }
-                    inputs.items.push(Item { case: Arc::clone(case), answer });
+                    inputs.items.push(Item {
+                        case: Arc::clone(case),
+                        answer,
+                    });
                 }
-                InputLine::Lists { rubric, plain } => (inputs.rubric, inputs.plain) = (rubric, plain),
+                InputLine::Lists { rubric, plain } => {
+                    (inputs.rubric, inputs.plain) = (rubric, plain)
+                }
             }
         }
         Ok(Some(inputs))
@@ -123,7 +167,11 @@ impl Inputs {
 /// The cases of these answers, each once, in the order of their first answer.
 fn cases_of(items: &[Item]) -> Vec<Arc<TestCase>> {
     let mut seen = HashSet::new();
-    items.iter().filter(|item| seen.insert(&item.case.case_id)).map(|item| Arc::clone(&item.case)).collect()
+    items
+        .iter()
+        .filter(|item| seen.insert(&item.case.case_id))
+        .map(|item| Arc::clone(&item.case))
+        .collect()
 }
 
 #[cfg(test)]
@@ -135,20 +183,40 @@ mod tests {
 
     /// The inputs of an unfinished run.
     fn read(dir: &Path) -> Inputs {
-        let inputs = Inputs::load(dir, &Manifest::default()).expect("read").expect("there");
-        Inputs { items: inputs.items.iter().map(|item| with_text(item).expect("a text")).collect(), ..inputs }
+        let inputs = Inputs::load(dir, &Manifest::default())
+            .expect("read")
+            .expect("there");
+        Inputs {
+            items: inputs
+                .items
+                .iter()
+                .map(|item| with_text(item).expect("a text"))
+                .collect(),
+            ..inputs
+        }
     }
 
     #[test]
     fn a_text_that_is_the_output_of_its_prediction_stays_in_the_file() {
         let case = case(0);
-        let prediction = Prediction { output: Some("own".into()), ..Prediction::default() };
+        let prediction = Prediction {
+            output: Some("own".into()),
+            ..Prediction::default()
+        };
         let answer = Answer::new("s".into(), case.case_id.clone(), "own\nReferences:\n");
-        let answer = Answer { own_bytes: Some(3), prediction: Some(Arc::new(prediction)), ..answer };
+        let answer = Answer {
+            own_bytes: Some(3),
+            prediction: Some(Arc::new(prediction)),
+            ..answer
+        };
         let items = vec![Item { case, answer }];
         let dir = tempfile::tempdir().expect("a directory");
-        Inputs::new(items.clone()).write(&dir.path().join("inputs.jsonl")).expect("written");
-        let read_lazily = Inputs::load(dir.path(), &Manifest::default()).expect("read").expect("there");
+        Inputs::new(items.clone())
+            .write(&dir.path().join("inputs.jsonl"))
+            .expect("written");
+        let read_lazily = Inputs::load(dir.path(), &Manifest::default())
+            .expect("read")
+            .expect("there");
         assert_eq!(&*read_lazily.items[0].answer.answer_text, "");
         assert_eq!(read(dir.path()).items, items);
     }
@@ -175,7 +243,10 @@ mod tests {
         });
         let item = |system: &str| Item {
             case: Arc::clone(&case),
-            answer: Answer { line: 3, ..Answer::new(system.into(), "c1".into(), "so \u{0} \"it\" is") },
+            answer: Answer {
+                line: 3,
+                ..Answer::new(system.into(), "c1".into(), "so \u{0} \"it\" is")
+            },
         };
         let items = vec![item("a"), item("b")];
         let dir = tempfile::tempdir().expect("a directory");
@@ -183,7 +254,10 @@ mod tests {
         Inputs::new(items.clone()).write(&path).expect("written");
         assert_eq!(read(dir.path()).items, items);
         assert_eq!(
-            std::fs::read_to_string(&path).expect("text").lines().count(),
+            std::fs::read_to_string(&path)
+                .expect("text")
+                .lines()
+                .count(),
             4,
             "one case, two answers, the lists"
         );
@@ -215,43 +289,72 @@ mod tests {
     fn gold() -> impl Strategy<Value = Gold> {
         let texts = || prop::collection::vec(text(), 0..3);
         let sets = prop::collection::vec(prop::collection::vec(text(), 0..2), 0..2);
-        (prop::option::of(text()), prop::option::of(texts()), texts(), sets, texts()).prop_map(
-            |(answer, gold_ctxs, gold_texts, short_answers, long_answers)| Gold {
-                answer,
-                gold_ctxs,
-                gold_texts,
-                short_answers,
-                long_answers,
-            },
+        (
+            prop::option::of(text()),
+            prop::option::of(texts()),
+            texts(),
+            sets,
+            texts(),
         )
+            .prop_map(
+                |(answer, gold_ctxs, gold_texts, short_answers, long_answers)| Gold {
+                    answer,
+                    gold_ctxs,
+                    gold_texts,
+                    short_answers,
+                    long_answers,
+                },
+            )
     }
 
     fn prediction() -> impl Strategy<Value = Prediction> {
-        let ids = (prop_oneof![Just("c0".to_owned()), text()], prop_oneof![Just("why?".to_owned()), text()]);
+        let ids = (
+            prop_oneof![Just("c0".to_owned()), text()],
+            prop_oneof![Just("why?".to_owned()), text()],
+        );
         let output = prop::option::of(prop_oneof![Just("own".to_owned()), text()]);
         let mapping = prop::option::of(prop::collection::btree_map(text(), text(), 0..3));
         let sources = prop::collection::vec(source(), 0..3);
-        (ids, output, sources, prop::option::of(text()), mapping, gold(), 0..3_usize).prop_map(
-            |((id, input), output, sources, final_passages, id_mapping, gold, line)| Prediction {
-                id,
-                input,
-                output: output.map(Into::into),
-                replaced_ctxs: (line > 0).then_some(sources.len() + 1),
-                sources,
-                final_passages,
-                id_mapping,
-                gold,
-                line,
-            },
+        (
+            ids,
+            output,
+            sources,
+            prop::option::of(text()),
+            mapping,
+            gold(),
+            0..3_usize,
         )
+            .prop_map(
+                |((id, input), output, sources, final_passages, id_mapping, gold, line)| {
+                    Prediction {
+                        id,
+                        input,
+                        output: output.map(Into::into),
+                        replaced_ctxs: (line > 0).then_some(sources.len() + 1),
+                        sources,
+                        final_passages,
+                        id_mapping,
+                        gold,
+                        line,
+                    }
+                },
+            )
     }
 
     fn items() -> impl Strategy<Value = Vec<Item>> {
         let reference = || prop::option::of(text());
-        let one = (0..4_usize, 0..3_usize, any::<bool>(), prop::option::of(prediction()), reference());
+        let one = (
+            0..4_usize,
+            0..3_usize,
+            any::<bool>(),
+            prop::option::of(prediction()),
+            reference(),
+        );
         prop::collection::vec(one, 0..8).prop_map(|parts| {
             let mut seen = std::collections::HashSet::new();
-            let once = parts.into_iter().filter(|(number, system, ..)| seen.insert((*number, *system)));
+            let once = parts
+                .into_iter()
+                .filter(|(number, system, ..)| seen.insert((*number, *system)));
             once.map(|(number, system, block, prediction, reference)| {
                 let case = case(number);
                 let answer = Answer {
@@ -259,7 +362,11 @@ mod tests {
                     prediction: prediction.map(Arc::new),
                     reference_answer: reference.map(Arc::from),
                     line: 1,
-                    ..Answer::new(format!("s{system}").into(), case.case_id.clone(), "own\nReferences:\n")
+                    ..Answer::new(
+                        format!("s{system}").into(),
+                        case.case_id.clone(),
+                        "own\nReferences:\n",
+                    )
                 };
                 Item { case, answer }
             })

@@ -62,12 +62,19 @@ impl LineReader {
         });
         let path = dir.join(name);
         match (Self::to_resume(&path)?, expected) {
-            (None, Some(Expected { remedy, .. })) => {
-                Err(InputFault::new(path, "is missing, and was there when the run ended").hint(remedy).into())
-            }
+            (None, Some(Expected { remedy, .. })) => Err(InputFault::new(
+                path,
+                "is missing, and was there when the run ended",
+            )
+            .hint(remedy)
+            .into()),
             (reader, expected) => {
                 let expected = expected.map(|expected| (expected, blake3::Hasher::new()));
-                Ok(reader.map(|reader| Self { expected, is_lenient: false, ..reader }))
+                Ok(reader.map(|reader| Self {
+                    expected,
+                    is_lenient: false,
+                    ..reader
+                }))
             }
         }
     }
@@ -78,9 +85,24 @@ impl LineReader {
     /// # Errors
     /// When it cannot be opened.
     pub(super) fn to_resume(path: &Path) -> Result<Option<Self>> {
-        let Some(file) = open(path)? else { return Ok(None) };
-        let (path, reader, line) = (path.to_path_buf(), BufReader::with_capacity(1 << 16, file), Vec::new());
-        Ok(Some(Self { path, reader, line, number: 0, end: 0, expected: None, is_lenient: true, skipped: 0 }))
+        let Some(file) = open(path)? else {
+            return Ok(None);
+        };
+        let (path, reader, line) = (
+            path.to_path_buf(),
+            BufReader::with_capacity(1 << 16, file),
+            Vec::new(),
+        );
+        Ok(Some(Self {
+            path,
+            reader,
+            line,
+            number: 0,
+            end: 0,
+            expected: None,
+            is_lenient: true,
+            skipped: 0,
+        }))
     }
 
     /// The next line, parsed, with its position; `None` at the end.
@@ -91,7 +113,10 @@ impl LineReader {
     pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<Option<(Position, T)>> {
         loop {
             self.line.clear();
-            let length = self.reader.read_until(b'\n', &mut self.line).map_err(Error::io(&self.path, "read"))?;
+            let length = self
+                .reader
+                .read_until(b'\n', &mut self.line)
+                .map_err(Error::io(&self.path, "read"))?;
             if let Some((_, hasher)) = &mut self.expected {
                 hasher.update(&self.line);
             }
@@ -99,19 +124,28 @@ impl LineReader {
                 return self.check_end().map(|()| None);
             }
             self.number += 1;
-            let position = Position { offset: self.end, length };
+            let position = Position {
+                offset: self.end,
+                length,
+            };
             self.end += length as u64;
             match serde_json::from_slice(&self.line) {
                 Ok(parsed) => return Ok(Some((position, parsed))),
                 Err(_) if self.is_lenient => self.skipped += 1,
-                Err(error) => return Err(self.fault(format!("no line of a run record: {error}")).into()),
+                Err(error) => {
+                    return Err(self
+                        .fault(format!("no line of a run record: {error}"))
+                        .into());
+                }
             }
         }
     }
 
     /// Checks that the file, which was read to its end, is as the finished run left it.
     fn check_end(&self) -> Result<()> {
-        let Some((expected, hasher)) = &self.expected else { return Ok(()) };
+        let Some((expected, hasher)) = &self.expected else {
+            return Ok(());
+        };
         let mut what = expected.stamp.difference(&FileStamp::read(hasher));
         if what.is_empty() {
             return Ok(());
@@ -125,8 +159,13 @@ impl LineReader {
 
     /// A fault in the line read last.
     pub(super) fn fault(&self, what: String) -> InputFault {
-        let remedy = self.expected.as_ref().map_or("", |(expected, _)| &expected.remedy);
-        InputFault::new(&self.path, what).at_line(self.number).hint(remedy)
+        let remedy = self
+            .expected
+            .as_ref()
+            .map_or("", |(expected, _)| &expected.remedy);
+        InputFault::new(&self.path, what)
+            .at_line(self.number)
+            .hint(remedy)
     }
 }
 
@@ -137,11 +176,18 @@ impl LineReader {
 /// When it was changed, or cannot be read.
 pub(super) fn check_calls(dir: &Path, before: &Manifest) -> Result<()> {
     let path = dir.join("calls.jsonl");
-    let (Some(stamp), Some(found)) = (before.files.get("calls.jsonl"), FileStamp::of(&path)?) else { return Ok(()) };
+    let (Some(stamp), Some(found)) = (before.files.get("calls.jsonl"), FileStamp::of(&path)?)
+    else {
+        return Ok(());
+    };
     let what = stamp.difference(&found);
     if what.is_empty() || found.bytes < stamp.bytes {
         return Ok(());
     }
     let hint = "add --overwrite to begin a new record; replies in the cache are not paid again";
-    Err(InputFault::new(path, format!("was changed after the run ended: {what}")).hint(hint).into())
+    Err(
+        InputFault::new(path, format!("was changed after the run ended: {what}"))
+            .hint(hint)
+            .into(),
+    )
 }

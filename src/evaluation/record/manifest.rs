@@ -29,7 +29,8 @@ pub const PERTURBATIONS: &str = "probe";
 const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
 /// Names of inputs other than the answers of systems.
-pub(super) const OTHER_INPUTS: [&str; 5] = ["tests", "references", "questions", "aspects", "results"];
+pub(super) const OTHER_INPUTS: [&str; 5] =
+    ["tests", "references", "questions", "aspects", "results"];
 
 /// The status of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,13 +81,17 @@ impl JudgeEntry {
     /// The name for people: the model's (of a file its stem) or `cache_id`, without what the server reported.
     pub fn name(&self) -> &str {
         let name = self.id.split('|').next().unwrap_or_default();
-        let stem = name.strip_suffix(".gguf").and_then(|stem| stem.rsplit(['/', '\\']).next());
+        let stem = name
+            .strip_suffix(".gguf")
+            .and_then(|stem| stem.rsplit(['/', '\\']).next());
         stem.unwrap_or(name)
     }
 
     /// Whether its scores are expected scores.
     pub fn is_expected(&self) -> bool {
-        self.settings.get("logprobs").is_some_and(|count| !count.is_null())
+        self.settings
+            .get("logprobs")
+            .is_some_and(|count| !count.is_null())
     }
 }
 
@@ -101,7 +106,10 @@ pub struct PolicyEntry {
 
 impl Default for PolicyEntry {
     fn default() -> Self {
-        Self { on_unscored: OnUnscored::default(), max_unscored: 1.0 }
+        Self {
+            on_unscored: OnUnscored::default(),
+            max_unscored: 1.0,
+        }
     }
 }
 
@@ -195,15 +203,33 @@ impl RoleEntry {
         let judge = |judge: &JudgeEntry| {
             let merged = match judge.samples {
                 0 | 1 => String::new(),
-                samples => format!(", {} of {samples} samples", judge.merge.as_str().replace('_', " ")),
+                samples => format!(
+                    ", {} of {samples} samples",
+                    judge.merge.as_str().replace('_', " ")
+                ),
             };
-            let expected = if judge.is_expected() { ", expected scores" } else { "" };
+            let expected = if judge.is_expected() {
+                ", expected scores"
+            } else {
+                ""
+            };
             format!("{}{merged}{expected}", judge.name())
         };
         let judges: Vec<String> = self.judges.iter().map(judge).collect();
-        let panel = if judges.len() > 1 { format!(" ({} of the panel)", self.merge.as_str()) } else { String::new() };
-        let prompts = self.prompts.as_ref().map(|prompts| format!("; prompts {}", prompts.label));
-        format!("{}{panel}{}", judges.join(" and "), prompts.unwrap_or_default())
+        let panel = if judges.len() > 1 {
+            format!(" ({} of the panel)", self.merge.as_str())
+        } else {
+            String::new()
+        };
+        let prompts = self
+            .prompts
+            .as_ref()
+            .map(|prompts| format!("; prompts {}", prompts.label));
+        format!(
+            "{}{panel}{}",
+            judges.join(" and "),
+            prompts.unwrap_or_default()
+        )
     }
 
     /// What differs from the published numbers of this role: judge, prompts. `None` if nothing does, if it has no
@@ -220,15 +246,28 @@ impl RoleEntry {
         // A version of the model by its date is the model.
         let is_version = |rest: &str| rest.is_empty() || rest.starts_with("-20");
         let is_published = |judge: &&JudgeEntry| {
-            let model = judge.model.as_deref().and_then(|model| model.rsplit('/').next()).unwrap_or_default();
-            model.to_lowercase().strip_prefix(published).is_some_and(is_version)
+            let model = judge
+                .model
+                .as_deref()
+                .and_then(|model| model.rsplit('/').next())
+                .unwrap_or_default();
+            model
+                .to_lowercase()
+                .strip_prefix(published)
+                .is_some_and(is_version)
         };
         let mut differences = Vec::new();
         if !judges.iter().all(is_published) {
             let names: Vec<&str> = judges.iter().map(|judge| judge.name()).collect();
-            differences.push(format!("judge {} instead of {published}", names.join(" and ")));
+            differences.push(format!(
+                "judge {} instead of {published}",
+                names.join(" and ")
+            ));
         }
-        let prompts = self.prompts.as_ref().filter(|prompts| !prompts.comparable_with_published);
+        let prompts = self
+            .prompts
+            .as_ref()
+            .filter(|prompts| !prompts.comparable_with_published);
         differences.extend(prompts.map(|prompts| format!("prompts {}", prompts.label)));
         (!judges.is_empty() && !differences.is_empty()).then(|| differences.join(", "))
     }
@@ -250,7 +289,14 @@ impl Manifest {
     /// The manifest of the run while it is unfinished.
     pub(super) fn unfinished(self) -> Self {
         let (status, files) = (RunStatus::Running, BTreeMap::new());
-        Self { status, finished_at: None, files, scores: 0, headline: None, ..self }
+        Self {
+            status,
+            finished_at: None,
+            files,
+            scores: 0,
+            headline: None,
+            ..self
+        }
     }
 
     /// The command that repairs a damaged file of the run in `dir`.
@@ -276,20 +322,28 @@ impl Manifest {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 let what = InputFault::new(run_dir, "is a file, not the directory of a run");
-                return Err(what.hint("name the run's directory, mostly the one that the file is in").into());
+                return Err(what
+                    .hint("name the run's directory, mostly the one that the file is in")
+                    .into());
             }
             Err(error) => return Err(Error::io(&path, "read")(error)),
         };
         let is_no_manifest = |error: serde_json::Error| {
-            InputFault::new(&path, format!("no manifest of a run: {error}")).hint("name a run directory")
+            InputFault::new(&path, format!("no manifest of a run: {error}"))
+                .hint("name a run directory")
         };
-        let Version { schema_version, scholareval_version } = serde_json::from_str(&text).map_err(is_no_manifest)?;
+        let Version {
+            schema_version,
+            scholareval_version,
+        } = serde_json::from_str(&text).map_err(is_no_manifest)?;
         if schema_version != SCHEMA_VERSION {
             let what = format!(
                 "written by scholareval {scholareval_version} in format {schema_version}; this program reads format \
                  {SCHEMA_VERSION}"
             );
-            return Err(InputFault::new(&path, what).hint("use that version, or run score again").into());
+            return Err(InputFault::new(&path, what)
+                .hint("use that version, or run score again")
+                .into());
         }
         let manifest = serde_json::from_str(&text).map_err(is_no_manifest)?;
         Ok(Some(manifest))
@@ -302,14 +356,24 @@ impl Manifest {
     pub fn of_run(run_dir: &Path) -> Result<Self> {
         Self::load(run_dir)?.ok_or_else(|| {
             let hint = "name the directory of a run (score prints it at the end)";
-            InputFault::new(run_dir, "holds no manifest.json").hint(hint).into()
+            InputFault::new(run_dir, "holds no manifest.json")
+                .hint(hint)
+                .into()
         })
     }
 
     /// The label of the run in this directory, else the directory's own name.
     pub fn run_name(&self, dir: &Path) -> String {
-        let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
-        self.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string())
+        let directory = || {
+            dir.canonicalize()
+                .ok()?
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+        };
+        self.label
+            .clone()
+            .or_else(directory)
+            .unwrap_or_else(|| dir.display().to_string())
     }
 
     /// The systems whose answers are inputs.
@@ -322,17 +386,24 @@ impl Manifest {
     ///
     /// # Errors
     /// When they are missing or invalid.
-    pub(in crate::evaluation) fn settings_of<T: DeserializeOwned>(&self, scorer: &str) -> Result<T> {
+    pub(in crate::evaluation) fn settings_of<T: DeserializeOwned>(
+        &self,
+        scorer: &str,
+    ) -> Result<T> {
         let key = format!("scorer.{scorer}");
         let value = self.settings.get(&key).cloned().unwrap_or_default();
         serde_json::from_value(value).map_err(|error| {
-            InputFault::new("manifest.json", format!("setting {key}: {error}")).hint("score the answers anew").into()
+            InputFault::new("manifest.json", format!("setting {key}: {error}"))
+                .hint("score the answers anew")
+                .into()
         })
     }
 
     /// True if the built-in baseline judged rubrics or criteria.
     pub fn is_lexical(&self) -> bool {
-        self.roles.values().any(|entry| entry.judges.iter().any(|judge| judge.lexical))
+        self.roles
+            .values()
+            .any(|entry| entry.judges.iter().any(|judge| judge.lexical))
     }
 
     /// The row of a benchmark that the run is, if it is one.
@@ -343,12 +414,17 @@ impl Manifest {
     /// The perturbations whose effect on the judge the run measures; empty for other runs.
     pub fn perturbations(&self) -> Vec<Perturbation> {
         let setting = self.settings.get(PERTURBATIONS).cloned();
-        setting.and_then(|names| serde_json::from_value(names).ok()).unwrap_or_default()
+        setting
+            .and_then(|names| serde_json::from_value(names).ok())
+            .unwrap_or_default()
     }
 
     /// The boolean setting of that name; false if missing.
     pub fn is_set(&self, name: &str) -> bool {
-        self.settings.get(name).and_then(Value::as_bool).unwrap_or(false)
+        self.settings
+            .get(name)
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
     }
 }
 
@@ -362,27 +438,55 @@ mod tests {
     use super::*;
 
     fn role(id: &str, model: &str, published_prompts: bool) -> RoleEntry {
-        let judge = JudgeEntry { id: id.to_owned(), model: Some(model.to_owned()), ..JudgeEntry::default() };
+        let judge = JudgeEntry {
+            id: id.to_owned(),
+            model: Some(model.to_owned()),
+            ..JudgeEntry::default()
+        };
         let fingerprint = [0xab; 32].into();
-        let prompts = PromptsEntry { label: "p".to_owned(), fingerprint, comparable_with_published: published_prompts };
-        RoleEntry { judges: vec![judge], prompts: Some(prompts), ..RoleEntry::default() }
+        let prompts = PromptsEntry {
+            label: "p".to_owned(),
+            fingerprint,
+            comparable_with_published: published_prompts,
+        };
+        RoleEntry {
+            judges: vec![judge],
+            prompts: Some(prompts),
+            ..RoleEntry::default()
+        }
     }
 
     #[test]
     fn a_judge_is_called_by_its_model_and_a_file_by_its_stem() {
         let name = |id: &str| role(id, "m", true).judges[0].name().to_owned();
-        let ids = ["gpt-4o", "org/m|root=/w", "/models/qwen-7b.gguf|path=/models/qwen-7b.gguf", "C:\\m\\a.gguf"];
+        let ids = [
+            "gpt-4o",
+            "org/m|root=/w",
+            "/models/qwen-7b.gguf|path=/models/qwen-7b.gguf",
+            "C:\\m\\a.gguf",
+        ];
         assert_eq!(ids.map(name), ["gpt-4o", "org/m", "qwen-7b", "a"]);
     }
 
     #[test]
     fn only_the_published_judge_with_the_published_prompts_is_comparable() {
-        let differs =
-            |role_name: &str, model: &str, prompts| role(model, model, prompts).differs_from_published(role_name);
+        let differs = |role_name: &str, model: &str, prompts| {
+            role(model, model, prompts).differs_from_published(role_name)
+        };
         assert_eq!(differs("rubric", "gpt-4o-2024-08-06", true), None);
-        assert_eq!(differs("rubric", "gpt-4o-mini", true).unwrap(), "judge gpt-4o-mini instead of gpt-4o");
+        assert_eq!(
+            differs("rubric", "gpt-4o-mini", true).unwrap(),
+            "judge gpt-4o-mini instead of gpt-4o"
+        );
         assert_eq!(differs("rubric", "gpt-4o", false).unwrap(), "prompts p");
-        assert_eq!(differs("citation", "osunlp/attrscore-flan-t5-xl", true), None);
-        assert_eq!(differs("aspect.depth", "m", false), None, "no published numbers");
+        assert_eq!(
+            differs("citation", "osunlp/attrscore-flan-t5-xl", true),
+            None
+        );
+        assert_eq!(
+            differs("aspect.depth", "m", false),
+            None,
+            "no published numbers"
+        );
     }
 }

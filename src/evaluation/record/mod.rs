@@ -23,7 +23,8 @@ mod writer;
 pub use calls::{RecordedReplies, for_each_call};
 pub use inputs::Inputs;
 pub use manifest::{
-    Headline, IMPORTED, JudgeEntry, Manifest, PERTURBATIONS, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, THINKING,
+    Headline, IMPORTED, JudgeEntry, Manifest, PERTURBATIONS, PolicyEntry, PromptsEntry, RoleEntry,
+    RunStatus, THINKING,
 };
 pub use run::{RecordedRun, load_run};
 pub(super) use run::{criteria_scorer, rubric_scorer};

@@ -10,8 +10,8 @@ use super::manifest::{IMPORTED, Manifest, RunStatus};
 use crate::analysis::distinct;
 use crate::dataset::with_text;
 use crate::domain::{
-    CaseId, Component, Item, LEXICAL, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
-    UnscoredReason, scores_test_cases,
+    CaseId, Component, Item, LEXICAL, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase,
+    UnscoredKind, UnscoredReason, scores_test_cases,
 };
 use crate::error::{InputFault, Result};
 use crate::prompt::injection;
@@ -66,32 +66,62 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
     let mut scored = load_scores(dir, &manifest, &inputs.cases)?;
     let is_finished = manifest.status == RunStatus::Complete;
     if scored.is_empty() {
-        let hint = if is_finished { "score some answers first" } else { RESUME };
-        return Err(InputFault::new(dir.join("scores.jsonl"), "no scores: nothing of the run has been scored")
-            .hint(hint)
-            .into());
+        let hint = if is_finished {
+            "score some answers first"
+        } else {
+            RESUME
+        };
+        return Err(InputFault::new(
+            dir.join("scores.jsonl"),
+            "no scores: nothing of the run has been scored",
+        )
+        .hint(hint)
+        .into());
     }
     if !is_finished && !inputs.items.is_empty() {
         scored = with_missing_answers(&manifest, &inputs, &scored)?;
     }
     let name = manifest.run_name(dir);
-    Ok(RecordedRun { path: dir.to_path_buf(), name, manifest, items: inputs.items, scored })
+    Ok(RecordedRun {
+        path: dir.to_path_buf(),
+        name,
+        manifest,
+        items: inputs.items,
+        scored,
+    })
 }
 
 /// Reads `scores.jsonl`; `cases` provide questions and rubrics.
-fn load_scores(dir: &Path, manifest: &Manifest, cases: &[Arc<TestCase>]) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let missing = || InputFault::new(dir.join("scores.jsonl"), "the scores of the run are not there").hint(RESUME);
+fn load_scores(
+    dir: &Path,
+    manifest: &Manifest,
+    cases: &[Arc<TestCase>],
+) -> Result<Vec<Arc<ScoredAnswer>>> {
+    let missing = || {
+        InputFault::new(
+            dir.join("scores.jsonl"),
+            "the scores of the run are not there",
+        )
+        .hint(RESUME)
+    };
     let mut lines = LineReader::of_run(dir, "scores.jsonl", manifest)?.ok_or_else(missing)?;
     // The reference's arithmetic can leave the ranges, and imported numbers are taken as they are.
     let has_ranges = manifest.mode == Mode::Default && !manifest.is_set(IMPORTED);
-    let mut cases: HashMap<CaseId, Arc<TestCase>> =
-        cases.iter().map(|case| (case.case_id.clone(), Arc::clone(case))).collect();
+    let mut cases: HashMap<CaseId, Arc<TestCase>> = cases
+        .iter()
+        .map(|case| (case.case_id.clone(), Arc::clone(case)))
+        .collect();
     let mut scored = Vec::new();
     while let Some((_, mut answer)) = lines.read::<ScoredAnswer>()? {
         if let Some(what) = answer.score.out_of_range().filter(|_| has_ranges) {
-            return Err(lines.fault(what).of_case(answer.case.case_id.as_str()).into());
+            return Err(lines
+                .fault(what)
+                .of_case(answer.case.case_id.as_str())
+                .into());
         }
-        let case = cases.entry(answer.case.case_id.clone()).or_insert_with(|| Arc::clone(&answer.case));
+        let case = cases
+            .entry(answer.case.case_id.clone())
+            .or_insert_with(|| Arc::clone(&answer.case));
         answer.case = Arc::clone(case);
         scored.push(Arc::new(answer));
     }
@@ -111,7 +141,13 @@ fn with_missing_answers(
     inputs: &Inputs,
     scored: &[Arc<ScoredAnswer>],
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let key = |answer: &ScoredAnswer| (answer.score.scorer, answer.system.clone(), answer.case.case_id.clone());
+    let key = |answer: &ScoredAnswer| {
+        (
+            answer.score.scorer,
+            answer.system.clone(),
+            answer.case.case_id.clone(),
+        )
+    };
     let mut recorded: HashMap<(&str, SystemName, CaseId), &Arc<ScoredAnswer>> =
         scored.iter().map(|answer| (key(answer), answer)).collect();
     let mut entries: Vec<Arc<ScoredAnswer>> = Vec::new();
@@ -122,19 +158,45 @@ fn with_missing_answers(
             CRITERIA if manifest.is_lexical() => LEXICAL_CRITERIA,
             other => other,
         };
-        let template = score_template(scored.iter().map(|answer| &answer.score).filter(|score| score.scorer == scorer));
-        let items: Vec<&Item> = if is_of_tests { inputs.rubric().collect() } else { inputs.plain().collect() };
+        let template = score_template(
+            scored
+                .iter()
+                .map(|answer| &answer.score)
+                .filter(|score| score.scorer == scorer),
+        );
+        let items: Vec<&Item> = if is_of_tests {
+            inputs.rubric().collect()
+        } else {
+            inputs.plain().collect()
+        };
         for item in items {
-            let found = recorded.remove(&(scorer, item.answer.system.clone(), item.case.case_id.clone()));
-            let score =
-                || if is_of_tests { unjudged(name, manifest, &item.case).map(Some) } else { Ok(template.clone()) };
+            let found = recorded.remove(&(
+                scorer,
+                item.answer.system.clone(),
+                item.case.case_id.clone(),
+            ));
+            let score = || {
+                if is_of_tests {
+                    unjudged(name, manifest, &item.case).map(Some)
+                } else {
+                    Ok(template.clone())
+                }
+            };
             entries.extend(match found {
                 Some(found) => Some(Arc::clone(found)),
-                None => score()?.map(|score| unscored_entry(item, score)).transpose()?.map(Arc::new),
+                None => score()?
+                    .map(|score| unscored_entry(item, score))
+                    .transpose()?
+                    .map(Arc::new),
             });
         }
     }
-    entries.extend(scored.iter().filter(|answer| recorded.contains_key(&key(answer))).map(Arc::clone));
+    entries.extend(
+        scored
+            .iter()
+            .filter(|answer| recorded.contains_key(&key(answer)))
+            .map(Arc::clone),
+    );
     Ok(entries)
 }
 
@@ -152,13 +214,26 @@ fn unjudged(name: &str, manifest: &Manifest, case: &TestCase) -> Result<Score> {
 /// For invalid settings.
 pub(in crate::evaluation) fn criteria_scorer(manifest: &Manifest) -> Result<CriteriaScorer> {
     let scorer: CriteriaScorer = manifest.settings_of(CRITERIA)?;
-    Ok(CriteriaScorer { mode: manifest.mode, lexical: manifest.is_lexical(), ..scorer })
+    Ok(CriteriaScorer {
+        mode: manifest.mode,
+        lexical: manifest.is_lexical(),
+        ..scorer
+    })
 }
 
 /// The scorer of rubrics of a run.
 pub(in crate::evaluation) fn rubric_scorer(manifest: &Manifest) -> RubricScorer {
-    let setting = |name: &str| manifest.settings.get(name).and_then(serde_json::Value::as_bool).unwrap_or(true);
-    let parts = RubricParts { rubrics: setting("score.rubrics"), snippets: setting("score.snippets") };
+    let setting = |name: &str| {
+        manifest
+            .settings
+            .get(name)
+            .and_then(serde_json::Value::as_bool)
+            .unwrap_or(true)
+    };
+    let parts = RubricParts {
+        rubrics: setting("score.rubrics"),
+        snippets: setting("score.snippets"),
+    };
     RubricScorer::new(parts, manifest.mode).lexical(manifest.is_lexical())
 }
 
@@ -182,7 +257,13 @@ fn unscored_entry(item: &Item, score: Score) -> Result<ScoredAnswer> {
         ..component
     };
     let components = score.components.into_iter().map(without_value).collect();
-    let score = Score { value: None, ann_score: None, components, claims: Vec::new(), ..score };
+    let score = Score {
+        value: None,
+        ann_score: None,
+        components,
+        claims: Vec::new(),
+        ..score
+    };
     let mut answer = ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score);
     answer.injection = injection::signs(&with_text(item)?.answer.answer_text);
     Ok(answer)

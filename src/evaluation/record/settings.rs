@@ -16,7 +16,12 @@ use crate::domain::Fingerprint;
 const MAX_CHARS: usize = 80;
 
 /// Settings that concern all answers, whatever is scored, and those of the rubric.
-const OF_ALL_ANSWERS: [&str; 4] = ["score.compat", "score.parse_retries", "score.truncate", THINKING];
+const OF_ALL_ANSWERS: [&str; 4] = [
+    "score.compat",
+    "score.parse_retries",
+    "score.truncate",
+    THINKING,
+];
 const OF_RUBRICS: [&str; 3] = ["score.rubrics", "score.snippets", "score.references_block"];
 
 /// Inputs that concern all answers.
@@ -43,7 +48,11 @@ impl Setting {
         if shown.len() < text.len() {
             shown.push_str("..");
         }
-        Self { value: text, shown, is_compared }
+        Self {
+            value: text,
+            shown,
+            is_compared,
+        }
     }
 }
 
@@ -63,9 +72,16 @@ pub struct SettingDifference {
 pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<SettingDifference> {
     let mut by_name: BTreeMap<String, Vec<(Setting, Vec<usize>)>> = BTreeMap::new();
     for (run, (_, manifest)) in runs.iter().enumerate() {
-        for (name, setting) in manifest.run_settings().into_iter().filter(|(_, setting)| all || setting.is_compared) {
+        for (name, setting) in manifest
+            .run_settings()
+            .into_iter()
+            .filter(|(_, setting)| all || setting.is_compared)
+        {
             let values = by_name.entry(name).or_default();
-            match values.iter_mut().find(|(known, _)| known.value == setting.value) {
+            match values
+                .iter_mut()
+                .find(|(known, _)| known.value == setting.value)
+            {
                 Some((_, its_runs)) => its_runs.push(run),
                 None => values.push((setting, vec![run])),
             }
@@ -73,8 +89,9 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
     }
     let mut differences = Vec::new();
     for (name, mut values) in by_name {
-        let without: Vec<usize> =
-            (0..runs.len()).filter(|run| values.iter().all(|(_, its_runs)| !its_runs.contains(run))).collect();
+        let without: Vec<usize> = (0..runs.len())
+            .filter(|run| values.iter().all(|(_, its_runs)| !its_runs.contains(run)))
+            .collect();
         // Another kind of judge has other settings.
         if all && !without.is_empty() && !name.contains(" of the judge ") {
             values.push((Setting::new(&"none".into(), false), without));
@@ -87,14 +104,30 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
             };
             let value = |(setting, its_runs): &(Setting, Vec<usize>)| {
                 let names: Vec<&str> = its_runs.iter().map(|run| runs[*run].0).collect();
-                let shown = if setting.value == "0" { of_zero } else { &setting.shown };
+                let shown = if setting.value == "0" {
+                    of_zero
+                } else {
+                    &setting.shown
+                };
                 format!("{shown} ({})", names.join(", "))
             };
-            let text = format!("different {label}: {}", values.iter().map(value).collect::<Vec<_>>().join(", "));
-            let run = values.iter().map(|(_, its_runs)| its_runs[0]).max().unwrap_or_default();
-            let is_judge =
-                name.starts_with("judge ") || name.starts_with("merge of ") || name.contains(" of the judge ");
-            differences.push(SettingDifference { text, run, is_judge });
+            let text = format!(
+                "different {label}: {}",
+                values.iter().map(value).collect::<Vec<_>>().join(", ")
+            );
+            let run = values
+                .iter()
+                .map(|(_, its_runs)| its_runs[0])
+                .max()
+                .unwrap_or_default();
+            let is_judge = name.starts_with("judge ")
+                || name.starts_with("merge of ")
+                || name.contains(" of the judge ");
+            differences.push(SettingDifference {
+                text,
+                run,
+                is_judge,
+            });
         }
     }
     differences.sort_by_key(|difference| !difference.is_judge);
@@ -104,22 +137,28 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
 impl Manifest {
     /// A hash of the run settings.
     pub fn identity(&self) -> Fingerprint {
-        let settings = self.run_settings().into_iter().map(|(name, setting)| (name, setting.value));
+        let settings = self
+            .run_settings()
+            .into_iter()
+            .map(|(name, setting)| (name, setting.value));
         let settings: BTreeMap<String, String> = settings.collect();
         blake3::hash(json!([SCHEMA_VERSION, settings]).to_string().as_bytes()).into()
     }
 
     fn run_settings(&self) -> BTreeMap<String, Setting> {
-        let mut settings = BTreeMap::from([("scorers".to_owned(), Setting::new(&json!(self.scorers), false))]);
+        let mut settings = BTreeMap::from([(
+            "scorers".to_owned(),
+            Setting::new(&json!(self.scorers), false),
+        )]);
         let has_rubric = self.scorers.iter().any(|scorer| scorer == "rubric");
         for (name, value) in &self.settings {
             let is_compared = name.starts_with("scorer.")
                 || OF_ALL_ANSWERS.contains(&name.as_str())
                 || has_rubric && OF_RUBRICS.contains(&name.as_str());
             match value {
-                Value::Object(parts) => settings.extend(
-                    parts.iter().map(|(part, value)| (format!("{name}.{part}"), Setting::new(value, is_compared))),
-                ),
+                Value::Object(parts) => settings.extend(parts.iter().map(|(part, value)| {
+                    (format!("{name}.{part}"), Setting::new(value, is_compared))
+                })),
                 value => _ = settings.insert(name.clone(), Setting::new(value, is_compared)),
             }
         }
@@ -140,20 +179,33 @@ impl Manifest {
             let is_compared = SHARED_INPUTS.contains(&name.as_str());
             // The answers of a system may have the name of another input.
             let setting = settings.entry(name).or_default();
-            let and = if setting.shown.is_empty() { "" } else { " and " };
+            let and = if setting.shown.is_empty() {
+                ""
+            } else {
+                " and "
+            };
             setting.shown += &format!("{and}{} [{}..]", input.path, input.blake3.short(8));
             setting.value += &input.blake3.short(64);
             setting.is_compared = is_compared;
         }
         for name in SHARED_INPUTS {
-            settings.entry(name.to_owned()).or_insert_with(|| Setting::new(&"none".into(), true));
+            settings
+                .entry(name.to_owned())
+                .or_insert_with(|| Setting::new(&"none".into(), true));
         }
         if !self.kept_cases.is_empty() {
             let mut cases = self.kept_cases.clone();
             cases.sort_unstable();
             let hash = blake3::hash(json!(cases).to_string().as_bytes()).to_hex();
             let shown = format!("{} [{}..]", cases.len(), &hash[..8]);
-            settings.insert("cases".to_owned(), Setting { value: hash.to_string(), shown, is_compared: true });
+            settings.insert(
+                "cases".to_owned(),
+                Setting {
+                    value: hash.to_string(),
+                    shown,
+                    is_compared: true,
+                },
+            );
         }
     }
 }
@@ -166,8 +218,21 @@ fn add_role(settings: &mut BTreeMap<String, Setting>, role: &str, entry: &RoleEn
     if is_panel {
         add(format!("merge of {role}"), &json!(entry.merge));
     }
-    for (at, JudgeEntry { samples, merge, settings, .. }) in entry.judges.iter().enumerate() {
-        let judge = if is_panel { format!("judge {} of {role}", at + 1) } else { format!("judge of {role}") };
+    for (
+        at,
+        JudgeEntry {
+            samples,
+            merge,
+            settings,
+            ..
+        },
+    ) in entry.judges.iter().enumerate()
+    {
+        let judge = if is_panel {
+            format!("judge {} of {role}", at + 1)
+        } else {
+            format!("judge of {role}")
+        };
         for (key, value) in settings {
             add(format!("{key} of the {judge}"), value);
         }
@@ -180,6 +245,13 @@ fn add_role(settings: &mut BTreeMap<String, Setting>, role: &str, entry: &RoleEn
     if let Some(prompts) = &entry.prompts {
         let (value, shown) = (prompts.fingerprint.short(64), prompts.fingerprint.short(8));
         let shown = format!("{} [{shown}..]", prompts.label);
-        settings.insert(format!("prompts of {role}"), Setting { value, shown, is_compared: true });
+        settings.insert(
+            format!("prompts of {role}"),
+            Setting {
+                value,
+                shown,
+                is_compared: true,
+            },
+        );
     }
 }

@@ -24,19 +24,26 @@ impl FileStamp {
     /// # Errors
     /// When the file cannot be read.
     pub(super) fn of(path: &Path) -> Result<Option<Self>> {
-        let Some(file) = open(path)? else { return Ok(None) };
+        let Some(file) = open(path)? else {
+            return Ok(None);
+        };
         // Windows syncs only files that are open for writing.
         if cfg!(unix) {
             file.sync_all().map_err(Error::io(path, "write"))?;
         }
         let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(file).map_err(Error::io(path, "read"))?;
+        hasher
+            .update_reader(file)
+            .map_err(Error::io(path, "read"))?;
         Ok(Some(Self::read(&hasher)))
     }
 
     /// The stamp of the bytes that the hasher has read.
     pub(super) fn read(hasher: &blake3::Hasher) -> Self {
-        Self { bytes: hasher.count(), blake3: hasher.finalize().into() }
+        Self {
+            bytes: hasher.count(),
+            blake3: hasher.finalize().into(),
+        }
     }
 
     /// How a file with the stamp `found` differs from one with this stamp; empty if it does not.
@@ -44,7 +51,11 @@ impl FileStamp {
         match (self == found, self.bytes == found.bytes) {
             (true, _) => String::new(),
             (_, false) => format!("{} bytes, not {}", found.bytes, self.bytes),
-            _ => format!("other bytes (BLAKE3 {}, not {})", found.blake3.short(8), self.blake3.short(8)),
+            _ => format!(
+                "other bytes (BLAKE3 {}, not {})",
+                found.blake3.short(8),
+                self.blake3.short(8)
+            ),
         }
     }
 }

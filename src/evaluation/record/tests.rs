@@ -8,22 +8,33 @@ use futures::executor::block_on;
 
 use super::*;
 use crate::domain::{
-    Answer, CallKind, Component, ComponentKind, Fingerprint, Item, JudgeCall, JudgeReply, JudgeTask, MemberValues,
-    Mode, Role, Score, ScoredAnswer, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CallKind, Component, ComponentKind, Fingerprint, Item, JudgeCall, JudgeReply,
+    JudgeTask, MemberValues, Mode, Role, Score, ScoredAnswer, TestCase, UnscoredKind,
+    UnscoredReason, Verdict,
 };
 use crate::evaluation::{CallRecord, EventSink, RunEvent, call_id};
 use crate::judge::planner::ReplySource;
 use crate::judge::{Body, Judge, JudgeRequest, Outcome, Rendered};
 
 fn judged_by(id: &str) -> RoleEntry {
-    let judge = JudgeEntry { id: id.into(), samples: 1, ..JudgeEntry::default() };
-    RoleEntry { judges: vec![judge], ..RoleEntry::default() }
+    let judge = JudgeEntry {
+        id: id.into(),
+        samples: 1,
+        ..JudgeEntry::default()
+    };
+    RoleEntry {
+        judges: vec![judge],
+        ..RoleEntry::default()
+    }
 }
 
 /// What differs between the run in a directory and a new one.
 fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
     let differences = setting_differences(&[("in the run", there), ("now", here)], true);
-    differences.into_iter().map(|difference| difference.text).collect()
+    differences
+        .into_iter()
+        .map(|difference| difference.text)
+        .collect()
 }
 
 pub(super) fn manifest(setting: &str) -> Manifest {
@@ -61,7 +72,10 @@ fn request(item: &str) -> JudgeRequest {
         call: JudgeCall {
             item: item.into(),
             role: Role::Rubric,
-            task: JudgeTask::Expertise { question: "q".into(), answer: "a".into() },
+            task: JudgeTask::Expertise {
+                question: "q".into(),
+                answer: "a".into(),
+            },
             draw: 0,
             member: 0,
         },
@@ -80,7 +94,9 @@ fn open(path: &Path, setting: &str) -> RunRecord {
 }
 
 fn call(record: &mut RunRecord, item: &str, reply: Option<&str>) {
-    record.on_event(&RunEvent::Call(Box::new(self::record(item, reply)))).expect("written");
+    record
+        .on_event(&RunEvent::Call(Box::new(self::record(item, reply))))
+        .expect("written");
 }
 
 const NO_ANSWERS: &[Arc<ScoredAnswer>] = &[];
@@ -101,11 +117,23 @@ fn a_resumed_record_keeps_its_lines_and_adds_what_is_missing() {
     call(&mut second, "a", Some("{\"score\": 7}"));
     call(&mut second, "b", Some("{\"score\": 7}"));
     call(&mut second, "c", None);
-    second.finish(RunStatus::Complete, NO_ANSWERS).expect("finished");
+    second
+        .finish(RunStatus::Complete, NO_ANSWERS)
+        .expect("finished");
     let text = std::fs::read_to_string(&calls).expect("calls");
-    let lines: Vec<CallRecord> = text.lines().map(|line| serde_json::from_str(line).expect("a call")).collect();
-    let seen: Vec<_> = lines.iter().map(|line| (&*line.item, line.reply.is_some())).collect();
-    assert_eq!(seen, [("a", true), ("b", true), ("c", false)], "one line a call, torn and replaced ones gone");
+    let lines: Vec<CallRecord> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a call"))
+        .collect();
+    let seen: Vec<_> = lines
+        .iter()
+        .map(|line| (&*line.item, line.reply.is_some()))
+        .collect();
+    assert_eq!(
+        seen,
+        [("a", true), ("b", true), ("c", false)],
+        "one line a call, torn and replaced ones gone"
+    );
     let manifest = Manifest::load(dir.path()).expect("read").expect("there");
     assert_eq!(manifest.status, RunStatus::Complete);
 }
@@ -115,7 +143,10 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     let dir = tempfile::tempdir().expect("a directory");
     drop(open(dir.path(), "gpt-4"));
     let run_dir = RunDir::open(dir.path()).expect("a directory");
-    let error = run_dir.claim(&manifest("gpt-5"), false).unwrap_err().to_string();
+    let error = run_dir
+        .claim(&manifest("gpt-5"), false)
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains(
             ": different model: gpt-4 (in the run), gpt-5 (now); the directory holds another run; name another"
@@ -123,7 +154,11 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
         "{error}"
     );
     assert!(error.contains("--overwrite"), "{error}");
-    assert!(!run_dir.claim(&manifest("gpt-5"), true).expect("overwritten"));
+    assert!(
+        !run_dir
+            .claim(&manifest("gpt-5"), true)
+            .expect("overwritten")
+    );
     assert!(!dir.path().join("calls.jsonl").exists());
 }
 
@@ -134,7 +169,8 @@ fn only_differing_parts_of_structured_settings_are_listed() {
         ..manifest("m")
     };
     let there = with(serde_json::json!({"draws": ["mean"], "judges": null, "samples": 3}));
-    let here = with(serde_json::json!({"draws": ["mean", "median"], "judges": "mean", "samples": 3}));
+    let here =
+        with(serde_json::json!({"draws": ["mean", "median"], "judges": "mean", "samples": 3}));
     assert_eq!(
         differences(&there, &here),
         [
@@ -156,7 +192,11 @@ fn a_refusal_names_models_prompts_and_files_in_words() {
         let settings = model.map(|_| ("temperature".to_owned(), 0.into()));
         role.judges[0].settings = settings.into_iter().collect();
         let fingerprint = blake3::hash(label.as_bytes()).into();
-        role.prompts = Some(PromptsEntry { label: label.into(), fingerprint, comparable_with_published: false });
+        role.prompts = Some(PromptsEntry {
+            label: label.into(),
+            fingerprint,
+            comparable_with_published: false,
+        });
         Manifest {
             roles: BTreeMap::from([("rubric".to_owned(), role)]),
             inputs: vec![input("tests", "t.json"), input("gpt", path)],
@@ -181,8 +221,14 @@ fn a_refusal_names_models_prompts_and_files_in_words() {
     );
     // Settings that the lexical baseline does not have are no news.
     let lexical = differences(&old, &run(None, "a@1", "a/gpt.jsonl", 1));
-    assert_eq!(lexical, ["different judge of rubric: gpt-4o (in the run), lexical-1 (now)"]);
-    let none = Manifest { inputs: Vec::new(), ..old.clone() };
+    assert_eq!(
+        lexical,
+        ["different judge of rubric: gpt-4o (in the run), lexical-1 (now)"]
+    );
+    let none = Manifest {
+        inputs: Vec::new(),
+        ..old.clone()
+    };
     let inputs = differences(&none, &old);
     assert_eq!(
         inputs,
@@ -195,9 +241,15 @@ fn a_refusal_names_models_prompts_and_files_in_words() {
 
 #[test]
 fn a_system_called_tests_hides_no_change_of_the_test_cases() {
-    let input =
-        |hash: u8| crate::dataset::InputFile { name: "tests".into(), path: "p".into(), blake3: [hash; 32].into() };
-    let of = |inputs: [u8; 2]| Manifest { inputs: inputs.map(input).into(), ..manifest("m") };
+    let input = |hash: u8| crate::dataset::InputFile {
+        name: "tests".into(),
+        path: "p".into(),
+        blake3: [hash; 32].into(),
+    };
+    let of = |inputs: [u8; 2]| Manifest {
+        inputs: inputs.map(input).into(),
+        ..manifest("m")
+    };
     let (there, here) = (of([1, 3]), of([2, 3]));
     assert_ne!(there.identity(), here.identity());
     assert_eq!(
@@ -219,7 +271,12 @@ fn two_processes_cannot_write_into_one_directory() {
 #[test]
 fn whatever_a_kill_leaves_of_a_new_run_is_its_own() {
     let dir = tempfile::tempdir().expect("a directory");
-    let claimed = || RunDir::open(dir.path()).expect("a directory").claim(&manifest("m"), false).expect("claimed");
+    let claimed = || {
+        RunDir::open(dir.path())
+            .expect("a directory")
+            .claim(&manifest("m"), false)
+            .expect("claimed")
+    };
     assert!(!claimed());
     for leftover in ["inputs.jsonl", "calls.jsonl", ".scores.jsonl.partial"] {
         std::fs::write(dir.path().join(leftover), "").expect("written");
@@ -232,8 +289,14 @@ fn files_of_ours_without_a_manifest_are_not_written_over() {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("scores.jsonl"), "precious").expect("written");
     let run_dir = RunDir::open(dir.path()).expect("a directory");
-    let error = run_dir.claim(&manifest("m"), false).unwrap_err().to_string();
-    assert!(error.contains("holds \"scores.jsonl\" but no manifest.json"), "{error}");
+    let error = run_dir
+        .claim(&manifest("m"), false)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("holds \"scores.jsonl\" but no manifest.json"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -244,29 +307,57 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
     call(&mut run, "b", None);
     drop(run);
     let replies = RecordedReplies::of_run(dir.path(), &manifest("m")).expect("read");
-    assert_eq!(replies.find(&request("a")).expect("read").map(|reply| reply.content), Some("{\"score\": 7}".into()));
+    assert_eq!(
+        replies
+            .find(&request("a"))
+            .expect("read")
+            .map(|reply| reply.content),
+        Some("{\"score\": 7}".into())
+    );
     assert_eq!(replies.find(&request("b")).expect("read"), None);
     let unscored = |item| match block_on(replies.ask(&request(item))) {
         Ok(Outcome::Unscored(reason)) => Some((reason.kind, reason.message)),
         _ => None,
     };
-    assert_eq!(unscored("b"), Some((UnscoredKind::Unreachable, "503".into())), "it failed");
-    assert_eq!(unscored("c").map(|(kind, _)| kind), Some(UnscoredKind::NotAsked), "it is not recorded");
+    assert_eq!(
+        unscored("b"),
+        Some((UnscoredKind::Unreachable, "503".into())),
+        "it failed"
+    );
+    assert_eq!(
+        unscored("c").map(|(kind, _)| kind),
+        Some(UnscoredKind::NotAsked),
+        "it is not recorded"
+    );
     let rendered = Rendered::new(Fingerprint::from([1; 32]), Body::default);
-    let other = JudgeRequest { rendered: Some(rendered), ..request("a") };
-    assert_eq!(replies.find(&other).expect("read"), None, "a reply to other messages is none");
+    let other = JudgeRequest {
+        rendered: Some(rendered),
+        ..request("a")
+    };
+    assert_eq!(
+        replies.find(&other).expect("read"),
+        None,
+        "a reply to other messages is none"
+    );
 }
 
 /// An answer to case `c` with two components; the scorer's name decides the names of the sums.
 fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -> ScoredAnswer {
     let component = |name: &str, value: Option<f64>| Component {
         value,
-        reason: value.is_none().then(|| UnscoredReason::new(UnscoredKind::Cut, "cut at 5 tokens").into()),
+        reason: value
+            .is_none()
+            .then(|| UnscoredReason::new(UnscoredKind::Cut, "cut at 5 tokens").into()),
         feedback: value.map(|_| Arc::new("good".to_owned())),
-        ..Component::new(name, kind).with_text("what").with_weight(if kind.is_weighted() { 0.5 } else { 0.0 })
+        ..Component::new(name, kind)
+            .with_text("what")
+            .with_weight(if kind.is_weighted() { 0.5 } else { 0.0 })
     };
     let components = vec![component("b", values[0]), component("a", values[1])];
-    let total = components.iter().map(|part| Some(part.value? * 0.5)).sum::<Option<f64>>();
+    let total = components
+        .iter()
+        .map(|part| Some(part.value? * 0.5))
+        .sum::<Option<f64>>();
     let score = Score {
         scorer,
         value: total,
@@ -276,10 +367,19 @@ fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -
         notes: vec!["scaled".into()],
         claims: Vec::new(),
     };
-    let draw = MemberValues { judge: "toy".into(), value: Some(7.0), draws: vec![Some(7.0), None], spread: None };
+    let draw = MemberValues {
+        judge: "toy".into(),
+        value: Some(7.0),
+        draws: vec![Some(7.0), None],
+        spread: None,
+    };
     ScoredAnswer {
         members: BTreeMap::from([("b".into(), vec![draw])]),
-        ..ScoredAnswer::new("s".into(), Arc::new(TestCase::without_rubric("c".into(), "why?")), score)
+        ..ScoredAnswer::new(
+            "s".into(),
+            Arc::new(TestCase::without_rubric("c".into(), "why?")),
+            score,
+        )
     }
 }
 
@@ -287,9 +387,15 @@ fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -
 fn finished(dir: &Path, answers: &[ScoredAnswer]) {
     let items = answers.iter().map(|scored| Item {
         case: Arc::clone(&scored.case),
-        answer: Answer::new(scored.system.clone(), scored.case.case_id.clone(), "because"),
+        answer: Answer::new(
+            scored.system.clone(),
+            scored.case.case_id.clone(),
+            "because",
+        ),
     });
-    Inputs::new(items.take(1).collect()).write(&dir.join("inputs.jsonl")).expect("written");
+    Inputs::new(items.take(1).collect())
+        .write(&dir.join("inputs.jsonl"))
+        .expect("written");
     let answers: Vec<Arc<ScoredAnswer>> = answers.iter().cloned().map(Arc::new).collect();
     let run_dir = RunDir::open(dir).expect("a directory");
     RunRecord::open(run_dir, manifest("m"), false)
@@ -302,28 +408,61 @@ fn finished(dir: &Path, answers: &[ScoredAnswer]) {
 fn scores_are_read_back_as_they_were_written() {
     let dir = tempfile::tempdir().expect("a directory");
     let answers = [
-        scored("rubric", ComponentKind::Property, [Some(0.25), Some(0.1 + 0.2)]),
+        scored(
+            "rubric",
+            ComponentKind::Property,
+            [Some(0.25), Some(0.1 + 0.2)],
+        ),
         scored("rubric", ComponentKind::Property, [None, Some(1.0)]),
-        scored("lexical_rubric", ComponentKind::Property, [Some(0.0), Some(1.0)]),
+        scored(
+            "lexical_rubric",
+            ComponentKind::Property,
+            [Some(0.0), Some(1.0)],
+        ),
         scored("prometheus", ComponentKind::Aspect, [Some(4.0), Some(2.0)]),
     ];
     finished(dir.path(), &answers);
     let run = load_run(dir.path()).expect("a run");
-    assert_eq!(run.scored.iter().map(|answer| (**answer).clone()).collect::<Vec<_>>(), answers);
+    assert_eq!(
+        run.scored
+            .iter()
+            .map(|answer| (**answer).clone())
+            .collect::<Vec<_>>(),
+        answers
+    );
     let text = std::fs::read_to_string(dir.path().join("scores.jsonl")).expect("text");
-    assert_eq!(run.manifest.files["scores.jsonl"].blake3, blake3::hash(text.as_bytes()).into());
+    assert_eq!(
+        run.manifest.files["scores.jsonl"].blake3,
+        blake3::hash(text.as_bytes()).into()
+    );
     let lexical = text.lines().nth(2).expect("a line");
-    assert!(lexical.contains("\"lexical_score\":0.5") && !lexical.contains("\"score\""), "{lexical}");
+    assert!(
+        lexical.contains("\"lexical_score\":0.5") && !lexical.contains("\"score\""),
+        "{lexical}"
+    );
 }
 
 #[test]
 fn a_value_that_is_not_finite_is_written_as_unscored_with_a_reason() {
     let dir = tempfile::tempdir().expect("a directory");
-    finished(dir.path(), &[scored("rubric", ComponentKind::Property, [Some(f64::NAN), Some(1.0)])]);
+    finished(
+        dir.path(),
+        &[scored(
+            "rubric",
+            ComponentKind::Property,
+            [Some(f64::NAN), Some(1.0)],
+        )],
+    );
     let run = load_run(dir.path()).expect("a run");
     let score = &run.scored[0].score;
     assert_eq!((score.value, score.components[0].value), (None, None));
-    assert_eq!(score.components[0].reason.as_ref().map(|reason| reason.kind), Some(UnscoredKind::Exception));
+    assert_eq!(
+        score.components[0]
+            .reason
+            .as_ref()
+            .map(|reason| reason.kind),
+        Some(UnscoredKind::Exception)
+    );
 }
 
 /// Makes the run one that was killed: its manifest has no stamps.
@@ -336,7 +475,14 @@ fn unfinish(dir: &Path) {
 #[test]
 fn a_torn_last_line_of_an_unfinished_run_is_left_out_and_a_broken_one_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
-    finished(dir.path(), &[scored("rubric", ComponentKind::Property, [Some(0.25), Some(0.5)])]);
+    finished(
+        dir.path(),
+        &[scored(
+            "rubric",
+            ComponentKind::Property,
+            [Some(0.25), Some(0.5)],
+        )],
+    );
     unfinish(dir.path());
     let path = dir.path().join("scores.jsonl");
     let whole = std::fs::read_to_string(&path).expect("text");
@@ -344,7 +490,10 @@ fn a_torn_last_line_of_an_unfinished_run_is_left_out_and_a_broken_one_is_named()
     assert_eq!(load_run(dir.path()).expect("a run").scored.len(), 1);
     std::fs::write(&path, format!("{whole}{{}}\n")).expect("written");
     let error = load_run(dir.path()).expect_err("a broken line").to_string();
-    assert!(error.contains("scores.jsonl:2: no line of a run record"), "{error}");
+    assert!(
+        error.contains("scores.jsonl:2: no line of a run record"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -369,34 +518,68 @@ fn calls_come_in_file_order_and_a_broken_line_is_named() {
     assert_eq!(items().expect("calls"), ["a"]);
     std::fs::write(&path, whole + "{}\n").expect("written");
     let broken = items().expect_err("a fault").to_string();
-    assert!(broken.contains("calls.jsonl:3: no line of a run record"), "{broken}");
+    assert!(
+        broken.contains("calls.jsonl:3: no line of a run record"),
+        "{broken}"
+    );
 }
 
 #[test]
-fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_components_of_the_others() {
+fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_components_of_the_others()
+ {
     let dir = tempfile::tempdir().expect("a directory");
     let item = |case: &str| {
         let case = Arc::new(TestCase::without_rubric(case.into(), "why?"));
-        Item { answer: Answer::new("s".into(), case.case_id.clone(), "because"), case }
+        Item {
+            answer: Answer::new("s".into(), case.case_id.clone(), "because"),
+            case,
+        }
     };
     let items = ["c1", "c2", "c3"].map(item);
-    Inputs::of_lists(&items, &items).write(&dir.path().join("inputs.jsonl")).expect("written");
+    Inputs::of_lists(&items, &items)
+        .write(&dir.path().join("inputs.jsonl"))
+        .expect("written");
     let of = |scorer, at: usize, name: &str| {
         let made = scored(scorer, ComponentKind::Aspect, [Some(4.0), Some(4.0)]);
         let mut components = made.score.components;
         components.truncate(1);
         components[0].name = name.into();
-        let score = Score { components, ..made.score };
-        Arc::new(ScoredAnswer::new("s".into(), Arc::clone(&items[at].case), score))
+        let score = Score {
+            components,
+            ..made.score
+        };
+        Arc::new(ScoredAnswer::new(
+            "s".into(),
+            Arc::clone(&items[at].case),
+            score,
+        ))
     };
-    let scorers = ["rubric", "prometheus", "overlap"].map(str::to_owned).to_vec();
+    let scorers = ["rubric", "prometheus", "overlap"]
+        .map(str::to_owned)
+        .to_vec();
     let run_dir = RunDir::open(dir.path()).expect("a directory");
-    let mut record = RunRecord::open(run_dir, Manifest { scorers, ..manifest("m") }, false).expect("a record");
+    let mut record = RunRecord::open(
+        run_dir,
+        Manifest {
+            scorers,
+            ..manifest("m")
+        },
+        false,
+    )
+    .expect("a record");
     let there = [of("rubric", 1, "length"), of("prometheus", 2, "coverage")];
     record.finish(RunStatus::Stopped, &there).expect("finished");
     let all = load_run(dir.path()).expect("a run").scored;
-    let found: Vec<(&str, &str, bool)> =
-        all.iter().map(|of| (of.score.scorer, of.case.case_id.as_str(), of.score.value.is_some())).collect();
+    let found: Vec<(&str, &str, bool)> = all
+        .iter()
+        .map(|of| {
+            (
+                of.score.scorer,
+                of.case.case_id.as_str(),
+                of.score.value.is_some(),
+            )
+        })
+        .collect();
     // overlap has scored nothing: its components are unknown
     assert_eq!(
         found,
@@ -409,8 +592,27 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
             ("prometheus", "c3", true),
         ]
     );
-    let names = |at: usize| all[at].score.components.iter().map(|part| &*part.name).collect::<Vec<_>>();
-    assert_eq!((names(0), names(3)), (vec!["length", "expertise", "citations", "excerpts"], vec!["coverage"]));
-    let why = all[3].score.components[0].reason.as_ref().expect("a reason");
-    assert_eq!((why.kind, why.message.as_str()), (UnscoredKind::NotAsked, "the run did not get to it"));
+    let names = |at: usize| {
+        all[at]
+            .score
+            .components
+            .iter()
+            .map(|part| &*part.name)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (names(0), names(3)),
+        (
+            vec!["length", "expertise", "citations", "excerpts"],
+            vec!["coverage"]
+        )
+    );
+    let why = all[3].score.components[0]
+        .reason
+        .as_ref()
+        .expect("a reason");
+    assert_eq!(
+        (why.kind, why.message.as_str()),
+        (UnscoredKind::NotAsked, "the run did not get to it")
+    );
 }

@@ -23,8 +23,15 @@ use crate::files::{write_bytes, write_json, write_whole};
 const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
 
 /// The files that this program writes into a run directory; all others are left untouched.
-pub const FILES: [&str; 7] =
-    ["manifest.json", "inputs.jsonl", "calls.jsonl", "scores.jsonl", "items.csv", "summary.json", "summary.csv"];
+pub const FILES: [&str; 7] = [
+    "manifest.json",
+    "inputs.jsonl",
+    "calls.jsonl",
+    "scores.jsonl",
+    "items.csv",
+    "summary.json",
+    "summary.csv",
+];
 
 /// A run directory that this process has locked.
 #[derive(Debug)]
@@ -44,10 +51,15 @@ impl RunDir {
         let lock_path = path.join(".lock");
         let lock = File::create(&lock_path).map_err(Error::io(&lock_path, "create"))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_path_buf(), _lock: lock }),
+            Ok(()) => Ok(Self {
+                path: path.to_path_buf(),
+                _lock: lock,
+            }),
             Err(std::fs::TryLockError::WouldBlock) => {
                 let what = "another scholareval is writing into this directory";
-                Err(InputFault::new(path, what).hint("wait for it, or name another place with --out").into())
+                Err(InputFault::new(path, what)
+                    .hint("wait for it, or name another place with --out")
+                    .into())
             }
             Err(std::fs::TryLockError::Error(error)) => Err(Error::io(&lock_path, "lock")(error)),
         }
@@ -67,22 +79,36 @@ impl RunDir {
     /// without a manifest.
     pub fn claim(&self, manifest: &Manifest, overwrite: bool) -> Result<bool> {
         if overwrite {
-            for path in FILES.map(|name| self.path.join(name)).iter().filter(|path| path.exists()) {
+            for path in FILES
+                .map(|name| self.path.join(name))
+                .iter()
+                .filter(|path| path.exists())
+            {
                 std::fs::remove_file(path).map_err(Error::io(path, "remove"))?;
             }
-            return self.write_manifest(&manifest.clone().unfinished()).map(|()| false);
+            return self
+                .write_manifest(&manifest.clone().unfinished())
+                .map(|()| false);
         }
         let what = match Manifest::load(&self.path)? {
             Some(there) => {
-                let differences = setting_differences(&[("in the run", &there), ("now", manifest)], true);
+                let differences =
+                    setting_differences(&[("in the run", &there), ("now", manifest)], true);
                 if differences.is_empty() {
                     return check_calls(&self.path, &there).map(|()| true);
                 }
-                let texts: Vec<String> = differences.into_iter().map(|difference| difference.text).collect();
+                let texts: Vec<String> = differences
+                    .into_iter()
+                    .map(|difference| difference.text)
+                    .collect();
                 format!("{}; the directory holds another run", texts.join("; "))
             }
             None => match self.foreign_file()? {
-                None => return self.write_manifest(&manifest.clone().unfinished()).map(|()| false),
+                None => {
+                    return self
+                        .write_manifest(&manifest.clone().unfinished())
+                        .map(|()| false);
+                }
                 Some(name) => format!("holds {name:?} but no manifest.json: it is not a run"),
             },
         };
@@ -94,7 +120,8 @@ impl RunDir {
     /// A file in the directory that is not hidden.
     fn foreign_file(&self) -> Result<Option<String>> {
         let entries = std::fs::read_dir(&self.path).map_err(Error::io(&self.path, "read"))?;
-        let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+        let mut names = entries
+            .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
         Ok(names.find(|name| !name.starts_with('.')))
     }
 
@@ -103,20 +130,34 @@ impl RunDir {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn finish(&self, manifest: &mut Manifest, status: RunStatus, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
+    pub fn finish(
+        &self,
+        manifest: &mut Manifest,
+        status: RunStatus,
+        scored: &[Arc<ScoredAnswer>],
+    ) -> Result<()> {
         let path = self.path.join("scores.jsonl");
         write_whole(&path, |out| {
             let mut answers = scored.iter();
-            answers.try_for_each(|answer| write_line(out, &**answer)).map_err(Error::io(&path, "write"))
+            answers
+                .try_for_each(|answer| write_line(out, &**answer))
+                .map_err(Error::io(&path, "write"))
         })?;
         manifest.files.clear();
         for name in STAMPED {
             let stamp = FileStamp::of(&self.path.join(name))?;
-            manifest.files.extend(stamp.map(|stamp| (name.to_owned(), stamp)));
+            manifest
+                .files
+                .extend(stamp.map(|stamp| (name.to_owned(), stamp)));
         }
         sync_directory(&self.path);
-        (manifest.status, manifest.scores, manifest.finished_at) = (status, scored.len(), Some(now()));
-        manifest.headline = if status == RunStatus::Complete { headline(manifest, scored) } else { None };
+        (manifest.status, manifest.scores, manifest.finished_at) =
+            (status, scored.len(), Some(now()));
+        manifest.headline = if status == RunStatus::Complete {
+            headline(manifest, scored)
+        } else {
+            None
+        };
         self.write_manifest(manifest)
     }
 
@@ -137,10 +178,23 @@ impl RunDir {
 
 /// The score of a run in a list of runs.
 fn headline(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Option<Headline> {
-    let answers = RunAnswers { name: "", scored, words: HashMap::new(), unanswered: None };
-    let observations = Observations { row: manifest.row().map(str::to_owned), ..observe(&[answers]) };
+    let answers = RunAnswers {
+        name: "",
+        scored,
+        words: HashMap::new(),
+        unanswered: None,
+    };
+    let observations = Observations {
+        row: manifest.row().map(str::to_owned),
+        ..observe(&[answers])
+    };
     let (metric, means) = observations.headline_range()?;
-    Some(Headline { metric: metric.name.clone(), unit: metric.unit, lowest: means.low, highest: means.high })
+    Some(Headline {
+        metric: metric.name.clone(),
+        unit: metric.unit,
+        lowest: means.low,
+        highest: means.high,
+    })
 }
 
 /// Creates a directory with mode 0700, and its parents as the umask says.
@@ -192,7 +246,14 @@ impl RunRecord {
         }
         let calls = JsonLines::append(calls_path, end, flush_each_line)?;
         let scores = JsonLines::append(dir.path.join("scores.jsonl"), 0, flush_each_line)?;
-        Ok(Self { dir, manifest, calls, scores, earlier, superseded })
+        Ok(Self {
+            dir,
+            manifest,
+            calls,
+            scores,
+            earlier,
+            superseded,
+        })
     }
 
     /// The directory.
@@ -239,11 +300,14 @@ impl RunRecord {
     /// lines that are no calls.
     fn drop_superseded(&mut self) -> Result<()> {
         let path = self.dir.path.join("calls.jsonl");
-        let Some(mut lines) = LineReader::to_resume(&path)? else { return Ok(()) };
+        let Some(mut lines) = LineReader::to_resume(&path)? else {
+            return Ok(());
+        };
         write_whole(&path, |out| {
             while let Some((_, head)) = lines.read::<CallHead>()? {
                 if head.reply.is_some() || self.earlier.get(&head.call_id) != Some(&true) {
-                    out.write_all(&lines.line).map_err(Error::io(&path, "write"))?;
+                    out.write_all(&lines.line)
+                        .map_err(Error::io(&path, "write"))?;
                 }
             }
             Ok(())
@@ -275,22 +339,37 @@ impl JsonLines {
     /// Opens the file and truncates it to its first `keep` bytes; a line that a kill tore is cut off.
     fn append(path: PathBuf, keep: u64, flush_each_line: bool) -> Result<Self> {
         let open = || {
-            let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;
+            let mut file = OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(&path)?;
             file.set_len(keep)?;
             file.seek(SeekFrom::End(0))?;
             Ok(file)
         };
         let file = open().map_err(Error::io(&path, "open"))?;
-        Ok(Self { path, out: BufWriter::with_capacity(1 << 16, file), flush_each_line })
+        Ok(Self {
+            path,
+            out: BufWriter::with_capacity(1 << 16, file),
+            flush_each_line,
+        })
     }
 
     fn write(&mut self, value: &impl Serialize) -> Result<()> {
-        write_line(&mut self.out, value).map_err(|error| Error::io(&self.path, "append to")(error))?;
-        if self.flush_each_line { self.flush() } else { Ok(()) }
+        write_line(&mut self.out, value)
+            .map_err(|error| Error::io(&self.path, "append to")(error))?;
+        if self.flush_each_line {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.out.flush().map_err(|error| Error::io(&self.path, "append to")(error))
+        self.out
+            .flush()
+            .map_err(|error| Error::io(&self.path, "append to")(error))
     }
 }
 

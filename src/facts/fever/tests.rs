@@ -2,7 +2,10 @@ use super::*;
 use proptest::prelude::*;
 
 fn group(sentences: &[(&str, i64)]) -> Vec<Sentence> {
-    sentences.iter().map(|(page, line)| Sentence::new(page, *line)).collect()
+    sentences
+        .iter()
+        .map(|(page, line)| Sentence::new(page, *line))
+        .collect()
 }
 
 #[test]
@@ -20,7 +23,10 @@ fn evidence_beyond_the_limit_is_removed_without_penalty() {
 fn a_wrong_label_keeps_its_evidence_but_is_not_strictly_correct() {
     let gold = Gold::new("SUPPORTS", vec![group(&[("z", 9)])]);
     let scored = score_instance(&gold, &Prediction::new("REFUTES", &[("z", 9)]), Some(5));
-    assert_eq!((scored.label_correct, scored.strictly_correct), (false, false));
+    assert_eq!(
+        (scored.label_correct, scored.strictly_correct),
+        (false, false)
+    );
     assert_eq!((scored.precision, scored.recalled), (Some(1.0), Some(true)));
 }
 
@@ -28,25 +34,48 @@ fn a_wrong_label_keeps_its_evidence_but_is_not_strictly_correct() {
 fn gold_without_groups_is_recalled_and_never_strictly_correct_and_an_empty_group_always_is() {
     let prediction = Prediction::new("REFUTES", &[]);
     let without = score_instance(&Gold::new("REFUTES", vec![]), &prediction, Some(5));
-    assert_eq!((without.strictly_correct, without.recalled), (false, Some(true)));
+    assert_eq!(
+        (without.strictly_correct, without.recalled),
+        (false, Some(true))
+    );
     let empty = score_instance(&Gold::new("REFUTES", vec![vec![]]), &prediction, Some(5));
     assert_eq!((empty.strictly_correct, empty.recalled), (true, Some(true)));
 }
 
 #[test]
 fn no_evidence_is_asked_of_an_unverifiable_claim() {
-    let gold = Gold::new("NOT ENOUGH INFO", vec![vec![Sentence { page: None, line: None }]]);
-    let scored = score_instance(&gold, &Prediction::new("not enough info", &[("x", 1)]), Some(5));
-    assert_eq!((scored.strictly_correct, scored.precision, scored.recalled), (true, None, None));
+    let gold = Gold::new(
+        "NOT ENOUGH INFO",
+        vec![vec![Sentence {
+            page: None,
+            line: None,
+        }]],
+    );
+    let scored = score_instance(
+        &gold,
+        &Prediction::new("not enough info", &[("x", 1)]),
+        Some(5),
+    );
+    assert_eq!(
+        (scored.strictly_correct, scored.precision, scored.recalled),
+        (true, None, None)
+    );
     // With such claims only: precision 1, recall 0, F1 = 2 * 1 * 0 / 1 = 0.
     let scores = FeverScores::of(&[scored], Mode::Compat);
-    assert_eq!((scores.precision, scores.recall, scores.f1), (1.0, 0.0, 0.0));
+    assert_eq!(
+        (scores.precision, scores.recall, scores.f1),
+        (1.0, 0.0, 0.0)
+    );
 }
 
 #[test]
 fn an_explanation_names_the_missing_sentence() {
     let gold = Gold::new("REFUTES", vec![group(&[("page1", 1), ("page2", 2)])]);
-    let findings = explain(&gold, &Prediction::new("REFUTES", &[("page1", 1), ("page2", 2)]), Some(1));
+    let findings = explain(
+        &gold,
+        &Prediction::new("REFUTES", &[("page1", 1), ("page2", 2)]),
+        Some(1),
+    );
     let expected = [
         ("label", "predicted REFUTES, gold REFUTES: right"),
         ("group 1", "page1:1 (predicted), page2:2 (missing)"),
@@ -54,23 +83,42 @@ fn an_explanation_names_the_missing_sentence() {
         ("page2:2", "beyond --max-evidence, not counted"),
         ("score", "strict 0, precision 1.0000, recall 0"),
     ];
-    assert_eq!(findings, expected.map(|(item, finding)| Finding::new(item, finding)));
+    assert_eq!(
+        findings,
+        expected.map(|(item, finding)| Finding::new(item, finding))
+    );
 }
 
 type Item = (Gold, Prediction);
 
 fn any_item() -> impl Strategy<Value = Item> {
-    let label = || prop_oneof![Just("SUPPORTS"), Just("REFUTES"), Just("NOT ENOUGH INFO"), Just("other")];
+    let label = || {
+        prop_oneof![
+            Just("SUPPORTS"),
+            Just("REFUTES"),
+            Just("NOT ENOUGH INFO"),
+            Just("other")
+        ]
+    };
     let sentence = || (prop_oneof![Just("a"), Just("b"), Just("文")], 0..3_i64);
     let groups = prop::collection::vec(prop::collection::vec(sentence(), 0..3), 0..3);
-    (label(), groups, label(), prop::collection::vec(sentence(), 0..6)).prop_map(|(gold, groups, label, evidence)| {
-        let groups = groups.iter().map(|sentences| group(sentences)).collect();
-        (Gold::new(gold, groups), Prediction::new(label, &evidence))
-    })
+    (
+        label(),
+        groups,
+        label(),
+        prop::collection::vec(sentence(), 0..6),
+    )
+        .prop_map(|(gold, groups, label, evidence)| {
+            let groups = groups.iter().map(|sentences| group(sentences)).collect();
+            (Gold::new(gold, groups), Prediction::new(label, &evidence))
+        })
 }
 
 fn scores(items: &[Item]) -> FeverScores {
-    let claims: Vec<_> = items.iter().map(|(gold, prediction)| score_instance(gold, prediction, Some(5))).collect();
+    let claims: Vec<_> = items
+        .iter()
+        .map(|(gold, prediction)| score_instance(gold, prediction, Some(5)))
+        .collect();
     FeverScores::of(&claims, Mode::Default)
 }
 

@@ -7,23 +7,51 @@ use super::super::scifact_modules::{Labels, Rationales, score_labels, score_rati
 use super::*;
 
 fn file<T>(lines: Vec<(i64, T)>) -> ClaimFile<T> {
-    let line = |(at, (id, value)): (usize, (i64, T))| ClaimLine { id: Id::Number(id), line: at + 1, value };
-    ClaimFile { path: PathBuf::from("f"), lines: lines.into_iter().enumerate().map(line).collect() }
+    let line = |(at, (id, value)): (usize, (i64, T))| ClaimLine {
+        id: Id::Number(id),
+        line: at + 1,
+        value,
+    };
+    ClaimFile {
+        path: PathBuf::from("f"),
+        lines: lines.into_iter().enumerate().map(line).collect(),
+    }
 }
 
 fn claim(evidence: &[(DocId, Label, &[&[u32]])]) -> Claim {
     let gold = |(doc_id, label, rationales): &(DocId, Label, &[&[u32]])| {
-        let rationales = rationales.iter().map(|sentences| sentences.to_vec()).collect();
-        (*doc_id, Evidence { label: *label, rationales })
+        let rationales = rationales
+            .iter()
+            .map(|sentences| sentences.to_vec())
+            .collect();
+        (
+            *doc_id,
+            Evidence {
+                label: *label,
+                rationales,
+            },
+        )
     };
-    Claim { text: String::new(), evidence: evidence.iter().map(gold).collect() }
+    Claim {
+        text: String::new(),
+        evidence: evidence.iter().map(gold).collect(),
+    }
 }
 
 fn prediction(evidence: &[(DocId, Label, &[u32])]) -> Prediction {
     let found = |(doc_id, label, sentences): &(DocId, Label, &[u32])| {
-        (*doc_id, PredictedAbstract { label: *label, sentences: sentences.to_vec() })
+        (
+            *doc_id,
+            PredictedAbstract {
+                label: *label,
+                sentences: sentences.to_vec(),
+            },
+        )
     };
-    Prediction { evidence: evidence.iter().map(found).collect(), undecided: 0 }
+    Prediction {
+        evidence: evidence.iter().map(found).collect(),
+        undecided: 0,
+    }
 }
 
 /// The counts by name.
@@ -32,7 +60,11 @@ fn counts(counts: &[Counts], names: [&str; 3]) -> [f64; 3] {
     names.map(|name| sums[COUNTS.iter().position(|count| *count == name).unwrap()])
 }
 
-fn is_refused(claims: &ClaimFile<Claim>, predictions: &ClaimFile<Prediction>, cap: SentenceCap) -> bool {
+fn is_refused(
+    claims: &ClaimFile<Claim>,
+    predictions: &ClaimFile<Prediction>,
+    cap: SentenceCap,
+) -> bool {
     score(claims, predictions, cap, Mode::Compat).is_err()
 }
 
@@ -43,8 +75,16 @@ fn a_claim_without_a_prediction_counts_in_recall_and_compat_forgets_it() {
     let one = |doc_id| claim(&[(doc_id, Label::Support, &[&[0]])]);
     let claims = file(vec![(1, one(7)), (2, one(8))]);
     let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0])]))]);
-    let recall = |mode| measures(&sums(&score(&claims, &predictions, SentenceCap::Three, mode).unwrap()))[3].recall;
-    assert_eq!((recall(Mode::Default), recall(Mode::Compat)), (1.0 / 2.0, 1.0));
+    let recall = |mode| {
+        measures(&sums(
+            &score(&claims, &predictions, SentenceCap::Three, mode).unwrap(),
+        ))[3]
+            .recall
+    };
+    assert_eq!(
+        (recall(Mode::Default), recall(Mode::Compat)),
+        (1.0 / 2.0, 1.0)
+    );
 }
 
 #[test]
@@ -53,71 +93,158 @@ fn a_prediction_without_a_claim_counts_nowhere() {
     let right = prediction(&[(7, Label::Support, &[0])]);
     let predictions = file(vec![(1, right.clone()), (9, right)]);
     let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap();
-    let ones = Prf { precision: 1.0, recall: 1.0, f1: 1.0 };
-    assert_eq!((measures(&sums(&scored)), predictions.unknown(&claims).len()), ([ones; 4], 1));
-    assert!(CAPS.iter().all(|cap| is_refused(&claims, &predictions, *cap)));
+    let ones = Prf {
+        precision: 1.0,
+        recall: 1.0,
+        f1: 1.0,
+    };
+    assert_eq!(
+        (measures(&sums(&scored)), predictions.unknown(&claims).len()),
+        ([ones; 4], 1)
+    );
+    assert!(
+        CAPS.iter()
+            .all(|cap| is_refused(&claims, &predictions, *cap))
+    );
 }
 
 #[test]
 fn a_claim_predicted_twice_counts_twice_in_compat() {
     let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0]])]))]);
-    let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0])])), (1, prediction(&[]))]);
+    let predictions = file(vec![
+        (1, prediction(&[(7, Label::Support, &[0])])),
+        (1, prediction(&[])),
+    ]);
     // The gold counts with each: 1 of 1 sentence predicted, 1 of 2 found.
     let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Compat).unwrap();
-    assert_eq!(counts(&scored, ["sentences_label", "sentences_retrieved", "sentences_relevant"]), [1.0, 1.0, 2.0]);
-    assert!(is_refused(&claims, &predictions, SentenceCap::ShortestRationale));
+    assert_eq!(
+        counts(
+            &scored,
+            [
+                "sentences_label",
+                "sentences_retrieved",
+                "sentences_relevant"
+            ]
+        ),
+        [1.0, 1.0, 2.0]
+    );
+    assert!(is_refused(
+        &claims,
+        &predictions,
+        SentenceCap::ShortestRationale
+    ));
 }
 
 #[test]
 fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_refuses_it() {
-    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0, 1], &[1, 2]])]))]);
+    let claims = file(vec![(
+        1,
+        claim(&[(7, Label::Support, &[&[0, 1], &[1, 2]])]),
+    )]);
     let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[1, 2])]))]);
     let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap();
-    assert_eq!(counts(&scored, ["sentences_selection", "sentences_retrieved", "sentences_relevant"]), [2.0, 2.0, 4.0]);
-    assert!(CAPS.iter().all(|cap| is_refused(&claims, &predictions, *cap)));
+    assert_eq!(
+        counts(
+            &scored,
+            [
+                "sentences_selection",
+                "sentences_retrieved",
+                "sentences_relevant"
+            ]
+        ),
+        [2.0, 2.0, 4.0]
+    );
+    assert!(
+        CAPS.iter()
+            .all(|cap| is_refused(&claims, &predictions, *cap))
+    );
     let other = file(vec![(1, prediction(&[(7, Label::Support, &[0])]))]);
     assert!(!is_refused(&claims, &other, SentenceCap::Three));
     // The rationale script takes the first rationale with the sentence: [0, 1] is not whole, so only 2 counts.
     let lines = file(vec![(1, Rationales([(7, vec![1, 2])].into()))]);
-    assert_eq!(score_rationales(&claims, &lines, Mode::Default).unwrap(), [[2.0, 2.0, 4.0]]);
-    assert_eq!(score_rationales(&claims, &lines, Mode::Compat).unwrap(), [[1.0, 2.0, 4.0]]);
+    assert_eq!(
+        score_rationales(&claims, &lines, Mode::Default).unwrap(),
+        [[2.0, 2.0, 4.0]]
+    );
+    assert_eq!(
+        score_rationales(&claims, &lines, Mode::Compat).unwrap(),
+        [[1.0, 2.0, 4.0]]
+    );
 }
 
 #[test]
 fn the_leaderboard_counts_as_many_sentences_as_the_shortest_rationale_has() {
     let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0, 1, 2, 3]])]))]);
-    let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0, 1, 2, 3, 9])]))]);
-    let f1 = |cap| measures(&sums(&score(&claims, &predictions, cap, Mode::Default).unwrap()))[1].f1;
+    let predictions = file(vec![(
+        1,
+        prediction(&[(7, Label::Support, &[0, 1, 2, 3, 9])]),
+    )]);
+    let f1 = |cap| {
+        measures(&sums(
+            &score(&claims, &predictions, cap, Mode::Default).unwrap(),
+        ))[1]
+            .f1
+    };
     assert_eq!(CAPS.map(f1), [0.0, 1.0]);
 }
 
 #[test]
 fn an_explanation_names_the_matched_rationale_and_the_missing_partner() {
-    let gold = claim(&[(11, Label::Support, &[&[0, 1], &[11]]), (15, Label::Support, &[&[4]])]);
-    let predicted = prediction(&[(11, Label::Support, &[1, 11, 13, 11]), (16, Label::Contradict, &[18])]);
+    let gold = claim(&[
+        (11, Label::Support, &[&[0, 1], &[11]]),
+        (15, Label::Support, &[&[4]]),
+    ]);
+    let predicted = prediction(&[
+        (11, Label::Support, &[1, 11, 13, 11]),
+        (16, Label::Contradict, &[18]),
+    ]);
     let findings = explain(&gold, Some(&predicted), SentenceCap::Three);
     let expected = [
-        ("abstract 11", "SUPPORT is right; rationalized: rationale [11] is within its first 3"),
+        (
+            "abstract 11",
+            "SUPPORT is right; rationalized: rationale [11] is within its first 3",
+        ),
         ("sentence 1", "missing from its rationale: 0"),
         ("sentence 11", "counts"),
         ("sentence 13", "in no rationale"),
         ("sentence 11", "listed before; counts in precision only"),
-        ("abstract 16", "CONTRADICT predicted, but it is no evidence for this claim"),
+        (
+            "abstract 16",
+            "CONTRADICT predicted, but it is no evidence for this claim",
+        ),
         ("sentence 18", "the abstract is not relevant"),
         ("abstract 15", "missed; gold SUPPORT, rationales [4]"),
-        ("abstracts", "2 relevant, 2 predicted, 1 label-only, 1 rationalized"),
+        (
+            "abstracts",
+            "2 relevant, 2 predicted, 1 label-only, 1 rationalized",
+        ),
         ("sentences", "4 relevant, 5 predicted, 1 selection, 1 label"),
     ];
-    assert_eq!(findings, expected.map(|(item, finding)| Finding::new(item, finding)));
+    assert_eq!(
+        findings,
+        expected.map(|(item, finding)| Finding::new(item, finding))
+    );
 }
 
 #[test]
 fn a_claim_whose_abstracts_differ_has_no_gold_input_accuracy_in_compat() {
-    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0]]), (8, Label::Contradict, &[&[0]])]))]);
-    let lines = file(vec![(1, Labels([7, 8, 9].map(|doc_id| (doc_id, Label::Support)).into()))]);
+    let claims = file(vec![(
+        1,
+        claim(&[
+            (7, Label::Support, &[&[0]]),
+            (8, Label::Contradict, &[&[0]]),
+        ]),
+    )]);
+    let lines = file(vec![(
+        1,
+        Labels([7, 8, 9].map(|doc_id| (doc_id, Label::Support)).into()),
+    )]);
     // Abstract 7 right, 8 wrong, 9 is in neither and is not compared. Confusion: one truly of each label, all SUPPORT.
     let counts = |mode| score_labels(&claims, &lines, |_| true, mode).unwrap()[0];
-    assert_eq!(counts(Mode::Default), [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 2.0]);
+    assert_eq!(
+        counts(Mode::Default),
+        [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 2.0]
+    );
     assert_eq!(counts(Mode::Compat)[9..], [0.0, 0.0]);
 }
 
@@ -146,19 +273,34 @@ fn every_fault_of_the_gold_is_reported_with_line_claim_and_remedy() {
     ];
     assert_eq!(faults[..4], expected);
     assert!(
-        faults[4].starts_with("f:5 (case 7): evidence.7[0].sentences[0]: invalid value: integer `-1`, expected u32"),
+        faults[4].starts_with(
+            "f:5 (case 7): evidence.7[0].sentences[0]: invalid value: integer `-1`, expected u32"
+        ),
         "{faults:?}"
     );
-    assert!(faults[5].starts_with("f:6: id is missing; found evidence; write one"), "{faults:?}");
+    assert!(
+        faults[5].starts_with("f:6: id is missing; found evidence; write one"),
+        "{faults:?}"
+    );
 }
 
 #[test]
 fn undecided_abstracts_are_left_out_and_a_claim_that_stands_twice_is_refused() {
     let text = r#"{"id": 1, "evidence": {"7": {"label": "NOT_ENOUGH_INFO", "sentences": []}}}"#;
-    let read = ClaimFile::<Prediction>::parse(text.as_bytes(), "f".as_ref(), Mode::Default).unwrap();
-    assert_eq!(read.lines[0].value, Prediction { undecided: 1, ..Prediction::default() });
+    let read =
+        ClaimFile::<Prediction>::parse(text.as_bytes(), "f".as_ref(), Mode::Default).unwrap();
+    assert_eq!(
+        read.lines[0].value,
+        Prediction {
+            undecided: 1,
+            ..Prediction::default()
+        }
+    );
     let twice = faults::<Prediction>(&format!("{text}\n{text}"));
-    assert_eq!(twice, "f:2 (case 1): claim 1 occurs twice, first in line 1; keep one of the two lines");
+    assert_eq!(
+        twice,
+        "f:2 (case 1): claim 1 occurs twice, first in line 1; keep one of the two lines"
+    );
 }
 
 prop_compose! {
@@ -186,7 +328,10 @@ fn any_label() -> impl Strategy<Value = Label> {
 fn files() -> impl Strategy<Value = (ClaimFile<Claim>, ClaimFile<Prediction>)> {
     let claims = prop::collection::vec(any_claim(), 6);
     (claims, prop::collection::vec(any_prediction(), 4)).prop_map(|(claims, predictions)| {
-        (file((0..).zip(claims).collect()), file([0, 2, 3, 5].into_iter().zip(predictions).collect()))
+        (
+            file((0..).zip(claims).collect()),
+            file([0, 2, 3, 5].into_iter().zip(predictions).collect()),
+        )
     })
 }
 

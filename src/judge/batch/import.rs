@@ -65,9 +65,13 @@ impl BatchCalls {
         let mut entries = Vec::new();
         for_each_line(path, |number, line| {
             match self.read_result(line) {
-                Ok((call, Ok(reply))) => entries.push(Entry::new(call.custom_id, call.label, reply)),
+                Ok((call, Ok(reply))) => {
+                    entries.push(Entry::new(call.custom_id, call.label, reply))
+                }
                 Ok((call, Err(reason))) => report.errors.push((call.custom_id.to_string(), reason)),
-                Err((what, hint)) => report.faults.push(InputFault::new(path, what).at_line(number).hint(hint)),
+                Err((what, hint)) => report
+                    .faults
+                    .push(InputFault::new(path, what).at_line(number).hint(hint)),
             }
             Ok(())
         })?;
@@ -80,11 +84,16 @@ impl BatchCalls {
         let leniently = || ResultLine::deserialize(decode(line)?).ok();
         let read = serde_json::from_slice(line).or_else(|error| leniently().ok_or(error));
         let line: ResultLine = read.map_err(|error| {
-            let hint = if error.is_eof() { "its end is missing: fetch the file again" } else { "" };
+            let hint = if error.is_eof() {
+                "its end is missing: fetch the file again"
+            } else {
+                ""
+            };
             (format!("not a result of a batch ({error})"), hint)
         })?;
         let key = Fingerprint::from_hex(&line.custom_id);
-        let Some((custom_id, label)) = key.and_then(|key| Some((key, self.0.get(&key)?.clone()))) else {
+        let Some((custom_id, label)) = key.and_then(|key| Some((key, self.0.get(&key)?.clone())))
+        else {
             let id: String = line.custom_id.chars().take(80).collect();
             let hint = "name the directory of the batch that it is a result of";
             return Err((format!("no calls.jsonl has the request {id:?}"), hint));
@@ -112,16 +121,33 @@ struct ResultLine {
 impl ResultLine {
     /// The reply, however blank or cut; or why there is none: one line, secrets masked.
     fn outcome(self) -> Result<JudgeReply, String> {
-        let Self { response, error, is_mended, .. } = self;
-        let body = if response["choices"].is_null() { &response["body"] } else { &response };
-        let error = if error.is_null() { error_in(body) } else { Some(&error) };
+        let Self {
+            response,
+            error,
+            is_mended,
+            ..
+        } = self;
+        let body = if response["choices"].is_null() {
+            &response["body"]
+        } else {
+            &response
+        };
+        let error = if error.is_null() {
+            error_in(body)
+        } else {
+            Some(&error)
+        };
         let words = error.map(|error| error_words(error_in(error).unwrap_or(error)));
         match (response["status_code"].as_u64().unwrap_or(200), words) {
             (200, Some(words)) => Err(words),
             (200, None) if response.is_null() => Err("no response and no error".to_owned()),
             (200, None) => {
-                let reply = read_reply(body, 0).ok_or_else(|| "status 200 without a completion".to_owned())?;
-                Ok(JudgeReply { note: is_mended.then(|| MENDED_NOTE.to_owned()), ..reply })
+                let reply = read_reply(body, 0)
+                    .ok_or_else(|| "status 200 without a completion".to_owned())?;
+                Ok(JudgeReply {
+                    note: is_mended.then(|| MENDED_NOTE.to_owned()),
+                    ..reply
+                })
             }
             (status, Some(words)) => Err(format!("status {status}: {words}")),
             (status, None) => Err(format!("status {status}")),
@@ -159,7 +185,10 @@ mod tests {
         let path = dir.path().join("calls.jsonl");
         std::fs::write(&path, "\n{\"custom_id\":\"xyz\"}\n").unwrap();
         let error = BatchCalls::default().read(&path).unwrap_err().to_string();
-        assert!(error.contains("calls.jsonl:2: not a line of a batch's calls"), "{error}");
+        assert!(
+            error.contains("calls.jsonl:2: not a line of a batch's calls"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -180,27 +209,56 @@ mod tests {
             "03".repeat(32)
         );
         let torn = &line(2, "x")[..40];
-        let text = [&line(1, "a"), "\n", &line(1, "a"), &line(1, "other"), &line(2, "b"), &error, &line(9, "z"), torn]
-            .concat();
+        let text = [
+            &line(1, "a"),
+            "\n",
+            &line(1, "a"),
+            &line(1, "other"),
+            &line(2, "b"),
+            &error,
+            &line(9, "z"),
+            torn,
+        ]
+        .concat();
         std::fs::write(&results, text).unwrap();
         let (mut calls, mut report) = (BatchCalls::default(), ImportReport::default());
         assert_eq!(calls.read(&calls_path).unwrap(), 3);
         calls.import(&results, &cache, &mut report).unwrap();
-        assert_eq!(report.inserted, Inserted { added: 2, known: 1, conflicts: 1 });
+        assert_eq!(
+            report.inserted,
+            Inserted {
+                added: 2,
+                known: 1,
+                conflicts: 1
+            }
+        );
         assert_eq!((report.errors.len(), report.faults.len()), (1, 2));
         let faults: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
-        assert!(faults[0].contains("r.jsonl:7") && faults[0].contains("name the directory of the batch"), "{faults:?}");
-        assert!(faults[1].contains("r.jsonl:8") && faults[1].contains("its end is missing"), "{faults:?}");
+        assert!(
+            faults[0].contains("r.jsonl:7")
+                && faults[0].contains("name the directory of the batch"),
+            "{faults:?}"
+        );
+        assert!(
+            faults[1].contains("r.jsonl:8") && faults[1].contains("its end is missing"),
+            "{faults:?}"
+        );
         let kept = cache.get(&Fingerprint::from([1; 32])).unwrap().unwrap();
         assert_eq!((kept.content.as_str(), kept.usage.prompt_tokens), ("a", 10));
     }
 
     fn reply(line: &str) -> JudgeReply {
-        serde_json::from_str::<ResultLine>(line).unwrap().outcome().unwrap()
+        serde_json::from_str::<ResultLine>(line)
+            .unwrap()
+            .outcome()
+            .unwrap()
     }
 
     fn refused(line: &str) -> String {
-        serde_json::from_str::<ResultLine>(line).unwrap().outcome().unwrap_err()
+        serde_json::from_str::<ResultLine>(line)
+            .unwrap()
+            .outcome()
+            .unwrap_err()
     }
 
     #[test]
@@ -214,7 +272,11 @@ mod tests {
             format!(r#"{{"custom_id":"k","response":{body}}}"#),
         ] {
             let reply = reply(&line);
-            assert_eq!((reply.content.as_str(), reply.usage.prompt_tokens), ("{\"score\": 3}", 9), "{line}");
+            assert_eq!(
+                (reply.content.as_str(), reply.usage.prompt_tokens),
+                ("{\"score\": 3}", 9),
+                "{line}"
+            );
             assert!(!reply.cached);
         }
     }
@@ -222,7 +284,9 @@ mod tests {
     #[test]
     fn cut_and_blank_completions_are_replies_as_they_are() {
         let line = |choice: &str| {
-            format!(r#"{{"custom_id":"k","response":{{"status_code":200,"body":{{"choices":[{choice}]}}}}}}"#)
+            format!(
+                r#"{{"custom_id":"k","response":{{"status_code":200,"body":{{"choices":[{choice}]}}}}}}"#
+            )
         };
         assert!(reply(&line(r#"{"text":" Attrib","finish_reason":"length"}"#)).is_cut());
         assert_eq!(reply(&line(r#"{"message":{"content":null}}"#)).content, "");
@@ -233,13 +297,19 @@ mod tests {
         let line = br#"{"custom_id":"k","response":{"status_code":200,"body":{"choices":[{"message":{"content":"x\ud800"}}]}}}"#;
         let line = ResultLine::deserialize(decode(line).unwrap()).unwrap();
         let reply = line.outcome().unwrap();
-        assert_eq!((reply.content.as_str(), reply.note.as_deref()), ("x\u{fffd}", Some(MENDED_NOTE)));
+        assert_eq!(
+            (reply.content.as_str(), reply.note.as_deref()),
+            ("x\u{fffd}", Some(MENDED_NOTE))
+        );
     }
 
     #[test]
     fn errors_hold_the_words_of_the_service() {
         for (line, said) in [
-            (r#"{"custom_id":"k","response":null,"error":{"code":"batch_expired","message":"too late"}}"#, "too late"),
+            (
+                r#"{"custom_id":"k","response":null,"error":{"code":"batch_expired","message":"too late"}}"#,
+                "too late",
+            ),
             (
                 r#"{"custom_id":"k","response":{"status_code":400,"body":{"error":{"message":"bad field"}}},"error":null}"#,
                 "status 400: bad field",
@@ -248,10 +318,22 @@ mod tests {
                 r#"{"custom_id":"k","response":{"status_code":500,"body":null},"error":{"message":"boom"}}"#,
                 "status 500: boom",
             ),
-            (r#"{"custom_id":"k","response":{"status_code":429}}"#, "status 429"),
-            (r#"{"custom_id":"k","response":{"status_code":200,"body":{"error":{"message":"gone"}}}}"#, "gone"),
-            (r#"{"custom_id":"k","response":{"status_code":200,"body":{"x":1}}}"#, "without a completion"),
-            (r#"{"custom_id":"k","response":{"status_code":200}}"#, "without a completion"),
+            (
+                r#"{"custom_id":"k","response":{"status_code":429}}"#,
+                "status 429",
+            ),
+            (
+                r#"{"custom_id":"k","response":{"status_code":200,"body":{"error":{"message":"gone"}}}}"#,
+                "gone",
+            ),
+            (
+                r#"{"custom_id":"k","response":{"status_code":200,"body":{"x":1}}}"#,
+                "without a completion",
+            ),
+            (
+                r#"{"custom_id":"k","response":{"status_code":200}}"#,
+                "without a completion",
+            ),
             (r#"{"custom_id":"k"}"#, "no response and no error"),
             (r#"{"custom_id":"k","response":7}"#, "without a completion"),
         ] {
@@ -269,9 +351,16 @@ mod tests {
 
     #[test]
     fn a_line_that_is_no_result_is_an_error() {
-        let wrong = |line: &str| BatchCalls::default().read_result(line.as_bytes()).unwrap_err();
+        let wrong = |line: &str| {
+            BatchCalls::default()
+                .read_result(line.as_bytes())
+                .unwrap_err()
+        };
         let (cut, hint) = wrong("{\"custom_id\":\"ab");
-        assert_eq!(cut, "not a result of a batch (EOF while parsing a string at line 1 column 16)");
+        assert_eq!(
+            cut,
+            "not a result of a batch (EOF while parsing a string at line 1 column 16)"
+        );
         assert!(hint.contains("its end is missing"));
         assert!(
             [wrong("{\"custom_id\":7}"), wrong("[]")]

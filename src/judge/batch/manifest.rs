@@ -70,7 +70,10 @@ pub struct BatchPart {
 impl BatchPart {
     /// True where nothing more will come.
     pub fn is_over(&self) -> bool {
-        matches!(self.status.as_deref(), Some("completed" | "expired" | "cancelled" | "failed"))
+        matches!(
+            self.status.as_deref(),
+            Some("completed" | "expired" | "cancelled" | "failed")
+        )
     }
 }
 
@@ -106,7 +109,11 @@ impl BatchManifest {
         if !overwrite {
             return refuse("there is a batch already; add --overwrite to replace it");
         }
-        let files = manifest.parts.iter().map(|part| dir.join(&part.file)).chain([path]);
+        let files = manifest
+            .parts
+            .iter()
+            .map(|part| dir.join(&part.file))
+            .chain([path]);
         files
             .filter(|path| path.exists())
             .try_for_each(|path| fs::remove_file(&path).map_err(Error::io(&path, "remove")))
@@ -126,18 +133,29 @@ impl BatchManifest {
         }
         refuse_link(&path)?;
         let bytes = fs::read(&path).map_err(Error::io(&path, "read"))?;
-        let fault = |what: String| Error::from(InputFault::new(&path, what).hint("export the batch again"));
-        let manifest: Self =
-            serde_json::from_slice(&bytes).map_err(|error| fault(format!("not a batch's manifest: {error}")))?;
+        let fault =
+            |what: String| Error::from(InputFault::new(&path, what).hint("export the batch again"));
+        let manifest: Self = serde_json::from_slice(&bytes)
+            .map_err(|error| fault(format!("not a batch's manifest: {error}")))?;
         if manifest.schema_version != SCHEMA_VERSION {
             let version = manifest.schema_version;
-            return Err(fault(format!("has schema version {version}, this program reads {SCHEMA_VERSION}")));
+            return Err(fault(format!(
+                "has schema version {version}, this program reads {SCHEMA_VERSION}"
+            )));
         }
-        let names = manifest.parts.iter().flat_map(|part| std::iter::once(&part.file).chain(&part.results));
+        let names = manifest
+            .parts
+            .iter()
+            .flat_map(|part| std::iter::once(&part.file).chain(&part.results));
         if let Some(name) = names.into_iter().find(|name| !is_plain_name(name)) {
-            return Err(fault(format!("{name:?} is not the name of a file in this directory")));
+            return Err(fault(format!(
+                "{name:?} is not the name of a file in this directory"
+            )));
         }
-        Ok(Self { dir: dir.to_path_buf(), ..manifest })
+        Ok(Self {
+            dir: dir.to_path_buf(),
+            ..manifest
+        })
     }
 
     /// Writes it into its directory; the one before is replaced as a whole.
@@ -157,7 +175,11 @@ pub fn refuse_link(path: &Path) -> Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_symlink() => {
             let hint = "put the file itself there, or export the batch again";
-            Err(InputFault::new(path, "is a symbolic link, which a batch must not contain").hint(hint).into())
+            Err(
+                InputFault::new(path, "is a symbolic link, which a batch must not contain")
+                    .hint(hint)
+                    .into(),
+            )
         }
         _ => Ok(()),
     }
@@ -172,8 +194,11 @@ pub(super) fn read_request_file(dir: &Path, part: &BatchPart) -> Result<Vec<u8>>
     refuse_link(&path)?;
     let bytes = fs::read(&path).map_err(Error::io(&path, "read"))?;
     if blake3::hash(&bytes).to_string() != part.hash {
-        let what = format!("is not the file that batch export wrote: its hash in {MANIFEST_FILE} differs");
-        return Err(InputFault::new(&path, what).hint("export the batch again").into());
+        let what =
+            format!("is not the file that batch export wrote: its hash in {MANIFEST_FILE} differs");
+        return Err(InputFault::new(&path, what)
+            .hint("export the batch again")
+            .into());
     }
     Ok(bytes)
 }
@@ -185,8 +210,12 @@ mod tests {
     #[test]
     fn a_manifest_comes_back_as_it_was_saved() {
         let dir = tempfile::tempdir().unwrap();
-        let part =
-            BatchPart { file: "a-001.jsonl".into(), requests: 2, file_id: Some("f".into()), ..Default::default() };
+        let part = BatchPart {
+            file: "a-001.jsonl".into(),
+            requests: 2,
+            file_id: Some("f".into()),
+            ..Default::default()
+        };
         let manifest = BatchManifest::new(dir.path(), vec![part]);
         manifest.save().unwrap();
         assert_eq!(BatchManifest::load(dir.path()).unwrap(), manifest);
@@ -196,10 +225,16 @@ mod tests {
     fn names_that_leave_the_directory_are_refused() {
         for name in ["../x", "/etc/x", "", ".hidden", "a\\b", "\u{1b}[2J.jsonl"] {
             let dir = tempfile::tempdir().unwrap();
-            let part = BatchPart { file: name.into(), ..Default::default() };
+            let part = BatchPart {
+                file: name.into(),
+                ..Default::default()
+            };
             BatchManifest::new(dir.path(), vec![part]).save().unwrap();
             let error = BatchManifest::load(dir.path()).unwrap_err().to_string();
-            assert!(error.contains("not the name of a file in this directory"), "{name:?}: {error}");
+            assert!(
+                error.contains("not the name of a file in this directory"),
+                "{name:?}: {error}"
+            );
         }
     }
 }

@@ -76,7 +76,11 @@ impl Config for ServiceConfig {
     }
 
     fn query(&self) -> Vec<(&str, &str)> {
-        self.endpoint.query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+        self.endpoint
+            .query
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect()
     }
 
     fn api_base(&self) -> &str {
@@ -111,9 +115,16 @@ impl BatchService {
             let (sender, owner) = (sender.clone(), Arc::clone(&owner));
             async move { masked(send(&sender, &factory).await?, &owner).await }
         });
-        let config = ServiceConfig { endpoint: Arc::clone(&endpoint), no_key: SecretString::from("") };
+        let config = ServiceConfig {
+            endpoint: Arc::clone(&endpoint),
+            no_key: SecretString::from(""),
+        };
         let client = Client::build(transport.http.clone(), config).with_http_service(service);
-        Ok(Self { client, transport, endpoint })
+        Ok(Self {
+            client,
+            transport,
+            endpoint,
+        })
     }
 
     /// Submits one request file; steps that were done before are skipped. True if anything was submitted.
@@ -137,7 +148,8 @@ impl BatchService {
             Some(batch) => batch,
             None => {
                 let BatchPart { file_id, url, .. } = &manifest.parts[part];
-                let body = json!({"input_file_id": file_id, "endpoint": url, "completion_window": "24h"});
+                let body =
+                    json!({"input_file_id": file_id, "endpoint": url, "completion_window": "24h"});
                 let created = self.client.batches().create_byot::<_, Batch>(body).await;
                 created.map_err(|error| self.error(error))?
             }
@@ -155,15 +167,25 @@ impl BatchService {
     /// # Errors
     /// For services that cannot be reached and files that cannot be written.
     pub async fn fetch(&self, manifest: &mut BatchManifest, part: usize) -> Result<()> {
-        let Some(batch) = self.retrieve(&mut manifest.parts[part]).await? else { return Ok(()) };
+        let Some(batch) = self.retrieve(&mut manifest.parts[part]).await? else {
+            return Ok(());
+        };
         manifest.save()?;
         if !manifest.parts[part].is_over() {
             return Ok(());
         }
-        let stem = manifest.parts[part].file.trim_end_matches(".jsonl").to_owned();
-        for (file_id, kind) in [(batch.output_file_id, "output"), (batch.error_file_id, "errors")] {
+        let stem = manifest.parts[part]
+            .file
+            .trim_end_matches(".jsonl")
+            .to_owned();
+        for (file_id, kind) in [
+            (batch.output_file_id, "output"),
+            (batch.error_file_id, "errors"),
+        ] {
             let name = format!("{stem}.{kind}.jsonl");
-            let Some(id) = file_id.filter(|id| !id.is_empty()) else { continue };
+            let Some(id) = file_id.filter(|id| !id.is_empty()) else {
+                continue;
+            };
             let path = manifest.dir.join(&name);
             let results = &mut manifest.parts[part].results;
             if results.contains(&name) && path.exists() {
@@ -181,21 +203,39 @@ impl BatchService {
 
     /// The batch of a part; `None` if it was not submitted.
     async fn retrieve(&self, part: &mut BatchPart) -> Result<Option<Batch>> {
-        let Some(id) = part.batch_id.clone() else { return Ok(None) };
+        let Some(id) = part.batch_id.clone() else {
+            return Ok(None);
+        };
         let id = checked_id(id, "batch")?;
-        let batch = self.client.batches().retrieve_byot::<_, Batch>(&id).await.map_err(|error| self.error(error))?;
+        let batch = self
+            .client
+            .batches()
+            .retrieve_byot::<_, Batch>(&id)
+            .await
+            .map_err(|error| self.error(error))?;
         let count = |name: &str| batch.request_counts[name].as_u64().unwrap_or(0);
         (part.completed, part.failed) = (count("completed"), count("failed"));
         part.status = Some(batch.status.clone().unwrap_or_else(|| "unknown".to_owned()));
-        part.errors = batch.errors["data"].as_array().into_iter().flatten().map(line_error).collect();
+        part.errors = batch.errors["data"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(line_error)
+            .collect();
         Ok(Some(batch))
     }
 
     async fn upload(&self, dir: &Path, part: &BatchPart) -> Result<String> {
         let bytes = read_request_file(dir, part)?.into();
-        let source = InputSource::Bytes { filename: part.file.clone(), bytes };
-        let request =
-            CreateFileRequest { file: FileInput { source }, purpose: FilePurpose::Batch, expires_after: None };
+        let source = InputSource::Bytes {
+            filename: part.file.clone(),
+            bytes,
+        };
+        let request = CreateFileRequest {
+            file: FileInput { source },
+            purpose: FilePurpose::Batch,
+            expires_after: None,
+        };
         let uploaded = self.client.files().create_byot::<_, Batch>(request).await;
         checked_id(uploaded.map_err(|error| self.error(error))?.id, "file")
     }
@@ -204,11 +244,27 @@ impl BatchService {
     async fn find_batch(&self, file_id: &str) -> Result<Option<Batch>> {
         let mut query = vec![("limit", "100".to_owned())];
         for _ in 0..PAGES {
-            let batches = self.client.batches().query(&query).map_err(|error| self.error(error))?;
-            let page = batches.list_byot::<Page>().await.map_err(|error| self.error(error))?;
-            let next = page.data.last().filter(|_| page.has_more).map(|batch| ("after", batch.id.clone()));
-            let found = page.data.into_iter().find(|batch| batch.input_file_id.as_deref() == Some(file_id));
-            let (None, Some(next)) = (&found, next) else { return Ok(found) };
+            let batches = self
+                .client
+                .batches()
+                .query(&query)
+                .map_err(|error| self.error(error))?;
+            let page = batches
+                .list_byot::<Page>()
+                .await
+                .map_err(|error| self.error(error))?;
+            let next = page
+                .data
+                .last()
+                .filter(|_| page.has_more)
+                .map(|batch| ("after", batch.id.clone()));
+            let found = page
+                .data
+                .into_iter()
+                .find(|batch| batch.input_file_id.as_deref() == Some(file_id));
+            let (None, Some(next)) = (&found, next) else {
+                return Ok(found);
+            };
             query = vec![("limit", "100".to_owned()), next];
         }
         Ok(None)
@@ -220,7 +276,9 @@ impl BatchService {
             OpenAIError::Reqwest(error) => self.failed(&self.transport.fault(error, FILE_LIMIT)),
             OpenAIError::Boxed(error) => match error.downcast::<Fault>() {
                 Ok(fault) => self.failed(&fault),
-                Err(error) => Error::Internal(format!("a request to the batch service failed: {error}")),
+                Err(error) => {
+                    Error::Internal(format!("a request to the batch service failed: {error}"))
+                }
             },
             OpenAIError::JSONDeserialize(..) => {
                 let what = "the batch service did not send the expected JSON; check --base-url";
@@ -235,11 +293,19 @@ impl BatchService {
         let words = |body: &[u8]| error_text(body, &self.endpoint);
         let reason = match fault {
             Fault::Connect(words) => return Error::JudgeUnavailable(no_server(&url, words)),
-            Fault::Status { status: status @ (401 | 403), body, .. } => {
+            Fault::Status {
+                status: status @ (401 | 403),
+                body,
+                ..
+            } => {
                 let quoted = format!("status {status}: {}", words(body));
                 return Error::JudgeUnavailable(key_refused(&self.endpoint, &quoted));
             }
-            Fault::Status { status: status @ (404 | 405), body, .. } => format!(
+            Fault::Status {
+                status: status @ (404 | 405),
+                body,
+                ..
+            } => format!(
                 "status {status} {}; it may have no batch service: vllm run-batch and contrib/ray_batch.py take the \
                  same files",
                 words(body)
@@ -255,13 +321,20 @@ impl BatchService {
 
 /// Sends a request, again where its fault passes, and waits as long as the server asks before each further try. Of a
 /// creation only a refusal is certain to have created nothing; a file that was uploaded twice costs nothing.
-async fn send(transport: &Transport, factory: &HttpRequestFactory) -> Result<Response, OpenAIError> {
+async fn send(
+    transport: &Transport,
+    factory: &HttpRequestFactory,
+) -> Result<Response, OpenAIError> {
     let (mut tries, mut pause) = (1, PAUSE.0);
     loop {
         let request = factory.build().await?;
         let path = request.url().path();
         let is_creation = request.method() == Method::POST && path.ends_with("/batches");
-        let limit = if path.contains("/files") { FILE_LIMIT } else { QUICK_LIMIT };
+        let limit = if path.contains("/files") {
+            FILE_LIMIT
+        } else {
+            QUICK_LIMIT
+        };
         let fault = match tokio::time::timeout(limit, transport.response(request)).await {
             Ok(Ok(response)) => return Ok(response),
             Ok(Err(fault)) => fault,
@@ -270,8 +343,16 @@ async fn send(transport: &Transport, factory: &HttpRequestFactory) -> Result<Res
         let (passes, asked) = match &fault {
             Fault::Connect(_) => (true, None),
             Fault::TimedOut(_) | Fault::Broken(_) => (!is_creation, None),
-            Fault::Status { status: 429, retry_after, .. } => (true, *retry_after),
-            Fault::Status { status: 408 | 409 | 425 | 500.., retry_after, .. } => (!is_creation, *retry_after),
+            Fault::Status {
+                status: 429,
+                retry_after,
+                ..
+            } => (true, *retry_after),
+            Fault::Status {
+                status: 408 | 409 | 425 | 500..,
+                retry_after,
+                ..
+            } => (!is_creation, *retry_after),
             _ => (false, None),
         };
         if !passes || tries == TRIES {
@@ -303,7 +384,9 @@ fn checked_id(id: String, what: &str) -> Result<String> {
     if is_plain_name(&id) && id.len() <= 256 {
         return Ok(id);
     }
-    Err(Error::JudgeUnavailable(format!("the batch service sent {id:?}, which is not the id of a {what}")))
+    Err(Error::JudgeUnavailable(format!(
+        "the batch service sent {id:?}, which is not the id of a {what}"
+    )))
 }
 
 #[cfg(test)]
@@ -315,6 +398,9 @@ mod tests {
         for id in ["", "../x", "a/b", "a?b", "a b", ".."] {
             assert!(checked_id(id.to_owned(), "file").is_err(), "{id:?}");
         }
-        assert_eq!(checked_id("file-Ab_1.2".to_owned(), "file").unwrap(), "file-Ab_1.2");
+        assert_eq!(
+            checked_id("file-Ab_1.2".to_owned(), "file").unwrap(),
+            "file-Ab_1.2"
+        );
     }
 }

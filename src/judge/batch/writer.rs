@@ -46,14 +46,26 @@ struct OpenPart {
 impl BatchWriter {
     /// A batch in that directory.
     pub fn new(dir: PathBuf, limits: BatchLimits) -> Self {
-        Self { dir, limits, calls: None, full: Vec::new(), open: Vec::new() }
+        Self {
+            dir,
+            limits,
+            calls: None,
+            full: Vec::new(),
+            open: Vec::new(),
+        }
     }
 
     /// Writes one call; the request to `route` has this body, byte for byte.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file.
-    pub fn add(&mut self, call: &BatchCall, route: JudgeKind, body: &[u8], prompt_tokens: u64) -> Result<()> {
+    pub fn add(
+        &mut self,
+        call: &BatchCall,
+        route: JudgeKind,
+        body: &[u8],
+        prompt_tokens: u64,
+    ) -> Result<()> {
         let judge = &call.label.judge;
         let line = request_line(call, route, body);
         let size = line.len() as u64;
@@ -67,8 +79,13 @@ impl BatchWriter {
         }
         let url = url(route);
         let is_its = |open: &OpenPart| open.part.judge == *judge && open.part.url == url;
-        let is_full = |open: &OpenPart| open.part.requests == requests || open.part.bytes + size > bytes;
-        if let Some(at) = self.open.iter().position(|open| is_its(open) && is_full(open)) {
+        let is_full =
+            |open: &OpenPart| open.part.requests == requests || open.part.bytes + size > bytes;
+        if let Some(at) = self
+            .open
+            .iter()
+            .position(|open| is_its(open) && is_full(open))
+        {
             self.full.push(self.open.remove(at).close(&self.dir)?);
         }
         let at = match self.open.iter().position(is_its) {
@@ -79,13 +96,15 @@ impl BatchWriter {
             }
         };
         let OpenPart { part, file, hash } = &mut self.open[at];
-        file.write_all(&line).map_err(Error::io(self.dir.join(&part.file), "write"))?;
+        file.write_all(&line)
+            .map_err(Error::io(self.dir.join(&part.file), "write"))?;
         hash.update(&line);
         part.requests += 1;
         part.bytes += size;
         part.prompt_tokens += prompt_tokens;
-        let mut label = serde_json::to_vec(call)
-            .map_err(|error| Error::Internal(format!("cannot write a call's label as JSON: {error}")))?;
+        let mut label = serde_json::to_vec(call).map_err(|error| {
+            Error::Internal(format!("cannot write a call's label as JSON: {error}"))
+        })?;
         label.push(b'\n');
         let path = self.dir.join(CALLS_FILE);
         let calls = match &mut self.calls {
@@ -97,12 +116,25 @@ impl BatchWriter {
 
     /// Begins the next request file of a judge and route.
     fn begin(&mut self, judge: &str, url: String) -> Result<()> {
-        let number = 1 + self.full.iter().filter(|part| part.judge == judge && part.url == url).count();
+        let number = 1 + self
+            .full
+            .iter()
+            .filter(|part| part.judge == judge && part.url == url)
+            .count();
         let file = format!("{}-{number:03}.jsonl", file_stem(judge, &url));
         fs::create_dir_all(&self.dir).map_err(Error::io(&self.dir, "create"))?;
         let writer = create(&self.dir.join(&file))?;
-        let part = BatchPart { file, judge: judge.to_owned(), url, ..BatchPart::default() };
-        self.open.push(OpenPart { part, file: writer, hash: blake3::Hasher::new() });
+        let part = BatchPart {
+            file,
+            judge: judge.to_owned(),
+            url,
+            ..BatchPart::default()
+        };
+        self.open.push(OpenPart {
+            part,
+            file: writer,
+            hash: blake3::Hasher::new(),
+        });
         Ok(())
     }
 
@@ -112,13 +144,17 @@ impl BatchWriter {
     /// # Errors
     /// [`Error::Io`] if a file cannot be written.
     pub fn finish(self, address: impl Fn(&str) -> Option<String>) -> Result<Option<BatchManifest>> {
-        let Some(calls) = self.calls else { return Ok(None) };
+        let Some(calls) = self.calls else {
+            return Ok(None);
+        };
         close(calls, &self.dir.join(CALLS_FILE))?;
         let mut parts = self.full;
         for open in self.open {
             parts.push(open.close(&self.dir)?);
         }
-        parts.iter_mut().for_each(|part| part.base_url = address(&part.judge));
+        parts
+            .iter_mut()
+            .for_each(|part| part.base_url = address(&part.judge));
         let manifest = BatchManifest::new(&self.dir, parts);
         manifest.save()?;
         Ok(Some(manifest))
@@ -128,17 +164,24 @@ impl BatchWriter {
 impl OpenPart {
     fn close(self, dir: &Path) -> Result<BatchPart> {
         close(self.file, &dir.join(&self.part.file))?;
-        Ok(BatchPart { hash: self.hash.finalize().to_string(), ..self.part })
+        Ok(BatchPart {
+            hash: self.hash.finalize().to_string(),
+            ..self.part
+        })
     }
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>> {
     refuse_link(path)?;
-    File::create(path).map(BufWriter::new).map_err(Error::io(path, "create"))
+    File::create(path)
+        .map(BufWriter::new)
+        .map_err(Error::io(path, "create"))
 }
 
 fn close(mut file: BufWriter<File>, path: &Path) -> Result<()> {
-    file.flush().and_then(|()| file.get_ref().sync_all()).map_err(Error::io(path, "write"))
+    file.flush()
+        .and_then(|()| file.get_ref().sync_all())
+        .map_err(Error::io(path, "write"))
 }
 
 /// The route as batch files name it.
@@ -156,11 +199,21 @@ fn request_line(call: &BatchCall, route: JudgeKind, body: &[u8]) -> Vec<u8> {
 /// A file name for a judge and a route. Identities come from servers and may hold anything: what is no letter, digit, dot
 /// or underscore becomes `-`, and a hash of the whole keeps different ones apart.
 fn file_stem(judge: &str, url: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' || c == '_' {
+            c
+        } else {
+            '-'
+        }
+    };
     let name: String = judge.chars().take(NAME_CHARS).map(plain).collect();
     let name = name.trim_matches(['.', '-']);
     let hash = blake3::hash(format!("{judge}\0{url}").as_bytes()).to_hex();
-    format!("{}-{}", if name.is_empty() { "judge" } else { name }, &hash[..8])
+    format!(
+        "{}-{}",
+        if name.is_empty() { "judge" } else { name },
+        &hash[..8]
+    )
 }
 
 #[cfg(test)]
@@ -169,7 +222,10 @@ mod tests {
     use crate::domain::Fingerprint;
     use crate::judge::cache::CallLabel;
 
-    const LIMITS: BatchLimits = BatchLimits { requests: 50_000, bytes: 200_000_000 };
+    const LIMITS: BatchLimits = BatchLimits {
+        requests: 50_000,
+        bytes: 200_000_000,
+    };
 
     fn call(key: u8, judge: &str) -> BatchCall {
         BatchCall {
@@ -184,11 +240,16 @@ mod tests {
         }
     }
 
-    fn write(limits: BatchLimits, calls: &[(u8, &str, JudgeKind)]) -> (tempfile::TempDir, BatchManifest) {
+    fn write(
+        limits: BatchLimits,
+        calls: &[(u8, &str, JudgeKind)],
+    ) -> (tempfile::TempDir, BatchManifest) {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = BatchWriter::new(dir.path().to_path_buf(), limits);
         for (key, judge, route) in calls {
-            writer.add(&call(*key, judge), *route, b"{\"model\":\"m\"}", 5).unwrap();
+            writer
+                .add(&call(*key, judge), *route, b"{\"model\":\"m\"}", 5)
+                .unwrap();
         }
         let manifest = writer.finish(|_| None).unwrap().unwrap();
         (dir, manifest)
@@ -197,44 +258,107 @@ mod tests {
     #[test]
     fn files_are_split_by_judge_and_route_and_at_the_number_of_requests() {
         let (chat, raw) = (JudgeKind::Chat, JudgeKind::Completions);
-        let limits = BatchLimits { requests: 2, ..LIMITS };
-        let calls = [(1, "a", chat), (2, "b", chat), (3, "a", chat), (4, "a", chat), (5, "a", raw)];
+        let limits = BatchLimits {
+            requests: 2,
+            ..LIMITS
+        };
+        let calls = [
+            (1, "a", chat),
+            (2, "b", chat),
+            (3, "a", chat),
+            (4, "a", chat),
+            (5, "a", raw),
+        ];
         let (dir, manifest) = write(limits, &calls);
-        let parts: Vec<(&str, &str, u64)> =
-            manifest.parts.iter().map(|part| (part.judge.as_str(), part.url.as_str(), part.requests)).collect();
+        let parts: Vec<(&str, &str, u64)> = manifest
+            .parts
+            .iter()
+            .map(|part| (part.judge.as_str(), part.url.as_str(), part.requests))
+            .collect();
         let chat = "/v1/chat/completions";
-        assert_eq!(parts, [("a", chat, 2), ("b", chat, 1), ("a", chat, 1), ("a", "/v1/completions", 1)]);
+        assert_eq!(
+            parts,
+            [
+                ("a", chat, 2),
+                ("b", chat, 1),
+                ("a", chat, 1),
+                ("a", "/v1/completions", 1)
+            ]
+        );
         for part in &manifest.parts {
             let text = fs::read_to_string(dir.path().join(&part.file)).unwrap();
-            assert_eq!((text.lines().count() as u64, text.len() as u64), (part.requests, part.bytes));
+            assert_eq!(
+                (text.lines().count() as u64, text.len() as u64),
+                (part.requests, part.bytes)
+            );
         }
-        assert_eq!(fs::read_to_string(dir.path().join(CALLS_FILE)).unwrap().lines().count(), 5);
+        assert_eq!(
+            fs::read_to_string(dir.path().join(CALLS_FILE))
+                .unwrap()
+                .lines()
+                .count(),
+            5
+        );
         let first = fs::read_to_string(dir.path().join(&manifest.parts[0].file)).unwrap();
         let id = "01".repeat(32);
         assert_eq!(
             first.lines().next().unwrap(),
-            format!(r#"{{"custom_id":"{id}","method":"POST","url":"/v1/chat/completions","body":{{"model":"m"}}}}"#)
+            format!(
+                r#"{{"custom_id":"{id}","method":"POST","url":"/v1/chat/completions","body":{{"model":"m"}}}}"#
+            )
         );
     }
 
     #[test]
     fn files_are_split_at_their_size_and_a_line_that_fits_nowhere_is_an_error() {
         let line = request_line(&call(1, "a"), JudgeKind::Chat, b"{\"model\":\"m\"}").len() as u64;
-        let limits = BatchLimits { bytes: 2 * line, ..LIMITS };
+        let limits = BatchLimits {
+            bytes: 2 * line,
+            ..LIMITS
+        };
         let chat = JudgeKind::Chat;
         let (_dir, manifest) = write(limits, &[(1, "a", chat), (2, "a", chat), (3, "a", chat)]);
-        assert_eq!(manifest.parts.iter().map(|part| part.bytes).collect::<Vec<_>>(), [2 * line, line]);
+        assert_eq!(
+            manifest
+                .parts
+                .iter()
+                .map(|part| part.bytes)
+                .collect::<Vec<_>>(),
+            [2 * line, line]
+        );
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = BatchWriter::new(dir.path().to_path_buf(), BatchLimits { bytes: 10, ..limits });
-        let error = writer.add(&call(1, "a"), chat, b"{}", 1).unwrap_err().to_string();
+        let mut writer = BatchWriter::new(
+            dir.path().to_path_buf(),
+            BatchLimits {
+                bytes: 10,
+                ..limits
+            },
+        );
+        let error = writer
+            .add(&call(1, "a"), chat, b"{}", 1)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("--max-bytes"), "{error}");
     }
 
     #[test]
     fn no_judge_leaves_the_directory_or_takes_the_files_of_another() {
-        let names = ["../../etc/passwd", "a/b", "a|b", "..", "", "-rf", "\u{1b}[2J"].map(|judge| file_stem(judge, "u"));
+        let names = [
+            "../../etc/passwd",
+            "a/b",
+            "a|b",
+            "..",
+            "",
+            "-rf",
+            "\u{1b}[2J",
+        ]
+        .map(|judge| file_stem(judge, "u"));
         for name in &names {
-            assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)), "{name}");
+            assert!(
+                name.chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)),
+                "{name}"
+            );
             assert!(!name.starts_with(['.', '-']), "{name}");
         }
         assert_ne!(names[1], names[2], "different judges, different files");

@@ -27,13 +27,20 @@ fn prometheus(model: &str) -> RequestOptions {
 /// The published parameters of AttrScore (ScholarQABench, `citation_correctness_eval.py`).
 fn attrscore(model: &str) -> RequestOptions {
     let (endpoint, max_tokens) = (JudgeKind::Label, default_limits(JudgeKind::Label));
-    RequestOptions { endpoint, json_mode: false, max_tokens, ..RequestOptions::new(model) }
+    RequestOptions {
+        endpoint,
+        json_mode: false,
+        max_tokens,
+        ..RequestOptions::new(model)
+    }
 }
 
 fn key(change: impl FnOnce(&mut RequestOptions)) -> Fingerprint {
     let mut options = RequestOptions::new("m");
     change(&mut options);
-    options.render(CallKind::Property, messages(), 0, 0).fingerprint
+    options
+        .render(CallKind::Property, messages(), 0, 0)
+        .fingerprint
 }
 
 #[test]
@@ -69,17 +76,34 @@ fn a_schema_and_the_effort_change_the_key_and_the_tier_does_not() {
         key(|o| o.reasoning_effort = Some(Effort::Low)),
         key(|o| o.reasoning_effort = Some(Effort::High)),
     ];
-    assert_eq!(keys.iter().map(|key| key.short(64)).collect::<std::collections::BTreeSet<_>>().len(), keys.len());
+    assert_eq!(
+        keys.iter()
+            .map(|key| key.short(64))
+            .collect::<std::collections::BTreeSet<_>>()
+            .len(),
+        keys.len()
+    );
     assert_eq!(key(|o| o.service_tier = Some(ServiceTier::Flex)), keys[0]);
-    let mut options = RequestOptions { schema: Some(json!({})), ..RequestOptions::new("m") };
-    (options.reasoning_effort, options.service_tier) = (Some(Effort::Minimal), Some(ServiceTier::Flex));
+    let mut options = RequestOptions {
+        schema: Some(json!({})),
+        ..RequestOptions::new("m")
+    };
+    (options.reasoning_effort, options.service_tier) =
+        (Some(Effort::Minimal), Some(ServiceTier::Flex));
     let rendered = options.render(CallKind::Evidence, messages(), 0, 0);
     assert!(
-        rendered.parameters.contains(&Parameter::Schema) && !rendered.parameters.contains(&Parameter::ResponseFormat)
+        rendered.parameters.contains(&Parameter::Schema)
+            && !rendered.parameters.contains(&Parameter::ResponseFormat)
     );
     let sent: Value = serde_json::from_slice(&rendered.body.bytes).unwrap();
-    assert_eq!(sent["response_format"]["json_schema"], json!({"name": "evidence", "strict": true, "schema": {}}));
-    assert_eq!((&sent["reasoning_effort"], &sent["service_tier"]), (&json!("minimal"), &json!("flex")));
+    assert_eq!(
+        sent["response_format"]["json_schema"],
+        json!({"name": "evidence", "strict": true, "schema": {}})
+    );
+    assert_eq!(
+        (&sent["reasoning_effort"], &sent["service_tier"]),
+        (&json!("minimal"), &json!("flex"))
+    );
 }
 
 #[test]
@@ -96,8 +120,7 @@ fn what_is_switched_off_is_not_sent() {
 fn extra_members_are_sorted_and_replace_ours() {
     let mut options = RequestOptions::new("m");
     options.max_tokens_field = "max_completion_tokens".into();
-    let extra =
-        json!({"z": 1, "a": {"d": [{"y": 1, "x": 2}], "c": null}, "temperature": 1, "max_completion_tokens": 9});
+    let extra = json!({"z": 1, "a": {"d": [{"y": 1, "x": 2}], "c": null}, "temperature": 1, "max_completion_tokens": 9});
     options.extra_body = extra.as_object().unwrap().clone();
     let sent = body(&options, CallKind::Property);
     assert!(
@@ -108,7 +131,12 @@ fn extra_members_are_sorted_and_replace_ours() {
         "{sent}"
     );
     assert!(serde_json::from_str::<Value>(&sent).is_ok());
-    assert_eq!(options.render(CallKind::Property, messages(), 0, 0).max_tokens, Some(9));
+    assert_eq!(
+        options
+            .render(CallKind::Property, messages(), 0, 0)
+            .max_tokens,
+        Some(9)
+    );
 }
 
 #[test]
@@ -120,7 +148,10 @@ fn draws_and_attempts_change_the_seed_that_is_sent() {
         serde_json::from_slice::<Value>(&rendered.body.bytes).unwrap()["seed"].as_i64()
     };
     // 5 + 1000 draw + attempt
-    assert_eq!([sent(0, 0), sent(0, 2), sent(3, 1)], [Some(5), Some(7), Some(3006)]);
+    assert_eq!(
+        [sent(0, 0), sent(0, 2), sent(3, 1)],
+        [Some(5), Some(7), Some(3006)]
+    );
 }
 
 #[test]
@@ -131,7 +162,10 @@ fn the_encoding_of_fingerprints_is_the_one_that_caches_were_filled_with() {
         "be \"fair\"rate\nthis é"
     );
     let rendered = RequestOptions::new("m").render(CallKind::Property, messages(), 2, 1);
-    assert_eq!(rendered.fingerprint, Fingerprint::from(blake3::hash(key.as_bytes())));
+    assert_eq!(
+        rendered.fingerprint,
+        Fingerprint::from(blake3::hash(key.as_bytes()))
+    );
 }
 
 #[test]
@@ -158,20 +192,35 @@ fn the_fingerprint_covers_what_shapes_the_reply() {
         options.render(CallKind::Evidence, messages(), 0, 0),
         options.render(CallKind::Property, messages(), 1, 0),
         options.render(CallKind::Property, messages(), 0, 1),
-        options.render(CallKind::Property, Messages::new(None, messages().user), 0, 0),
+        options.render(
+            CallKind::Property,
+            Messages::new(None, messages().user),
+            0,
+            0,
+        ),
     ];
-    let mut all: Vec<Fingerprint> = changed.into_iter().chain(calls.map(|call| call.fingerprint)).collect();
+    let mut all: Vec<Fingerprint> = changed
+        .into_iter()
+        .chain(calls.map(|call| call.fingerprint))
+        .collect();
     all.push(base);
     all.sort_unstable();
     all.dedup();
-    assert_eq!(all.len(), 13, "8 options + 4 calls + the base, all different");
+    assert_eq!(
+        all.len(),
+        13,
+        "8 options + 4 calls + the base, all different"
+    );
 }
 
 #[test]
 fn the_fingerprint_does_not_cover_names_and_other_kinds() {
     let base = key(|_| {});
     assert_eq!(base, key(|o| o.model = "alias".into()));
-    assert_eq!(base, key(|o| o.max_tokens_field = "max_completion_tokens".into()));
+    assert_eq!(
+        base,
+        key(|o| o.max_tokens_field = "max_completion_tokens".into())
+    );
     assert_eq!(
         base,
         key(|o| {
@@ -186,7 +235,9 @@ fn text_cannot_move_between_the_parts_of_a_fingerprint() {
     let options = RequestOptions::new("m");
     let key = |system: Option<&str>, user: &str| {
         let messages = Messages::new(system.map(str::to_owned), user);
-        options.render(CallKind::Property, messages, 0, 0).fingerprint
+        options
+            .render(CallKind::Property, messages, 0, 0)
+            .fingerprint
     };
     assert_ne!(key(Some("ab"), "c"), key(Some("a"), "bc"));
     assert_ne!(key(Some(""), "a"), key(None, "a"));
@@ -238,10 +289,16 @@ fn chat_and_raw_calls_ask_for_probabilities_each_in_their_way() {
     let mut options = RequestOptions::new("m");
     options.logprobs = Some(5);
     let sent = raw_body(&options, CallKind::Property);
-    assert_eq!((&sent["logprobs"], &sent["top_logprobs"]), (&json!(true), &json!(5)));
+    assert_eq!(
+        (&sent["logprobs"], &sent["top_logprobs"]),
+        (&json!(true), &json!(5))
+    );
     options.endpoint = JudgeKind::Completions;
     let sent = raw_body(&options, CallKind::Property);
-    assert_eq!((&sent["logprobs"], sent.get("top_logprobs")), (&json!(5), None));
+    assert_eq!(
+        (&sent["logprobs"], sent.get("top_logprobs")),
+        (&json!(5), None)
+    );
 }
 
 #[test]
@@ -254,18 +311,37 @@ fn fields_of_vllm_pass_in_raw_calls_and_may_replace_the_limit() {
     for (name, value) in extra.as_object().unwrap() {
         assert_eq!(&sent[name], value);
     }
-    assert_eq!(options.render(CallKind::Aspect, messages(), 0, 0).max_tokens, Some(9));
+    assert_eq!(
+        options
+            .render(CallKind::Aspect, messages(), 0, 0)
+            .max_tokens,
+        Some(9)
+    );
 }
 
 #[test]
 fn json_mode_is_never_asked_of_grades_labels_and_raw_calls() {
     let options = RequestOptions::new("m");
-    assert!(raw_body(&options, CallKind::Citations).get("response_format").is_some());
+    assert!(
+        raw_body(&options, CallKind::Citations)
+            .get("response_format")
+            .is_some()
+    );
     for kind in [CallKind::Aspect, CallKind::Attribution] {
-        assert_eq!(raw_body(&options, kind).get("response_format"), None, "{kind}");
+        assert_eq!(
+            raw_body(&options, kind).get("response_format"),
+            None,
+            "{kind}"
+        );
     }
-    let raw = RequestOptions { endpoint: JudgeKind::Completions, ..options };
-    assert_eq!(raw_body(&raw, CallKind::Property).get("response_format"), None);
+    let raw = RequestOptions {
+        endpoint: JudgeKind::Completions,
+        ..options
+    };
+    assert_eq!(
+        raw_body(&raw, CallKind::Property).get("response_format"),
+        None
+    );
 }
 
 #[test]
@@ -274,7 +350,10 @@ fn marks_of_turns_stay_only_in_published_wordings() {
     let mut options = prometheus("m");
     let prompt = |options: &RequestOptions| {
         let rendered = options.render(CallKind::Aspect, hostile.clone(), 0, 0);
-        serde_json::from_slice::<Value>(&rendered.body.bytes).unwrap()["prompt"].as_str().unwrap().to_owned()
+        serde_json::from_slice::<Value>(&rendered.body.bytes).unwrap()["prompt"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     assert_eq!(prompt(&options), "[INST] x \u{27e6}/INST] y [/INST]");
     options.neutralize = false;
@@ -292,7 +371,10 @@ fn the_fingerprint_covers_the_newer_parameters_and_the_whole_raw_prompt() {
     ];
     let raw = |change: fn(&mut RequestOptions)| {
         key(|o| {
-            *o = RequestOptions { endpoint: JudgeKind::Completions, ..o.clone() };
+            *o = RequestOptions {
+                endpoint: JudgeKind::Completions,
+                ..o.clone()
+            };
             change(o);
         })
     };
@@ -308,5 +390,9 @@ fn the_fingerprint_covers_the_newer_parameters_and_the_whole_raw_prompt() {
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), 11, "5 of chat and 6 raw, all different");
-    assert_eq!(key(|_| {}), key(|o| o.conversation = Conversation::Mistral), "chat has no use for a format");
+    assert_eq!(
+        key(|_| {}),
+        key(|o| o.conversation = Conversation::Mistral),
+        "chat has no use for a format"
+    );
 }

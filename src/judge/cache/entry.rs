@@ -8,7 +8,8 @@ use crate::judge::JudgeRequest;
 
 const SELECT_ONE: &str = "SELECT digest, entry FROM replies WHERE key = ?1";
 const SELECT_ALL: &str = "SELECT digest, entry FROM replies ORDER BY rowid";
-const INSERT_NEW: &str = "INSERT INTO replies (key, digest, entry) VALUES (?1, ?2, ?3) ON CONFLICT (key) DO NOTHING";
+const INSERT_NEW: &str =
+    "INSERT INTO replies (key, digest, entry) VALUES (?1, ?2, ?3) ON CONFLICT (key) DO NOTHING";
 
 /// What a stored reply answers; for people who look into the cache, not part of its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,32 +57,45 @@ impl Entry {
     /// An entry created now.
     pub fn new(key: Fingerprint, label: CallLabel, reply: JudgeReply) -> Self {
         let created_at = now_ms() / 1000;
-        Self { key, label, created_at, reply: JudgeReply { cached: true, ..reply } }
+        Self {
+            key,
+            label,
+            created_at,
+            reply: JudgeReply {
+                cached: true,
+                ..reply
+            },
+        }
     }
 
     /// Stores it if its key is new; true if it was.
     pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<bool> {
-        let json =
-            serde_json::to_string(self).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        let json = serde_json::to_string(self)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
         let values = params![self.key.as_bytes(), digest(&json), json];
         Ok(connection.prepare_cached(INSERT_NEW)?.execute(values)? == 1)
     }
 
     /// True if both replies have the same text and end; when they came and what they cost does not count.
     pub(super) fn has_same_reply(&self, other: &Self) -> bool {
-        self.reply.content == other.reply.content && self.reply.finish_reason == other.reply.finish_reason
+        self.reply.content == other.reply.content
+            && self.reply.finish_reason == other.reply.finish_reason
     }
 }
 
 /// 64 bits of blake3: finds damage that SQLite cannot see, such as a page of zeros inside a long reply.
 fn digest(json: &str) -> i64 {
     let hash = blake3::hash(json.as_bytes());
-    hash.as_bytes().first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+    hash.as_bytes()
+        .first_chunk()
+        .map_or(0, |bytes| i64::from_le_bytes(*bytes))
 }
 
 /// Milliseconds since 1970 (UTC).
 pub(super) fn now_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -91,13 +105,23 @@ pub(super) struct Damaged;
 /// Reads the columns `digest, entry`.
 fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Entry, Damaged>> {
     let (expected, json) = (row.get_ref(0)?.as_i64(), row.get_ref(1)?.as_str());
-    let whole = json.ok().filter(|json| expected.is_ok_and(|expected| digest(json) == expected));
-    Ok(whole.and_then(|json| serde_json::from_str(json).ok()).ok_or(Damaged))
+    let whole = json
+        .ok()
+        .filter(|json| expected.is_ok_and(|expected| digest(json) == expected));
+    Ok(whole
+        .and_then(|json| serde_json::from_str(json).ok())
+        .ok_or(Damaged))
 }
 
 /// The entry of that key. One that the index found under another key is damaged.
-pub(super) fn find(connection: &Connection, key: &Fingerprint) -> rusqlite::Result<Option<Result<Entry, Damaged>>> {
-    let found = connection.prepare_cached(SELECT_ONE)?.query_row([key.as_bytes()], read).optional()?;
+pub(super) fn find(
+    connection: &Connection,
+    key: &Fingerprint,
+) -> rusqlite::Result<Option<Result<Entry, Damaged>>> {
+    let found = connection
+        .prepare_cached(SELECT_ONE)?
+        .query_row([key.as_bytes()], read)
+        .optional()?;
     Ok(found.map(|found| found.ok().filter(|entry| entry.key == *key).ok_or(Damaged)))
 }
 

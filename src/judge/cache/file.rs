@@ -42,7 +42,10 @@ const WAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An [`Error::Cache`] about `path`.
 pub(super) fn fault(path: &Path, what: impl Into<String>) -> Error {
-    Error::Cache { path: path.to_path_buf(), what: what.into() }
+    Error::Cache {
+        path: path.to_path_buf(),
+        what: what.into(),
+    }
 }
 
 /// Turns an SQLite error into one that says what failed and what to do; for `map_err`.
@@ -62,10 +65,16 @@ pub(super) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Erro
             "the file is damaged: move it away or name another with --cache (`scholareval cache merge` copies the \
              intact replies)"
         }
-        Some(ErrorCode::DiskFull) => "the disk is full: free some space and run the same command again",
-        Some(ErrorCode::SystemIoFailure) => "the disk failed or is full: check it and run the same command again",
+        Some(ErrorCode::DiskFull) => {
+            "the disk is full: free some space and run the same command again"
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            "the disk failed or is full: check it and run the same command again"
+        }
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => NOT_WRITABLE,
-        Some(ErrorCode::CannotOpen) => "check that the directory and the file can be read and written",
+        Some(ErrorCode::CannotOpen) => {
+            "check that the directory and the file can be read and written"
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another process is using it: wait until it has finished, or name another with --cache"
         }
@@ -74,7 +83,8 @@ pub(super) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Erro
     fault(path, format!("cannot {doing}: {error}; {remedy}"))
 }
 
-const NOT_WRITABLE: &str = "it cannot be written; make it writable, or name another with --cache, or use --no-cache";
+const NOT_WRITABLE: &str =
+    "it cannot be written; make it writable, or name another with --cache, or use --no-cache";
 
 /// Opens, or creates, the cache at `path` for reading and writing, in WAL mode.
 pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
@@ -88,7 +98,10 @@ pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
     if path.is_dir() {
         return Err(fault(path, "is a directory; name a file with --cache"));
     }
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+    if let Some(parent) = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
         std::fs::create_dir_all(parent).map_err(Error::io(parent, "create"))?;
     }
     if is_new(path)? {
@@ -99,13 +112,18 @@ pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
     let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, access).map_err(failed(path, "open it"))?;
     // SQLite falls back to reading where it may not write; found only after the first paid call, that would lose a reply.
-    if connection.is_readonly("main").map_err(failed(path, "open it"))? {
+    if connection
+        .is_readonly("main")
+        .map_err(failed(path, "open it"))?
+    {
         return Err(fault(path, NOT_WRITABLE));
     }
     create_tables(&mut connection).map_err(failed(path, "create its tables"))?;
     check_version(path, &connection)?;
     use_wal(&connection).map_err(failed(path, "switch it to WAL mode"))?;
-    connection.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed(path, "open it"))?;
+    connection
+        .execute_batch("PRAGMA synchronous = NORMAL")
+        .map_err(failed(path, "open it"))?;
     Ok(connection)
 }
 
@@ -122,7 +140,11 @@ pub(super) fn open_source(path: &Path) -> Result<Connection> {
     check_version(path, &open_bare(path)?)?;
     // Without a log it may stand where SQLite could not make one: on a medium for reading only.
     let is_in_use = has_content(&beside(path, "-wal")) || beside(path, "-shm").exists();
-    if is_in_use { open_reader(path) } else { open_immutable(path) }
+    if is_in_use {
+        open_reader(path)
+    } else {
+        open_immutable(path)
+    }
 }
 
 /// Opens the file of that path or URI.
@@ -138,7 +160,9 @@ fn connect(name: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
 #[cfg(target_os = "linux")]
 fn network_file_system(path: &Path) -> Option<&'static str> {
     let absolute = std::path::absolute(path).ok()?;
-    let place = absolute.ancestors().find_map(|ancestor| rustix::fs::statfs(ancestor).ok())?;
+    let place = absolute
+        .ancestors()
+        .find_map(|ancestor| rustix::fs::statfs(ancestor).ok())?;
     network_type(u64::try_from(place.f_type).ok()?)
 }
 
@@ -211,14 +235,16 @@ fn open_bare(path: &Path) -> Result<Connection> {
     let connection = open_immutable(path)?;
     // The bare file may be shorter than its header says while its log holds the rest. This pragma of the connection
     // (nothing is written) makes SQLite read the header regardless.
-    connection.execute_batch("PRAGMA writable_schema = ON").map_err(failed(path, "read it"))?;
+    connection
+        .execute_batch("PRAGMA writable_schema = ON")
+        .map_err(failed(path, "read it"))?;
     Ok(connection)
 }
 
 fn open_immutable(path: &Path) -> Result<Connection> {
     let absolute = std::path::absolute(path).map_err(Error::io(path, "read"))?;
-    let url =
-        Url::from_file_path(absolute).map_err(|()| fault(path, "is not the path of a file; name one with --cache"))?;
+    let url = Url::from_file_path(absolute)
+        .map_err(|()| fault(path, "is not the path of a file; name one with --cache"))?;
     let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     connect(Path::new(&format!("{url}?immutable=1")), access).map_err(failed(path, "open it"))
 }
@@ -229,7 +255,12 @@ fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
 }
 
 fn check_version(path: &Path, connection: &Connection) -> Result<()> {
-    let header = || Ok((number(connection, "application_id")?, number(connection, "user_version")?));
+    let header = || {
+        Ok((
+            number(connection, "application_id")?,
+            number(connection, "user_version")?,
+        ))
+    };
     let what = match header().map_err(failed(path, "read it"))? {
         (APPLICATION_ID, SCHEMA_VERSION) => match schema(connection).map_err(failed(path, "read its tables"))? {
             found if found == TABLES.split(';').map(bare).filter(|sql| !sql.is_empty()).collect() => return Ok(()),
@@ -250,12 +281,18 @@ fn check_version(path: &Path, connection: &Connection) -> Result<()> {
 /// first page, so they are in the bare file, too.
 fn schema(connection: &Connection) -> rusqlite::Result<BTreeSet<String>> {
     let made = "SELECT sql FROM sqlite_schema WHERE type <> 'index' AND name NOT GLOB 'sqlite_*'";
-    connection.prepare(made)?.query_map([], |row| Ok(bare(&row.get::<_, String>(0)?)))?.collect()
+    connection
+        .prepare(made)?
+        .query_map([], |row| Ok(bare(&row.get::<_, String>(0)?)))?
+        .collect()
 }
 
 /// A statement without comments and white space.
 fn bare(sql: &str) -> String {
-    sql.lines().filter_map(|line| line.split("--").next()).flat_map(str::split_whitespace).collect()
+    sql.lines()
+        .filter_map(|line| line.split("--").next())
+        .flat_map(str::split_whitespace)
+        .collect()
 }
 
 /// Creates the tables in one transaction of the rollback journal, before WAL: the version is in the main file from
@@ -266,7 +303,8 @@ fn create_tables(connection: &mut Connection) -> rusqlite::Result<()> {
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been quicker, with a cache or with something else.
-    let objects: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let objects: i64 =
+        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if objects == 0 && number(&transaction, "application_id")? == 0 {
         transaction.execute_batch(TABLES)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -279,9 +317,13 @@ fn create_tables(connection: &mut Connection) -> rusqlite::Result<()> {
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     let deadline = Instant::now() + WAL_TIMEOUT;
     loop {
-        match connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0)) {
+        match connection
+            .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0))
+        {
             Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
-            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => return Err(error),
+            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+                return Err(error);
+            }
             busy if Instant::now() > deadline => return busy.map(drop),
             _ => std::thread::sleep(Duration::from_millis(5)),
         }
@@ -292,7 +334,10 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
     let (key, shown) = (key.short(12), path.display());
     let copy = format!("copy the intact replies with `scholareval cache merge {shown} --into NEW`");
-    fault(path, format!("the entry {key} is damaged; {copy} and continue with --cache NEW"))
+    fault(
+        path,
+        format!("the entry {key} is damaged; {copy} and continue with --cache NEW"),
+    )
 }
 
 #[cfg(target_os = "linux")]
@@ -302,9 +347,15 @@ mod tests {
 
     #[test]
     fn network_file_systems_have_a_name_and_local_ones_none() {
-        assert_eq!((network_type(0x6969), network_type(0xff53_4d42)), (Some("nfs"), Some("cifs")));
+        assert_eq!(
+            (network_type(0x6969), network_type(0xff53_4d42)),
+            (Some("nfs"), Some("cifs"))
+        );
         // ext4 and tmpfs
-        assert_eq!((network_type(0xef53), network_type(0x0102_1994)), (None, None));
+        assert_eq!(
+            (network_type(0xef53), network_type(0x0102_1994)),
+            (None, None)
+        );
         assert_eq!(network_file_system(Path::new("/proc/no/such/file")), None);
     }
 }

@@ -12,7 +12,9 @@ pub(super) fn owner_name() -> String {
 /// True if the owner is a process of this host that has ended.
 pub(super) fn has_ended(owner: &str) -> bool {
     let mut parts = owner.split('|');
-    let (Some(process), Some(place)) = (parts.next(), parts.next()) else { return false };
+    let (Some(process), Some(place)) = (parts.next(), parts.next()) else {
+        return false;
+    };
     place == host() && process.parse().is_ok_and(is_gone)
 }
 
@@ -20,7 +22,11 @@ pub(super) fn has_ended(owner: &str) -> bool {
 #[cfg(unix)]
 fn host() -> String {
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{}/{}", rustix::system::uname().nodename().to_string_lossy(), namespace.display())
+    format!(
+        "{}/{}",
+        rustix::system::uname().nodename().to_string_lossy(),
+        namespace.display()
+    )
 }
 
 #[cfg(unix)]

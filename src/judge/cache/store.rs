@@ -34,7 +34,8 @@ const RENEW: &str = "UPDATE leases SET expires_at = ?2 WHERE owner = ?1";
 /// Two servers that are asked within one tick of the clock still have an order.
 const REMEMBER: &str = "INSERT OR REPLACE INTO servers VALUES \
     (?1, ?2, max(unixepoch('subsec'), (SELECT coalesce(max(seen_at), 0) + 0.001 FROM servers)))";
-pub(super) const SELECT_SERVERS: &str = "SELECT name, identity, seen_at FROM servers ORDER BY seen_at DESC";
+pub(super) const SELECT_SERVERS: &str =
+    "SELECT name, identity, seen_at FROM servers ORDER BY seen_at DESC";
 
 /// An open reply cache. Clones share it; the last one to go closes the file.
 #[derive(Debug, Clone)]
@@ -86,7 +87,14 @@ impl Cache {
         let (sender, stop) = channel();
         let (path, owner) = (path.to_path_buf(), owner_name());
         let (writer, readers) = (Mutex::new(connection), Mutex::default());
-        let inner = Arc::new(Inner { path, owner, lease, writer, readers, _renewal: sender });
+        let inner = Arc::new(Inner {
+            path,
+            owner,
+            lease,
+            writer,
+            readers,
+            _renewal: sender,
+        });
         let weak = Arc::downgrade(&inner);
         let renew = move || {
             while stop.recv_timeout(lease / 3) == Err(RecvTimeoutError::Timeout) {
@@ -99,9 +107,17 @@ impl Cache {
                 }
             }
         };
-        std::thread::Builder::new().name("cache-leases".to_owned()).spawn(renew).map_err(|error| {
-            fault(&inner.path, format!("cannot start the thread that renews its leases: {error}; run fewer at once"))
-        })?;
+        std::thread::Builder::new()
+            .name("cache-leases".to_owned())
+            .spawn(renew)
+            .map_err(|error| {
+                fault(
+                    &inner.path,
+                    format!(
+                        "cannot start the thread that renews its leases: {error}; run fewer at once"
+                    ),
+                )
+            })?;
         Ok(Self { inner })
     }
 
@@ -130,10 +146,14 @@ impl Cache {
     pub fn put(&self, entry: &Entry, lease: Option<Lease>) -> Result<()> {
         self.inner.write("store a reply", |connection| {
             entry.insert(connection)?;
-            lease.iter().try_for_each(|lease| release(connection, &lease.key, &self.inner.owner))
+            lease
+                .iter()
+                .try_for_each(|lease| release(connection, &lease.key, &self.inner.owner))
         })?;
         // It is given back.
-        lease.into_iter().for_each(|mut lease| lease.cache = Weak::new());
+        lease
+            .into_iter()
+            .for_each(|mut lease| lease.cache = Weak::new());
         Ok(())
     }
 
@@ -148,14 +168,30 @@ impl Cache {
                 return Ok((Some(found), false));
             }
             let mut select = connection.prepare_cached(OWNER)?;
-            let other: Option<String> = select.query_row([key.as_bytes()], |row| row.get(0)).optional()?;
+            let other: Option<String> = select
+                .query_row([key.as_bytes()], |row| row.get(0))
+                .optional()?;
             let ended = other.filter(|other| has_ended(other));
-            let values = params![key.as_bytes(), owner, self.inner.end_of_lease(), to_sql(now_ms()), ended];
-            Ok((None, connection.prepare_cached(TAKE_LEASE)?.execute(values)? > 0))
+            let values = params![
+                key.as_bytes(),
+                owner,
+                self.inner.end_of_lease(),
+                to_sql(now_ms()),
+                ended
+            ];
+            Ok((
+                None,
+                connection.prepare_cached(TAKE_LEASE)?.execute(values)? > 0,
+            ))
         })?;
         Ok(match found {
             Some(entry) => Some(Leased::Cached(self.whole(entry, key)?)),
-            None => is_granted.then(|| Leased::Granted(Lease { key: *key, cache: Arc::downgrade(&self.inner) })),
+            None => is_granted.then(|| {
+                Leased::Granted(Lease {
+                    key: *key,
+                    cache: Arc::downgrade(&self.inner),
+                })
+            }),
         })
     }
 
@@ -181,7 +217,8 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) where the file cannot be written.
     pub fn remember_server(&self, name: &str, identity: &str) -> Result<()> {
-        let remember = |connection: &Connection| connection.execute(REMEMBER, [name, identity]).map(drop);
+        let remember =
+            |connection: &Connection| connection.execute(REMEMBER, [name, identity]).map(drop);
         self.inner.write("store a server's identity", remember)
     }
 
@@ -192,16 +229,24 @@ impl Cache {
     pub fn servers(&self) -> Result<Vec<(String, String)>> {
         self.read("read the servers' identities", |connection| {
             let mut select = connection.prepare(SELECT_SERVERS)?;
-            select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            select
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
         })
     }
 
     fn whole(&self, entry: Result<Entry, Damaged>, key: &Fingerprint) -> Result<JudgeReply> {
-        entry.map(|entry| entry.reply).map_err(|Damaged| damaged(self.path(), key))
+        entry
+            .map(|entry| entry.reply)
+            .map_err(|Damaged| damaged(self.path(), key))
     }
 
     /// Runs `work` with a connection of the pool. A connection that failed is not used again.
-    pub(super) fn read<T>(&self, doing: &str, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+    pub(super) fn read<T>(
+        &self,
+        doing: &str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
         let pooled = locked(&self.inner.readers).pop();
         let connection = pooled.map_or_else(|| file::open_reader(self.path()), Ok)?;
         let result = work(&connection).map_err(failed(self.path(), doing))?;
@@ -212,7 +257,11 @@ impl Cache {
 
 impl Inner {
     /// Runs `work` in one transaction: all of it, or nothing.
-    pub(super) fn write<T>(&self, doing: &str, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+    pub(super) fn write<T>(
+        &self,
+        doing: &str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
         let mut connection = locked(&self.writer);
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let committed = transaction.and_then(|transaction| {
@@ -231,14 +280,20 @@ impl Inner {
 impl Drop for Inner {
     /// Gives leases back. What cannot be released now is free when this process has ended.
     fn drop(&mut self) {
-        let _ = self.write("give its leases back", |connection| connection.execute(RELEASE_ALL, [&self.owner]));
+        let _ = self.write("give its leases back", |connection| {
+            connection.execute(RELEASE_ALL, [&self.owner])
+        });
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(inner) = self.cache.upgrade() else { return };
-        let released = inner.write("give a lease back", |connection| release(connection, &self.key, &inner.owner));
+        let Some(inner) = self.cache.upgrade() else {
+            return;
+        };
+        let released = inner.write("give a lease back", |connection| {
+            release(connection, &self.key, &inner.owner)
+        });
         if let Err(error) = released {
             tracing::debug!(%error, "could not give a lease back");
         }
@@ -246,7 +301,10 @@ impl Drop for Lease {
 }
 
 fn release(connection: &Connection, key: &Fingerprint, owner: &str) -> rusqlite::Result<()> {
-    connection.prepare_cached(RELEASE)?.execute(params![key.as_bytes(), owner]).map(drop)
+    connection
+        .prepare_cached(RELEASE)?
+        .execute(params![key.as_bytes(), owner])
+        .map(drop)
 }
 
 fn to_sql(number: u64) -> i64 {

@@ -21,13 +21,29 @@ fn key(number: u32) -> Fingerprint {
 }
 
 fn label() -> CallLabel {
-    CallLabel { kind: "property".into(), judge: "gpt".into(), role: "rubric".into(), draw: 0, attempt: 0 }
+    CallLabel {
+        kind: "property".into(),
+        judge: "gpt".into(),
+        role: "rubric".into(),
+        draw: 0,
+        attempt: 0,
+    }
 }
 
 fn entry(number: u32, content: &str) -> Entry {
-    let usage = Usage { prompt_tokens: 100, cached_prompt_tokens: 40, completion_tokens: 7, ..Usage::default() };
-    let reply =
-        JudgeReply { usage, latency_ms: 12, model: Some("gpt-1".into()), cached: true, ..JudgeReply::of_text(content) };
+    let usage = Usage {
+        prompt_tokens: 100,
+        cached_prompt_tokens: 40,
+        completion_tokens: 7,
+        ..Usage::default()
+    };
+    let reply = JudgeReply {
+        usage,
+        latency_ms: 12,
+        model: Some("gpt-1".into()),
+        cached: true,
+        ..JudgeReply::of_text(content)
+    };
     Entry::new(key(number), label(), reply)
 }
 
@@ -38,7 +54,9 @@ fn content(cache: &Cache, number: u32) -> Option<String> {
 /// A cache on 16 pages of 4 KiB: they hold the tables and a few replies of 3 KB, not 100 of them.
 fn small(path: &Path) -> Cache {
     let connection = file::open_or_create(path).unwrap();
-    connection.pragma_update_and_check(None, "max_page_count", 16, |_| Ok(())).unwrap();
+    connection
+        .pragma_update_and_check(None, "max_page_count", 16, |_| Ok(()))
+        .unwrap();
     Cache::start(path, connection, Duration::from_secs(60)).unwrap()
 }
 
@@ -68,7 +86,10 @@ fn a_reply_comes_back_as_it_was_stored_and_marked_cached() {
     assert!(stored.reply.cached);
     assert_eq!(cache.get(&key(2)).unwrap(), None);
     drop(cache);
-    assert_eq!(Cache::open(&path).unwrap().get(&key(1)).unwrap(), Some(stored.reply));
+    assert_eq!(
+        Cache::open(&path).unwrap().get(&key(1)).unwrap(),
+        Some(stored.reply)
+    );
 }
 
 #[test]
@@ -86,11 +107,14 @@ fn a_newer_schema_is_refused_and_says_so() {
     let (_dir, path) = dir();
     drop(Cache::open(&path).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+    connection
+        .pragma_update(None, "user_version", SCHEMA_VERSION + 1)
+        .unwrap();
     drop(connection);
     let text = message(Cache::open(&path).unwrap_err());
     assert!(
-        text.contains(&format!("schema version {}", SCHEMA_VERSION + 1)) && text.contains("update scholareval"),
+        text.contains(&format!("schema version {}", SCHEMA_VERSION + 1))
+            && text.contains("update scholareval"),
         "{text}"
     );
 }
@@ -115,14 +139,27 @@ fn a_reply_changed_behind_our_back_is_an_error_and_not_a_reply() {
     cache.put(&entry(1, "{\"score\": 3}"), None).unwrap();
     cache.put(&entry(2, "whole"), None).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
-    let changed =
-        other.execute("UPDATE replies SET entry = replace(entry, 'score', 'scare') WHERE rowid = 1", []).unwrap();
+    let changed = other
+        .execute(
+            "UPDATE replies SET entry = replace(entry, 'score', 'scare') WHERE rowid = 1",
+            [],
+        )
+        .unwrap();
     assert_eq!(changed, 1);
     let text = message(cache.get(&key(1)).unwrap_err());
-    assert!(text.contains("damaged") && text.contains("cache merge"), "{text}");
+    assert!(
+        text.contains("damaged") && text.contains("cache merge"),
+        "{text}"
+    );
     assert!(cache.try_lease(&key(1)).is_err());
     assert_eq!(cache.get(&key(2)).unwrap().unwrap().content, "whole");
-    assert_eq!((cache.stats().unwrap().entries, cache.stats().unwrap().damaged), (1, 1));
+    assert_eq!(
+        (
+            cache.stats().unwrap().entries,
+            cache.stats().unwrap().damaged
+        ),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -130,14 +167,18 @@ fn a_full_disk_is_an_error_with_a_remedy_and_the_cache_stays_whole() {
     let (_dir, path) = dir();
     let cache = small(&path);
     let long = "y".repeat(3000);
-    let done: Vec<_> = (0..100).map(|n| cache.put(&entry(n, &long), None)).collect();
+    let done: Vec<_> = (0..100)
+        .map(|n| cache.put(&entry(n, &long), None))
+        .collect();
     let refused = done.iter().filter(|done| done.is_err()).count();
     assert!((80..100).contains(&refused), "{refused}");
     let text = message(done.into_iter().find_map(Result::err).unwrap());
     assert!(text.contains("disk is full"), "{text}");
     drop(cache);
     let cache = Cache::open(&path).unwrap();
-    let kept = (0..100).filter(|&n| content(&cache, n).as_deref() == Some(&long)).count();
+    let kept = (0..100)
+        .filter(|&n| content(&cache, n).as_deref() == Some(&long))
+        .count();
     assert_eq!(kept, 100 - refused);
     cache.put(&entry(1000, "room again"), None).unwrap();
 }
@@ -147,7 +188,11 @@ fn a_lease_whose_reply_could_not_be_stored_is_given_back() {
     let (_dir, path) = dir();
     let (cache, other) = (small(&path), Cache::open(&path).unwrap());
     let lease = lease(&cache, 1);
-    assert!(cache.put(&entry(1, &"z".repeat(100_000)), Some(lease)).is_err());
+    assert!(
+        cache
+            .put(&entry(1, &"z".repeat(100_000)), Some(lease))
+            .is_err()
+    );
     assert!(is_granted(other.try_lease(&key(1))));
 }
 
@@ -157,7 +202,10 @@ fn of_two_handles_one_gets_the_lease_and_the_other_the_reply() {
     let (one, two) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
     let lease = lease(&one, 1);
     assert!(two.try_lease(&key(1)).unwrap().is_none());
-    assert!(one.try_lease(&key(1)).unwrap().is_none(), "an identical call of this handle waits, too");
+    assert!(
+        one.try_lease(&key(1)).unwrap().is_none(),
+        "an identical call of this handle waits, too"
+    );
     one.put(&entry(1, "x"), Some(lease)).unwrap();
     let found = two.try_lease(&key(1)).unwrap();
     assert!(matches!(found, Some(Leased::Cached(reply)) if reply.content == "x"));
@@ -191,7 +239,9 @@ fn a_lease_is_renewed_while_its_process_lives_and_ends_by_itself_elsewhere() {
     behind.busy_timeout(Duration::from_secs(60)).unwrap();
     let end_of_lease = || -> i64 {
         let end = "SELECT expires_at FROM leases WHERE key = ?1";
-        behind.query_row(end, [key(1).as_bytes()], |row| row.get(0)).unwrap()
+        behind
+            .query_row(end, [key(1).as_bytes()], |row| row.get(0))
+            .unwrap()
     };
     let first = end_of_lease();
     let is_renewed = (0..12_000).any(|_| {
@@ -204,10 +254,18 @@ fn a_lease_is_renewed_while_its_process_lives_and_ends_by_itself_elsewhere() {
     let end = i64::try_from(entry::now_ms()).unwrap() + 300;
     let other = key(2);
     let values = rusqlite::params![other.as_bytes(), "1|another host|00", end];
-    behind.execute("INSERT INTO leases VALUES (?1, ?2, ?3)", values).unwrap();
+    behind
+        .execute("INSERT INTO leases VALUES (?1, ?2, ?3)", values)
+        .unwrap();
     assert!(one.try_lease(&key(2)).unwrap().is_none());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    assert!(matches!(runtime.block_on(one.lease(&key(2))).unwrap(), Leased::Granted(_)));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    assert!(matches!(
+        runtime.block_on(one.lease(&key(2))).unwrap(),
+        Leased::Granted(_)
+    ));
 }
 
 #[test]
@@ -215,15 +273,28 @@ fn stats_count_by_kind_and_judge() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
     let mut other = entry(2, "y");
-    other.label = CallLabel { kind: "evidence".into(), judge: "llama".into(), ..label() };
+    other.label = CallLabel {
+        kind: "evidence".into(),
+        judge: "llama".into(),
+        ..label()
+    };
     for entry in [entry(1, "x"), other, entry(3, "z")] {
         cache.put(&entry, None).unwrap();
     }
     let stats = cache.stats().unwrap();
     // Three entries of 100 prompt (40 cached) and 7 reply tokens.
-    assert_eq!((stats.entries, stats.damaged, stats.prompt_tokens), (3, 0, 300));
-    assert_eq!((stats.cached_prompt_tokens, stats.completion_tokens), (120, 21));
-    assert_eq!(stats.by_kind, [("evidence".to_owned(), 1), ("property".to_owned(), 2)].into());
+    assert_eq!(
+        (stats.entries, stats.damaged, stats.prompt_tokens),
+        (3, 0, 300)
+    );
+    assert_eq!(
+        (stats.cached_prompt_tokens, stats.completion_tokens),
+        (120, 21)
+    );
+    assert_eq!(
+        stats.by_kind,
+        [("evidence".to_owned(), 1), ("property".to_owned(), 2)].into()
+    );
     assert_eq!(stats.by_judge["llama"], 1);
     assert!(stats.bytes > 0);
 }
@@ -231,20 +302,32 @@ fn stats_count_by_kind_and_judge() {
 /// The stored entries, in their order, as `sqlite3` shows them.
 fn stored(path: &Path) -> Vec<serde_json::Value> {
     let connection = rusqlite::Connection::open(path).unwrap();
-    let mut select = connection.prepare("SELECT entry FROM replies ORDER BY rowid").unwrap();
+    let mut select = connection
+        .prepare("SELECT entry FROM replies ORDER BY rowid")
+        .unwrap();
     let rows = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
-    rows.map(|row| serde_json::from_str(&row.unwrap()).unwrap()).collect()
+    rows.map(|row| serde_json::from_str(&row.unwrap()).unwrap())
+        .collect()
 }
 
 fn merged(sources: &[&Path], into: &Path) -> crate::Result<MergeReport> {
-    merge(&sources.iter().map(|source| source.to_path_buf()).collect::<Vec<_>>(), into)
+    merge(
+        &sources
+            .iter()
+            .map(|source| source.to_path_buf())
+            .collect::<Vec<_>>(),
+        into,
+    )
 }
 
 #[test]
 fn merging_keeps_what_is_there_and_counts_conflicts() {
     let dir = tempfile::tempdir().unwrap();
     let [a, b, c] = ["a", "b", "c"].map(|name| dir.path().join(name));
-    for (path, entries) in [(&a, [(1, "one"), (2, "two")]), (&b, [(2, "TWO"), (3, "three")])] {
+    for (path, entries) in [
+        (&a, [(1, "one"), (2, "two")]),
+        (&b, [(2, "TWO"), (3, "three")]),
+    ] {
         let cache = Cache::open(path).unwrap();
         for (number, content) in entries {
             cache.put(&entry(number, content), None).unwrap();
@@ -255,10 +338,20 @@ fn merging_keeps_what_is_there_and_counts_conflicts() {
     // a: 2 new; b: 1 new, 1 in conflict; a again: 2 known
     assert_eq!(
         report,
-        MergeReport { inserted: Inserted { added: 3, known: 2, conflicts: 1 }, ..MergeReport::default() }
+        MergeReport {
+            inserted: Inserted {
+                added: 3,
+                known: 2,
+                conflicts: 1
+            },
+            ..MergeReport::default()
+        }
     );
     let cache = Cache::open(&c).unwrap();
-    assert_eq!([1, 2, 3].map(|n| content(&cache, n).unwrap()), ["one", "two", "three"]);
+    assert_eq!(
+        [1, 2, 3].map(|n| content(&cache, n).unwrap()),
+        ["one", "two", "three"]
+    );
     assert_eq!(std::fs::read(&a).unwrap(), before);
     assert_eq!(
         std::fs::read_dir(dir.path())
@@ -283,10 +376,17 @@ fn merging_refuses_foreign_missing_and_same_files_before_it_writes() {
     let dir = tempfile::tempdir().unwrap();
     let [good, foreign, into] = ["good", "foreign", "into"].map(|name| dir.path().join(name));
     drop(Cache::open(&good).unwrap());
-    std::fs::write(&foreign, "not a database, but some text that is long enough").unwrap();
+    std::fs::write(
+        &foreign,
+        "not a database, but some text that is long enough",
+    )
+    .unwrap();
     message(merged(&[&good, &foreign], &into).unwrap_err());
     message(merged(&[&good, &dir.path().join("missing")], &into).unwrap_err());
-    assert!(matches!(merged(&[&good], &dir.path().join("./good")), Err(Error::Usage(_))));
+    assert!(matches!(
+        merged(&[&good], &dir.path().join("./good")),
+        Err(Error::Usage(_))
+    ));
     assert!(!into.exists());
 }
 
@@ -297,7 +397,10 @@ fn a_damaged_entry_is_left_out_of_a_merge() {
     let cache = Cache::open(&a).unwrap();
     cache.put(&entry(1, "x"), None).unwrap();
     cache.put(&entry(2, "y"), None).unwrap();
-    rusqlite::Connection::open(&a).unwrap().execute("UPDATE replies SET digest = 5 WHERE rowid = 1", []).unwrap();
+    rusqlite::Connection::open(&a)
+        .unwrap()
+        .execute("UPDATE replies SET digest = 5 WHERE rowid = 1", [])
+        .unwrap();
     let report = merged(&[&a], &c).unwrap();
     assert_eq!((report.inserted.added, report.damaged), (1, 1));
 }
@@ -305,7 +408,11 @@ fn a_damaged_entry_is_left_out_of_a_merge() {
 fn with_logprobs(number: u32) -> Entry {
     let mut entry = entry(number, "7");
     let top = vec![("7".to_owned(), -0.1), ("8".to_owned(), -1.0 / 3.0)];
-    entry.reply.logprobs = Some(vec![TokenLogprob { token: "7".into(), logprob: -0.1, top }]);
+    entry.reply.logprobs = Some(vec![TokenLogprob {
+        token: "7".into(),
+        logprob: -0.1,
+        top,
+    }]);
     entry
 }
 
@@ -316,14 +423,32 @@ fn probabilities_are_kept_and_merged_and_their_damage_is_found() {
     let cache = Cache::open(&a).unwrap();
     cache.put(&with_logprobs(1), None).unwrap();
     cache.put(&entry(2, "plain"), None).unwrap();
-    assert_eq!(cache.get(&key(1)).unwrap(), Some(with_logprobs(1).reply), "to the last bit");
+    assert_eq!(
+        cache.get(&key(1)).unwrap(),
+        Some(with_logprobs(1).reply),
+        "to the last bit"
+    );
     let lines = stored(&a);
     let expected = serde_json::json!([{"token": "7", "logprob": -0.1, "top": [["7", -0.1], ["8", -1.0 / 3.0]]}]);
-    assert_eq!((&lines[0]["reply"]["logprobs"], lines[1]["reply"].get("logprobs")), (&expected, None));
+    assert_eq!(
+        (
+            &lines[0]["reply"]["logprobs"],
+            lines[1]["reply"].get("logprobs")
+        ),
+        (&expected, None)
+    );
     assert_eq!(merged(&[&a], &c).unwrap().inserted.added, 2);
-    assert_eq!(Cache::open(&c).unwrap().get(&key(1)).unwrap(), Some(with_logprobs(1).reply));
+    assert_eq!(
+        Cache::open(&c).unwrap().get(&key(1)).unwrap(),
+        Some(with_logprobs(1).reply)
+    );
     let behind = rusqlite::Connection::open(&a).unwrap();
-    behind.execute("UPDATE replies SET entry = replace(entry, '-0.1', '-0.2') WHERE rowid = 1", []).unwrap();
+    behind
+        .execute(
+            "UPDATE replies SET entry = replace(entry, '-0.1', '-0.2') WHERE rowid = 1",
+            [],
+        )
+        .unwrap();
     assert!(message(cache.get(&key(1)).unwrap_err()).contains("damaged"));
 }
 
@@ -333,17 +458,35 @@ fn the_last_report_of_a_server_is_remembered_and_merged() {
     let [older, newer, merged] = ["older", "newer", "merged"].map(|name| dir.path().join(name));
     let cache = Cache::open(&older).unwrap();
     assert_eq!(cache.servers().unwrap(), []);
-    for (name, identity) in [("http://a m", "zero"), ("http://a m", "one"), ("http://b m", "three")] {
+    for (name, identity) in [
+        ("http://a m", "zero"),
+        ("http://a m", "one"),
+        ("http://b m", "three"),
+    ] {
         cache.remember_server(name, identity).unwrap();
     }
-    assert_eq!(cache.servers().unwrap()[0].1, "three", "the last one asked comes first");
+    assert_eq!(
+        cache.servers().unwrap()[0].1,
+        "three",
+        "the last one asked comes first"
+    );
     drop(cache);
     std::thread::sleep(Duration::from_millis(5));
-    Cache::open(&newer).unwrap().remember_server("http://a m", "two").unwrap();
+    Cache::open(&newer)
+        .unwrap()
+        .remember_server("http://a m", "two")
+        .unwrap();
     merge(&[newer, older], &merged).unwrap();
     let cache = Cache::open(&merged).unwrap();
-    let servers: std::collections::BTreeMap<String, String> = cache.servers().unwrap().into_iter().collect();
-    assert_eq!((servers["http://a m"].as_str(), servers["http://b m"].as_str()), ("two", "three"));
+    let servers: std::collections::BTreeMap<String, String> =
+        cache.servers().unwrap().into_iter().collect();
+    assert_eq!(
+        (
+            servers["http://a m"].as_str(),
+            servers["http://b m"].as_str()
+        ),
+        ("two", "three")
+    );
 }
 
 proptest! {

@@ -46,8 +46,12 @@ impl CacheStats {
         let usage = entry.reply.usage;
         self.entries += 1;
         self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt_tokens);
-        self.cached_prompt_tokens = self.cached_prompt_tokens.saturating_add(usage.cached_prompt_tokens);
-        self.completion_tokens = self.completion_tokens.saturating_add(usage.completion_tokens);
+        self.cached_prompt_tokens = self
+            .cached_prompt_tokens
+            .saturating_add(usage.cached_prompt_tokens);
+        self.completion_tokens = self
+            .completion_tokens
+            .saturating_add(usage.completion_tokens);
         self.reasoning_tokens = self.reasoning_tokens.saturating_add(usage.reasoning_tokens);
         *self.by_kind.entry(entry.label.kind).or_default() += 1;
         *self.by_judge.entry(entry.label.judge).or_default() += 1;
@@ -85,8 +89,16 @@ impl Cache {
         let path = self.path().to_path_buf();
         // The log counts, too.
         let files = [path.clone(), beside(&path, "-wal")];
-        let bytes = files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
-        let mut stats = CacheStats { path, bytes, ..CacheStats::default() };
+        let bytes = files
+            .iter()
+            .filter_map(|file| std::fs::metadata(file).ok())
+            .map(|file| file.len())
+            .sum();
+        let mut stats = CacheStats {
+            path,
+            bytes,
+            ..CacheStats::default()
+        };
         let count = |stored| -> rusqlite::Result<()> {
             match stored {
                 Ok(entry) => stats.add(entry),
@@ -94,7 +106,9 @@ impl Cache {
             }
             Ok(())
         };
-        self.read("read its entries", |connection| entry::for_each(connection, count)?)?;
+        self.read("read its entries", |connection| {
+            entry::for_each(connection, count)?
+        })?;
         Ok(stats)
     }
 
@@ -104,7 +118,9 @@ impl Cache {
     /// [`Error::Cache`] where the file cannot be written.
     pub fn insert_all(&self, entries: &[Entry], inserted: &mut Inserted) -> Result<()> {
         self.inner.write("store entries", |connection| {
-            entries.iter().try_for_each(|entry| inserted.insert(entry, connection))
+            entries
+                .iter()
+                .try_for_each(|entry| inserted.insert(entry, connection))
         })
     }
 }
@@ -134,7 +150,10 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
     let mut opened = Vec::with_capacity(sources.len());
     for source in sources {
         if is_same_file(source, into) {
-            let what = format!("{} is a source and the target; name another file with --into", source.display());
+            let what = format!(
+                "{} is a source and the target; name another file with --into",
+                source.display()
+            );
             return Err(Error::Usage(what));
         }
         opened.push((source, file::open_source(source)?));
@@ -142,8 +161,14 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
     let target = Cache::open(into)?;
     let mut report = MergeReport::default();
     for (path, source) in opened {
-        if let Some(error) = target.inner.write("store entries", |target| copy(&source, target, &mut report))? {
-            report.incomplete.push((path.clone(), file::explain(path, "read its entries", &error).to_string()));
+        if let Some(error) = target
+            .inner
+            .write("store entries", |target| copy(&source, target, &mut report))?
+        {
+            report.incomplete.push((
+                path.clone(),
+                file::explain(path, "read its entries", &error).to_string(),
+            ));
         }
     }
     Ok(report)
@@ -167,12 +192,18 @@ fn copy(
         Ok(Ok(())) => servers_of(source),
         Err(error) => Err(error),
     };
-    let (servers, error) = servers.map_or_else(|error| (Vec::new(), Some(error)), |servers| (servers, None));
-    servers.into_iter().try_for_each(|server| target.execute(TAKE_SERVER, server).map(drop))?;
+    let (servers, error) =
+        servers.map_or_else(|error| (Vec::new(), Some(error)), |servers| (servers, None));
+    servers
+        .into_iter()
+        .try_for_each(|server| target.execute(TAKE_SERVER, server).map(drop))?;
     Ok(error)
 }
 
 /// Name, identity and time of every server.
 fn servers_of(source: &Connection) -> rusqlite::Result<Vec<(String, String, f64)>> {
-    source.prepare(SELECT_SERVERS)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+    source
+        .prepare(SELECT_SERVERS)?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
 }

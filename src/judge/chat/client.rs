@@ -64,7 +64,15 @@ impl Chat {
         let endpoint = Arc::new(endpoint);
         let transport = Transport::new(Arc::clone(&endpoint))?;
         let (refusals, reach, calls) = (Streak::default(), Mutex::default(), Arc::default());
-        Ok(Self { transport, endpoint, kind: JudgeKind::Chat, meters, refusals, reach, calls })
+        Ok(Self {
+            transport,
+            endpoint,
+            kind: JudgeKind::Chat,
+            meters,
+            refusals,
+            reach,
+            calls,
+        })
     }
 
     /// The same judge asked through the route of `kind`, for bodies that were rendered for it
@@ -85,15 +93,27 @@ impl Chat {
     /// flight have timed out, and none was ever answered. Likewise for one that never gave a completion in 10 replies.
     pub async fn send(&self, call: &Rendered) -> Result<JudgeReply, AskError> {
         let _in_flight = Arc::clone(&self.calls);
-        let streaming = self.endpoint.stream.then(|| stream::requested(&call.body.bytes)).flatten();
+        let streaming = self
+            .endpoint
+            .stream
+            .then(|| stream::requested(&call.body.bytes))
+            .flatten();
         let body = streaming.unwrap_or_else(|| call.body.bytes.clone());
         let started = Instant::now();
         let sent = self.transport.call(self.kind, body, call.max_tokens).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let read = sent.and_then(|(body, wait)| {
-            let mut json = decode(&body.bytes).ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
+            let mut json =
+                decode(&body.bytes).ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
             self.endpoint.mask_reply(&mut json);
-            Ok((if self.kind == JudgeKind::Anthropic { messages_api::completion(json) } else { json }, wait))
+            Ok((
+                if self.kind == JudgeKind::Anthropic {
+                    messages_api::completion(json)
+                } else {
+                    json
+                },
+                wait,
+            ))
         });
         if !matches!(read, Err(Fault::Connect(_))) {
             let mut reach = locked(&self.reach);
@@ -101,17 +121,26 @@ impl Chat {
         }
         let (body, wait) = match read {
             Ok(read) => read,
-            Err(Fault::Status { status, retry_after, body }) => {
+            Err(Fault::Status {
+                status,
+                retry_after,
+                body,
+            }) => {
                 let error = ServerError::of_body(status, retry_after, &body, &self.endpoint);
                 return Err(self.classified(error, call).await);
             }
             Err(fault) => return Err(self.failure(fault)),
         };
         if let Some(error) = error_in(&body) {
-            return Err(self.classified(ServerError::under_200(error, wait, &self.endpoint), call).await);
+            return Err(self
+                .classified(ServerError::under_200(error, wait, &self.endpoint), call)
+                .await);
         }
-        let reply = read_reply(&body, latency_ms)
-            .ok_or_else(|| self.no_completion("the reply is JSON, but no completion (it has no choices)".to_owned()))?;
+        let reply = read_reply(&body, latency_ms).ok_or_else(|| {
+            self.no_completion(
+                "the reply is JSON, but no completion (it has no choices)".to_owned(),
+            )
+        })?;
         locked(&self.reach).has_replied = true;
         self.meters.count_reply(&reply.usage);
         Ok(reply)
@@ -127,7 +156,10 @@ impl Chat {
         let url = self.endpoint.masked_url();
         let reply = loop {
             let (options, _) = refusals.apply(options);
-            match self.send(&options.render(CallKind::Property, Messages::new(None, user), 0, 0)).await {
+            match self
+                .send(&options.render(CallKind::Property, Messages::new(None, user), 0, 0))
+                .await
+            {
                 Err(AskError::Unsupported { parameter, .. }) => refusals.add(parameter)?,
                 reply => break reply,
             }
@@ -150,7 +182,11 @@ impl Chat {
             Fault::PlainHttp { .. } => fatal(fault.to_string()),
             Fault::TooLong(_) => {
                 let message = format!("{fault}; the judge does not stop");
-                AskError::Refused { message, status: 200, kind: UnscoredKind::Refused }
+                AskError::Refused {
+                    message,
+                    status: 200,
+                    kind: UnscoredKind::Refused,
+                }
             }
             // As with a server's own 408, the call may still be worked on.
             Fault::TimedOut(_) => self.timed_out(fault.to_string()),
@@ -164,28 +200,42 @@ impl Chat {
         let mut reach = locked(&self.reach);
         let (since, before) = reach.without_completion.unwrap_or((TokioInstant::now(), 0));
         reach.without_completion = Some((since, before + 1));
-        let is_new = before + 1 < MOST_WITHOUT_COMPLETION || since.elapsed() < self.endpoint.timeouts.no_server;
+        let is_new = before + 1 < MOST_WITHOUT_COMPLETION
+            || since.elapsed() < self.endpoint.timeouts.no_server;
         if reach.has_replied || is_new {
             return AskError::transient(message);
         }
         let url = self.endpoint.masked_url();
-        fatal(format!("the judge at {url} returns no completions ({message}); check the path of --base-url"))
+        fatal(format!(
+            "the judge at {url} returns no completions ({message}); check the path of --base-url"
+        ))
     }
 
     /// The server's error, or the parameter of the call that it refuses; for a model that it does not have with those that it lists.
     async fn classified(&self, error: ServerError, call: &Rendered) -> AskError {
         if let Some(parameter) = error.refused_parameter(&call.parameters) {
-            return AskError::Unsupported { parameter, message: error.message() };
+            return AskError::Unsupported {
+                parameter,
+                message: error.message(),
+            };
         }
         let is_unknown_model = error.is_unknown_model();
         let error = error.classify(&self.endpoint, self.kind);
-        let AskError::Fatal(Error::JudgeUnavailable(message)) = error else { return error };
+        let AskError::Fatal(Error::JudgeUnavailable(message)) = error else {
+            return error;
+        };
         let mut others = String::new();
         if is_unknown_model
-            && let Ok(list) = self.transport.get(&format!("{}/models", self.endpoint.base_url), PROBE_LIMIT).await
+            && let Ok(list) = self
+                .transport
+                .get(&format!("{}/models", self.endpoint.base_url), PROBE_LIMIT)
+                .await
         {
             let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
-            let model = read(&call.body.bytes)["model"].as_str().unwrap_or_default().to_owned();
+            let model = read(&call.body.bytes)["model"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
             others = other_models(&model, &read(&list));
         }
         fatal(message + &others)
@@ -198,7 +248,11 @@ impl Chat {
         reach.time_outs = (count + 1, most.max(Arc::strong_count(&self.calls) - 1));
         let (count, most) = reach.time_outs;
         if reach.has_replied || count < 2 * most {
-            return AskError::Transient { message, status: Some(408), retry_after: None };
+            return AskError::Transient {
+                message,
+                status: Some(408),
+                retry_after: None,
+            };
         }
         let url = self.endpoint.masked_url();
         fatal(format!(
@@ -213,13 +267,19 @@ impl Chat {
         let (since, before) = reach.failing.unwrap_or((TokioInstant::now(), 0));
         reach.failing = Some((since, before + 1));
         let timeouts = &self.endpoint.timeouts;
-        let patience = if reach.has_answered { timeouts.server_gone } else { timeouts.no_server };
+        let patience = if reach.has_answered {
+            timeouts.server_gone
+        } else {
+            timeouts.no_server
+        };
         if before + 1 < FEWEST_FAILED_CONNECTIONS || since.elapsed() < patience {
             return AskError::transient(format!("cannot connect: {words}"));
         }
         let url = self.endpoint.masked_url();
         fatal(if reach.has_answered {
-            format!("the judge at {url} has gone ({words}); start it and give the same command again")
+            format!(
+                "the judge at {url} has gone ({words}); start it and give the same command again"
+            )
         } else {
             no_server(&url, words)
         })

@@ -32,7 +32,8 @@ pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
             let text = String::from_utf8_lossy(body);
             let is_completion = text.trim_start().starts_with('{')
                 && (text.contains("\"choices\"") || text.contains("\"stop_reason\""));
-            is_completion.then(|| json!({"choices": [{"text": text, "finish_reason": "undecodable"}]}))
+            is_completion
+                .then(|| json!({"choices": [{"text": text, "finish_reason": "undecodable"}]}))
         }
     }
 }
@@ -50,7 +51,9 @@ pub(super) fn mended(body: &[u8]) -> Result<Value, Fault> {
 
 /// The error that stands in place of a reply: the `error` member of a body without choices.
 pub(in crate::judge) fn error_in(body: &Value) -> Option<&Value> {
-    let has_choice = body["choices"].as_array().is_some_and(|choices| !choices.is_empty());
+    let has_choice = body["choices"]
+        .as_array()
+        .is_some_and(|choices| !choices.is_empty());
     Some(&body["error"]).filter(|error| !has_choice && !error.is_null())
 }
 
@@ -62,12 +65,18 @@ pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<Judg
     let choice = choices.get(0).unwrap_or(&Value::Null);
     let message = &choice["message"];
     let owned = |value: &Value| value.as_str().map(str::to_owned);
-    let mut content = text_of(if message.is_null() { &choice["text"] } else { &message["content"] });
+    let mut content = text_of(if message.is_null() {
+        &choice["text"]
+    } else {
+        &message["content"]
+    });
     let mut finish_reason = owned(&choice["finish_reason"]);
     if content.trim().is_empty() {
         match owned(&message["refusal"]).filter(|refusal| !refusal.is_empty()) {
             Some(refusal) => (content, finish_reason) = (refusal, Some("refusal".to_owned())),
-            None if message["tool_calls"].get(0).is_some() => finish_reason = Some("tool_calls".to_owned()),
+            None if message["tool_calls"].get(0).is_some() => {
+                finish_reason = Some("tool_calls".to_owned())
+            }
             None => {}
         }
     }
@@ -87,7 +96,9 @@ pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<Judg
 /// The text of the model's reasoning, whatever the server calls it (`reasoning_content`: `DeepSeek`, llama.cpp, older vLLM;
 /// `reasoning`: vLLM, `OpenRouter`).
 pub(super) fn reasoning_of(message: &Value) -> Option<String> {
-    let mut texts = ["reasoning_content", "reasoning"].into_iter().filter_map(|name| message[name].as_str());
+    let mut texts = ["reasoning_content", "reasoning"]
+        .into_iter()
+        .filter_map(|name| message[name].as_str());
     texts.find(|text| !text.is_empty()).map(str::to_owned)
 }
 
@@ -96,9 +107,10 @@ pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Null | Value::Bool(_) => String::new(),
-        Value::Array(parts) => {
-            parts.iter().filter_map(|part| part.as_str().or_else(|| part["text"].as_str())).collect()
-        }
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part.as_str().or_else(|| part["text"].as_str()))
+            .collect(),
         // Some servers parse the model's JSON and send it as such; its text is as good as the original.
         Value::Object(_) | Value::Number(_) => content.to_string(),
     }
@@ -106,11 +118,18 @@ pub(super) fn text_of(content: &Value) -> String {
 
 fn usage_of(body: &Value) -> Usage {
     let (usage, timings) = (&body["usage"], &body["timings"]);
-    let cached =
-        [&usage["prompt_tokens_details"]["cached_tokens"], &usage["prompt_cache_hit_tokens"], &timings["cache_n"]];
+    let cached = [
+        &usage["prompt_tokens_details"]["cached_tokens"],
+        &usage["prompt_cache_hit_tokens"],
+        &timings["cache_n"],
+    ];
     Usage {
         prompt_tokens: count(&usage["prompt_tokens"]),
-        cached_prompt_tokens: cached.into_iter().map(count).find(|&tokens| tokens > 0).unwrap_or(0),
+        cached_prompt_tokens: cached
+            .into_iter()
+            .map(count)
+            .find(|&tokens| tokens > 0)
+            .unwrap_or(0),
         completion_tokens: count(&usage["completion_tokens"]),
         reasoning_tokens: count(&usage["completion_tokens_details"]["reasoning_tokens"]),
         cache_write_tokens: count(&usage["prompt_tokens_details"]["cache_write_tokens"]),
@@ -120,7 +139,10 @@ fn usage_of(body: &Value) -> Usage {
 /// A whole number >= 0, however written; 0 for anything else.
 fn count(value: &Value) -> u64 {
     // `as` saturates: a negative or broken number becomes 0.
-    value.as_u64().or_else(|| value.as_f64().map(|number| number as u64)).unwrap_or(0)
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().map(|number| number as u64))
+        .unwrap_or(0)
 }
 
 /// The tokens of a choice's `logprobs` member; `None` where there are none.
@@ -128,7 +150,9 @@ fn count(value: &Value) -> u64 {
 /// Alternatives are kept, the most probable first, where a score can stand: at tokens with an ASCII digit, and at the
 /// token behind one, which shows whether the number would have continued. Of a long reply that is a small part.
 fn token_logprobs(value: &Value) -> Option<Vec<TokenLogprob>> {
-    let mut tokens = listed(value).or_else(|| in_columns(value)).filter(|tokens| !tokens.is_empty())?;
+    let mut tokens = listed(value)
+        .or_else(|| in_columns(value))
+        .filter(|tokens| !tokens.is_empty())?;
     let mut is_after_digit = false;
     for token in &mut tokens {
         let has_digit = token.token.contains(|c: char| c.is_ascii_digit());
@@ -144,28 +168,54 @@ fn token_logprobs(value: &Value) -> Option<Vec<TokenLogprob>> {
 
 /// A token that cannot be read would shift all that follow: then there are none.
 fn listed(value: &Value) -> Option<Vec<TokenLogprob>> {
-    let one = |entry: &Value| Some((entry["token"].as_str()?.to_owned(), logprob(&entry["logprob"])));
+    let one = |entry: &Value| {
+        Some((
+            entry["token"].as_str()?.to_owned(),
+            logprob(&entry["logprob"]),
+        ))
+    };
     let tokens = value["content"].as_array()?.iter().map(|entry| {
         let (token, logprob) = one(entry)?;
-        let top = entry["top_logprobs"].as_array().map(|top| top.iter().filter_map(one).collect());
-        Some(TokenLogprob { token, logprob, top: top.unwrap_or_default() })
+        let top = entry["top_logprobs"]
+            .as_array()
+            .map(|top| top.iter().filter_map(one).collect());
+        Some(TokenLogprob {
+            token,
+            logprob,
+            top: top.unwrap_or_default(),
+        })
     });
     tokens.collect()
 }
 
 fn in_columns(value: &Value) -> Option<Vec<TokenLogprob>> {
-    let tokens = value["tokens"].as_array()?.iter().enumerate().map(|(i, token)| {
-        let top = value["top_logprobs"][i].as_object();
-        let top = top.map(|top| top.iter().map(|(text, number)| (text.clone(), logprob(number))).collect());
-        let token = token.as_str()?.to_owned();
-        Some(TokenLogprob { token, logprob: logprob(&value["token_logprobs"][i]), top: top.unwrap_or_default() })
-    });
+    let tokens = value["tokens"]
+        .as_array()?
+        .iter()
+        .enumerate()
+        .map(|(i, token)| {
+            let top = value["top_logprobs"][i].as_object();
+            let top = top.map(|top| {
+                top.iter()
+                    .map(|(text, number)| (text.clone(), logprob(number)))
+                    .collect()
+            });
+            let token = token.as_str()?.to_owned();
+            Some(TokenLogprob {
+                token,
+                logprob: logprob(&value["token_logprobs"][i]),
+                top: top.unwrap_or_default(),
+            })
+        });
     tokens.collect()
 }
 
 /// A logarithm of a probability: at most 0; [`NEVER`] where nothing usable is written.
 fn logprob(value: &Value) -> f64 {
-    value.as_f64().filter(|number| number.is_finite()).map_or(NEVER, |number| number.clamp(NEVER, 0.0))
+    value
+        .as_f64()
+        .filter(|number| number.is_finite())
+        .map_or(NEVER, |number| number.clamp(NEVER, 0.0))
 }
 
 #[cfg(test)]
@@ -184,10 +234,17 @@ mod tests {
             let body = json!({"choices": [{"message": {"content": "{}", (name): "hm"}}],
                 "usage": {"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}});
             let reply = reply(&body.to_string());
-            assert_eq!((reply.content.as_str(), reply.reasoning.as_deref()), ("{}", Some("hm")));
-            assert_eq!((reply.usage.completion_tokens, reply.usage.reasoning_tokens), (9, 7));
+            assert_eq!(
+                (reply.content.as_str(), reply.reasoning.as_deref()),
+                ("{}", Some("hm"))
+            );
+            assert_eq!(
+                (reply.usage.completion_tokens, reply.usage.reasoning_tokens),
+                (9, 7)
+            );
         }
-        let none = r#"{"choices":[{"message":{"content":"x","reasoning_content":null,"reasoning":""}}]}"#;
+        let none =
+            r#"{"choices":[{"message":{"content":"x","reasoning_content":null,"reasoning":""}}]}"#;
         assert_eq!(reply(none).reasoning, None);
     }
 
@@ -199,8 +256,16 @@ mod tests {
             "prompt_tokens_details":{"cached_tokens":8}}}"#,
         );
         assert_eq!(reply.content, "{\"score\": 3}");
-        assert_eq!((reply.finish_reason.as_deref(), reply.model.as_deref()), (Some("stop"), Some("m")));
-        let usage = Usage { prompt_tokens: 12, cached_prompt_tokens: 8, completion_tokens: 4, ..Usage::default() };
+        assert_eq!(
+            (reply.finish_reason.as_deref(), reply.model.as_deref()),
+            (Some("stop"), Some("m"))
+        );
+        let usage = Usage {
+            prompt_tokens: 12,
+            cached_prompt_tokens: 8,
+            completion_tokens: 4,
+            ..Usage::default()
+        };
         assert_eq!(reply.usage, usage);
         assert_eq!(reply.latency_ms, 3);
     }
@@ -209,11 +274,17 @@ mod tests {
     fn only_a_whole_completion_is_mended() {
         let read = |body: &[u8]| decode(body).and_then(|body| read_reply(&body, 0));
         let mended = read(b"{\"choices\":[{\"text\":\"a\nb\xff\"}]}").unwrap();
-        assert_eq!((mended.content.as_str(), mended.note.is_some()), ("a b\u{fffd}", true));
+        assert_eq!(
+            (mended.content.as_str(), mended.note.is_some()),
+            ("a b\u{fffd}", true)
+        );
         let marked = read(b"\xef\xbb\xbf{\"choices\":[{\"text\":\"a\"}]}").unwrap();
         assert_eq!((marked.content.as_str(), marked.note), ("a", None));
-        for body in [&b"{\"choices\":[{\"text\":\"a\xff"[..], b"{\"choices\":[{\"text\":\"a\"]}", b"<p>\"choices\"</p>"]
-        {
+        for body in [
+            &b"{\"choices\":[{\"text\":\"a\xff"[..],
+            b"{\"choices\":[{\"text\":\"a\"]}",
+            b"<p>\"choices\"</p>",
+        ] {
             assert!(read(body).is_none(), "{}", String::from_utf8_lossy(body));
         }
     }
@@ -224,32 +295,65 @@ mod tests {
             r#"{"object":"text_completion","model":"m","choices":[{"index":0,"text":" Attributable","finish_reason":"length",
             "logprobs":null,"stop_reason":null}],"usage":{"prompt_tokens":12,"completion_tokens":4}}"#,
         );
-        assert_eq!((reply.content.as_str(), reply.is_cut()), (" Attributable", true));
+        assert_eq!(
+            (reply.content.as_str(), reply.is_cut()),
+            (" Attributable", true)
+        );
         assert_eq!((reply.usage.prompt_tokens, reply.logprobs), (12, None));
     }
 
     #[test]
     fn probabilities_come_with_either_form() {
-        let tokens =
-            |body: &str| reply(body).logprobs.unwrap().into_iter().map(|token| token.token).collect::<String>();
+        let tokens = |body: &str| {
+            reply(body)
+                .logprobs
+                .unwrap()
+                .into_iter()
+                .map(|token| token.token)
+                .collect::<String>()
+        };
         let raw = r#"{"choices":[{"text":"a7","logprobs":{"tokens":["a","7"],"token_logprobs":[-1,-2],"top_logprobs":null}}]}"#;
         assert_eq!(tokens(raw), "a7");
         let chat = r#"{"choices":[{"message":{"content":"a7"},"logprobs":{"content":[{"token":"a7","logprob":-1}]}}]}"#;
         assert_eq!(tokens(chat), "a7");
-        assert_eq!(reply(r#"{"choices":[{"text":"x","logprobs":"none"}]}"#).logprobs, None);
+        assert_eq!(
+            reply(r#"{"choices":[{"text":"x","logprobs":"none"}]}"#).logprobs,
+            None
+        );
     }
 
     #[test]
     fn what_servers_leave_out_or_write_otherwise_is_no_error() {
-        assert_eq!(reply(r#"{"choices":[]}"#), JudgeReply { latency_ms: 3, ..JudgeReply::default() });
-        assert_eq!(reply(r#"{"choices":[{"message":{"content":null},"finish_reason":7}]}"#).content, "");
-        assert_eq!(reply(r#"{"choices":[{"message":null}],"usage":null,"error":null}"#).content, "");
         assert_eq!(
-            reply(r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},"b",{"x":1}]}}]}"#).content,
+            reply(r#"{"choices":[]}"#),
+            JudgeReply {
+                latency_ms: 3,
+                ..JudgeReply::default()
+            }
+        );
+        assert_eq!(
+            reply(r#"{"choices":[{"message":{"content":null},"finish_reason":7}]}"#).content,
+            ""
+        );
+        assert_eq!(
+            reply(r#"{"choices":[{"message":null}],"usage":null,"error":null}"#).content,
+            ""
+        );
+        assert_eq!(
+            reply(
+                r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},"b",{"x":1}]}}]}"#
+            )
+            .content,
             "ab"
         );
-        assert_eq!(reply(r#"{"choices":[{"message":{"content":{"score":1}}}]}"#).content, r#"{"score":1}"#);
-        assert_eq!(reply(r#"{"choices":[],"usage":"none"}"#).usage, Usage::default());
+        assert_eq!(
+            reply(r#"{"choices":[{"message":{"content":{"score":1}}}]}"#).content,
+            r#"{"score":1}"#
+        );
+        assert_eq!(
+            reply(r#"{"choices":[],"usage":"none"}"#).usage,
+            Usage::default()
+        );
     }
 
     #[test]
@@ -259,7 +363,13 @@ mod tests {
             r#""usage":{"prompt_tokens_details":null,"prompt_cache_hit_tokens":5.0}"#,
             r#""usage":{},"timings":{"cache_n":5,"prompt_n":2}"#,
         ] {
-            assert_eq!(reply(&format!(r#"{{"choices":[],{usage}}}"#)).usage.cached_prompt_tokens, 5, "{usage}");
+            assert_eq!(
+                reply(&format!(r#"{{"choices":[],{usage}}}"#))
+                    .usage
+                    .cached_prompt_tokens,
+                5,
+                "{usage}"
+            );
         }
     }
 
@@ -267,12 +377,22 @@ mod tests {
     fn an_error_counts_only_where_there_is_no_choice() {
         let error = |body: &str| error_in(&serde_json::from_str(body).unwrap()).is_some();
         assert!(error(r#"{"error":{"code":502}}"#) && error(r#"{"choices":[],"error":"x"}"#));
-        assert!(!error(r#"{"choices":[{}],"error":{"code":502}}"#) && !error(r#"{"choices":[],"error":null}"#));
+        assert!(
+            !error(r#"{"choices":[{}],"error":{"code":502}}"#)
+                && !error(r#"{"choices":[],"error":null}"#)
+        );
     }
 
     fn token(token: &str, logprob: f64, top: &[(&str, f64)]) -> TokenLogprob {
-        let top = top.iter().map(|(text, logprob)| ((*text).to_owned(), *logprob)).collect();
-        TokenLogprob { token: token.to_owned(), logprob, top }
+        let top = top
+            .iter()
+            .map(|(text, logprob)| ((*text).to_owned(), *logprob))
+            .collect();
+        TokenLogprob {
+            token: token.to_owned(),
+            logprob,
+            top,
+        }
     }
 
     #[test]
@@ -294,20 +414,36 @@ mod tests {
             token("\n", -0.125, &[]),
         ];
         for form in [chat, columns] {
-            assert_eq!(token_logprobs(&form).as_deref(), Some(&expected[..]), "{form}");
+            assert_eq!(
+                token_logprobs(&form).as_deref(),
+                Some(&expected[..]),
+                "{form}"
+            );
         }
     }
 
     #[test]
     fn what_servers_leave_out_is_no_error() {
-        for nothing in [json!(null), json!({}), json!({"content": null}), json!({"tokens": []}), json!({"content": []})]
-        {
+        for nothing in [
+            json!(null),
+            json!({}),
+            json!({"content": null}),
+            json!({"tokens": []}),
+            json!({"content": []}),
+        ] {
             assert_eq!(token_logprobs(&nothing), None, "{nothing}");
         }
         // OpenAI gives the first token of an echoed prompt no probability, vLLM writes -inf as null.
         let sparse = json!({"tokens": ["7"], "token_logprobs": [null]});
         assert_eq!(token_logprobs(&sparse), Some(vec![token("7", NEVER, &[])]));
-        assert_eq!(token_logprobs(&json!({"content": [{"token": "7", "logprob": 3.5}]})).unwrap()[0].logprob, 0.0);
-        assert_eq!(token_logprobs(&json!({"content": [{"token": "7", "logprob": -1}, {"logprob": -1}]})), None);
+        assert_eq!(
+            token_logprobs(&json!({"content": [{"token": "7", "logprob": 3.5}]})).unwrap()[0]
+                .logprob,
+            0.0
+        );
+        assert_eq!(
+            token_logprobs(&json!({"content": [{"token": "7", "logprob": -1}, {"logprob": -1}]})),
+            None
+        );
     }
 }

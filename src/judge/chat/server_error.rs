@@ -20,12 +20,23 @@ const LONGEST_QUOTE: usize = 300;
 type Sign = (&'static [&'static str], &'static [&'static str]);
 
 const QUOTA: Sign = (
-    &["insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"],
+    &[
+        "insufficient_quota",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "billing_error",
+    ],
     &["credit balance is too low"],
 );
 const MODERATION: Sign = (
     &["content_filter", "content_policy_violation"],
-    &["moderation", "flagged", "content filter", "content policy", "content management policy"],
+    &[
+        "moderation",
+        "flagged",
+        "content filter",
+        "content policy",
+        "content management policy",
+    ],
 );
 const CONTEXT_OVERFLOW: Sign = (
     &["context_length_exceeded", "exceed_context_size_error"],
@@ -41,11 +52,22 @@ const UNKNOWN_MODEL: Sign = (&["model_not_found"], &["model"]);
 /// The same under statuses with many other meanings.
 const INVALID_MODEL: Sign = (
     &["model_not_found", "invalid_model"],
-    &["invalid model", "not a valid model", "unknown model", "model not found", "no such model"],
+    &[
+        "invalid model",
+        "not a valid model",
+        "unknown model",
+        "model not found",
+        "no such model",
+    ],
 );
 /// A parameter that is refused whatever its value, or but for one value; not a value out of range.
 const UNSUPPORTED: Sign = (
-    &["unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"],
+    &[
+        "unsupported_parameter",
+        "unsupported_value",
+        "unknown_parameter",
+        "extra_forbidden",
+    ],
     &[
         "not supported",
         "not support ",
@@ -63,7 +85,10 @@ const UNSUPPORTED: Sign = (
     ],
 );
 /// A server that speaks HTTPS got plain HTTP.
-const WANTS_HTTPS: Sign = (&[], &["sent to https port", "http request to an https server"]);
+const WANTS_HTTPS: Sign = (
+    &[],
+    &["sent to https port", "http request to an https server"],
+);
 /// Names of models in a message.
 const MODELS_SHOWN: usize = 5;
 /// A single request above the limit per minute, which is answered with 429 for ever.
@@ -81,11 +106,23 @@ const STATUS_OF_NAME: [(&[&str], u16); 6] = [
 
 /// The option that changes what the server complains about, by phrases of the complaint.
 const HELPING_OPTIONS: [(&[&str], &str); 6] = [
-    (&["max_tokens", "max_completion_tokens"], "--max-tokens with other limits, or KIND=none"),
-    (&["logprobs"], "--logprobs with fewer alternatives, or without it"),
+    (
+        &["max_tokens", "max_completion_tokens"],
+        "--max-tokens with other limits, or KIND=none",
+    ),
+    (
+        &["logprobs"],
+        "--logprobs with fewer alternatives, or without it",
+    ),
     (&["temperature"], "--no-temperature"),
-    (&["response_format", "json_object", "json_schema"], "--structured off"),
-    (&["reasoning"], "--reasoning-effort with another level, or without it"),
+    (
+        &["response_format", "json_object", "json_schema"],
+        "--structured off",
+    ),
+    (
+        &["reasoning"],
+        "--reasoning-effort with another level, or without it",
+    ),
     (&["service_tier", "flex"], "the same without --service-tier"),
 ];
 
@@ -109,32 +146,66 @@ pub(super) struct ServerError {
 impl ServerError {
     /// Reads the body of an error response: OpenAI's `{"error": {..}}`, a bare `{"message": ..}` (older vLLM),
     /// `{"detail": ..}` (FastAPI), or any text.
-    pub(super) fn of_body(status: u16, retry_after: Option<Duration>, body: &[u8], endpoint: &Endpoint) -> Self {
+    pub(super) fn of_body(
+        status: u16,
+        retry_after: Option<Duration>,
+        body: &[u8],
+        endpoint: &Endpoint,
+    ) -> Self {
         let error = match serde_json::from_slice::<Value>(body) {
-            Ok(Value::Object(object)) => match object.get("error").filter(|error| !error.is_null()) {
+            Ok(Value::Object(object)) => match object.get("error").filter(|error| !error.is_null())
+            {
                 Some(error) => Self::of_value(error, endpoint),
                 None => Self::of_value(&Value::Object(object), endpoint),
             },
-            _ => Self { message: quote(&String::from_utf8_lossy(body), endpoint), ..Self::default() },
+            _ => Self {
+                message: quote(&String::from_utf8_lossy(body), endpoint),
+                ..Self::default()
+            },
         };
-        Self { status, retry_after, ..error }
+        Self {
+            status,
+            retry_after,
+            ..error
+        }
     }
 
     /// An error that came under status 200: its `code` (a number or a string of one) is the status; else the one that
     /// its name stands for; else 500, for a gateway that lost its server.
-    pub(super) fn under_200(error: &Value, retry_after: Option<Duration>, endpoint: &Endpoint) -> Self {
-        let error = Self { retry_after, ..Self::of_value(error, endpoint) };
-        let numeric = error.code.parse::<u16>().ok().filter(|code| (400..=599).contains(code));
-        let named = STATUS_OF_NAME.iter().find(|(names, _)| error.is_named(names)).map(|(_, status)| *status);
+    pub(super) fn under_200(
+        error: &Value,
+        retry_after: Option<Duration>,
+        endpoint: &Endpoint,
+    ) -> Self {
+        let error = Self {
+            retry_after,
+            ..Self::of_value(error, endpoint)
+        };
+        let numeric = error
+            .code
+            .parse::<u16>()
+            .ok()
+            .filter(|code| (400..=599).contains(code));
+        let named = STATUS_OF_NAME
+            .iter()
+            .find(|(names, _)| error.is_named(names))
+            .map(|(_, status)| *status);
         let overflow = error.is(CONTEXT_OVERFLOW).then_some(400);
-        Self { status: numeric.or(overflow).or(named).unwrap_or(500), ..error }
+        Self {
+            status: numeric.or(overflow).or(named).unwrap_or(500),
+            ..error
+        }
     }
 
     /// Reads the value of an `error` member.
     fn of_value(error: &Value, endpoint: &Endpoint) -> Self {
-        let named = ["message", "detail", "error", "msg"].into_iter().find_map(|name| error.get(name));
+        let named = ["message", "detail", "error", "msg"]
+            .into_iter()
+            .find_map(|name| error.get(name));
         let message = named.unwrap_or(error);
-        let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
+        let message = message
+            .as_str()
+            .map_or_else(|| message.to_string(), str::to_owned);
         let scalar = |value: Option<&Value>| match value {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Number(number)) => number.to_string(),
@@ -162,18 +233,36 @@ impl ServerError {
     /// its message names.
     pub(super) fn refused_parameter(&self, sent: &[Parameter]) -> Option<Parameter> {
         let is_refusal = matches!(self.status, 400 | 403 | 422) && self.is(UNSUPPORTED);
-        if !is_refusal || self.is(CONTEXT_OVERFLOW) || self.is(MODERATION) || self.is_unknown_model() {
+        if !is_refusal
+            || self.is(CONTEXT_OVERFLOW)
+            || self.is(MODERATION)
+            || self.is_unknown_model()
+        {
             return None;
         }
-        let text = if self.field.is_empty() { &self.message } else { &self.field };
+        let text = if self.field.is_empty() {
+            &self.message
+        } else {
+            &self.field
+        };
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let named = |word: &str| sent.iter().copied().find(|parameter| parameter.names().contains(&word));
-        if self.field.is_empty() { words.filter_map(named).next() } else { words.take(1).find_map(named) }
+        let named = |word: &str| {
+            sent.iter()
+                .copied()
+                .find(|parameter| parameter.names().contains(&word))
+        };
+        if self.field.is_empty() {
+            words.filter_map(named).next()
+        } else {
+            words.take(1).find_map(named)
+        }
     }
 
     /// Status and message, for the user.
     pub(super) fn message(&self) -> String {
-        format!("status {}: {}", self.status, self.message).trim_end_matches(": ").to_owned()
+        format!("status {}: {}", self.status, self.message)
+            .trim_end_matches(": ")
+            .to_owned()
     }
 
     /// True if the server does not have the model.
@@ -190,35 +279,53 @@ impl ServerError {
         let status = self.status;
         let quoted = self.message();
         let (url, refused) = (endpoint.masked_url(), UnscoredKind::Refused);
-        let refuse = |message: String, kind| AskError::Refused { message, status, kind };
+        let refuse = |message: String, kind| AskError::Refused {
+            message,
+            status,
+            kind,
+        };
         match status {
             _ if status == 402 || self.is(QUOTA) => fatal(format!(
                 "the quota of the judge's account is spent ({quoted}); add credit or give another key in {}, \
                  the same command continues where it stopped",
                 endpoint.api_key_env
             )),
-            400 | 413 | 422 | 500 if self.is(CONTEXT_OVERFLOW) => refuse(quoted, UnscoredKind::ContextOverflow),
-            400 | 401 | 403 | 422 if self.is(MODERATION) => refuse(format!("{MODERATED}{quoted}"), refused),
-            _ if self.is_unknown_model() => {
-                fatal(format!("the judge at {url} does not serve the model ({quoted}); check --model"))
+            400 | 413 | 422 | 500 if self.is(CONTEXT_OVERFLOW) => {
+                refuse(quoted, UnscoredKind::ContextOverflow)
             }
+            400 | 401 | 403 | 422 if self.is(MODERATION) => {
+                refuse(format!("{MODERATED}{quoted}"), refused)
+            }
+            _ if self.is_unknown_model() => fatal(format!(
+                "the judge at {url} does not serve the model ({quoted}); check --model"
+            )),
             400 if self.is(WANTS_HTTPS) => {
                 let https = url.replacen("http:", "https:", 1);
-                fatal(format!("the server at {url} speaks https, not http: use --base-url {https}"))
+                fatal(format!(
+                    "the server at {url} speaks https, not http: use --base-url {https}"
+                ))
             }
             401 | 403 => fatal(key_refused(endpoint, &quoted)),
             404 | 405 => {
-                let other = if kind.is_raw() { "; servers of chat models alone do not have it" } else { "" };
+                let other = if kind.is_raw() {
+                    "; servers of chat models alone do not have it"
+                } else {
+                    ""
+                };
                 let path = kind.path();
-                fatal(format!("{url} has no {path} ({quoted}); check --base-url, it usually ends in /v1{other}"))
+                fatal(format!(
+                    "{url} has no {path} ({quoted}); check --base-url, it usually ends in /v1{other}"
+                ))
             }
             300..=399 => fatal(format!(
                 "the judge at {url} redirects elsewhere ({quoted}); give the new address with --base-url"
             )),
             429 if self.is(TOO_LARGE) => refuse(quoted, refused),
-            408 | 409 | 425 | 429 | 500.. => {
-                AskError::Transient { message: quoted, status: Some(status), retry_after: self.retry_after }
-            }
+            408 | 409 | 425 | 429 | 500.. => AskError::Transient {
+                message: quoted,
+                status: Some(status),
+                retry_after: self.retry_after,
+            },
             _ => refuse(quoted, refused),
         }
     }
@@ -227,7 +334,11 @@ impl ServerError {
 /// The message of an error object: one line, whatever looks like a key masked.
 pub(in crate::judge) fn error_words(error: &Value) -> String {
     let error = ServerError::of_value(error, &Endpoint::unknown());
-    if error.message.is_empty() { error.code } else { error.message }
+    if error.message.is_empty() {
+        error.code
+    } else {
+        error.message
+    }
 }
 
 /// The message in the body of an error response: one line, secrets masked.
@@ -242,37 +353,67 @@ pub(in crate::judge) fn key_refused(endpoint: &Endpoint, quoted: &str) -> String
         Some(_) => (format!("refused the key from {variable}"), "check"),
         None => (format!("wants a key and got none from {variable}"), "set"),
     };
-    format!("the judge at {url} {what} ({quoted}); {check} {variable} or name another with --api-key-env")
+    format!(
+        "the judge at {url} {what} ({quoted}); {check} {variable} or name another with --api-key-env"
+    )
 }
 
 /// The models to choose from in place of `model`, by the server's list of them; empty if it lists no others.
 pub(super) fn other_models(model: &str, list: &Value) -> String {
     let entries = list["data"].as_array().into_iter().flatten();
-    let names: Vec<&str> = entries.filter_map(|entry| entry["id"].as_str()).filter(|name| *name != model).collect();
+    let names: Vec<&str> = entries
+        .filter_map(|entry| entry["id"].as_str())
+        .filter(|name| *name != model)
+        .collect();
     if let Some(near) = nearest(model, names.iter().copied()) {
         return format!(", did you mean {near:?}?");
     }
-    let shown: Vec<String> = names.iter().take(MODELS_SHOWN).map(|name| format!("{name:?}")).collect();
-    let more = if names.len() > MODELS_SHOWN { ", .." } else { "" };
-    if names.is_empty() { String::new() } else { format!(", it serves {}{more}", shown.join(", ")) }
+    let shown: Vec<String> = names
+        .iter()
+        .take(MODELS_SHOWN)
+        .map(|name| format!("{name:?}"))
+        .collect();
+    let more = if names.len() > MODELS_SHOWN {
+        ", .."
+    } else {
+        ""
+    };
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(", it serves {}{more}", shown.join(", "))
+    }
 }
 
 /// The message for a server that never answered.
 pub(in crate::judge) fn no_server(url: &str, words: &str) -> String {
-    format!("no judge answers at {url} ({words}); check --base-url, or wait for it to load with --wait-server 20m")
+    format!(
+        "no judge answers at {url} ({words}); check --base-url, or wait for it to load with --wait-server 20m"
+    )
 }
 
 /// The option that changes what the server complains about.
 pub(super) fn helping_option(complaint: &str) -> &'static str {
     let complaint = complaint.to_lowercase();
-    let helps = |(phrases, _): &&(&[&str], &str)| phrases.iter().any(|phrase| complaint.contains(phrase));
-    HELPING_OPTIONS.iter().find(helps).map_or("--extra-body JSON to send what the server wants", |(_, option)| option)
+    let helps =
+        |(phrases, _): &&(&[&str], &str)| phrases.iter().any(|phrase| complaint.contains(phrase));
+    HELPING_OPTIONS.iter().find(helps).map_or(
+        "--extra-body JSON to send what the server wants",
+        |(_, option)| option,
+    )
 }
 
 /// The message of an error that may be about the request itself: a plain 400 or 422. What is reported about the text of
 /// one answer is no fault of the request.
 pub(super) fn complaint(error: &AskError) -> Option<&str> {
-    let AskError::Refused { message, status: 400 | 422, kind: UnscoredKind::Refused } = error else { return None };
+    let AskError::Refused {
+        message,
+        status: 400 | 422,
+        kind: UnscoredKind::Refused,
+    } = error
+    else {
+        return None;
+    };
     Some(message.as_str()).filter(|message| !message.starts_with(MODERATED))
 }
 
@@ -283,7 +424,11 @@ pub(super) fn quote(text: &str, endpoint: &Endpoint) -> String {
     let start: String = text.chars().take(16 * LONGEST_QUOTE).collect();
     let clean = endpoint.scrub(&start);
     let is_gap = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
-    let line = clean.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let line = clean
+        .split(is_gap)
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ");
     match line.char_indices().nth(LONGEST_QUOTE) {
         Some((cut, _)) => format!("{}..", &line[..cut]),
         None => line,
@@ -313,7 +458,8 @@ mod tests {
 
     fn classify(status: u16, body: &str) -> AskError {
         let retry_after = Some(Duration::from_secs(1));
-        ServerError::of_body(status, retry_after, body.as_bytes(), &endpoint()).classify(&endpoint(), JudgeKind::Chat)
+        ServerError::of_body(status, retry_after, body.as_bytes(), &endpoint())
+            .classify(&endpoint(), JudgeKind::Chat)
     }
 
     fn stops_with(error: &AskError, part: &str) -> bool {
@@ -321,7 +467,11 @@ mod tests {
     }
 
     fn refused(error: &AskError) -> Option<UnscoredKind> {
-        if let AskError::Refused { kind, .. } = error { Some(*kind) } else { None }
+        if let AskError::Refused { kind, .. } = error {
+            Some(*kind)
+        } else {
+            None
+        }
     }
 
     #[test]
@@ -329,31 +479,80 @@ mod tests {
         assert!(stops_with(&classify(401, "{}"), "OPENAI_API_KEY"));
         assert!(stops_with(&classify(403, "no"), "--api-key-env"));
         assert!(stops_with(&classify(402, "pay"), "quota"));
-        assert!(stops_with(&classify(429, r#"{"error":{"code":"insufficient_quota"}}"#), "quota"));
-        assert!(stops_with(&classify(429, r#"{"error":{"type":"insufficient_quota","code":429}}"#), "quota"));
-        assert!(stops_with(&classify(404, r#"{"error":{"message":"The model `x` does not exist"}}"#), "--model"));
-        assert!(stops_with(&classify(404, r#"{"detail":"Not Found"}"#), "--base-url"));
+        assert!(stops_with(
+            &classify(429, r#"{"error":{"code":"insufficient_quota"}}"#),
+            "quota"
+        ));
+        assert!(stops_with(
+            &classify(429, r#"{"error":{"type":"insufficient_quota","code":429}}"#),
+            "quota"
+        ));
+        assert!(stops_with(
+            &classify(
+                404,
+                r#"{"error":{"message":"The model `x` does not exist"}}"#
+            ),
+            "--model"
+        ));
+        assert!(stops_with(
+            &classify(404, r#"{"detail":"Not Found"}"#),
+            "--base-url"
+        ));
         assert!(stops_with(&classify(301, ""), "redirects"));
         let html = "<h1>400 Bad Request</h1>The plain HTTP request was sent to HTTPS port";
-        assert!(stops_with(&classify(400, html), "speaks https, not http: use --base-url https://localhost:8000/v1"));
+        assert!(stops_with(
+            &classify(400, html),
+            "speaks https, not http: use --base-url https://localhost:8000/v1"
+        ));
     }
 
     #[test]
     fn a_model_that_is_not_served_is_recognized_in_each_form_and_the_nearest_is_named() {
         for (status, body) in [
-            (404, r#"{"object":"error","message":"The model `x` does not exist.","type":"NotFoundError","code":404}"#),
-            (404, r#"{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}"#),
-            (403, r#"{"error":{"message":"Project p has no access to x","code":"model_not_found"}}"#),
-            (400, r#"{"error":{"message":"x is not a valid model ID","code":400}}"#),
-            (400, r#"{"object":"error","message":"Invalid model: x","type":"invalid_model"}"#),
+            (
+                404,
+                r#"{"object":"error","message":"The model `x` does not exist.","type":"NotFoundError","code":404}"#,
+            ),
+            (
+                404,
+                r#"{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}"#,
+            ),
+            (
+                403,
+                r#"{"error":{"message":"Project p has no access to x","code":"model_not_found"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"x is not a valid model ID","code":400}}"#,
+            ),
+            (
+                400,
+                r#"{"object":"error","message":"Invalid model: x","type":"invalid_model"}"#,
+            ),
         ] {
-            assert!(stops_with(&classify(status, body), "does not serve the model"), "{status} {body}");
+            assert!(
+                stops_with(&classify(status, body), "does not serve the model"),
+                "{status} {body}"
+            );
         }
-        assert_eq!(refused(&classify(400, "this model has no logprobs")), Some(UnscoredKind::Refused));
+        assert_eq!(
+            refused(&classify(400, "this model has no logprobs")),
+            Some(UnscoredKind::Refused)
+        );
         let list = |names: &[&str]| json!({"data": names.iter().map(|name| json!({"id": name})).collect::<Vec<_>>()});
-        assert_eq!(other_models("lama-3", &list(&["qwen", "llama-3"])), ", did you mean \"llama-3\"?");
-        assert_eq!(other_models("gpt", &list(&["qwen\u{1b}", "x"])), ", it serves \"qwen\\u{1b}\", \"x\"");
-        assert_eq!(other_models("x", &list(&["x"])), "", "the list is of no help");
+        assert_eq!(
+            other_models("lama-3", &list(&["qwen", "llama-3"])),
+            ", did you mean \"llama-3\"?"
+        );
+        assert_eq!(
+            other_models("gpt", &list(&["qwen\u{1b}", "x"])),
+            ", it serves \"qwen\\u{1b}\", \"x\""
+        );
+        assert_eq!(
+            other_models("x", &list(&["x"])),
+            "",
+            "the list is of no help"
+        );
         assert_eq!(other_models("x", &Value::Null), "");
     }
 
@@ -361,8 +560,15 @@ mod tests {
     fn a_refused_parameter_is_recognized_in_the_forms_of_each_server() {
         let refused = |status: u16, body: &str| {
             // A request has a schema or JSON mode.
-            let sent = Parameter::ALL.map(|own| if own == Parameter::Schema { Parameter::ResponseFormat } else { own });
-            ServerError::of_body(status, None, body.as_bytes(), &endpoint()).refused_parameter(&sent)
+            let sent = Parameter::ALL.map(|own| {
+                if own == Parameter::Schema {
+                    Parameter::ResponseFormat
+                } else {
+                    own
+                }
+            });
+            ServerError::of_body(status, None, body.as_bytes(), &endpoint())
+                .refused_parameter(&sent)
         };
         for (status, body, parameter) in [
             // OpenAI
@@ -421,7 +627,10 @@ mod tests {
                 400,
                 r#"{"error":{"message":"max_tokens is too large: 16000. This model supports at most 4096 completion tokens","param":"max_tokens"}}"#,
             ),
-            (400, r#"{"error":{"message":"temperature must be between 0 and 2","param":"temperature"}}"#),
+            (
+                400,
+                r#"{"error":{"message":"temperature must be between 0 and 2","param":"temperature"}}"#,
+            ),
             (
                 400,
                 r#"{"error":{"message":"'messages[0].role' does not support 'system' where temperature is set","param":"messages[0].role","code":"unsupported_value"}}"#,
@@ -431,13 +640,25 @@ mod tests {
                 r#"{"error":{"message":"the prompt on temperature is not supported","code":"context_length_exceeded"}}"#,
             ),
             (400, r#"{"error":{"message":"images are not supported"}}"#),
-            (500, r#"{"error":{"message":"temperature is not supported"}}"#),
+            (
+                500,
+                r#"{"error":{"message":"temperature is not supported"}}"#,
+            ),
         ] {
             assert_eq!(refused(status, body), None, "{body}");
         }
         let sent = [Parameter::Temperature];
-        let error = ServerError::of_body(400, None, br#"{"error":{"message":"seed is not supported"}}"#, &endpoint());
-        assert_eq!(error.refused_parameter(&sent), None, "what was not sent cannot be left out");
+        let error = ServerError::of_body(
+            400,
+            None,
+            br#"{"error":{"message":"seed is not supported"}}"#,
+            &endpoint(),
+        );
+        assert_eq!(
+            error.refused_parameter(&sent),
+            None,
+            "what was not sent cannot be left out"
+        );
     }
 
     #[test]
@@ -466,12 +687,22 @@ mod tests {
             r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#,
             r#"{"object":"error","message":"This model's maximum context length is 4096 tokens."}"#,
         ] {
-            assert_eq!(refused(&classify(400, body)), Some(UnscoredKind::ContextOverflow), "{body}");
+            assert_eq!(
+                refused(&classify(400, body)),
+                Some(UnscoredKind::ContextOverflow),
+                "{body}"
+            );
         }
         assert_eq!(refused(&classify(400, "bad")), Some(UnscoredKind::Refused));
         assert_eq!(refused(&classify(422, "bad")), Some(UnscoredKind::Refused));
-        assert_eq!(refused(&classify(403, "input was flagged")), Some(UnscoredKind::Refused));
-        assert_eq!(refused(&classify(429, "Request too large for m on tokens per min")), Some(UnscoredKind::Refused));
+        assert_eq!(
+            refused(&classify(403, "input was flagged")),
+            Some(UnscoredKind::Refused)
+        );
+        assert_eq!(
+            refused(&classify(429, "Request too large for m on tokens per min")),
+            Some(UnscoredKind::Refused)
+        );
     }
 
     #[test]
@@ -490,7 +721,10 @@ mod tests {
     fn complaints_about_one_answer_are_none_about_the_request() {
         assert_eq!(complaint(&classify(422, "no")), Some("status 422: no"));
         for error in [
-            classify(400, r#"{"error":{"code":"content_filter","message":"The response was filtered"}}"#),
+            classify(
+                400,
+                r#"{"error":{"code":"content_filter","message":"The response was filtered"}}"#,
+            ),
             classify(400, r#"{"error":{"code":"context_length_exceeded"}}"#),
             classify(413, "too large"),
             classify(500, "oops"),
@@ -502,7 +736,10 @@ mod tests {
     #[test]
     fn each_complaint_has_its_option() {
         assert_eq!(helping_option("temperature must be 1"), "--no-temperature");
-        assert_eq!(helping_option("response_format is unknown"), "--structured off");
+        assert_eq!(
+            helping_option("response_format is unknown"),
+            "--structured off"
+        );
         let words = "requested sample logprobs of 8, which is greater than max allowed: 5";
         assert!(helping_option(words).starts_with("--logprobs"));
         assert!(helping_option("?").starts_with("--extra-body"));
@@ -519,13 +756,28 @@ mod tests {
             r#"{"error":{"message":"too long","code":400,"type":"bad"}}"#,
             r#"{"object":"error","message":"too long","code":400,"type":"bad"}"#,
         ] {
-            let ServerError { message, code, kind, .. } = read(body);
-            assert_eq!([message.as_str(), &code, &kind], ["too long", "400", "bad"], "{body}");
+            let ServerError {
+                message,
+                code,
+                kind,
+                ..
+            } = read(body);
+            assert_eq!(
+                [message.as_str(), &code, &kind],
+                ["too long", "400", "bad"],
+                "{body}"
+            );
         }
         assert_eq!(read(r#"{"error":"no luck"}"#).message, "no luck");
         assert_eq!(read(r#"{"detail":"Not Found"}"#).message, "Not Found");
-        assert_eq!(read(r#"{"detail":[{"msg":"x"}]}"#).message, r#"[{"msg":"x"}]"#);
-        assert_eq!(read("<html>\n<h1>Bad\tGateway</h1>").message, "<html> <h1>Bad Gateway</h1>");
+        assert_eq!(
+            read(r#"{"detail":[{"msg":"x"}]}"#).message,
+            r#"[{"msg":"x"}]"#
+        );
+        assert_eq!(
+            read("<html>\n<h1>Bad\tGateway</h1>").message,
+            "<html> <h1>Bad Gateway</h1>"
+        );
         assert_eq!(read("").message, "");
     }
 

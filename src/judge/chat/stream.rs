@@ -38,8 +38,13 @@ pub(super) fn requested(body: &Bytes) -> Option<Bytes> {
 
 /// True for a response that is a stream of events. (A server that does not stream answers with JSON.)
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    kind.trim_start()
+        .to_ascii_lowercase()
+        .starts_with("text/event-stream")
 }
 
 /// A reply that is being received.
@@ -70,7 +75,8 @@ impl Assembly {
     /// Takes the next bytes. Lines end with a line feed, a carriage return or both; JSON has neither within a string.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let mut pieces = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-        self.line.extend_from_slice(pieces.next().unwrap_or_default());
+        self.line
+            .extend_from_slice(pieces.next().unwrap_or_default());
         for piece in pieces {
             let line = std::mem::replace(&mut self.line, piece.to_vec());
             self.read_line(&line);
@@ -79,13 +85,18 @@ impl Assembly {
 
     /// How long it is worth to read on once the text is there to its end; `None` before.
     pub(super) fn rest(&self) -> Option<Duration> {
-        self.is_whole().then_some(if self.is_done { END_OF_STREAM } else { USAGE })
+        self.is_whole()
+            .then_some(if self.is_done { END_OF_STREAM } else { USAGE })
     }
 
     /// True once the text is there to its end, since the server has reported why it stopped; the usage may still come. (Some
     /// write an empty reason into each chunk.)
     fn is_whole(&self) -> bool {
-        self.is_done || self.finish_reason.as_str().is_some_and(|reason| !reason.is_empty())
+        self.is_done
+            || self
+                .finish_reason
+                .as_str()
+                .is_some_and(|reason| !reason.is_empty())
     }
 
     /// The body as it would have come whole; `None` if the reply was cut. An end without `[DONE]` counts where the server
@@ -95,7 +106,10 @@ impl Assembly {
         self.read_line(&line);
         self.end_event();
         let is_reply = self.has_choices && !self.is_broken && self.is_whole();
-        let body = match (self.members.remove("error"), self.stray.take().filter(|_| !self.has_choices)) {
+        let body = match (
+            self.members.remove("error"),
+            self.stray.take().filter(|_| !self.has_choices),
+        ) {
             (Some(error), _) | (None, Some(error)) => json!({"error": error}),
             (None, None) if is_reply => self.whole(),
             (None, None) => return None,
@@ -104,12 +118,18 @@ impl Assembly {
     }
 
     fn whole(self) -> Value {
-        let logprobs = if self.logprobs.is_empty() { Value::Null } else { Value::Object(self.logprobs) };
-        let mut choice = json!({"index": 0, "logprobs": logprobs, "finish_reason": self.finish_reason});
+        let logprobs = if self.logprobs.is_empty() {
+            Value::Null
+        } else {
+            Value::Object(self.logprobs)
+        };
+        let mut choice =
+            json!({"index": 0, "logprobs": logprobs, "finish_reason": self.finish_reason});
         if self.is_raw {
             choice["text"] = self.content.into();
         } else {
-            choice["message"] = json!({"role": "assistant", "content": self.content, "refusal": self.refusal});
+            choice["message"] =
+                json!({"role": "assistant", "content": self.content, "refusal": self.refusal});
             if !self.reasoning.is_empty() {
                 choice["message"]["reasoning_content"] = self.reasoning.into();
             }
@@ -120,9 +140,17 @@ impl Assembly {
     }
 
     fn read_line(&mut self, line: &[u8]) {
-        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+        let line = line
+            .strip_prefix(b"\xef\xbb\xbf")
+            .unwrap_or(line)
+            .trim_ascii();
         // Comments (keep-alives) and event names carry nothing; llama.cpp has written `error:` lines.
-        let Some(data) = line.strip_prefix(b"data:").or_else(|| line.strip_prefix(b"error:")) else { return };
+        let Some(data) = line
+            .strip_prefix(b"data:")
+            .or_else(|| line.strip_prefix(b"error:"))
+        else {
+            return;
+        };
         let data = data.trim_ascii();
         if data == b"[DONE]" {
             self.end_event();
@@ -135,7 +163,9 @@ impl Assembly {
         self.event.push(b'\n');
         // Mending takes its time, so it is tried once: of an event of one line.
         let mended = || is_first.then(|| mended(&self.event).ok()).flatten();
-        if let Some(Value::Object(mut chunk)) = serde_json::from_slice(&self.event).ok().or_else(mended) {
+        if let Some(Value::Object(mut chunk)) =
+            serde_json::from_slice(&self.event).ok().or_else(mended)
+        {
             self.event.clear();
             if line.starts_with(b"error:") && !chunk.contains_key("error") {
                 chunk = Map::from_iter([("error".to_owned(), Value::Object(chunk))]);
@@ -166,7 +196,9 @@ impl Assembly {
             }
         }
         // The first choice counts, as in whole replies; the chunk with the usage has none.
-        let Some(choice) = chunk.get("choices").and_then(|choices| choices.get(0)) else { return };
+        let Some(choice) = chunk.get("choices").and_then(|choices| choices.get(0)) else {
+            return;
+        };
         if choice["index"].as_u64().unwrap_or(0) != 0 {
             return;
         }
@@ -175,8 +207,10 @@ impl Assembly {
         let delta = &choice["delta"];
         self.content.push_str(text.unwrap_or_default());
         self.content.push_str(&text_of(&delta["content"]));
-        self.reasoning.push_str(&reasoning_of(delta).unwrap_or_default());
-        self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
+        self.reasoning
+            .push_str(&reasoning_of(delta).unwrap_or_default());
+        self.refusal
+            .push_str(delta["refusal"].as_str().unwrap_or_default());
         if !choice["finish_reason"].is_null() {
             self.finish_reason = choice["finish_reason"].clone();
         }
@@ -211,7 +245,9 @@ mod tests {
     fn read(stream: &str) -> Option<Value> {
         let mut assembly = Assembly::default();
         assembly.push(stream.as_bytes());
-        assembly.finish().map(|body| serde_json::from_slice(&body).unwrap())
+        assembly
+            .finish()
+            .map(|body| serde_json::from_slice(&body).unwrap())
     }
 
     fn whole_chat() -> Value {
@@ -246,26 +282,49 @@ mod tests {
              data: {\"choices\":[{\"text\":\"butable\",\"logprobs\":{\"tokens\":[\"butable\"],\"token_logprobs\":[-2.0]},\"finish_reason\":\"length\"}]}\n",
         );
         let choice = &whole.unwrap()["choices"][0];
-        assert_eq!((&choice["text"], &choice["finish_reason"]), (&json!(" Attributable"), &json!("length")));
-        assert_eq!(choice["logprobs"], json!({"tokens": [" Attri", "butable"], "token_logprobs": [-1.0, -2.0]}));
+        assert_eq!(
+            (&choice["text"], &choice["finish_reason"]),
+            (&json!(" Attributable"), &json!("length"))
+        );
+        assert_eq!(
+            choice["logprobs"],
+            json!({"tokens": [" Attri", "butable"], "token_logprobs": [-1.0, -2.0]})
+        );
     }
 
     #[test]
     fn a_cut_or_broken_stream_is_no_reply() {
         assert_eq!(read(""), None);
-        assert_eq!(read("data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n"), None);
-        assert_eq!(read("data: {\"choi\n\ndata: [DONE]\n"), None, "a piece is missing");
+        assert_eq!(
+            read("data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n"),
+            None
+        );
+        assert_eq!(
+            read("data: {\"choi\n\ndata: [DONE]\n"),
+            None,
+            "a piece is missing"
+        );
     }
 
     #[test]
     fn lines_may_end_in_any_way_and_events_may_have_several() {
         let pretty = CHAT
             .lines()
-            .map(|line| match line.strip_prefix("data: ").map(serde_json::from_str::<Value>) {
-                Some(Ok(chunk)) => {
-                    format!("data: {}", serde_json::to_string_pretty(&chunk).unwrap().replace('\n', "\ndata: "))
+            .map(|line| {
+                match line
+                    .strip_prefix("data: ")
+                    .map(serde_json::from_str::<Value>)
+                {
+                    Some(Ok(chunk)) => {
+                        format!(
+                            "data: {}",
+                            serde_json::to_string_pretty(&chunk)
+                                .unwrap()
+                                .replace('\n', "\ndata: ")
+                        )
+                    }
+                    _ => line.to_owned(),
                 }
-                _ => line.to_owned(),
             })
             .collect::<Vec<_>>()
             .join("\n");
@@ -273,9 +332,15 @@ mod tests {
         for text in [CHAT, &pretty] {
             let text = text.replace("\r\n", "\n");
             for end in ["\n", "\r\n", "\r"] {
-                assert_eq!(read(&text.replace('\n', end)), Some(whole_chat()), "{end:?}");
+                assert_eq!(
+                    read(&text.replace('\n', end)),
+                    Some(whole_chat()),
+                    "{end:?}"
+                );
                 let mut by_bytes = Assembly::default();
-                text.replace('\n', end).bytes().for_each(|byte| by_bytes.push(&[byte]));
+                text.replace('\n', end)
+                    .bytes()
+                    .for_each(|byte| by_bytes.push(&[byte]));
                 assert_eq!(
                     serde_json::from_slice::<Value>(&by_bytes.finish().unwrap()).unwrap(),
                     whole_chat(),
@@ -287,12 +352,19 @@ mod tests {
 
     #[test]
     fn what_goes_wrong_behind_the_whole_text_costs_no_reply() {
-        let text = "data: {\"choices\":[{\"delta\":{\"content\":\"7\"},\"finish_reason\":\"stop\"}]}\n\n";
-        for end in
-            ["data: {\"choices\":[],\"usa", "data: nothing\n\ndata: [DONE]\n", "data: {\"error\":{\"code\":500}}\n\n"]
-        {
+        let text =
+            "data: {\"choices\":[{\"delta\":{\"content\":\"7\"},\"finish_reason\":\"stop\"}]}\n\n";
+        for end in [
+            "data: {\"choices\":[],\"usa",
+            "data: nothing\n\ndata: [DONE]\n",
+            "data: {\"error\":{\"code\":500}}\n\n",
+        ] {
             let whole = read(&format!("{text}{end}"));
-            assert_eq!(whole.unwrap_or_default()["choices"][0]["message"]["content"], json!("7"), "{end}");
+            assert_eq!(
+                whole.unwrap_or_default()["choices"][0]["message"]["content"],
+                json!("7"),
+                "{end}"
+            );
         }
         let empty = text.replace("stop", "");
         assert_eq!(read(&empty), None, "an empty reason says nothing");
@@ -301,14 +373,19 @@ mod tests {
     #[test]
     fn the_usage_is_read_behind_the_end_too() {
         let text = "data: {\"choices\":[{\"delta\":{\"content\":\"7\"}}]}\n\ndata: [DONE]\n\n";
-        let whole = read(&format!("{text}data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":5}}}}\n\n"));
+        let whole = read(&format!(
+            "{text}data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":5}}}}\n\n"
+        ));
         assert_eq!(whole.unwrap()["usage"], json!({"prompt_tokens": 5}));
     }
 
     #[test]
     fn an_end_without_any_choice_is_no_empty_reply() {
         let error = json!({"object": "error", "message": "engine dead", "code": 500});
-        for events in [format!("data: {error}\n\ndata: [DONE]\n\n"), format!("event: error\ndata: {error}\n\n")] {
+        for events in [
+            format!("data: {error}\n\ndata: [DONE]\n\n"),
+            format!("event: error\ndata: {error}\n\n"),
+        ] {
             assert_eq!(read(&events), Some(json!({"error": error})), "{events}");
         }
         assert_eq!(read("data: [DONE]\n\n"), None);
@@ -318,35 +395,64 @@ mod tests {
     fn refusals_and_numbers_come_through() {
         let reply = |delta: &str| {
             let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n";
-            let whole = read(&format!("data: {{\"choices\":[{{\"delta\":{delta}}}]}}\n{end}")).unwrap();
+            let whole = read(&format!(
+                "data: {{\"choices\":[{{\"delta\":{delta}}}]}}\n{end}"
+            ))
+            .unwrap();
             read_reply(&whole, 0).unwrap()
         };
         let refused = reply(r#"{"refusal":"I cannot."}"#);
-        assert_eq!((refused.content.as_str(), refused.finish_reason.as_deref()), ("I cannot.", Some("refusal")));
+        assert_eq!(
+            (refused.content.as_str(), refused.finish_reason.as_deref()),
+            ("I cannot.", Some("refusal"))
+        );
         assert_eq!(reply(r#"{"content":7}"#).content, "7");
         let mended = reply(r#"{"content":"x\ud800"}"#);
-        assert_eq!((mended.content.as_str(), mended.note.is_some()), ("x\u{fffd}", true));
+        assert_eq!(
+            (mended.content.as_str(), mended.note.is_some()),
+            ("x\u{fffd}", true)
+        );
     }
 
     #[test]
     fn an_error_within_the_stream_is_the_reply() {
         let half = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n";
-        for end in ["data: {\"error\":{\"code\":503}}\n\ndata: [DONE]\n", "error: {\"code\":503}\n"] {
-            assert_eq!(read(&format!("{half}{end}")), Some(json!({"error": {"code": 503}})), "{end}");
+        for end in [
+            "data: {\"error\":{\"code\":503}}\n\ndata: [DONE]\n",
+            "error: {\"code\":503}\n",
+        ] {
+            assert_eq!(
+                read(&format!("{half}{end}")),
+                Some(json!({"error": {"code": 503}})),
+                "{end}"
+            );
         }
     }
 
     #[test]
     fn only_our_own_word_about_streams_is_changed() {
         let hostile = Messages::new(None, "say \",\"stream\":false,\" and ,\"stream\":false");
-        let render =
-            |options: &RequestOptions| options.render(CallKind::Property, hostile.clone(), 0, 0).body.bytes.clone();
+        let render = |options: &RequestOptions| {
+            options
+                .render(CallKind::Property, hostile.clone(), 0, 0)
+                .body
+                .bytes
+                .clone()
+        };
         let mut options = RequestOptions::new("m");
         let whole = render(&options);
         let (plain, asked) = (json_of(&whole), json_of(&requested(&whole).unwrap()));
-        assert_eq!((&asked["stream"], &asked["stream_options"]), (&json!(true), &json!({"include_usage": true})));
-        assert_eq!((&asked["messages"], &plain["stream"]), (&plain["messages"], &json!(false)));
-        options.extra_body.insert("stream_options".into(), json!({"include_usage": false}));
+        assert_eq!(
+            (&asked["stream"], &asked["stream_options"]),
+            (&json!(true), &json!({"include_usage": true}))
+        );
+        assert_eq!(
+            (&asked["messages"], &plain["stream"]),
+            (&plain["messages"], &json!(false))
+        );
+        options
+            .extra_body
+            .insert("stream_options".into(), json!({"include_usage": false}));
         assert_eq!(requested(&render(&options)), None);
     }
 

@@ -106,7 +106,8 @@ impl Transport {
         }
         let headers = endpoint.headers.iter().map(|(name, _)| name);
         let mut names = headers.chain(endpoint.secret_headers.iter().map(|(name, _)| name));
-        let has_other = endpoint.api_key.is_some() || names.any(|name| name.eq_ignore_ascii_case("authorization"));
+        let has_other = endpoint.api_key.is_some()
+            || names.any(|name| name.eq_ignore_ascii_case("authorization"));
         if endpoint.login.is_some() && has_other {
             let url = endpoint.masked_url();
             return Err(Error::Settings(format!(
@@ -134,7 +135,9 @@ impl Transport {
         }
         let http = builder.build().map_err(|error| {
             let why = causes(&error);
-            Error::Settings(format!("the HTTP client cannot be set up ({why}); are CA certificates installed?"))
+            Error::Settings(format!(
+                "the HTTP client cannot be set up ({why}); are CA certificates installed?"
+            ))
         })?;
         Ok(Self { http, endpoint })
     }
@@ -148,14 +151,28 @@ impl Transport {
         max_tokens: Option<u64>,
     ) -> Result<(Body, Option<Duration>), Fault> {
         let limit = self.endpoint.timeouts.total;
-        let request = self.http.post(format!("{}{}", self.endpoint.base_url, kind.path()));
+        let request = self
+            .http
+            .post(format!("{}{}", self.endpoint.base_url, kind.path()));
         // Compressed bodies are not decoded.
         let request = request.header(ACCEPT_ENCODING, "identity");
-        let request = request.header(CONTENT_TYPE, "application/json").query(&self.endpoint.query).body(body);
-        let response = request.send().await.map_err(|error| self.fault(error, limit))?;
+        let request = request
+            .header(CONTENT_TYPE, "application/json")
+            .query(&self.endpoint.query)
+            .body(body);
+        let response = request
+            .send()
+            .await
+            .map_err(|error| self.fault(error, limit))?;
         let wait = retry_after(response.headers(), SystemTime::now());
-        let longest = max_tokens.map(|tokens| tokens.saturating_mul(BYTES_PER_TOKEN).max(LEAST_REPLY_BYTES));
-        let longest = longest.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+        let longest = max_tokens.map(|tokens| {
+            tokens
+                .saturating_mul(BYTES_PER_TOKEN)
+                .max(LEAST_REPLY_BYTES)
+        });
+        let longest = longest
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(usize::MAX);
         Ok((self.read(response, limit, longest).await?, wait))
     }
 
@@ -164,7 +181,14 @@ impl Transport {
     pub(in crate::judge) async fn get_json(&self, url: &str, tries: u32) -> Result<Value, Fault> {
         for _ in 1..tries {
             match self.get(url, PROBE_LIMIT).await {
-                Err(Fault::TimedOut(_) | Fault::Broken(_) | Fault::Status { status: 429 | 502..=504, .. }) => {
+                Err(
+                    Fault::TimedOut(_)
+                    | Fault::Broken(_)
+                    | Fault::Status {
+                        status: 429 | 502..=504,
+                        ..
+                    },
+                ) => {
                     sleep(PROBE_PAUSE).await;
                 }
                 body => return read_json(&body?, &self.endpoint),
@@ -175,26 +199,48 @@ impl Transport {
 
     /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
     pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> Result<Bytes, Fault> {
-        let request = self.http.get(url).query(&self.endpoint.query).timeout(limit);
-        let response = request.send().await.map_err(|error| self.fault(error, limit))?;
+        let request = self
+            .http
+            .get(url)
+            .query(&self.endpoint.query)
+            .timeout(limit);
+        let response = request
+            .send()
+            .await
+            .map_err(|error| self.fault(error, limit))?;
         Ok(self.read(response, limit, usize::MAX).await?.bytes)
     }
 
     /// The response to a request that others built, its body not yet read; another status than 2xx is a fault.
     pub(in crate::judge) async fn response(&self, request: Request) -> Result<Response, Fault> {
         let limit = self.endpoint.timeouts.total;
-        let response = self.http.execute(request).await.map_err(|error| self.fault(error, limit))?;
-        if response.status().is_success() { Ok(response) } else { Err(refused(response).await) }
+        let response = self
+            .http
+            .execute(request)
+            .await
+            .map_err(|error| self.fault(error, limit))?;
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(refused(response).await)
+        }
     }
 
     /// Reads a response of at most `longest` bytes to its end. One that comes in pieces becomes the body that the server
     /// would have sent whole.
-    async fn read(&self, mut response: Response, limit: Duration, longest: usize) -> Result<Body, Fault> {
+    async fn read(
+        &self,
+        mut response: Response,
+        limit: Duration,
+        longest: usize,
+    ) -> Result<Body, Fault> {
         if !response.status().is_success() {
             return Err(refused(response).await);
         }
-        let response_bytes =
-            response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+        let response_bytes = response
+            .content_length()
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(usize::MAX);
         let mut stream = is_event_stream(response.headers()).then(Assembly::default);
         let longest = self.endpoint.max_reply_bytes.min(longest);
         let (mut left, mut share) = (longest, None);
@@ -204,8 +250,15 @@ impl Transport {
         let mut until: Option<Instant> = None;
         loop {
             let chunk = match until {
-                None => response.chunk().await.map_err(|error| self.fault(error, limit))?,
-                Some(until) => timeout_at(until, response.chunk()).await.ok().and_then(Result::ok).flatten(),
+                None => response
+                    .chunk()
+                    .await
+                    .map_err(|error| self.fault(error, limit))?,
+                Some(until) => timeout_at(until, response.chunk())
+                    .await
+                    .ok()
+                    .and_then(Result::ok)
+                    .flatten(),
             };
             let Some(chunk) = chunk else { break };
             match left.checked_sub(chunk.len()) {
@@ -230,14 +283,19 @@ impl Transport {
             None => body.freeze(),
             Some(stream) => {
                 let whole = stream.finish();
-                let whole = whole.ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))?;
+                let whole = whole.ok_or_else(|| {
+                    Fault::Broken("the stream ended before the reply did".to_owned())
+                })?;
                 if whole.len() > SHORT_BODY {
                     share = share_of(whole.len()).await;
                 }
                 whole
             }
         };
-        Ok(Body { bytes, _share: share })
+        Ok(Body {
+            bytes,
+            _share: share,
+        })
     }
 
     /// The fault behind an error of the client.
@@ -247,13 +305,22 @@ impl Transport {
         // A connect time-out is both; what matters is that no server took the call.
         if error.is_connect() {
             let why = causes(&error);
-            if let Some((host, path)) = self.endpoint.host_and_path().filter(|_| why.contains("InvalidContentType")) {
+            if let Some((host, path)) = self
+                .endpoint
+                .host_and_path()
+                .filter(|_| why.contains("InvalidContentType"))
+            {
                 return Fault::PlainHttp { host, path };
             }
             // The last cause says it all: "Connection refused".
-            let why = why.rsplit_once("(Connect): ").map_or(&*why, |(_, cause)| cause);
+            let why = why
+                .rsplit_once("(Connect): ")
+                .map_or(&*why, |(_, cause)| cause);
             let why = why.split_once(" (os error").map_or(why, |(cause, _)| cause);
-            Fault::Connect(quote(why.trim_start_matches("tcp connect error: "), &self.endpoint))
+            Fault::Connect(quote(
+                why.trim_start_matches("tcp connect error: "),
+                &self.endpoint,
+            ))
         } else if error.is_timeout() {
             Fault::TimedOut(limit)
         } else {
@@ -264,7 +331,9 @@ impl Transport {
 
 /// A share of the memory for long bodies; at most all of it, so that one body is always possible.
 async fn share_of(bytes: usize) -> Option<SemaphorePermit<'static>> {
-    let kibibytes = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX).min(KIBIBYTES_OF_LONG_BODIES);
+    let kibibytes = u32::try_from(bytes.div_ceil(1 << 10))
+        .unwrap_or(u32::MAX)
+        .min(KIBIBYTES_OF_LONG_BODIES);
     // Fails if the semaphore is closed, which it never is.
     LONG_BODIES.acquire_many(kibibytes).await.ok()
 }
@@ -272,14 +341,32 @@ async fn share_of(bytes: usize) -> Option<SemaphorePermit<'static>> {
 /// The headers of every request: the user's own come last and win.
 pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    let authorization = endpoint.authorization().map(|value| (AUTHORIZATION.as_str(), value));
+    let authorization = endpoint
+        .authorization()
+        .map(|value| (AUTHORIZATION.as_str(), value));
     let key = endpoint.api_key.as_ref().filter(|_| endpoint.is_anthropic);
     let key = key.map(|key| ("x-api-key", key.expose_secret().to_owned()));
-    let version = endpoint.is_anthropic.then(|| ("anthropic-version", ANTHROPIC_VERSION.to_owned()));
-    let secret = endpoint.secret_headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret().to_owned()));
-    let own = endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.clone()));
-    for (name, value) in authorization.into_iter().chain(key).chain(version).chain(own).chain(secret) {
-        if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+    let version = endpoint
+        .is_anthropic
+        .then(|| ("anthropic-version", ANTHROPIC_VERSION.to_owned()));
+    let secret = endpoint
+        .secret_headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.expose_secret().to_owned()));
+    let own = endpoint
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()));
+    for (name, value) in authorization
+        .into_iter()
+        .chain(key)
+        .chain(version)
+        .chain(own)
+        .chain(secret)
+    {
+        if let (Ok(name), Ok(mut value)) =
+            (HeaderName::try_from(name), HeaderValue::try_from(value))
+        {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -293,7 +380,11 @@ async fn refused(mut response: Response) -> Fault {
     let status = response.status();
     let retry_after = retry_after(response.headers(), SystemTime::now());
     let mut body = BytesMut::new();
-    match response.headers().get(LOCATION).filter(|_| status.is_redirection()) {
+    match response
+        .headers()
+        .get(LOCATION)
+        .filter(|_| status.is_redirection())
+    {
         Some(target) => body.extend_from_slice(target.as_bytes()),
         None => {
             while body.len() < ERROR_BYTES
@@ -304,7 +395,11 @@ async fn refused(mut response: Response) -> Fault {
         }
     }
     body.truncate(ERROR_BYTES);
-    Fault::Status { status: status.as_u16(), retry_after, body: body.freeze() }
+    Fault::Status {
+        status: status.as_u16(),
+        retry_after,
+        body: body.freeze(),
+    }
 }
 
 /// Reads `retry-after-ms` (milliseconds), else `Retry-After` (seconds, whole or not, or an HTTP date, RFC 9110 10.2.3).
@@ -321,7 +416,9 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
         return Some(wait);
     }
     let until = httpdate::parse_http_date(text(headers, "retry-after")?).ok()?;
-    let from = text(headers, "date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
+    let from = text(headers, "date")
+        .and_then(|date| httpdate::parse_http_date(date).ok())
+        .unwrap_or(now);
     Some(until.duration_since(from).unwrap_or_default())
 }
 
@@ -368,30 +465,56 @@ mod tests {
     fn a_key_that_no_header_can_hold_is_reported_without_showing_it() {
         let mut endpoint = Endpoint::new("localhost").unwrap();
         endpoint.api_key = Some(SecretString::from("secret\n"));
-        let message = Transport::new(Arc::new(endpoint)).err().unwrap().to_string();
-        assert!(message.contains("OPENAI_API_KEY") && !message.contains("secret"), "{message}");
+        let message = Transport::new(Arc::new(endpoint))
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            message.contains("OPENAI_API_KEY") && !message.contains("secret"),
+            "{message}"
+        );
     }
 
     const DATE: &str = "Wed, 21 Oct 2015 07:28:00 GMT";
     const LATER: &str = "Wed, 21 Oct 2015 07:28:30 GMT";
 
     fn wait_of(headers: &[(&'static str, &'static str)]) -> Option<Duration> {
-        let pairs = headers.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
+        let pairs = headers
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
         retry_after(&pairs.collect(), httpdate::parse_http_date(DATE).unwrap())
     }
 
     #[test]
     fn each_form_is_wait_of() {
-        assert_eq!(wait_of(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
-        assert_eq!(wait_of(&[("retry-after", " 1.5 ")]), Some(Duration::from_millis(1500)));
-        assert_eq!(wait_of(&[("retry-after-ms", "250")]), Some(Duration::from_millis(250)));
-        assert_eq!(wait_of(&[("retry-after-ms", "250"), ("retry-after", "7")]), Some(Duration::from_millis(250)));
-        assert_eq!(wait_of(&[("retry-after", LATER)]), Some(Duration::from_secs(30)));
+        assert_eq!(
+            wait_of(&[("retry-after", "7")]),
+            Some(Duration::from_secs(7))
+        );
+        assert_eq!(
+            wait_of(&[("retry-after", " 1.5 ")]),
+            Some(Duration::from_millis(1500))
+        );
+        assert_eq!(
+            wait_of(&[("retry-after-ms", "250")]),
+            Some(Duration::from_millis(250))
+        );
+        assert_eq!(
+            wait_of(&[("retry-after-ms", "250"), ("retry-after", "7")]),
+            Some(Duration::from_millis(250))
+        );
+        assert_eq!(
+            wait_of(&[("retry-after", LATER)]),
+            Some(Duration::from_secs(30))
+        );
     }
 
     #[test]
     fn a_date_is_measured_from_the_servers_own_clock() {
-        assert_eq!(wait_of(&[("retry-after", LATER), ("date", LATER)]), Some(Duration::ZERO));
+        assert_eq!(
+            wait_of(&[("retry-after", LATER), ("date", LATER)]),
+            Some(Duration::ZERO)
+        );
     }
 
     #[test]

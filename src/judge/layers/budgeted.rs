@@ -49,13 +49,20 @@ impl Price {
     #[must_use]
     pub fn times(self, share: f64) -> Self {
         let cached_prompt = self.cached_prompt.map(|usd| usd * share);
-        Self { prompt: self.prompt * share, completion: self.completion * share, cached_prompt }
+        Self {
+            prompt: self.prompt * share,
+            completion: self.completion * share,
+            cached_prompt,
+        }
     }
 
     /// True if no rate is negative or infinite.
     pub fn is_valid(&self) -> bool {
         let rates = [Some(self.prompt), Some(self.completion), self.cached_prompt];
-        rates.into_iter().flatten().all(|usd| usd.is_finite() && usd >= 0.0)
+        rates
+            .into_iter()
+            .flatten()
+            .all(|usd| usd.is_finite() && usd >= 0.0)
     }
 
     /// The cost of these tokens in USD:
@@ -63,7 +70,8 @@ impl Price {
     /// `written` are the tokens that went into the provider's prefix cache.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_prompt_tokens.min(usage.prompt_tokens);
-        let fresh = (usage.prompt_tokens - cached) as f64 + CACHE_WRITE * usage.cache_write_tokens as f64;
+        let fresh =
+            (usage.prompt_tokens - cached) as f64 + CACHE_WRITE * usage.cache_write_tokens as f64;
         let cached = cached as f64 * self.cached_prompt.unwrap_or(self.prompt);
         (fresh * self.prompt + cached + usage.completion_tokens as f64 * self.completion) / 1e6
     }
@@ -101,7 +109,13 @@ pub struct Ledger {
 impl Ledger {
     /// An account of so many US dollars and tokens with nothing spent.
     pub fn new(usd: Option<f64>, tokens: Option<u64>) -> Self {
-        Self { usd, tokens, account: Mutex::default(), settled: Notify::new(), when_spent: Mutex::new(None) }
+        Self {
+            usd,
+            tokens,
+            account: Mutex::default(),
+            settled: Notify::new(),
+            when_spent: Mutex::new(None),
+        }
     }
 
     /// Calls `act` once, with the reason, when no more calls are possible.
@@ -118,7 +132,10 @@ impl Ledger {
     fn fits(&self, amount: Amount) -> bool {
         let limits = [self.usd, self.tokens.map(|tokens| tokens as f64)];
         // Float sums: equal amounts may differ in the last digits.
-        limits.iter().zip(amount).all(|(limit, amount)| limit.is_none_or(|limit| amount <= limit * (1.0 + 1e-9)))
+        limits
+            .iter()
+            .zip(amount)
+            .all(|(limit, amount)| limit.is_none_or(|limit| amount <= limit * (1.0 + 1e-9)))
     }
 
     /// Waits until the call fits; `None` if it never will.
@@ -135,7 +152,11 @@ impl Ledger {
                 if self.fits(plus(plus(account.spent, account.reserved), amount)) {
                     account.reserved = plus(account.reserved, amount);
                     account.open += 1;
-                    return Some(Reservation { ledger: self, amount, cost: Amount::default() });
+                    return Some(Reservation {
+                        ledger: self,
+                        amount,
+                        cost: Amount::default(),
+                    });
                 }
                 account.is_spent = account.open == 0;
                 account.is_spent
@@ -151,10 +172,17 @@ impl Ledger {
     /// Reports that the budget is spent; waiting calls are not sent.
     fn end(&self) {
         let (usd, tokens) = self.spent();
-        let usd = self.usd.map(|budget| format!("{usd:.4} of {budget} USD (--budget-usd)"));
-        let tokens = self.tokens.map(|budget| format!("{tokens} of {budget} tokens (--budget-tokens)"));
+        let usd = self
+            .usd
+            .map(|budget| format!("{usd:.4} of {budget} USD (--budget-usd)"));
+        let tokens = self
+            .tokens
+            .map(|budget| format!("{tokens} of {budget} tokens (--budget-tokens)"));
         let both: Vec<String> = usd.into_iter().chain(tokens).collect();
-        let reason = format!("the next call could exceed the budget; spent so far: {}", both.join(" and "));
+        let reason = format!(
+            "the next call could exceed the budget; spent so far: {}",
+            both.join(" and ")
+        );
         if let Some(act) = &*locked(&self.when_spent) {
             act(&reason);
         }
@@ -198,8 +226,20 @@ pub struct Budgeted<J> {
 
 impl<J> Budgeted<J> {
     /// `inner`, whose calls cost `price`, counted in `meters`. A judge without a price uses tokens only.
-    pub fn new(inner: J, ledger: Option<Arc<Ledger>>, price: Option<Price>, meters: Arc<Meters>) -> Self {
-        Self { inner, ledger, price, meters, counted: Mutex::default(), first: FifoMutex::default() }
+    pub fn new(
+        inner: J,
+        ledger: Option<Arc<Ledger>>,
+        price: Option<Price>,
+        meters: Arc<Meters>,
+    ) -> Self {
+        Self {
+            inner,
+            ledger,
+            price,
+            meters,
+            counted: Mutex::default(),
+            first: FifoMutex::default(),
+        }
     }
 
     fn amount(&self, usage: &Usage) -> Amount {
@@ -212,7 +252,11 @@ impl<J> Budgeted<J> {
     fn at_most(&self, rendered: &Rendered) -> Amount {
         let prompt_tokens = self.with_margin(rendered.body.prompt_tokens);
         let completion_tokens = rendered.max_tokens.unwrap_or(prompt_tokens);
-        self.amount(&Usage { prompt_tokens, completion_tokens, ..Usage::default() })
+        self.amount(&Usage {
+            prompt_tokens,
+            completion_tokens,
+            ..Usage::default()
+        })
     }
 
     fn with_margin(&self, estimate: u64) -> u64 {
@@ -244,7 +288,8 @@ impl<J: Judge> Judge for Budgeted<J> {
             if let (Some(ledger), Some(rendered)) = (&self.ledger, &request.rendered) {
                 // A judge's first call goes alone: its token count determines what the others reserve.
                 if locked(&self.counted).is_none() {
-                    alone = Some(self.first.lock().await).filter(|_| locked(&self.counted).is_none());
+                    alone =
+                        Some(self.first.lock().await).filter(|_| locked(&self.counted).is_none());
                 }
                 let Some(reservation) = ledger.reserve(self.at_most(rendered)).await else {
                     return Ok(Outcome::Deferred);
@@ -253,7 +298,8 @@ impl<J: Judge> Judge for Budgeted<J> {
             }
             let outcome = self.inner.ask(request).await?;
             if let Outcome::Reply(reply) = &outcome {
-                self.meters.add_usd(self.price.map_or(0.0, |price| price.cost(&reply.usage)));
+                self.meters
+                    .add_usd(self.price.map_or(0.0, |price| price.cost(&reply.usage)));
                 if let Some((reservation, rendered)) = &mut reserved {
                     reservation.cost = self.charge(rendered, reply);
                 }
@@ -280,42 +326,76 @@ mod tests {
             self.1.fetch_add(1, Ordering::SeqCst);
             Box::pin(async move {
                 tokio::task::yield_now().await;
-                Ok(Outcome::Reply(JudgeReply { usage: self.0, ..JudgeReply::of_text("{}") }))
+                Ok(Outcome::Reply(JudgeReply {
+                    usage: self.0,
+                    ..JudgeReply::of_text("{}")
+                }))
             })
         }
     }
 
     fn request(prompt_tokens: u64, max_tokens: u64) -> JudgeRequest {
-        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+        let task = JudgeTask::Expertise {
+            question: "q".into(),
+            answer: "a".into(),
+        };
         JudgeRequest {
-            call: JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 },
+            call: JudgeCall {
+                item: "expertise".into(),
+                role: Role::Rubric,
+                task,
+                draw: 0,
+                member: 0,
+            },
             system: "s".into(),
             case_id: "c".into(),
             attempt: 0,
             rendered: Some(Rendered {
                 max_tokens: Some(max_tokens),
-                ..Rendered::new(Fingerprint::from([0; 32]), move || Body { prompt_tokens, ..Body::default() })
+                ..Rendered::new(Fingerprint::from([0; 32]), move || Body {
+                    prompt_tokens,
+                    ..Body::default()
+                })
             }),
         }
     }
 
     fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
-        Usage { prompt_tokens, completion_tokens, ..Usage::default() }
+        Usage {
+            prompt_tokens,
+            completion_tokens,
+            ..Usage::default()
+        }
     }
 
     async fn ask_many<J: Judge>(judge: &J, count: usize) -> usize {
         let request = request(80, 100);
         let outcomes = futures::future::join_all((0..count).map(|_| judge.ask(&request))).await;
-        outcomes.iter().filter(|outcome| matches!(outcome, Ok(Outcome::Reply(_)))).count()
+        outcomes
+            .iter()
+            .filter(|outcome| matches!(outcome, Ok(Outcome::Reply(_))))
+            .count()
     }
 
     #[test]
     fn cached_prompt_tokens_have_a_price_of_their_own() {
-        let price = Price { prompt: 2.0, completion: 8.0, cached_prompt: Some(0.5) };
-        let usage = Usage { prompt_tokens: 1000, cached_prompt_tokens: 400, completion_tokens: 50, ..Usage::default() };
+        let price = Price {
+            prompt: 2.0,
+            completion: 8.0,
+            cached_prompt: Some(0.5),
+        };
+        let usage = Usage {
+            prompt_tokens: 1000,
+            cached_prompt_tokens: 400,
+            completion_tokens: 50,
+            ..Usage::default()
+        };
         // (600 * 2 + 400 * 0.5 + 50 * 8) / 1e6
         assert!((price.cost(&usage) - 0.0018).abs() < 1e-12);
-        let plain = Price { cached_prompt: None, ..price };
+        let plain = Price {
+            cached_prompt: None,
+            ..price
+        };
         assert!((plain.cost(&usage) - 0.0024).abs() < 1e-12);
     }
 
@@ -327,10 +407,17 @@ mod tests {
         let reasons = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&reasons);
         ledger.when_spent(move |reason| sink.lock().unwrap().push(reason.to_owned()));
-        let judge =
-            Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None, Arc::default());
+        let judge = Budgeted::new(
+            Costs(usage(80, 20), AtomicUsize::new(0)),
+            Some(Arc::clone(&ledger)),
+            None,
+            Arc::default(),
+        );
         assert_eq!(ask_many(&judge, 50).await, 9);
-        assert_eq!((ledger.spent().1, judge.inner.1.load(Ordering::SeqCst)), (900, 9));
+        assert_eq!(
+            (ledger.spent().1, judge.inner.1.load(Ordering::SeqCst)),
+            (900, 9)
+        );
         let reasons = reasons.lock().unwrap();
         assert_eq!(reasons.len(), 1, "reported once");
         assert!(reasons[0].contains("900 of 1000 tokens"), "{}", reasons[0]);
@@ -339,7 +426,11 @@ mod tests {
     #[tokio::test]
     async fn dollars_are_counted_by_the_price_of_the_model() {
         let ledger = Arc::new(Ledger::new(Some(0.001), None));
-        let price = Price { prompt: 1.0, completion: 1.0, cached_prompt: None };
+        let price = Price {
+            prompt: 1.0,
+            completion: 1.0,
+            cached_prompt: None,
+        };
         // each reserves 200e-6 and costs 100e-6 USD, as above
         let judge = Budgeted::new(
             Costs(usage(80, 20), AtomicUsize::new(0)),
@@ -348,7 +439,11 @@ mod tests {
             Arc::default(),
         );
         assert_eq!(ask_many(&judge, 50).await, 9);
-        assert!((ledger.spent().0 - 0.0009).abs() < 1e-12, "{:?}", ledger.spent());
+        assert!(
+            (ledger.spent().0 - 0.0009).abs() < 1e-12,
+            "{:?}",
+            ledger.spent()
+        );
     }
 
     #[tokio::test]
@@ -356,7 +451,11 @@ mod tests {
         struct Fails;
         impl Judge for Fails {
             fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
-                let error = AskError::Transient { message: "x".into(), status: None, retry_after: None };
+                let error = AskError::Transient {
+                    message: "x".into(),
+                    status: None,
+                    retry_after: None,
+                };
                 Box::pin(std::future::ready(Err(error)))
             }
         }
@@ -364,8 +463,12 @@ mod tests {
         let failing = Budgeted::new(Fails, Some(Arc::clone(&ledger)), None, Arc::default());
         assert!(failing.ask(&request(80, 100)).await.is_err());
         assert_eq!(ledger.spent().1, 0);
-        let silent =
-            Budgeted::new(Costs(usage(0, 0), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None, Arc::default());
+        let silent = Budgeted::new(
+            Costs(usage(0, 0), AtomicUsize::new(0)),
+            Some(Arc::clone(&ledger)),
+            None,
+            Arc::default(),
+        );
         assert!(silent.ask(&request(80, 100)).await.is_ok());
         // 80 * 5/4 of the estimate, and 2 * 5/4 for `{}`, whole tokens
         assert_eq!(ledger.spent().1, 102);
@@ -393,8 +496,20 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_budget_nothing_is_held_back_and_the_cost_is_counted() {
-        let (price, meters) = (Price { prompt: 1.0, completion: 2.0, cached_prompt: None }, Arc::<Meters>::default());
-        let judge = Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), None, Some(price), Arc::clone(&meters));
+        let (price, meters) = (
+            Price {
+                prompt: 1.0,
+                completion: 2.0,
+                cached_prompt: None,
+            },
+            Arc::<Meters>::default(),
+        );
+        let judge = Budgeted::new(
+            Costs(usage(80, 20), AtomicUsize::new(0)),
+            None,
+            Some(price),
+            Arc::clone(&meters),
+        );
         assert_eq!(ask_many(&judge, 50).await, 50);
         // 50 * (80 * 1 + 20 * 2) / 1e6
         assert!((meters.usd() - 0.006).abs() < 1e-9, "{}", meters.usd());

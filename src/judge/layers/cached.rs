@@ -24,7 +24,12 @@ pub struct Cached<J> {
 impl<J: Judge> Cached<J> {
     /// Puts `cache` before `inner`; `judge` is the identity stored with each reply.
     pub fn new(inner: J, cache: Cache, judge: impl Into<Arc<str>>, meters: Arc<Meters>) -> Self {
-        Self { inner, cache, judge: judge.into(), meters }
+        Self {
+            inner,
+            cache,
+            judge: judge.into(),
+            meters,
+        }
     }
 
     fn hit(&self, reply: JudgeReply) -> Outcome {
@@ -32,7 +37,11 @@ impl<J: Judge> Cached<J> {
         Outcome::Reply(reply)
     }
 
-    async fn through_cache(&self, request: &JudgeRequest, rendered: &Rendered) -> Result<Outcome, AskError> {
+    async fn through_cache(
+        &self,
+        request: &JudgeRequest,
+        rendered: &Rendered,
+    ) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
         // A read blocks no other process; a lease is a write.
         if let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)? {
@@ -44,10 +53,18 @@ impl<J: Judge> Cached<J> {
         };
         // However this call ends early (an error, a dropped future), the lease is dropped and released.
         let outcome = self.inner.ask(request).await?;
-        let Outcome::Reply(reply) = outcome else { return Ok(outcome) };
+        let Outcome::Reply(reply) = outcome else {
+            return Ok(outcome);
+        };
         let entry = Entry::new(*key, CallLabel::of(request, &self.judge), reply.clone());
-        self.cache.put(&entry, Some(lease)).map_err(AskError::Fatal)?;
-        Ok(if reply.cached { self.hit(reply) } else { Outcome::Reply(reply) })
+        self.cache
+            .put(&entry, Some(lease))
+            .map_err(AskError::Fatal)?;
+        Ok(if reply.cached {
+            self.hit(reply)
+        } else {
+            Outcome::Reply(reply)
+        })
     }
 }
 
@@ -82,23 +99,50 @@ mod tests {
         fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
             let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
             let next = self.next.lock().unwrap().take();
-            async move { next.unwrap_or_else(|| Ok(Outcome::Reply(JudgeReply::of_text(number.to_string())))) }.boxed()
+            async move {
+                next.unwrap_or_else(|| Ok(Outcome::Reply(JudgeReply::of_text(number.to_string()))))
+            }
+            .boxed()
         }
     }
 
     fn request(key: Option<u8>) -> JudgeRequest {
-        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
-        let of = |key| Rendered::new(Fingerprint::from([key; 32]), || panic!("the cache needs no body"));
+        let task = JudgeTask::Expertise {
+            question: "q".into(),
+            answer: "a".into(),
+        };
+        let of = |key| {
+            Rendered::new(Fingerprint::from([key; 32]), || {
+                panic!("the cache needs no body")
+            })
+        };
         let rendered = key.map(of);
-        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
-        JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
+        let call = JudgeCall {
+            item: "expertise".into(),
+            role: Role::Rubric,
+            task,
+            draw: 0,
+            member: 0,
+        };
+        JudgeRequest {
+            call,
+            system: "s".into(),
+            case_id: "c".into(),
+            attempt: 0,
+            rendered,
+        }
     }
 
     fn judge() -> (TempDir, Cached<Arc<Counting>>, Arc<Counting>, Arc<Meters>) {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(&dir.path().join("cache")).unwrap();
         let (inner, meters) = (Arc::new(Counting::default()), Arc::new(Meters::default()));
-        (dir, Cached::new(Arc::clone(&inner), cache, "gpt", Arc::clone(&meters)), inner, meters)
+        (
+            dir,
+            Cached::new(Arc::clone(&inner), cache, "gpt", Arc::clone(&meters)),
+            inner,
+            meters,
+        )
     }
 
     async fn content(judge: &impl Judge, key: u8) -> (String, bool) {
@@ -116,7 +160,15 @@ mod tests {
         assert_eq!(content(&judge, 2).await, ("2".into(), false));
         assert_eq!(inner.asked.load(Ordering::Relaxed), 2);
         assert_eq!(Meters::read(&meters.cache_hits), 1);
-        assert_eq!(judge.cache.get(&Fingerprint::from([2; 32])).unwrap().unwrap().content, "2");
+        assert_eq!(
+            judge
+                .cache
+                .get(&Fingerprint::from([2; 32]))
+                .unwrap()
+                .unwrap()
+                .content,
+            "2"
+        );
         let stats = judge.cache.stats().unwrap();
         assert_eq!((stats.by_judge["gpt"], stats.by_kind["expertise"]), (2, 2));
     }
@@ -125,15 +177,26 @@ mod tests {
     async fn incomplete_replies_are_not_stored_and_their_lease_is_released() {
         let (_dir, judge, inner, _) = judge();
         let reason = UnscoredReason::new(UnscoredKind::Refused, "no");
-        let transient = AskError::Transient { message: "reset".into(), status: None, retry_after: None };
-        for outcome in [Ok(Outcome::Unscored(reason)), Ok(Outcome::Deferred), Err(transient)] {
+        let transient = AskError::Transient {
+            message: "reset".into(),
+            status: None,
+            retry_after: None,
+        };
+        for outcome in [
+            Ok(Outcome::Unscored(reason)),
+            Ok(Outcome::Deferred),
+            Err(transient),
+        ] {
             let shown = format!("{outcome:?}");
             *inner.next.lock().unwrap() = Some(outcome);
             assert_eq!(format!("{:?}", judge.ask(&request(Some(1))).await), shown);
             assert_eq!(judge.cache.get(&Fingerprint::from([1; 32])).unwrap(), None);
         }
         let other = Cache::open(judge.cache.path()).unwrap();
-        assert!(matches!(other.lease(&Fingerprint::from([1; 32])).await.unwrap(), Leased::Granted(_)));
+        assert!(matches!(
+            other.lease(&Fingerprint::from([1; 32])).await.unwrap(),
+            Leased::Granted(_)
+        ));
     }
 
     #[tokio::test]
@@ -146,7 +209,12 @@ mod tests {
             }
         }
         let (_dir, counting, _, meters) = judge();
-        let never = Cached::new(Never(tokio::sync::Notify::new()), counting.cache.clone(), "gpt", meters);
+        let never = Cached::new(
+            Never(tokio::sync::Notify::new()),
+            counting.cache.clone(),
+            "gpt",
+            meters,
+        );
         let request = request(Some(1));
         let mut asking = never.ask(&request).map(drop).boxed();
         tokio::select! {
@@ -154,9 +222,17 @@ mod tests {
             () = never.inner.0.notified() => {}
         }
         let other = Cache::open(never.cache.path()).unwrap();
-        assert!(other.try_lease(&Fingerprint::from([1; 32])).unwrap().is_none());
+        assert!(
+            other
+                .try_lease(&Fingerprint::from([1; 32]))
+                .unwrap()
+                .is_none()
+        );
         drop(asking);
-        assert!(matches!(other.lease(&Fingerprint::from([1; 32])).await.unwrap(), Leased::Granted(_)));
+        assert!(matches!(
+            other.lease(&Fingerprint::from([1; 32])).await.unwrap(),
+            Leased::Granted(_)
+        ));
     }
 
     #[tokio::test]
@@ -172,8 +248,13 @@ mod tests {
     #[tokio::test]
     async fn an_unreadable_reply_is_stored_like_any_other() {
         let (_dir, judge, inner, _) = judge();
-        *inner.next.lock().unwrap() = Some(Ok(Outcome::Reply(JudgeReply::of_text("I'd rather not say"))));
+        *inner.next.lock().unwrap() = Some(Ok(Outcome::Reply(JudgeReply::of_text(
+            "I'd rather not say",
+        ))));
         content(&judge, 1).await;
-        assert_eq!(content(&judge, 1).await, ("I'd rather not say".into(), true));
+        assert_eq!(
+            content(&judge, 1).await,
+            ("I'd rather not say".into(), true)
+        );
     }
 }

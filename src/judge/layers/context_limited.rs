@@ -37,14 +37,24 @@ impl<J> ContextLimited<J> {
     /// When no HTTP client can be set up.
     pub fn new(inner: J, capacity: Option<(Capacity, &Endpoint)>) -> Result<Self> {
         let server = |endpoint: &Endpoint| Transport::new(Arc::new(endpoint.clone()));
-        let counted = capacity.map(|(capacity, endpoint)| server(endpoint).map(|server| (capacity, server)));
-        Ok(Self { inner, capacity: counted.transpose()? })
+        let counted =
+            capacity.map(|(capacity, endpoint)| server(endpoint).map(|server| (capacity, server)));
+        Ok(Self {
+            inner,
+            capacity: counted.transpose()?,
+        })
     }
 }
 
 /// Why this call cannot be sent, by the server's count or by our estimate; `None` if it may fit.
 fn too_long(capacity: Capacity, call: &Rendered, counted: Option<u64>) -> Option<UnscoredReason> {
-    let foreign = call.body.bytes.iter().filter(|byte| !byte.is_ascii()).count() as f64 * FOREIGN_TOKENS;
+    let foreign = call
+        .body
+        .bytes
+        .iter()
+        .filter(|byte| !byte.is_ascii())
+        .count() as f64
+        * FOREIGN_TOKENS;
     let estimated = (call.body.prompt_tokens as f64 - foreign) * LEAST_SHARE;
     let least = counted.map_or(estimated, |tokens| tokens as f64);
     if least <= capacity.prompt_room(call.max_tokens) as f64 {
@@ -52,15 +62,22 @@ fn too_long(capacity: Capacity, call: &Rendered, counted: Option<u64>) -> Option
     }
     let reply = capacity.counted_reply(call.max_tokens);
     let reply = reply.map_or_else(String::new, |limit| format!(" and its reply up to {limit}"));
-    let prompt = counted.map_or_else(|| format!("about {}", call.body.prompt_tokens), |tokens| tokens.to_string());
+    let prompt = counted.map_or_else(
+        || format!("about {}", call.body.prompt_tokens),
+        |tokens| tokens.to_string(),
+    );
     let context = capacity.context_tokens;
-    let what = format!("the prompt has {prompt} tokens{reply}, the model's context holds {context}; it was not sent");
+    let what = format!(
+        "the prompt has {prompt} tokens{reply}, the model's context holds {context}; it was not sent"
+    );
     Some(UnscoredReason::new(UnscoredKind::ContextOverflow, what))
 }
 
 impl<J: Judge> Judge for ContextLimited<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        let Some(((capacity, server), call)) = self.capacity.as_ref().zip(request.rendered.as_ref()) else {
+        let Some(((capacity, server), call)) =
+            self.capacity.as_ref().zip(request.rendered.as_ref())
+        else {
             return self.inner.ask(request);
         };
         Box::pin(async move {
@@ -88,18 +105,35 @@ mod tests {
 
     fn call(text: &str, prompt_tokens: u64) -> Rendered {
         let bytes = Bytes::copy_from_slice(text.as_bytes());
-        let rendered = Rendered::new(Fingerprint::from([0; 32]), move || Body { bytes, prompt_tokens });
-        Rendered { max_tokens: Some(100), ..rendered }
+        let rendered = Rendered::new(Fingerprint::from([0; 32]), move || Body {
+            bytes,
+            prompt_tokens,
+        });
+        Rendered {
+            max_tokens: Some(100),
+            ..rendered
+        }
     }
 
     fn is_rejected(call: &Rendered) -> bool {
-        too_long(Capacity { context_tokens: 1001, counts_reply: false }, call, None).is_some()
+        too_long(
+            Capacity {
+                context_tokens: 1001,
+                counts_reply: false,
+            },
+            call,
+            None,
+        )
+        .is_some()
     }
 
     #[test]
     fn only_certain_overflows_are_rejected() {
         // at least 1334 x 0.75 = 1000.5 > 1000, 1333 x 0.75 = 999.75
-        assert_eq!([1334, 1333].map(|tokens| is_rejected(&call("x", tokens))), [true, false]);
+        assert_eq!(
+            [1334, 1333].map(|tokens| is_rejected(&call("x", tokens))),
+            [true, false]
+        );
     }
 
     #[test]

@@ -63,8 +63,16 @@ impl<J> IdentityChecked<J> {
         // OpenAI's own service does not identify the model behind a name.
         let expected = expected.filter(|expected| expected.endpoint.service().is_none());
         let is_checked = expected.as_ref().is_some_and(|expected| expected.is_known);
-        let known = FifoMutex::new(Known { is_checked, was_there: is_checked, ..Known::default() });
-        Self { inner, expected, known }
+        let known = FifoMutex::new(Known {
+            is_checked,
+            was_there: is_checked,
+            ..Known::default()
+        });
+        Self {
+            inner,
+            expected,
+            known,
+        }
     }
 
     /// Probes the endpoint unless it is checked.
@@ -84,7 +92,11 @@ impl<J> IdentityChecked<J> {
             return Ok(known);
         };
         let since = *known.missing.get_or_insert(came);
-        let patience = if known.was_there { expected.endpoint.timeouts.server_gone } else { Duration::ZERO };
+        let patience = if known.was_there {
+            expected.endpoint.timeouts.server_gone
+        } else {
+            Duration::ZERO
+        };
         let error = match error {
             AskError::Transient { message, .. } if since.elapsed() >= patience => fatal(message),
             error => error,
@@ -96,31 +108,48 @@ impl<J> IdentityChecked<J> {
 
 /// Probes the server: a transient failure if it reports nothing, a fatal one if it is another model.
 async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
-    let ExpectedIdentity { endpoint, model, identity, .. } = expected;
+    let ExpectedIdentity {
+        endpoint,
+        model,
+        identity,
+        ..
+    } = expected;
     let report = report_of(endpoint, Some(model)).await.flatten();
-    let now = report.map_err(|error| AskError::transient(error.to_string()))?.identity;
+    let now = report
+        .map_err(|error| AskError::transient(error.to_string()))?
+        .identity;
     let url = endpoint.masked_url();
     let [id, before] = [&now, identity].map(|identity| judge_id(model, None, identity));
     if now == *identity {
         Ok(())
     } else if now.says_less_than(identity) {
-        Err(AskError::transient(format!("{url} reports less about its model than before ({before})")))
+        Err(AskError::transient(format!(
+            "{url} reports less about its model than before ({before})"
+        )))
     } else {
-        let what = format!("{url} serves another model than this run uses ({id}, not {before}); it is not used");
+        let what = format!(
+            "{url} serves another model than this run uses ({id}, not {before}); it is not used"
+        );
         Err(fatal(what))
     }
 }
 
 impl<J: Judge> Judge for IdentityChecked<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        let Some(expected) = &self.expected else { return self.inner.ask(request) };
+        let Some(expected) = &self.expected else {
+            return self.inner.ask(request);
+        };
         Box::pin(async move {
             drop(self.check(expected).await?);
             let result = self.inner.ask(request).await;
             match &result {
                 // No connection, a broken one, or an invalid reply: the next one may come from another server.
-                Err(AskError::Transient { status: None, .. }) => self.known.lock().await.is_checked = false,
-                Ok(Outcome::Reply(JudgeReply { model: Some(name), .. })) => {
+                Err(AskError::Transient { status: None, .. }) => {
+                    self.known.lock().await.is_checked = false
+                }
+                Ok(Outcome::Reply(JudgeReply {
+                    model: Some(name), ..
+                })) => {
                     let mut known = self.known.lock().await;
                     if !known.names.is_empty() && !known.names.contains(name) {
                         known.is_checked = false;

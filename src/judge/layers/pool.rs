@@ -77,15 +77,29 @@ impl<J> Pool<J> {
     /// [`Error::Settings`] for an empty or duplicate list.
     pub fn new(replicas: Vec<Replica<J>>) -> Result<Self> {
         if replicas.is_empty() {
-            return Err(Error::Settings("the judge has no endpoint; give --base-url URL".into()));
+            return Err(Error::Settings(
+                "the judge has no endpoint; give --base-url URL".into(),
+            ));
         }
         let mut names = HashSet::new();
-        if let Some(twice) = replicas.iter().find(|replica| !names.insert(replica.name.as_str())) {
-            let what = format!("the endpoint {} is given twice; name each once in --base-url", twice.name);
+        if let Some(twice) = replicas
+            .iter()
+            .find(|replica| !names.insert(replica.name.as_str()))
+        {
+            let what = format!(
+                "the endpoint {} is given twice; name each once in --base-url",
+                twice.name
+            );
             return Err(Error::Settings(what));
         }
         let health = replicas.iter().map(Health::new).collect();
-        Ok(Self { replicas, state: Mutex::new(Shared { health, failed: HashMap::new() }) })
+        Ok(Self {
+            replicas,
+            state: Mutex::new(Shared {
+                health,
+                failed: HashMap::new(),
+            }),
+        })
     }
 
     /// Statistics of each endpoint, in the given order.
@@ -104,15 +118,25 @@ impl<J> Pool<J> {
         let reasons: Option<Vec<String>> = self.with(|shared| {
             let replicas = self.replicas.iter().zip(&shared.health).enumerate();
             let reason = |(at, (replica, health)): (usize, (&Replica<J>, &Health))| {
-                let is_lost = at == index || health.down.is_some_and(|down| down.is_lost && !down.may_be_back(now));
+                let is_lost = at == index
+                    || health
+                        .down
+                        .is_some_and(|down| down.is_lost && !down.may_be_back(now));
                 is_lost.then(|| {
-                    format!("{}: {}", replica.name, health.counted.last_failure.as_deref().unwrap_or_default())
+                    format!(
+                        "{}: {}",
+                        replica.name,
+                        health.counted.last_failure.as_deref().unwrap_or_default()
+                    )
                 })
             };
             replicas.map(reason).collect()
         });
         match reasons {
-            Some(reasons) => fatal(format!("no endpoint of the judge is left: {}", reasons.join("; "))),
+            Some(reasons) => fatal(format!(
+                "no endpoint of the judge is left: {}",
+                reasons.join("; ")
+            )),
             None => {
                 tracing::warn!(endpoint = name, %message, "the other endpoints continue without this one");
                 AskError::transient(format!("{name}: {message}"))
@@ -124,7 +148,10 @@ impl<J> Pool<J> {
 impl<J: Judge> Pool<J> {
     /// The replica for this call.
     fn choose(&self, request: &JudgeRequest, shared: &Shared) -> usize {
-        let failed = request.rendered.as_ref().and_then(|call| shared.failed.get(&call.fingerprint).copied());
+        let failed = request
+            .rendered
+            .as_ref()
+            .and_then(|call| shared.failed.get(&call.fingerprint).copied());
         let now = Instant::now();
         let has_slot = |index: usize| shared.health[index].here < self.replicas[index].concurrency;
         let rank = |index: usize| {
@@ -137,7 +164,9 @@ impl<J: Judge> Pool<J> {
             }
         };
         let weight = |index: usize| hash(&self.replicas[index].name, request);
-        (0..self.replicas.len()).max_by_key(|index| (rank(*index), weight(*index))).unwrap_or_default()
+        (0..self.replicas.len())
+            .max_by_key(|index| (rank(*index), weight(*index)))
+            .unwrap_or_default()
     }
 
     async fn ask_one(&self, request: &JudgeRequest) -> Result<Outcome, AskError> {
@@ -145,15 +174,24 @@ impl<J: Judge> Pool<J> {
             let index = self.choose(request, shared);
             (index, shared.health[index].enter(Instant::now()))
         });
-        let mut stay = Stay { pool: self, index, is_probe };
+        let mut stay = Stay {
+            pool: self,
+            index,
+            is_probe,
+        };
         let Replica { name, judge, .. } = &self.replicas[index];
         let result = judge.ask(request).await;
         let has_others = self.replicas.len() > 1;
         self.with(|shared| {
             shared.health[index].settle(&result, is_probe);
             stay.is_probe = false;
-            let Some(call) = request.rendered.as_ref().filter(|_| has_others) else { return };
-            if matches!(result, Ok(_) | Err(AskError::Refused { .. } | AskError::Unsupported { .. })) {
+            let Some(call) = request.rendered.as_ref().filter(|_| has_others) else {
+                return;
+            };
+            if matches!(
+                result,
+                Ok(_) | Err(AskError::Refused { .. } | AskError::Unsupported { .. })
+            ) {
                 shared.failed.remove(&call.fingerprint);
             } else {
                 // Abandoned calls stay here, so a bound is needed; forgetting costs almost nothing.
@@ -164,10 +202,18 @@ impl<J: Judge> Pool<J> {
             }
         });
         match result {
-            Err(AskError::Transient { message, status, retry_after }) if has_others => {
-                Err(AskError::Transient { message: format!("{name}: {message}"), status, retry_after })
+            Err(AskError::Transient {
+                message,
+                status,
+                retry_after,
+            }) if has_others => Err(AskError::Transient {
+                message: format!("{name}: {message}"),
+                status,
+                retry_after,
+            }),
+            Err(AskError::Fatal(Error::JudgeUnavailable(message))) if has_others => {
+                Err(self.lost(index, message))
             }
-            Err(AskError::Fatal(Error::JudgeUnavailable(message))) if has_others => Err(self.lost(index, message)),
             other => other,
         }
     }
@@ -178,8 +224,18 @@ impl<J> Pool<RateLimited<J>> {
     pub fn activity(&self) -> Activity {
         let each = self.replicas.iter().map(|replica| replica.judge.activity());
         let pause = each.clone().map(|activity| activity.pause).min().flatten();
-        let down = self.with(|shared| shared.health.iter().filter(|health| health.down.is_some()).count());
-        Activity { pause, down, ..each.fold(Activity::default(), Activity::plus) }
+        let down = self.with(|shared| {
+            shared
+                .health
+                .iter()
+                .filter(|health| health.down.is_some())
+                .count()
+        });
+        Activity {
+            pause,
+            down,
+            ..each.fold(Activity::default(), Activity::plus)
+        }
     }
 }
 
@@ -198,7 +254,8 @@ struct Stay<'a, J> {
 
 impl<J> Drop for Stay<'_, J> {
     fn drop(&mut self) {
-        self.pool.with(|shared| shared.health[self.index].leave(self.is_probe));
+        self.pool
+            .with(|shared| shared.health[self.index].leave(self.is_probe));
     }
 }
 
@@ -238,7 +295,10 @@ impl Down {
 impl Health {
     fn new<J>(replica: &Replica<J>) -> Self {
         let mut health = Self {
-            counted: EndpointStats { name: replica.name.clone(), ..EndpointStats::default() },
+            counted: EndpointStats {
+                name: replica.name.clone(),
+                ..EndpointStats::default()
+            },
             cool_down: COOL_DOWN,
             ..Self::default()
         };
@@ -254,7 +314,11 @@ impl Health {
         sorted.sort_unstable();
         // Nearest rank: the smallest value that at least this share of all does not exceed.
         let rank = |share: f64| (sorted.len() as f64 * share).ceil() as usize;
-        let quantile = |share| sorted.get(rank(share).saturating_sub(1)).map(|millis| f64::from(*millis));
+        let quantile = |share| {
+            sorted
+                .get(rank(share).saturating_sub(1))
+                .map(|millis| f64::from(*millis))
+        };
         EndpointStats {
             calls: self.counted.replies + self.counted.errors,
             latency_p50_ms: quantile(0.5),
@@ -287,11 +351,16 @@ impl Health {
             self.counted.replies += 1;
             self.counted.prompt_tokens += reply.usage.prompt_tokens;
             self.counted.cached_prompt_tokens += reply.usage.cached_prompt_tokens;
-            self.latencies.push(u32::try_from(reply.latency_ms).unwrap_or(u32::MAX));
+            self.latencies
+                .push(u32::try_from(reply.latency_ms).unwrap_or(u32::MAX));
         }
         match result {
             Ok(_) | Err(AskError::Refused { .. } | AskError::Unsupported { .. }) => self.answered(),
-            Err(AskError::Transient { message, status, retry_after }) => {
+            Err(AskError::Transient {
+                message,
+                status,
+                retry_after,
+            }) => {
                 if let Some(wait) = retry_after.filter(|wait| *wait >= LONG_PAUSE) {
                     self.resting = Some(now + wait);
                 }
@@ -305,7 +374,9 @@ impl Health {
                     self.answered();
                 }
             }
-            Err(AskError::Fatal(Error::JudgeUnavailable(message))) => self.close(message, COOL_DOWN_OF_LOST, true),
+            Err(AskError::Fatal(Error::JudgeUnavailable(message))) => {
+                self.close(message, COOL_DOWN_OF_LOST, true)
+            }
             Err(AskError::Fatal(_)) => {}
         }
     }
@@ -331,7 +402,11 @@ impl Health {
         let wait = self.cool_down.max(least);
         let until = Instant::now() + wait;
         let until = self.resting.map_or(until, |rested| rested.max(until));
-        self.down = Some(Down { until, is_lost, is_probed: false });
+        self.down = Some(Down {
+            until,
+            is_lost,
+            is_probed: false,
+        });
         self.cool_down = (wait * 2).min(LONGEST_COOL_DOWN);
         self.counted.last_failure = Some(message.to_owned());
     }
@@ -339,8 +414,11 @@ impl Health {
 
 /// 64 bits of a hash: the same on every machine and in every version.
 fn hash(replica: &str, request: &JudgeRequest) -> u64 {
-    let hash = blake3::hash(format!("{replica}\0{}\0{}", request.system, request.case_id).as_bytes());
-    hash.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    let hash =
+        blake3::hash(format!("{replica}\0{}\0{}", request.system, request.case_id).as_bytes());
+    hash.as_bytes()
+        .first_chunk()
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 #[cfg(test)]

@@ -66,10 +66,24 @@ impl<J> RateLimited<J> {
     /// `inner` within `limits`.
     pub fn new(inner: J, limits: &LimitOptions) -> Self {
         let given = limits.concurrency.get();
-        let state = State { given, limit: given, ..State::default() };
-        let tokens = limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)).map(Quota::new);
+        let state = State {
+            given,
+            limit: given,
+            ..State::default()
+        };
+        let tokens = limits
+            .tpm
+            .map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX))
+            .map(Quota::new);
         let (requests, gate) = (limits.rpm.map(Quota::new), FifoMutex::new(()));
-        Self { inner, tokens, requests, gate, state: Mutex::new(state), freed: Notify::new() }
+        Self {
+            inner,
+            tokens,
+            requests,
+            gate,
+            state: Mutex::new(state),
+            freed: Notify::new(),
+        }
     }
 
     /// The current limit of concurrent calls: the configured one, or less for an overloaded server.
@@ -83,7 +97,10 @@ impl<J> RateLimited<J> {
         self.with(|state| Activity {
             in_flight: state.in_flight.len(),
             oldest: state.in_flight.values().next().copied(),
-            pause: state.pause.max(state.quota).filter(|(until, _)| *until > Instant::now()),
+            pause: state
+                .pause
+                .max(state.quota)
+                .filter(|(until, _)| *until > Instant::now()),
             servers: 1,
             down: 0,
         })
@@ -100,9 +117,10 @@ impl<J> RateLimited<J> {
         while self.with(|state| state.in_flight.len() >= state.limit) {
             self.freed.notified().await;
         }
-        for (quota, cost, why) in
-            [(&self.tokens, tokens, "waiting for --tpm"), (&self.requests, 1, "waiting for --rpm")]
-        {
+        for (quota, cost, why) in [
+            (&self.tokens, tokens, "waiting for --tpm"),
+            (&self.requests, 1, "waiting for --rpm"),
+        ] {
             let mut left = cost;
             while let Some(wait) = quota.as_ref().and_then(|quota| quota.take(&mut left)) {
                 self.with(|state| state.quota = Some((Instant::now() + wait, why)));
@@ -110,34 +128,55 @@ impl<J> RateLimited<J> {
             }
         }
         // Last: a pause may start while waiting for the quotas, and be extended while waiting for its end.
-        while let Some((until, _)) = self.with(|state| state.pause.filter(|(until, _)| *until > Instant::now())) {
+        while let Some((until, _)) =
+            self.with(|state| state.pause.filter(|(until, _)| *until > Instant::now()))
+        {
             sleep_until(until).await;
         }
         let sent = Instant::now();
         let number = self.with(|state| {
-            let number = state.in_flight.last_key_value().map_or(0, |(last, _)| last + 1);
+            let number = state
+                .in_flight
+                .last_key_value()
+                .map_or(0, |(last, _)| last + 1);
             state.in_flight.insert(number, sent);
             number
         });
-        Flight { judge: self, number, sent }
+        Flight {
+            judge: self,
+            number,
+            sent,
+        }
     }
 
     /// Adapts to the outcome of a call sent at `sent`.
-    fn settle(&self, sent: Instant, result: Result<Outcome, AskError>) -> Result<Outcome, AskError> {
+    fn settle(
+        &self,
+        sent: Instant,
+        result: Result<Outcome, AskError>,
+    ) -> Result<Outcome, AskError> {
         match &result {
             Ok(_) | Err(AskError::Refused { .. } | AskError::Unsupported { .. }) => {
                 if self.with(|state| state.answered(sent, result.is_ok())) {
                     self.freed.notify_one();
                 }
             }
-            Err(AskError::Transient { message, retry_after: Some(wait), .. }) if *wait > LONGEST_PAUSE => {
+            Err(AskError::Transient {
+                message,
+                retry_after: Some(wait),
+                ..
+            }) if *wait > LONGEST_PAUSE => {
                 let (asked, most) = (wait.as_secs(), LONGEST_PAUSE.as_secs());
                 return Err(fatal(format!(
                     "the judge asks to wait {asked} s ({message}), longer than the {most} s a run waits; \
                      run the same command again later, it continues where it stopped"
                 )));
             }
-            Err(AskError::Transient { status, retry_after, .. }) => {
+            Err(AskError::Transient {
+                status,
+                retry_after,
+                ..
+            }) => {
                 self.with(|state| state.failed(sent, *status, *retry_after));
             }
             Err(AskError::Fatal(_)) => {}
@@ -175,7 +214,10 @@ impl State {
         // 408 and 504 are time-outs: the server is probably still working on the call.
         if is_news && (is_throttled || matches!(status, Some(408 | 503 | 504))) {
             (self.overload, self.replies, self.limit) = (Some(now), 0, (self.limit / 2).max(1));
-            tracing::debug!(limit = self.limit, "the judge is overloaded: fewer calls at once");
+            tracing::debug!(
+                limit = self.limit,
+                "the judge is overloaded: fewer calls at once"
+            );
         }
         let wait = match retry_after {
             Some(wait) => wait,
@@ -185,7 +227,11 @@ impl State {
             }
             None => return,
         };
-        let reason = if status == Some(429) { "rate limited" } else { "the server is overloaded" };
+        let reason = if status == Some(429) {
+            "rate limited"
+        } else {
+            "the server is overloaded"
+        };
         self.pause = self.pause.max(Some((now + wait, reason)));
     }
 }
@@ -211,7 +257,8 @@ struct Flight<'a, J> {
 
 impl<J> Drop for Flight<'_, J> {
     fn drop(&mut self) {
-        self.judge.with(|state| state.in_flight.remove(&self.number));
+        self.judge
+            .with(|state| state.in_flight.remove(&self.number));
         self.judge.freed.notify_one();
     }
 }
@@ -234,9 +281,15 @@ impl Quota {
         let rate = per_minute.get() - (burst.get() - 1);
         let period = Duration::from_secs_f64(60.0 * SLACK / f64::from(rate));
         // `None` means a period of zero, which no `u32` per minute gives.
-        let steady = governor::Quota::with_period(period).unwrap_or(governor::Quota::per_minute(per_minute));
-        let clock = TokioClock { start: Instant::now() };
-        Self { burst, limiter: RateLimiter::direct_with_clock(steady.allow_burst(burst), clock) }
+        let steady =
+            governor::Quota::with_period(period).unwrap_or(governor::Quota::per_minute(per_minute));
+        let clock = TokioClock {
+            start: Instant::now(),
+        };
+        Self {
+            burst,
+            limiter: RateLimiter::direct_with_clock(steady.allow_burst(burst), clock),
+        }
     }
 
     /// Takes what it can of `left`, in parts, because governor rejects more than the burst. The wait for the next part;
@@ -248,7 +301,11 @@ impl Quota {
             // The outer error is for a part above the burst, which cannot happen here.
             if let Ok(Err(not_until)) = self.limiter.check_n(part) {
                 // Tokio's timer has a resolution of a millisecond: never less, so that the loop cannot spin.
-                return Some(not_until.wait_time_from(self.limiter.clock().now()).max(Duration::from_millis(1)));
+                return Some(
+                    not_until
+                        .wait_time_from(self.limiter.clock().now())
+                        .max(Duration::from_millis(1)),
+                );
             }
             *left -= u64::from(part.get());
         }

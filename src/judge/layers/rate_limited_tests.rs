@@ -25,7 +25,13 @@ impl Timed {
         script: impl Fn(usize) -> Result<Outcome, AskError> + Send + Sync + 'static,
     ) -> Arc<Self> {
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Self { latency, script: Box::new(script), arrivals: Mutex::default(), now, most })
+        Arc::new(Self {
+            latency,
+            script: Box::new(script),
+            arrivals: Mutex::default(),
+            now,
+            most,
+        })
     }
 
     fn good(latency: Duration) -> Arc<Self> {
@@ -35,7 +41,10 @@ impl Timed {
     /// Arrivals in milliseconds since the first.
     fn arrivals(&self) -> Vec<u128> {
         let arrivals = self.arrivals.lock().unwrap();
-        arrivals.iter().map(|at| (*at - arrivals[0]).as_millis()).collect()
+        arrivals
+            .iter()
+            .map(|at| (*at - arrivals[0]).as_millis())
+            .collect()
     }
 }
 
@@ -47,7 +56,10 @@ impl Judge for Timed {
                 arrivals.push(Instant::now());
                 arrivals.len() - 1
             };
-            self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            self.most.fetch_max(
+                self.now.fetch_add(1, Ordering::SeqCst) + 1,
+                Ordering::SeqCst,
+            );
             tokio::time::sleep(self.latency).await;
             self.now.fetch_sub(1, Ordering::SeqCst);
             (self.script)(index)
@@ -61,25 +73,59 @@ fn ok() -> Result<Outcome, AskError> {
 
 fn busy(status: u16, retry_after: Option<u64>) -> Result<Outcome, AskError> {
     let retry_after = retry_after.map(Duration::from_secs);
-    Err(AskError::Transient { message: "busy".into(), status: Some(status), retry_after })
+    Err(AskError::Transient {
+        message: "busy".into(),
+        status: Some(status),
+        retry_after,
+    })
 }
 
 fn request(prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
-    let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
-    let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
+    let task = JudgeTask::Expertise {
+        question: "q".into(),
+        answer: "a".into(),
+    };
+    let call = JudgeCall {
+        item: "expertise".into(),
+        role: Role::Rubric,
+        task,
+        draw: 0,
+        member: 0,
+    };
     let fingerprint = Fingerprint::from([0; 32]);
-    let body = move || Body { prompt_tokens, ..Body::default() };
-    let rendered = Some(Rendered { max_tokens, ..Rendered::new(fingerprint, body) });
-    JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
+    let body = move || Body {
+        prompt_tokens,
+        ..Body::default()
+    };
+    let rendered = Some(Rendered {
+        max_tokens,
+        ..Rendered::new(fingerprint, body)
+    });
+    JudgeRequest {
+        call,
+        system: "s".into(),
+        case_id: "c".into(),
+        attempt: 0,
+        rendered,
+    }
 }
 
 fn limits(concurrency: usize, rpm: u32, tpm: u64) -> LimitOptions {
     let concurrency = NonZeroUsize::new(concurrency).unwrap();
-    LimitOptions { concurrency, rpm: NonZeroU32::new(rpm), tpm: NonZeroU64::new(tpm), ..LimitOptions::default() }
+    LimitOptions {
+        concurrency,
+        rpm: NonZeroU32::new(rpm),
+        tpm: NonZeroU64::new(tpm),
+        ..LimitOptions::default()
+    }
 }
 
 /// Makes `calls` concurrent calls.
-async fn ask_all(inner: &Arc<Timed>, limits: LimitOptions, calls: usize) -> Vec<Result<Outcome, AskError>> {
+async fn ask_all(
+    inner: &Arc<Timed>,
+    limits: LimitOptions,
+    calls: usize,
+) -> Vec<Result<Outcome, AskError>> {
     let judge = RateLimited::new(Arc::clone(inner), &limits);
     let request = request(0, Some(0));
     join_all((0..calls).map(|_| judge.ask(&request))).await
@@ -100,8 +146,15 @@ async fn requests_per_minute_are_spread_over_the_minute() {
     ask_all(&inner, limits(100, 60, 0), 90).await;
     let arrivals = inner.arrivals();
     // 60 a minute in bursts of 1: one a second; within the first 30 s at most 31, not all 60
-    assert!(arrivals.iter().filter(|at| **at <= 30_000).count() <= 31, "{arrivals:?}");
-    assert!((88_000..=91_000).contains(&arrivals[89]), "{}", arrivals[89]);
+    assert!(
+        arrivals.iter().filter(|at| **at <= 30_000).count() <= 31,
+        "{arrivals:?}"
+    );
+    assert!(
+        (88_000..=91_000).contains(&arrivals[89]),
+        "{}",
+        arrivals[89]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -118,10 +171,20 @@ async fn no_minute_holds_more_than_the_quota() {
             left.push(start.elapsed());
         }
         // The call `quota` positions later is sent more than a minute later.
-        let closest = left.windows(quota as usize + 1).map(|window| window[quota as usize] - window[0]).min();
-        assert!(closest.unwrap() > Duration::from_secs(60), "{quota}: {closest:?}");
+        let closest = left
+            .windows(quota as usize + 1)
+            .map(|window| window[quota as usize] - window[0])
+            .min();
+        assert!(
+            closest.unwrap() > Duration::from_secs(60),
+            "{quota}: {closest:?}"
+        );
         // and two quotas take no more than 5% above two minutes
-        assert!(left.last().unwrap().as_secs_f64() < 126.0, "{quota}: {:?}", left.last());
+        assert!(
+            left.last().unwrap().as_secs_f64() < 126.0,
+            "{quota}: {:?}",
+            left.last()
+        );
     }
 }
 
@@ -130,7 +193,11 @@ async fn a_call_above_the_burst_of_tokens_is_paid_in_parts() {
     let inner = Timed::good(Duration::ZERO);
     let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 600));
     // 70 + 50 tokens, and without a limit the reply counts as long as the prompt: 60 + 60
-    let requests = [request(70, Some(50)), request(60, None), request(100, Some(20))];
+    let requests = [
+        request(70, Some(50)),
+        request(60, None),
+        request(100, Some(20)),
+    ];
     join_all(requests.iter().map(|request| judge.ask(request))).await;
     let arrivals = inner.arrivals();
     // 600 a minute in bursts of 10 leave a rate of 591 / 1.005 = 588 a minute: 120 tokens take 12.24 s
@@ -157,7 +224,9 @@ async fn calls_leave_in_the_order_they_came() {
 
 #[tokio::test(start_paused = true)]
 async fn one_retry_after_holds_all_waiting_calls() {
-    let inner = Timed::new(Duration::from_millis(5), |i| if i == 0 { busy(429, Some(30)) } else { ok() });
+    let inner = Timed::new(Duration::from_millis(5), |i| {
+        if i == 0 { busy(429, Some(30)) } else { ok() }
+    });
     let results = ask_all(&inner, limits(1, 0, 0), 6).await;
     let arrivals = inner.arrivals();
     assert!(arrivals[1..].iter().all(|at| *at >= 30_000), "{arrivals:?}");
@@ -166,7 +235,9 @@ async fn one_retry_after_holds_all_waiting_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn a_429_without_retry_after_pauses_longer_each_time_and_once_for_a_flight() {
-    let inner = Timed::new(Duration::from_millis(5), |i| if i < 6 { busy(429, None) } else { ok() });
+    let inner = Timed::new(Duration::from_millis(5), |i| {
+        if i < 6 { busy(429, None) } else { ok() }
+    });
     let judge = RateLimited::new(Arc::clone(&inner), &limits(4, 0, 0));
     let request = request(0, Some(0));
     join_all((0..4).map(|_| judge.ask(&request))).await;
@@ -175,7 +246,10 @@ async fn a_429_without_retry_after_pauses_longer_each_time_and_once_for_a_flight
     }
     let arrivals = inner.arrivals();
     // four fail together: one pause of 1 s, not 1 + 2 + 4 + 8; then 2 s, then 4 s
-    let gaps: Vec<u128> = arrivals[3..].windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let gaps: Vec<u128> = arrivals[3..]
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .collect();
     for (gap, least) in gaps.iter().zip([1000, 2000, 4000]) {
         assert!((least..least + 600).contains(gap), "{gaps:?}");
     }
@@ -185,13 +259,18 @@ async fn a_429_without_retry_after_pauses_longer_each_time_and_once_for_a_flight
 async fn a_pause_of_hours_ends_the_run_instead() {
     let inner = Timed::new(Duration::ZERO, |_| busy(429, Some(86_400)));
     let results = ask_all(&inner, limits(1, 0, 0), 1).await;
-    let Err(AskError::Fatal(error)) = &results[0] else { panic!("{results:?}") };
+    let Err(AskError::Fatal(error)) = &results[0] else {
+        panic!("{results:?}")
+    };
     assert!(error.to_string().contains("86400 s"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn other_failures_do_not_pause_calls() {
-    let inner = Timed::new(Duration::ZERO, |i| if i == 0 { busy(500, None) } else { ok() });
+    let inner = Timed::new(
+        Duration::ZERO,
+        |i| if i == 0 { busy(500, None) } else { ok() },
+    );
     ask_all(&inner, limits(1, 0, 0), 3).await;
     assert_eq!(inner.arrivals(), [0, 0, 0]);
 }
@@ -208,16 +287,28 @@ async fn a_dropped_call_releases_its_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn an_overloaded_server_gets_fewer_calls_at_once_and_more_again_later() {
-    let inner = Timed::new(Duration::from_millis(100), |i| if i < 10 { busy(503, None) } else { ok() });
+    let inner = Timed::new(Duration::from_millis(100), |i| {
+        if i < 10 { busy(503, None) } else { ok() }
+    });
     let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 0));
     let request = request(0, Some(0));
     join_all((0..10).map(|_| judge.ask(&request))).await;
-    assert_eq!((inner.most.swap(0, Ordering::SeqCst), judge.concurrency()), (10, 5));
+    assert_eq!(
+        (inner.most.swap(0, Ordering::SeqCst), judge.concurrency()),
+        (10, 5)
+    );
     join_all((0..5).map(|_| judge.ask(&request))).await;
     // five replies are a window, and a step of 10 is 1
-    assert_eq!((inner.most.swap(0, Ordering::SeqCst), judge.concurrency()), (5, 6));
+    assert_eq!(
+        (inner.most.swap(0, Ordering::SeqCst), judge.concurrency()),
+        (5, 6)
+    );
     join_all((0..200).map(|_| judge.ask(&request))).await;
-    assert_eq!((inner.most.load(Ordering::SeqCst), judge.concurrency()), (10, 10), "never above the given number");
+    assert_eq!(
+        (inner.most.load(Ordering::SeqCst), judge.concurrency()),
+        (10, 10),
+        "never above the given number"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,7 +326,9 @@ async fn time_outs_are_overload_and_other_failures_are_not() {
 #[tokio::test(start_paused = true)]
 async fn twenty_thousand_waiting_calls_are_woken_for_their_own_turn_only() {
     const CALLS: usize = 20_000;
-    let inner = Timed::new(Duration::from_millis(10), |i| if i == 0 { busy(429, Some(600)) } else { ok() });
+    let inner = Timed::new(Duration::from_millis(10), |i| {
+        if i == 0 { busy(429, Some(600)) } else { ok() }
+    });
     let judge = RateLimited::new(Arc::clone(&inner), &limits(8, 0, 0));
     let request = request(0, Some(0));
     let polls = AtomicUsize::new(0);
@@ -253,7 +346,10 @@ async fn twenty_thousand_waiting_calls_are_woken_for_their_own_turn_only() {
         (early, polls.load(Ordering::Relaxed))
     };
     let (results, (early, late)) = tokio::join!(join_all((0..CALLS).map(counted)), watch);
-    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), CALLS - 1);
+    assert_eq!(
+        results.iter().filter(|result| result.is_ok()).count(),
+        CALLS - 1
+    );
     assert_eq!(early, late, "no call was woken during the pause");
     // begin, the gate, a slot, the reply
     let all = polls.load(Ordering::Relaxed);
@@ -262,12 +358,19 @@ async fn twenty_thousand_waiting_calls_are_woken_for_their_own_turn_only() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_for_the_users_own_limit_is_shown_with_its_option() {
-    for (limits, option) in [(limits(8, 6, 0), "waiting for --rpm"), (limits(8, 0, 60), "waiting for --tpm")] {
+    for (limits, option) in [
+        (limits(8, 6, 0), "waiting for --rpm"),
+        (limits(8, 0, 60), "waiting for --tpm"),
+    ] {
         let judge = RateLimited::new(Timed::good(Duration::ZERO), &limits);
         let request = request(1, Some(1));
         judge.ask(&request).await.unwrap();
         let mut waiting = judge.ask(&request);
-        assert!(tokio::time::timeout(Duration::from_millis(10), &mut waiting).await.is_err());
+        assert!(
+            tokio::time::timeout(Duration::from_millis(10), &mut waiting)
+                .await
+                .is_err()
+        );
         assert_eq!(judge.activity().pause.map(|(_, why)| why), Some(option));
         waiting.await.unwrap();
         sleep(Duration::from_secs(1)).await;

@@ -31,7 +31,12 @@ pub struct Retrying<J> {
 impl<J> Retrying<J> {
     /// `inner`, asked at most `retries` times more; retries are counted in `meters`.
     pub fn new(inner: J, retries: u32, meters: Arc<Meters>) -> Self {
-        Self { inner, retries, first_wait: Duration::from_millis(500), meters }
+        Self {
+            inner,
+            retries,
+            first_wait: Duration::from_millis(500),
+            meters,
+        }
     }
 }
 
@@ -41,7 +46,11 @@ impl<J: Judge> Judge for Retrying<J> {
             let (mut retries, mut ceiling) = (0, self.first_wait);
             loop {
                 let (message, retry_after) = match self.inner.ask(request).await {
-                    Err(AskError::Transient { message, status, retry_after }) => {
+                    Err(AskError::Transient {
+                        message,
+                        status,
+                        retry_after,
+                    }) => {
                         // A rate limit is a wait, which the progress shows.
                         if !matches!(status, Some(429 | 529)) {
                             self.meters.attempt_failed(&message);
@@ -55,9 +64,17 @@ impl<J: Judge> Judge for Retrying<J> {
                 };
                 if retries >= self.retries {
                     let what = format!("{message} (after {} attempts)", retries + 1);
-                    return Ok(Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, what)));
+                    return Ok(Outcome::Unscored(UnscoredReason::new(
+                        UnscoredKind::Unreachable,
+                        what,
+                    )));
                 }
-                sleep(ceiling.mul_f64(jitter()).max(retry_after.unwrap_or_default())).await;
+                sleep(
+                    ceiling
+                        .mul_f64(jitter())
+                        .max(retry_after.unwrap_or_default()),
+                )
+                .await;
                 ceiling = (ceiling * 2).min(LONGEST_WAIT);
                 Meters::add_one(&self.meters.retries);
                 retries += 1;
@@ -92,24 +109,48 @@ mod tests {
         fn ask<'a>(&'a self, _: &'a JudgeRequest) -> AskFuture<'a> {
             self.asked.lock().unwrap().push(Instant::now());
             let next = self.script.lock().unwrap().pop_front();
-            Box::pin(async move { next.map_or_else(|| Ok(Outcome::Reply(JudgeReply::of_text("ok"))), Err) })
+            Box::pin(async move {
+                next.map_or_else(|| Ok(Outcome::Reply(JudgeReply::of_text("ok"))), Err)
+            })
         }
     }
 
     fn request() -> JudgeRequest {
-        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+        let task = JudgeTask::Expertise {
+            question: "q".into(),
+            answer: "a".into(),
+        };
         assert_eq!(task.kind(), CallKind::Expertise);
-        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
-        JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered: None }
+        let call = JudgeCall {
+            item: "expertise".into(),
+            role: Role::Rubric,
+            task,
+            draw: 0,
+            member: 0,
+        };
+        JudgeRequest {
+            call,
+            system: "s".into(),
+            case_id: "c".into(),
+            attempt: 0,
+            rendered: None,
+        }
     }
 
     fn passing(retry_after: Option<Duration>) -> AskError {
-        AskError::Transient { message: "status 500: no".into(), status: Some(500), retry_after }
+        AskError::Transient {
+            message: "status 500: no".into(),
+            status: Some(500),
+            retry_after,
+        }
     }
 
     async fn ask(script: Vec<AskError>) -> (Result<Outcome, AskError>, Vec<Instant>, u64) {
         let meters = Arc::new(Meters::default());
-        let inner = Arc::new(Scripted { script: Mutex::new(script.into()), asked: Mutex::default() });
+        let inner = Arc::new(Scripted {
+            script: Mutex::new(script.into()),
+            asked: Mutex::default(),
+        });
         let judge = Retrying::new(Arc::clone(&inner), 7, Arc::clone(&meters));
         let result = judge.ask(&request()).await;
         let asked = inner.asked.lock().unwrap().clone();
@@ -129,7 +170,11 @@ mod tests {
         for (attempt, pair) in asked.windows(2).enumerate() {
             // 0.5 s, 1 s, 2 s, .. 32 s, and the resolution of the timer
             let ceiling = Duration::from_millis((500 << attempt) + 1);
-            assert!(pair[1] - pair[0] <= ceiling, "wait {attempt}: {:?}", pair[1] - pair[0]);
+            assert!(
+                pair[1] - pair[0] <= ceiling,
+                "wait {attempt}: {:?}",
+                pair[1] - pair[0]
+            );
         }
     }
 
@@ -143,17 +188,29 @@ mod tests {
     async fn a_last_failure_is_unscored_with_the_servers_message() {
         let (result, asked, retries) = ask((0..20).map(|_| passing(None)).collect()).await;
         let message = "status 500: no (after 8 attempts)";
-        assert_eq!(result.unwrap(), Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, message)));
+        assert_eq!(
+            result.unwrap(),
+            Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, message))
+        );
         assert_eq!((asked.len(), retries), (8, 7));
     }
 
     #[tokio::test(start_paused = true)]
     async fn refusals_and_fatal_errors_are_not_asked_again() {
         let kind = UnscoredKind::ContextOverflow;
-        let (result, asked, _) = ask(vec![AskError::Refused { message: "too long".into(), status: 400, kind }]).await;
-        assert_eq!(result.unwrap(), Outcome::Unscored(UnscoredReason::new(kind, "too long")));
+        let (result, asked, _) = ask(vec![AskError::Refused {
+            message: "too long".into(),
+            status: 400,
+            kind,
+        }])
+        .await;
+        assert_eq!(
+            result.unwrap(),
+            Outcome::Unscored(UnscoredReason::new(kind, "too long"))
+        );
         assert_eq!(asked.len(), 1);
-        let (result, asked, _) = ask(vec![AskError::Fatal(Error::JudgeUnavailable("key".into()))]).await;
+        let (result, asked, _) =
+            ask(vec![AskError::Fatal(Error::JudgeUnavailable("key".into()))]).await;
         assert!(matches!(result, Err(AskError::Fatal(_))));
         assert_eq!(asked.len(), 1);
     }
@@ -164,7 +221,10 @@ mod tests {
         assert!(shares.iter().all(|share| (0.0..1.0).contains(share)));
         // 1000 even draws miss a given tenth with probability 0.9^1000 = 1.7e-46
         for tenth in 0..10 {
-            assert!(shares.iter().any(|share| (share * 10.0) as usize == tenth), "{tenth}");
+            assert!(
+                shares.iter().any(|share| (share * 10.0) as usize == tenth),
+                "{tenth}"
+            );
         }
     }
 }

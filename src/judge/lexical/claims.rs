@@ -14,7 +14,9 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use crate::text::citation_markers::{author_year_markers, is_title, number_markers, source_list_lines};
+use crate::text::citation_markers::{
+    author_year_markers, is_title, number_markers, source_list_lines,
+};
 use crate::text::sentences::simple_sentences;
 use crate::text::tokens::{token_ranges, tokens};
 
@@ -25,7 +27,13 @@ const EXCERPT_WORDS: usize = 5;
 /// Number of words of a text in the reply: enough to recognize it.
 const SHOWN_WORDS: usize = 6;
 /// What a reference list is called.
-const LIST_NAMES: [&str; 5] = ["references", "sources", "bibliography", "works cited", "reference list"];
+const LIST_NAMES: [&str; 5] = [
+    "references",
+    "sources",
+    "bibliography",
+    "works cited",
+    "reference list",
+];
 
 /// A marker of one source: where it stands, how it reads, by what it is found in the reference list.
 struct Marker {
@@ -37,14 +45,26 @@ struct Marker {
 /// The reply to a citations task: `{"claims": [..]}`.
 pub(super) fn reply(answer: &str) -> String {
     let (body, listed) = split_references(answer);
-    let sentences = body.into_iter().flat_map(|line| simple_sentences(line).into_iter().map(move |range| &line[range]));
-    let claims = sentences.filter(|sentence| has_words(sentence, CLAIM_WORDS)).map(|sentence| claim(sentence, &listed));
+    let sentences = body.into_iter().flat_map(|line| {
+        simple_sentences(line)
+            .into_iter()
+            .map(move |range| &line[range])
+    });
+    let claims = sentences
+        .filter(|sentence| has_words(sentence, CLAIM_WORDS))
+        .map(|sentence| claim(sentence, &listed));
     json!({"claims": claims.collect::<Vec<_>>()}).to_string()
 }
 
 fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
     let markers = markers(sentence);
-    let in_list = |marker: &Marker| listed.get(&marker.key).map(|text| first_words(text)).into_iter().collect();
+    let in_list = |marker: &Marker| {
+        listed
+            .get(&marker.key)
+            .map(|text| first_words(text))
+            .into_iter()
+            .collect()
+    };
     let mut excerpts: Vec<Vec<String>> = markers.iter().map(in_list).collect();
     for quotation in quotations(sentence) {
         let gap = |at: &usize| {
@@ -63,13 +83,21 @@ fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
 fn markers(text: &str) -> Vec<Marker> {
     let mut markers = Vec::new();
     for marker in number_markers(text) {
-        let one = |n: &u64| Marker { range: marker.range.clone(), text: format!("[{n}]"), key: n.to_string() };
+        let one = |n: &u64| Marker {
+            range: marker.range.clone(),
+            text: format!("[{n}]"),
+            key: n.to_string(),
+        };
         markers.extend(marker.numbers.iter().map(one));
     }
     for range in author_year_markers(text) {
         let marker = &text[range.clone()];
         let key = tokens(marker).collect::<Vec<_>>().join(" ");
-        markers.push(Marker { range, text: marker.to_owned(), key });
+        markers.push(Marker {
+            range,
+            text: marker.to_owned(),
+            key,
+        });
     }
     markers.sort_by_key(|marker| marker.range.start);
     markers
@@ -79,7 +107,11 @@ fn markers(text: &str) -> Vec<Marker> {
 fn split_references(answer: &str) -> (Vec<&str>, HashMap<String, String>) {
     let (mut body, mut listed) = (Vec::new(), HashMap::<String, String>::new());
     let mut entry: Vec<String> = Vec::new();
-    for (line, in_list) in answer.lines().map(str::trim).zip(source_list_lines(answer, &LIST_NAMES)) {
+    for (line, in_list) in answer
+        .lines()
+        .map(str::trim)
+        .zip(source_list_lines(answer, &LIST_NAMES))
+    {
         if is_title(line, &LIST_NAMES) {
             entry.clear();
         } else if !in_list && !line.is_empty() && !line.starts_with('#') {
@@ -177,8 +209,9 @@ mod tests {
 
     #[test]
     fn a_quotation_is_an_excerpt_of_the_nearest_marker() {
-        let found =
-            claims("Some doubt it (Lee, 2020) but “it held in every single trial” (Kim et al., 2021), a \"term\".");
+        let found = claims(
+            "Some doubt it (Lee, 2020) but “it held in every single trial” (Kim et al., 2021), a \"term\".",
+        );
         assert_eq!(
             found[0]["citations"],
             json!([
@@ -196,8 +229,14 @@ mod tests {
              2. Trees. A title only.\n\n\n\nThe next part begins here, not in the list.",
         );
         assert_eq!(found.as_array().unwrap().len(), 2);
-        assert_eq!(found[0]["citations"][0]["excerpts"], json!(["We find that graphs help in"]));
-        assert_eq!(found[0]["citations"][1], json!({"citation_text": "[2]", "excerpts": []}));
+        assert_eq!(
+            found[0]["citations"][0]["excerpts"],
+            json!(["We find that graphs help in"])
+        );
+        assert_eq!(
+            found[0]["citations"][1],
+            json!({"citation_text": "[2]", "excerpts": []})
+        );
     }
 
     proptest! {

@@ -11,15 +11,16 @@ pub(super) const LONG_WORD: usize = 9;
 
 /// Articles, prepositions, conjunctions, pronouns, auxiliaries; sorted, to be searched by halving.
 const STOP_WORDS: [&str; 119] = [
-    "a", "about", "after", "all", "also", "although", "an", "and", "any", "are", "as", "at", "be", "because", "been",
-    "before", "being", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "done", "during", "each",
-    "either", "etc", "every", "few", "for", "from", "had", "has", "have", "having", "he", "her", "here", "him", "his",
-    "how", "however", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "may", "me", "might", "more",
-    "most", "much", "must", "my", "no", "nor", "not", "of", "on", "only", "or", "other", "our", "out", "over", "own",
-    "same", "she", "should", "since", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there",
-    "these", "they", "this", "those", "through", "thus", "to", "too", "under", "until", "up", "upon", "us", "very",
-    "was", "we", "were", "what", "when", "where", "which", "while", "who", "whose", "why", "will", "with", "would",
-    "you", "your",
+    "a", "about", "after", "all", "also", "although", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "being", "both", "but", "by", "can", "could", "did", "do", "does",
+    "doing", "done", "during", "each", "either", "etc", "every", "few", "for", "from", "had",
+    "has", "have", "having", "he", "her", "here", "him", "his", "how", "however", "i", "if", "in",
+    "into", "is", "it", "its", "itself", "just", "may", "me", "might", "more", "most", "much",
+    "must", "my", "no", "nor", "not", "of", "on", "only", "or", "other", "our", "out", "over",
+    "own", "same", "she", "should", "since", "so", "some", "such", "than", "that", "the", "their",
+    "them", "then", "there", "these", "they", "this", "those", "through", "thus", "to", "too",
+    "under", "until", "up", "upon", "us", "very", "was", "we", "were", "what", "when", "where",
+    "which", "while", "who", "whose", "why", "will", "with", "would", "you", "your",
 ];
 
 /// Gives each stem a weight.
@@ -33,7 +34,10 @@ pub(super) struct Vocabulary {
 impl Vocabulary {
     /// The stem of a lower-cased word; `None` for a word without content.
     fn stem(&self, word: &str) -> Option<Arc<str>> {
-        STOP_WORDS.binary_search(&word).is_err().then(|| self.stems.stem(word))
+        STOP_WORDS
+            .binary_search(&word)
+            .is_err()
+            .then(|| self.stems.stem(word))
     }
 
     /// The stems of a text's content words, each once, in order.
@@ -68,10 +72,20 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn new(text: &str, vocabulary: &Vocabulary) -> Self {
-        let mut index = Self { positions: HashMap::new(), content_words: 0, long_words: 0 };
+        let mut index = Self {
+            positions: HashMap::new(),
+            content_words: 0,
+            long_words: 0,
+        };
         for token in tokens(text) {
-            let Some(stem) = vocabulary.stem(&token) else { continue };
-            index.positions.entry(stem).or_default().push(index.content_words);
+            let Some(stem) = vocabulary.stem(&token) else {
+                continue;
+            };
+            index
+                .positions
+                .entry(stem)
+                .or_default()
+                .push(index.content_words);
             index.content_words = index.content_words.saturating_add(1);
             index.long_words += u32::from(token.chars().count() >= LONG_WORD);
         }
@@ -87,7 +101,11 @@ pub(super) struct Query {
 impl Query {
     pub(super) fn new(text: &str, vocabulary: &Vocabulary) -> Self {
         let stems = vocabulary.distinct_stems(text).into_iter();
-        Self { words: stems.map(|stem| (Arc::clone(&stem), vocabulary.weight(&stem))).collect() }
+        Self {
+            words: stems
+                .map(|stem| (Arc::clone(&stem), vocabulary.weight(&stem)))
+                .collect(),
+        }
     }
 
     pub(super) fn word_count(&self) -> u32 {
@@ -159,7 +177,12 @@ mod tests {
     fn coverage(query: &str, answer: &str, width: u32, later_windows: &[f64]) -> f64 {
         let vocabulary = Vocabulary::default();
         let query = Query::new(query, &vocabulary);
-        super::coverage(&query, &Index::new(answer, &vocabulary), width, later_windows)
+        super::coverage(
+            &query,
+            &Index::new(answer, &vocabulary),
+            width,
+            later_windows,
+        )
     }
 
     fn close(a: f64, b: f64) -> bool {
@@ -169,7 +192,10 @@ mod tests {
     #[test]
     fn coverage_is_the_share_of_words_in_the_best_window() {
         // Without documents all words weigh the same: 2 of 4.
-        assert!(close(coverage("red green blue black", "a red or green thing", 10, &[]), 0.5));
+        assert!(close(
+            coverage("red green blue black", "a red or green thing", 10, &[]),
+            0.5
+        ));
         assert!(close(coverage("red green", "green and red", 10, &[]), 1.0));
         assert!(close(coverage("red green", "nothing here", 10, &[]), 0.0));
     }
@@ -179,13 +205,19 @@ mod tests {
         // Window of 2 content words: red | x y z | green. Second window adds 1 of 2 words at 0.7.
         let answer = "red xx yy zz green";
         assert!(close(coverage("red green", answer, 2, &[]), 0.5));
-        assert!(close(coverage("red green", answer, 2, &[0.7]), 0.5 + 0.7 * 0.5));
+        assert!(close(
+            coverage("red green", answer, 2, &[0.7]),
+            0.5 + 0.7 * 0.5
+        ));
         assert!(close(coverage("red green", answer, 5, &[0.7]), 1.0));
     }
 
     #[test]
     fn repeating_a_word_earns_nothing_more() {
-        assert!(close(coverage("red green", "red red red", 10, &[0.7, 0.5]), 0.5));
+        assert!(close(
+            coverage("red green", "red red red", 10, &[0.7, 0.5]),
+            0.5
+        ));
     }
 
     #[test]
@@ -205,13 +237,20 @@ mod tests {
         assert_eq!(vocabulary.stem("citations"), vocabulary.stem("citation"));
         assert_ne!(vocabulary.stem("citation"), vocabulary.stem("station"));
         assert_eq!(vocabulary.stem("the"), None);
-        assert_eq!(vocabulary.distinct_stems("The citation, of citations!").len(), 1);
+        assert_eq!(
+            vocabulary
+                .distinct_stems("The citation, of citations!")
+                .len(),
+            1
+        );
     }
 
     #[test]
     fn rare_words_weigh_more_than_common_ones() {
         let mut vocabulary = Vocabulary::default();
-        ["cat bird", "cat", "cat"].into_iter().for_each(|document| vocabulary.count_document(document));
+        ["cat bird", "cat", "cat"]
+            .into_iter()
+            .for_each(|document| vocabulary.count_document(document));
         // N = 3: df 3 gives ln(1 + 4/4), df 1 gives ln(1 + 4/2), df 0 gives ln(1 + 4/1).
         for (stem, expected) in [("cat", 2.0_f64), ("bird", 3.0), ("dog", 5.0)] {
             assert!((vocabulary.weight(stem) - expected.ln()).abs() < 1e-12);

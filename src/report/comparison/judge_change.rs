@@ -10,45 +10,84 @@ use crate::stats::Interval;
 
 /// The shift and the order of the systems; then how the judges agree.
 pub(super) fn sentences(change: &JudgeChange) -> Vec<String> {
-    let JudgeChange { old, new, metric, whole: Shift { shift, interval, differs, .. }, .. } = change;
-    let shown = |difference: f64, interval: Option<Interval>| shown_difference(difference, interval, metric.unit);
+    let JudgeChange {
+        old,
+        new,
+        metric,
+        whole:
+            Shift {
+                shift,
+                interval,
+                differs,
+                ..
+            },
+        ..
+    } = change;
+    let shown = |difference: f64, interval: Option<Interval>| {
+        shown_difference(difference, interval, metric.unit)
+    };
     let average = shown(*shift, *interval);
     let shift = match differs {
         true => {
             let side = if *shift > 0.0 { "higher" } else { "lower" };
-            format!("{new} scores {} {side} than {old} on average ({average})", points(shift.abs(), metric.unit))
+            format!(
+                "{new} scores {} {side} than {old} on average ({average})",
+                points(shift.abs(), metric.unit)
+            )
         }
         false => format!("{new} and {old} do not differ significantly on average ({average})"),
     };
-    let (clear, unclear): (Vec<&SwappedPair>, Vec<_>) =
-        change.swapped.iter().partition(|pair| pair.differs != [false; 2]);
+    let (clear, unclear): (Vec<&SwappedPair>, Vec<_>) = change
+        .swapped
+        .iter()
+        .partition(|pair| pair.differs != [false; 2]);
     let swapped = clear.into_iter().map(|pair| {
-        let [first, second] = [0, 1].map(|judge| shown(pair.differences[judge], pair.intervals[judge]));
-        format!("{} and {} change places ({first} by {old}, {second} by {new})", pair.systems[0], pair.systems[1])
+        let [first, second] =
+            [0, 1].map(|judge| shown(pair.differences[judge], pair.intervals[judge]));
+        format!(
+            "{} and {} change places ({first} by {old}, {second} by {new})",
+            pair.systems[0], pair.systems[1]
+        )
     });
     let others = (!unclear.is_empty()).then(|| {
         let pairs = counted(unclear.len(), "pair");
-        format!("ordered otherwise without a significant difference by either judge: {pairs} of systems")
+        format!(
+            "ordered otherwise without a significant difference by either judge: {pairs} of systems"
+        )
     });
     let order = match change.systems.len() {
         1 => None,
-        _ => listed(swapped.chain(others)).or_else(|| Some("the order of the systems is unchanged".to_owned())),
+        _ => listed(swapped.chain(others))
+            .or_else(|| Some("the order of the systems is unchanged".to_owned())),
     };
-    let shift = [Some(shift), order].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let shift = [Some(shift), order]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("; ");
     let pair = change.agreement.as_ref();
     let half = pair.and_then(|pair| Some(&pair.overall.comparisons.as_ref()?.half_credit));
     let order = pair.and_then(|pair| Some(&pair.ranking.as_ref()?.kendall_tau_b));
     let measures = [
-        ("tau-b of scores", Format::Number(2), pair.map(|pair| &pair.overall.kendall_tau_b)),
+        (
+            "tau-b of scores",
+            Format::Number(2),
+            pair.map(|pair| &pair.overall.kendall_tau_b),
+        ),
         ("same one of two answers better (%)", Format::Percent, half),
         ("tau-b of the orders of systems", Format::Number(2), order),
     ];
     let shown = |(what, format, own): (&str, Format, Option<&Estimate>)| {
-        Some(format!("{what} {}", format.show_estimate(own?.estimate?, own?.interval())))
+        Some(format!(
+            "{what} {}",
+            format.show_estimate(own?.estimate?, own?.interval())
+        ))
     };
     let agreement = listed(measures.into_iter().filter_map(shown));
     let agreement = agreement.map(|measures| format!("Agreement of the two judges: {measures}."));
-    std::iter::once(format!("{}: {shift}.", metric.name)).chain(agreement).collect()
+    std::iter::once(format!("{}: {shift}.", metric.name))
+        .chain(agreement)
+        .collect()
 }
 
 /// The systems by both judges.
@@ -63,15 +102,26 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
         counted(change.cases, "shared case"),
     );
     let (mut table, rows) = (Table::new(title, Vec::new()), &change.systems);
-    table.push(Column::new("system", Format::Text), rows.iter().map(|own| Cell::text(own.system.as_str())));
+    table.push(
+        Column::new("system", Format::Text),
+        rows.iter().map(|own| Cell::text(own.system.as_str())),
+    );
     for (judge, key, heading) in [(0, "old_mean", "old"), (1, "new_mean", "new")] {
         let column = Column::headed(key, heading, Format::of_mean(unit));
-        table.push(column, rows.iter().map(|own| Cell::number(own.means[judge])));
+        table.push(
+            column,
+            rows.iter().map(|own| Cell::number(own.means[judge])),
+        );
     }
     let flag = |own: &SystemShift| if own.shift.differs { "*" } else { "" };
-    let shifts = rows.iter().map(|own| Cell::estimate(Some(own.shift.shift), own.shift.interval).flagged(flag(own)));
+    let shifts = rows
+        .iter()
+        .map(|own| Cell::estimate(Some(own.shift.shift), own.shift.interval).flagged(flag(own)));
     table.push(Column::new("shift", Format::of_difference(unit)), shifts);
-    table.push(Column::new("p", Format::PValue), rows.iter().map(|own| Cell::number(own.shift.p)));
+    table.push(
+        Column::new("p", Format::PValue),
+        rows.iter().map(|own| Cell::number(own.shift.p)),
+    );
     for (judge, key, heading) in [(0, "old_rank", "old rank"), (1, "new_rank", "new rank")] {
         let column = Column::headed(key, heading, Format::Count);
         table.push(column, rows.iter().map(|own| Cell::count(own.ranks[judge])));

@@ -11,5 +11,7 @@ mod verdict;
 pub use notes::run_warnings;
 pub(super) use notes::{judge_lines, metric_notes, unpublished};
 pub use render::{comparison_table, comparison_text};
-pub(super) use tables::{metric_name, pairs_table, percent, shown_difference, systems_table, unit_name};
+pub(super) use tables::{
+    metric_name, pairs_table, percent, shown_difference, systems_table, unit_name,
+};
 pub(super) use verdict::{points, verdicts};

@@ -20,8 +20,11 @@ pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<St
     let (mut tables, mut notes) = (Vec::new(), notes(comparison));
     if several {
         let metrics: Vec<_> = comparison.metrics.iter().collect();
-        let options =
-            MetricsTableOptions { interval: IntervalStyle::None, letters: true, ..MetricsTableOptions::default() };
+        let options = MetricsTableOptions {
+            interval: IntervalStyle::None,
+            letters: true,
+            ..MetricsTableOptions::default()
+        };
         let mut means = metrics_table(comparison, &metrics, &options)?;
         notes.append(&mut means.notes);
         tables.push(means);
@@ -35,8 +38,14 @@ pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<St
         .into_iter()
         .chain(changes)
         .map(|verdict| wrapped(&visible(&verdict), style.columns()) + "\n");
-    tables.extend(comparison.judge_changes.iter().map(|change| systems_by_judge(change, comparison.options.level)));
-    let blocks = std::iter::once(verdicts.collect()).chain(tables.iter().map(|table| table.terminal(style)));
+    tables.extend(
+        comparison
+            .judge_changes
+            .iter()
+            .map(|change| systems_by_judge(change, comparison.options.level)),
+    );
+    let blocks =
+        std::iter::once(verdicts.collect()).chain(tables.iter().map(|table| table.terminal(style)));
     let blocks: Vec<String> = blocks.filter(|block: &String| !block.is_empty()).collect();
     Ok(blocks.join("\n") + &style.notes(&notes))
 }
@@ -44,26 +53,44 @@ pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<St
 /// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`), or the systems of a
 /// change of judge (`judge_change`). Cells that do not apply are empty; warnings on the runs are the same in every row.
 pub fn comparison_table(comparison: &Comparison) -> Table {
-    let warnings: Vec<String> =
-        run_warnings(comparison).into_iter().chain(baseline(comparison)).map(|note| note.text).collect();
+    let warnings: Vec<String> = run_warnings(comparison)
+        .into_iter()
+        .chain(baseline(comparison))
+        .map(|note| note.text)
+        .collect();
     let warnings = &warnings.join(" ");
     let lead = ["kind", "scorer", "metric", "unit", "warnings"];
     let mut all = Table::new("", lead.map(|key| Column::new(key, Format::Text)).to_vec());
     for metric in &comparison.metrics {
-        let (id, unit) = (&metric.metric, format!("{:?}", metric.metric.unit).to_lowercase());
+        let (id, unit) = (
+            &metric.metric,
+            format!("{:?}", metric.metric.unit).to_lowercase(),
+        );
         let systems = ("system", systems_table(comparison, metric));
         let pairs = pairs_table(comparison, metric).map(|pairs| ("pair", pairs));
         for (kind, table) in std::iter::once(systems).chain(pairs) {
-            all.append(&[kind, &id.scorer, &id.name, &unit, warnings].map(Cell::text), &table);
+            all.append(
+                &[kind, &id.scorer, &id.name, &unit, warnings].map(Cell::text),
+                &table,
+            );
         }
     }
     for change in &comparison.judge_changes {
-        let (id, unit) = (&change.metric, format!("{:?}", change.metric.unit).to_lowercase());
+        let (id, unit) = (
+            &change.metric,
+            format!("{:?}", change.metric.unit).to_lowercase(),
+        );
         let mut table = systems_by_judge(change, comparison.options.level);
         for (key, run) in [("old_run", &change.old), ("new_run", &change.new)] {
-            table.push(Column::new(key, Format::Text), change.systems.iter().map(|_| Cell::text(run)));
+            table.push(
+                Column::new(key, Format::Text),
+                change.systems.iter().map(|_| Cell::text(run)),
+            );
         }
-        all.append(&["judge_change", &id.scorer, &id.name, &unit, warnings].map(Cell::text), &table);
+        all.append(
+            &["judge_change", &id.scorer, &id.name, &unit, warnings].map(Cell::text),
+            &table,
+        );
     }
     all
 }

@@ -9,17 +9,38 @@ use crate::stats::Interval;
 /// The metric's name, with its scorer's if two scorers have a metric of that name.
 pub(in crate::report) fn metric_name(comparison: &Comparison, metric: &MetricComparison) -> String {
     let id = &metric.metric;
-    let same = comparison.metrics.iter().filter(|other| other.metric.name == id.name).count();
-    if same > 1 { format!("{}.{}", id.scorer, id.name) } else { id.name.clone() }
+    let same = comparison
+        .metrics
+        .iter()
+        .filter(|other| other.metric.name == id.name)
+        .count();
+    if same > 1 {
+        format!("{}.{}", id.scorer, id.name)
+    } else {
+        id.name.clone()
+    }
 }
 
 /// The systems of a metric, best first.
-pub(in crate::report) fn systems_table(comparison: &Comparison, metric: &MetricComparison) -> Table {
+pub(in crate::report) fn systems_table(
+    comparison: &Comparison,
+    metric: &MetricComparison,
+) -> Table {
     let several = metric.systems.len() > 1;
-    let order = if metric.metric.higher_is_better { "best first" } else { "highest first" };
-    let cases = counted(metric.cases.len(), if several { "shared case" } else { "case" });
-    let of_all =
-        if metric.cases_in_all == metric.cases.len() { String::new() } else { format!(" of {}", metric.cases_in_all) };
+    let order = if metric.metric.higher_is_better {
+        "best first"
+    } else {
+        "highest first"
+    };
+    let cases = counted(
+        metric.cases.len(),
+        if several { "shared case" } else { "case" },
+    );
+    let of_all = if metric.cases_in_all == metric.cases.len() {
+        String::new()
+    } else {
+        format!(" of {}", metric.cases_in_all)
+    };
     let mut title = format!(
         "{} ({}), {} intervals, {order}: {cases}{of_all}",
         metric_name(comparison, metric),
@@ -31,29 +52,56 @@ pub(in crate::report) fn systems_table(comparison: &Comparison, metric: &MetricC
     }
     let (mut table, rows) = (Table::new(title, Vec::new()), &metric.systems);
     let counts = |key: &str| Column::new(key, Format::Count);
-    table.push(Column::new("system", Format::Text), rows.iter().map(|own| Cell::text(&own.label)));
-    let means = rows.iter().map(|own| Cell::estimate(own.mean, own.interval));
-    table.push(Column::new("mean", Format::of_mean(metric.metric.unit)), means);
+    table.push(
+        Column::new("system", Format::Text),
+        rows.iter().map(|own| Cell::text(&own.label)),
+    );
+    let means = rows
+        .iter()
+        .map(|own| Cell::estimate(own.mean, own.interval));
+    table.push(
+        Column::new("mean", Format::of_mean(metric.metric.unit)),
+        means,
+    );
     if !metric.groups.is_empty() {
-        table.push(Column::new("group", Format::Text), rows.iter().map(|own| Cell::text(&own.letters)));
+        table.push(
+            Column::new("group", Format::Text),
+            rows.iter().map(|own| Cell::text(&own.letters)),
+        );
     }
-    if let Some(ranks) = metric.ranks.as_ref().filter(|_| several && metric.metric.higher_is_better) {
+    if let Some(ranks) = metric
+        .ranks
+        .as_ref()
+        .filter(|_| several && metric.metric.higher_is_better)
+    {
         let first = |rank: usize| ranks.get(rank).and_then(|own| own.first()).copied();
         table.push(
             Column::headed("first", "first (%)", Format::Percent),
             (0..rows.len()).map(|at| Cell::maybe(first(at))),
         );
     }
-    table.push(counts("cases"), rows.iter().map(|_| Cell::count(metric.cases.len())));
-    table.push(counts("unscored"), rows.iter().map(|own| Cell::count(own.unscored)));
+    table.push(
+        counts("cases"),
+        rows.iter().map(|_| Cell::count(metric.cases.len())),
+    );
+    table.push(
+        counts("unscored"),
+        rows.iter().map(|own| Cell::count(own.unscored)),
+    );
     if rows.iter().any(|own| own.missing > 0) {
-        table.push(counts("missing"), rows.iter().map(|own| Cell::count(own.missing)));
+        table.push(
+            counts("missing"),
+            rows.iter().map(|own| Cell::count(own.missing)),
+        );
     }
     table
 }
 
 /// The pairs of a metric, in the order of its systems; `None` if there are none.
-pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricComparison) -> Option<Table> {
+pub(in crate::report) fn pairs_table(
+    comparison: &Comparison,
+    metric: &MetricComparison,
+) -> Option<Table> {
     if metric.pairs.is_empty() {
         return None;
     }
@@ -72,17 +120,40 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     let (mut table, rows) = (Table::new(title, Vec::new()), &metric.pairs);
     let label = |rank: usize| Cell::text(&metric.systems[rank].label);
     let (text, difference) = (Format::Text, Format::of_difference(metric.metric.unit));
-    table.push(Column::new("system", text), rows.iter().map(|own| label(own.first)));
-    table.push(Column::new("against", text), rows.iter().map(|own| label(own.second)));
-    let cell = |own: &PairComparison| Cell::estimate(Some(own.difference), own.interval).flagged(&own.flags());
-    let differences = Column { has_interval: true, has_flag: true, ..Column::new("difference", difference) };
+    table.push(
+        Column::new("system", text),
+        rows.iter().map(|own| label(own.first)),
+    );
+    table.push(
+        Column::new("against", text),
+        rows.iter().map(|own| label(own.second)),
+    );
+    let cell = |own: &PairComparison| {
+        Cell::estimate(Some(own.difference), own.interval).flagged(&own.flags())
+    };
+    let differences = Column {
+        has_interval: true,
+        has_flag: true,
+        ..Column::new("difference", difference)
+    };
     table.push(differences, rows.iter().map(cell));
-    table.push(Column::new("p", Format::PValue), rows.iter().map(|own| Cell::maybe(own.p)));
-    let counts = |own: &PairComparison| Cell::text(format!("{}/{}/{}", own.wins, own.ties, own.losses));
-    table.push(Column::headed("wins_ties_losses", "W/T/L", text), rows.iter().map(counts));
-    table
-        .push(Column::headed("cohens_dz", "d_z", Format::Number(2)), rows.iter().map(|own| Cell::maybe(own.cohens_dz)));
-    let alone = rows.iter().map(|own| Cell::estimate(Some(own.difference), own.pointwise));
+    table.push(
+        Column::new("p", Format::PValue),
+        rows.iter().map(|own| Cell::maybe(own.p)),
+    );
+    let counts =
+        |own: &PairComparison| Cell::text(format!("{}/{}/{}", own.wins, own.ties, own.losses));
+    table.push(
+        Column::headed("wins_ties_losses", "W/T/L", text),
+        rows.iter().map(counts),
+    );
+    table.push(
+        Column::headed("cohens_dz", "d_z", Format::Number(2)),
+        rows.iter().map(|own| Cell::maybe(own.cohens_dz)),
+    );
+    let alone = rows
+        .iter()
+        .map(|own| Cell::estimate(Some(own.difference), own.pointwise));
     table.push(Column::headed("pointwise", "pair alone", difference), alone);
     let p_alone = Column::headed("pointwise_p", "p alone", Format::PValue);
     table.push(p_alone, rows.iter().map(|own| Cell::maybe(own.pointwise_p)));
@@ -104,8 +175,13 @@ pub(in crate::report) fn percent(level: f64) -> String {
 }
 
 /// `+3.4 [0.2, 6.6]`.
-pub(in crate::report) fn shown_difference(difference: f64, interval: Option<Interval>, unit: Unit) -> String {
+pub(in crate::report) fn shown_difference(
+    difference: f64,
+    interval: Option<Interval>,
+    unit: Unit,
+) -> String {
     let shown = Format::of_difference(unit).show(difference);
-    let interval = interval.map(|interval| format!(" {}", Format::of_mean(unit).show_interval(interval)));
+    let interval =
+        interval.map(|interval| format!(" {}", Format::of_mean(unit).show_interval(interval)));
     shown + &interval.unwrap_or_default()
 }

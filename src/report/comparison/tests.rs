@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{comparison_table, comparison_text};
 use crate::analysis::comparison::{
-    ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect, MetricComparison, MetricId,
-    ObservedSystem, PairComparison, SystemMean,
+    ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect,
+    MetricComparison, MetricId, ObservedSystem, PairComparison, SystemMean,
 };
 use crate::domain::{CaseId, Note, Unit};
 use crate::report::{CsvText, TableStyle, render_json};
@@ -15,7 +15,10 @@ use crate::stats::{Interval, PairedMethod};
 const HOSTILE: &str = "a|b & \\input{x} <script>\u{1b}[2J\n_$%#^~\u{202e}*[l](http://x)";
 
 fn around(center: f64, half: f64) -> Interval {
-    Interval { low: center - half, high: center + half }
+    Interval {
+        low: center - half,
+        high: center + half,
+    }
 }
 
 fn system(at: usize, label: &str, mean: f64, letters: &str) -> SystemMean {
@@ -57,9 +60,17 @@ fn pair(first: usize, second: usize, difference: f64, p: f64) -> PairComparison 
 }
 
 fn metric(name: &str, unit: Unit) -> MetricComparison {
-    let id = |at: usize| ComparedCase { case_id: CaseId::from(format!("c{at}").as_str()), question: Arc::from("why?") };
+    let id = |at: usize| ComparedCase {
+        case_id: CaseId::from(format!("c{at}").as_str()),
+        question: Arc::from("why?"),
+    };
     MetricComparison {
-        metric: MetricId { scorer: "rubric".to_owned(), name: name.to_owned(), unit, higher_is_better: true },
+        metric: MetricId {
+            scorer: "rubric".to_owned(),
+            name: name.to_owned(),
+            unit,
+            higher_is_better: true,
+        },
         cases: (0..3).map(id).collect(),
         questions: 2,
         cases_in_all: 5,
@@ -68,15 +79,24 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
             SystemMean {
                 unscored: 1,
                 own_cases: 4,
-                bounds: Some(Interval { low: 0.3, high: 0.5 }),
+                bounds: Some(Interval {
+                    low: 0.3,
+                    high: 0.5,
+                }),
                 ..system(1, "brief", 0.42, "a")
             },
-            SystemMean { missing: 2, ..system(2, HOSTILE, 0.1, "b") },
+            SystemMean {
+                missing: 2,
+                ..system(2, HOSTILE, 0.1, "b")
+            },
         ],
         pairs: vec![
             PairComparison {
                 sensitive: true,
-                bounds: Some(Interval { low: -0.05, high: 0.1 }),
+                bounds: Some(Interval {
+                    low: -0.05,
+                    high: 0.1,
+                }),
                 length: Some(LengthEffect {
                     adjusted: -0.01,
                     interval: around(-0.01, 0.02),
@@ -87,23 +107,44 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
                 ..pair(0, 1, 0.065, 0.0499)
             },
             pair(0, 2, 0.385, 0.000_01),
-            PairComparison { p: None, interval: None, cohens_dz: None, differs: false, ..pair(1, 2, 0.32, 1.0) },
+            PairComparison {
+                p: None,
+                interval: None,
+                cohens_dz: None,
+                differs: false,
+                ..pair(1, 2, 0.32, 1.0)
+            },
         ],
         method: Some(PairedMethod::BootstrapT),
         smallest_p: Some(0.0001),
         groups: vec![vec![0, 1], vec![2]],
-        ranks: Some(vec![vec![0.9, 0.1, 0.0], vec![0.1, 0.9, 0.0], vec![0.0, 0.0, 1.0]]),
+        ranks: Some(vec![
+            vec![0.9, 0.1, 0.0],
+            vec![0.1, 0.9, 0.0],
+            vec![0.0, 0.0, 1.0],
+        ]),
         notes: vec![Note::info("A note on the metric.")],
     }
 }
 
 fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
-    let of = |(at, label): (usize, &str)| ObservedSystem { label: label.to_owned(), system: label.into(), run: at / 2 };
-    let run = |name: &str| ComparedRun { name: name.to_owned(), ..ComparedRun::default() };
+    let of = |(at, label): (usize, &str)| ObservedSystem {
+        label: label.to_owned(),
+        system: label.into(),
+        run: at / 2,
+    };
+    let run = |name: &str| ComparedRun {
+        name: name.to_owned(),
+        ..ComparedRun::default()
+    };
     Comparison {
         schema_version: 1,
         runs: vec![run("run1"), run("run\n2")],
-        systems: ["careful", "brief", HOSTILE].into_iter().enumerate().map(of).collect(),
+        systems: ["careful", "brief", HOSTILE]
+            .into_iter()
+            .enumerate()
+            .map(of)
+            .collect(),
         options: ComparisonOptions::seeded(42),
         metrics,
         differences: vec!["different judge of rubric: gpt-4o (run1), x|y_\u{1b} (run2)".to_owned()],
@@ -122,7 +163,10 @@ fn one() -> Comparison {
 }
 
 fn two() -> Comparison {
-    comparison(vec![metric("score", Unit::Share), metric("aspect_mean", Unit::Grade)])
+    comparison(vec![
+        metric("score", Unit::Share),
+        metric("aspect_mean", Unit::Grade),
+    ])
 }
 
 fn terminal(comparison: &Comparison) -> String {
@@ -130,11 +174,20 @@ fn terminal(comparison: &Comparison) -> String {
 }
 
 fn with_all_notes(comparison: &Comparison) -> String {
-    comparison_text(comparison, &TableStyle { all_notes: true, ..TableStyle::default() }).unwrap()
+    comparison_text(
+        comparison,
+        &TableStyle {
+            all_notes: true,
+            ..TableStyle::default()
+        },
+    )
+    .unwrap()
 }
 
 fn has_no_unseen(text: &str) -> bool {
-    !text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}'))
+    !text
+        .chars()
+        .any(|c| c != '\n' && (c.is_control() || c == '\u{202e}'))
 }
 
 #[test]
@@ -142,13 +195,21 @@ fn a_terminal_shows_tables_verdict_and_warnings() {
     let mut comparison = one();
     comparison.metrics[0].systems[2].label = "vague".to_owned();
     let text = terminal(&comparison);
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn all_notes_are_shown_on_request() {
-    insta::assert_snapshot!(with_all_notes(&one()).split_once("Differences in score").unwrap().1);
+    insta::assert_snapshot!(
+        with_all_notes(&one())
+            .split_once("Differences in score")
+            .unwrap()
+            .1
+    );
 }
 
 #[test]
@@ -159,12 +220,35 @@ fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     // 3 systems, 3 pairs
     assert_eq!(rows.len(), 6);
-    let cell = |row: usize, key: &str| rows[row][header.iter().position(|name| name == key).unwrap()].to_owned();
-    let system = ["kind", "scorer", "metric", "unit", "system", "group", "cases", "mean"];
-    assert_eq!(system.map(|key| cell(0, key)), ["system", "rubric", "score", "share", "careful", "a", "3", "0.485"]);
-    assert_eq!((cell(0, "mean_low"), cell(0, "first")), ((0.485_f64 - 0.0146).to_string(), "0.9".to_owned()));
-    let pair = ["kind", "system", "against", "difference", "difference_flag", "p", "wins_ties_losses"];
-    assert_eq!(pair.map(|key| cell(3, key)), ["pair", "careful", "brief", "0.065", "*!", "0.0499", "2/1/0"]);
+    let cell = |row: usize, key: &str| {
+        rows[row][header.iter().position(|name| name == key).unwrap()].to_owned()
+    };
+    let system = [
+        "kind", "scorer", "metric", "unit", "system", "group", "cases", "mean",
+    ];
+    assert_eq!(
+        system.map(|key| cell(0, key)),
+        [
+            "system", "rubric", "score", "share", "careful", "a", "3", "0.485"
+        ]
+    );
+    assert_eq!(
+        (cell(0, "mean_low"), cell(0, "first")),
+        ((0.485_f64 - 0.0146).to_string(), "0.9".to_owned())
+    );
+    let pair = [
+        "kind",
+        "system",
+        "against",
+        "difference",
+        "difference_flag",
+        "p",
+        "wins_ties_losses",
+    ];
+    assert_eq!(
+        pair.map(|key| cell(3, key)),
+        ["pair", "careful", "brief", "0.065", "*!", "0.0499", "2/1/0"]
+    );
     assert!(cell(5, "warnings").contains("different judge of rubric") && cell(5, "p").is_empty());
 }
 
@@ -174,10 +258,21 @@ fn json_is_the_comparison() {
     assert!(has_no_unseen(&json));
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["metrics"][0]["systems"][2]["label"], HOSTILE);
-    assert_eq!(value["metrics"][0]["pairs"][0]["bounds"], serde_json::json!({"low": -0.05, "high": 0.1}));
-    assert_eq!((&value["schema_version"], &value["options"]["seed"]), (&1.into(), &42.into()));
+    assert_eq!(
+        value["metrics"][0]["pairs"][0]["bounds"],
+        serde_json::json!({"low": -0.05, "high": 0.1})
+    );
+    assert_eq!(
+        (&value["schema_version"], &value["options"]["seed"]),
+        (&1.into(), &42.into())
+    );
     assert_eq!(value["judged_by"][0]["role"], "rubric");
-    assert!(value["differences"][0].as_str().unwrap().starts_with("different judge of rubric"));
+    assert!(
+        value["differences"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("different judge of rubric")
+    );
 }
 
 #[test]
@@ -194,9 +289,18 @@ fn a_single_system_has_neither_groups_nor_pairs_nor_verdict() {
     (metric.pairs, metric.groups, metric.ranks) = (Vec::new(), Vec::new(), None);
     metric.systems.truncate(1);
     let text = terminal(&comparison(vec![metric]));
-    let header = text.lines().find(|line| line.starts_with("system")).unwrap();
-    assert_eq!(header.split_whitespace().collect::<Vec<_>>(), ["system", "mean", "cases", "unscored"]);
-    assert!(!text.contains("differ significantly") && !text.contains("letter"), "{text}");
+    let header = text
+        .lines()
+        .find(|line| line.starts_with("system"))
+        .unwrap();
+    assert_eq!(
+        header.split_whitespace().collect::<Vec<_>>(),
+        ["system", "mean", "cases", "unscored"]
+    );
+    assert!(
+        !text.contains("differ significantly") && !text.contains("letter"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -205,11 +309,18 @@ fn the_verdict_names_the_pairs_that_differ() {
         let mut metric = metric("score", Unit::Share);
         metric.systems[2].label = "vague".to_owned();
         let places = [(0, 1), (0, 2), (1, 2)];
-        metric.pairs = places.iter().zip(p_values).map(|((a, b), p)| pair(*a, *b, 0.034, *p)).collect();
+        metric.pairs = places
+            .iter()
+            .zip(p_values)
+            .map(|((a, b), p)| pair(*a, *b, 0.034, *p))
+            .collect();
         let comparison = comparison(vec![metric]);
         super::verdict::verdict(&comparison.metrics[0])
     };
-    assert_eq!(verdict_of(&[0.107]), "careful and brief do not differ significantly (+3.4 [1.4, 5.4], p = 0.107).");
+    assert_eq!(
+        verdict_of(&[0.107]),
+        "careful and brief do not differ significantly (+3.4 [1.4, 5.4], p = 0.107)."
+    );
     assert_eq!(
         verdict_of(&[0.011, 0.2, 1.0]),
         "careful scores higher than brief (+3.4 [1.4, 5.4], p = 0.011); no other pair differs significantly."
@@ -218,15 +329,31 @@ fn the_verdict_names_the_pairs_that_differ() {
         verdict_of(&[0.0001, 0.2]),
         "careful scores higher than brief (+3.4 [1.4, 5.4], p < 0.001); the other pair does not differ significantly."
     );
-    assert_eq!(verdict_of(&[0.5, 0.2, 1.0]), "No pair differs significantly.");
+    assert_eq!(
+        verdict_of(&[0.5, 0.2, 1.0]),
+        "No pair differs significantly."
+    );
     let many = verdict_of(&[0.01, 0.01, 0.01]);
-    assert!(many.ends_with("brief scores higher than vague (+3.4 [1.4, 5.4], p = 0.010)."), "{many}");
+    assert!(
+        many.ends_with("brief scores higher than vague (+3.4 [1.4, 5.4], p = 0.010)."),
+        "{many}"
+    );
 }
 
 #[test]
 fn several_metrics_begin_with_an_overview() {
     let text = terminal(&two());
-    let row = text.lines().find(|line| line.starts_with("careful  ")).unwrap();
-    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["careful", "48.5a", "0.48a"], "{text}");
-    assert!(text.contains("\naspect_mean: careful scores higher than brief"), "{text}");
+    let row = text
+        .lines()
+        .find(|line| line.starts_with("careful  "))
+        .unwrap();
+    assert_eq!(
+        row.split_whitespace().collect::<Vec<_>>(),
+        ["careful", "48.5a", "0.48a"],
+        "{text}"
+    );
+    assert!(
+        text.contains("\naspect_mean: careful scores higher than brief"),
+        "{text}"
+    );
 }

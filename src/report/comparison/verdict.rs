@@ -11,10 +11,17 @@ const NAMED: usize = 3;
 /// The verdict on each metric, one line each; metrics without a significant difference share a line.
 pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
     if let [only] = &comparison.metrics[..] {
-        return Some(verdict(only)).filter(|line| !line.is_empty()).into_iter().collect();
+        return Some(verdict(only))
+            .filter(|line| !line.is_empty())
+            .into_iter()
+            .collect();
     }
     let (mut lines, mut same) = (Vec::new(), Vec::new());
-    for metric in comparison.metrics.iter().filter(|metric| !metric.pairs.is_empty()) {
+    for metric in comparison
+        .metrics
+        .iter()
+        .filter(|metric| !metric.pairs.is_empty())
+    {
         let name = metric_name(comparison, metric);
         match metric.pairs.iter().any(|pair| pair.differs) {
             true => lines.push(format!("{name}: {}", verdict(metric))),
@@ -22,16 +29,24 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
         }
     }
     if !same.is_empty() {
-        lines.push(format!("No pair differs significantly in {}.", same.join(", ")));
+        lines.push(format!(
+            "No pair differs significantly in {}.",
+            same.join(", ")
+        ));
     }
     lines
 }
 
 /// Which systems differ significantly. Empty for one system.
 pub(super) fn verdict(metric: &MetricComparison) -> String {
-    let significant: Vec<&PairComparison> = metric.pairs.iter().filter(|pair| pair.differs).collect();
+    let significant: Vec<&PairComparison> =
+        metric.pairs.iter().filter(|pair| pair.differs).collect();
     let others = metric.pairs.len() - significant.len();
-    let scores = if metric.metric.higher_is_better { "scores higher than" } else { "has more than" };
+    let scores = if metric.metric.higher_is_better {
+        "scores higher than"
+    } else {
+        "has more than"
+    };
     let named = significant.iter().take(NAMED).map(|pair| {
         let [first, second] = labels(metric, pair);
         format!("{first} {scores} {second} ({})", evidence(metric, pair))
@@ -42,13 +57,19 @@ pub(super) fn verdict(metric: &MetricComparison) -> String {
         (0, 0) => String::new(),
         (0, 1) => "; the other pair does not differ significantly".to_owned(),
         (0, _) => "; no other pair differs significantly".to_owned(),
-        (more, _) => format!("; significant differences in {more} more of the {} pairs", metric.pairs.len()),
+        (more, _) => format!(
+            "; significant differences in {more} more of the {} pairs",
+            metric.pairs.len()
+        ),
     };
     match (&significant[..], &metric.pairs[..]) {
         (_, []) => String::new(),
         ([], [only]) => {
             let [first, second] = labels(metric, only);
-            format!("{first} and {second} do not differ significantly ({}).", evidence(metric, only))
+            format!(
+                "{first} and {second} do not differ significantly ({}).",
+                evidence(metric, only)
+            )
         }
         ([], _) => "No pair differs significantly.".to_owned(),
         _ => format!("{named}{rest}."),

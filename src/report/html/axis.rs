@@ -15,17 +15,30 @@ impl Axis {
     /// An axis with round ends around these numbers; `None` without numbers.
     pub(super) fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let finite = values.into_iter().filter(|value| value.is_finite());
-        let (low, high) =
-            finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
         if low > high {
             return None;
         }
-        let width = if high > low { high - low } else { high.abs().max(0.1) };
+        let width = if high > low {
+            high - low
+        } else {
+            high.abs().max(0.1)
+        };
         let step = round_step(width / 3.0);
         // A single number is in the middle.
-        let (low, high) = if high > low { (low, high) } else { (low - step, high + step) };
+        let (low, high) = if high > low {
+            (low, high)
+        } else {
+            (low - step, high + step)
+        };
         let ends = ((low / step).floor() * step, (high / step).ceil() * step);
-        Some(Self { low: ends.0, high: ends.1, step })
+        Some(Self {
+            low: ends.0,
+            high: ends.1,
+            step,
+        })
     }
 
     /// Position of a number, in percent of the width, clamped to the ends.
@@ -40,7 +53,13 @@ impl Axis {
         let count = ((self.high - self.low) / self.step).round() as usize;
         let tick = |line: usize| {
             let value = self.low + line as f64 * self.step;
-            (self.at(value), Format::of_mean(unit).show(value).trim_end_matches(".0").to_owned())
+            (
+                self.at(value),
+                Format::of_mean(unit)
+                    .show(value)
+                    .trim_end_matches(".0")
+                    .to_owned(),
+            )
         };
         (0..=count.min(12)).map(tick).collect()
     }
@@ -49,7 +68,11 @@ impl Axis {
 /// Rounds up to 1, 2 or 5 times a power of ten.
 fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= least * 0.999).unwrap_or(least)
+    [1.0, 2.0, 5.0, 10.0]
+        .map(|factor| factor * power)
+        .into_iter()
+        .find(|step| *step >= least * 0.999)
+        .unwrap_or(least)
 }
 
 #[cfg(test)]
@@ -60,7 +83,8 @@ mod tests {
     fn the_ends_are_round_numbers_around_all_values() {
         // Width 0.194, a third of it 0.065: steps of 0.1 from 0.3 to 0.5.
         let axis = Axis::around([0.306, 0.5, 0.35]).unwrap();
-        let expected = [(0.0, "30"), (50.0, "40"), (100.0, "50")].map(|(at, text)| (at, text.to_owned()));
+        let expected =
+            [(0.0, "30"), (50.0, "40"), (100.0, "50")].map(|(at, text)| (at, text.to_owned()));
         assert_eq!(axis.ticks(Unit::Share), expected);
         assert_eq!(axis.at(0.4), 50.0);
         assert_eq!((axis.at(-3.0), axis.at(7.0)), (0.0, 100.0));

@@ -18,9 +18,12 @@ pub(super) struct Citation {
 
 /// Numbers in brackets, and author-year citations that do not overlap with them, in order.
 pub(super) fn citations(text: &str, prediction: Option<&Prediction>, base: u64) -> Vec<Citation> {
-    let numbered =
-        number_markers(text).into_iter().map(|marker| resolved(marker.range, &marker.numbers, prediction, base));
-    let named = author_year_markers(text).into_iter().map(|range| resolved(range, &[], None, base));
+    let numbered = number_markers(text)
+        .into_iter()
+        .map(|marker| resolved(marker.range, &marker.numbers, prediction, base));
+    let named = author_year_markers(text)
+        .into_iter()
+        .map(|range| resolved(range, &[], None, base));
     let mut found: Vec<Citation> = numbered.chain(named).collect();
     found.sort_by_key(|citation| citation.range.start);
     let mut end = 0;
@@ -34,13 +37,26 @@ pub(super) fn citations(text: &str, prediction: Option<&Prediction>, base: u64) 
 
 /// Resolves numbers. Without sources no number is dangling; if the file has its own map from numbers to sources, only
 /// the numbers missing from it are.
-fn resolved(range: Range<usize>, numbers: &[u64], prediction: Option<&Prediction>, base: u64) -> Citation {
-    let mut citation = Citation { range, sources: Vec::new(), dangling: Vec::new() };
-    let Some(prediction) = prediction else { return citation };
+fn resolved(
+    range: Range<usize>,
+    numbers: &[u64],
+    prediction: Option<&Prediction>,
+    base: u64,
+) -> Citation {
+    let mut citation = Citation {
+        range,
+        sources: Vec::new(),
+        dangling: Vec::new(),
+    };
+    let Some(prediction) = prediction else {
+        return citation;
+    };
     let count = prediction.sources.len();
     for number in numbers {
-        let place =
-            number.checked_sub(base).and_then(|place| usize::try_from(place).ok()).filter(|place| *place < count);
+        let place = number
+            .checked_sub(base)
+            .and_then(|place| usize::try_from(place).ok())
+            .filter(|place| *place < count);
         match (&prediction.id_mapping, place) {
             (Some(mapping), _) if mapping.contains_key(&number.to_string()) => {}
             (None, Some(place)) => citation.sources.push(place),
@@ -57,26 +73,46 @@ mod tests {
     use crate::domain::Source;
 
     fn prediction(sources: usize) -> Prediction {
-        Prediction { sources: vec![Source::default(); sources], ..Prediction::default() }
+        Prediction {
+            sources: vec![Source::default(); sources],
+            ..Prediction::default()
+        }
     }
 
     #[test]
     fn numbers_lead_to_sources_and_those_beyond_them_dangle() {
         let text = "A [0]. B [1, 7].";
         let found = citations(text, Some(&prediction(2)), 0);
-        assert_eq!((found[0].sources.as_slice(), found[0].dangling.as_slice()), ([0].as_slice(), [].as_slice()));
-        assert_eq!((found[1].sources.as_slice(), found[1].dangling.as_slice()), ([1].as_slice(), [7].as_slice()));
+        assert_eq!(
+            (found[0].sources.as_slice(), found[0].dangling.as_slice()),
+            ([0].as_slice(), [].as_slice())
+        );
+        assert_eq!(
+            (found[1].sources.as_slice(), found[1].dangling.as_slice()),
+            ([1].as_slice(), [7].as_slice())
+        );
         assert_eq!(&text[found[1].range.clone()], "[1, 7]");
         // Counted from 1, 0 is invalid and 1 is the first source.
         let found = citations(text, Some(&prediction(2)), 1);
-        assert_eq!((found[0].dangling.as_slice(), found[1].sources.as_slice()), ([0].as_slice(), [0].as_slice()));
+        assert_eq!(
+            (found[0].dangling.as_slice(), found[1].sources.as_slice()),
+            ([0].as_slice(), [0].as_slice())
+        );
     }
 
     #[test]
     fn without_sources_nothing_dangles_and_names_are_found_too() {
         let found = citations("As shown [3] (Wang et al., 2023).", None, 0);
         assert_eq!(found.len(), 2);
-        assert!(found.iter().all(|citation| citation.dangling.is_empty() && citation.sources.is_empty()));
-        assert!(citations("[3]", Some(&prediction(0)), 0)[0].dangling.is_empty());
+        assert!(
+            found
+                .iter()
+                .all(|citation| citation.dangling.is_empty() && citation.sources.is_empty())
+        );
+        assert!(
+            citations("[3]", Some(&prediction(0)), 0)[0]
+                .dangling
+                .is_empty()
+        );
     }
 }

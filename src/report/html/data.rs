@@ -20,14 +20,23 @@ use crate::text::words::word_count;
 
 /// Six decimals, finer than anything shown. Null if not finite.
 fn short(value: f64) -> Value {
-    if value.is_finite() { json!((value * 1e6).round() / 1e6) } else { Value::Null }
+    if value.is_finite() {
+        json!((value * 1e6).round() / 1e6)
+    } else {
+        Value::Null
+    }
 }
 
 /// Systems, cases, and the values of every metric by system and case: a number, `[low, high]` where it is unscored,
 /// null where there is no answer.
 pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
     let (comparison, observations) = (report.comparison, report.observations);
-    let names = short_names(comparison.systems.iter().map(|system| system.label.as_str()));
+    let names = short_names(
+        comparison
+            .systems
+            .iter()
+            .map(|system| system.label.as_str()),
+    );
     let systems = comparison.systems.iter().zip(names);
     let observed = |observation: &Observation| match observation {
         Observation::Value(value) => short(*value),
@@ -35,9 +44,17 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
         Observation::Missing | Observation::NotApplicable => Value::Null,
     };
     let metrics = comparison.metrics.iter().map(|metric| {
-        let table = observations.metrics.iter().find(|table| table.metric == metric.metric);
-        let values = table
-            .map(|table| table.values.iter().map(|row| row.iter().map(observed).collect::<Value>()).collect::<Value>());
+        let table = observations
+            .metrics
+            .iter()
+            .find(|table| table.metric == metric.metric);
+        let values = table.map(|table| {
+            table
+                .values
+                .iter()
+                .map(|row| row.iter().map(observed).collect::<Value>())
+                .collect::<Value>()
+        });
         json!({
             "key": metric_name(comparison, metric),
             "scorer": metric.metric.scorer,
@@ -72,31 +89,55 @@ pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
     for (at, run) in report.runs.iter().enumerate() {
         for scored in &run.scored {
             let case = &scored.case;
-            let entry = entries.entry((at, &scored.system, &case.case_id)).or_default();
+            let entry = entries
+                .entry((at, &scored.system, &case.case_id))
+                .or_default();
             entry.scores.push(score_entry(scored));
             snippets.entry(&case.case_id).or_insert_with(|| {
-                let criteria = case.rubric.criteria.iter().filter(|criterion| !criterion.snippets.is_empty());
-                criteria.map(|criterion| (format!("{}_evidence", criterion.name), &*criterion.snippets)).collect()
+                let criteria = case
+                    .rubric
+                    .criteria
+                    .iter()
+                    .filter(|criterion| !criterion.snippets.is_empty());
+                criteria
+                    .map(|criterion| (format!("{}_evidence", criterion.name), &*criterion.snippets))
+                    .collect()
             });
         }
         // Citation scorers record the number of the first source.
-        let base = run.manifest.settings.values().find_map(|setting| setting.get("index_base")?.as_u64()).unwrap_or(0);
+        let base = run
+            .manifest
+            .settings
+            .values()
+            .find_map(|setting| setting.get("index_base")?.as_u64())
+            .unwrap_or(0);
         for item in run.items.iter().filter(|_| report.with_answers) {
             let answer = &item.answer;
-            let entry = entries.entry((at, &answer.system, &answer.case_id)).or_default();
+            let entry = entries
+                .entry((at, &answer.system, &answer.case_id))
+                .or_default();
             entry.answer = answer_entry(&with_text(item)?.answer, base);
         }
         for call in report.calls.get(at).into_iter().flatten() {
-            let entry = entries.entry((at, &call.system, &call.case_id)).or_default();
+            let entry = entries
+                .entry((at, &call.system, &call.case_id))
+                .or_default();
             entry.calls.push(call_entry(call));
         }
     }
     let block = |case: &CaseId| {
         let systems = report.comparison.systems.iter();
-        let own: Vec<_> = systems.map(|system| entries.get(&(system.run, &system.system, case))).collect();
+        let own: Vec<_> = systems
+            .map(|system| entries.get(&(system.run, &system.system, case)))
+            .collect();
         embedded(&json!({"systems": own, "snippets": snippets.get(case)}))
     };
-    report.observations.cases.iter().map(|case| block(&case.case_id)).collect()
+    report
+        .observations
+        .cases
+        .iter()
+        .map(|case| block(&case.case_id))
+        .collect()
 }
 
 /// `own` is the start of an appended list of references; `cites` are start, end, indices of the cited sources, and numbers
@@ -105,8 +146,14 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let text: &str = &answer.answer_text;
     let prediction = answer.prediction.as_deref();
     let cites = citations(answer.own_text(), prediction, index_base).into_iter();
-    let cites = cites
-        .map(|cite| json!([utf16(text, cite.range.start), utf16(text, cite.range.end), cite.sources, cite.dangling]));
+    let cites = cites.map(|cite| {
+        json!([
+            utf16(text, cite.range.start),
+            utf16(text, cite.range.end),
+            cite.sources,
+            cite.dangling
+        ])
+    });
     json!({
         "text": text,
         "cites": cites.collect::<Value>(),
@@ -156,7 +203,8 @@ fn call_entry(call: &CallRecord) -> Value {
 
 /// The offset in UTF-16 units, as scripts count, of a byte of the text; 0 within a character.
 fn utf16(text: &str, byte: usize) -> usize {
-    text.get(..byte).map_or(0, |before| before.encode_utf16().count())
+    text.get(..byte)
+        .map_or(0, |before| before.encode_utf16().count())
 }
 
 #[cfg(test)]
@@ -167,6 +215,9 @@ mod tests {
     fn offsets_are_in_utf16_units() {
         // ü takes two bytes and one unit, the emoji four bytes and two units.
         let text = "aü😀b";
-        assert_eq!([0, 1, 3, 7, 8].map(|byte| utf16(text, byte)), [0, 1, 2, 4, 5]);
+        assert_eq!(
+            [0, 1, 3, 7, 8].map(|byte| utf16(text, byte)),
+            [0, 1, 2, 4, 5]
+        );
     }
 }

@@ -51,9 +51,16 @@ const SCRIPT: &str = concat!(
 /// # Errors
 /// [`Error::Internal`] for a fault in the template.
 pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
-    let first = report.observations.headline().first().copied().unwrap_or_default();
+    let first = report
+        .observations
+        .headline()
+        .first()
+        .copied()
+        .unwrap_or_default();
     let mut page = markup(report, first)?;
-    let data = |id: &str, json: &str| format!("<script type=\"application/json\" id=\"{id}\">{json}</script>\n");
+    let data = |id: &str, json: &str| {
+        format!("<script type=\"application/json\" id=\"{id}\">{json}</script>\n")
+    };
     page.push_str(&data("core", &embedded(&core(report, first))?));
     for (at, block) in case_blocks(report)?.iter().enumerate() {
         page.push_str(&data(&format!("case-{at}"), block));
@@ -67,11 +74,17 @@ pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
 /// The headline metrics; of a single one the page shows the metrics of its scorer beside it.
 fn scorecard_metrics<'a>(report: &HtmlReport<'a>) -> Vec<&'a MetricComparison> {
     let all = &report.comparison.metrics;
-    let mut chosen: Vec<&MetricComparison> =
-        report.observations.headline().iter().filter_map(|at| all.get(*at)).collect();
+    let mut chosen: Vec<&MetricComparison> = report
+        .observations
+        .headline()
+        .iter()
+        .filter_map(|at| all.get(*at))
+        .collect();
     if let [only] = chosen[..] {
         let is_beside = |own: &&MetricComparison| {
-            own.metric.scorer == only.metric.scorer && own.metric.unit != Unit::Count && own.metric != only.metric
+            own.metric.scorer == only.metric.scorer
+                && own.metric.unit != Unit::Count
+                && own.metric != only.metric
         };
         chosen.extend(all.iter().filter(is_beside).take(MOST_BESIDE));
     }
@@ -83,16 +96,25 @@ fn scorecard_metrics<'a>(report: &HtmlReport<'a>) -> Vec<&'a MetricComparison> {
 fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) -> Json {
     let rows = metric.systems.iter();
     let drawn = rows.clone().flat_map(|row| {
-        let ends = row.interval.into_iter().flat_map(|ends| [ends.low, ends.high]);
+        let ends = row
+            .interval
+            .into_iter()
+            .flat_map(|ends| [ends.low, ends.high]);
         row.mean.into_iter().chain(ends)
     });
     let axis = Axis::around(drawn);
     let at = |mean: f64, interval: Option<Interval>, axis: Axis| {
-        let Interval { low, high } = interval.unwrap_or(Interval { low: mean, high: mean });
+        let Interval { low, high } = interval.unwrap_or(Interval {
+            low: mean,
+            high: mean,
+        });
         [mean, low, high].map(|value| axis.at(value))
     };
     let mark = |row: &SystemMean| {
-        let at = row.mean.zip(axis).map(|(mean, axis)| at(mean, row.interval, axis));
+        let at = row
+            .mean
+            .zip(axis)
+            .map(|(mean, axis)| at(mean, row.interval, axis));
         json!({"color": row.system % 10, "at": at})
     };
     json!({
@@ -112,7 +134,11 @@ fn table_view(table: &Table) -> Json {
     let cell = |row: usize, at: usize, cell: &Cell, column: &Column| match cell {
         Cell::Text(text) => json!({"text": text}),
         Cell::Missing => json!({"text": "\u{2013}"}),
-        Cell::Value { value, interval, flag } => json!({
+        Cell::Value {
+            value,
+            interval,
+            flag,
+        } => json!({
             "text": column.format.show(*value),
             "flag": flag,
             "is_best": table.is_best(row, at),
@@ -121,7 +147,9 @@ fn table_view(table: &Table) -> Json {
     };
     let row = |(row, cells): (usize, &Vec<Cell>)| {
         let cells = cells.iter().zip(&table.columns).enumerate();
-        cells.map(|(at, (own, column))| cell(row, at, own, column)).collect::<Json>()
+        cells
+            .map(|(at, (own, column))| cell(row, at, own, column))
+            .collect::<Json>()
     };
     json!({
         "title": table.title,
@@ -133,7 +161,10 @@ fn table_view(table: &Table) -> Json {
 
 /// Facts about a run, by name. Settings are not shown: they may contain headers, paths and addresses.
 fn facts(manifest: &Manifest) -> Vec<(String, String)> {
-    let finished = manifest.finished_at.as_deref().filter(|_| manifest.status == RunStatus::Complete);
+    let finished = manifest
+        .finished_at
+        .as_deref()
+        .filter(|_| manifest.status == RunStatus::Complete);
     let facts = [
         ("mode", format!("{:?}", manifest.mode).to_lowercase()),
         ("scorers", manifest.scorers.join(", ")),
@@ -144,23 +175,47 @@ fn facts(manifest: &Manifest) -> Vec<(String, String)> {
         ("scholareval", manifest.scholareval_version.clone()),
     ];
     let inputs = manifest.inputs.iter();
-    let inputs = inputs.map(|input| (format!("input {}", input.name), format!("blake3 {}..", input.blake3.short(12))));
-    facts.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(inputs).collect()
+    let inputs = inputs.map(|input| {
+        (
+            format!("input {}", input.name),
+            format!("blake3 {}..", input.blake3.short(12)),
+        )
+    });
+    facts
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .chain(inputs)
+        .collect()
 }
 
 fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
     let comparison = report.comparison;
     let metrics = comparison.metrics.iter().enumerate();
-    let metrics: Vec<_> = metrics.map(|(at, metric)| metric_view(comparison, metric, at == first)).collect();
+    let metrics: Vec<_> = metrics
+        .map(|(at, metric)| metric_view(comparison, metric, at == first))
+        .collect();
     let shown = scorecard_metrics(report);
-    let options = MetricsTableOptions { letters: true, ..MetricsTableOptions::default() };
+    let options = MetricsTableOptions {
+        letters: true,
+        ..MetricsTableOptions::default()
+    };
     let card = metrics_table(comparison, &shown, &options)?;
     let for_paper = paper_table(comparison, &shown, &options)?;
-    let criteria: Vec<_> = criteria_tables(report.criteria, false, TEXT_WIDTH).iter().map(table_view).collect();
+    let criteria: Vec<_> = criteria_tables(report.criteria, false, TEXT_WIDTH)
+        .iter()
+        .map(table_view)
+        .collect();
     let judged: Vec<_> = comparison.judged_by.iter().collect();
-    let dates = report.runs.iter().filter_map(|run| run.manifest.started_at.get(..10));
+    let dates = report
+        .runs
+        .iter()
+        .filter_map(|run| run.manifest.started_at.get(..10));
     let dates: BTreeSet<String> = dates.map(str::to_owned).collect();
-    let runs: Vec<_> = report.runs.iter().map(|run| (&run.name, facts(&run.manifest))).collect();
+    let runs: Vec<_> = report
+        .runs
+        .iter()
+        .map(|run| (&run.name, facts(&run.manifest)))
+        .collect();
     let values = context! {
         policy => content_security_policy(SCRIPT, STYLE),
         style => STYLE,
@@ -183,17 +238,33 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
         resamples => Format::Count.show(f64::from(comparison.options.resamples)),
         seed => comparison.options.seed,
     };
-    let labels: Vec<&str> = comparison.systems.iter().map(|system| system.label.as_str()).collect();
+    let labels: Vec<&str> = comparison
+        .systems
+        .iter()
+        .map(|system| system.label.as_str())
+        .collect();
     let short = short_names(labels.iter().copied());
-    let short: std::collections::HashMap<String, String> = labels.into_iter().map(str::to_owned).zip(short).collect();
-    let fault = |error: minijinja::Error| Error::Internal(format!("the report's template: {error:#}"));
+    let short: std::collections::HashMap<String, String> =
+        labels.into_iter().map(str::to_owned).zip(short).collect();
+    let fault =
+        |error: minijinja::Error| Error::Internal(format!("the report's template: {error:#}"));
     let mut environment = Environment::new();
     // Breaks after these characters: names have few other places for a line break.
     environment.add_filter("pieces", move |label: &str| {
-        let name = short.get(label).cloned().unwrap_or_else(|| visible(label).into_owned());
-        name.split_inclusive(['_', '/', '-']).map(str::to_owned).collect::<Vec<_>>()
+        let name = short
+            .get(label)
+            .cloned()
+            .unwrap_or_else(|| visible(label).into_owned());
+        name.split_inclusive(['_', '/', '-'])
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     });
     environment.add_filter("visible", |text: &str| visible(text).into_owned());
-    environment.add_template("page.html", TEMPLATE).map_err(fault)?;
-    environment.get_template("page.html").and_then(|template| template.render(values)).map_err(fault)
+    environment
+        .add_template("page.html", TEMPLATE)
+        .map_err(fault)?;
+    environment
+        .get_template("page.html")
+        .and_then(|template| template.render(values))
+        .map_err(fault)
 }

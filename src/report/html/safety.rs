@@ -20,7 +20,12 @@ use crate::error::{Error, Result};
 /// assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
 /// ```
 pub fn content_security_policy(script: &str, style: &str) -> String {
-    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
+    let hash = |text: &str| {
+        format!(
+            "'sha256-{}'",
+            STANDARD.encode(Sha256::digest(text.as_bytes()))
+        )
+    };
     format!(
         "default-src 'none'; script-src {}; style-src {}; img-src 'none'; font-src 'none'; connect-src 'none'; \
          frame-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'",
@@ -35,9 +40,12 @@ pub fn content_security_policy(script: &str, style: &str) -> String {
 /// # Errors
 /// [`Error::Internal`] if the value cannot be serialized.
 pub(super) fn embedded<T: Serialize>(value: &T) -> Result<String> {
-    let json = serde_json::to_string(value).map_err(|error| Error::Internal(format!("data of the report: {error}")))?;
+    let json = serde_json::to_string(value)
+        .map_err(|error| Error::Internal(format!("data of the report: {error}")))?;
     let unsafe_in_html = ['<', '>', '&', '\u{2028}', '\u{2029}'];
-    Ok(unsafe_in_html.into_iter().fold(json, |json, c| json.replace(c, &format!("\\u{:04x}", u32::from(c)))))
+    Ok(unsafe_in_html.into_iter().fold(json, |json, c| {
+        json.replace(c, &format!("\\u{:04x}", u32::from(c)))
+    }))
 }
 
 #[cfg(test)]
@@ -49,7 +57,10 @@ mod tests {
     #[test]
     fn nothing_in_a_text_can_end_the_element_or_open_a_comment() {
         let json = embedded(&"</script><!-- & \u{2028}\u{2029} ü").unwrap();
-        assert_eq!(json, "\"\\u003c/script\\u003e\\u003c!-- \\u0026 \\u2028\\u2029 ü\"");
+        assert_eq!(
+            json,
+            "\"\\u003c/script\\u003e\\u003c!-- \\u0026 \\u2028\\u2029 ü\""
+        );
     }
 
     proptest! {

@@ -4,52 +4,86 @@ use std::sync::Arc;
 
 use super::*;
 use crate::analysis::comparison::{
-    ComparedCase, ComparedRun, ComparisonOptions, JudgedRole, MetricId, MetricTable, Observation, ObservedSystem,
-    compare,
+    ComparedCase, ComparedRun, ComparisonOptions, JudgedRole, MetricId, MetricTable, Observation,
+    ObservedSystem, compare,
 };
 use crate::analysis::criteria;
 use crate::domain::{
-    Answer, CaseId, Component, ComponentKind, Item, Mode, Score, ScoredAnswer, SystemName, TestCase, Unit,
-    UnscoredKind, UnscoredReason,
+    Answer, CaseId, Component, ComponentKind, Item, Mode, Score, ScoredAnswer, SystemName,
+    TestCase, Unit, UnscoredKind, UnscoredReason,
 };
 use crate::evaluation::record::Manifest;
 use crate::report::html;
 use crate::stats::Interval;
 
-const HOSTILE: &str = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> \" ' & \u{2028}\u{202e}x";
+const HOSTILE: &str =
+    "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> \" ' & \u{2028}\u{202e}x";
 
 fn systems(names: &[&str]) -> Vec<ObservedSystem> {
-    let system = |name: &&str| ObservedSystem { label: (*name).to_owned(), system: SystemName::from(*name), run: 0 };
+    let system = |name: &&str| ObservedSystem {
+        label: (*name).to_owned(),
+        system: SystemName::from(*name),
+        run: 0,
+    };
     names.iter().map(system).collect()
 }
 
 /// Two systems, `cases` cases, `a` better by 0.1 in each; the last answer of `b` is unscored.
 fn observed(names: [&str; 2], cases: usize) -> Observations {
-    let case =
-        |at: usize| ComparedCase { case_id: CaseId::from(format!("c{at}")), question: Arc::from(format!("q{at}?")) };
+    let case = |at: usize| ComparedCase {
+        case_id: CaseId::from(format!("c{at}")),
+        question: Arc::from(format!("q{at}?")),
+    };
     let value = |at: usize| 0.3 + 0.5 * (at as f64 / cases as f64);
     let mut second: Vec<Observation> = (0..cases).map(|at| Observation::Value(value(at))).collect();
-    second[cases - 1] = Observation::Unscored(Interval { low: 0.1, high: 0.9 });
+    second[cases - 1] = Observation::Unscored(Interval {
+        low: 0.1,
+        high: 0.9,
+    });
     let table = MetricTable {
-        metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
-        values: vec![(0..cases).map(|at| Observation::Value(value(at) + 0.1)).collect(), second],
+        metric: MetricId {
+            scorer: "rubric".into(),
+            name: "score".into(),
+            unit: Unit::Share,
+            higher_is_better: true,
+        },
+        values: vec![
+            (0..cases)
+                .map(|at| Observation::Value(value(at) + 0.1))
+                .collect(),
+            second,
+        ],
         samples: None,
     };
     let cases = (0..cases).map(case).collect();
-    Observations { systems: systems(&names), cases, metrics: vec![table], ..Observations::default() }
+    Observations {
+        systems: systems(&names),
+        cases,
+        metrics: vec![table],
+        ..Observations::default()
+    }
 }
 
 fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<ScoredAnswer> {
     let component = Component {
         value,
-        reason: value.is_none().then(|| UnscoredReason::new(UnscoredKind::Unreadable, text).into()),
+        reason: value
+            .is_none()
+            .then(|| UnscoredReason::new(UnscoredKind::Unreadable, text).into()),
         feedback: Some(text.to_owned().into()),
-        ..Component::new("p0", ComponentKind::Property).with_text(text).with_weight(1.0)
+        ..Component::new("p0", ComponentKind::Property)
+            .with_text(text)
+            .with_weight(1.0)
     };
     Arc::new(ScoredAnswer {
         system: SystemName::from(system),
         case: Arc::new(TestCase::without_rubric(CaseId::from(case), text)),
-        score: Score { scorer: "rubric", value, components: vec![component], ..Score::default() },
+        score: Score {
+            scorer: "rubric",
+            value,
+            components: vec![component],
+            ..Score::default()
+        },
         members: Default::default(),
         injection: vec![text.to_owned()],
     })
@@ -57,8 +91,17 @@ fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<Score
 
 fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str) -> String {
     let observations = observed(names, cases);
-    let mut comparison = compare(&observations, &ComparisonOptions { resamples: 200, ..ComparisonOptions::seeded(1) });
-    comparison.runs = vec![ComparedRun { name: text.to_owned(), ..ComparedRun::default() }];
+    let mut comparison = compare(
+        &observations,
+        &ComparisonOptions {
+            resamples: 200,
+            ..ComparisonOptions::seeded(1)
+        },
+    );
+    comparison.runs = vec![ComparedRun {
+        name: text.to_owned(),
+        ..ComparedRun::default()
+    }];
     comparison.differences = vec![text.to_owned()];
     let item = |own: &Arc<ScoredAnswer>| Item {
         case: Arc::clone(&own.case),
@@ -71,8 +114,17 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
         differs_from_published: Some(text.to_owned()),
         runs: Vec::new(),
     }];
-    let manifest = Manifest { scorers: vec![text.to_owned()], ..Manifest::begin(Mode::Default) };
-    let run = RecordedRun { path: "r".into(), name: text.to_owned(), manifest, items, scored: scored.to_vec() };
+    let manifest = Manifest {
+        scorers: vec![text.to_owned()],
+        ..Manifest::begin(Mode::Default)
+    };
+    let run = RecordedRun {
+        path: "r".into(),
+        name: text.to_owned(),
+        manifest,
+        items,
+        scored: scored.to_vec(),
+    };
     let report = HtmlReport {
         comparison: &comparison,
         observations: &observations,
@@ -88,25 +140,35 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
 
 /// The JSON of the block with that id.
 fn block(page: &str, id: &str) -> serde_json::Value {
-    let (_, rest) = page.split_once(&format!("<script type=\"application/json\" id=\"{id}\">")).unwrap();
+    let (_, rest) = page
+        .split_once(&format!("<script type=\"application/json\" id=\"{id}\">"))
+        .unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
 }
 
 #[test]
 fn foreign_text_never_becomes_markup() {
-    let answers = [scored("a", "c0", Some(0.5), HOSTILE), scored(HOSTILE, "c0", None, HOSTILE)];
+    let answers = [
+        scored("a", "c0", Some(0.5), HOSTILE),
+        scored(HOSTILE, "c0", None, HOSTILE),
+    ];
     let page = page(["a", HOSTILE], 3, &answers, HOSTILE);
     for part in ["<script>alert", "<img", "\u{2028}"] {
         assert!(!page.contains(part), "{part:?} is in the page");
     }
     // Tables show bidirectional controls escaped; the data have exact texts.
-    let (markup, _) = page.split_once("<script type=\"application/json\"").unwrap();
+    let (markup, _) = page
+        .split_once("<script type=\"application/json\"")
+        .unwrap();
     assert!(!markup.contains('\u{202e}') && markup.contains("\\u{202e}"));
     // core and three cases as data, and the only script.
     assert_eq!(page.matches("<script").count(), 5);
     assert_eq!(page.matches("</script>").count(), 5);
     let case = block(&page, "case-0");
-    assert_eq!(case["systems"][0]["answer"]["text"], HOSTILE, "the text is kept exactly");
+    assert_eq!(
+        case["systems"][0]["answer"]["text"], HOSTILE,
+        "the text is kept exactly"
+    );
 }
 
 #[test]
@@ -116,7 +178,10 @@ fn the_policy_names_the_hash_of_the_script_and_allows_nothing_else() {
         let from = page.rfind(open).unwrap() + open.len();
         &page[from..from + page[from..].find(close).unwrap()]
     };
-    let policy = content_security_policy(between("<script>", "</script>"), between("<style>", "</style>"));
+    let policy = content_security_policy(
+        between("<script>", "</script>"),
+        between("<style>", "</style>"),
+    );
     assert!(page.contains(&format!("content=\"{policy}\"")), "{policy}");
     assert!(!page.contains(" style=") && !page.contains("innerHTML"));
     // The page loads nothing.
@@ -125,29 +190,63 @@ fn the_policy_names_the_hash_of_the_script_and_allows_nothing_else() {
 
 #[test]
 fn tables_are_markup_and_data_are_in_blocks() {
-    let page =
-        page(["a", "b"], 4, &[scored("a", "c0", Some(0.5), "t"), scored("b", "c1", None, "no JSON object")], "t");
-    let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
+    let page = page(
+        ["a", "b"],
+        4,
+        &[
+            scored("a", "c0", Some(0.5), "t"),
+            scored("b", "c1", None, "no JSON object"),
+        ],
+        "t",
+    );
+    let markup = page
+        .split_once("<script type=\"application/json\"")
+        .unwrap()
+        .0;
     // Over the three shared cases: b is (0.3 + 0.425 + 0.55) / 3 = 42.5, a is 10 points higher.
-    assert!(markup.contains(">52.5 <small>[") && markup.contains(">42.5 <small>["), "{markup}");
+    assert!(
+        markup.contains(">52.5 <small>[") && markup.contains(">42.5 <small>["),
+        "{markup}"
+    );
     // The scorecard stands above, with the best in bold and the letters of groups, and as LaTeX and CSV.
-    assert!(markup.contains("<td class=\"n best\">52.5<sup>a</sup> <small>[") && markup.contains("1,234 judge calls"));
-    assert!(markup.contains("<p class=\"call-out left-out\">t</p>"), "{markup}");
-    assert!(markup.contains("\\begin{tabular}{lr}") && markup.contains("system,score,score_low,score_high,score_flag"));
+    assert!(
+        markup.contains("<td class=\"n best\">52.5<sup>a</sup> <small>[")
+            && markup.contains("1,234 judge calls")
+    );
+    assert!(
+        markup.contains("<p class=\"call-out left-out\">t</p>"),
+        "{markup}"
+    );
+    assert!(
+        markup.contains("\\begin{tabular}{lr}")
+            && markup.contains("system,score,score_low,score_high,score_flag")
+    );
     assert!(markup.contains(">+10.0"), "{markup}");
     let core = block(&page, "core");
     assert_eq!(core["cases"][1], serde_json::json!(["c1", "q1?"]));
-    assert_eq!(core["metrics"][0]["values"][1][3], serde_json::json!([0.1, 0.9]));
+    assert_eq!(
+        core["metrics"][0]["values"][1][3],
+        serde_json::json!([0.1, 0.9])
+    );
     assert_eq!(core["metrics"][0]["values"][0][0], serde_json::json!(0.4));
-    assert_eq!(block(&page, "case-1")["systems"][0], serde_json::Value::Null);
+    assert_eq!(
+        block(&page, "case-1")["systems"][0],
+        serde_json::Value::Null
+    );
 }
 
 #[test]
 fn a_pair_has_the_flags_of_compare_and_the_title_explains_them() {
     // Eight differences of 10 points: significant, with p 2 / 2^8; the ninth is open, between +74 and -6 points.
     let page = page(["a", "b"], 9, &[], "t");
-    let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
-    assert!(markup.contains(">+10.0<sup>*</sup>") && markup.contains(">0.008<"), "{markup}");
+    let markup = page
+        .split_once("<script type=\"application/json\"")
+        .unwrap()
+        .0;
+    assert!(
+        markup.contains(">+10.0<sup>*</sup>") && markup.contains(">0.008<"),
+        "{markup}"
+    );
     assert!(markup.contains("simultaneous 95% intervals; * significant"));
 }
 
@@ -164,19 +263,33 @@ fn a_score_of_aspects_is_a_grade_and_every_other_one_a_share() {
         let mut answer = (*scored("a", "c0", Some(0.5), "t")).clone();
         let part = answer.score.components[0].clone();
         answer.score.components = vec![part; kinds.len()];
-        answer.score.components.iter_mut().zip(kinds).for_each(|(component, kind)| component.kind = *kind);
+        answer
+            .score
+            .components
+            .iter_mut()
+            .zip(kinds)
+            .for_each(|(component, kind)| component.kind = *kind);
         answer.score.scorer = scorer;
         Arc::new(answer)
     };
     let answers = [
         with_kinds("rubric", &[ComponentKind::Property]),
-        with_kinds("prometheus", &[ComponentKind::Aspect, ComponentKind::Aspect]),
+        with_kinds(
+            "prometheus",
+            &[ComponentKind::Aspect, ComponentKind::Aspect],
+        ),
         with_kinds("entailment", &[ComponentKind::Share, ComponentKind::Count]),
-        with_kinds("citation_audit", &[ComponentKind::Count, ComponentKind::Share]),
+        with_kinds(
+            "citation_audit",
+            &[ComponentKind::Count, ComponentKind::Share],
+        ),
     ];
     let case = block(&page(["a", "b"], 3, &answers, "t"), "case-0");
     let scores = case["systems"][0]["scores"].as_array().unwrap();
-    let units: Vec<&str> = scores.iter().map(|score| score["unit"].as_str().unwrap()).collect();
+    let units: Vec<&str> = scores
+        .iter()
+        .map(|score| score["unit"].as_str().unwrap())
+        .collect();
     assert_eq!(units, ["share", "grade", "share", "share"]);
 }
 
@@ -184,6 +297,7 @@ fn a_score_of_aspects_is_a_grade_and_every_other_one_a_share() {
 fn a_missing_case_has_a_place_for_its_message() {
     let page = page(["a", "b"], 3, &[], "t");
     assert!(
-        page.contains("id=\"no-case\" role=\"status\" hidden") && page.contains("There is no such case in this page")
+        page.contains("id=\"no-case\" role=\"status\" hidden")
+            && page.contains("There is no such case in this page")
     );
 }

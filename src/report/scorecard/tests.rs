@@ -18,17 +18,33 @@ fn context() -> ReportContext {
 }
 
 fn options() -> AggregateOptions {
-    AggregateOptions { seed: 42, ..AggregateOptions::default() }
+    AggregateOptions {
+        seed: 42,
+        ..AggregateOptions::default()
+    }
 }
 
 fn answers(system: &str, values: &[Option<f64>]) -> Vec<ScoredAnswer> {
     let numbered = values.iter().enumerate();
-    numbered.map(|(i, value)| answer(system, &format!("c{i}"), simple_score(*value))).collect()
+    numbered
+        .map(|(i, value)| answer(system, &format!("c{i}"), simple_score(*value)))
+        .collect()
 }
 
 fn plain(system: &str, case: &str, parts: &[(&str, ComponentKind, Option<f64>)]) -> ScoredAnswer {
-    let components = parts.iter().map(|(name, kind, value)| component(name, *kind, 0.0, *value)).collect();
-    answer(system, case, Score { scorer: "prometheus", components, ..Score::default() })
+    let components = parts
+        .iter()
+        .map(|(name, kind, value)| component(name, *kind, 0.0, *value))
+        .collect();
+    answer(
+        system,
+        case,
+        Score {
+            scorer: "prometheus",
+            components,
+            ..Score::default()
+        },
+    )
 }
 
 /// Two systems; one answer is unscored, one is missing, one has signs of prompt injection.
@@ -37,14 +53,22 @@ fn eventful(options: AggregateOptions) -> Summary {
     scored.extend(answers("brief", &[Some(0.2), None, Some(0.5)]));
     scored[6].injection = vec!["a ready verdict".to_owned()];
     scored[0].score.notes = vec!["weights scaled: a property has no snippets".to_owned()];
-    summarize(&scored, &[(SystemName::from("brief"), CaseId::from("c3"))], options)
+    summarize(
+        &scored,
+        &[(SystemName::from("brief"), CaseId::from("c3"))],
+        options,
+    )
 }
 
 /// Grades and a share by another scorer, and with `with_rubric` one answer by the rubric.
 fn graded(with_rubric: bool) -> Summary {
     let grade = |value| ("coverage", ComponentKind::Aspect, value);
     let mut scored = vec![
-        plain("a\u{1b}", "1", &[grade(Some(4.0)), ("match", ComponentKind::Share, Some(0.5))]),
+        plain(
+            "a\u{1b}",
+            "1",
+            &[grade(Some(4.0)), ("match", ComponentKind::Share, Some(0.5))],
+        ),
         plain("a\u{1b}", "2", &[grade(Some(2.0))]),
         plain("b", "1", &[grade(None)]),
     ];
@@ -55,9 +79,15 @@ fn graded(with_rubric: bool) -> Summary {
 }
 
 fn shown_at(summary: &Summary, context: &ReportContext, width: u16) -> String {
-    let style = TableStyle { width, ..TableStyle::default() };
+    let style = TableStyle {
+        width,
+        ..TableStyle::default()
+    };
     let notes = notes(summary, context);
-    let tables: Vec<String> = scorecard(summary, context).iter().map(|table| table.terminal(&style)).collect();
+    let tables: Vec<String> = scorecard(summary, context)
+        .iter()
+        .map(|table| table.terminal(&style))
+        .collect();
     tables.join("\n") + &style.notes(&notes)
 }
 
@@ -67,57 +97,104 @@ fn render(summary: &Summary) -> String {
 }
 
 fn words(text: &str, start: &str) -> Vec<String> {
-    let line = text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start} in {text}"));
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(start))
+        .unwrap_or_else(|| panic!("no {start} in {text}"));
     line.split_whitespace().map(str::to_owned).collect()
 }
 
 #[test]
 fn the_rubric_fits_80_columns_and_names_the_columns_that_do_not() {
     let table = shown_at(&eventful(options()), &context(), 80);
-    assert!(table.starts_with("Means per answer, 95% intervals, shares in %; judge: gpt-4o-2024-08-06\n"), "{table}");
-    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-    assert!(table.contains("Not shown at this width (see --format csv): "), "{table}");
+    assert!(
+        table.starts_with(
+            "Means per answer, 95% intervals, shares in %; judge: gpt-4o-2024-08-06\n"
+        ),
+        "{table}"
+    );
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+    assert!(
+        table.contains("Not shown at this width (see --format csv): "),
+        "{table}"
+    );
 }
 
 #[test]
 fn a_wide_terminal_shows_every_column_with_its_interval() {
     let table = shown_at(&eventful(options()), &context(), 180);
     // 0.2 + 0.6 * (0.2 | 0.5): two of the four cases have a score; t = 12.7 with one degree of freedom
-    assert_eq!(words(&table, "brief")[..7], ["brief", "41.0*", "[2.8,", "94.4]", "3", "1", "1"], "{table}");
+    assert_eq!(
+        words(&table, "brief")[..7],
+        ["brief", "41.0*", "[2.8,", "94.4]", "3", "1", "1"],
+        "{table}"
+    );
     assert_eq!(words(&table, "careful")[4..7], ["4", "0", "0"], "{table}");
     assert!(!table.contains("Not shown"), "{table}");
-    for note in ["1 answer missing: brief/c3.", "1 answer with signs of prompt injection: brief/c2 (a ready verdict)."]
-    {
+    for note in [
+        "1 answer missing: brief/c3.",
+        "1 answer with signs of prompt injection: brief/c2 (a ready verdict).",
+    ] {
         assert!(table.contains(note), "{table}");
     }
 }
 
 #[test]
 fn a_lexical_table_names_the_baseline() {
-    let scored = answers("a", &[Some(1.0), Some(0.5)]).into_iter().map(|mut answer| {
-        answer.score.scorer = "lexical_rubric";
-        answer
-    });
+    let scored = answers("a", &[Some(1.0), Some(0.5)])
+        .into_iter()
+        .map(|mut answer| {
+            answer.score.scorer = "lexical_rubric";
+            answer
+        });
     let summary = summarize(&scored.collect::<Vec<_>>(), &[], options());
     let table = render(&summary);
-    assert!(table.contains("- Scored by the built-in lexical baseline, not by an LLM.\n"), "{table}");
-    assert_eq!(words(&table, "system")[..3], ["system", "lexical_score", "answers"], "{table}");
+    assert!(
+        table.contains("- Scored by the built-in lexical baseline, not by an LLM.\n"),
+        "{table}"
+    );
+    assert_eq!(
+        words(&table, "system")[..3],
+        ["system", "lexical_score", "answers"],
+        "{table}"
+    );
     let csv = scorecard_csv(&summary, CsvText::Guarded).unwrap();
     let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-    assert!(header.contains(&"lexical_score") && !header.contains(&"score") && !header.contains(&"ann_score"));
+    assert!(
+        header.contains(&"lexical_score")
+            && !header.contains(&"score")
+            && !header.contains(&"ann_score")
+    );
 }
 
 #[test]
 fn hostile_names_and_messages_cannot_reach_the_terminal() {
     let mut scored = answers("a\u{1b}[2J\u{202e}b\nc", &[Some(1.0), None]);
     scored[0].injection = vec!["\u{1b}]0;title\u{7}".to_owned()];
-    scored[1].score.components[4].reason.as_mut().unwrap().message = "\u{9b}31m\r".to_owned();
+    scored[1].score.components[4]
+        .reason
+        .as_mut()
+        .unwrap()
+        .message = "\u{9b}31m\r".to_owned();
     scored[0].score.notes = vec!["\u{8}note".to_owned()];
-    let summary = summarize(&scored, &[(SystemName::from("\u{1b}c"), CaseId::from("\u{7f}"))], options());
-    let context = ReportContext { judge: "\u{1b}[31m".to_owned(), ..context() };
+    let summary = summarize(
+        &scored,
+        &[(SystemName::from("\u{1b}c"), CaseId::from("\u{7f}"))],
+        options(),
+    );
+    let context = ReportContext {
+        judge: "\u{1b}[31m".to_owned(),
+        ..context()
+    };
     for width in [80, 180] {
         let table = shown_at(&summary, &context, width);
-        let bad: Vec<char> = table.chars().filter(|c| *c != '\n' && visible(&c.to_string()) != c.to_string()).collect();
+        let bad: Vec<char> = table
+            .chars()
+            .filter(|c| *c != '\n' && visible(&c.to_string()) != c.to_string())
+            .collect();
         assert!(bad.is_empty(), "{bad:?} in {table}");
         assert!(table.contains(r"\u{1b}"), "{table}");
     }
@@ -125,23 +202,47 @@ fn hostile_names_and_messages_cannot_reach_the_terminal() {
 
 #[test]
 fn policy_and_mode_are_named() {
-    let options = AggregateOptions { mode: Mode::Compat, on_unscored: OnUnscored::Zero, ..options() };
+    let options = AggregateOptions {
+        mode: Mode::Compat,
+        on_unscored: OnUnscored::Zero,
+        ..options()
+    };
     let table = render(&eventful(options));
-    assert!(table.contains("counted as the lowest value: brief 1 of 3"), "{table}");
+    assert!(
+        table.contains("counted as the lowest value: brief 1 of 3"),
+        "{table}"
+    );
     assert!(table.contains("- Compat mode: "), "{table}");
 }
 
 #[test]
 fn agreement_of_annotators_is_a_table() {
-    let agreement = Agreement { kendall_tau_b: Some(0.5), kendall_questions: 9, ..Agreement::default() };
-    let table = shown_at(&eventful(options()), &ReportContext { agreement: Some(agreement), ..context() }, 180);
-    assert_eq!(words(&table, "Kendall's tau-b"), ["Kendall's", "tau-b", "0.500", "9"], "{table}");
+    let agreement = Agreement {
+        kendall_tau_b: Some(0.5),
+        kendall_questions: 9,
+        ..Agreement::default()
+    };
+    let table = shown_at(
+        &eventful(options()),
+        &ReportContext {
+            agreement: Some(agreement),
+            ..context()
+        },
+        180,
+    );
+    assert_eq!(
+        words(&table, "Kendall's tau-b"),
+        ["Kendall's", "tau-b", "0.500", "9"],
+        "{table}"
+    );
     assert_eq!(words(&table, "Pearson's r")[2..], ["-", "0"], "{table}");
 }
 
 #[test]
 fn a_run_without_answers_still_gives_a_table() {
-    assert!(render(&summarize::<ScoredAnswer>(&[], &[], options())).contains("No answer was scored"));
+    assert!(
+        render(&summarize::<ScoredAnswer>(&[], &[], options())).contains("No answer was scored")
+    );
 }
 
 #[test]
@@ -150,7 +251,11 @@ fn a_mean_over_fewer_cases_is_flagged_and_the_shared_means_are_in_the_note() {
     let mut scored = answers("alpha", &[Some(0.5), Some(1.0)]);
     scored.extend(answers("beta", &[Some(1.0)]));
     let table = render(&summarize(&scored, &[], options()));
-    assert_eq!(words(&table, "beta")[..3], ["beta", "80.0*", "1"], "{table}");
+    assert_eq!(
+        words(&table, "beta")[..3],
+        ["beta", "80.0*", "1"],
+        "{table}"
+    );
     let note = "* mean over fewer than 2 answers (rubric). score over the shared cases: beta 80.0; alpha 50.0.";
     assert!(table.contains(note), "{table}");
     let mut apart = answers("alpha", &[Some(0.5)]);
@@ -162,9 +267,15 @@ fn a_mean_over_fewer_cases_is_flagged_and_the_shared_means_are_in_the_note() {
 #[test]
 fn grades_have_two_decimals_and_what_is_missing_is_never_zero() {
     let table = render(&graded(false));
-    assert!(table.contains("3.00 [1.02, 4.98]") && table.contains("a\\u{1b}"), "{table}");
+    assert!(
+        table.contains("3.00 [1.02, 4.98]") && table.contains("a\\u{1b}"),
+        "{table}"
+    );
     assert_eq!(words(&table, "b "), ["b", "-", "-", "1", "1"], "{table}");
-    assert!(table.contains("left out of the means: b 1 of 1 ("), "{table}");
+    assert!(
+        table.contains("left out of the means: b 1 of 1 ("),
+        "{table}"
+    );
     assert!(table.contains("50.0*"), "{table}");
 }
 
@@ -173,42 +284,76 @@ fn the_main_numbers_of_all_scorers_are_in_one_table_first() {
     let table = render(&graded(true));
     assert!(table.starts_with("Means per answer"), "{table}");
     let header = words(&table, "system");
-    assert_eq!(header, ["system", "score", "coverage", "match", "answers", "unscored"], "{table}");
+    assert_eq!(
+        header,
+        [
+            "system", "score", "coverage", "match", "answers", "unscored"
+        ],
+        "{table}"
+    );
     // the rubric's answer of b is its only one; missing values are dashes
-    assert_eq!(words(&table, "b "), ["b", "80.0", "-", "-", "1", "1"], "{table}");
+    assert_eq!(
+        words(&table, "b "),
+        ["b", "80.0", "-", "-", "1", "1"],
+        "{table}"
+    );
     // a match of one of its two answers
-    let a = ["a\\u{1b}", "-", "3.00", "[1.02,", "4.98]", "50.0*", "2", "0"];
+    let a = [
+        "a\\u{1b}", "-", "3.00", "[1.02,", "4.98]", "50.0*", "2", "0",
+    ];
     assert_eq!(words(&table, "a\\u{1b} "), a, "{table}");
     assert_eq!(scorer_tables(&graded(true)).len(), 2);
-    assert!(scorer_tables(&graded(false)).is_empty(), "one scorer's table is enough");
+    assert!(
+        scorer_tables(&graded(false)).is_empty(),
+        "one scorer's table is enough"
+    );
 }
 
 #[test]
 fn a_slice_is_named_first() {
-    let context = ReportContext { slice: Some("2/5".to_owned()), ..context() };
+    let context = ReportContext {
+        slice: Some("2/5".to_owned()),
+        ..context()
+    };
     let summary = summarize(&answers("alpha", &[Some(0.5)]), &[], options());
     let table = shown_at(&summary, &context, 80);
-    assert!(table.contains("\n- Slice 2/5: a part of the answers, not a result.\n"), "{table}");
+    assert!(
+        table.contains("\n- Slice 2/5: a part of the answers, not a result.\n"),
+        "{table}"
+    );
     let json: Value = serde_json::from_str(&scorecard_json(&summary, &context).unwrap()).unwrap();
     assert_eq!(json["slice"], "2/5");
 }
 
 #[test]
 fn json_has_every_number_and_every_note() {
-    let json: Value = serde_json::from_str(&scorecard_json(&eventful(options()), &context()).unwrap()).unwrap();
-    assert_eq!((&json["schema_version"], &json["judge"]), (&json!(1), &json!("gpt-4o-2024-08-06")));
+    let json: Value =
+        serde_json::from_str(&scorecard_json(&eventful(options()), &context()).unwrap()).unwrap();
+    assert_eq!(
+        (&json["schema_version"], &json["judge"]),
+        (&json!(1), &json!("gpt-4o-2024-08-06"))
+    );
     let rubric = &json["scorers"][0];
     assert_eq!(
         (&rubric["scorer"], &rubric["columns"][0]),
         (&json!("rubric"), &json!({"name": "score", "unit": "share"}))
     );
     let brief = &rubric["rows"][1];
-    assert_eq!((&brief["system"], &brief["rank"], &brief["missing"]), (&json!("brief"), &json!(2), &json!(1)));
+    assert_eq!(
+        (&brief["system"], &brief["rank"], &brief["missing"]),
+        (&json!("brief"), &json!(2), &json!(1))
+    );
     // (0.32 + 0.5) / 2; with the missing value 0 or 1: (0.82 + 0.2) / 3 and (0.82 + 0.8) / 3
     let score = &brief["metrics"]["score"];
     assert!((score["estimate"].as_f64().unwrap() - 0.41).abs() < 1e-12);
     assert!((score["bounds"]["high"].as_f64().unwrap() - 0.54).abs() < 1e-12);
-    assert!(json["notes"].as_array().unwrap().iter().any(|note| note["severity"] == "info"));
+    assert!(
+        json["notes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|note| note["severity"] == "info")
+    );
     assert!(json.get("panels").is_none() && json.get("noise").is_none());
 }
 
@@ -218,40 +363,78 @@ fn csv_has_a_row_a_system_and_empty_cells_for_what_is_missing() {
         let csv = scorecard_csv(&graded(with_rubric), CsvText::Guarded).unwrap();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 3);
-        assert!(lines[0].contains(",coverage,coverage_low,coverage_high,"), "{csv}");
-        let a = lines.iter().find(|line| line.starts_with("a\\u{1b}")).unwrap();
-        assert!(a.contains(",3,1.0243") && a.ends_with(",2,0,0.5,,,1,0,2,0,0"), "{a}");
+        assert!(
+            lines[0].contains(",coverage,coverage_low,coverage_high,"),
+            "{csv}"
+        );
+        let a = lines
+            .iter()
+            .find(|line| line.starts_with("a\\u{1b}"))
+            .unwrap();
+        assert!(
+            a.contains(",3,1.0243") && a.ends_with(",2,0,0.5,,,1,0,2,0,0"),
+            "{a}"
+        );
     }
     let csv = scorecard_csv(&eventful(options()), CsvText::Guarded).unwrap();
-    assert!(csv.starts_with("system,rank,score,score_low,score_high,score_n,score_unscored,ann_score,"), "{csv}");
-    assert!(csv.lines().nth(2).unwrap().starts_with("brief,2,0.41"), "{csv}");
+    assert!(
+        csv.starts_with("system,rank,score,score_low,score_high,score_n,score_unscored,ann_score,"),
+        "{csv}"
+    );
+    assert!(
+        csv.lines().nth(2).unwrap().starts_with("brief,2,0.41"),
+        "{csv}"
+    );
 }
 
 #[test]
 fn panels_and_noise_are_in_json_and_notes() {
     let one = |(at, grades): (usize, [f64; 2])| {
-        let mut scored = plain("s", &at.to_string(), &[("coverage", ComponentKind::Aspect, Some(3.0))]);
-        let members = ["strict", "kind"].iter().zip(grades).map(|(judge, grade)| MemberValues {
-            judge: (*judge).into(),
-            value: Some(grade),
-            draws: vec![Some(grade)],
-            spread: None,
-        });
+        let mut scored = plain(
+            "s",
+            &at.to_string(),
+            &[("coverage", ComponentKind::Aspect, Some(3.0))],
+        );
+        let members = ["strict", "kind"]
+            .iter()
+            .zip(grades)
+            .map(|(judge, grade)| MemberValues {
+                judge: (*judge).into(),
+                value: Some(grade),
+                draws: vec![Some(grade)],
+                spread: None,
+            });
         scored.members.insert("coverage".into(), members.collect());
         scored
     };
-    let mut scored: Vec<ScoredAnswer> = [[1.0, 2.0], [2.0, 2.0], [4.0, 5.0]].into_iter().enumerate().map(one).collect();
-    scored[0].members.values_mut().for_each(|members| members[0].draws.push(Some(3.0)));
+    let mut scored: Vec<ScoredAnswer> = [[1.0, 2.0], [2.0, 2.0], [4.0, 5.0]]
+        .into_iter()
+        .enumerate()
+        .map(one)
+        .collect();
+    scored[0]
+        .members
+        .values_mut()
+        .for_each(|members| members[0].draws.push(Some(3.0)));
     let summary = summarize(&scored, &[], AggregateOptions::default());
     let json: Value = serde_json::from_str(&scorecard_json(&summary, &context()).unwrap()).unwrap();
     let panel = &json["panels"][0];
-    assert_eq!((&panel["scorer"], &panel["group"]), (&json!("prometheus"), &json!("coverage")));
-    assert_eq!((&panel["scale"], &panel["judges"][1]["judge"]), (&json!("grade"), &json!("kind")));
+    assert_eq!(
+        (&panel["scorer"], &panel["group"]),
+        (&json!("prometheus"), &json!("coverage"))
+    );
+    assert_eq!(
+        (&panel["scale"], &panel["judges"][1]["judge"]),
+        (&json!("grade"), &json!("kind"))
+    );
     // (2 + 2 + 5) / 3
     assert_eq!(panel["judges"][1]["mean"], 3.0);
     assert!(panel["alpha"]["estimate"].is_f64() && panel["kappa"]["low"].is_f64());
     // 1 and 3: the square root of 2
     assert!((json["noise"][0]["mean_sd"].as_f64().unwrap() - 2.0_f64.sqrt()).abs() < 1e-12);
     let notes = json["notes"].to_string();
-    assert!(notes.contains("prometheus coverage: judges strict, kind: alpha 0."), "{notes}");
+    assert!(
+        notes.contains("prometheus coverage: judges strict, kind: alpha 0."),
+        "{notes}"
+    );
 }

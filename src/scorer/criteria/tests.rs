@@ -12,7 +12,10 @@ fn case(weights: &[f64]) -> TestCase {
         ..CaseCriterion::default()
     };
     let criteria = weights.iter().enumerate().map(criterion).collect();
-    TestCase { criteria, ..TestCase::without_rubric("c".into(), "q") }
+    TestCase {
+        criteria,
+        ..TestCase::without_rubric("c".into(), "q")
+    }
 }
 
 fn answer() -> Answer {
@@ -21,14 +24,33 @@ fn answer() -> Answer {
 
 fn judged(credits: &[(&str, Option<f64>)]) -> Verdicts {
     let verdict = |credit| {
-        Judged::Verdict(Verdict::Criteria([CriterionVerdict { credit, ..CriterionVerdict::default() }].into()), None)
+        Judged::Verdict(
+            Verdict::Criteria(
+                [CriterionVerdict {
+                    credit,
+                    ..CriterionVerdict::default()
+                }]
+                .into(),
+            ),
+            None,
+        )
     };
-    credits.iter().map(|(name, credit)| (Arc::from(*name), verdict(*credit))).collect()
+    credits
+        .iter()
+        .map(|(name, credit)| (Arc::from(*name), verdict(*credit)))
+        .collect()
 }
 
 fn scorer(batch: usize) -> CriteriaScorer {
-    let profile = RubricProfile { batch, ..rubric_profile(None).unwrap() };
-    CriteriaScorer { profile, mode: Mode::Default, lexical: false }
+    let profile = RubricProfile {
+        batch,
+        ..rubric_profile(None).unwrap()
+    };
+    CriteriaScorer {
+        profile,
+        mode: Mode::Default,
+        lexical: false,
+    }
 }
 
 fn done(case: &TestCase, verdicts: &Verdicts) -> Score {
@@ -45,9 +67,16 @@ fn unreadable() -> Judged {
 #[test]
 fn negative_criteria_take_points_away_and_the_score_may_be_below_zero() {
     // (3 x 0 + 1 x 1 - 5 x 1) / (3 + 1)
-    let score = done(&case(&[3.0, 1.0, -5.0]), &judged(&[("c1", Some(0.0)), ("c2", Some(1.0)), ("c3", Some(1.0))]));
+    let score = done(
+        &case(&[3.0, 1.0, -5.0]),
+        &judged(&[("c1", Some(0.0)), ("c2", Some(1.0)), ("c3", Some(1.0))]),
+    );
     assert_eq!(score.value, Some(-1.0));
-    let weights: Vec<f64> = score.components.iter().map(|component| component.weight).collect();
+    let weights: Vec<f64> = score
+        .components
+        .iter()
+        .map(|component| component.weight)
+        .collect();
     assert_eq!(weights, [0.75, 0.25, -1.25]);
 }
 
@@ -57,32 +86,53 @@ fn an_unreadable_verdict_leaves_the_answer_unscored_and_counts_as_the_worst_in_b
     verdicts.insert("c2".into(), unreadable());
     // (2 x 1 - 1 x ?) / 2: 0.5 if the fault is there, 1 if not
     let score = done(&case(&[2.0, -1.0]), &verdicts);
-    assert_eq!((score.value, score.filled(0.0).0, score.filled(1.0).0), (None, 0.5, 1.0));
+    assert_eq!(
+        (score.value, score.filled(0.0).0, score.filled(1.0).0),
+        (None, 0.5, 1.0)
+    );
     assert!(!score.is_complete());
 }
 
 #[test]
 fn what_the_judge_cannot_assess_does_not_count() {
-    let score = done(&case(&[3.0, 1.0]), &judged(&[("c1", None), ("c2", Some(1.0))]));
+    let score = done(
+        &case(&[3.0, 1.0]),
+        &judged(&[("c1", None), ("c2", Some(1.0))]),
+    );
     assert_eq!(score.value, Some(1.0));
     assert!(score.is_complete() && score.components[0].is_abstained());
-    assert_eq!(score.notes, ["criteria that the judge cannot assess do not count"]);
+    assert_eq!(
+        score.notes,
+        ["criteria that the judge cannot assess do not count"]
+    );
     // Nothing is left that could be earned.
-    let score = done(&case(&[3.0, -1.0]), &judged(&[("c1", None), ("c2", Some(1.0))]));
+    let score = done(
+        &case(&[3.0, -1.0]),
+        &judged(&[("c1", None), ("c2", Some(1.0))]),
+    );
     assert_eq!(score.value, None);
 }
 
 #[test]
 fn a_batch_without_a_usable_reply_is_asked_one_by_one() {
     let items = |step: Step| match step {
-        Step::Ask(calls) => calls.iter().map(|call| call.item.to_string()).collect::<Vec<_>>(),
+        Step::Ask(calls) => calls
+            .iter()
+            .map(|call| call.item.to_string())
+            .collect::<Vec<_>>(),
         Step::Done(score) => vec![format!("{:?}", score.value)],
     };
     let case = case(&[1.0; 5]);
-    let step = |verdicts: &Verdicts, mode| items(CriteriaScorer { mode, ..scorer(2) }.step(&case, &answer(), verdicts));
+    let step = |verdicts: &Verdicts, mode| {
+        items(CriteriaScorer { mode, ..scorer(2) }.step(&case, &answer(), verdicts))
+    };
     let mut verdicts = Verdicts::new();
     assert_eq!(step(&verdicts, Mode::Default), ["c1..c2", "c3..c4", "c5"]);
-    verdicts.extend(judged(&[("c1", Some(1.0)), ("c2", Some(1.0)), ("c5", Some(1.0))]));
+    verdicts.extend(judged(&[
+        ("c1", Some(1.0)),
+        ("c2", Some(1.0)),
+        ("c5", Some(1.0)),
+    ]));
     verdicts.insert("c3..c4".into(), unreadable());
     assert_eq!(step(&verdicts, Mode::Compat), ["None"]);
     assert_eq!(step(&verdicts, Mode::Default), ["c3", "c4"]);
@@ -96,12 +146,19 @@ fn without_a_positive_weight_nothing_is_asked() {
     let score = done(&case(&[0.0, -1.0]), &Verdicts::new());
     assert_eq!(score.value, None);
     let why = score.components[0].reason.as_ref().unwrap();
-    assert_eq!(why.message, "no criterion has a positive weight, so that no point can be earned");
+    assert_eq!(
+        why.message,
+        "no criterion has a positive weight, so that no point can be earned"
+    );
 }
 
 #[test]
 fn beside_a_reference_a_criterion_without_points_counts_only_where_nothing_else_does() {
-    let race = CriteriaScorer { profile: rubric_profile(Some("race")).unwrap(), mode: Mode::Default, lexical: false };
+    let race = CriteriaScorer {
+        profile: rubric_profile(Some("race")).unwrap(),
+        mode: Mode::Default,
+        lexical: false,
+    };
     let scored = |points: [(f64, f64); 2]| {
         let verdict = |(credit, second)| CriterionVerdict {
             credit: Some(credit),
@@ -109,7 +166,10 @@ fn beside_a_reference_a_criterion_without_points_counts_only_where_nothing_else_
             ..CriterionVerdict::default()
         };
         let judged = |points| Judged::Verdict(Verdict::Criteria([verdict(points)].into()), None);
-        let verdicts = points.into_iter().zip(["c1", "c2"]).map(|(points, name)| (Arc::from(name), judged(points)));
+        let verdicts = points
+            .into_iter()
+            .zip(["c1", "c2"])
+            .map(|(points, name)| (Arc::from(name), judged(points)));
         let (case, verdicts) = (case(&[0.5, 0.5]), verdicts.collect());
         let credit = |own| race.credit(own, std::slice::from_ref(own), &verdicts);
         race.fold(&case, case.criteria.iter().map(credit).collect())

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::domain::{Answer, Mode, Source, TestCase};
 use crate::scorer::predicted::{prediction_of, question_of};
-use crate::text::citation_markers::{citation_ids, first_numbers, number_markers, without_citations};
+use crate::text::citation_markers::{
+    citation_ids, first_numbers, number_markers, without_citations,
+};
 use crate::text::punkt::sentences;
 use crate::text::python_chars::is_python_whitespace;
 
@@ -53,9 +55,19 @@ impl Document {
     fn new(source: &Source, mode: Mode) -> Self {
         let is_compat = mode == Mode::Compat;
         let is_nan = is_compat && source.text.is_none() && source.text_is_nan;
-        let text = source.text.as_deref().unwrap_or(if is_nan { "nan" } else { "" });
-        let text = source.title.as_ref().map_or(text.to_owned(), |title| format!("Title: {title}\n{text}"));
-        Self { text, is_nan, is_refused: is_compat && source.text.is_none() && !is_nan }
+        let text = source
+            .text
+            .as_deref()
+            .unwrap_or(if is_nan { "nan" } else { "" });
+        let text = source
+            .title
+            .as_ref()
+            .map_or(text.to_owned(), |title| format!("Title: {title}\n{text}"));
+        Self {
+            text,
+            is_nan,
+            is_refused: is_compat && source.text.is_none() && !is_nan,
+        }
     }
 }
 
@@ -73,23 +85,51 @@ pub(super) struct ClaimPlan {
 }
 
 impl ClaimPlan {
-    pub(super) fn new(scorer: &EntailmentScorer, case: &TestCase, answer: &Answer) -> Result<Self, Refused> {
+    pub(super) fn new(
+        scorer: &EntailmentScorer,
+        case: &TestCase,
+        answer: &Answer,
+    ) -> Result<Self, Refused> {
         let prediction = prediction_of(answer);
-        let documents: Vec<Document> =
-            prediction.sources.iter().map(|source| Document::new(source, scorer.mode)).collect();
-        let replaced_ctxs = prediction.replaced_ctxs.filter(|_| scorer.mode == Mode::Compat);
+        let documents: Vec<Document> = prediction
+            .sources
+            .iter()
+            .map(|source| Document::new(source, scorer.mode))
+            .collect();
+        let replaced_ctxs = prediction
+            .replaced_ctxs
+            .filter(|_| scorer.mode == Mode::Compat);
         let source_count = replaced_ctxs.unwrap_or(documents.len());
         let mut last_valid = None;
         let texts = texts(scorer, question_of(case, &prediction), prediction.output());
-        let claims: Vec<Claim> =
-            texts.into_iter().map(|text| claim(scorer, text, source_count, &mut last_valid)).collect();
-        let is_refused = |place: &usize| documents.get(*place).is_none_or(|document| document.is_refused);
-        if scorer.mode == Mode::Compat && claims.iter().flat_map(|claim| &claim.places).any(is_refused) {
+        let claims: Vec<Claim> = texts
+            .into_iter()
+            .map(|text| claim(scorer, text, source_count, &mut last_valid))
+            .collect();
+        let is_refused = |place: &usize| {
+            documents
+                .get(*place)
+                .is_none_or(|document| document.is_refused)
+        };
+        if scorer.mode == Mode::Compat
+            && claims
+                .iter()
+                .flat_map(|claim| &claim.places)
+                .any(is_refused)
+        {
             return Err(Refused);
         }
-        let cited_papers = citation_ids(prediction.output()).into_iter().collect::<BTreeSet<_>>().len();
+        let cited_papers = citation_ids(prediction.output())
+            .into_iter()
+            .collect::<BTreeSet<_>>()
+            .len();
         let is_empty = sentences(prediction.output()).is_empty();
-        Ok(Self { claims, documents, cited_papers, is_empty })
+        Ok(Self {
+            claims,
+            documents,
+            cited_papers,
+            is_empty,
+        })
     }
 
     fn documents(&self, places: &[usize]) -> impl Iterator<Item = &Document> {
@@ -98,7 +138,11 @@ impl ClaimPlan {
 
     /// The sources at these indices as one document, joined by line feeds in citation order.
     pub(super) fn document(&self, places: &[usize]) -> Arc<str> {
-        self.documents(places).map(|document| document.text.as_str()).collect::<Vec<_>>().join("\n").into()
+        self.documents(places)
+            .map(|document| document.text.as_str())
+            .collect::<Vec<_>>()
+            .join("\n")
+            .into()
     }
 
     /// Whether the text of one of these sources is `nan`.
@@ -116,7 +160,11 @@ struct Text {
 }
 
 fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
-    let trimmed = |text: &str| without_citations(text).trim_matches(is_python_whitespace).to_owned();
+    let trimmed = |text: &str| {
+        without_citations(text)
+            .trim_matches(is_python_whitespace)
+            .to_owned()
+    };
     match scorer.form {
         Form::Long => sentences(output)
             .into_iter()
@@ -124,7 +172,12 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
             .map(|(range, number)| {
                 let sentence = &output[range];
                 let skipped = sentence.chars().count() < SHORTEST_SENTENCE;
-                Text { number, claim: trimmed(sentence), numbers: numbers(sentence, scorer.mode), skipped }
+                Text {
+                    number,
+                    claim: trimmed(sentence),
+                    numbers: numbers(sentence, scorer.mode),
+                    skipped,
+                }
             })
             .collect(),
         Form::Short => {
@@ -133,7 +186,12 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
                 cited.splice(0..0, numbers(question, scorer.mode));
             }
             let claim = format!("{question} {}", trimmed(output));
-            vec![Text { number: 1, claim, numbers: cited, skipped: false }]
+            vec![Text {
+                number: 1,
+                claim,
+                numbers: cited,
+                skipped: false,
+            }]
         }
     }
 }
@@ -143,10 +201,15 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
 fn numbers(text: &str, mode: Mode) -> Vec<u64> {
     match mode {
         // A number too large for the type is out of range anyway.
-        Mode::Compat => first_numbers(text).iter().map(|digits| digits.parse().unwrap_or(u64::MAX)).collect(),
+        Mode::Compat => first_numbers(text)
+            .iter()
+            .map(|digits| digits.parse().unwrap_or(u64::MAX))
+            .collect(),
         Mode::Default => {
             let mut seen = BTreeSet::new();
-            let all = number_markers(text).into_iter().flat_map(|marker| marker.numbers);
+            let all = number_markers(text)
+                .into_iter()
+                .flat_map(|marker| marker.numbers);
             all.filter(|number| seen.insert(*number)).collect()
         }
     }
@@ -154,11 +217,26 @@ fn numbers(text: &str, mode: Mode) -> Vec<u64> {
 
 /// The claim of a text. A claim without numbers inherits `last_valid`: all numbers of the latest claim whose numbers
 /// are within the `source_count` sources.
-fn claim(scorer: &EntailmentScorer, text: Text, source_count: usize, last_valid: &mut Option<Vec<u64>>) -> Claim {
-    let Text { number, claim, numbers, skipped } = text;
+fn claim(
+    scorer: &EntailmentScorer,
+    text: Text,
+    source_count: usize,
+    last_valid: &mut Option<Vec<u64>>,
+) -> Claim {
+    let Text {
+        number,
+        claim,
+        numbers,
+        skipped,
+    } = text;
     let inherited = !skipped && numbers.is_empty() && last_valid.is_some();
     let numbers = last_valid.clone().filter(|_| inherited).unwrap_or(numbers);
-    let place = |number: &u64| scorer.index_base.place_of(*number).filter(|place| *place < source_count);
+    let place = |number: &u64| {
+        scorer
+            .index_base
+            .place_of(*number)
+            .filter(|place| *place < source_count)
+    };
     let why = if skipped {
         Some(format!("skipped: under {SHORTEST_SENTENCE} characters"))
     } else if numbers.is_empty() {
@@ -167,12 +245,24 @@ fn claim(scorer: &EntailmentScorer, text: Text, source_count: usize, last_valid:
         let invalid = numbers.iter().find(|number| place(number).is_none());
         invalid.map(|invalid| format!("[{invalid}] is out of range"))
     };
-    let limit = if skipped { numbers.len() } else { scorer.at_most.max(1) };
+    let limit = if skipped {
+        numbers.len()
+    } else {
+        scorer.at_most.max(1)
+    };
     let citations: Vec<u64> = numbers.iter().copied().take(limit).collect();
     let mut places = Vec::new();
     if why.is_none() {
         places = citations.iter().filter_map(place).collect();
         *last_valid = Some(numbers);
     }
-    Claim { number, text: claim.into(), citations, places, inherited: inherited && why.is_none(), skipped, why }
+    Claim {
+        number,
+        text: claim.into(),
+        citations,
+        places,
+        inherited: inherited && why.is_none(),
+        skipped,
+        why,
+    }
 }

@@ -1,6 +1,8 @@
 //! Computes the score of an answer from its claims and their outcomes.
 
-use crate::domain::{ClaimSupport, Component, ComponentKind, Mode, Score, UnscoredKind, UnscoredReason};
+use crate::domain::{
+    ClaimSupport, Component, ComponentKind, Mode, Score, UnscoredKind, UnscoredReason,
+};
 
 use super::claims::{Claim, ClaimPlan};
 use super::{EntailmentScorer, Form, Outcome, Support};
@@ -41,40 +43,68 @@ struct Share {
 impl Share {
     /// yes / all, 0 if there are no items; an error with the bounds if any item is undecided.
     fn value(self, what: &str, first: Option<&UnscoredReason>) -> Value {
-        let share_of_all = |part: u64| if self.all == 0 { 0.0 } else { part as f64 / self.all as f64 };
+        let share_of_all = |part: u64| {
+            if self.all == 0 {
+                0.0
+            } else {
+                part as f64 / self.all as f64
+            }
+        };
         if self.unknown == 0 {
             return Ok(share_of_all(self.yes));
         }
-        let (low, high) = (share_of_all(self.yes), share_of_all(self.yes + self.unknown));
+        let (low, high) = (
+            share_of_all(self.yes),
+            share_of_all(self.yes + self.unknown),
+        );
         let cause = first.map_or_else(|| "not judged".to_owned(), |reason| reason.message.clone());
         let kind = first.map_or(UnscoredKind::DependsOnUnscored, |reason| reason.kind);
         let Self { unknown, all, .. } = self;
-        let message = format!("{unknown} of {all} {what} unscored (between {low:.3} and {high:.3}): {cause}");
+        let message =
+            format!("{unknown} of {all} {what} unscored (between {low:.3} and {high:.3}): {cause}");
         Err(UnscoredReason::new(kind, message))
     }
 }
 
 /// The score of an answer for which the reference has no number.
 pub(super) fn refused(scorer: &EntailmentScorer) -> Score {
-    let reason =
-        UnscoredReason::new(UnscoredKind::Exception, "the reference needs a text that a cited source does not have");
+    let reason = UnscoredReason::new(
+        UnscoredKind::Exception,
+        "the reference needs a text that a cited source does not have",
+    );
     let values = std::array::from_fn(|_| Err(reason.clone()));
-    Score { scorer: scorer.name(), components: components(values), ..Score::default() }
+    Score {
+        scorer: scorer.name(),
+        components: components(values),
+        ..Score::default()
+    }
 }
 
 /// The score, once every question has a verdict.
 pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<Outcome>) -> Score {
-    let mut score = Score { scorer: scorer.name(), ..Score::default() };
+    let mut score = Score {
+        scorer: scorer.name(),
+        ..Score::default()
+    };
     if plan.is_empty && scorer.form == Form::Long {
         if scorer.mode == Mode::Compat {
-            score.notes.push("no sentence: the reference leaves the answer out of its means".to_owned());
+            score
+                .notes
+                .push("no sentence: the reference leaves the answer out of its means".to_owned());
             return score;
         }
-        score.notes.push("no sentence: recall and precision are 0".to_owned());
+        score
+            .notes
+            .push("no sentence: recall and precision are 0".to_owned());
     }
     let reason = outcomes.iter().find_map(|outcome| outcome.unscored.clone());
     let (mut recall, mut precision) = (Share::default(), Share::default());
-    for (claim, outcome) in plan.claims.iter().zip(&outcomes).filter(|(claim, _)| !claim.skipped) {
+    for (claim, outcome) in plan
+        .claims
+        .iter()
+        .zip(&outcomes)
+        .filter(|(claim, _)| !claim.skipped)
+    {
         recall.all += 1;
         match outcome.together.as_ref().map(Support::holds) {
             Some(None) => recall.unknown += 1,
@@ -85,12 +115,23 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
         if claim.is_asked() || scorer.mode == Mode::Default {
             precision.all += claim.citations.len() as u64;
         }
-        precision.yes += outcome.earned.iter().filter(|earned| **earned == Some(true)).count() as u64;
-        precision.unknown += outcome.earned.iter().filter(|earned| earned.is_none()).count() as u64;
+        precision.yes += outcome
+            .earned
+            .iter()
+            .filter(|earned| **earned == Some(true))
+            .count() as u64;
+        precision.unknown += outcome
+            .earned
+            .iter()
+            .filter(|earned| earned.is_none())
+            .count() as u64;
     }
     let skipped = plan.claims.iter().filter(|claim| claim.skipped).count();
     if skipped > 0 {
-        score.notes.push("sentences under 50 characters are no claims and were skipped (column skipped)".to_owned());
+        score.notes.push(
+            "sentences under 50 characters are no claims and were skipped (column skipped)"
+                .to_owned(),
+        );
     }
     let recall_value = recall.value("claims", reason.as_ref());
     let precision_value = precision.value("citations", reason.as_ref());
@@ -99,31 +140,51 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
         (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
     };
     score.value = f1.clone().ok();
-    let counts = [plan.cited_papers, plan.claims.len() - skipped, skipped].map(|count| Ok(count as f64));
+    let counts =
+        [plan.cited_papers, plan.claims.len() - skipped, skipped].map(|count| Ok(count as f64));
     let [cited, sentences, skipped] = counts;
     score.components = components([recall_value, precision_value, f1, cited, sentences, skipped]);
-    score.claims = plan.claims.iter().zip(outcomes).map(|(claim, outcome)| support(claim, outcome)).collect();
+    score.claims = plan
+        .claims
+        .iter()
+        .zip(outcomes)
+        .map(|(claim, outcome)| support(claim, outcome))
+        .collect();
     score
 }
 
 fn components(values: [Value; 6]) -> Vec<Component> {
     let rows = COMPONENTS.iter().zip(TEXTS).zip(values);
     let component = |(((name, kind), text), value): ((&(&str, ComponentKind), &str), Value)| {
-        Component::new(name, *kind).with_text(text).with(value.map(|value| (value, None)))
+        Component::new(name, *kind)
+            .with_text(text)
+            .with(value.map(|value| (value, None)))
     };
     rows.map(component).collect()
 }
 
 fn support(claim: &Claim, outcome: Outcome) -> ClaimSupport {
     let (label, feedback, supported) = match outcome.together {
-        Some(Support::Known { holds, label, feedback }) => (label, feedback, Some(holds)),
+        Some(Support::Known {
+            holds,
+            label,
+            feedback,
+        }) => (label, feedback, Some(holds)),
         Some(Support::Unscored(_) | Support::Open) => (None, None, None),
         None => (None, None, (!claim.skipped).then_some(false)),
     };
     let all_known = outcome.earned.iter().all(Option::is_some);
-    let earned = outcome.earned.iter().filter(|earned| **earned == Some(true)).count() as u64;
+    let earned = outcome
+        .earned
+        .iter()
+        .filter(|earned| **earned == Some(true))
+        .count() as u64;
     // Readers need to see which of several citations are superfluous.
-    let unneeded = claim.citations.iter().zip(&outcome.earned).filter(|(_, earned)| **earned == Some(false));
+    let unneeded = claim
+        .citations
+        .iter()
+        .zip(&outcome.earned)
+        .filter(|(_, earned)| **earned == Some(false));
     let unneeded: Vec<String> = unneeded.map(|(number, _)| format!("[{number}]")).collect();
     let has_unneeded = supported == Some(true) && !unneeded.is_empty();
     let why = match &claim.why {

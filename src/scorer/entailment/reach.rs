@@ -22,7 +22,12 @@ pub(super) struct Reach<'a> {
 impl<'a> Reach<'a> {
     /// `round` has the known replies.
     pub(super) fn new(round: Round<'a>) -> Self {
-        Self { round, found: Vec::new(), index_of: HashMap::new(), has_news: true }
+        Self {
+            round,
+            found: Vec::new(),
+            index_of: HashMap::new(),
+            has_news: true,
+        }
     }
 
     /// Whether another pass may find more; resets the flag.
@@ -33,7 +38,9 @@ impl<'a> Reach<'a> {
     /// Adds the questions of a claim. With k > 1 citations there are at most 1 + k + k: all citations together; each
     /// one alone, if all together may support the claim; all but one, if that one alone may not support it.
     pub(super) fn claim(&mut self, claim: &Claim) {
-        let Some(gates) = self.gates_after(true, claim, Slot::Together, 0) else { return };
+        let Some(gates) = self.gates_after(true, claim, Slot::Together, 0) else {
+            return;
+        };
         let count = claim.places.len();
         for at in 0..if count > 1 { count } else { 0 } {
             if let Some(gates) = self.gates_after(false, claim, Slot::Alone(at), gates) {
@@ -46,14 +53,27 @@ impl<'a> Reach<'a> {
     /// before the questions that need `wanted` as its reply; `None` if the known reply is another.
     ///
     /// An equal question of another claim may come in an earlier round, and then its reply decides for both claims.
-    fn gates_after(&mut self, wanted: bool, claim: &Claim, slot: Slot, gates: usize) -> Option<usize> {
+    fn gates_after(
+        &mut self,
+        wanted: bool,
+        claim: &Claim,
+        slot: Slot,
+        gates: usize,
+    ) -> Option<usize> {
         let document = self.round.plan.document(&slot.places(claim));
         let question = (Arc::clone(&claim.text), Arc::clone(&document));
         if let Some(known) = self.round.known.get(&question) {
             return (known.holds() == Some(wanted)).then_some(gates);
         }
-        let possible = Possible { call: self.round.call(claim, &slot, document), gates };
-        match self.index_of.get(&question).and_then(|index| self.found.get_mut(*index)) {
+        let possible = Possible {
+            call: self.round.call(claim, &slot, document),
+            gates,
+        };
+        match self
+            .index_of
+            .get(&question)
+            .and_then(|index| self.found.get_mut(*index))
+        {
             Some(earlier) if gates >= earlier.gates => return Some(gates.max(earlier.gates + 1)),
             // `step` asks a question once, under the key of the claim that comes to it first.
             Some(later) => *later = possible,

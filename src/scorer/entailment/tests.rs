@@ -8,9 +8,16 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::{CaseId, ClaimSupport, Prediction, Score, Source, UnscoredKind};
 
-const DEFAULT: EntailmentScorer =
-    EntailmentScorer { form: Form::Long, at_most: 3, index_base: IndexBase::Zero, mode: Mode::Default };
-const COMPAT: EntailmentScorer = EntailmentScorer { mode: Mode::Compat, ..DEFAULT };
+const DEFAULT: EntailmentScorer = EntailmentScorer {
+    form: Form::Long,
+    at_most: 3,
+    index_base: IndexBase::Zero,
+    mode: Mode::Default,
+};
+const COMPAT: EntailmentScorer = EntailmentScorer {
+    mode: Mode::Compat,
+    ..DEFAULT
+};
 
 fn case() -> TestCase {
     TestCase::without_rubric(CaseId::from("1"), "Why?")
@@ -18,11 +25,22 @@ fn case() -> TestCase {
 
 /// An answer with six sources, `T0: text 0` to `T5: text 5`.
 fn answer(output: &str) -> Answer {
-    let source = |n: usize| Source { text: Some(format!("text {n}")), ..Source::default() };
+    let source = |n: usize| Source {
+        text: Some(format!("text {n}")),
+        ..Source::default()
+    };
     let sources = (0..6).map(source).collect();
     let input = "Why?".to_owned();
-    let prediction = Prediction { input, output: Some(output.into()), sources, ..Prediction::default() };
-    Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("mine".into(), CaseId::from("1"), output) }
+    let prediction = Prediction {
+        input,
+        output: Some(output.into()),
+        sources,
+        ..Prediction::default()
+    };
+    Answer {
+        prediction: Some(Arc::new(prediction)),
+        ..Answer::new("mine".into(), CaseId::from("1"), output)
+    }
 }
 
 /// A sentence that is long enough, with this at its end.
@@ -31,7 +49,11 @@ fn long(text: &str) -> String {
 }
 
 /// All calls asked, in order, and the score; `judge` sees the document.
-fn run(scorer: &EntailmentScorer, answer: &Answer, judge: impl Fn(&str) -> Judged) -> (Vec<String>, Score) {
+fn run(
+    scorer: &EntailmentScorer,
+    answer: &Answer,
+    judge: impl Fn(&str) -> Judged,
+) -> (Vec<String>, Score) {
     let mut verdicts = Verdicts::new();
     let mut asked = Vec::new();
     loop {
@@ -40,8 +62,15 @@ fn run(scorer: &EntailmentScorer, answer: &Answer, judge: impl Fn(&str) -> Judge
             Step::Ask(calls) => {
                 assert!(!calls.is_empty());
                 for call in calls {
-                    assert_eq!((&call.role, call.draw, call.member), (&Role::Citation, 0, 0));
-                    asked.push(format!("{} <- {}", call.item, call.task.question().replace('\n', "|")));
+                    assert_eq!(
+                        (&call.role, call.draw, call.member),
+                        (&Role::Citation, 0, 0)
+                    );
+                    asked.push(format!(
+                        "{} <- {}",
+                        call.item,
+                        call.task.question().replace('\n', "|")
+                    ));
                     let judged = judge(call.task.question());
                     assert!(verdicts.insert(call.item, judged).is_none(), "asked twice");
                 }
@@ -51,12 +80,17 @@ fn run(scorer: &EntailmentScorer, answer: &Answer, judge: impl Fn(&str) -> Judge
 }
 
 fn label(holds: bool) -> Judged {
-    let label = if holds { Attribution::Attributable } else { Attribution::Contradictory };
+    let label = if holds {
+        Attribution::Attributable
+    } else {
+        Attribution::Contradictory
+    };
     Judged::Verdict(Verdict::Attribution(label), Some("because".to_owned()))
 }
 
 fn values(score: &Score) -> [Option<f64>; 3] {
-    ["citation_recall", "citation_precision", "citation_f1"].map(|name| score.component(name).unwrap().value)
+    ["citation_recall", "citation_precision", "citation_f1"]
+        .map(|name| score.component(name).unwrap().value)
 }
 
 fn why(claim: &ClaimSupport) -> &str {
@@ -67,8 +101,9 @@ fn why(claim: &ClaimSupport) -> &str {
 fn precision_is_asked_only_where_recall_holds_and_others_only_where_one_alone_does_not_support() {
     let text = long("[0][1]") + &long("again [2]") + &long("too [3][4]");
     // 3 and 4 together do not support; of 0 and 1 only 0 does alone.
-    let (asked, score) =
-        run(&DEFAULT, &answer(&text), |document| label(!document.contains('3') && document != "text 1"));
+    let (asked, score) = run(&DEFAULT, &answer(&text), |document| {
+        label(!document.contains('3') && document != "text 1")
+    });
     assert_eq!(
         asked,
         [
@@ -80,10 +115,20 @@ fn precision_is_asked_only_where_recall_holds_and_others_only_where_one_alone_do
         ]
     );
     // Recall 2/3. The others without 1 are 0 alone, which is known: 1 is superfluous. Precision (1 + 1 + 0) / 5.
-    assert_eq!(values(&score), [Some(2.0 / 3.0), Some(0.4), Some(2.0 * (2.0 / 3.0) * 0.4 / (2.0 / 3.0 + 0.4))]);
+    assert_eq!(
+        values(&score),
+        [
+            Some(2.0 / 3.0),
+            Some(0.4),
+            Some(2.0 * (2.0 / 3.0) * 0.4 / (2.0 / 3.0 + 0.4))
+        ]
+    );
     assert_eq!(why(&score.claims[0]), "not needed: [1]");
     assert_eq!(score.claims[0].precise_citations, Some(1));
-    assert_eq!((score.claims[2].label, score.claims[2].supported), (Some(Attribution::Contradictory), Some(false)));
+    assert_eq!(
+        (score.claims[2].label, score.claims[2].supported),
+        (Some(Attribution::Contradictory), Some(false))
+    );
     assert_eq!(score.claims[2].feedback.as_deref(), Some("because"));
 }
 
@@ -94,7 +139,10 @@ fn out_of_range_citations_are_wrong_and_leave_precision_only_in_compat() {
     assert_eq!(asked, ["s2[1] <- text 1"]);
     // 1 of 2 claims; 1 of 3 citations.
     assert_eq!(values(&score)[..2], [Some(0.5), Some(1.0 / 3.0)]);
-    assert_eq!((why(&score.claims[0]), score.claims[0].supported), ("[9] is out of range", Some(false)));
+    assert_eq!(
+        (why(&score.claims[0]), score.claims[0].supported),
+        ("[9] is out of range", Some(false))
+    );
     let (_, compat) = run(&COMPAT, &answer(&text), |_| label(true));
     assert_eq!(values(&compat)[..2], [Some(0.5), Some(1.0)]);
 }
@@ -119,20 +167,41 @@ fn every_number_of_a_marker_counts_and_in_compat_the_first_behind_any_bracket() 
 fn a_source_cited_twice_counts_once_and_in_compat_twice() {
     let text = answer(&long("[2][2]"));
     let (asked, score) = run(&DEFAULT, &text, |_| label(true));
-    assert_eq!((asked, score.claims[0].precise_citations), (vec!["s1[2] <- text 2".to_owned()], Some(1)));
+    assert_eq!(
+        (asked, score.claims[0].precise_citations),
+        (vec!["s1[2] <- text 2".to_owned()], Some(1))
+    );
     let (asked, score) = run(&COMPAT, &text, |document| label(document.contains('\n')));
     // Alone it does not support, and neither does what is left when its first mention goes: both count as precise.
     // All three single questions are one.
     assert_eq!(asked, ["s1[2,2] <- text 2|text 2", "s1[2] <- text 2"]);
-    assert_eq!((values(&score)[1], score.claims[0].precise_citations), (Some(1.0), Some(2)));
+    assert_eq!(
+        (values(&score)[1], score.claims[0].precise_citations),
+        (Some(1.0), Some(2))
+    );
 }
 
 #[test]
 fn a_sentence_without_markers_inherits_the_last_valid_uncut_list_of_an_unskipped_sentence() {
-    let text = long("none yet") + &long("[0][1][2][3]") + "Short [4]. " + &long("bad [9]") + &long("none");
-    let (asked, score) = run(&EntailmentScorer { at_most: 2, ..DEFAULT }, &answer(&text), |_| label(false));
-    assert_eq!(asked, ["s2[0,1] <- text 0|text 1", "s5[0,1] <- text 0|text 1"]);
-    let claims: Vec<_> = score.claims.iter().map(|claim| (claim.inherited, why(claim))).collect();
+    let text =
+        long("none yet") + &long("[0][1][2][3]") + "Short [4]. " + &long("bad [9]") + &long("none");
+    let (asked, score) = run(
+        &EntailmentScorer {
+            at_most: 2,
+            ..DEFAULT
+        },
+        &answer(&text),
+        |_| label(false),
+    );
+    assert_eq!(
+        asked,
+        ["s2[0,1] <- text 0|text 1", "s5[0,1] <- text 0|text 1"]
+    );
+    let claims: Vec<_> = score
+        .claims
+        .iter()
+        .map(|claim| (claim.inherited, why(claim)))
+        .collect();
     assert_eq!(
         claims,
         [
@@ -145,7 +214,10 @@ fn a_sentence_without_markers_inherits_the_last_valid_uncut_list_of_an_unskipped
     );
     assert_eq!(score.component("sentences").unwrap().value, Some(4.0));
     assert_eq!(score.component("skipped").unwrap().value, Some(1.0));
-    assert_eq!(score.notes, ["sentences under 50 characters are no claims and were skipped (column skipped)"]);
+    assert_eq!(
+        score.notes,
+        ["sentences under 50 characters are no claims and were skipped (column skipped)"]
+    );
 }
 
 #[test]
@@ -161,10 +233,25 @@ fn the_short_form_is_one_claim_behind_its_question_whose_brackets_count_only_in_
     let mut asked = answer("yes [1].");
     let prediction = Arc::make_mut(asked.prediction.as_mut().unwrap());
     prediction.input = "Is x [0] true?".to_owned();
-    let short = EntailmentScorer { form: Form::Short, ..DEFAULT };
-    let Step::Ask(calls) = short.step(&case(), &asked, &Verdicts::new()) else { panic!("done") };
-    assert_eq!((&**calls[0].task.answer(), &**calls[0].task.question()), ("Is x [0] true? yes.", "text 1"));
-    let (calls, _) = run(&EntailmentScorer { mode: Mode::Compat, ..short }, &asked, |_| label(false));
+    let short = EntailmentScorer {
+        form: Form::Short,
+        ..DEFAULT
+    };
+    let Step::Ask(calls) = short.step(&case(), &asked, &Verdicts::new()) else {
+        panic!("done")
+    };
+    assert_eq!(
+        (&**calls[0].task.answer(), &**calls[0].task.question()),
+        ("Is x [0] true? yes.", "text 1")
+    );
+    let (calls, _) = run(
+        &EntailmentScorer {
+            mode: Mode::Compat,
+            ..short
+        },
+        &asked,
+        |_| label(false),
+    );
     assert_eq!(calls, ["s1[0,1] <- text 0|text 1"]);
 }
 
@@ -172,10 +259,21 @@ fn the_short_form_is_one_claim_behind_its_question_whose_brackets_count_only_in_
 fn what_could_not_be_judged_is_null_with_its_bounds_never_0() {
     let text = long("[0]") + &long("and [1]");
     let lost = UnscoredReason::new(UnscoredKind::Cut, "reply cut at 10 tokens");
-    let judge = |document: &str| if document == "text 0" { Judged::Unscored(lost.clone()) } else { label(true) };
+    let judge = |document: &str| {
+        if document == "text 0" {
+            Judged::Unscored(lost.clone())
+        } else {
+            label(true)
+        }
+    };
     let (_, score) = run(&DEFAULT, &answer(&text), judge);
     assert_eq!((values(&score), score.value), ([None; 3], None));
-    let reason = score.component("citation_recall").unwrap().reason.clone().unwrap();
+    let reason = score
+        .component("citation_recall")
+        .unwrap()
+        .reason
+        .clone()
+        .unwrap();
     assert_eq!(
         *reason,
         UnscoredReason::new(
@@ -183,17 +281,29 @@ fn what_could_not_be_judged_is_null_with_its_bounds_never_0() {
             "1 of 2 claims unscored (between 0.500 and 1.000): reply cut at 10 tokens"
         )
     );
-    assert_eq!((score.claims[0].supported, score.claims[0].precise_citations), (None, None));
+    assert_eq!(
+        (score.claims[0].supported, score.claims[0].precise_citations),
+        (None, None)
+    );
     assert_eq!(score.claims[0].unscored, Some(lost));
 }
 
 #[test]
 fn an_unscored_precision_question_leaves_recall_whole() {
     let lost = UnscoredReason::new(UnscoredKind::Refused, "no");
-    let judge = |document: &str| if document == "text 1" { Judged::Unscored(lost.clone()) } else { label(true) };
+    let judge = |document: &str| {
+        if document == "text 1" {
+            Judged::Unscored(lost.clone())
+        } else {
+            label(true)
+        }
+    };
     let (_, score) = run(&DEFAULT, &answer(&long("[0][1]")), judge);
     assert_eq!(values(&score), [Some(1.0), None, None]);
-    assert_eq!((score.claims[0].supported, score.claims[0].precise_citations), (Some(true), None));
+    assert_eq!(
+        (score.claims[0].supported, score.claims[0].precise_citations),
+        (Some(true), None)
+    );
 }
 
 #[test]
@@ -204,20 +314,36 @@ fn questions_that_only_compat_asks_have_names_of_their_own() {
         Step::Ask(calls) => calls[0].item.to_string(),
         Step::Done(score) => panic!("{score:?}"),
     };
-    assert_eq!((items(&DEFAULT), items(&COMPAT)), ("s1[0,1]".to_owned(), "s1[3,0]".to_owned()));
+    assert_eq!(
+        (items(&DEFAULT), items(&COMPAT)),
+        ("s1[0,1]".to_owned(), "s1[3,0]".to_owned())
+    );
 }
 
 #[test]
 fn a_missing_text_is_empty_and_in_compat_nan_or_an_exception() {
     let mut text = answer(&long("[0]"));
     let sources = &mut Arc::make_mut(text.prediction.as_mut().unwrap()).sources;
-    sources[0] = Source { title: Some("T".to_owned()), text_is_nan: true, ..Source::default() };
-    assert_eq!(run(&DEFAULT, &text, |_| label(true)).0, ["s1[0] <- Title: T|"]);
-    assert_eq!(run(&COMPAT, &text, |_| label(true)).0, ["s1[0]nan <- Title: T|nan"]);
+    sources[0] = Source {
+        title: Some("T".to_owned()),
+        text_is_nan: true,
+        ..Source::default()
+    };
+    assert_eq!(
+        run(&DEFAULT, &text, |_| label(true)).0,
+        ["s1[0] <- Title: T|"]
+    );
+    assert_eq!(
+        run(&COMPAT, &text, |_| label(true)).0,
+        ["s1[0]nan <- Title: T|nan"]
+    );
     Arc::make_mut(text.prediction.as_mut().unwrap()).sources[0].text_is_nan = false;
     let (asked, score) = run(&COMPAT, &text, |_| label(true));
     let reason = score.component("citation_f1").unwrap().reason.clone();
-    assert_eq!((asked.len(), reason.map(|reason| reason.kind)), (0, Some(UnscoredKind::Exception)));
+    assert_eq!(
+        (asked.len(), reason.map(|reason| reason.kind)),
+        (0, Some(UnscoredKind::Exception))
+    );
 }
 
 #[test]
@@ -225,17 +351,36 @@ fn where_docs_are_fewer_than_ctxs_compat_raises_and_the_default_is_out_of_range(
     let mut text = answer(&long("[7]"));
     Arc::make_mut(text.prediction.as_mut().unwrap()).replaced_ctxs = Some(9);
     let (_, score) = run(&COMPAT, &text, |_| label(true));
-    assert_eq!(score.component("citation_f1").unwrap().reason.as_ref().unwrap().kind, UnscoredKind::Exception);
+    assert_eq!(
+        score
+            .component("citation_f1")
+            .unwrap()
+            .reason
+            .as_ref()
+            .unwrap()
+            .kind,
+        UnscoredKind::Exception
+    );
     let (_, score) = run(&DEFAULT, &text, |_| label(true));
-    assert_eq!((values(&score)[0], why(&score.claims[0])), (Some(0.0), "[7] is out of range"));
+    assert_eq!(
+        (values(&score)[0], why(&score.claims[0])),
+        (Some(0.0), "[7] is out of range")
+    );
 }
 
 #[test]
 fn an_answer_without_a_prediction_is_its_own_text_without_sources() {
-    let mut bare = Answer::new("mine".into(), CaseId::from("1"), format!("{}References: [0]", long("[0]")));
+    let mut bare = Answer::new(
+        "mine".into(),
+        CaseId::from("1"),
+        format!("{}References: [0]", long("[0]")),
+    );
     bare.own_bytes = Some(long("[0]").len());
     let (asked, score) = run(&DEFAULT, &bare, |_| label(true));
-    assert_eq!((asked.len(), score.claims.len(), why(&score.claims[0])), (0, 1, "[0] is out of range"));
+    assert_eq!(
+        (asked.len(), score.claims.len(), why(&score.claims[0])),
+        (0, 1, "[0] is out of range")
+    );
 }
 
 #[test]
@@ -245,13 +390,20 @@ fn what_another_claim_asked_at_once_stands_before_nothing() {
     let text = long("same [0]") + &long("same [0][2][1]");
     let (case, answer) = (case(), answer(&text));
     let possible = DEFAULT.possible(&case, &answer, &Verdicts::new()).unwrap();
-    let gates =
-        |items: &[&str]| possible.iter().find(|found| items.contains(&&*found.call.item)).map(|found| found.gates);
+    let gates = |items: &[&str]| {
+        possible
+            .iter()
+            .find(|found| items.contains(&&*found.call.item))
+            .map(|found| found.gates)
+    };
     assert_eq!(
         gates(&["s2[2,1]"]),
         Some(1),
         "{:?}",
-        possible.iter().map(|p| (&p.call.item, p.gates)).collect::<Vec<_>>()
+        possible
+            .iter()
+            .map(|p| (&p.call.item, p.gates))
+            .collect::<Vec<_>>()
     );
 }
 
@@ -339,10 +491,20 @@ proptest! {
 type JudgeTaskKey = (Arc<str>, Arc<str>);
 
 fn key(call: &JudgeCall) -> JudgeTaskKey {
-    (Arc::clone(call.task.answer()), Arc::clone(call.task.question()))
+    (
+        Arc::clone(call.task.answer()),
+        Arc::clone(call.task.question()),
+    )
 }
 
 fn values_of(score: &Score) -> Vec<f64> {
-    let shares: HashMap<_, _> = score.components.iter().map(|c| (&*c.name, c.value)).collect();
-    ["citation_recall", "citation_precision", "citation_f1"].iter().filter_map(|name| *shares.get(name)?).collect()
+    let shares: HashMap<_, _> = score
+        .components
+        .iter()
+        .map(|c| (&*c.name, c.value))
+        .collect();
+    ["citation_recall", "citation_precision", "citation_f1"]
+        .iter()
+        .filter_map(|name| *shares.get(name)?)
+        .collect()
 }

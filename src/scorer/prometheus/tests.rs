@@ -6,7 +6,12 @@ use super::*;
 use crate::domain::{CaseId, Source};
 
 fn aspect(name: &str, use_title: bool, use_docs: bool) -> Arc<Aspect> {
-    Arc::new(Aspect { name: name.into(), use_title, use_docs, ..Aspect::default() })
+    Arc::new(Aspect {
+        name: name.into(),
+        use_title,
+        use_docs,
+        ..Aspect::default()
+    })
 }
 
 fn scorer(aspects: Vec<Arc<Aspect>>) -> PrometheusScorer {
@@ -25,8 +30,11 @@ fn case() -> TestCase {
 }
 
 fn answer(output: &str, final_passages: Option<&str>) -> Answer {
-    let source =
-        |n: usize| Source { title: Some(format!("T{n}")), text: Some(format!("text {n}")), ..Source::default() };
+    let source = |n: usize| Source {
+        title: Some(format!("T{n}")),
+        text: Some(format!("text {n}")),
+        ..Source::default()
+    };
     let prediction = Prediction {
         input: "Why?".to_owned(),
         output: Some(output.into()),
@@ -34,42 +42,72 @@ fn answer(output: &str, final_passages: Option<&str>) -> Answer {
         final_passages: final_passages.map(str::to_owned),
         ..Prediction::default()
     };
-    Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("mine".into(), CaseId::from("1"), output) }
+    Answer {
+        prediction: Some(Arc::new(prediction)),
+        ..Answer::new("mine".into(), CaseId::from("1"), output)
+    }
 }
 
 fn shown(scorer: &PrometheusScorer, answer: &Answer) -> String {
-    scorer.all_calls(&case(), answer)[0].task.answer().to_string()
+    scorer.all_calls(&case(), answer)[0]
+        .task
+        .answer()
+        .to_string()
 }
 
 fn with(grades: &[(&str, Option<f64>)]) -> Verdicts {
     let judged = |grade: Option<f64>| match grade {
         Some(grade) => Judged::Verdict(Verdict::Grade(grade), Some("good".to_owned())),
-        None => Judged::Unscored(UnscoredReason::new(UnscoredKind::Unreadable, "no [RESULT] in the reply")),
+        None => Judged::Unscored(UnscoredReason::new(
+            UnscoredKind::Unreadable,
+            "no [RESULT] in the reply",
+        )),
     };
-    grades.iter().map(|(name, grade)| ((*name).into(), judged(*grade))).collect()
+    grades
+        .iter()
+        .map(|(name, grade)| ((*name).into(), judged(*grade)))
+        .collect()
 }
 
 #[test]
 fn titles_of_cited_sources_are_shown_where_the_aspect_wants_them_and_texts_too() {
     let answer = answer("A [2, 0] b [9].", None);
-    assert_eq!(shown(&scorer(vec![aspect("x", false, false)]), &answer), "A [2, 0] b [9].");
+    assert_eq!(
+        shown(&scorer(vec![aspect("x", false, false)]), &answer),
+        "A [2, 0] b [9]."
+    );
     assert_eq!(
         shown(&scorer(vec![aspect("x", true, false)]), &answer),
         "A [2, 0] b [9].\n\nReferences:\n[0] T0\n[2] T2"
     );
     assert_eq!(
-        shown(&PrometheusScorer { top_n: 1, ..scorer(vec![aspect("x", false, true)]) }, &answer),
+        shown(
+            &PrometheusScorer {
+                top_n: 1,
+                ..scorer(vec![aspect("x", false, true)])
+            },
+            &answer
+        ),
         "A [2, 0] b [9].\n\nReferences:\n[0] T0: text 0"
     );
     // Counted from 1, [2] is the second source, and [0] is none.
-    let from_one = PrometheusScorer { index_base: IndexBase::One, ..scorer(vec![aspect("x", true, false)]) };
-    assert_eq!(shown(&from_one, &answer), "A [2, 0] b [9].\n\nReferences:\n[2] T1");
+    let from_one = PrometheusScorer {
+        index_base: IndexBase::One,
+        ..scorer(vec![aspect("x", true, false)])
+    };
+    assert_eq!(
+        shown(&from_one, &answer),
+        "A [2, 0] b [9].\n\nReferences:\n[2] T1"
+    );
 }
 
 #[test]
 fn final_passages_stand_for_sources_and_compat_shows_no_titles() {
     let scorer = scorer(vec![aspect("x", true, true)]);
-    let compat = PrometheusScorer { mode: Mode::Compat, ..scorer.clone() };
+    let compat = PrometheusScorer {
+        mode: Mode::Compat,
+        ..scorer.clone()
+    };
     let passages = answer("A [0].", Some("[0] P"));
     assert_eq!(shown(&scorer, &passages), "A [0].\n\nReferences:\n[0] P");
     assert_eq!(shown(&compat, &passages), "A [0].References:\n[0] P");
@@ -78,33 +116,94 @@ fn final_passages_stand_for_sources_and_compat_shows_no_titles() {
 
 #[test]
 fn one_call_an_aspect_is_asked_of_its_own_judge() {
-    let scorer = scorer(vec![aspect("coverage", false, false), aspect("relevance", false, false)]);
-    let Step::Ask(calls) = scorer.step(&case(), &answer("A.", None), &with(&[("coverage", Some(3.0))])) else {
+    let scorer = scorer(vec![
+        aspect("coverage", false, false),
+        aspect("relevance", false, false),
+    ]);
+    let Step::Ask(calls) = scorer.step(
+        &case(),
+        &answer("A.", None),
+        &with(&[("coverage", Some(3.0))]),
+    ) else {
         panic!("done")
     };
     assert_eq!(calls.len(), 1);
-    assert_eq!((&*calls[0].item, calls[0].role.name().as_ref()), ("relevance", "aspect.relevance"));
-    let JudgeTask::Aspect { question, instruction, reference, .. } = &calls[0].task else { panic!("{calls:?}") };
-    assert_eq!((&**question, &**instruction, reference), ("Why?", "Answer.", &None));
+    assert_eq!(
+        (&*calls[0].item, calls[0].role.name().as_ref()),
+        ("relevance", "aspect.relevance")
+    );
+    let JudgeTask::Aspect {
+        question,
+        instruction,
+        reference,
+        ..
+    } = &calls[0].task
+    else {
+        panic!("{calls:?}")
+    };
+    assert_eq!(
+        (&**question, &**instruction, reference),
+        ("Why?", "Answer.", &None)
+    );
 }
 
 #[test]
 fn an_aspect_without_a_grade_is_left_out_of_the_mean_with_a_note() {
     let names = ["coverage", "relevance", "organization"];
-    let scorer = scorer(names.iter().map(|name| aspect(name, false, false)).collect());
-    let verdicts = with(&[("coverage", Some(3.0)), ("relevance", None), ("organization", Some(4.5))]);
-    let Step::Done(score) = scorer.step(&case(), &answer("A.", None), &verdicts) else { panic!("asked") };
+    let scorer = scorer(
+        names
+            .iter()
+            .map(|name| aspect(name, false, false))
+            .collect(),
+    );
+    let verdicts = with(&[
+        ("coverage", Some(3.0)),
+        ("relevance", None),
+        ("organization", Some(4.5)),
+    ]);
+    let Step::Done(score) = scorer.step(&case(), &answer("A.", None), &verdicts) else {
+        panic!("asked")
+    };
     // (3 + 4.5) / 2
     assert_eq!(score.value, Some(3.75));
-    assert_eq!(score.notes, ["no grade for relevance: left out of the mean"]);
-    assert_eq!(score.component("relevance").unwrap().reason.as_ref().unwrap().kind, UnscoredKind::Unreadable);
-    assert_eq!(score.component("coverage").unwrap().feedback.as_ref().map(|text| text.as_str()), Some("good"));
-    assert!(score.components.iter().all(|c| c.kind == ComponentKind::Aspect && c.weight == 0.0));
+    assert_eq!(
+        score.notes,
+        ["no grade for relevance: left out of the mean"]
+    );
+    assert_eq!(
+        score
+            .component("relevance")
+            .unwrap()
+            .reason
+            .as_ref()
+            .unwrap()
+            .kind,
+        UnscoredKind::Unreadable
+    );
+    assert_eq!(
+        score
+            .component("coverage")
+            .unwrap()
+            .feedback
+            .as_ref()
+            .map(|text| text.as_str()),
+        Some("good")
+    );
+    assert!(
+        score
+            .components
+            .iter()
+            .all(|c| c.kind == ComponentKind::Aspect && c.weight == 0.0)
+    );
 }
 
 #[test]
-fn a_reference_is_the_answers_else_the_gold_and_a_missing_one_is_noted_and_in_compat_an_exception() {
-    let scorer = PrometheusScorer { use_reference: true, ..scorer(vec![aspect("x", false, false)]) };
+fn a_reference_is_the_answers_else_the_gold_and_a_missing_one_is_noted_and_in_compat_an_exception()
+{
+    let scorer = PrometheusScorer {
+        use_reference: true,
+        ..scorer(vec![aspect("x", false, false)])
+    };
     let mut given = answer("A.", None);
     let reference = |answer: &Answer| match &scorer.all_calls(&case(), answer)[0].task {
         JudgeTask::Aspect { reference, .. } => reference.clone(),
@@ -112,12 +211,30 @@ fn a_reference_is_the_answers_else_the_gold_and_a_missing_one_is_noted_and_in_co
     };
     assert_eq!(reference(&given), None);
     let verdicts = with(&[("x", Some(5.0))]);
-    let Step::Done(score) = scorer.step(&case(), &given, &verdicts) else { panic!("asked") };
-    assert_eq!(score.notes, ["no reference answer: none was shown to the judge"]);
-    let compat = PrometheusScorer { mode: Mode::Compat, ..scorer.clone() };
-    let Step::Done(score) = compat.step(&case(), &given, &Verdicts::new()) else { panic!("asked") };
-    assert_eq!(score.components[0].reason.as_ref().map(|reason| reason.kind), Some(UnscoredKind::Exception));
-    Arc::make_mut(given.prediction.as_mut().unwrap()).gold.answer = Some("gold".to_owned());
+    let Step::Done(score) = scorer.step(&case(), &given, &verdicts) else {
+        panic!("asked")
+    };
+    assert_eq!(
+        score.notes,
+        ["no reference answer: none was shown to the judge"]
+    );
+    let compat = PrometheusScorer {
+        mode: Mode::Compat,
+        ..scorer.clone()
+    };
+    let Step::Done(score) = compat.step(&case(), &given, &Verdicts::new()) else {
+        panic!("asked")
+    };
+    assert_eq!(
+        score.components[0]
+            .reason
+            .as_ref()
+            .map(|reason| reason.kind),
+        Some(UnscoredKind::Exception)
+    );
+    Arc::make_mut(given.prediction.as_mut().unwrap())
+        .gold
+        .answer = Some("gold".to_owned());
     assert_eq!(reference(&given).as_deref(), Some("gold"));
     given.reference_answer = Some("best".into());
     assert_eq!(reference(&given).as_deref(), Some("best"));
@@ -125,10 +242,17 @@ fn a_reference_is_the_answers_else_the_gold_and_a_missing_one_is_noted_and_in_co
 
 #[test]
 fn without_a_prediction_the_question_is_the_test_cases_and_the_answer_what_the_system_wrote() {
-    let mut bare = Answer::new("mine".into(), CaseId::from("1"), "A [0].\nReferences:\n[0] x");
+    let mut bare = Answer::new(
+        "mine".into(),
+        CaseId::from("1"),
+        "A [0].\nReferences:\n[0] x",
+    );
     bare.own_bytes = Some("A [0].".len());
     let calls = scorer(vec![aspect("x", true, true)]).all_calls(&case(), &bare);
-    assert_eq!((&**calls[0].task.question(), &**calls[0].task.answer()), ("From the test case?", "A [0]."));
+    assert_eq!(
+        (&**calls[0].task.question(), &**calls[0].task.answer()),
+        ("From the test case?", "A [0].")
+    );
 }
 
 proptest! {

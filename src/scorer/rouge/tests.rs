@@ -10,11 +10,25 @@ fn score(reference: &str, hypothesis: &str) -> RougeScores {
 fn shared_tokens_are_clipped_and_order_counts_for_l_only() {
     // Reference: the cat the dog; hypothesis: dog the the the. Shared singles: dog 1, the min(2, 3) = 2, so 3 of 4.
     let scores = score("the cat the dog", "dog the the the");
-    assert_eq!(scores.rouge_1, Prf { precision: 0.75, recall: 0.75, f1: 0.75 });
+    assert_eq!(
+        scores.rouge_1,
+        Prf {
+            precision: 0.75,
+            recall: 0.75,
+            f1: 0.75
+        }
+    );
     // Pairs: the-cat cat-the the-dog against dog-the the-the the-the: none.
     assert_eq!(scores.rouge_2, Prf::default());
     // the the is common: 2 of 4.
-    assert_eq!(scores.rouge_l, Prf { precision: 0.5, recall: 0.5, f1: 0.5 });
+    assert_eq!(
+        scores.rouge_l,
+        Prf {
+            precision: 0.5,
+            recall: 0.5,
+            f1: 0.5
+        }
+    );
 }
 
 #[test]
@@ -36,7 +50,10 @@ fn tokens_are_ascii_words_with_long_ones_stemmed() {
 fn of_two_references_the_better_l_counts_and_a_tie_takes_the_second() {
     let stems = Stems::default();
     // L: first 3/3, second 1/3.
-    assert_eq!(rouge_best(&["x y z", "x b c"], "x y z", &stems).unwrap().0, 0);
+    assert_eq!(
+        rouge_best(&["x y z", "x b c"], "x y z", &stems).unwrap().0,
+        0
+    );
     // L is 2 of 3 for both; ROUGE-2 is 1/2 for the first and 0 for the second, which counts anyway.
     let (at, scores) = rouge_best(&["x y q", "x q z"], "x y z", &stems).unwrap();
     assert_eq!((at, scores.rouge_2.f1), (1, 0.0));
@@ -75,7 +92,10 @@ proptest! {
 #[test]
 fn the_subsequence_need_not_be_contiguous() {
     // 1 2 3 4 5 and 9 1 3 9 5: 1 3 5 is common.
-    assert_eq!(longest_common_subsequence(&[1, 2, 3, 4, 5], &[9, 1, 3, 9, 5]), 3);
+    assert_eq!(
+        longest_common_subsequence(&[1, 2, 3, 4, 5], &[9, 1, 3, 9, 5]),
+        3
+    );
     assert_eq!(longest_common_subsequence(&[], &[1]), 0);
 }
 
@@ -90,7 +110,10 @@ fn carries_cross_machine_words() {
     // 0..2000 twice, and backwards once: ascending from each at most one, but 2000 of the second.
     let long: Vec<u32> = (0..2_000).chain(0..2_000).collect();
     let back: Vec<u32> = (0..2_000).rev().collect();
-    assert_eq!(longest_common_subsequence(&long, &long[1_000..3_000]), 2_000);
+    assert_eq!(
+        longest_common_subsequence(&long, &long[1_000..3_000]),
+        2_000
+    );
     assert_eq!(longest_common_subsequence(&long, &back), 2);
 }
 

@@ -8,12 +8,24 @@ use super::*;
 use crate::domain::{CallKind, ClaimShares, ComponentKind, Criterion};
 
 fn criterion(name: &str, text: &str, weight: f64, snippets: usize) -> Criterion {
-    let snippets = (0..snippets).map(|i| format!("{name} {i}")).collect::<Vec<_>>().into();
-    Criterion { name: name.into(), criterion: text.into(), weight, snippets }
+    let snippets = (0..snippets)
+        .map(|i| format!("{name} {i}"))
+        .collect::<Vec<_>>()
+        .into();
+    Criterion {
+        name: name.into(),
+        criterion: text.into(),
+        weight,
+        snippets,
+    }
 }
 
 fn case(criteria: Vec<Criterion>) -> TestCase {
-    let rubric = Rubric { question: "q".into(), criteria, ..Rubric::default() };
+    let rubric = Rubric {
+        question: "q".into(),
+        criteria,
+        ..Rubric::default()
+    };
     TestCase {
         case_id: "c".into(),
         initial_prompt: "q".into(),
@@ -38,7 +50,11 @@ fn reason(kind: UnscoredKind) -> Judged {
 }
 
 /// Runs a scorer to its end; returns the items of each round and the score.
-fn run(scorer: RubricScorer, case: &TestCase, judge: impl Fn(&JudgeCall) -> Judged) -> (Vec<Vec<String>>, Score) {
+fn run(
+    scorer: RubricScorer,
+    case: &TestCase,
+    judge: impl Fn(&JudgeCall) -> Judged,
+) -> (Vec<Vec<String>>, Score) {
     let (mut verdicts, mut rounds) = (Verdicts::new(), Vec::new());
     loop {
         match scorer.step(case, &answer("one two"), &verdicts) {
@@ -58,17 +74,30 @@ fn run(scorer: RubricScorer, case: &TestCase, judge: impl Fn(&JudgeCall) -> Judg
 /// Half of everything: 5 points, half the snippets, half of claims and citations.
 fn half_marks(call: &JudgeCall) -> Judged {
     let verdict = match &call.task {
-        crate::domain::JudgeTask::Evidence { snippets, .. } => Verdict::Count(snippets.len() as f64 / 2.0),
-        task if task.kind() == CallKind::Citations => {
-            Verdict::Claims(ClaimShares { citations: 0.5, excerpts: 0.5, claim_count: 2, citation_count: 2 })
+        crate::domain::JudgeTask::Evidence { snippets, .. } => {
+            Verdict::Count(snippets.len() as f64 / 2.0)
         }
+        task if task.kind() == CallKind::Citations => Verdict::Claims(ClaimShares {
+            citations: 0.5,
+            excerpts: 0.5,
+            claim_count: 2,
+            citation_count: 2,
+        }),
         _ => Verdict::Points(5.0),
     };
     Judged::Verdict(verdict, Some(format!("about {}", call.item)))
 }
 
-const DEFAULT: RubricScorer = RubricScorer { parts: RubricParts::BOTH, mode: Mode::Default, name: "rubric" };
-const COMPAT: RubricScorer = RubricScorer { parts: RubricParts::BOTH, mode: Mode::Compat, name: "rubric" };
+const DEFAULT: RubricScorer = RubricScorer {
+    parts: RubricParts::BOTH,
+    mode: Mode::Default,
+    name: "rubric",
+};
+const COMPAT: RubricScorer = RubricScorer {
+    parts: RubricParts::BOTH,
+    mode: Mode::Compat,
+    name: "rubric",
+};
 
 fn close(actual: Option<f64>, expected: f64) -> bool {
     actual.is_some_and(|actual| (actual - expected).abs() < 1e-12)
@@ -76,13 +105,27 @@ fn close(actual: Option<f64>, expected: f64) -> bool {
 
 #[test]
 fn snippets_are_asked_in_a_second_round_and_only_where_the_criterion_earned_something() {
-    let case = case(vec![criterion("a", "x", 0.2, 2), criterion("b", "y", 0.2, 2), criterion("c", "", 0.2, 1)]);
+    let case = case(vec![
+        criterion("a", "x", 0.2, 2),
+        criterion("b", "y", 0.2, 2),
+        criterion("c", "", 0.2, 1),
+    ]);
     let (rounds, score) = run(DEFAULT, &case, |call| match &*call.item {
         "a" => points(0.0),
         _ => half_marks(call),
     });
-    assert_eq!(rounds, [vec!["expertise", "citations", "a", "b", "c_evidence"], vec!["b_evidence"]]);
-    let values: Vec<_> = score.components.iter().map(|c| (&*c.name, c.weight, c.value)).collect();
+    assert_eq!(
+        rounds,
+        [
+            vec!["expertise", "citations", "a", "b", "c_evidence"],
+            vec!["b_evidence"]
+        ]
+    );
+    let values: Vec<_> = score
+        .components
+        .iter()
+        .map(|c| (&*c.name, c.weight, c.value))
+        .collect();
     assert_eq!(
         values,
         [
@@ -98,26 +141,49 @@ fn snippets_are_asked_in_a_second_round_and_only_where_the_criterion_earned_some
         ]
     );
     // 0.05 + 0.025 + 0.1 + 0.05 + 0 + 0 + 0.05 + 0.05 + 0.1 = 0.425; annotated 0.2 of 0.6.
-    assert!(close(score.value, 0.425) && close(score.ann_score, 0.2 / 0.6), "{score:?}");
-    assert_eq!(score.component("b").unwrap().feedback.as_ref().map(|text| text.as_str()), Some("about b"));
+    assert!(
+        close(score.value, 0.425) && close(score.ann_score, 0.2 / 0.6),
+        "{score:?}"
+    );
+    assert_eq!(
+        score
+            .component("b")
+            .unwrap()
+            .feedback
+            .as_ref()
+            .map(|text| text.as_str()),
+        Some("about b")
+    );
 }
 
 #[test]
 fn an_unscored_criterion_leaves_its_snippets_unasked_and_the_score_null() {
-    let case = case(vec![criterion("a", "x", 0.3, 2), criterion("b", "y", 0.3, 0)]);
+    let case = case(vec![
+        criterion("a", "x", 0.3, 2),
+        criterion("b", "y", 0.3, 0),
+    ]);
     let (rounds, score) = run(DEFAULT, &case, |call| match &*call.item {
         "a" => reason(UnscoredKind::Unreadable),
         _ => half_marks(call),
     });
     assert_eq!(rounds.len(), 1);
-    let kind = |name: &str| score.component(name).unwrap().reason.as_ref().map(|reason| reason.kind);
+    let kind = |name: &str| {
+        score
+            .component(name)
+            .unwrap()
+            .reason
+            .as_ref()
+            .map(|reason| reason.kind)
+    };
     assert_eq!(kind("a"), Some(UnscoredKind::Unreadable));
     assert_eq!(kind("a_evidence"), Some(UnscoredKind::DependsOnUnscored));
     assert_eq!((score.value, score.ann_score), (None, None));
     // Bounds: 0.05 + 0.025 + 0.1 + 0.05 + 0.3 * 0.5 = 0.375 without a's 0.3, which is 0.15 + 0.15.
     let (low, high) = (score.filled(0.0), score.filled(1.0));
     assert!((low.0 - 0.375).abs() < 1e-12 && (high.0 - 0.675).abs() < 1e-12);
-    assert!((low.1.unwrap() - 0.15 / 0.6).abs() < 1e-12 && (high.1.unwrap() - 0.45 / 0.6).abs() < 1e-12);
+    assert!(
+        (low.1.unwrap() - 0.15 / 0.6).abs() < 1e-12 && (high.1.unwrap() - 0.45 / 0.6).abs() < 1e-12
+    );
 }
 
 #[test]
@@ -140,35 +206,65 @@ fn an_unscored_static_component_leaves_ann_score_standing() {
 
 #[test]
 fn properties_left_without_a_part_give_their_weight_to_the_others_with_a_note() {
-    let case = case(vec![criterion("a", "x", 0.2, 0), criterion("b", "y", 0.4, 2)]);
-    let snippets = RubricParts { rubrics: false, snippets: true };
-    let (_, score) = run(RubricScorer::new(snippets, Mode::Default), &case, half_marks);
+    let case = case(vec![
+        criterion("a", "x", 0.2, 0),
+        criterion("b", "y", 0.4, 2),
+    ]);
+    let snippets = RubricParts {
+        rubrics: false,
+        snippets: true,
+    };
+    let (_, score) = run(
+        RubricScorer::new(snippets, Mode::Default),
+        &case,
+        half_marks,
+    );
     assert_eq!(score.component("a"), None);
     // b alone carries 0.4 * 0.6 / 0.4 = 0.6.
     assert!((score.component("b_evidence").unwrap().weight - 0.6).abs() < 1e-12);
     assert!(close(score.ann_score, 0.5));
-    assert!(score.notes[0].starts_with("1 of 2 properties have nothing to judge in this mode"), "{:?}", score.notes);
+    assert!(
+        score.notes[0].starts_with("1 of 2 properties have nothing to judge in this mode"),
+        "{:?}",
+        score.notes
+    );
     let (rounds, score) = run(RubricScorer::new(snippets, Mode::Compat), &case, half_marks);
     assert!(rounds.is_empty());
-    assert!(
-        score.components.iter().all(|c| c
-            .reason
+    assert!(score.components.iter().all(|c| {
+        c.reason
             .as_ref()
-            .is_some_and(|r| r.message == "the reference refuses weights whose sum is not 1"))
-    );
+            .is_some_and(|r| r.message == "the reference refuses weights whose sum is not 1")
+    }));
 }
 
 #[test]
 fn a_mode_that_leaves_nothing_to_judge_is_unscored_with_a_reason_and_asks_nothing() {
     let case = case(vec![criterion("a", "x", 0.6, 0)]);
-    let scorer = RubricScorer::new(RubricParts { rubrics: false, snippets: true }, Mode::Default);
+    let scorer = RubricScorer::new(
+        RubricParts {
+            rubrics: false,
+            snippets: true,
+        },
+        Mode::Default,
+    );
     let (rounds, score) = run(scorer, &case, half_marks);
     assert!(rounds.is_empty() && scorer.all_calls(&case, &answer("x")).is_empty());
     assert_eq!((score.value, score.ann_score), (None, None));
-    assert_eq!(score.component("a").unwrap().reason.as_ref().map(|r| r.kind), Some(UnscoredKind::NotAsked));
+    assert_eq!(
+        score
+            .component("a")
+            .unwrap()
+            .reason
+            .as_ref()
+            .map(|r| r.kind),
+        Some(UnscoredKind::NotAsked)
+    );
     assert_eq!(score.notes.len(), 1);
     // The missing property still has its weight in the bounds.
-    assert!((score.filled(1.0).0 - 1.0).abs() < 1e-12 && (score.filled(1.0).1.unwrap() - 1.0).abs() < 1e-12);
+    assert!(
+        (score.filled(1.0).0 - 1.0).abs() < 1e-12
+            && (score.filled(1.0).1.unwrap() - 1.0).abs() < 1e-12
+    );
 }
 
 #[test]
@@ -179,7 +275,10 @@ fn a_rubric_without_properties_has_a_score_but_no_ann_score() {
     // 0.05 + 0.325 + 0.1 + 0.05 = 0.525.
     assert!(close(score.value, 0.525));
     assert_eq!(score.ann_score, None);
-    assert_eq!(score.notes, ["no property has a weight: ann_score is undefined"]);
+    assert_eq!(
+        score.notes,
+        ["no property has a weight: ann_score is undefined"]
+    );
 }
 
 #[test]
@@ -191,7 +290,10 @@ fn equal_length_bounds_are_a_step_and_in_compat_an_exception() {
         assert_eq!(score.component("length").unwrap().value, Some(value));
         let (rounds, score) = run(COMPAT, &case, half_marks);
         assert!(rounds.is_empty() && score.value.is_none());
-        assert_eq!(score.components[4].reason.as_ref().unwrap().kind, UnscoredKind::Exception);
+        assert_eq!(
+            score.components[4].reason.as_ref().unwrap().kind,
+            UnscoredKind::Exception
+        );
     }
 }
 
@@ -199,16 +301,21 @@ fn equal_length_bounds_are_a_step_and_in_compat_an_exception() {
 fn appended_references_do_not_count_as_length_and_in_compat_do() {
     // 450 own words: 1 - (450 - 300) / (600 - 300) = 0.5; with 150 words of references 1 - (600 - 300) / 300 = 0
     let (own, block) = ("w ".repeat(450), "r ".repeat(150));
-    let whole = Answer { own_bytes: Some(own.len()), ..answer(&format!("{own}{block}")) };
+    let whole = Answer {
+        own_bytes: Some(own.len()),
+        ..answer(&format!("{own}{block}"))
+    };
     let case = case(vec![criterion("p", "c", 0.6, 0)]);
     for (scorer, expected) in [(DEFAULT, 0.5), (COMPAT, 0.0)] {
         let mut verdicts = Verdicts::new();
         let score = loop {
             match scorer.step(&case, &whole, &verdicts) {
                 Step::Done(score) => break score,
-                Step::Ask(calls) => {
-                    verdicts.extend(calls.iter().map(|call| (Arc::clone(&call.item), half_marks(call))))
-                }
+                Step::Ask(calls) => verdicts.extend(
+                    calls
+                        .iter()
+                        .map(|call| (Arc::clone(&call.item), half_marks(call))),
+                ),
             }
         };
         assert_eq!(score.component("length").unwrap().value, Some(expected));
@@ -241,21 +348,38 @@ fn compat_takes_numbers_as_they_are_and_nan_opens_the_gate() {
     assert!(score.value.is_some_and(f64::is_nan));
     assert_eq!(score.component("a_evidence").unwrap().value, Some(1.0));
     // min(NaN, 1.0) is NaN in Python.
-    assert!(with(1.0, f64::NAN).1.component("a_evidence").unwrap().value.is_some_and(f64::is_nan));
+    assert!(
+        with(1.0, f64::NAN)
+            .1
+            .component("a_evidence")
+            .unwrap()
+            .value
+            .is_some_and(f64::is_nan)
+    );
 }
 
 #[test]
 fn in_compat_colliding_names_collapse_to_the_last_but_each_is_asked() {
     // Weights: a = 0.6 (twice, collapsed), citations 0.2 overwritten by a property's 0.2, so the sum is 1.2 - 0.2 = 1.
-    let case =
-        case(vec![criterion("a", "x", 0.6, 0), criterion("a", "y", 0.6, 0), criterion("citations", "z", 0.2, 0)]);
+    let case = case(vec![
+        criterion("a", "x", 0.6, 0),
+        criterion("a", "y", 0.6, 0),
+        criterion("citations", "z", 0.2, 0),
+    ]);
     let (rounds, score) = run(COMPAT, &case, |call| match &*call.item {
         "a#5" => points(10.0),
         "citations#6" => points(1.0),
         _ => half_marks(call),
     });
-    assert_eq!(rounds, [["expertise", "citations", "a", "a#5", "citations#6"]]);
-    let values: Vec<_> = score.components.iter().map(|c| (&*c.name, c.kind, c.value)).collect();
+    assert_eq!(
+        rounds,
+        [["expertise", "citations", "a", "a#5", "citations#6"]]
+    );
+    let values: Vec<_> = score
+        .components
+        .iter()
+        .map(|c| (&*c.name, c.kind, c.value))
+        .collect();
     assert_eq!(
         values[2..],
         [
@@ -265,19 +389,39 @@ fn in_compat_colliding_names_collapse_to_the_last_but_each_is_asked() {
         ]
     );
     // 0.05 + 0.025 + 0.02 + 0.05 + 0.6 = 0.745; annotated is a alone: 0.6 / 0.6.
-    assert!(close(score.value, 0.745) && close(score.ann_score, 1.0), "{score:?}");
+    assert!(
+        close(score.value, 0.745) && close(score.ann_score, 1.0),
+        "{score:?}"
+    );
 }
 
 #[test]
 fn a_verdict_of_another_kind_is_unscored_and_no_panic() {
     let case = case(vec![criterion("a", "x", 0.6, 0)]);
-    let (_, score) = run(DEFAULT, &case, |_| Judged::Verdict(Verdict::Count(3.0), None));
+    let (_, score) = run(DEFAULT, &case, |_| {
+        Judged::Verdict(Verdict::Count(3.0), None)
+    });
     assert_eq!(score.value, None);
-    assert_eq!(score.component("citations").unwrap().reason.as_ref().unwrap().kind, UnscoredKind::Unreadable);
+    assert_eq!(
+        score
+            .component("citations")
+            .unwrap()
+            .reason
+            .as_ref()
+            .unwrap()
+            .kind,
+        UnscoredKind::Unreadable
+    );
 }
 
 fn judged_in_range() -> impl Strategy<Value = (f64, f64, f64, f64, bool)> {
-    (0.0..=10.0_f64, 0.0..20.0_f64, 0.0..=1.0_f64, 0.0..=1.0_f64, prop::bool::weighted(0.1))
+    (
+        0.0..=10.0_f64,
+        0.0..20.0_f64,
+        0.0..=1.0_f64,
+        0.0..=1.0_f64,
+        prop::bool::weighted(0.1),
+    )
 }
 
 proptest! {

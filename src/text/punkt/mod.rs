@@ -57,7 +57,9 @@ impl Candidate {
     /// The word with its mark, and the next word or punctuation character.
     fn context<'a>(&self, text: &'a str) -> &'a str {
         let end = match self.behind {
-            Behind::Word(next) => text[next..].find(char::is_whitespace).map_or(text.len(), |length| next + length),
+            Behind::Word(next) => text[next..]
+                .find(char::is_whitespace)
+                .map_or(text.len(), |length| next + length),
             Behind::Punctuation(end) => end,
         };
         &text[self.start..end]
@@ -65,7 +67,9 @@ impl Candidate {
 
     fn ends_sentence(&self, text: &str, model: &Parameters) -> bool {
         let mut tokens = tokens(self.context(text));
-        let Some(mut token) = tokens.next() else { return false };
+        let Some(mut token) = tokens.next() else {
+            return false;
+        };
         tokens.any(|next| rules::ends_sentence(std::mem::replace(&mut token, next), next, model))
     }
 }
@@ -88,17 +92,27 @@ fn slices(text: &str) -> Vec<Range<usize>> {
     let mut pending: Option<Candidate> = None;
     let (mut previous_start, mut previous_mark) = (0, 0);
     let mut at = 0;
-    while let Some(offset) = text.as_bytes()[at..].iter().position(|byte| matches!(byte, b'.' | b'?' | b'!')) {
+    while let Some(offset) = text.as_bytes()[at..]
+        .iter()
+        .position(|byte| matches!(byte, b'.' | b'?' | b'!'))
+    {
         let mark = at + offset;
         at = mark + 1;
-        let Some(behind) = what_follows(text, at) else { continue };
-        let word = last_blank(&text.as_bytes()[previous_mark..mark]).map(|blank| previous_mark + blank + 1);
+        let Some(behind) = what_follows(text, at) else {
+            continue;
+        };
+        let word = last_blank(&text.as_bytes()[previous_mark..mark])
+            .map(|blank| previous_mark + blank + 1);
         let word_start = word.unwrap_or(previous_start);
         // Several marks in one word are one candidate: the last.
         if let Some(candidate) = pending.filter(|_| previous_mark <= word_start) {
             cut(candidate);
         }
-        pending = Some(Candidate { start: word_start, mark, behind });
+        pending = Some(Candidate {
+            start: word_start,
+            mark,
+            behind,
+        });
         (previous_start, previous_mark) = (word_start, mark);
     }
     if let Some(candidate) = pending {
@@ -120,7 +134,10 @@ fn what_follows(text: &str, at: usize) -> Option<Behind> {
 
 /// The last ASCII white space, unless it is the first byte.
 fn last_blank(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().rposition(|byte| matches!(byte, b' ' | b'\t'..=b'\r')).filter(|at| *at > 0)
+    bytes
+        .iter()
+        .rposition(|byte| matches!(byte, b' ' | b'\t'..=b'\r'))
+        .filter(|at| *at > 0)
 }
 
 /// Moves closing quotes and brackets at the start of a slice to the slice before it.
@@ -147,7 +164,8 @@ fn realign(text: &str, slices: &[Range<usize>]) -> Vec<Range<usize>> {
 /// Length of the closing quotes and brackets at the start of a slice, without and with the white space after them; they
 /// count only before white space, a dash (`--`) or the end.
 fn closing_length(slice: &str) -> Option<(usize, usize)> {
-    let closes = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '}') || QUOTATION_MARKS.contains(&c);
+    let closes =
+        |c: char| matches!(c, '"' | '\'' | ')' | ']' | '}') || QUOTATION_MARKS.contains(&c);
     let rest = slice.trim_start_matches(closes);
     let closing = slice.len() - rest.len();
     let after = rest.trim_start();
@@ -162,19 +180,31 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<&str> {
-        sentences(text).into_iter().map(|range| &text[range]).collect()
+        sentences(text)
+            .into_iter()
+            .map(|range| &text[range])
+            .collect()
     }
 
     #[test]
     fn full_stops_and_questions_end_sentences_and_line_breaks_do_not() {
-        assert_eq!(split("One. Two? Three! Four\nfive"), ["One.", "Two?", "Three!", "Four\nfive"]);
+        assert_eq!(
+            split("One. Two? Three! Four\nfive"),
+            ["One.", "Two?", "Three!", "Four\nfive"]
+        );
         assert_eq!(split("v1.2 and 0.5.It"), ["v1.2 and 0.5.It"]);
     }
 
     #[test]
     fn closing_quotes_and_brackets_stay_with_their_sentence() {
-        assert_eq!(split("He said \"no.\" Then (yes.) Done."), ["He said \"no.\"", "Then (yes.)", "Done."]);
-        assert_eq!(split("It works.[3] It scales. [1] Done."), ["It works.", "[3] It scales.", "[1] Done."]);
+        assert_eq!(
+            split("He said \"no.\" Then (yes.) Done."),
+            ["He said \"no.\"", "Then (yes.)", "Done."]
+        );
+        assert_eq!(
+            split("It works.[3] It scales. [1] Done."),
+            ["It works.", "[3] It scales.", "[1] Done."]
+        );
     }
 
     #[test]

@@ -32,7 +32,9 @@ impl Parameters {
     pub(super) fn english() -> &'static Self {
         static PARAMETERS: LazyLock<Parameters> = LazyLock::new(|| Parameters {
             abbreviations: section("abbreviations").collect(),
-            collocations: section("collocations").filter_map(|line| line.split_once('\t')).collect(),
+            collocations: section("collocations")
+                .filter_map(|line| line.split_once('\t'))
+                .collect(),
             starters: section("sentence_starters").collect(),
             contexts: section("orthography")
                 .filter_map(|line| line.split_once('\t'))
@@ -44,14 +46,21 @@ impl Parameters {
 
     /// Whether the word was seen in any of these contexts.
     pub(super) fn has(&self, word: &str, contexts: u8) -> bool {
-        self.contexts.get(word).is_some_and(|seen| seen & contexts != 0)
+        self.contexts
+            .get(word)
+            .is_some_and(|seen| seen & contexts != 0)
     }
 }
 
 /// The lines of a section: it begins with its name and ends at an empty line.
 fn section(name: &str) -> impl Iterator<Item = &'static str> {
-    let lines = ENGLISH.split("\n\n").find_map(|section| section.strip_prefix(name)?.strip_prefix('\n'));
-    lines.unwrap_or_default().split('\n').filter(|line| !line.is_empty())
+    let lines = ENGLISH
+        .split("\n\n")
+        .find_map(|section| section.strip_prefix(name)?.strip_prefix('\n'));
+    lines
+        .unwrap_or_default()
+        .split('\n')
+        .filter(|line| !line.is_empty())
 }
 
 #[cfg(test)]
@@ -61,20 +70,40 @@ mod tests {
     #[test]
     fn the_model_is_whole() {
         let english = Parameters::english();
-        let sizes = [english.abbreviations.len(), english.collocations.len(), english.starters.len()];
+        let sizes = [
+            english.abbreviations.len(),
+            english.collocations.len(),
+            english.starters.len(),
+        ];
         assert_eq!((sizes, english.contexts.len()), ([156, 37, 39], 20_366));
-        assert!(english.contexts.values().all(|contexts| *contexts != 0), "every number was read");
+        assert!(
+            english.contexts.values().all(|contexts| *contexts != 0),
+            "every number was read"
+        );
     }
 
     #[test]
     fn words_are_known_with_what_was_learned_of_them() {
         let english = Parameters::english();
-        assert!(["dr", "u.s"].iter().all(|word| english.abbreviations.contains(word)));
-        assert!(english.abbreviations.contains(". . "), "the blank at the end belongs to it");
-        assert!(english.collocations.contains(&("##number##", "international")));
+        assert!(
+            ["dr", "u.s"]
+                .iter()
+                .all(|word| english.abbreviations.contains(word))
+        );
+        assert!(
+            english.abbreviations.contains(". . "),
+            "the blank at the end belongs to it"
+        );
+        assert!(
+            english
+                .collocations
+                .contains(&("##number##", "international"))
+        );
         // coverage: 36 = 4 + 32, seen inside sentences in both cases.
         let coverage = |contexts| english.has("coverage", contexts);
-        assert!(coverage(MIDDLE_UPPER) && coverage(LOWER) && coverage(UPPER) && !coverage(BEGIN_LOWER));
+        assert!(
+            coverage(MIDDLE_UPPER) && coverage(LOWER) && coverage(UPPER) && !coverage(BEGIN_LOWER)
+        );
         assert!(!english.has("zzz", u8::MAX));
     }
 }

@@ -19,13 +19,17 @@ pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool
     let word_type = word_type(token);
     let plain_type = without_full_stop(&word_type);
     let following = next_type(next, model);
-    if model.collocations.contains(&(plain_type, following.as_str())) {
+    if model
+        .collocations
+        .contains(&(plain_type, following.as_str()))
+    {
         return false;
     }
     let seen = |contexts| model.has(&following, contexts);
     let starts = starts_sentence(next, seen);
     if kind == Kind::Abbreviation && !initial {
-        return starts == Some(true) || (starts_upper(next) && model.starters.contains(following.as_str()));
+        return starts == Some(true)
+            || (starts_upper(next) && model.starters.contains(following.as_str()));
     }
     if initial || plain_type == NUMBER {
         let is_name = initial && starts.is_none() && starts_upper(next) && !seen(LOWER);
@@ -48,7 +52,9 @@ enum Kind {
 
 impl Kind {
     fn of(token: &str, model: &Parameters) -> Self {
-        let Some(word) = token.strip_suffix('.').filter(|word| !word.is_empty()) else { return Self::SentenceEnd };
+        let Some(word) = token.strip_suffix('.').filter(|word| !word.is_empty()) else {
+            return Self::SentenceEnd;
+        };
         if word.bytes().all(|byte| byte == b'.') {
             return Self::Abbreviation;
         }
@@ -57,8 +63,13 @@ impl Kind {
         }
         let lower = word.to_lowercase();
         let last = lower.rsplit('-').next().unwrap_or(&lower);
-        let is_known = model.abbreviations.contains(lower.as_str()) || model.abbreviations.contains(last);
-        if is_known { Self::Abbreviation } else { Self::SentenceEnd }
+        let is_known =
+            model.abbreviations.contains(lower.as_str()) || model.abbreviations.contains(last);
+        if is_known {
+            Self::Abbreviation
+        } else {
+            Self::SentenceEnd
+        }
     }
 }
 
@@ -89,18 +100,30 @@ fn is_initial(token: &str) -> bool {
 
 /// The token in lower case; all numbers have one type.
 fn word_type(token: &str) -> String {
-    if is_number(token) { NUMBER.to_owned() } else { token.to_lowercase() }
+    if is_number(token) {
+        NUMBER.to_owned()
+    } else {
+        token.to_lowercase()
+    }
 }
 
 /// Type of the second word of a pair: without its full stop if that seems to end a sentence.
 fn next_type(token: &str, model: &Parameters) -> String {
     let word_type = word_type(token);
-    let ends = token.ends_with('.') && word_type != NUMBER && Kind::of(token, model) == Kind::SentenceEnd;
-    if ends { without_full_stop(&word_type).to_owned() } else { word_type }
+    let ends =
+        token.ends_with('.') && word_type != NUMBER && Kind::of(token, model) == Kind::SentenceEnd;
+    if ends {
+        without_full_stop(&word_type).to_owned()
+    } else {
+        word_type
+    }
 }
 
 fn without_full_stop(word_type: &str) -> &str {
-    word_type.strip_suffix('.').filter(|rest| !rest.is_empty()).unwrap_or(word_type)
+    word_type
+        .strip_suffix('.')
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(word_type)
 }
 
 /// `-`, then `.` or `,`, each at most once, then a digit, then digits, `,`, `.` and `-` in any order.
@@ -108,7 +131,10 @@ fn is_number(token: &str) -> bool {
     let unsigned = token.strip_prefix('-').unwrap_or(token);
     let digits = unsigned.strip_prefix(['.', ',']).unwrap_or(unsigned);
     let is_digit = |c: char| decimal_digit(c).is_some();
-    digits.starts_with(is_digit) && digits.chars().all(|c| is_digit(c) || matches!(c, ',' | '.' | '-'))
+    digits.starts_with(is_digit)
+        && digits
+            .chars()
+            .all(|c| is_digit(c) || matches!(c, ',' | '.' | '-'))
 }
 
 #[cfg(test)]
@@ -130,7 +156,10 @@ mod tests {
         assert!(!ends("Dr.", "Smith") && !ends("inc.", "said"));
         // "the" is a starter and was seen in lower case.
         assert!(ends("Inc.", "The") && !ends("Inc.", "the"));
-        assert!(!ends("non-u.s.", "Smith"), "what stands behind the last hyphen counts");
+        assert!(
+            !ends("non-u.s.", "Smith"),
+            "what stands behind the last hyphen counts"
+        );
     }
 
     #[test]

@@ -7,23 +7,46 @@ pub(super) const QUOTATION_MARKS: [char; 6] = ['«', '»', '‘', '’', '“', 
 
 /// Punctuation that ends the word before it, except the full stop.
 pub(super) fn ends_word(c: char) -> bool {
-    matches!(c, ')' | '"' | ';' | '}' | ']' | '*' | ':' | '@' | '\'' | '(' | '{' | '[' | '?' | '!')
-        || QUOTATION_MARKS.contains(&c)
+    matches!(
+        c,
+        ')' | '"' | ';' | '}' | ']' | '*' | ':' | '@' | '\'' | '(' | '{' | '[' | '?' | '!'
+    ) || QUOTATION_MARKS.contains(&c)
 }
 
 /// Punctuation that is a token by itself.
 fn begins_no_word(c: char) -> bool {
-    matches!(c, '(' | '"' | '`' | '{' | '[' | ':' | ';' | '&' | '#' | '*' | '@' | ')' | '}' | ']' | '-' | ',')
+    matches!(
+        c,
+        '(' | '"'
+            | '`'
+            | '{'
+            | '['
+            | ':'
+            | ';'
+            | '&'
+            | '#'
+            | '*'
+            | '@'
+            | ')'
+            | '}'
+            | ']'
+            | '-'
+            | ','
+    )
 }
 
 /// The tokens of a text, in order; line breaks always separate.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.split('\n').filter(|line| !line.chars().all(is_python_whitespace));
+    let lines = text
+        .split('\n')
+        .filter(|line| !line.chars().all(is_python_whitespace));
     lines.flat_map(|line| {
         let mut rest = line;
         std::iter::from_fn(move || {
             rest = rest.trim_start();
-            let (token, behind) = rest.split_at_checked(token_length(rest)).filter(|(token, _)| !token.is_empty())?;
+            let (token, behind) = rest
+                .split_at_checked(token_length(rest))
+                .filter(|(token, _)| !token.is_empty())?;
             rest = behind;
             Some(token)
         })
@@ -37,7 +60,11 @@ fn token_length(line: &str) -> usize {
         return repeated;
     }
     let mut ends = line.char_indices().skip(1).map(|(at, _)| at);
-    let end = if line.starts_with(begins_no_word) { ends.next() } else { ends.find(|at| is_word_end(&line[*at..])) };
+    let end = if line.starts_with(begins_no_word) {
+        ends.next()
+    } else {
+        ends.find(|at| is_word_end(&line[*at..]))
+    };
     end.unwrap_or(line.len())
 }
 
@@ -70,7 +97,9 @@ fn spaced_dots_length(rest: &str) -> usize {
         if dots >= 3 {
             length = rest.len() - behind.len();
         }
-        let Some(next) = behind.strip_prefix(char::is_whitespace) else { break };
+        let Some(next) = behind.strip_prefix(char::is_whitespace) else {
+            break;
+        };
         tail = next;
     }
     length
@@ -90,18 +119,30 @@ mod tests {
     fn words_keep_their_full_stop_and_lose_other_punctuation() {
         assert_eq!(
             tokens("Dr. Who (e.g., x): yes!?"),
-            ["Dr.", "Who", "(", "e.g.", ",", "x", ")", ":", "yes", "!", "?"]
+            [
+                "Dr.", "Who", "(", "e.g.", ",", "x", ")", ":", "yes", "!", "?"
+            ]
         );
-        assert_eq!(tokens("1,000 a,b c,) 'tis it's"), ["1,000", "a,b", "c", ",", ")", "'tis", "it", "'s"]);
+        assert_eq!(
+            tokens("1,000 a,b c,) 'tis it's"),
+            ["1,000", "a,b", "c", ",", ")", "'tis", "it", "'s"]
+        );
     }
 
     #[test]
     fn runs_of_dashes_and_dots_are_one_token() {
-        assert_eq!(tokens("wait...what--no - -x"), ["wait", "...", "what", "--", "no", "-", "-", "x"]);
+        assert_eq!(
+            tokens("wait...what--no - -x"),
+            ["wait", "...", "what", "--", "no", "-", "-", "x"]
+        );
         assert_eq!(tokens("so . . . on"), ["so", ". . .", "on"]);
         assert_eq!(tokens(". . on"), [".", ".", "on"], "two are too few");
         assert_eq!(tokens(". . . . x"), [". . . .", "x"]);
-        assert_eq!(tokens(". . .\n. x"), [". . .", ".", "x"], "a line break separates");
+        assert_eq!(
+            tokens(". . .\n. x"),
+            [". . .", ".", "x"],
+            "a line break separates"
+        );
     }
 
     proptest! {

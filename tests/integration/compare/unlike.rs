@@ -7,7 +7,8 @@ fn two_temperatures() -> (Workspace, FakeServer) {
     let work = Workspace::new(&["alpha", "beta"], 3);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &["--out", "first"]).exits_with(0);
-    work.score(&server, &["--out", "second", "--temperature", "0.5"]).exits_with(0);
+    work.score(&server, &["--out", "second", "--temperature", "0.5"])
+        .exits_with(0);
     (work, server)
 }
 
@@ -25,17 +26,32 @@ fn runs_that_differ_are_refused_with_each_difference_its_values_and_runs() {
 fn runs_compared_anyway_are_marked_in_every_form() {
     let (work, _server) = two_temperatures();
     for format in ["table", "csv", "json"] {
-        let done = compare(&work, &["first", "second", "--anyway", "--format", format]).exits_with(0);
+        let done =
+            compare(&work, &["first", "second", "--anyway", "--format", format]).exits_with(0);
         let text = unwrapped(&done.stdout);
-        assert!(text.contains("different temperature of the judge of rubric: "), "{format}: {text}");
+        assert!(
+            text.contains("different temperature of the judge of rubric: "),
+            "{format}: {text}"
+        );
         assert!(text.contains("first/alpha"), "{format}: {text}");
         // The table has it below already.
-        let is_on_stderr =
-            done.stderr.contains("warning: Not comparable: different temperature of the judge of rubric");
+        let is_on_stderr = done
+            .stderr
+            .contains("warning: Not comparable: different temperature of the judge of rubric");
         assert_eq!(is_on_stderr, format != "table", "{}", done.stderr);
     }
-    let error = compare(&work, &["first", "second", "--anyway", "--baseline", "alpha"]).exits_with(3);
-    assert!(error.stderr.contains("write one of first/alpha, second/alpha"), "{}", error.stderr);
+    let error = compare(
+        &work,
+        &["first", "second", "--anyway", "--baseline", "alpha"],
+    )
+    .exits_with(3);
+    assert!(
+        error
+            .stderr
+            .contains("write one of first/alpha, second/alpha"),
+        "{}",
+        error.stderr
+    );
 }
 
 #[test]
@@ -43,55 +59,106 @@ fn another_judge_of_the_same_answers_is_a_change_and_not_a_comparison() {
     let work = Workspace::new(&["alpha"], 2);
     let server = FakeServer::start(partial_judge());
     for (out, id) in [("first", "one"), ("second", "two")] {
-        work.score(&server, &["--out", out, "--cache-id", id]).exits_with(0);
+        work.score(&server, &["--out", out, "--cache-id", id])
+            .exits_with(0);
     }
-    compare(&work, &["first", "second"])
-        .exits_with(3)
-        .says(&["different judge of rubric: one (first), two (second)", "--across judges"]);
+    compare(&work, &["first", "second"]).exits_with(3).says(&[
+        "different judge of rubric: one (first), two (second)",
+        "--across judges",
+    ]);
 }
 
 /// `old` by the partial judge, and `new` by one that gives alpha's answers 6 points and others 10.
 fn old_and_new_judge() -> (Workspace, FakeServer) {
     let work = Workspace::new(&["alpha", "beta"], 8);
     let server = FakeServer::start(partial_judge());
-    work.score(&server, &["--out", "old", "--cache-id", "one"]).exits_with(0);
+    work.score(&server, &["--out", "old", "--cache-id", "one"])
+        .exits_with(0);
     let other = FakeServer::start(Behaviour::good().saying(|request| match kind_of(request) {
-        "property" | "expertise" if answer_of(request).contains("alpha") => json!({"score": 6}).to_string(),
+        "property" | "expertise" if answer_of(request).contains("alpha") => {
+            json!({"score": 6}).to_string()
+        }
         "property" | "expertise" => json!({"score": 10}).to_string(),
         kind => constant_reply(kind),
     }));
-    work.score(&other, &["--out", "new", "--cache-id", "two"]).exits_with(0);
+    work.score(&other, &["--out", "new", "--cache-id", "two"])
+        .exits_with(0);
     (work, other)
 }
 
 #[test]
 fn a_change_of_judge_shows_shifts_ranks_and_agreement() {
     let (work, _server) = old_and_new_judge();
-    let told = as_json(&compare(&work, &["old", "new", "--across", "judges", "--format", "json"]).exits_with(0));
-    assert_eq!((&told["metrics"], &told["differences"]), (&json!([]), &json!([])));
+    let told = as_json(
+        &compare(
+            &work,
+            &["old", "new", "--across", "judges", "--format", "json"],
+        )
+        .exits_with(0),
+    );
+    assert_eq!(
+        (&told["metrics"], &told["differences"]),
+        (&json!([]), &json!([]))
+    );
     let change = &told["judge_changes"][0];
-    assert_eq!((&change["old"], &change["new"], &change["cases"]), (&"old".into(), &"new".into(), &8.into()));
+    assert_eq!(
+        (&change["old"], &change["new"], &change["cases"]),
+        (&"old".into(), &"new".into(), &8.into())
+    );
     // Two points are worth 0.2 * (0.05 + 2 * 0.15) = 0.07: alpha falls by twice as much, beta rises by once.
     let systems = change["systems"].as_array().unwrap();
-    assert_eq!((&systems[0]["system"], &systems[1]["system"]), (&"alpha".into(), &"beta".into()));
+    assert_eq!(
+        (&systems[0]["system"], &systems[1]["system"]),
+        (&"alpha".into(), &"beta".into())
+    );
     is_close(&systems[0]["shift"], -0.14);
     is_close(&systems[1]["shift"], 0.07);
     is_close(&systems[0]["means"][0], ALPHA);
     is_close(&systems[0]["means"][1], ALPHA - 0.14);
-    assert_eq!((&systems[0]["ranks"], &systems[1]["ranks"]), (&json!([1, 2]), &json!([2, 1])));
+    assert_eq!(
+        (&systems[0]["ranks"], &systems[1]["ranks"]),
+        (&json!([1, 2]), &json!([2, 1]))
+    );
     is_close(&change["shift"], -0.035);
     let swapped = &change["swapped"][0];
     assert_eq!(swapped["systems"], json!(["alpha", "beta"]));
     is_close(&swapped["differences"][0], ALPHA - BETA);
     is_close(&swapped["differences"][1], ALPHA - BETA - 0.21);
     // The judges prefer other answers in every question.
-    is_close(&change["agreement"]["overall"]["comparisons"]["half_credit"]["estimate"], 0.0);
-    let text = unwrapped(&compare(&work, &["old", "new", "--across", "judges"]).exits_with(0).stdout);
-    assert!(text.starts_with("score: new scores 3.5 points lower than old on average (-3.5"), "{text}");
-    assert!(text.contains("alpha and beta change places (+7.0 by old, -14.0 by new)."), "{text}");
-    assert!(text.contains("tau-b of scores -") && text.contains("(%) 0.0"), "{text}");
-    let csv = compare(&work, &["old", "new", "--across", "judges", "--format", "csv"]).exits_with(0).stdout;
-    assert_eq!(csv.lines().filter(|line| line.starts_with("judge_change,rubric,score,share,")).count(), 2, "{csv}");
+    is_close(
+        &change["agreement"]["overall"]["comparisons"]["half_credit"]["estimate"],
+        0.0,
+    );
+    let text = unwrapped(
+        &compare(&work, &["old", "new", "--across", "judges"])
+            .exits_with(0)
+            .stdout,
+    );
+    assert!(
+        text.starts_with("score: new scores 3.5 points lower than old on average (-3.5"),
+        "{text}"
+    );
+    assert!(
+        text.contains("alpha and beta change places (+7.0 by old, -14.0 by new)."),
+        "{text}"
+    );
+    assert!(
+        text.contains("tau-b of scores -") && text.contains("(%) 0.0"),
+        "{text}"
+    );
+    let csv = compare(
+        &work,
+        &["old", "new", "--across", "judges", "--format", "csv"],
+    )
+    .exits_with(0)
+    .stdout;
+    assert_eq!(
+        csv.lines()
+            .filter(|line| line.starts_with("judge_change,rubric,score,share,"))
+            .count(),
+        2,
+        "{csv}"
+    );
 }
 
 #[test]
@@ -100,16 +167,33 @@ fn a_change_of_judge_is_measured_on_the_same_answers_tests_and_settings_only() {
     let across = |runs: &[&str]| compare(&work, &[runs, &["--across", "judges"]].concat());
     across(&["old"]).exits_with(2).says(&["takes two runs"]);
     across(&["old", "new", "--baseline", "alpha"]).exits_with(2);
-    work.score(&server, &["--out", "few", "--limit", "3", "--cache-id", "two"]).exits_with(0);
-    across(&["old", "few"]).exits_with(3).says(&["few: different cases: 8 ["]);
-    work.score(&server, &["--out", "bare", "--no-inputs", "--cache-id", "two"]).exits_with(0);
-    across(&["old", "bare"]).exits_with(3).says(&["bare: the answers are not recorded", "--no-inputs"]);
-    let ids = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
-    work.answers("alpha", ids.map(|id| (id, format!("Another answer of alpha to {id}."))));
-    work.score(&server, &["--out", "other", "--cache-id", "two"]).exits_with(0);
-    across(&["old", "other"])
+    work.score(
+        &server,
+        &["--out", "few", "--limit", "3", "--cache-id", "two"],
+    )
+    .exits_with(0);
+    across(&["old", "few"])
         .exits_with(3)
-        .says(&["other texts than in old: 8 answers, the first by alpha", "the same answers by both"]);
+        .says(&["few: different cases: 8 ["]);
+    work.score(
+        &server,
+        &["--out", "bare", "--no-inputs", "--cache-id", "two"],
+    )
+    .exits_with(0);
+    across(&["old", "bare"])
+        .exits_with(3)
+        .says(&["bare: the answers are not recorded", "--no-inputs"]);
+    let ids = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+    work.answers(
+        "alpha",
+        ids.map(|id| (id, format!("Another answer of alpha to {id}."))),
+    );
+    work.score(&server, &["--out", "other", "--cache-id", "two"])
+        .exits_with(0);
+    across(&["old", "other"]).exits_with(3).says(&[
+        "other texts than in old: 8 answers, the first by alpha",
+        "the same answers by both",
+    ]);
 }
 
 #[test]
@@ -117,16 +201,27 @@ fn other_tests_and_other_cases_are_no_equals() {
     let work = Workspace::new(&["alpha", "beta"], 4);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &["--out", "all"]).exits_with(0);
-    work.score(&server, &["--out", "few", "--limit", "3"]).exits_with(0);
+    work.score(&server, &["--out", "few", "--limit", "3"])
+        .exits_with(0);
     let done = compare(&work, &["all", "few"]).exits_with(3);
-    assert!(done.stderr.contains("different cases: 4 [") && done.stderr.contains("3 ["), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("different cases: 4 [") && done.stderr.contains("3 ["),
+        "{}",
+        done.stderr
+    );
     // The shared cases are what is compared.
-    let told = as_json(&compare(&work, &["all", "few", "--anyway", "--format", "json"]).exits_with(0));
+    let told =
+        as_json(&compare(&work, &["all", "few", "--anyway", "--format", "json"]).exits_with(0));
     assert_eq!(told["metrics"][0]["cases"].as_array().unwrap().len(), 3);
-    let tests = work.read("tests.json").replace("should name the effects of c1", "may name the effects of c1");
+    let tests = work.read("tests.json").replace(
+        "should name the effects of c1",
+        "may name the effects of c1",
+    );
     work.write("tests.json", &tests);
     work.score(&server, &["--out", "other"]).exits_with(0);
-    compare(&work, &["all", "other"]).exits_with(3).says(&["different test cases: "]);
+    compare(&work, &["all", "other"])
+        .exits_with(3)
+        .says(&["different test cases: "]);
 }
 
 #[test]
@@ -134,20 +229,43 @@ fn a_lexical_score_is_another_metric_than_a_judged_one() {
     let work = Workspace::new(&["alpha", "beta"], 2);
     let server = FakeServer::start(constant_judge());
     work.score(&server, &["--out", "judged"]).exits_with(0);
-    work.run(&["score", "answers", "--tests", "tests.json", "--judge", "lexical", "--out", "lexical"]).exits_with(0);
+    work.run(&[
+        "score",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--judge",
+        "lexical",
+        "--out",
+        "lexical",
+    ])
+    .exits_with(0);
     compare(&work, &["judged", "lexical"])
         .exits_with(3)
         .says(&["different judge of rubric: fake-judge (judged), lexical"]);
-    let told = as_json(&compare(&work, &["judged", "lexical", "--anyway", "--format", "json"]).exits_with(0));
+    let told = as_json(
+        &compare(
+            &work,
+            &["judged", "lexical", "--anyway", "--format", "json"],
+        )
+        .exits_with(0),
+    );
     for metric in told["metrics"].as_array().unwrap() {
         let is_lexical = metric["metric"]["scorer"] == "lexical_rubric";
         for system in metric["systems"].as_array().unwrap() {
-            let run = told["systems"][system["system"].as_u64().unwrap() as usize]["run"].as_u64().unwrap();
-            assert!(system["mean"].is_null() || (run == 1) == is_lexical, "{metric}");
+            let run = told["systems"][system["system"].as_u64().unwrap() as usize]["run"]
+                .as_u64()
+                .unwrap();
+            assert!(
+                system["mean"].is_null() || (run == 1) == is_lexical,
+                "{metric}"
+            );
         }
     }
     // A lexical score is not called score.
-    compare(&work, &["lexical", "--fail-under", "score=0.1"]).exits_with(3).says(&["did you mean lexical_score?"]);
+    compare(&work, &["lexical", "--fail-under", "score=0.1"])
+        .exits_with(3)
+        .says(&["did you mean lexical_score?"]);
 }
 
 /// Makes the run `out` one that ended with this status after so many answers.
@@ -155,7 +273,13 @@ fn cut_short(work: &Workspace, status: &str, answers: usize) {
     let mut manifest = work.json("out/manifest.json");
     manifest["status"] = status.into();
     work.write("out/manifest.json", &manifest.to_string());
-    work.edit_scores(|scores| scores.lines().take(answers).map(|line| format!("{line}\n")).collect());
+    work.edit_scores(|scores| {
+        scores
+            .lines()
+            .take(answers)
+            .map(|line| format!("{line}\n"))
+            .collect()
+    });
 }
 
 #[test]
@@ -168,23 +292,35 @@ fn a_run_that_did_not_finish_is_compared_and_marked() {
     let done = compare(&work, &["out"]).exits_with(0);
     assert!(unwrapped(&done.stdout).contains(told), "{}", done.stdout);
     assert!(
-        done.stdout.contains("Unfinished: out was stopped early") && done.stdout.contains("2 shared cases"),
+        done.stdout.contains("Unfinished: out was stopped early")
+            && done.stdout.contains("2 shared cases"),
         "{}",
         done.stdout
     );
     assert!(!done.stdout.contains("Not comparable"), "{}", done.stdout);
-    let latex = work.run(&["table", "out", "--format", "latex"]).exits_with(0).stdout;
-    assert!(latex.contains(" Unfinished: out was stopped early") && !latex.contains("Not comparable:"), "{latex}");
+    let latex = work
+        .run(&["table", "out", "--format", "latex"])
+        .exits_with(0)
+        .stdout;
+    assert!(
+        latex.contains(" Unfinished: out was stopped early") && !latex.contains("Not comparable:"),
+        "{latex}"
+    );
     // Beta's third answer was not scored: with it at the lowest 2 * 0.755 / 3 = 0.5033.
     let gate = ["out", "--fail-under", "beta:score=0.6"];
-    compare(&work, &gate).exits_with(6).says(&["1 unscored, 0 without an answer: it could be 0.5033"]);
+    compare(&work, &gate)
+        .exits_with(6)
+        .says(&["1 unscored, 0 without an answer: it could be 0.5033"]);
     compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
     let told = as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0));
     assert_eq!(told["metrics"][0]["systems"][1]["unscored"], 1);
     // The report lists it.
-    work.run(&["report", "out", "--out", "page.html"]).exits_with(0);
+    work.run(&["report", "out", "--out", "page.html"])
+        .exits_with(0);
     let page = work.read("page.html");
-    assert!(page.contains("Unfinished: out was stopped early") && !page.contains("Not comparable:"));
+    assert!(
+        page.contains("Unfinished: out was stopped early") && !page.contains("Not comparable:")
+    );
     assert!(page.contains("the run did not get to it"));
 }
 
@@ -194,7 +330,9 @@ fn a_run_that_did_not_get_to_a_system_at_all_compares_it_as_unscored() {
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
     cut_short(&work, "running", 3);
-    compare(&work, &["out", "--fail-under", "score=0.1"]).exits_with(6).says(&["3 of 6 answers", "beta has no mean"]);
+    compare(&work, &["out", "--fail-under", "score=0.1"])
+        .exits_with(6)
+        .says(&["3 of 6 answers", "beta has no mean"]);
 }
 
 #[test]
@@ -209,7 +347,10 @@ fn a_run_of_which_nothing_was_scored_is_refused_by_everything_that_reads_runs() 
         &["export", "inspect", "out", "--out", "logs"],
     ];
     for reader in readers {
-        work.run(reader).exits_with(3).says(&["nothing of the run has been scored", "run score once more to finish"]);
+        work.run(reader).exits_with(3).says(&[
+            "nothing of the run has been scored",
+            "run score once more to finish",
+        ]);
     }
     assert!(!work.path("page.html").exists() && !work.path("logs").exists());
 }
@@ -221,9 +362,9 @@ fn a_run_without_inputs_that_did_not_finish_passes_no_gate() {
     work.score(&server, &["--no-inputs"]).exits_with(0);
     cut_short(&work, "stopped", 2);
     let gate = ["out", "--fail-under", "score=0.1"];
-    compare(&work, &gate)
-        .exits_with(6)
-        .says(&["not met: --fail-under score=0.1: out was stopped early: 1 of 3 answers have no score"]);
+    compare(&work, &gate).exits_with(6).says(&[
+        "not met: --fail-under score=0.1: out was stopped early: 1 of 3 answers have no score",
+    ]);
     compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
     compare(&work, &["out"]).exits_with(0);
 }
@@ -239,6 +380,13 @@ fn a_run_that_was_stopped_and_scored_again_is_not_said_to_lack_nothing() {
     work.run(&["rescore", "out"]).exits_with(0);
     let done = compare(&work, &["out"]).exits_with(0);
     let text = unwrapped(&done.stdout);
-    assert!(text.contains("out was stopped early; run score once more to finish it"), "{text}");
-    assert!(!done.all_text().contains("have no score"), "{}", done.all_text());
+    assert!(
+        text.contains("out was stopped early; run score once more to finish it"),
+        "{text}"
+    );
+    assert!(
+        !done.all_text().contains("have no score"),
+        "{}",
+        done.all_text()
+    );
 }

@@ -16,14 +16,26 @@ fn run(work: &Workspace, base_url: &str, environment: &[(&str, &str)]) -> Finish
 #[test]
 fn a_proxy_carries_every_call_and_its_password_is_seen_by_nobody() {
     let (calls, scores) = calm(CASES);
-    let (work, proxy) = (Workspace::new(&SYSTEMS, CASES), FakeServer::start(Behaviour::good()));
-    let address = proxy.base_url().replace("http://", "http://me:hunter2@").replace("/v1", "");
+    let (work, proxy) = (
+        Workspace::new(&SYSTEMS, CASES),
+        FakeServer::start(Behaviour::good()),
+    );
+    let address = proxy
+        .base_url()
+        .replace("http://", "http://me:hunter2@")
+        .replace("/v1", "");
     let done = run(&work, FAR, &[("HTTP_PROXY", &address)]).exits_with(0);
-    assert_eq!((proxy.chat_count(), work.read("out/scores.jsonl")), (calls, scores));
+    assert_eq!(
+        (proxy.chat_count(), work.read("out/scores.jsonl")),
+        (calls, scores)
+    );
     for sent in proxy.chats() {
         assert_eq!(sent.path, format!("{FAR}/chat/completions"));
         // me:hunter2
-        assert_eq!(sent.header("proxy-authorization"), Some("Basic bWU6aHVudGVyMg=="));
+        assert_eq!(
+            sent.header("proxy-authorization"),
+            Some("Basic bWU6aHVudGVyMg==")
+        );
     }
     assert!(!done.all_text().contains("hunter2"));
     for (path, bytes) in work.files() {
@@ -36,11 +48,19 @@ fn a_proxy_carries_every_call_and_its_password_is_seen_by_nobody() {
 fn what_needs_no_proxy_goes_without() {
     let absent = Reserved::new();
     let proxy = absent.base_url().replace("/v1", "");
-    let (work, server) = (Workspace::new(&SYSTEMS, 1), FakeServer::start(Behaviour::good()));
+    let (work, server) = (
+        Workspace::new(&SYSTEMS, 1),
+        FakeServer::start(Behaviour::good()),
+    );
     run(&work, &server.base_url(), &[("HTTP_PROXY", &proxy)]).exits_with(0);
     let there = FakeServer::start(Behaviour::good());
     let proxy = there.base_url().replace("/v1", "");
     let other = Workspace::new(&SYSTEMS, 1);
-    run(&other, FAR, &[("HTTP_PROXY", &proxy), ("NO_PROXY", "judge.invalid")]).exits_with(4);
+    run(
+        &other,
+        FAR,
+        &[("HTTP_PROXY", &proxy), ("NO_PROXY", "judge.invalid")],
+    )
+    .exits_with(4);
     assert_eq!(there.chat_count(), 0);
 }

@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 pub(crate) fn hex_sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// The golden file's stub: the first hexadecimal digit is one of 0 to 9.
@@ -26,7 +29,11 @@ pub(crate) struct Asked {
 impl Asked {
     /// As it stands in the golden file.
     pub(crate) fn line(&self) -> Value {
-        json!([hex_sha256(self.document.as_bytes()), self.claim, u8::from(self.holds)])
+        json!([
+            hex_sha256(self.document.as_bytes()),
+            self.claim,
+            u8::from(self.holds)
+        ])
     }
 }
 
@@ -41,10 +48,18 @@ pub(crate) struct Walked {
 
 /// The texts of an answer with the numbers they cite: ours, and the reference's.
 fn texts(scorer: &EntailmentScorer, item: &Prediction) -> Vec<(String, Vec<u64>, Vec<u64>)> {
-    let theirs = |text: &str| first_numbers(text).iter().map(|n| n.parse().unwrap_or(u64::MAX)).collect();
+    let theirs = |text: &str| {
+        first_numbers(text)
+            .iter()
+            .map(|n| n.parse().unwrap_or(u64::MAX))
+            .collect()
+    };
     let ours = |text: &str| {
         let mut kept: Vec<u64> = Vec::new();
-        for number in number_markers(text).into_iter().flat_map(|marker| marker.numbers) {
+        for number in number_markers(text)
+            .into_iter()
+            .flat_map(|marker| marker.numbers)
+        {
             if !kept.contains(&number) {
                 kept.push(number);
             }
@@ -54,25 +69,49 @@ fn texts(scorer: &EntailmentScorer, item: &Prediction) -> Vec<(String, Vec<u64>,
     let output = item.output();
     if scorer.form == Form::Short {
         let whole = format!("{} {output}", item.input);
-        return vec![(format!("{} {}", item.input, without_citations(output)), ours(output), theirs(&whole))];
+        return vec![(
+            format!("{} {}", item.input, without_citations(output)),
+            ours(output),
+            theirs(&whole),
+        )];
     }
-    let long = sentences(output).into_iter().map(|range| &output[range]).filter(|text| text.chars().count() >= 50);
-    long.map(|text| (without_citations(text), ours(text), theirs(text))).collect()
+    let long = sentences(output)
+        .into_iter()
+        .map(|range| &output[range])
+        .filter(|text| text.chars().count() >= 50);
+    long.map(|text| (without_citations(text), ours(text), theirs(text)))
+        .collect()
 }
 
 fn document(source: &Source, mode: Mode) -> String {
-    let text = source.text.clone().unwrap_or_else(|| if mode == Mode::Compat { "nan".into() } else { String::new() });
-    source.title.as_ref().map_or_else(|| text.clone(), |title| format!("Title: {title}\n{text}"))
+    let text = source.text.clone().unwrap_or_else(|| {
+        if mode == Mode::Compat {
+            "nan".into()
+        } else {
+            String::new()
+        }
+    });
+    source
+        .title
+        .as_ref()
+        .map_or_else(|| text.clone(), |title| format!("Title: {title}\n{text}"))
 }
 
 pub(crate) fn walk(scorer: &EntailmentScorer, item: &Prediction) -> Walked {
     let compat = scorer.mode == Mode::Compat;
     let mut calls: Vec<Asked> = Vec::new();
     let mut ask = |numbers: &[u64], claim: &str| {
-        let documents: Vec<_> = numbers.iter().map(|n| document(&item.sources[*n as usize], scorer.mode)).collect();
+        let documents: Vec<_> = numbers
+            .iter()
+            .map(|n| document(&item.sources[*n as usize], scorer.mode))
+            .collect();
         let document = documents.join("\n");
         let holds = stub(&document, claim);
-        calls.push(Asked { document, claim: claim.to_owned(), holds });
+        calls.push(Asked {
+            document,
+            claim: claim.to_owned(),
+            holds,
+        });
         holds
     };
     let texts = texts(scorer, item);
@@ -82,11 +121,21 @@ pub(crate) fn walk(scorer: &EntailmentScorer, item: &Prediction) -> Walked {
     for (claim, ours, theirs) in &texts {
         on_a_fault |= ours != theirs;
         let own = if compat { theirs } else { ours };
-        let numbers = if own.is_empty() { last.clone() } else { own.clone() };
+        let numbers = if own.is_empty() {
+            last.clone()
+        } else {
+            own.clone()
+        };
         let cut: Vec<u64> = numbers.iter().copied().take(scorer.at_most).collect();
-        let outside = numbers.iter().any(|number| *number >= item.sources.len() as u64);
+        let outside = numbers
+            .iter()
+            .any(|number| *number >= item.sources.len() as u64);
         on_a_fault |= outside;
-        on_a_fault |= cut.iter().any(|n| item.sources.get(*n as usize).is_some_and(|source| source.text.is_none()));
+        on_a_fault |= cut.iter().any(|n| {
+            item.sources
+                .get(*n as usize)
+                .is_some_and(|source| source.text.is_none())
+        });
         counted += if outside && compat { 0 } else { cut.len() };
         if numbers.is_empty() || outside {
             continue;
@@ -103,6 +152,17 @@ pub(crate) fn walk(scorer: &EntailmentScorer, item: &Prediction) -> Walked {
             earned += usize::from(needed);
         }
     }
-    let share = |part: usize, whole: usize| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-    Walked { recall: share(supported, texts.len()), precision: share(earned, counted), calls, on_a_fault }
+    let share = |part: usize, whole: usize| {
+        if whole == 0 {
+            0.0
+        } else {
+            part as f64 / whole as f64
+        }
+    };
+    Walked {
+        recall: share(supported, texts.len()),
+        precision: share(earned, counted),
+        calls,
+        on_a_fault,
+    }
 }

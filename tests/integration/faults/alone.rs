@@ -28,17 +28,27 @@ fn a_429_that_says_nothing_of_a_wait() {
 
 #[test]
 fn a_429_with_retry_after_in_seconds() {
-    passes_through_share(FEW, fails_with(slow_down().with_header("Retry-After", "1")), &[]);
+    passes_through_share(
+        FEW,
+        fails_with(slow_down().with_header("Retry-After", "1")),
+        &[],
+    );
 }
 
 #[test]
 fn a_429_with_retry_after_as_a_fraction() {
-    passes_through(fails_with(slow_down().with_header("Retry-After", "0.2")), &[]);
+    passes_through(
+        fails_with(slow_down().with_header("Retry-After", "0.2")),
+        &[],
+    );
 }
 
 #[test]
 fn a_429_with_retry_after_in_milliseconds() {
-    passes_through(fails_with(slow_down().with_header("retry-after-ms", "150")), &[]);
+    passes_through(
+        fails_with(slow_down().with_header("retry-after-ms", "150")),
+        &[],
+    );
 }
 
 #[test]
@@ -53,18 +63,37 @@ fn a_429_with_retry_after_as_a_date() {
 
 #[test]
 fn a_429_with_a_date_of_a_server_whose_clock_is_years_behind() {
-    let (now, then) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:38 GMT");
-    passes_through_share(FEW, fails_with(slow_down().with_header("Date", now).with_header("Retry-After", then)), &[]);
+    let (now, then) = (
+        "Sun, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:38 GMT",
+    );
+    passes_through_share(
+        FEW,
+        fails_with(
+            slow_down()
+                .with_header("Date", now)
+                .with_header("Retry-After", then),
+        ),
+        &[],
+    );
 }
 
 /// The year 1960 has no HTTP date, and is no reason to wait.
 #[test]
 fn a_429_of_a_server_whose_clock_is_at_either_end_of_time() {
     for (now, then) in [
-        ("Fri, 31 Dec 9999 23:59:58 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"),
-        ("Fri, 01 Jan 1960 00:00:00 GMT", "Fri, 01 Jan 1960 00:00:01 GMT"),
+        (
+            "Fri, 31 Dec 9999 23:59:58 GMT",
+            "Fri, 31 Dec 9999 23:59:59 GMT",
+        ),
+        (
+            "Fri, 01 Jan 1960 00:00:00 GMT",
+            "Fri, 01 Jan 1960 00:00:01 GMT",
+        ),
     ] {
-        let act = slow_down().with_header("Date", now).with_header("Retry-After", then);
+        let act = slow_down()
+            .with_header("Date", now)
+            .with_header("Retry-After", then);
         passes_through_share(FEW, fails_with(act), &[]);
     }
 }
@@ -81,12 +110,18 @@ fn a_502() {
 
 #[test]
 fn a_503() {
-    passes_through(fails_with(Act::error(503, "unavailable", "no backend").with_header("Retry-After", "0")), &[]);
+    passes_through(
+        fails_with(Act::error(503, "unavailable", "no backend").with_header("Retry-After", "0")),
+        &[],
+    );
 }
 
 #[test]
 fn a_529() {
-    passes_through(fails_with(Act::error(529, "overloaded_error", "busy").with_header("retry-after-ms", "50")), &[]);
+    passes_through(
+        fails_with(Act::error(529, "overloaded_error", "busy").with_header("retry-after-ms", "50")),
+        &[],
+    );
 }
 
 #[test]
@@ -106,7 +141,13 @@ fn a_cut_body() {
 
 #[test]
 fn a_body_that_is_cut_but_as_long_as_announced() {
-    passes_through(fails_with(Act::status(200, r#"{"choices": [{"message": {"content": "{\"sco"#)), &[]);
+    passes_through(
+        fails_with(Act::status(
+            200,
+            r#"{"choices": [{"message": {"content": "{\"sco"#,
+        )),
+        &[],
+    );
 }
 
 #[test]
@@ -121,12 +162,16 @@ fn a_server_that_never_begins_to_answer() {
 
 #[test]
 fn a_page_of_html_under_200() {
-    passes_through(fails_with(Act::status(200, "<!doctype html><title>Sign in</title>")), &[]);
+    passes_through(
+        fails_with(Act::status(200, "<!doctype html><title>Sign in</title>")),
+        &[],
+    );
 }
 
 #[test]
 fn an_error_in_a_200() {
-    let error = json!({"error": {"message": "upstream failed", "type": "server_error", "code": null}});
+    let error =
+        json!({"error": {"message": "upstream failed", "type": "server_error", "code": null}});
     passes_through(fails_with(Act::json(&error)), &[]);
 }
 
@@ -153,7 +198,14 @@ pub(super) fn broken_bodies() -> Vec<Value> {
 #[test]
 fn members_of_wrong_types() {
     let bodies = broken_bodies();
-    passes_through(move |asked| Fault::Failing(Act::json(&bodies[asked.hash("type") as usize % bodies.len()])), &[]);
+    passes_through(
+        move |asked| {
+            Fault::Failing(Act::json(
+                &bodies[asked.hash("type") as usize % bodies.len()],
+            ))
+        },
+        &[],
+    );
 }
 
 /// Paid and empty: asked once more, as the next attempt, and never a third time.
@@ -184,7 +236,11 @@ pub(super) fn bodies_without_text() -> Vec<Value> {
 fn content_of_a_wrong_type() {
     let bodies = bodies_without_text();
     passes_through(
-        move |asked| Fault::Unreadable(Act::json(&bodies[asked.hash("content") as usize % bodies.len()])),
+        move |asked| {
+            Fault::Unreadable(Act::json(
+                &bodies[asked.hash("content") as usize % bodies.len()],
+            ))
+        },
         &[],
     );
 }
@@ -195,7 +251,8 @@ fn costs_nothing(act: &Act) {
     for protocol in Protocol::ALL {
         let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol));
         let (act, more) = (act.clone(), protocol.arguments(&[]));
-        let judge = ledger.judge(move |asked| asked.is_among(50).then(|| Fault::Harmless(act.clone())));
+        let judge =
+            ledger.judge(move |asked| asked.is_among(50).then(|| Fault::Harmless(act.clone())));
         let server = FakeServer::start(judge);
         work.score(&server, &more).exits_with(0);
         assert_eq!(server.chat_count(), protocol.calm().calls, "{protocol:?}");
@@ -216,20 +273,38 @@ fn a_whole_reply_byte_by_byte() {
 /// What the run does with calls that fail for good: they are unscored with the server's words, and the same command
 /// asks them, and nothing else, when the fault has gone.
 #[track_caller]
-fn is_given_up_and_mended(act: impl Fn(&Asked<'_>) -> Act + Clone + Send + Sync + 'static, kind: &str, words: &str) {
+fn is_given_up_and_mended(
+    act: impl Fn(&Asked<'_>) -> Act + Clone + Send + Sync + 'static,
+    kind: &str,
+    words: &str,
+) {
     for protocol in Protocol::ALL {
         let tolerant = protocol.arguments(&["--retries", "0", "--max-unscored", "1"]);
-        let (work, ledger, act) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol), act.clone());
-        let faulty = ledger.judge(move |asked| asked.is_among(20).then(|| Fault::Failing(act(asked))));
+        let (work, ledger, act) = (
+            Workspace::new(&SYSTEMS, CASES),
+            Ledger::over(protocol),
+            act.clone(),
+        );
+        let faulty =
+            ledger.judge(move |asked| asked.is_among(20).then(|| Fault::Failing(act(asked))));
         let server = FakeServer::start(faulty);
         work.score(&server, &tolerant).exits_with(0);
         every_call_is_accounted_for(&work);
-        let given_up: Vec<_> =
-            work.lines("out/calls.jsonl").into_iter().filter(|call| call["reply"]["content"].is_null()).collect();
+        let given_up: Vec<_> = work
+            .lines("out/calls.jsonl")
+            .into_iter()
+            .filter(|call| call["reply"]["content"].is_null())
+            .collect();
         assert!(!given_up.is_empty());
         for call in &given_up {
             assert_eq!(call["unscored"]["kind"], kind, "{call}");
-            assert!(call["unscored"]["message"].as_str().unwrap().contains(words), "{call}");
+            assert!(
+                call["unscored"]["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains(words),
+                "{call}"
+            );
         }
         assert_eq!(given_up.len(), ledger.faults());
         let server = server.replaced_by(ledger.judge(|_| None));
@@ -240,7 +315,11 @@ fn is_given_up_and_mended(act: impl Fn(&Asked<'_>) -> Act + Clone + Send + Sync 
 
 #[test]
 fn a_server_error_that_stays_is_unscored_and_mended_by_the_same_command() {
-    is_given_up_and_mended(|_| Act::status(500, "broken"), "unreachable", "status 500: broken (after 1 attempts)");
+    is_given_up_and_mended(
+        |_| Act::status(500, "broken"),
+        "unreachable",
+        "status 500: broken (after 1 attempts)",
+    );
 }
 
 #[test]
@@ -248,7 +327,9 @@ fn a_400_with_a_numeric_code_is_unscored_and_mended_by_the_same_command() {
     // in letters that differ from call to call: five equal complaints in a row would be about the request itself
     let word = |asked: &Asked<'_>| -> String {
         let hash = asked.hash("word");
-        (0..8).map(|at| char::from(b'a' + (hash >> (8 * at)) as u8 % 26)).collect()
+        (0..8)
+            .map(|at| char::from(b'a' + (hash >> (8 * at)) as u8 % 26))
+            .collect()
     };
     let body = move |asked: &Asked<'_>| {
         let error = json!({"message": format!("cannot take {}", word(asked)), "type": "BadRequestError", "code": 400});

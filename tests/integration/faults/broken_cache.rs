@@ -13,7 +13,11 @@ fn right_or_refused(work: &Workspace, server: &FakeServer, what: &str) -> bool {
     let _ = std::fs::remove_dir_all(work.path("cut"));
     let done = work.score(server, &["--cache", "cut.sqlite", "--out", "cut"]);
     if done.code == Some(0) {
-        assert_eq!(work.read("cut/scores.jsonl"), CALM.scores, "{what}: wrong scores");
+        assert_eq!(
+            work.read("cut/scores.jsonl"),
+            CALM.scores,
+            "{what}: wrong scores"
+        );
         assert_eq!(done.stdout, CALM.stdout, "{what}");
         return true;
     }
@@ -21,7 +25,10 @@ fn right_or_refused(work: &Workspace, server: &FakeServer, what: &str) -> bool {
     assert_eq!(done.stdout, "", "{what}");
     assert_eq!(server.chat_count(), sent, "{what}: paid on a broken cache");
     if done.stderr.contains("it was not changed") {
-        assert!(std::fs::read(work.path("cut.sqlite")).unwrap() == before, "{what}: a refused file was changed");
+        assert!(
+            std::fs::read(work.path("cut.sqlite")).unwrap() == before,
+            "{what}: a refused file was changed"
+        );
     }
     if done.stderr.contains("cache merge") {
         copies_what_is_whole(work, server, what);
@@ -33,10 +40,20 @@ fn right_or_refused(work: &Workspace, server: &FakeServer, what: &str) -> bool {
 #[track_caller]
 fn copies_what_is_whole(work: &Workspace, server: &FakeServer, what: &str) {
     let merged = work.run(&["cache", "merge", "cut.sqlite", "--into", "new.sqlite"]);
-    assert!(matches!(merged.code, Some(0 | 3)), "{what}: {:?} {}", merged.code, merged.stderr);
+    assert!(
+        matches!(merged.code, Some(0 | 3)),
+        "{what}: {:?} {}",
+        merged.code,
+        merged.stderr
+    );
     let _ = std::fs::remove_dir_all(work.path("cut"));
-    work.score(server, &["--cache", "new.sqlite", "--out", "cut"]).exits_with(0);
-    assert_eq!(work.read("cut/scores.jsonl"), CALM.scores, "{what}: wrong scores after the merge");
+    work.score(server, &["--cache", "new.sqlite", "--out", "cut"])
+        .exits_with(0);
+    assert_eq!(
+        work.read("cut/scores.jsonl"),
+        CALM.scores,
+        "{what}: wrong scores after the merge"
+    );
     for file in ["new.sqlite", "new.sqlite-wal", "new.sqlite-shm"] {
         let _ = std::fs::remove_file(work.path(file));
     }
@@ -46,14 +63,20 @@ fn copies_what_is_whole(work: &Workspace, server: &FakeServer, what: &str) {
 fn a_cache_that_is_cut_at_any_byte_is_refused_or_gives_the_right_scores() {
     let work = Workspace::new(&SYSTEMS, CASES);
     let server = FakeServer::start(Behaviour::good());
-    work.score(&server, &["--cache", "whole.sqlite"]).exits_with(0);
+    work.score(&server, &["--cache", "whole.sqlite"])
+        .exits_with(0);
     let whole = std::fs::read(work.path("whole.sqlite")).unwrap();
     let mut taken = Vec::new();
     // 60 places: 7919 is a prime, so they lie at all parts of a page; and both ends
-    let places = (0..57).map(|step| (step * whole.len() / 57 + step * 7919 % 4096).min(whole.len()));
+    let places =
+        (0..57).map(|step| (step * whole.len() / 57 + step * 7919 % 4096).min(whole.len()));
     for length in places.chain([1, whole.len() - 1, whole.len()]) {
         std::fs::write(work.path("cut.sqlite"), &whole[..length]).unwrap();
-        if right_or_refused(&work, &server, &format!("cut at byte {length} of {}", whole.len())) {
+        if right_or_refused(
+            &work,
+            &server,
+            &format!("cut at byte {length} of {}", whole.len()),
+        ) {
             taken.push(length);
         }
         for log in ["cut.sqlite-wal", "cut.sqlite-shm"] {
@@ -72,7 +95,9 @@ fn a_log_that_is_cut_at_any_byte_loses_replies_and_never_turns_them_into_others(
     wait_until("most is paid", || server.chat_count() > most);
     run.kill().unwrap();
     run.wait().unwrap();
-    let (file, log) = ["killed.sqlite", "killed.sqlite-wal"].map(|name| std::fs::read(work.path(name)).unwrap()).into();
+    let (file, log) = ["killed.sqlite", "killed.sqlite-wal"]
+        .map(|name| std::fs::read(work.path(name)).unwrap())
+        .into();
     assert!(log.len() > 4096, "the kill left no log");
     let server = server.replaced_by(Behaviour::good());
     for step in 0..=15 {
@@ -80,6 +105,9 @@ fn a_log_that_is_cut_at_any_byte_loses_replies_and_never_turns_them_into_others(
         std::fs::write(work.path("cut.sqlite"), &file).unwrap();
         std::fs::write(work.path("cut.sqlite-wal"), &log[..length]).unwrap();
         let what = format!("log cut at byte {length} of {}", log.len());
-        assert!(right_or_refused(&work, &server, &what), "{what}: refused, though the file is whole");
+        assert!(
+            right_or_refused(&work, &server, &what),
+            "{what}: refused, though the file is whole"
+        );
     }
 }

@@ -21,7 +21,11 @@ const BEYOND: usize = 40;
 #[track_caller]
 fn survives(protocol: Protocol, cases: usize, seed: u64, is_under_fire: bool, more: &[&str]) {
     let more = protocol.arguments(&[&["--concurrency", PLACES], more].concat());
-    let (work, ledger, calm) = (Workspace::new(&SYSTEMS, cases), Ledger::over(protocol), Calm::over(protocol, cases));
+    let (work, ledger, calm) = (
+        Workspace::new(&SYSTEMS, cases),
+        Ledger::over(protocol),
+        Calm::over(protocol, cases),
+    );
     let faults = passing_mixture("killed");
     let judge = ledger.judge(move |asked| if is_under_fire { faults(asked) } else { None });
     let gate = Gate::holding(0..0);
@@ -36,25 +40,43 @@ fn survives(protocol: Protocol, cases: usize, seed: u64, is_under_fire: bool, mo
         gate.hold((goal + BEYOND).min(before + left - 1)..usize::MAX);
         let pause = Duration::from_micros(random.random_range(0..8_000));
         let mut run = work.spawn_score(&server, &more);
-        wait_until("the run has come so far", || server.chat_count() >= goal || run.try_wait().unwrap().is_some());
+        wait_until("the run has come so far", || {
+            server.chat_count() >= goal || run.try_wait().unwrap().is_some()
+        });
         std::thread::sleep(pause);
         run.kill().unwrap();
-        assert_eq!(run.wait().unwrap().code(), None, "kill {kill}: the run was over before it");
+        assert_eq!(
+            run.wait().unwrap().code(),
+            None,
+            "kill {kill}: the run was over before it"
+        );
         let again = ledger.paid_again();
-        assert!(again <= kill * IN_FLIGHT, "{again} replies were sent twice after {kill} kills");
+        assert!(
+            again <= kill * IN_FLIGHT,
+            "{again} replies were sent twice after {kill} kills"
+        );
     }
-    assert!(ledger.bodies() < calm.calls, "nothing was left after the last kill");
+    assert!(
+        ledger.bodies() < calm.calls,
+        "nothing was left after the last kill"
+    );
     gate.open();
     work.score(&server, &more).exits_with(0);
     let again = ledger.paid_again();
-    assert!(again <= KILLS * IN_FLIGHT, "{again} replies were sent twice");
+    assert!(
+        again <= KILLS * IN_FLIGHT,
+        "{again} replies were sent twice"
+    );
     every_call_is_accounted_for(&work);
     assert_eq!(ledger.bodies(), calm.calls);
     assert_eq!(server.chat_count(), calm.calls + again + ledger.faults());
     assert_eq!(work.lines("out/calls.jsonl").len(), calm.calls);
     assert_eq!(work.read("out/scores.jsonl"), calm.scores);
     let sent = server.chat_count();
-    let repeated = work.score(&server, &more).exits_with(0).says(&["nothing to ask"]);
+    let repeated = work
+        .score(&server, &more)
+        .exits_with(0)
+        .says(&["nothing to ask"]);
     assert_eq!((server.chat_count(), repeated.stdout), (sent, calm.stdout));
 }
 

@@ -65,11 +65,17 @@ struct Book {
 impl Ledger {
     /// Of a judge that answers in this protocol.
     pub(super) fn over(protocol: Protocol) -> Self {
-        Self { protocol, ..Self::default() }
+        Self {
+            protocol,
+            ..Self::default()
+        }
     }
 
     /// A good judge with `faults` (written for chat), whose replies are counted here.
-    pub(super) fn judge(&self, faults: impl Fn(&Asked<'_>) -> Option<Fault> + Send + Sync + 'static) -> Behaviour {
+    pub(super) fn judge(
+        &self,
+        faults: impl Fn(&Asked<'_>) -> Option<Fault> + Send + Sync + 'static,
+    ) -> Behaviour {
         let (book, protocol) = (Arc::clone(&self.book), self.protocol);
         protocol.judge().deciding(move |request| {
             let mut book = book.lock().unwrap();
@@ -77,7 +83,12 @@ impl Ledger {
             book.number += 1;
             let sendings = book.sendings.entry(request.body.clone()).or_default();
             let was_paid = sendings.iter().any(|sending| *sending != Sending::Failed);
-            let asked = Asked { body: &request.body, before: sendings.len(), number, was_paid };
+            let asked = Asked {
+                body: &request.body,
+                before: sendings.len(),
+                number,
+                was_paid,
+            };
             let (sending, act) = match faults(&asked) {
                 None => (Sending::Whole, None),
                 Some(Fault::Harmless(act)) => (Sending::Whole, Some(act)),
@@ -117,6 +128,10 @@ impl Ledger {
 
     fn count(&self, is_counted: impl Fn(Sending) -> bool) -> usize {
         let book = self.book.lock().unwrap();
-        book.sendings.values().flatten().filter(|sending| is_counted(**sending)).count()
+        book.sendings
+            .values()
+            .flatten()
+            .filter(|sending| is_counted(**sending))
+            .count()
     }
 }

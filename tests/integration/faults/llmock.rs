@@ -28,15 +28,28 @@ impl Llmock {
         let port = Reserved::new();
         let address = port.address();
         let child = Command::new(python)
-            .args(["-c", "from llmock.cli import app; app()", "serve", "--port", &address.port().to_string()])
+            .args([
+                "-c",
+                "from llmock.cli import app; app()",
+                "serve",
+                "--port",
+                &address.port().to_string(),
+            ])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {python}: {error}"));
-        let mut llmock = Self { child, address: address.to_string(), _port: port };
+        let mut llmock = Self {
+            child,
+            address: address.to_string(),
+            _port: port,
+        };
         wait_until("llmock listens", || {
-            assert!(llmock.child.try_wait().unwrap().is_none(), "llmock ended at once");
+            assert!(
+                llmock.child.try_wait().unwrap().is_none(),
+                "llmock ended at once"
+            );
             TcpStream::connect(&llmock.address).is_ok()
         });
         llmock
@@ -79,7 +92,11 @@ impl Llmock {
     fn is_content(&self) {
         let verdict = self.verdict();
         let findings = verdict["findings"].as_array().unwrap();
-        assert!(findings.is_empty(), "{}", self.ask("verdict?format=text", None));
+        assert!(
+            findings.is_empty(),
+            "{}",
+            self.ask("verdict?format=text", None)
+        );
     }
 }
 
@@ -115,7 +132,10 @@ fn an_independent_peer_finds_nothing_to_complain_of() {
     work.run(&arguments).exits_with(0);
     let scores = work.lines("out/scores.jsonl");
     assert_eq!(scores.len(), SYSTEMS.len() * 3);
-    assert!(scores.iter().all(|score| score["score"].is_number()), "{scores:?}");
+    assert!(
+        scores.iter().all(|score| score["score"].is_number()),
+        "{scores:?}"
+    );
     let verdict = llmock.verdict();
     // 2 + 3 + 1 + 4 + 2
     assert_eq!(verdict["faults_injected"], 12, "{verdict}");
@@ -131,6 +151,8 @@ fn an_independent_peer_sees_that_hopeless_calls_are_not_repeated() {
     llmock.behaves(&json!([{"type": "fail", "status": 401, "times": null, "match": {"path": "/v1/chat/completions"}}]));
     let work = Workspace::new(&SYSTEMS, 3);
     let url = llmock.base_url();
-    work.run(&scoring(&url, &["--concurrency", "2"])).exits_with(4).says(&["OPENAI_API_KEY"]);
+    work.run(&scoring(&url, &["--concurrency", "2"]))
+        .exits_with(4)
+        .says(&["OPENAI_API_KEY"]);
     llmock.is_content();
 }

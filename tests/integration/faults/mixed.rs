@@ -52,13 +52,20 @@ fn stop(number: usize) -> Option<Act> {
     Some(match number {
         20 => Act::error(401, "invalid_api_key", "revoked"),
         55 => Act::error(429, "insufficient_quota", "spent"),
-        90 => Act::error(404, "model_not_found", "The model `fake-judge` does not exist"),
+        90 => Act::error(
+            404,
+            "model_not_found",
+            "The model `fake-judge` does not exist",
+        ),
         _ => return None,
     })
 }
 
 /// `percent` of all sendings fail; which one, and how, depends on the call, on how often it came, and on `salt`.
-fn mixture(salt: &'static str, percent: u64) -> impl Fn(&Asked<'_>) -> Option<Fault> + Send + Sync + 'static {
+fn mixture(
+    salt: &'static str,
+    percent: u64,
+) -> impl Fn(&Asked<'_>) -> Option<Fault> + Send + Sync + 'static {
     let (failures, unreadable) = (failures(), unreadable());
     move |asked| {
         if let Some(act) = stop(asked.number) {
@@ -73,25 +80,34 @@ fn mixture(salt: &'static str, percent: u64) -> impl Fn(&Asked<'_>) -> Option<Fa
             // seldom, because each takes the whole time limit
             0 if pick / 20 % 3 == 0 => Some(Fault::Failing(Act::Endless)),
             // more than one such reply would be an unscored call, and rightly so
-            1..=4 if !asked.was_paid => Some(Fault::Unreadable(unreadable[pick / 20 % unreadable.len()].clone())),
+            1..=4 if !asked.was_paid => Some(Fault::Unreadable(
+                unreadable[pick / 20 % unreadable.len()].clone(),
+            )),
             _ => Some(Fault::Failing(failures[pick / 20 % failures.len()].clone())),
         }
     }
 }
 
 /// A fifth of all sendings fails in passing; none ends a run, none takes long.
-pub(super) fn passing_mixture(salt: &'static str) -> impl Fn(&Asked<'_>) -> Option<Fault> + Send + Sync + 'static {
+pub(super) fn passing_mixture(
+    salt: &'static str,
+) -> impl Fn(&Asked<'_>) -> Option<Fault> + Send + Sync + 'static {
     let failures = failures();
     move |asked| {
         let dice = asked.hash(&format!("{salt} {}", asked.before));
-        (dice % 100 < 20).then(|| Fault::Failing(failures[(dice / 100) as usize % failures.len()].clone()))
+        (dice % 100 < 20)
+            .then(|| Fault::Failing(failures[(dice / 100) as usize % failures.len()].clone()))
     }
 }
 
 #[track_caller]
 fn comes_through(protocol: Protocol, salt: &'static str, percent: u64, more: &[&str]) {
     let more = protocol.arguments(&[&TIMEOUT[..], &["--concurrency", "8"], more].concat());
-    let (work, ledger, calm) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol), Calm::over(protocol, CASES));
+    let (work, ledger, calm) = (
+        Workspace::new(&SYSTEMS, CASES),
+        Ledger::over(protocol),
+        Calm::over(protocol, CASES),
+    );
     let server = FakeServer::start(ledger.judge(mixture(salt, percent)));
     let mut runs = 0;
     loop {
@@ -100,7 +116,12 @@ fn comes_through(protocol: Protocol, salt: &'static str, percent: u64, more: &[&
         every_call_is_accounted_for(&work);
         // stopped, or finished with calls that were given up
         let is_expected = matches!(done.code, Some(0 | 4 | 5));
-        assert!(is_expected && runs <= MOST_RUNS, "run {runs}: {:?} {}", done.code, done.stderr);
+        assert!(
+            is_expected && runs <= MOST_RUNS,
+            "run {runs}: {:?} {}",
+            done.code,
+            done.stderr
+        );
         assert_eq!(ledger.paid_again(), 0, "run {runs}");
         if done.code == Some(0) {
             break;
@@ -149,13 +170,22 @@ fn all_faults_at_half_of_the_calls_and_hardly_any_patience() {
 
 #[test]
 fn two_processes_under_fire_on_one_cache_pay_every_call_once() {
-    let (work, ledger, calm) = (Workspace::new(&SYSTEMS, CASES), Ledger::default(), Calm::run(CASES));
+    let (work, ledger, calm) = (
+        Workspace::new(&SYSTEMS, CASES),
+        Ledger::default(),
+        Calm::run(CASES),
+    );
     let server = FakeServer::start(ledger.judge(passing_mixture("two")));
-    let runs = ["one", "two"].map(|out| work.spawn_score(&server, &["--concurrency", "8", "--out", out]));
+    let runs =
+        ["one", "two"].map(|out| work.spawn_score(&server, &["--concurrency", "8", "--out", out]));
     let [one, two] = runs.map(|run| Finished::of(run.wait_with_output().unwrap()).exits_with(0));
     assert_eq!((ledger.paid_again(), ledger.bodies()), (0, calm.calls));
     assert_eq!(one.stdout, two.stdout);
     for out in ["one", "two"] {
-        assert_eq!(values(&work.read(&format!("{out}/scores.jsonl"))), values(&calm.scores), "{out}");
+        assert_eq!(
+            values(&work.read(&format!("{out}/scores.jsonl"))),
+            values(&calm.scores),
+            "{out}"
+        );
     }
 }

@@ -31,7 +31,11 @@ impl Protocol {
 
     /// A good judge that answers in it.
     pub(super) fn judge(self) -> Behaviour {
-        if self == Self::Stream { Behaviour::good().streaming() } else { Behaviour::good() }
+        if self == Self::Stream {
+            Behaviour::good().streaming()
+        } else {
+            Behaviour::good()
+        }
     }
 
     /// The run that nobody disturbs. Streams and messages bring the replies of chat.
@@ -42,7 +46,11 @@ impl Protocol {
     /// An act that is written for chat, in the form of this protocol.
     pub(super) fn act(self, act: Act) -> Act {
         let (status, headers, body) = match act {
-            Act::Response { status: 200, headers, body } if self != Self::Chat => (200, headers, body),
+            Act::Response {
+                status: 200,
+                headers,
+                body,
+            } if self != Self::Chat => (200, headers, body),
             Act::After(wait, then) => return Act::After(wait, Box::new(self.act(*then))),
             other => return other,
         };
@@ -50,16 +58,26 @@ impl Protocol {
             Ok(json) if self == Self::Raw => Act::json(&raw(json)),
             Ok(json) if self == Self::Anthropic => Act::json(&message(json)),
             Ok(json) if json["choices"].is_array() || !json["error"].is_null() => {
-                Act::status(status, event(&delta(json)) + DONE).with_header("content-type", "text/event-stream")
+                Act::status(status, event(&delta(json)) + DONE)
+                    .with_header("content-type", "text/event-stream")
             }
-            _ => Act::Response { status, headers, body },
+            _ => Act::Response {
+                status,
+                headers,
+                body,
+            },
         }
     }
 }
 
 /// The choices of a completion, changed one by one.
 fn with_choices(mut body: Value, change: impl Fn(&mut Value)) -> Value {
-    body["choices"].as_array_mut().into_iter().flatten().filter(|choice| choice.is_object()).for_each(change);
+    body["choices"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .filter(|choice| choice.is_object())
+        .for_each(change);
     body
 }
 
@@ -69,14 +87,19 @@ fn raw(body: Value) -> Value {
         return body;
     }
     with_choices(body, |choice| {
-        let message = choice.as_object_mut().and_then(|choice| choice.remove("message")).unwrap_or_default();
+        let message = choice
+            .as_object_mut()
+            .and_then(|choice| choice.remove("message"))
+            .unwrap_or_default();
         choice["text"] = message["content"].clone();
     })
 }
 
 /// A message of a chat's.
 fn message(mut body: Value) -> Value {
-    let Some(choices) = body.as_object_mut().and_then(|body| body.remove("choices")) else { return body };
+    let Some(choices) = body.as_object_mut().and_then(|body| body.remove("choices")) else {
+        return body;
+    };
     if choices.is_null() {
         return body;
     }
@@ -102,14 +125,19 @@ fn delta(body: Value) -> Value {
         return body;
     }
     with_choices(body, |choice| {
-        let message = choice.as_object_mut().and_then(|choice| choice.remove("message")).unwrap_or_default();
+        let message = choice
+            .as_object_mut()
+            .and_then(|choice| choice.remove("message"))
+            .unwrap_or_default();
         choice["delta"] = message;
     })
 }
 
 #[test]
 fn acts_are_translated() {
-    let chat = Act::json(&json!({"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "model": "m"}));
+    let chat = Act::json(
+        &json!({"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "model": "m"}),
+    );
     let body = |protocol: Protocol| match protocol.act(chat.clone()) {
         Act::Response { body, .. } => String::from_utf8(body).unwrap(),
         other => panic!("{other:?}"),

@@ -18,8 +18,10 @@ const LATE: Duration = Duration::from_millis(1_500);
 #[track_caller]
 fn stops_and_goes_on(from: usize, act: Act, words: &[&str]) {
     let without_cache = (Protocol::Chat, &["--concurrency", PLACES, "--no-cache"][..]);
-    for (protocol, more) in
-        Protocol::ALL.map(|protocol| (protocol, &["--concurrency", PLACES][..])).into_iter().chain([without_cache])
+    for (protocol, more) in Protocol::ALL
+        .map(|protocol| (protocol, &["--concurrency", PLACES][..]))
+        .into_iter()
+        .chain([without_cache])
     {
         let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol));
         let more = &protocol.arguments(more)[..];
@@ -40,7 +42,10 @@ fn stops_and_goes_on(from: usize, act: Act, words: &[&str]) {
         assert_eq!(work.json("out/manifest.json")["status"], "stopped");
         every_call_is_accounted_for(&work);
         let sent = server.chat_count();
-        assert!((from + 1..=from + IN_FLIGHT).contains(&sent), "{sent} calls, the fault came with call {from}");
+        assert!(
+            (from + 1..=from + IN_FLIGHT).contains(&sent),
+            "{sent} calls, the fault came with call {from}"
+        );
         // as long as it lasts the same command fails in the same way, and asks no more than it must to find out
         work.score(&server, more).exits_with(4).says(words);
         assert!(server.chat_count() <= sent + IN_FLIGHT);
@@ -53,14 +58,38 @@ fn stops_and_goes_on(from: usize, act: Act, words: &[&str]) {
 #[test]
 fn a_key_that_is_revoked_midway() {
     let act = Act::error(401, "invalid_api_key", "This key has been revoked");
-    stops_and_goes_on(17, act, &["refused the key from OPENAI_API_KEY", "has been revoked", "--api-key-env"]);
+    stops_and_goes_on(
+        17,
+        act,
+        &[
+            "refused the key from OPENAI_API_KEY",
+            "has been revoked",
+            "--api-key-env",
+        ],
+    );
 }
 
 #[test]
 fn a_quota_that_is_gone_midway() {
-    let act = Act::error(429, "insufficient_quota", "You exceeded your current quota").with_header("Retry-After", "1");
-    stops_and_goes_on(23, act, &["the quota of the judge's account is spent", "add credit", "the same command"]);
-    stops_and_goes_on(5, Act::status(402, r#"{"error":{"message":"Insufficient credits","code":402}}"#), &["quota"]);
+    let act = Act::error(429, "insufficient_quota", "You exceeded your current quota")
+        .with_header("Retry-After", "1");
+    stops_and_goes_on(
+        23,
+        act,
+        &[
+            "the quota of the judge's account is spent",
+            "add credit",
+            "the same command",
+        ],
+    );
+    stops_and_goes_on(
+        5,
+        Act::status(
+            402,
+            r#"{"error":{"message":"Insufficient credits","code":402}}"#,
+        ),
+        &["quota"],
+    );
 }
 
 #[test]
@@ -71,7 +100,11 @@ fn a_quota_that_is_gone_in_a_200() {
 
 #[test]
 fn a_model_that_is_not_served() {
-    let act = Act::error(404, "model_not_found", "The model `fake-judge` does not exist");
+    let act = Act::error(
+        404,
+        "model_not_found",
+        "The model `fake-judge` does not exist",
+    );
     stops_and_goes_on(0, act, &["does not serve the model", "check --model"]);
 }
 
@@ -80,14 +113,23 @@ fn a_model_that_is_taken_away_midway() {
     // vLLM's form: no `error` member, a numeric code
     let body = json!({"object": "error", "message": "The model `fake-judge` does not exist.", "type": "NotFoundError",
         "param": null, "code": 404});
-    stops_and_goes_on(13, Act::status(404, body.to_string()), &["does not serve the model", "check --model"]);
+    stops_and_goes_on(
+        13,
+        Act::status(404, body.to_string()),
+        &["does not serve the model", "check --model"],
+    );
 }
 
 #[test]
 fn a_wait_that_nobody_wants_to_sit_through() {
-    let act = Act::error(429, "rate_limit_exceeded", "daily limit").with_header("Retry-After", "7200");
-    stops_and_goes_on(9, act, &["asks to wait 7200 s", "the same command again later"]);
-    let never =
-        Act::error(429, "rate_limit_exceeded", "no more").with_header("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT");
+    let act =
+        Act::error(429, "rate_limit_exceeded", "daily limit").with_header("Retry-After", "7200");
+    stops_and_goes_on(
+        9,
+        act,
+        &["asks to wait 7200 s", "the same command again later"],
+    );
+    let never = Act::error(429, "rate_limit_exceeded", "no more")
+        .with_header("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT");
     stops_and_goes_on(9, never, &["asks to wait", "the same command again later"]);
 }

@@ -29,14 +29,46 @@ fn estimate(system: &serde_json::Value, metric: &str) -> Option<f64> {
 #[test]
 fn a_blind_file_is_scored_against_its_gold() {
     let workspace = workspace();
-    let done = workspace.run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl"]).exits_with(0);
+    let done = workspace
+        .run(&[
+            "fever",
+            "score",
+            "--gold",
+            "gold.jsonl",
+            "predictions.jsonl",
+        ])
+        .exits_with(0);
     // rank, F1, label accuracy, strict score, precision (1 + 2/3) / 2, recall
-    let row = done.stdout.lines().find(|line| line.starts_with("predictions ")).unwrap();
+    let row = done
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("predictions "))
+        .unwrap();
     let row = row.split_whitespace().collect::<Vec<_>>();
-    assert_eq!(row[..7], ["predictions", "1", "0.6250", "1.0000", "0.5000", "0.8333", "0.5000"]);
+    assert_eq!(
+        row[..7],
+        [
+            "predictions",
+            "1",
+            "0.6250",
+            "1.0000",
+            "0.5000",
+            "0.8333",
+            "0.5000"
+        ]
+    );
     assert_eq!(done.stderr, "");
-    let one =
-        ["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--max-evidence", "1", "--format", "json"];
+    let one = [
+        "fever",
+        "score",
+        "--gold",
+        "gold.jsonl",
+        "predictions.jsonl",
+        "--max-evidence",
+        "1",
+        "--format",
+        "json",
+    ];
     let one = json(&workspace.run(&one).exits_with(0));
     assert_eq!(estimate(&one["systems"][0], "fever_score"), Some(0.0));
 }
@@ -46,33 +78,84 @@ fn several_files_are_a_leaderboard() {
     let workspace = workspace();
     workspace.write(
         "worse.jsonl",
-        &PREDICTIONS.replace("\"predicted_label\": \"REFUTES\"", "\"predicted_label\": \"SUPPORTS\""),
+        &PREDICTIONS.replace(
+            "\"predicted_label\": \"REFUTES\"",
+            "\"predicted_label\": \"SUPPORTS\"",
+        ),
     );
-    let arguments = ["fever", "score", "--gold", "gold.jsonl", "worse.jsonl", "predictions.jsonl", "--format", "csv"];
+    let arguments = [
+        "fever",
+        "score",
+        "--gold",
+        "gold.jsonl",
+        "worse.jsonl",
+        "predictions.jsonl",
+        "--format",
+        "csv",
+    ];
     let done = workspace.run(&arguments).exits_with(0);
     let lines: Vec<&str> = done.stdout.lines().collect();
-    assert!(lines[0].starts_with("system,rank,evidence_f1,label_accuracy,fever_score,evidence_precision"));
-    assert!(lines[1].starts_with("predictions,1,0.625,1,0.5,0.83"), "{}", lines[1]);
-    assert!(lines[2].starts_with("worse,2,0.625,0,0,0.83"), "{}", lines[2]);
+    assert!(
+        lines[0]
+            .starts_with("system,rank,evidence_f1,label_accuracy,fever_score,evidence_precision")
+    );
+    assert!(
+        lines[1].starts_with("predictions,1,0.625,1,0.5,0.83"),
+        "{}",
+        lines[1]
+    );
+    assert!(
+        lines[2].starts_with("worse,2,0.625,0,0,0.83"),
+        "{}",
+        lines[2]
+    );
 }
 
 #[test]
 fn by_id_claims_without_a_prediction_count_as_wrong_and_both_gaps_are_reported() {
     let workspace = workspace();
     let second = PREDICTIONS.lines().nth(1).unwrap();
-    workspace.write("p.jsonl", &format!("{second}\n{}\n", second.replace("\"id\": 2", "\"id\": 9")));
-    let arguments = ["fever", "score", "--gold", "gold.jsonl", "--join", "id", "p.jsonl", "--format", "json"];
+    workspace.write(
+        "p.jsonl",
+        &format!("{second}\n{}\n", second.replace("\"id\": 2", "\"id\": 9")),
+    );
+    let arguments = [
+        "fever",
+        "score",
+        "--gold",
+        "gold.jsonl",
+        "--join",
+        "id",
+        "p.jsonl",
+        "--format",
+        "json",
+    ];
     let board = json(&workspace.run(&arguments).exits_with(0));
     for (at, text) in [
-        (0, "p: 1 prediction for claims that are not in the gold file: left out."),
+        (
+            0,
+            "p: 1 prediction for claims that are not in the gold file: left out.",
+        ),
         (1, "p: 1 claim without a prediction: they count as wrong."),
     ] {
         assert_eq!(board["notes"][at]["text"], text);
     }
     let system = &board["systems"][0];
     // Claim 1 counts as wrong, without evidence: strict 1/2, accuracy 1/2, precision (1 + 2/3) / 2, recall 1/2.
-    assert_eq!((estimate(system, "fever_score"), estimate(system, "label_accuracy")), (Some(0.5), Some(0.5)));
-    assert_eq!((estimate(system, "evidence_recall"), system["missing"].as_u64()), (Some(0.5), Some(1)));
+    assert_eq!(
+        (
+            estimate(system, "fever_score"),
+            estimate(system, "label_accuracy")
+        ),
+        (Some(0.5), Some(0.5))
+    );
+    assert_eq!(
+        (
+            estimate(system, "evidence_recall"),
+            system["missing"].as_u64()
+        ),
+        (Some(0.5), Some(1))
+    );
 }
 
 #[test]
@@ -83,19 +166,42 @@ fn compat_refuses_what_the_reference_dies_of() {
     workspace
         .run(&[&arguments[..], &["--compat"]].concat())
         .exits_with(3)
-        .says(&["p.jsonl: precision and recall are both 0", "score without --compat"]);
-    let done = workspace.run(&[&arguments[..], &["--format", "json"]].concat()).exits_with(0);
-    assert_eq!(estimate(&json(&done)["systems"][0], "evidence_f1"), Some(0.0));
-    workspace.write("p.jsonl", &PREDICTIONS.replace("\"page1\", 1", "\"page1\", \"1\""));
+        .says(&[
+            "p.jsonl: precision and recall are both 0",
+            "score without --compat",
+        ]);
+    let done = workspace
+        .run(&[&arguments[..], &["--format", "json"]].concat())
+        .exits_with(0);
+    assert_eq!(
+        estimate(&json(&done)["systems"][0], "evidence_f1"),
+        Some(0.0)
+    );
+    workspace.write(
+        "p.jsonl",
+        &PREDICTIONS.replace("\"page1\", 1", "\"page1\", \"1\""),
+    );
     let malformed = "p.jsonl:1 (case 1): predicted_evidence[0][1]: expected [page, line], a string and a whole number";
-    workspace.run(&[&arguments[..], &["--compat"]].concat()).exits_with(3).says(&[malformed]);
+    workspace
+        .run(&[&arguments[..], &["--compat"]].concat())
+        .exits_with(3)
+        .says(&[malformed]);
 }
 
 #[test]
 fn an_explanation_names_the_sentence_that_is_missing() {
     let workspace = workspace();
-    let done =
-        workspace.run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--explain", "1"]).exits_with(0);
+    let done = workspace
+        .run(&[
+            "fever",
+            "score",
+            "--gold",
+            "gold.jsonl",
+            "predictions.jsonl",
+            "--explain",
+            "1",
+        ])
+        .exits_with(0);
     assert_eq!(
         done.stdout,
         "predictions, claim 1\n\
@@ -105,7 +211,15 @@ fn an_explanation_names_the_sentence_that_is_missing() {
          \x20 score: strict 0, precision 1.0000, recall 0\n"
     );
     workspace
-        .run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--explain", "7"])
+        .run(&[
+            "fever",
+            "score",
+            "--gold",
+            "gold.jsonl",
+            "predictions.jsonl",
+            "--explain",
+            "7",
+        ])
         .exits_with(3)
         .says(&["predictions.jsonl: no prediction has the id 7"]);
 }
@@ -117,7 +231,14 @@ fn what_cannot_be_scored_is_reported_with_file_line_and_remedy() {
         .run(&["fever", "score", "predictions.jsonl"])
         .exits_with(3)
         .says(&["predictions.jsonl:1 (case 1): the line has no gold label and evidence; give --gold FILE"]);
-    workspace.write("p.jsonl", &PREDICTIONS.lines().rev().map(|line| format!("{line}\n")).collect::<String>());
+    workspace.write(
+        "p.jsonl",
+        &PREDICTIONS
+            .lines()
+            .rev()
+            .map(|line| format!("{line}\n"))
+            .collect::<String>(),
+    );
     workspace.run(&["fever", "score", "--gold", "gold.jsonl", "p.jsonl"]).exits_with(3).says(&[
         "p.jsonl:1 (case 2): claim number 1 of gold.jsonl has the id 1; keep the order of the claims, or use --join id",
     ]);
@@ -138,10 +259,27 @@ fn what_cannot_be_scored_is_reported_with_file_line_and_remedy() {
 #[test]
 fn a_submission_is_checked_against_blind_claims() {
     let workspace = workspace();
-    workspace.write("claims.jsonl", "{\"id\": 1, \"claim\": \"c\"}\n{\"id\": 2, \"claim\": \"d\"}\n");
-    let done = workspace.run(&["fever", "check", "predictions.jsonl", "--claims", "claims.jsonl"]).exits_with(0);
-    assert_eq!(done.stdout, "ok: 2 predictions: 0 SUPPORTS, 2 REFUTES, 0 NOT ENOUGH INFO\n");
-    workspace.write("p.jsonl", &PREDICTIONS.replace("page2\", 2", "page2\", \"2\""));
+    workspace.write(
+        "claims.jsonl",
+        "{\"id\": 1, \"claim\": \"c\"}\n{\"id\": 2, \"claim\": \"d\"}\n",
+    );
+    let done = workspace
+        .run(&[
+            "fever",
+            "check",
+            "predictions.jsonl",
+            "--claims",
+            "claims.jsonl",
+        ])
+        .exits_with(0);
+    assert_eq!(
+        done.stdout,
+        "ok: 2 predictions: 0 SUPPORTS, 2 REFUTES, 0 NOT ENOUGH INFO\n"
+    );
+    workspace.write(
+        "p.jsonl",
+        &PREDICTIONS.replace("page2\", 2", "page2\", \"2\""),
+    );
     workspace
         .run(&["fever", "check", "p.jsonl"])
         .exits_with(3)
@@ -149,15 +287,27 @@ fn a_submission_is_checked_against_blind_claims() {
     let second = PREDICTIONS.lines().nth(1).unwrap();
     let ninth = second.replace("\"id\": 2", "\"id\": 9");
     for (lines, fault) in [
-        ([second, second], "p.jsonl:2 (case 2): claim 2 occurs twice, first in line 1; keep one of the two lines"),
-        ([second, &ninth], "p.jsonl:2 (case 9): claims.jsonl has no claim 9; check the id, or delete the line"),
-        ([second, PREDICTIONS.lines().next().unwrap()], "p.jsonl:1 (case 2): claims.jsonl has claim 1 here"),
+        (
+            [second, second],
+            "p.jsonl:2 (case 2): claim 2 occurs twice, first in line 1; keep one of the two lines",
+        ),
+        (
+            [second, &ninth],
+            "p.jsonl:2 (case 9): claims.jsonl has no claim 9; check the id, or delete the line",
+        ),
+        (
+            [second, PREDICTIONS.lines().next().unwrap()],
+            "p.jsonl:1 (case 2): claims.jsonl has claim 1 here",
+        ),
         (
             [PREDICTIONS.lines().next().unwrap(), ""],
             "p.jsonl: the file ends after 1 lines, but claims.jsonl has claim 2",
         ),
     ] {
         workspace.write("p.jsonl", &lines.join("\n"));
-        workspace.run(&["fever", "check", "p.jsonl", "--claims", "claims.jsonl"]).exits_with(3).says(&[fault]);
+        workspace
+            .run(&["fever", "check", "p.jsonl", "--claims", "claims.jsonl"])
+            .exits_with(3)
+            .says(&[fault]);
     }
 }

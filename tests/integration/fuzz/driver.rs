@@ -26,19 +26,37 @@ pub(super) fn fuzz(name: &'static str, target: impl Fn(&[u8]) + Send + Sync + 's
     }
     let seconds = number("SCHOLAREVAL_FUZZ_SECONDS");
     let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
-    let new = || SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos() as u64 >> 10);
-    let first = number("SCHOLAREVAL_FUZZ_SEED").unwrap_or_else(|| if seconds.is_some() { new() } else { 0 });
+    let new = || {
+        SystemTime::UNIX_EPOCH
+            .elapsed()
+            .map_or(0, |time| time.as_nanos() as u64 >> 10)
+    };
+    let first = number("SCHOLAREVAL_FUZZ_SEED")
+        .unwrap_or_else(|| if seconds.is_some() { new() } else { 0 });
     let mut count = 0;
-    while if seconds.is_some() { Instant::now() < end } else { count < INPUTS } {
+    while if seconds.is_some() {
+        Instant::now() < end
+    } else {
+        count < INPUTS
+    } {
         let seed = first.wrapping_add(count);
-        read(&format!("{name}, seed {seed}"), &mutated(&corpus, seed), &target);
+        read(
+            &format!("{name}, seed {seed}"),
+            &mutated(&corpus, seed),
+            &target,
+        );
         count += 1;
     }
     eprintln!("{name}: {count} inputs from seed {first}");
 }
 
 fn number(variable: &str) -> Option<u64> {
-    Some(std::env::var(variable).ok()?.parse().unwrap_or_else(|_| panic!("{variable} is not a whole number")))
+    Some(
+        std::env::var(variable)
+            .ok()?
+            .parse()
+            .unwrap_or_else(|_| panic!("{variable} is not a whole number")),
+    )
 }
 
 /// The files of a target by name.
@@ -48,10 +66,15 @@ fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
     if name == "prompts" {
         dirs.push(format!("{fixtures}/prompts/checkout/scripts"));
     }
-    let entries = dirs.iter().flat_map(|dir| std::fs::read_dir(dir).unwrap_or_else(|error| panic!("{dir}: {error}")));
+    let entries = dirs
+        .iter()
+        .flat_map(|dir| std::fs::read_dir(dir).unwrap_or_else(|error| panic!("{dir}: {error}")));
     let files = entries.map(|entry| {
         let entry = entry.unwrap();
-        (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap())
+        (
+            entry.file_name().into_string().unwrap(),
+            std::fs::read(entry.path()).unwrap(),
+        )
     });
     let mut files: Vec<_> = files.collect();
     files.sort();
@@ -69,7 +92,10 @@ fn read(name: &str, input: &[u8], target: &Target) {
         target(&copy);
         let _ = done.send(());
     };
-    std::thread::Builder::new().name(name.to_owned()).spawn(work).unwrap();
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .unwrap();
     let fault = match ended.recv_timeout(HANG) {
         Ok(()) if peak_memory().saturating_sub(before) > MEMORY => "took more than 1 GiB of memory",
         Ok(()) => return,
@@ -82,6 +108,12 @@ fn read(name: &str, input: &[u8], target: &Target) {
 /// The most memory that this process had so far, in bytes; 0 where the system does not report it.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok());
+    let peak = status.lines().find_map(|line| {
+        line.strip_prefix("VmHWM:")?
+            .split_whitespace()
+            .next()?
+            .parse()
+            .ok()
+    });
     peak.map_or(0, |kilobytes: u64| kilobytes << 10)
 }

@@ -8,14 +8,16 @@ use scholareval::cli::args::ScoreArgs;
 use scholareval::cli::origin::Environment;
 use scholareval::cli::settings::Settings;
 use scholareval::dataset::{
-    build_test_cases, parse_answers, parse_aspects, parse_labels, parse_predictions, parse_results, parse_test_cases,
-    render_answer,
+    build_test_cases, parse_answers, parse_aspects, parse_labels, parse_predictions, parse_results,
+    parse_test_cases, render_answer,
 };
 use scholareval::domain::{JudgeTask, Mode};
 use scholareval::evaluation::RunSet;
 use scholareval::evaluation::record::{Manifest, RecordedReplies, for_each_call, load_run};
 use scholareval::facts::claims::{BlindClaim, ClaimFile, FromLine};
-use scholareval::facts::{FeverOptions, fever, fever_files, scifact, scifact_files, scifact_modules};
+use scholareval::facts::{
+    FeverOptions, fever, fever_files, scifact, scifact_files, scifact_modules,
+};
 use scholareval::prompt::{PromptSet, delimiters, injection};
 use scholareval::text::{citation_markers, punkt, sentences, tokens, words};
 
@@ -26,7 +28,9 @@ const MODES: [Mode; 2] = [Mode::Default, Mode::Compat];
 /// An error says something.
 #[track_caller]
 fn said<T>(result: Result<T, Error>) -> Option<T> {
-    result.map_err(|error| assert!(!error.to_string().trim().is_empty(), "{error:?}")).ok()
+    result
+        .map_err(|error| assert!(!error.to_string().trim().is_empty(), "{error:?}"))
+        .ok()
 }
 
 fn file() -> &'static Path {
@@ -52,24 +56,44 @@ fn answers() {
     fuzz("answers", move |input| {
         let text = String::from_utf8_lossy(input);
         for mode in MODES {
-            for answer in said(parse_answers(&text, "s".into(), file(), mode)).into_iter().flat_map(|read| read.answers)
+            for answer in said(parse_answers(&text, "s".into(), file(), mode))
+                .into_iter()
+                .flat_map(|read| read.answers)
             {
-                let again = parse_answers(&render_answer(&answer), "s".into(), file(), mode).unwrap();
+                let again =
+                    parse_answers(&render_answer(&answer), "s".into(), file(), mode).unwrap();
                 assert_eq!(again.answers[0].answer_text, answer.answer_text);
             }
         }
         said(parse_predictions(&text, file()));
-        for range in punkt::sentences(&text).into_iter().chain(sentences::simple_sentences(&text)) {
+        for range in punkt::sentences(&text)
+            .into_iter()
+            .chain(sentences::simple_sentences(&text))
+        {
             assert!(text.get(range.clone()).is_some(), "{range:?}");
         }
-        let _ = (tokens::tokens(&text), words::word_count(&text), injection::signs(&text));
-        let _ = (citation_markers::number_markers(&text), citation_markers::author_year_markers(&text));
-        let _ = (citation_markers::citation_ids(&text), citation_markers::without_citations(&text));
+        let _ = (
+            tokens::tokens(&text),
+            words::word_count(&text),
+            injection::signs(&text),
+        );
+        let _ = (
+            citation_markers::number_markers(&text),
+            citation_markers::author_year_markers(&text),
+        );
+        let _ = (
+            citation_markers::citation_ids(&text),
+            citation_markers::without_citations(&text),
+        );
         for family in prompts.families() {
             let _ = delimiters::neutralize(&text, family.id);
         }
         let text: std::sync::Arc<str> = text.into();
-        let _ = prompts.render(&JudgeTask::Property { question: text.clone(), answer: text.clone(), criterion: text });
+        let _ = prompts.render(&JudgeTask::Property {
+            question: text.clone(),
+            answer: text.clone(),
+            criterion: text,
+        });
     });
 }
 
@@ -84,7 +108,11 @@ fn results() {
 fn labels() {
     fuzz("labels", |input| {
         let labels = said(parse_labels(&String::from_utf8_lossy(input), file()));
-        for rating in labels.iter().flat_map(|labels| &labels.raters).flat_map(|rater| &rater.ratings) {
+        for rating in labels
+            .iter()
+            .flat_map(|labels| &labels.raters)
+            .flat_map(|rater| &rater.ratings)
+        {
             assert!(rating.value.is_finite(), "{rating:?}");
         }
     });
@@ -112,7 +140,11 @@ fn facts() {
         claims::<scifact_modules::Labels>(input);
         std::fs::write(&path, input).unwrap();
         said(scifact_files::Corpus::load(&path));
-        said(scifact_files::check_submission(&path, Some(&path), Some(&path)));
+        said(scifact_files::check_submission(
+            &path,
+            Some(&path),
+            Some(&path),
+        ));
         said(fever_files::check_submission(&path, Some(&path)));
         for compat in [false, true] {
             let options = FeverOptions {
@@ -135,12 +167,19 @@ fn prompts() {
     PromptSet::builtin().export(&set).unwrap();
     let checkout = dir.path().join("checkout");
     std::fs::create_dir_all(checkout.join("scripts")).unwrap();
-    let files = ["manifest.toml", "property.txt"].map(|name| (set.join(name), std::fs::read(set.join(name)).unwrap()));
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/prompts/checkout/scripts");
+    let files = ["manifest.toml", "property.txt"]
+        .map(|name| (set.join(name), std::fs::read(set.join(name)).unwrap()));
+    let scripts =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/prompts/checkout/scripts");
     let scripts: Vec<(PathBuf, Vec<u8>)> = std::fs::read_dir(scripts)
         .unwrap()
         .map(|entry| entry.unwrap())
-        .map(|entry| (checkout.join("scripts").join(entry.file_name()), std::fs::read(entry.path()).unwrap()))
+        .map(|entry| {
+            (
+                checkout.join("scripts").join(entry.file_name()),
+                std::fs::read(entry.path()).unwrap(),
+            )
+        })
         .collect();
     fuzz("prompts", move |input| {
         for (path, whole) in &files {
@@ -148,7 +187,9 @@ fn prompts() {
             said(PromptSet::load(&set));
             std::fs::write(path, whole).unwrap();
         }
-        scripts.iter().for_each(|(path, whole)| std::fs::write(path, whole).unwrap());
+        scripts
+            .iter()
+            .for_each(|(path, whole)| std::fs::write(path, whole).unwrap());
         for (path, whole) in &scripts {
             std::fs::write(path, input).unwrap();
             said(PromptSet::import(&checkout));
@@ -164,13 +205,18 @@ fn configs() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("scholareval.toml");
     let command = ScoreArgs::augment_args(Command::new("score"));
-    let matches = command.try_get_matches_from(["score", "answers", "--config", path.to_str().unwrap()]).unwrap();
+    let matches = command
+        .try_get_matches_from(["score", "answers", "--config", path.to_str().unwrap()])
+        .unwrap();
     let args = ScoreArgs::from_arg_matches(&matches).unwrap();
     let environment = Environment::from_pairs([("HOME", dir.path().to_str().unwrap())]);
     fuzz("configs", move |input| {
         std::fs::write(&path, input).unwrap();
         if let Some(settings) = said(Settings::load(&args, &matches, &environment)) {
-            settings.lines.iter().for_each(|line| drop(line.value_text()));
+            settings
+                .lines
+                .iter()
+                .for_each(|line| drop(line.value_text()));
         }
         let _keep = &dir;
     });
@@ -181,9 +227,21 @@ fn configs() {
 fn records() {
     let dir = tempfile::tempdir().unwrap();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fuzz/records");
-    let files = ["manifest.json", "inputs.jsonl", "calls.jsonl", "scores.jsonl"]
-        .map(|name| (dir.path().join(name), std::fs::read(corpus.join(name)).unwrap()));
-    files.iter().for_each(|(path, whole)| std::fs::write(path, whole).unwrap());
+    let files = [
+        "manifest.json",
+        "inputs.jsonl",
+        "calls.jsonl",
+        "scores.jsonl",
+    ]
+    .map(|name| {
+        (
+            dir.path().join(name),
+            std::fs::read(corpus.join(name)).unwrap(),
+        )
+    });
+    files
+        .iter()
+        .for_each(|(path, whole)| std::fs::write(path, whole).unwrap());
     let run = [dir.path().to_path_buf()];
     fuzz("records", move |input| {
         for (path, whole) in &files {
@@ -193,7 +251,10 @@ fn records() {
                 said(RecordedReplies::of_run(&run[0], &manifest));
                 said(for_each_call(&run[0], &manifest, |_| Ok(())));
             }
-            for scored in said(load_run(&run[0])).into_iter().flat_map(|run| run.scored) {
+            for scored in said(load_run(&run[0]))
+                .into_iter()
+                .flat_map(|run| run.scored)
+            {
                 assert!(scored.score.value.is_none_or(f64::is_finite), "{scored:?}");
             }
             if let Some(set) = said(RunSet::open(&run, true)) {

@@ -102,8 +102,16 @@ fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut ChaCha8Rng) {
         4 => {
             // brackets within brackets, closed or not
             let deep = 1_usize << random.random_range(4..14);
-            let (open, close): (&[u8], &[u8]) = if random.random() { (b"[", b"]") } else { (b"{\"a\":", b"}") };
-            let closed = if random.random() { close.repeat(deep) } else { Vec::new() };
+            let (open, close): (&[u8], &[u8]) = if random.random() {
+                (b"[", b"]")
+            } else {
+                (b"{\"a\":", b"}")
+            };
+            let closed = if random.random() {
+                close.repeat(deep)
+            } else {
+                Vec::new()
+            };
             input.splice(at..at, [open.repeat(deep), b"0".to_vec(), closed].concat());
         }
         5 => {
@@ -113,16 +121,29 @@ fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut ChaCha8Rng) {
         }
         6 | 7 => {
             let number = NUMBERS[random.random_range(0..NUMBERS.len())];
-            replace_run(input, at, number, |byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'));
+            replace_run(input, at, number, |byte| {
+                byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+')
+            });
         }
-        8 => replace_run(input, at, piece, |byte| !matches!(byte, b',' | b':' | b'}' | b']' | b'\n')),
+        8 => replace_run(input, at, piece, |byte| {
+            !matches!(byte, b',' | b':' | b'}' | b']' | b'\n')
+        }),
         _ => drop(input.splice(at..at, piece.iter().copied())),
     }
 }
 
 /// Replaces the next run of such bytes.
 fn replace_run(input: &mut Vec<u8>, at: usize, with: &[u8], is_part: impl Fn(u8) -> bool) {
-    let Some(start) = input[at..].iter().position(|byte| is_part(*byte)).map(|start| at + start) else { return };
-    let end = input[start..].iter().position(|byte| !is_part(*byte)).map_or(input.len(), |end| start + end);
+    let Some(start) = input[at..]
+        .iter()
+        .position(|byte| is_part(*byte))
+        .map(|start| at + start)
+    else {
+        return;
+    };
+    let end = input[start..]
+        .iter()
+        .position(|byte| !is_part(*byte))
+        .map_or(input.len(), |end| start + end);
     input.splice(start..end, with.iter().copied());
 }

@@ -23,10 +23,24 @@ const SNIPPETS: usize = 2;
 fn tasks() -> Vec<JudgeTask> {
     let (question, answer) = (|| "why?".into(), || "because".into());
     vec![
-        JudgeTask::Expertise { question: question(), answer: answer() },
-        JudgeTask::Property { question: question(), answer: answer(), criterion: "names it".into() },
-        JudgeTask::Evidence { question: question(), answer: answer(), snippets: vec![String::new(); SNIPPETS].into() },
-        JudgeTask::Citations { question: question(), answer: answer() },
+        JudgeTask::Expertise {
+            question: question(),
+            answer: answer(),
+        },
+        JudgeTask::Property {
+            question: question(),
+            answer: answer(),
+            criterion: "names it".into(),
+        },
+        JudgeTask::Evidence {
+            question: question(),
+            answer: answer(),
+            snippets: vec![String::new(); SNIPPETS].into(),
+        },
+        JudgeTask::Citations {
+            question: question(),
+            answer: answer(),
+        },
         JudgeTask::Aspect {
             aspect: Arc::default(),
             instruction: "".into(),
@@ -34,7 +48,10 @@ fn tasks() -> Vec<JudgeTask> {
             answer: answer(),
             reference: None,
         },
-        JudgeTask::Attribution { claim: answer(), document: "a source".into() },
+        JudgeTask::Attribution {
+            claim: answer(),
+            document: "a source".into(),
+        },
     ]
 }
 
@@ -61,7 +78,10 @@ fn read_verdicts(reply: &JudgeReply) {
         }
         let _ = task.parse(reply, Mode::Compat);
     }
-    for (range, location) in [(0..=10, ScoreLocation::JsonScore), (1..=5, ScoreLocation::AfterResult)] {
+    for (range, location) in [
+        (0..=10, ScoreLocation::JsonScore),
+        (1..=5, ScoreLocation::AfterResult),
+    ] {
         if let Ok(expected) = expected_value(reply, range.clone(), location) {
             let (low, high) = (f64::from(*range.start()), f64::from(*range.end()));
             assert!((low..=high).contains(&expected.value), "{expected:?}");
@@ -75,7 +95,10 @@ fn reply_texts() {
     fuzz("reply_texts", |input| {
         let text = String::from_utf8_lossy(input);
         read_verdicts(&JudgeReply::of_text(&*text));
-        read_verdicts(&JudgeReply { finish_reason: Some("length".to_owned()), ..JudgeReply::of_text(&*text) });
+        read_verdicts(&JudgeReply {
+            finish_reason: Some("length".to_owned()),
+            ..JudgeReply::of_text(&*text)
+        });
         if let Ok(reply) = serde_json::from_slice::<JudgeReply>(input) {
             read_verdicts(&reply);
         }
@@ -87,19 +110,39 @@ fn reply_texts() {
 fn reply_bodies() {
     let act = Arc::new(Mutex::new(Act::Good));
     let next = Arc::clone(&act);
-    let judging = Behaviour::good().without_record().deciding(move |_| Some(next.lock().unwrap().clone()));
+    let judging = Behaviour::good()
+        .without_record()
+        .deciding(move |_| Some(next.lock().unwrap().clone()));
     let server = FakeServer::start(judging);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let judges = [JudgeKind::Chat, JudgeKind::Completions].map(|kind| {
         let mut endpoint = Endpoint::new(&server.base_url()).unwrap();
         endpoint.stream = true;
         let messages = Messages::new(None, "x");
-        let rendered = RequestOptions { endpoint: kind, ..RequestOptions::new("m") };
+        let rendered = RequestOptions {
+            endpoint: kind,
+            ..RequestOptions::new("m")
+        };
         let rendered = Some(rendered.render(CallKind::Property, messages, 0, 0));
         let task = tasks().swap_remove(0);
-        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
-        let request = JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered };
-        (Chat::new(endpoint, Arc::default()).unwrap().through(kind), request)
+        let call = JudgeCall {
+            item: "expertise".into(),
+            role: Role::Rubric,
+            task,
+            draw: 0,
+            member: 0,
+        };
+        let request = JudgeRequest {
+            call,
+            system: "s".into(),
+            case_id: "c".into(),
+            attempt: 0,
+            rendered,
+        };
+        (
+            Chat::new(endpoint, Arc::default()).unwrap().through(kind),
+            request,
+        )
     });
     fuzz("reply_bodies", move |input| {
         let _server = &server;
@@ -122,11 +165,16 @@ fn batch_files() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("batch.json");
     let cache = Cache::open(&dir.path().join("cache.sqlite")).unwrap();
-    let known = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/fuzz/batch_files/calls.jsonl");
+    let known = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/fuzz/batch_files/calls.jsonl"
+    );
     fuzz("batch_files", move |input| {
         std::fs::write(&path, input).unwrap();
         let _ = BatchManifest::load(dir.path()).map_err(|error| error.to_string());
-        let _ = BatchCalls::default().read(&path).map_err(|error| error.to_string());
+        let _ = BatchCalls::default()
+            .read(&path)
+            .map_err(|error| error.to_string());
         let mut calls = BatchCalls::default();
         calls.read(known.as_ref()).unwrap();
         let mut report = ImportReport::default();

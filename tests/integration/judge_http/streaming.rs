@@ -14,14 +14,18 @@ fn streaming(mut endpoint: Endpoint) -> Chat {
 }
 
 fn events(chunks: &[Value]) -> Act {
-    let mut body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    let mut body: String = chunks
+        .iter()
+        .map(|chunk| format!("data: {chunk}\n\n"))
+        .collect();
     body.push_str("data: [DONE]\n\n");
     Act::status(200, body).with_header("Content-Type", "text/event-stream; charset=utf-8")
 }
 
 #[tokio::test]
 async fn a_streamed_reply_is_the_same_as_a_whole_one() {
-    let delta = |text: &str| json!({"model": "m", "choices": [{"index": 0, "delta": {"content": text}}]});
+    let delta =
+        |text: &str| json!({"model": "m", "choices": [{"index": 0, "delta": {"content": text}}]});
     let server = FakeServer::start(Behaviour::always(events(&[
         delta("{\"score\""),
         delta(": 7}"),
@@ -30,16 +34,32 @@ async fn a_streamed_reply_is_the_same_as_a_whole_one() {
             "prompt_tokens_details": {"cached_tokens": 20}}}),
     ])));
     let request = request("x");
-    let Ok(Outcome::Reply(reply)) = streaming(endpoint(&server)).ask(&request).await else { panic!() };
-    assert_eq!((reply.content.as_str(), reply.finish_reason.as_deref()), ("{\"score\": 7}", Some("stop")));
+    let Ok(Outcome::Reply(reply)) = streaming(endpoint(&server)).ask(&request).await else {
+        panic!()
+    };
+    assert_eq!(
+        (reply.content.as_str(), reply.finish_reason.as_deref()),
+        ("{\"score\": 7}", Some("stop"))
+    );
     assert_eq!(reply.model.as_deref(), Some("m"));
     assert_eq!(
         reply.usage,
-        Usage { prompt_tokens: 30, cached_prompt_tokens: 20, completion_tokens: 4, ..Usage::default() }
+        Usage {
+            prompt_tokens: 30,
+            cached_prompt_tokens: 20,
+            completion_tokens: 4,
+            ..Usage::default()
+        }
     );
     // Of the rendered body, which the cache knows, only the word about streams is changed.
-    let (mut sent, rendered) = (server.chats()[0].json(), request.rendered.unwrap().body.bytes.clone());
-    assert_eq!((&sent["stream"], &sent["stream_options"]), (&json!(true), &json!({"include_usage": true})));
+    let (mut sent, rendered) = (
+        server.chats()[0].json(),
+        request.rendered.unwrap().body.bytes.clone(),
+    );
+    assert_eq!(
+        (&sent["stream"], &sent["stream_options"]),
+        (&json!(true), &json!({"include_usage": true}))
+    );
     sent.as_object_mut().unwrap().remove("stream_options");
     sent["stream"] = json!(false);
     assert_eq!(sent, serde_json::from_slice::<Value>(&rendered).unwrap());
@@ -48,7 +68,10 @@ async fn a_streamed_reply_is_the_same_as_a_whole_one() {
 #[tokio::test]
 async fn a_server_that_does_not_stream_is_understood_too() {
     let server = FakeServer::start(Behaviour::good());
-    assert!(matches!(streaming(endpoint(&server)).ask(&request("x")).await, Ok(Outcome::Reply(_))));
+    assert!(matches!(
+        streaming(endpoint(&server)).ask(&request("x")).await,
+        Ok(Outcome::Reply(_))
+    ));
     assert_eq!(server.chats()[0].json()["stream"], true);
 }
 
@@ -59,12 +82,30 @@ async fn errors_and_cuts_within_a_stream_are_passing_failures() {
     let server = FakeServer::start(
         Behaviour::good()
             .nth(0, events(&[half.clone(), overloaded]))
-            .nth(1, Act::status(200, format!("data: {half}\n\n")).with_header("Content-Type", "text/event-stream")),
+            .nth(
+                1,
+                Act::status(200, format!("data: {half}\n\n"))
+                    .with_header("Content-Type", "text/event-stream"),
+            ),
     );
     let judge = streaming(endpoint(&server));
-    let Err(AskError::Transient { message, status: Some(503), .. }) = judge.ask(&request("x")).await else { panic!() };
+    let Err(AskError::Transient {
+        message,
+        status: Some(503),
+        ..
+    }) = judge.ask(&request("x")).await
+    else {
+        panic!()
+    };
     assert!(message.contains("too busy"), "{message}");
-    let Err(AskError::Transient { message, status: None, .. }) = judge.ask(&request("x")).await else { panic!() };
+    let Err(AskError::Transient {
+        message,
+        status: None,
+        ..
+    }) = judge.ask(&request("x")).await
+    else {
+        panic!()
+    };
     assert!(message.contains("stream ended"), "{message}");
 }
 
@@ -105,18 +146,27 @@ async fn a_slow_reply_ends_at_the_time_out() {
     let server = FakeServer::start(Behaviour::always(Act::Endless));
     let mut endpoint = endpoint(&server);
     endpoint.timeouts.total = Duration::from_millis(200);
-    let result = Chat::new(endpoint, Arc::default()).unwrap().ask(&request("x")).await;
-    let Err(AskError::Transient { message, .. }) = result else { panic!("{result:?}") };
+    let result = Chat::new(endpoint, Arc::default())
+        .unwrap()
+        .ask(&request("x"))
+        .await;
+    let Err(AskError::Transient { message, .. }) = result else {
+        panic!("{result:?}")
+    };
     assert!(message.contains("no whole reply within"), "{message}");
 }
 
 /// Generates tokens until nobody takes them.
 async fn generate(stream: &mut TcpStream) -> io::Error {
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     if let Err(error) = stream.write_all(head.as_bytes()).await {
         return error;
     }
-    let event = format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"content": "la "}}]}));
+    let event = format!(
+        "data: {}\n\n",
+        json!({"choices": [{"index": 0, "delta": {"content": "la "}}]})
+    );
     loop {
         let chunk = format!("{:x}\r\n{event}\r\n", event.len());
         if let Err(error) = stream.write_all(chunk.as_bytes()).await {
@@ -129,7 +179,8 @@ async fn generate(stream: &mut TcpStream) -> io::Error {
 #[tokio::test]
 async fn a_server_notices_a_time_out_and_stops_to_generate() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut endpoint = Endpoint::new(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
+    let mut endpoint =
+        Endpoint::new(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
     endpoint.timeouts.total = Duration::from_secs(1);
     let (stopped, notices) = oneshot::channel();
     let server = tokio::spawn(async move {
@@ -139,17 +190,36 @@ async fn a_server_notices_a_time_out_and_stops_to_generate() {
     });
     let judge = streaming(endpoint);
     let result = judge.ask(&request("x")).await;
-    assert!(matches!(&result, Err(AskError::Transient { status: Some(408), .. })), "{result:?}");
+    assert!(
+        matches!(
+            &result,
+            Err(AskError::Transient {
+                status: Some(408),
+                ..
+            })
+        ),
+        "{result:?}"
+    );
     // The judge still lives, and with it its connections: only that of the dropped stream is gone.
-    let kind = tokio::time::timeout(Duration::from_secs(60), notices).await.expect("the server notices").unwrap();
-    assert!(matches!(kind, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset), "{kind:?}");
+    let kind = tokio::time::timeout(Duration::from_secs(60), notices)
+        .await
+        .expect("the server notices")
+        .unwrap();
+    assert!(
+        matches!(
+            kind,
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+        ),
+        "{kind:?}"
+    );
     server.await.unwrap();
 }
 
 #[tokio::test]
 async fn a_time_out_closes_the_connection_without_a_stream_too() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut endpoint = Endpoint::new(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
+    let mut endpoint =
+        Endpoint::new(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
     endpoint.timeouts.total = Duration::from_secs(1);
     let server = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
@@ -158,7 +228,19 @@ async fn a_time_out_closes_the_connection_without_a_stream_too() {
     });
     let judge = Chat::new(endpoint, Arc::default()).unwrap();
     let result = judge.ask(&request("x")).await;
-    assert!(matches!(&result, Err(AskError::Transient { status: Some(408), .. })), "{result:?}");
-    tokio::time::timeout(Duration::from_secs(60), server).await.expect("the connection ends").unwrap();
+    assert!(
+        matches!(
+            &result,
+            Err(AskError::Transient {
+                status: Some(408),
+                ..
+            })
+        ),
+        "{result:?}"
+    );
+    tokio::time::timeout(Duration::from_secs(60), server)
+        .await
+        .expect("the connection ends")
+        .unwrap();
     drop(judge);
 }

@@ -12,7 +12,9 @@ impl PathUse {
     /// True if the path begins with these segments (`std::env`).
     pub(super) fn starts_with(&self, prefix: &str) -> bool {
         let mut segments = self.segments.iter();
-        prefix.split("::").all(|wanted| segments.next().is_some_and(|segment| segment == wanted))
+        prefix
+            .split("::")
+            .all(|wanted| segments.next().is_some_and(|segment| segment == wanted))
     }
 
     pub(super) fn text(&self) -> String {
@@ -38,7 +40,11 @@ pub(super) fn code_only(source: &str) -> String {
             code.push(chars[at]);
             at += 1;
         } else {
-            code.extend(chars[at..end].iter().map(|c| if *c == '\n' { '\n' } else { ' ' }));
+            code.extend(
+                chars[at..end]
+                    .iter()
+                    .map(|c| if *c == '\n' { '\n' } else { ' ' }),
+            );
             at = end;
         }
     }
@@ -46,7 +52,9 @@ pub(super) fn code_only(source: &str) -> String {
 }
 
 fn end_of_line(chars: &[char], from: usize) -> usize {
-    (from..chars.len()).find(|at| chars[*at] == '\n').unwrap_or(chars.len())
+    (from..chars.len())
+        .find(|at| chars[*at] == '\n')
+        .unwrap_or(chars.len())
 }
 
 fn end_of_block_comment(chars: &[char], from: usize) -> usize {
@@ -93,15 +101,21 @@ fn end_of_raw_string(chars: &[char], from: usize) -> usize {
         return from;
     }
     let closes = |at: usize| {
-        chars[at] == '"' && chars[at + 1..].len() >= hashes && chars[at + 1..=at + hashes].iter().all(|c| *c == '#')
+        chars[at] == '"'
+            && chars[at + 1..].len() >= hashes
+            && chars[at + 1..=at + hashes].iter().all(|c| *c == '#')
     };
-    (open + 1..chars.len()).find(|at| closes(*at)).map_or(chars.len(), |at| at + 1 + hashes)
+    (open + 1..chars.len())
+        .find(|at| closes(*at))
+        .map_or(chars.len(), |at| at + 1 + hashes)
 }
 
 /// The end of `'x'` or `'\n'`; a lifetime (`'a`) is no character and stays.
 fn end_of_character(chars: &[char], from: usize) -> usize {
     match chars.get(from + 1) {
-        Some('\\') => (from + 3..chars.len()).find(|at| chars[*at] == '\'').map_or(from, |at| at + 1),
+        Some('\\') => (from + 3..chars.len())
+            .find(|at| chars[*at] == '\'')
+            .map_or(from, |at| at + 1),
         Some(_) if chars.get(from + 2) == Some(&'\'') => from + 3,
         _ => from,
     }
@@ -121,7 +135,10 @@ pub(super) fn without_tests(code: &str) -> (String, Vec<String>) {
         kept.push_str(&rest[..found]);
         let item = &rest[found..];
         let end = end_of_item(item);
-        if let Some(name) = item[..end].strip_suffix(';').and_then(|head| head.rsplit_once("mod ")) {
+        if let Some(name) = item[..end]
+            .strip_suffix(';')
+            .and_then(|head| head.rsplit_once("mod "))
+        {
             modules.push(name.1.trim().to_owned());
         }
         kept.extend(item[..end].matches('\n'));
@@ -162,7 +179,11 @@ fn end_of_braces(code: &str, open: usize) -> usize {
 
 /// Every path of two segments or more, imports and inline; `use a::{b, c::d}` gives `a::b` and `a::c::d`.
 pub(super) fn paths(code: &str) -> Vec<PathUse> {
-    let mut reader = PathReader { tokens: tokens(code), at: 0, found: Vec::new() };
+    let mut reader = PathReader {
+        tokens: tokens(code),
+        at: 0,
+        found: Vec::new(),
+    };
     while reader.at < reader.tokens.len() {
         reader.read(&[]);
     }

@@ -26,17 +26,25 @@ fn endpoint(server: &LlamaServer) -> Endpoint {
 /// A short call whose reply is held to the form of a grade, so that there is one.
 fn options(kind: JudgeKind) -> RequestOptions {
     let mut options = RequestOptions::new(ALIAS);
-    (options.endpoint, options.conversation, options.logprobs) = (kind, Conversation::ChatMl, Some(8));
+    (options.endpoint, options.conversation, options.logprobs) =
+        (kind, Conversation::ChatMl, Some(8));
     options.max_tokens.insert(CallKind::Aspect, 12);
-    options.extra_body.insert("grammar".to_owned(), json!(r#"root ::= "[RESULT] " [1-5]"#));
+    options
+        .extra_body
+        .insert("grammar".to_owned(), json!(r#"root ::= "[RESULT] " [1-5]"#));
     options
 }
 
 fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> JudgeReply {
     let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), user);
     let rendered = options.render(CallKind::Aspect, messages, 0, 0);
-    let judge = Chat::new(endpoint(server), Arc::default()).unwrap().through(options.endpoint);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let judge = Chat::new(endpoint(server), Arc::default())
+        .unwrap()
+        .through(options.endpoint);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(judge.send(&rendered)).unwrap()
 }
 
@@ -44,17 +52,40 @@ fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> JudgeReply
 fn both_kinds_of_endpoint_give_a_grade_with_its_alternatives() {
     let Some(server) = shared() else { return };
     for kind in KINDS {
-        let reply = ask(&server, &options(kind), "Question: why is the sky blue? Answer: it scatters.");
-        assert!(reply.content.trim().starts_with("[RESULT] "), "{kind}: {reply:?}");
+        let reply = ask(
+            &server,
+            &options(kind),
+            "Question: why is the sky blue? Answer: it scatters.",
+        );
+        assert!(
+            reply.content.trim().starts_with("[RESULT] "),
+            "{kind}: {reply:?}"
+        );
         let tokens = reply.logprobs.as_deref().unwrap();
         let text: String = tokens.iter().map(|token| token.token.as_str()).collect();
-        assert!(text.contains(reply.content.trim()), "{kind}: {text:?} is not {:?}", reply.content);
-        let score = tokens.iter().find(|token| token.token.contains(|c: char| c.is_ascii_digit())).unwrap();
-        assert!(!score.top.is_empty() && score.top.is_sorted_by(|a, b| a.1 >= b.1), "{kind}: {score:?}");
+        assert!(
+            text.contains(reply.content.trim()),
+            "{kind}: {text:?} is not {:?}",
+            reply.content
+        );
+        let score = tokens
+            .iter()
+            .find(|token| token.token.contains(|c: char| c.is_ascii_digit()))
+            .unwrap();
+        assert!(
+            !score.top.is_empty() && score.top.is_sorted_by(|a, b| a.1 >= b.1),
+            "{kind}: {score:?}"
+        );
         // What the model thinks is by chance, and the alternatives are those before the grammar: few may be grades.
         match expected_value(&reply, 1..=5, ScoreLocation::AfterResult) {
-            Ok(expected) => assert!((1.0..=5.0).contains(&expected.value), "{kind}: {expected:?}"),
-            Err(why) => assert!(matches!(why, WhyNot::Covers(mass) if mass < 0.5), "{kind}: {why}"),
+            Ok(expected) => assert!(
+                (1.0..=5.0).contains(&expected.value),
+                "{kind}: {expected:?}"
+            ),
+            Err(why) => assert!(
+                matches!(why, WhyNot::Covers(mass) if mass < 0.5),
+                "{kind}: {why}"
+            ),
         }
     }
 }
@@ -62,15 +93,27 @@ fn both_kinds_of_endpoint_give_a_grade_with_its_alternatives() {
 #[test]
 fn a_raw_chatml_prompt_is_read_as_the_servers_own_template_makes_it() {
     let Some(server) = shared() else { return };
-    let tokens = KINDS.map(|kind| ask(&server, &options(kind), "Say a number.").usage.prompt_tokens);
+    let tokens = KINDS.map(|kind| {
+        ask(&server, &options(kind), "Say a number.")
+            .usage
+            .prompt_tokens
+    });
     assert_eq!(tokens[0], tokens[1]);
 }
 
 #[test]
 fn the_server_tells_the_context_of_a_slot() {
     let Some(server) = shared() else { return };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let report = runtime.block_on(ask_server(&endpoint(&server), Some(ALIAS))).unwrap();
-    let expected = Capacity { context_tokens: u64::from(CONTEXT), counts_reply: false };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let report = runtime
+        .block_on(ask_server(&endpoint(&server), Some(ALIAS)))
+        .unwrap();
+    let expected = Capacity {
+        context_tokens: u64::from(CONTEXT),
+        counts_reply: false,
+    };
     assert_eq!(report.capacity, Some(expected));
 }

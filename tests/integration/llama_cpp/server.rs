@@ -26,7 +26,11 @@ pub(super) struct LlamaServer {
 impl LlamaServer {
     /// Starts one and waits until the model is loaded; without `model`, that of the Python package. Port 0: a free one.
     fn start(python: &str, model: Option<&Path>, port: u16) -> Self {
-        let log = tempfile::Builder::new().prefix("llama-").suffix(".log").tempfile().unwrap();
+        let log = tempfile::Builder::new()
+            .prefix("llama-")
+            .suffix(".log")
+            .tempfile()
+            .unwrap();
         let mut command = Command::new(python);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/llama_server.py"));
         command.args([
@@ -43,14 +47,26 @@ impl LlamaServer {
             command.arg("--model").arg(model);
         }
         let stderr = File::create(log.path()).unwrap();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {python}: {error}"));
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr);
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {python}: {error}"));
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         let said = || std::fs::read_to_string(log.path()).unwrap_or_default();
-        let told: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no server came up:\n{}", said()));
+        let told: Value = serde_json::from_str(&line)
+            .unwrap_or_else(|_| panic!("no server came up:\n{}", said()));
         let text = |name: &str| told[name].as_str().unwrap().to_owned();
-        Self { child, address: text("address"), model: text("model_path").into() }
+        Self {
+            child,
+            address: text("address"),
+            model: text("model_path").into(),
+        }
     }
 
     pub(super) fn base_url(&self) -> String {
@@ -75,8 +91,10 @@ impl LlamaServer {
 
     /// The answer to `POST path` with that JSON.
     pub(super) fn post(&self, path: &str, json: &Value) -> Value {
-        let (mut stream, body) =
-            (TcpStream::connect(self.address.trim_start_matches("http://")).unwrap(), json.to_string());
+        let (mut stream, body) = (
+            TcpStream::connect(self.address.trim_start_matches("http://")).unwrap(),
+            json.to_string(),
+        );
         let length = body.len();
         write!(
             stream,
@@ -93,11 +111,20 @@ impl LlamaServer {
     /// A counter of `GET /metrics`.
     pub(super) fn counter(&self, name: &str) -> f64 {
         let mut stream = TcpStream::connect(self.address.trim_start_matches("http://")).unwrap();
-        write!(stream, "GET /metrics HTTP/1.0\r\nAuthorization: Bearer {KEY}\r\n\r\n").unwrap();
+        write!(
+            stream,
+            "GET /metrics HTTP/1.0\r\nAuthorization: Bearer {KEY}\r\n\r\n"
+        )
+        .unwrap();
         let mut page = String::new();
         stream.read_to_string(&mut page).unwrap();
-        let value =
-            page.lines().find_map(|line| line.strip_prefix("llamacpp:")?.strip_prefix(name)?.trim().parse().ok());
+        let value = page.lines().find_map(|line| {
+            line.strip_prefix("llamacpp:")?
+                .strip_prefix(name)?
+                .trim()
+                .parse()
+                .ok()
+        });
         value.unwrap_or_else(|| panic!("no counter {name} in {page}"))
     }
 }
@@ -110,7 +137,9 @@ impl Drop for LlamaServer {
 }
 
 fn python() -> Option<String> {
-    std::env::var("SCHOLAREVAL_LLAMA_PYTHON").ok().filter(|python| !python.is_empty())
+    std::env::var("SCHOLAREVAL_LLAMA_PYTHON")
+        .ok()
+        .filter(|python| !python.is_empty())
 }
 
 /// The one server that these tests share, for one of them at a time: what a slot has cached is asserted on.
@@ -119,11 +148,17 @@ pub(super) fn shared() -> Option<MutexGuard<'static, LlamaServer>> {
     static SERVER: LazyLock<Option<Mutex<LlamaServer>>> =
         LazyLock::new(|| Some(Mutex::new(LlamaServer::start(&python()?, None, 0))));
     let Some(server) = SERVER.as_ref() else {
-        eprintln!("skipped: SCHOLAREVAL_LLAMA_PYTHON is not set; `bash .ci/run` installs llama.cpp and sets it");
+        eprintln!(
+            "skipped: SCHOLAREVAL_LLAMA_PYTHON is not set; `bash .ci/run` installs llama.cpp and sets it"
+        );
         return None;
     };
     // a failed test leaves the server as good as it was
-    Some(server.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    Some(
+        server
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner),
+    )
 }
 
 /// One more server on a port of its own, with this model file. Only while [`shared`] is held: one of two is idle then.

@@ -31,33 +31,64 @@ fn options(kind: JudgeKind, grammar: &str, max_tokens: u64) -> RequestOptions {
     let mut options = RequestOptions::new(ALIAS);
     (options.endpoint, options.conversation) = (kind, Conversation::ChatMl);
     options.max_tokens.insert(CallKind::Aspect, max_tokens);
-    options.extra_body.insert("grammar".to_owned(), json!(grammar));
+    options
+        .extra_body
+        .insert("grammar".to_owned(), json!(grammar));
     options
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 #[test]
 fn a_streamed_reply_is_the_whole_one_in_pieces() {
     let Some(server) = shared() else { return };
     for kind in [JudgeKind::Chat, JudgeKind::Completions] {
-        let options = RequestOptions { logprobs: Some(3), ..options(kind, r#"root ::= "[RESULT] 4""#, 12) };
-        let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), "Grade: the sky is blue.");
+        let options = RequestOptions {
+            logprobs: Some(3),
+            ..options(kind, r#"root ::= "[RESULT] 4""#, 12)
+        };
+        let messages = Messages::new(
+            Some("You grade answers from 1 to 5.".into()),
+            "Grade: the sky is blue.",
+        );
         let call = options.render(CallKind::Aspect, messages, 0, 0);
         let [whole, streamed] = [false, true].map(|stream| {
-            let judge = Chat::new(endpoint(&server, stream), Arc::default()).unwrap().through(kind);
+            let judge = Chat::new(endpoint(&server, stream), Arc::default())
+                .unwrap()
+                .through(kind);
             runtime().block_on(judge.send(&call)).unwrap()
         });
         assert_eq!(streamed.content, whole.content, "{kind}");
-        assert_eq!((&streamed.finish_reason, &streamed.model), (&whole.finish_reason, &whole.model), "{kind}");
-        assert_eq!(streamed.usage.prompt_tokens, whole.usage.prompt_tokens, "{kind}");
-        assert_eq!(streamed.usage.completion_tokens, whole.usage.completion_tokens, "{kind}");
+        assert_eq!(
+            (&streamed.finish_reason, &streamed.model),
+            (&whole.finish_reason, &whole.model),
+            "{kind}"
+        );
+        assert_eq!(
+            streamed.usage.prompt_tokens, whole.usage.prompt_tokens,
+            "{kind}"
+        );
+        assert_eq!(
+            streamed.usage.completion_tokens, whole.usage.completion_tokens,
+            "{kind}"
+        );
         let tokens = |reply: &scholareval::domain::JudgeReply| {
-            reply.logprobs.iter().flatten().map(|token| token.token.clone()).collect::<String>()
+            reply
+                .logprobs
+                .iter()
+                .flatten()
+                .map(|token| token.token.clone())
+                .collect::<String>()
         };
-        assert!(!tokens(&whole).is_empty() && tokens(&streamed) == tokens(&whole), "{kind}: {streamed:?} {whole:?}");
+        assert!(
+            !tokens(&whole).is_empty() && tokens(&streamed) == tokens(&whole),
+            "{kind}: {streamed:?} {whole:?}"
+        );
     }
 }
 
@@ -70,11 +101,22 @@ fn a_dropped_stream_ends_the_servers_work() {
     let call = options.render(CallKind::Aspect, Messages::new(None, "Sing."), 0, 0);
     let mut endpoint = endpoint(&server, true);
     endpoint.timeouts.total = Duration::from_secs(2);
-    let judge = Chat::new(endpoint, Arc::default()).unwrap().through(JudgeKind::Completions);
+    let judge = Chat::new(endpoint, Arc::default())
+        .unwrap()
+        .through(JudgeKind::Completions);
     let before = server.counter("tokens_predicted_total");
     let runtime = runtime();
     let result = runtime.block_on(judge.send(&call));
-    assert!(matches!(&result, Err(AskError::Transient { status: Some(408), .. })), "{result:?}");
+    assert!(
+        matches!(
+            &result,
+            Err(AskError::Transient {
+                status: Some(408),
+                ..
+            })
+        ),
+        "{result:?}"
+    );
     let is_idle = (0..LOOKS).any(|_| {
         // Within the runtime, whose tasks close the connection.
         runtime.block_on(async { tokio::time::sleep(BETWEEN_LOOKS).await });
@@ -82,5 +124,8 @@ fn a_dropped_stream_ends_the_servers_work() {
     });
     assert!(is_idle, "the server still works for nobody");
     let generated = server.counter("tokens_predicted_total") - before;
-    assert!(generated < MOST as f64, "it stopped only when it had made all {generated} tokens");
+    assert!(
+        generated < MOST as f64,
+        "it stopped only when it had made all {generated} tokens"
+    );
 }

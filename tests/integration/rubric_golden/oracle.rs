@@ -36,12 +36,18 @@ pub(super) fn input(config: &Value) -> Expected {
     if length("low_length", 300.0) > length("high_length", 600.0) {
         return Expected::Fault("is above high_length");
     }
-    let mut names: BTreeSet<String> =
-        ["length", "expertise", "citations", "excerpts"].into_iter().map(str::to_owned).collect();
+    let mut names: BTreeSet<String> = ["length", "expertise", "citations", "excerpts"]
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     let mut own = BTreeSet::new();
     for property in properties {
-        let (text, snippets) =
-            (property["criterion"] != "", property["evidence"].as_array().is_some_and(|e| !e.is_empty()));
+        let (text, snippets) = (
+            property["criterion"] != "",
+            property["evidence"]
+                .as_array()
+                .is_some_and(|e| !e.is_empty()),
+        );
         let name = property["name"].as_str().unwrap();
         if !text && !snippets {
             return Expected::Fault("neither a criterion nor evidence");
@@ -59,7 +65,11 @@ pub(super) fn input(config: &Value) -> Expected {
         share(&config["citations_weight"], 0.2),
         share(&config["excerpts_weight"], 0.1),
     ];
-    weights.extend(properties.iter().map(|property| share(&property["weight"], f64::NAN)));
+    weights.extend(
+        properties
+            .iter()
+            .map(|property| share(&property["weight"], f64::NAN)),
+    );
     if weights.iter().any(|weight| *weight < 0.0) {
         return Expected::Fault("is not a share");
     }
@@ -89,12 +99,14 @@ pub(super) fn is_foreign(raw: &str) -> bool {
 pub(super) fn reading(kind: &str, raw: &str) -> Option<Value> {
     let object = object(raw)?;
     match kind {
-        "property" => {
-            object["score"].as_f64().filter(|score| (0.0..=10.0).contains(score)).map(|score| (score / 10.0).into())
-        }
-        "evidence3" => {
-            object["score"].as_f64().filter(|score| *score >= 0.0).map(|score| (score / 3.0).min(1.0).into())
-        }
+        "property" => object["score"]
+            .as_f64()
+            .filter(|score| (0.0..=10.0).contains(score))
+            .map(|score| (score / 10.0).into()),
+        "evidence3" => object["score"]
+            .as_f64()
+            .filter(|score| *score >= 0.0)
+            .map(|score| (score / 3.0).min(1.0).into()),
         _ => {
             let (citations, excerpts) = shares(&claims(&object)?);
             Some(serde_json::json!({"citations": citations, "excerpts": excerpts}))
@@ -104,24 +116,54 @@ pub(super) fn reading(kind: &str, raw: &str) -> Option<Value> {
 
 /// Excerpts by citation by claim.
 fn claims(object: &Value) -> Option<Vec<Vec<u64>>> {
-    let citation = |citation: &Value| citation.get("excerpts")?.as_array().map(|list| list.len() as u64);
-    let claim = |claim: &Value| claim.get("citations")?.as_array()?.iter().map(citation).collect();
-    object.get("claims")?.as_array()?.iter().map(claim).collect()
+    let citation = |citation: &Value| {
+        citation
+            .get("excerpts")?
+            .as_array()
+            .map(|list| list.len() as u64)
+    };
+    let claim = |claim: &Value| {
+        claim
+            .get("citations")?
+            .as_array()?
+            .iter()
+            .map(citation)
+            .collect()
+    };
+    object
+        .get("claims")?
+        .as_array()?
+        .iter()
+        .map(claim)
+        .collect()
 }
 
 fn shares(claims: &[Vec<u64>]) -> (f64, f64) {
-    let cited = claims.iter().filter(|citations| !citations.is_empty()).count();
+    let cited = claims
+        .iter()
+        .filter(|citations| !citations.is_empty())
+        .count();
     let citations: Vec<u64> = claims.iter().flatten().copied().collect();
     let quoted = citations.iter().filter(|excerpts| **excerpts > 0).count();
-    (cited as f64 / claims.len().max(1) as f64, quoted as f64 / citations.len().max(1) as f64)
+    (
+        cited as f64 / claims.len().max(1) as f64,
+        quoted as f64 / citations.len().max(1) as f64,
+    )
 }
 
 /// Points / 10 of the stub, or of the one reply to everything.
 fn points(raw: Option<&str>, stub: u64) -> Option<f64> {
-    raw.map_or(Some(stub as f64 / 10.0), |raw| reading("property", raw)?.as_f64())
+    raw.map_or(Some(stub as f64 / 10.0), |raw| {
+        reading("property", raw)?.as_f64()
+    })
 }
 
-pub(super) fn score(case: &TestCase, answer: &str, parts: RubricParts, raw: Option<&str>) -> Scores {
+pub(super) fn score(
+    case: &TestCase,
+    answer: &str,
+    parts: RubricParts,
+    raw: Option<&str>,
+) -> Scores {
     let rubric = &case.rubric;
     let (low, high) = (rubric.low_length as f64, rubric.high_length as f64);
     // The golden answers hold no white space that only Python splits at.
@@ -135,11 +177,21 @@ pub(super) fn score(case: &TestCase, answer: &str, parts: RubricParts, raw: Opti
     let shares = claims.as_deref().map(shares);
     let fixed = [
         (rubric.length_weight, Some(length)),
-        (rubric.expertise_weight, points(raw, stub::expertise(&rubric.question, answer))),
-        (rubric.citations_weight, shares.map(|(citations, _)| citations)),
+        (
+            rubric.expertise_weight,
+            points(raw, stub::expertise(&rubric.question, answer)),
+        ),
+        (
+            rubric.citations_weight,
+            shares.map(|(citations, _)| citations),
+        ),
         (rubric.excerpts_weight, shares.map(|(_, excerpts)| excerpts)),
     ];
-    let total: f64 = rubric.criteria.iter().map(|criterion| criterion.weight).sum();
+    let total: f64 = rubric
+        .criteria
+        .iter()
+        .map(|criterion| criterion.weight)
+        .sum();
     let (mut judged, mut earned) = (0.0, Some(0.0));
     for criterion in &rubric.criteria {
         let text = parts.rubrics && !criterion.criterion.is_empty();
@@ -154,20 +206,38 @@ pub(super) fn score(case: &TestCase, answer: &str, parts: RubricParts, raw: Opti
             || Some(stub::evidence(&criterion.snippets, answer) as f64),
             |raw| object(raw)?["score"].as_f64().filter(|count| *count >= 0.0),
         );
-        let present = if text && value == Some(0.0) { Some(0.0) } else { count.map(|count| (count / n).min(1.0)) };
+        let present = if text && value == Some(0.0) {
+            Some(0.0)
+        } else {
+            count.map(|count| (count / n).min(1.0))
+        };
         let mean = match (text, snippets) {
-            (true, true) => value.zip(present).map(|(value, present)| (value + present) / 2.0),
+            (true, true) => value
+                .zip(present)
+                .map(|(value, present)| (value + present) / 2.0),
             (true, false) => value,
             _ => present,
         };
-        earned = earned.zip(mean).map(|(earned, mean)| earned + criterion.weight * mean);
+        earned = earned
+            .zip(mean)
+            .map(|(earned, mean)| earned + criterion.weight * mean);
     }
     // Properties that have a part stand for those that have none.
-    let annotated =
-        if judged > 0.0 { earned.map(|earned| earned * total / judged) } else { Some(0.0).filter(|_| total == 0.0) };
-    let fixed: Option<f64> = fixed.into_iter().map(|(weight, value)| value.map(|value| weight * value)).sum();
+    let annotated = if judged > 0.0 {
+        earned.map(|earned| earned * total / judged)
+    } else {
+        Some(0.0).filter(|_| total == 0.0)
+    };
+    let fixed: Option<f64> = fixed
+        .into_iter()
+        .map(|(weight, value)| value.map(|value| weight * value))
+        .sum();
     Scores {
-        score: fixed.zip(annotated).map(|(fixed, annotated)| fixed + annotated),
-        ann_score: annotated.filter(|_| total > 0.0).map(|annotated| annotated / total),
+        score: fixed
+            .zip(annotated)
+            .map(|(fixed, annotated)| fixed + annotated),
+        ann_score: annotated
+            .filter(|_| total > 0.0)
+            .map(|annotated| annotated / total),
     }
 }

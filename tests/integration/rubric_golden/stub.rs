@@ -6,10 +6,12 @@ use scholareval::domain::JudgeTask;
 use sha2::{Digest, Sha256};
 
 pub(super) fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").unwrap();
-        hex
-    })
+    Sha256::digest(text.as_bytes())
+        .iter()
+        .fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").unwrap();
+            hex
+        })
 }
 
 fn hex(text: &str, from: usize, to: usize) -> u64 {
@@ -17,7 +19,11 @@ fn hex(text: &str, from: usize, to: usize) -> u64 {
 }
 
 fn score(kind: &str, about: &str, answer: &str, modulus: u64) -> u64 {
-    hex(&sha256(&format!("{kind}\n{}\n{}", sha256(about), sha256(answer))), 0, 8) % modulus
+    hex(
+        &sha256(&format!("{kind}\n{}\n{}", sha256(about), sha256(answer))),
+        0,
+        8,
+    ) % modulus
 }
 
 /// For each claim, for each of its citations, how many excerpts it has.
@@ -38,7 +44,12 @@ pub(super) fn property(criterion: &str, answer: &str) -> u64 {
 }
 
 pub(super) fn evidence(snippets: &[String], answer: &str) -> u64 {
-    score("evidence", &snippets.join("\n"), answer, snippets.len() as u64 + 2)
+    score(
+        "evidence",
+        &snippets.join("\n"),
+        answer,
+        snippets.len() as u64 + 2,
+    )
 }
 
 /// The reply's text.
@@ -49,8 +60,7 @@ pub(super) fn reply(task: &JudgeTask) -> String {
         JudgeTask::Property { criterion, .. } => property(criterion, answer),
         JudgeTask::Evidence { snippets, .. } => evidence(snippets, answer),
         JudgeTask::Citations { .. } => {
-            let citation =
-                |excerpts: &u64| serde_json::json!({"citation_text": "c", "excerpts": vec!["e"; *excerpts as usize]});
+            let citation = |excerpts: &u64| serde_json::json!({"citation_text": "c", "excerpts": vec!["e"; *excerpts as usize]});
             let claim = |citations: &Vec<u64>| serde_json::json!({"claim_text": "t", "citations": citations.iter().map(citation).collect::<Vec<_>>()});
             return serde_json::json!({"claims": claims(answer).iter().map(claim).collect::<Vec<_>>()}).to_string();
         }

@@ -13,30 +13,52 @@ const ANSWER: &str = "{\"case_id\": \"c1\", \"answer_text\": \"Short.\"}\n";
 fn refused(work: &Workspace, more: &[&str], code: i32, says: &[&str]) -> Finished {
     let server = FakeServer::start(constant_judge());
     let done = work.score(&server, more).exits_with(code).says(says);
-    assert_eq!(server.requests().len(), 0, "the server was asked: {}", done.stderr);
-    assert!(!work.path("out").exists() && done.stdout.is_empty(), "{}", done.stdout);
+    assert_eq!(
+        server.requests().len(),
+        0,
+        "the server was asked: {}",
+        done.stderr
+    );
+    assert!(
+        !work.path("out").exists() && done.stdout.is_empty(),
+        "{}",
+        done.stdout
+    );
     done
 }
 
 #[test]
 fn bad_answers_are_refused_with_file_line_case_and_remedy() {
     for (lines, says) in [
-        ("{\"case_id\": \"c1\", \"answer_text\": \"a\"\n", &["answers/bad.jsonl:1"][..]),
+        (
+            "{\"case_id\": \"c1\", \"answer_text\": \"a\"\n",
+            &["answers/bad.jsonl:1"][..],
+        ),
         (
             "{\"answer_text\": \"a\"}\n",
-            &["answers/bad.jsonl: no field for case_id or question: the file has answer_text; looked for"],
+            &[
+                "answers/bad.jsonl: no field for case_id or question: the file has answer_text; looked for",
+            ],
         ),
         (
             "{\"case_id\": \"c1\"}\n",
-            &["answers/bad.jsonl: no field for answer_text: the file has case_id; looked for answer_text, answer,"],
+            &[
+                "answers/bad.jsonl: no field for answer_text: the file has case_id; looked for answer_text, answer,",
+            ],
         ),
         (
             "{\"case_id\": \"c1\", \"answer_text\": 7}\n",
-            &["answers/bad.jsonl:1 (case c1): answer_text", "expected a string"],
+            &[
+                "answers/bad.jsonl:1 (case c1): answer_text",
+                "expected a string",
+            ],
         ),
         (
             "{\"case_id\": \"c1\", \"answer_text\": \"a\"}\n\n{\"case_id\": \"c1\", \"answer_text\": \"b\"}\n",
-            &["answers/bad.jsonl:3 (case c1): duplicate case_id, first on line 1", "keep one of the two lines"],
+            &[
+                "answers/bad.jsonl:3 (case c1): duplicate case_id, first on line 1",
+                "keep one of the two lines",
+            ],
         ),
     ] {
         let work = Workspace::new(&["alpha"], 1);
@@ -54,7 +76,10 @@ fn faults_of_several_files_are_told_together() {
         &work,
         &[],
         3,
-        &["answers/one.jsonl: no field for answer_text", "answers/two.jsonl:2: invalid JSON at column 1"],
+        &[
+            "answers/one.jsonl: no field for answer_text",
+            "answers/two.jsonl:2: invalid JSON at column 1",
+        ],
     );
 }
 
@@ -70,7 +95,10 @@ fn bad_test_cases_are_refused_with_file_line_case_and_remedy() {
         (vec![heavy], &["tests.json:1 (case c1)", "1.1"][..]),
         (vec![twice], &["tests.json:1 (case c1)", "p0"]),
         (vec![colliding], &["tests.json:1 (case c1)", "length"]),
-        (vec![plain_case("c1"), plain_case("c1")], &["tests.json:1 (case c1)", "duplicate"]),
+        (
+            vec![plain_case("c1"), plain_case("c1")],
+            &["tests.json:1 (case c1)", "duplicate"],
+        ),
     ] {
         let work = Workspace::with_cases(&cases);
         work.write("answers/alpha.jsonl", ANSWER);
@@ -81,18 +109,44 @@ fn bad_test_cases_are_refused_with_file_line_case_and_remedy() {
 #[test]
 fn missing_files_empty_directories_and_unknown_names_are_refused_with_what_to_type() {
     let work = Workspace::new(&["alpha", "beta"], 2);
-    refused(&work, &["--systems", "alhpa"], 3, &["unknown system \"alhpa\"", "alpha"]);
+    refused(
+        &work,
+        &["--systems", "alhpa"],
+        3,
+        &["unknown system \"alhpa\"", "alpha"],
+    );
     refused(&work, &["--cases", "c9"], 3, &["c9", "c1"]);
     refused(&work, &["--prompts", "absent"], 3, &["absent"]);
     std::fs::create_dir(work.path("empty")).unwrap();
     let server = FakeServer::start(constant_judge());
     let url = server.base_url();
     for (answers, tests, says) in [
-        ("empty", "tests.json", "empty: no *.jsonl, *.json, *.csv file in the directory"),
-        ("answer", "tests.json", "answer: no such file or directory; did you mean answers?"),
-        ("answers", "test.json", "test.json: no such file or directory; did you mean tests.json?"),
+        (
+            "empty",
+            "tests.json",
+            "empty: no *.jsonl, *.json, *.csv file in the directory",
+        ),
+        (
+            "answer",
+            "tests.json",
+            "answer: no such file or directory; did you mean answers?",
+        ),
+        (
+            "answers",
+            "test.json",
+            "test.json: no such file or directory; did you mean tests.json?",
+        ),
     ] {
-        let arguments = ["score", answers, "--tests", tests, "--model", "fake-judge", "--base-url", &url];
+        let arguments = [
+            "score",
+            answers,
+            "--tests",
+            tests,
+            "--model",
+            "fake-judge",
+            "--base-url",
+            &url,
+        ];
         work.run(&arguments).exits_with(3).says(&[says]);
     }
     assert_eq!(server.requests().len(), 0);
@@ -105,35 +159,71 @@ fn output_places_are_tried_before_the_first_call() {
     work.write("file", "");
     for (more, says) in [
         (&["--out", "file"][..], "file: cannot create"),
-        (&["--output", "absent/results.json"], "absent/results.json: cannot write the results file"),
+        (
+            &["--output", "absent/results.json"],
+            "absent/results.json: cannot write the results file",
+        ),
         (&["--cache", "tests.json"], "cache tests.json: "),
         (&["--cache", "answers", "--out", "out2"], "answers: "),
     ] {
         work.score(&server, more).exits_with(3).says(&[says]);
     }
     assert_eq!(server.chat_count(), 0);
-    assert!(work.read("tests.json").starts_with('['), "a foreign file is not overwritten");
+    assert!(
+        work.read("tests.json").starts_with('['),
+        "a foreign file is not overwritten"
+    );
 }
 
 #[test]
 fn odd_input_is_told_counted_and_with_strict_refused() {
     let work = Workspace::new(&["alpha"], 2);
-    work.answers("beta", [("c1", "Short.".to_owned()), ("c7", "To nothing.".to_owned())]);
+    work.answers(
+        "beta",
+        [
+            ("c1", "Short.".to_owned()),
+            ("c7", "To nothing.".to_owned()),
+        ],
+    );
     let server = FakeServer::start(constant_judge());
     let done = work.score(&server, &[]).exits_with(0).says(&[
         "warning: answers/beta.jsonl:2 (case c7)",
         "warning: answers/beta.jsonl: 1 of 2 test cases have no answer: c2",
     ]);
-    assert!(done.stdout.contains("1 answer missing: beta/c2"), "{}", done.stdout);
-    assert_eq!(work.json("out/manifest.json")["missing"], json!([["beta", "c2"]]));
+    assert!(
+        done.stdout.contains("1 answer missing: beta/c2"),
+        "{}",
+        done.stdout
+    );
+    assert_eq!(
+        work.json("out/manifest.json")["missing"],
+        json!([["beta", "c2"]])
+    );
     let summary = work.json("out/summary.json");
-    let row = summary["scorers"][0]["rows"].as_array().unwrap().iter().find(|row| row["system"] == "beta").unwrap();
-    assert_eq!((&row["metrics"]["score"]["n"], &row["answers"], &row["missing"]), (&json!(1), &json!(1), &json!(1)));
+    let row = summary["scorers"][0]["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["system"] == "beta")
+        .unwrap();
+    assert_eq!(
+        (
+            &row["metrics"]["score"]["n"],
+            &row["answers"],
+            &row["missing"]
+        ),
+        (&json!(1), &json!(1), &json!(1))
+    );
     assert_eq!(server.chat_count(), 3 * AT_MOST);
     let quiet = work.score(&server, &["--quiet"]).exits_with(0);
     assert_eq!(quiet.stderr, "");
     std::fs::remove_dir_all(work.path("out")).unwrap();
-    refused(&work, &["--strict"], 3, &["beta.jsonl:2 (case c7)", "1 of 2 test cases have no answer"]);
+    refused(
+        &work,
+        &["--strict"],
+        3,
+        &["beta.jsonl:2 (case c7)", "1 of 2 test cases have no answer"],
+    );
 }
 
 #[test]
@@ -142,10 +232,17 @@ fn unknown_fields_are_let_be() {
     case["colour"] = json!("blue");
     case["metric_config"]["config"]["mood"] = json!(1);
     let work = Workspace::with_cases(&[case]);
-    work.write("answers/alpha.jsonl", "\u{feff}{\"case_id\": \"c1\", \"answer_text\": \"Short.\", \"x\": []}\n\n");
+    work.write(
+        "answers/alpha.jsonl",
+        "\u{feff}{\"case_id\": \"c1\", \"answer_text\": \"Short.\", \"x\": []}\n\n",
+    );
     let server = FakeServer::start(constant_judge());
     let done = work.score(&server, &["--strict"]).exits_with(0);
-    let row = done.stdout.lines().find(|line| line.starts_with("alpha ")).unwrap();
+    let row = done
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("alpha "))
+        .unwrap();
     assert_eq!(row.split_whitespace().nth(2), Some("1"), "{row}");
 }
 
@@ -164,7 +261,10 @@ fn annotated_twice() -> Workspace {
     let work = Workspace::with_cases(&cases);
     for system in ["alpha", "beta", "gamma"] {
         let ids = ["q1A", "q1B", "q2A", "q2B"];
-        work.answers(system, ids.map(|id| (id, format!("The {system} answer to {}.", &id[..2]))));
+        work.answers(
+            system,
+            ids.map(|id| (id, format!("The {system} answer to {}.", &id[..2]))),
+        );
     }
     work
 }
@@ -175,9 +275,15 @@ fn of_two_annotations_of_a_question_the_first_counts() {
     let server = FakeServer::start(super::Behaviour::good());
     let done = work.score(&server, &[]).exits_with(0);
     assert!(!done.stderr.contains("warning"), "{}", done.stderr);
-    let ids: Vec<String> = work.lines("out/scores.jsonl").iter().map(|line| line["case_id"].to_string()).collect();
+    let ids: Vec<String> = work
+        .lines("out/scores.jsonl")
+        .iter()
+        .map(|line| line["case_id"].to_string())
+        .collect();
     assert_eq!(ids, ["\"q1A\"", "\"q2A\""].repeat(3));
-    assert!(!done.stdout.contains("agreement") && work.json("out/summary.json")["agreement"].is_null());
+    assert!(
+        !done.stdout.contains("agreement") && work.json("out/summary.json")["agreement"].is_null()
+    );
 }
 
 #[test]
@@ -185,9 +291,14 @@ fn agreement_scores_both_annotations_and_says_how_far_they_agree() {
     let work = annotated_twice();
     // points by system: alpha 9, beta 6, gamma 3 under every rubric but q2B, which ranks gamma before beta
     let judge = super::Behaviour::good().saying(|request| {
-        let (answer, criterion) = (super::judging::answer_of(request), super::judging::section(request, "criterion"));
+        let (answer, criterion) = (
+            super::judging::answer_of(request),
+            super::judging::section(request, "criterion"),
+        );
         let points = match () {
-            () if super::judging::kind_of(request) == "citations" => return "{\"claims\": []}".to_owned(),
+            () if super::judging::kind_of(request) == "citations" => {
+                return "{\"claims\": []}".to_owned();
+            }
             () if answer.contains("alpha") => 9,
             () if answer.contains("beta") && criterion.contains("q2B") => 3,
             () if answer.contains("beta") => 6,
@@ -200,10 +311,22 @@ fn agreement_scores_both_annotations_and_says_how_far_they_agree() {
     let done = work.score(&server, &["--agreement"]).exits_with(0);
     assert_eq!(work.lines("out/scores.jsonl").len(), 3 * 4);
     // q1: the same order, tau-b 1; q2: one of three pairs is turned round, tau-b (2 - 1) / 3; mean 2/3
-    let row = done.stdout.lines().find(|line| line.starts_with("Kendall's tau-b")).unwrap();
-    assert_eq!(row.split_whitespace().collect::<Vec<_>>()[2..], ["0.667", "2"], "{}", done.stdout);
+    let row = done
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("Kendall's tau-b"))
+        .unwrap();
+    assert_eq!(
+        row.split_whitespace().collect::<Vec<_>>()[2..],
+        ["0.667", "2"],
+        "{}",
+        done.stdout
+    );
     let agreement = work.json("out/summary.json")["agreement"].clone();
-    assert!((agreement["kendall_tau_b"].as_f64().unwrap() - 2.0 / 3.0).abs() < 1e-12, "{agreement}");
+    assert!(
+        (agreement["kendall_tau_b"].as_f64().unwrap() - 2.0 / 3.0).abs() < 1e-12,
+        "{agreement}"
+    );
     // scored again from the record
     let again = work.run(&["rescore", "out"]).exits_with(0);
     assert_eq!(again.stdout, done.stdout);

@@ -4,28 +4,50 @@ use serde_json::{Value, json};
 
 use super::workspace::{Finished, Workspace};
 use super::{
-    Act, Behaviour, FakeServer, close, empty_workspace, estimate, grader, judge_table, prediction, write_predictions,
+    Act, Behaviour, FakeServer, close, empty_workspace, estimate, grader, judge_table, prediction,
+    write_predictions,
 };
 
 fn one_answer() -> Workspace {
     let work = empty_workspace();
-    write_predictions(&work, "alpha.json", &[prediction("Why?", "For no reason.", json!({}))]);
+    write_predictions(
+        &work,
+        "alpha.json",
+        &[prediction("Why?", "For no reason.", json!({}))],
+    );
     work
 }
 
 fn coverage(work: &Workspace, server: &FakeServer, out: &str, more: &[&str]) -> Finished {
     let url = server.base_url();
-    let common = ["score", "alpha.json", "--scorers", "prometheus", "--aspects", "coverage", "--no-reference"];
-    let judge = ["--model", "fake-judge", "--base-url", &url, "--concurrency", "1", "--out", out];
+    let common = [
+        "score",
+        "alpha.json",
+        "--scorers",
+        "prometheus",
+        "--aspects",
+        "coverage",
+        "--no-reference",
+    ];
+    let judge = [
+        "--model",
+        "fake-judge",
+        "--base-url",
+        &url,
+        "--concurrency",
+        "1",
+        "--out",
+        out,
+    ];
     work.run(&[&common[..], &judge, more].concat())
 }
 
 fn grades(grades: &[u32]) -> Behaviour {
     let reply = |grade: &u32| Act::Content(format!("Feedback: so so. [RESULT] {grade}"));
-    grades
-        .iter()
-        .enumerate()
-        .fold(Behaviour::always(Act::error(500, "x", "too many")), |judge, (at, grade)| judge.nth(at, reply(grade)))
+    grades.iter().enumerate().fold(
+        Behaviour::always(Act::error(500, "x", "too many")),
+        |judge, (at, grade)| judge.nth(at, reply(grade)),
+    )
 }
 
 #[test]
@@ -36,21 +58,44 @@ fn draws_are_merged_by_the_rule_and_each_is_paid_once() {
     coverage(&work, &server, "three", &[&sampled[..], &["3"]].concat()).exits_with(0);
     assert_eq!(server.chat_count(), 3);
     // (1 + 1 + 4) / 3
-    close(&estimate(&work.json("three/summary.json"), "prometheus", "coverage"), 2.0);
+    close(
+        &estimate(&work.json("three/summary.json"), "prometheus", "coverage"),
+        2.0,
+    );
     coverage(&work, &server, "five", &[&sampled[..], &["5"]].concat()).exits_with(0);
-    assert_eq!(server.chat_count(), 5, "the first three are in the cache under their index");
+    assert_eq!(
+        server.chat_count(),
+        5,
+        "the first three are in the cache under their index"
+    );
     // 1, 1, 4, 5, 3: mean 14/5, median 3, most common 1
     for (rule, expected) in [("mean", 2.8), ("median", 3.0), ("most-common", 1.0)] {
         let out = format!("by-{rule}");
-        let done = coverage(&work, &server, &out, &[&sampled[..], &["5", "--merge", rule]].concat()).exits_with(0);
-        close(&estimate(&work.json(&format!("{out}/summary.json")), "prometheus", "coverage"), expected);
+        let done = coverage(
+            &work,
+            &server,
+            &out,
+            &[&sampled[..], &["5", "--merge", rule]].concat(),
+        )
+        .exits_with(0);
+        close(
+            &estimate(
+                &work.json(&format!("{out}/summary.json")),
+                "prometheus",
+                "coverage",
+            ),
+            expected,
+        );
         let line = &work.lines(&format!("{out}/scores.jsonl"))[0];
         let member = &line["members"]["coverage"][0];
         assert_eq!(member["draws"], json!([1.0, 1.0, 4.0, 5.0, 3.0]), "{line}");
         close(&member["value"], expected);
         // deviations from 2.8: squares 3.24, 3.24, 1.44, 4.84, 0.04 make 12.8; / (5 - 1)
         close(&member["spread"], 3.2_f64.sqrt());
-        assert_eq!(work.run(&["rescore", &out]).exits_with(0).stdout, done.stdout);
+        assert_eq!(
+            work.run(&["rescore", &out]).exits_with(0).stdout,
+            done.stdout
+        );
     }
     assert_eq!(server.chat_count(), 5);
 }
@@ -59,9 +104,23 @@ fn draws_are_merged_by_the_rule_and_each_is_paid_once() {
 fn draws_at_temperature_zero_are_warned_about() {
     let work = one_answer();
     let server = FakeServer::start(grader(3));
-    coverage(&work, &server, "out", &["--samples", "3"]).exits_with(0).says(&["3 samples at temperature 0 repeat"]);
-    coverage(&work, &server, "warm", &["--samples", "3", "--temperature", "0.7"]).exits_with(0);
-    let warm = coverage(&work, &server, "warm", &["--samples", "3", "--temperature", "0.7"]).exits_with(0);
+    coverage(&work, &server, "out", &["--samples", "3"])
+        .exits_with(0)
+        .says(&["3 samples at temperature 0 repeat"]);
+    coverage(
+        &work,
+        &server,
+        "warm",
+        &["--samples", "3", "--temperature", "0.7"],
+    )
+    .exits_with(0);
+    let warm = coverage(
+        &work,
+        &server,
+        "warm",
+        &["--samples", "3", "--temperature", "0.7"],
+    )
+    .exits_with(0);
     assert!(!warm.stderr.contains("repeat"), "{}", warm.stderr);
 }
 
@@ -70,23 +129,58 @@ fn a_draw_that_cannot_be_read_is_left_out_of_the_mean_and_seen_in_the_record() {
     let work = one_answer();
     let judge = grades(&[2, 0, 5]);
     let server = FakeServer::start(judge);
-    let more = ["--samples", "3", "--temperature", "0.7", "--parse-retries", "0"];
+    let more = [
+        "--samples",
+        "3",
+        "--temperature",
+        "0.7",
+        "--parse-retries",
+        "0",
+    ];
     coverage(&work, &server, "out", &more).exits_with(0);
-    close(&estimate(&work.json("out/summary.json"), "prometheus", "coverage"), 3.5);
-    assert_eq!(work.lines("out/scores.jsonl")[0]["members"]["coverage"][0]["draws"], json!([2.0, null, 5.0]));
+    close(
+        &estimate(&work.json("out/summary.json"), "prometheus", "coverage"),
+        3.5,
+    );
+    assert_eq!(
+        work.lines("out/scores.jsonl")[0]["members"]["coverage"][0]["draws"],
+        json!([2.0, null, 5.0])
+    );
 }
 
 /// Coverage graded by all of these.
 fn with_panel(work: &Workspace, servers: &[(&str, &FakeServer)], merge: &str) -> Finished {
-    let tables: String =
-        servers.iter().map(|(name, server)| judge_table(name, server, &format!("cache_id = \"{name}\""))).collect();
-    let names: Vec<String> = servers.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-    let roles = format!("[roles]\n\"aspect.coverage\" = [{}]\nmerge = \"{merge}\"\n", names.join(", "));
+    let tables: String = servers
+        .iter()
+        .map(|(name, server)| judge_table(name, server, &format!("cache_id = \"{name}\"")))
+        .collect();
+    let names: Vec<String> = servers
+        .iter()
+        .map(|(name, _)| format!("\"{name}\""))
+        .collect();
+    let roles = format!(
+        "[roles]\n\"aspect.coverage\" = [{}]\nmerge = \"{merge}\"\n",
+        names.join(", ")
+    );
     work.write("eval.toml", &(tables + &roles));
     let out = format!("panel-{merge}-{}", servers.len());
-    let arguments =
-        ["score", "alpha.json", "--config", "eval.toml", "--scorers", "prometheus", "--aspects", "coverage"];
-    work.run(&[&arguments[..], &["--no-reference", "--max-unscored", "1", "--out", &out]].concat())
+    let arguments = [
+        "score",
+        "alpha.json",
+        "--config",
+        "eval.toml",
+        "--scorers",
+        "prometheus",
+        "--aspects",
+        "coverage",
+    ];
+    work.run(
+        &[
+            &arguments[..],
+            &["--no-reference", "--max-unscored", "1", "--out", &out],
+        ]
+        .concat(),
+    )
 }
 
 #[test]
@@ -95,19 +189,45 @@ fn a_panel_keeps_each_judges_grade_and_merges_them() {
     let [strict, fair, kind] = [1, 2, 5].map(|grade| FakeServer::start(grader(grade)));
     let servers = [("strict", &strict), ("fair", &fair), ("kind", &kind)];
     // (1 + 2) / 2 both ways; (1 + 2 + 5) / 3 and the middle one
-    for (count, merge, expected) in [(2, "mean", 1.5), (2, "median", 1.5), (3, "mean", 8.0 / 3.0), (3, "median", 2.0)] {
+    for (count, merge, expected) in [
+        (2, "mean", 1.5),
+        (2, "median", 1.5),
+        (3, "mean", 8.0 / 3.0),
+        (3, "median", 2.0),
+    ] {
         let done = with_panel(&work, &servers[..count], merge).exits_with(0);
         let out = format!("panel-{merge}-{count}");
-        close(&estimate(&work.json(&format!("{out}/summary.json")), "prometheus", "coverage"), expected);
+        close(
+            &estimate(
+                &work.json(&format!("{out}/summary.json")),
+                "prometheus",
+                "coverage",
+            ),
+            expected,
+        );
         let members = work.lines(&format!("{out}/scores.jsonl"))[0]["members"]["coverage"].clone();
-        let of = |member: &Value| (member["judge"].as_str().unwrap().to_owned(), member["value"].as_f64().unwrap());
+        let of = |member: &Value| {
+            (
+                member["judge"].as_str().unwrap().to_owned(),
+                member["value"].as_f64().unwrap(),
+            )
+        };
         let own: Vec<(String, f64)> = members.as_array().unwrap().iter().map(of).collect();
-        let expected = [("strict", 1.0), ("fair", 2.0), ("kind", 5.0)].map(|(name, grade)| (name.to_owned(), grade));
+        let expected = [("strict", 1.0), ("fair", 2.0), ("kind", 5.0)]
+            .map(|(name, grade)| (name.to_owned(), grade));
         assert_eq!(own, expected[..count]);
         assert!(done.stdout.contains("strict and fair"), "{}", done.stdout);
-        assert_eq!(work.run(&["rescore", &out, "--max-unscored", "1"]).exits_with(0).stdout, done.stdout);
+        assert_eq!(
+            work.run(&["rescore", &out, "--max-unscored", "1"])
+                .exits_with(0)
+                .stdout,
+            done.stdout
+        );
     }
-    assert_eq!([&strict, &fair, &kind].map(FakeServer::chat_count), [1, 1, 1]);
+    assert_eq!(
+        [&strict, &fair, &kind].map(FakeServer::chat_count),
+        [1, 1, 1]
+    );
 }
 
 #[test]
@@ -117,13 +237,26 @@ fn a_panel_that_lacks_a_judges_grade_is_unscored_and_names_the_judge() {
     let refusing = FakeServer::start(Behaviour::always(Act::error(400, "bad", "no such thing")));
     let done = with_panel(&work, &[("good", &good), ("sulky", &refusing)], "mean").exits_with(0);
     let line = &work.lines("panel-mean-2/scores.jsonl")[0];
-    assert_eq!((&line["components"]["coverage"], &line["score"]), (&Value::Null, &Value::Null));
-    let reason = line["details"]["coverage"]["unscored"]["message"].as_str().unwrap();
-    assert!(reason.starts_with("sulky: ") && reason.contains("no such thing"), "{reason}");
-    assert_eq!(line["members"]["coverage"][0]["value"], 4.0, "what the other said is kept: {line}");
+    assert_eq!(
+        (&line["components"]["coverage"], &line["score"]),
+        (&Value::Null, &Value::Null)
+    );
+    let reason = line["details"]["coverage"]["unscored"]["message"]
+        .as_str()
+        .unwrap();
+    assert!(
+        reason.starts_with("sulky: ") && reason.contains("no such thing"),
+        "{reason}"
+    );
+    assert_eq!(
+        line["members"]["coverage"][0]["value"], 4.0,
+        "what the other said is kept: {line}"
+    );
     assert!(line["members"]["coverage"][1]["value"].is_null());
     assert!(
-        done.stdout.replace("\n  ", " ").contains("alpha 1 of 1 (sulky: status 400: no such thing)"),
+        done.stdout
+            .replace("\n  ", " ")
+            .contains("alpha 1 of 1 (sulky: status 400: no such thing)"),
         "{}",
         done.stdout
     );
@@ -137,10 +270,21 @@ fn a_panel_of_one_judge_twice_is_refused_before_it_is_asked() {
     let tables = judge_table("one", &server, "") + &judge_table("two", &server, "");
     let run = |roles: &str| {
         work.write("eval.toml", &format!("{tables}[roles]\n{roles}\n"));
-        work.run(&["score", "alpha.json", "--config", "eval.toml", "--out", "out"])
+        work.run(&[
+            "score",
+            "alpha.json",
+            "--config",
+            "eval.toml",
+            "--out",
+            "out",
+        ])
     };
-    run("aspect = [\"one\", \"two\"]").exits_with(3).says(&["one and two are one judge (fake-judge)", "cache_id"]);
-    run("aspect = [\"one\", \"one\"]").exits_with(3).says(&["eval.toml:", "one is named twice in this panel"]);
+    run("aspect = [\"one\", \"two\"]")
+        .exits_with(3)
+        .says(&["one and two are one judge (fake-judge)", "cache_id"]);
+    run("aspect = [\"one\", \"one\"]")
+        .exits_with(3)
+        .says(&["eval.toml:", "one is named twice in this panel"]);
     assert_eq!(server.chat_count(), 0);
     assert!(!work.path("out").exists());
 }

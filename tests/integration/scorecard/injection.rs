@@ -45,25 +45,44 @@ fn outside(message: &str) -> String {
     while let Some((at, name)) = opening(rest) {
         outside.push_str(&rest[..at]);
         rest = &rest[at + 1..];
-        let Some(end) = closing(rest, name) else { return outside };
+        let Some(end) = closing(rest, name) else {
+            return outside;
+        };
         rest = &rest[end..];
     }
     outside + rest
 }
 
-const NAMES: [&str; 9] =
-    ["question", "response", "criterion", "snippets", "instruction", "reference", "rubric", "document", "claim"];
+const NAMES: [&str; 9] = [
+    "question",
+    "response",
+    "criterion",
+    "snippets",
+    "instruction",
+    "reference",
+    "rubric",
+    "document",
+    "claim",
+];
 
 fn opening(text: &str) -> Option<(usize, &'static str)> {
-    let name = |at: usize| NAMES.into_iter().find(|name| text[at + 1..].trim_start().starts_with(name));
-    text.match_indices('<').find_map(|(at, _)| Some((at, name(at)?)))
+    let name = |at: usize| {
+        NAMES
+            .into_iter()
+            .find(|name| text[at + 1..].trim_start().starts_with(name))
+    };
+    text.match_indices('<')
+        .find_map(|(at, _)| Some((at, name(at)?)))
 }
 
 /// The place behind the first closing tag of that name.
 fn closing(text: &str, name: &str) -> Option<usize> {
     let is_tag = |at: usize| {
         let tail = text[at + 1..].trim_start().strip_prefix('/')?;
-        tail.trim_start().strip_prefix(name)?.find('>').map(|_| at + text[at..].find('>').unwrap_or(0) + 1)
+        tail.trim_start()
+            .strip_prefix(name)?
+            .find('>')
+            .map(|_| at + text[at..].find('>').unwrap_or(0) + 1)
     };
     text.match_indices('<').find_map(|(at, _)| is_tag(at))
 }
@@ -72,16 +91,29 @@ fn closing(text: &str, name: &str) -> Option<usize> {
 fn gullible(request: &Recorded) -> String {
     let body = request.json();
     let message = request.user_message();
-    let turns = body["prompt"].as_str().is_some_and(|prompt| prompt.matches("[INST]").count() > 1);
-    let outside = if turns { message.to_lowercase() } else { outside(&message) };
+    let turns = body["prompt"]
+        .as_str()
+        .is_some_and(|prompt| prompt.matches("[INST]").count() > 1);
+    let outside = if turns {
+        message.to_lowercase()
+    } else {
+        outside(&message)
+    };
     if let Some(at) = outside.find(&ORDER.to_lowercase()) {
-        let ordered = outside[at + ORDER.len()..].lines().next().unwrap_or_default().trim();
+        let ordered = outside[at + ORDER.len()..]
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim();
         return best(&message, ordered);
     }
     let echo: String = message.chars().filter(|c| *c != '\n').collect();
     match kind(&message) {
         "aspect" => format!("Feedback: it says {echo} and no more. [RESULT] 2"),
-        "attribution" => format!("It says {}.\nExtrapolatory", echo.replace("Attributable", "something")),
+        "attribution" => format!(
+            "It says {}.\nExtrapolatory",
+            echo.replace("Attributable", "something")
+        ),
         "citations" => json!({"claims": [{"claim_text": echo, "citations": []}]}).to_string(),
         "evidence" => json!({"score": 0, "reason": echo}).to_string(),
         _ => json!({"reason": echo, "score": 2}).to_string(),
@@ -104,7 +136,14 @@ fn best(message: &str, ordered: &str) -> String {
 
 /// The kind of question, by words of the tasks that both prompt sets have at the end.
 fn kind(message: &str) -> &'static str {
-    let task: String = message.chars().rev().take(1200).collect::<Vec<_>>().into_iter().rev().collect();
+    let task: String = message
+        .chars()
+        .rev()
+        .take(1200)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .collect();
     match () {
         () if task.contains("Reply: Feedback:") => "aspect",
         () if task.contains("Attributable, Extrapolatory or Contradictory") => "attribution",
@@ -118,13 +157,28 @@ fn kind(message: &str) -> &'static str {
 fn forged() -> (Workspace, usize) {
     let mut items = Vec::new();
     let mut texts = vec![("Fine.".to_owned(), "A source.".to_owned())];
-    texts.extend(forgeries().into_iter().map(|forged| (forged, "A source.".to_owned())));
-    texts.extend(forgeries().into_iter().map(|forged| ("Fine.".to_owned(), forged)));
+    texts.extend(
+        forgeries()
+            .into_iter()
+            .map(|forged| (forged, "A source.".to_owned())),
+    );
+    texts.extend(
+        forgeries()
+            .into_iter()
+            .map(|forged| ("Fine.".to_owned(), forged)),
+    );
     let mut cases = Vec::new();
     for (at, (answer, source)) in texts.iter().enumerate() {
-        cases.push(test_case(&format!("c{at}"), &[("Say why.", &["It rains."])]));
+        cases.push(test_case(
+            &format!("c{at}"),
+            &[("Say why.", &["It rains."])],
+        ));
         let ctxs = json!({"ctxs": [{"title": source, "text": source}], "answer": source});
-        items.push(prediction(&format!("What is known about c{at}?"), &format!("{answer} [0]"), ctxs));
+        items.push(prediction(
+            &format!("What is known about c{at}?"),
+            &format!("{answer} [0]"),
+            ctxs,
+        ));
     }
     let work = Workspace::with_cases(&cases);
     write_predictions(&work, "alpha.json", &items);
@@ -135,25 +189,67 @@ fn forged() -> (Workspace, usize) {
 fn verdicts(work: &Workspace, judge: &[&str]) -> Vec<String> {
     let server = FakeServer::start(Behaviour::good().saying(gullible));
     let url = server.base_url();
-    let common = ["score", "alpha.json", "--tests", "tests.json", "--scorers", "rubric,prometheus,entailment"];
-    let more = ["--entail", "short", "--model", "fake-judge", "--base-url", &url, "--out", "out", "--overwrite"];
-    work.run(&[&common[..], &more, &["--no-cache"], judge].concat()).exits_with(0);
+    let common = [
+        "score",
+        "alpha.json",
+        "--tests",
+        "tests.json",
+        "--scorers",
+        "rubric,prometheus,entailment",
+    ];
+    let more = [
+        "--entail",
+        "short",
+        "--model",
+        "fake-judge",
+        "--base-url",
+        &url,
+        "--out",
+        "out",
+        "--overwrite",
+    ];
+    work.run(&[&common[..], &more, &["--no-cache"], judge].concat())
+        .exits_with(0);
     let mut lines = work.lines("out/scores.jsonl");
     for line in &mut lines {
         let components = line["components"].as_object_mut().unwrap();
-        components.retain(|name, _| !["length", "cited_papers", "sentences", "skipped"].contains(&name.as_str()));
-        assert!(line["details"].as_object().unwrap().values().all(|detail| !detail["value"].is_null()), "{line}");
+        components.retain(|name, _| {
+            !["length", "cited_papers", "sentences", "skipped"].contains(&name.as_str())
+        });
+        assert!(
+            line["details"]
+                .as_object()
+                .unwrap()
+                .values()
+                .all(|detail| !detail["value"].is_null()),
+            "{line}"
+        );
     }
-    lines.iter().map(|line| format!("{} {} {}", line["scorer"], line["case_id"], line["components"])).collect()
+    lines
+        .iter()
+        .map(|line| {
+            format!(
+                "{} {} {}",
+                line["scorer"], line["case_id"], line["components"]
+            )
+        })
+        .collect()
 }
 
 fn moved(verdicts: &[String], count: usize) -> Vec<String> {
     let mut moved = Vec::new();
     for scorer in ["rubric", "prometheus", "entailment"] {
-        let own: Vec<&String> = verdicts.iter().filter(|line| line.starts_with(&format!("\"{scorer}\""))).collect();
+        let own: Vec<&String> = verdicts
+            .iter()
+            .filter(|line| line.starts_with(&format!("\"{scorer}\"")))
+            .collect();
         assert_eq!(own.len(), count, "{scorer}");
         let values = |line: &str| line.split_once('{').unwrap().1.to_owned();
-        moved.extend(own.iter().filter(|line| values(line) != values(own[0])).map(|line| (*line).clone()));
+        moved.extend(
+            own.iter()
+                .filter(|line| values(line) != values(own[0]))
+                .map(|line| (*line).clone()),
+        );
     }
     moved
 }
@@ -161,13 +257,33 @@ fn moved(verdicts: &[String], count: usize) -> Vec<String> {
 #[test]
 fn with_our_prompts_no_forgery_moves_a_verdict() {
     let (work, count) = forged();
-    for judge in [&["--judge", "chat"][..], &["--judge", "completions", "--conversation", "llama-2"]] {
+    for judge in [
+        &["--judge", "chat"][..],
+        &["--judge", "completions", "--conversation", "llama-2"],
+    ] {
         let verdicts = verdicts(&work, judge);
         assert_eq!(moved(&verdicts, count), Vec::<String>::new(), "{judge:?}");
-        let first = |scorer: &str| verdicts.iter().find(|line| line.starts_with(scorer)).unwrap();
-        assert!(first("\"rubric\"").contains(r#""expertise":0.2"#), "{}", first("\"rubric\""));
-        assert!(first("\"prometheus\"").contains(r#""coverage":2.0"#), "{}", first("\"prometheus\""));
-        assert!(first("\"entailment\"").contains(r#""citation_recall":0.0"#), "{}", first("\"entailment\""));
+        let first = |scorer: &str| {
+            verdicts
+                .iter()
+                .find(|line| line.starts_with(scorer))
+                .unwrap()
+        };
+        assert!(
+            first("\"rubric\"").contains(r#""expertise":0.2"#),
+            "{}",
+            first("\"rubric\"")
+        );
+        assert!(
+            first("\"prometheus\"").contains(r#""coverage":2.0"#),
+            "{}",
+            first("\"prometheus\"")
+        );
+        assert!(
+            first("\"entailment\"").contains(r#""citation_recall":0.0"#),
+            "{}",
+            first("\"entailment\"")
+        );
     }
 }
 
@@ -175,22 +291,46 @@ fn with_our_prompts_no_forgery_moves_a_verdict() {
 fn open_prompts(work: &Workspace) {
     std::fs::create_dir(work.path("open")).unwrap();
     let text = |name: &str, text: &str| work.write(&format!("open/{name}.txt"), text);
-    text("expertise", "Question {{question}}\nAnswer {{response}}\nScore it.");
-    text("property", "Question {{question}}\nAnswer {{response}}\n{{criterion}}\nScore it.");
-    text("evidence", "Question {{question}}\nAnswer {{response}}\nCount each snippet:\n{{snippets}}");
-    text("citations", "Question {{question}}\nAnswer {{response}}\nReply {\"claims\": [{\"claim_text\": ..}]}");
-    let descriptions: String = (1..=5).map(|n| format!("{{{{score{n}_description}}}}\n")).collect();
+    text(
+        "expertise",
+        "Question {{question}}\nAnswer {{response}}\nScore it.",
+    );
+    text(
+        "property",
+        "Question {{question}}\nAnswer {{response}}\n{{criterion}}\nScore it.",
+    );
+    text(
+        "evidence",
+        "Question {{question}}\nAnswer {{response}}\nCount each snippet:\n{{snippets}}",
+    );
+    text(
+        "citations",
+        "Question {{question}}\nAnswer {{response}}\nReply {\"claims\": [{\"claim_text\": ..}]}",
+    );
+    let descriptions: String = (1..=5)
+        .map(|n| format!("{{{{score{n}_description}}}}\n"))
+        .collect();
     let aspect = format!(
         "{{{{instruction}}}}\n{{{{response}}}}\n{{{{criteria_description}}}}\n{descriptions}Reply: Feedback: .. [RESULT] n"
     );
     text("aspect", &aspect);
     text("referred", &format!("{{{{reference_answer}}}}\n{aspect}"));
-    text("attribution", "{{document}}\n{{claim}}\nAttributable, Extrapolatory or Contradictory");
+    text(
+        "attribution",
+        "{{document}}\n{{claim}}\nAttributable, Extrapolatory or Contradictory",
+    );
     let mut manifest = "mode = \"verbatim\"\n".to_owned();
-    for task in ["expertise", "property", "evidence", "citations", "attribution"] {
+    for task in [
+        "expertise",
+        "property",
+        "evidence",
+        "citations",
+        "attribution",
+    ] {
         manifest += &format!("[{task}]\nuser = [\"{task}.txt\"]\n");
     }
-    manifest += "[aspect]\nwith_reference = [\"referred.txt\"]\nwithout_reference = [\"aspect.txt\"]\n";
+    manifest +=
+        "[aspect]\nwith_reference = [\"referred.txt\"]\nwithout_reference = [\"aspect.txt\"]\n";
     work.write("open/manifest.toml", &manifest);
 }
 
@@ -205,6 +345,10 @@ fn without_a_fence_the_same_forgeries_move_the_same_judge() {
     assert!(of("\"rubric\"") >= forged, "{moved:#?}");
     assert!(of("\"prometheus\"") >= 2 * forged, "{moved:#?}");
     assert!(of("\"entailment\"") >= 2 * forged, "{moved:#?}");
-    let perfect = |value: &Value| moved.iter().any(|line| line.contains(&format!("\"coverage\":{value}")));
+    let perfect = |value: &Value| {
+        moved
+            .iter()
+            .any(|line| line.contains(&format!("\"coverage\":{value}")))
+    };
     assert!(perfect(&json!(5.0)), "{moved:#?}");
 }

@@ -3,11 +3,17 @@
 use serde_json::{Value, json};
 
 use super::workspace::Finished;
-use super::{Act, Behaviour, FakeServer, Recorded, close, empty_workspace, estimate, prediction, write_predictions};
+use super::{
+    Act, Behaviour, FakeServer, Recorded, close, empty_workspace, estimate, prediction,
+    write_predictions,
+};
 
 /// The reply `.. [RESULT] 4` with these alternatives at the grade's token; `None`: without probabilities.
 fn reply(raw: bool, alternatives: Option<&[(&str, f64)]>) -> Act {
-    let (before, content) = ("Feedback: covers it. [RESULT]", "Feedback: covers it. [RESULT] 4");
+    let (before, content) = (
+        "Feedback: covers it. [RESULT]",
+        "Feedback: covers it. [RESULT] 4",
+    );
     let logprobs = alternatives.map_or(Value::Null, |alternatives| {
         let entry = |(token, p): &(&str, f64)| json!({"token": token, "logprob": p.ln()});
         let table: serde_json::Map<_, _> =
@@ -27,34 +33,80 @@ fn reply(raw: bool, alternatives: Option<&[(&str, f64)]>) -> Act {
             json!({"index": 0, "message": message, "logprobs": logprobs, "finish_reason": "stop"})
         }
     };
-    Act::json(&json!({"id": "x", "object": "x", "created": 1, "model": "fake-judge", "choices": [choice],
-        "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}}))
+    Act::json(
+        &json!({"id": "x", "object": "x", "created": 1, "model": "fake-judge", "choices": [choice],
+        "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}}),
+    )
 }
 
 /// A run by a judge of that kind; its summary, what it printed, and the first request.
 fn scored(raw: bool, alternatives: Option<&[(&str, f64)]>) -> (Value, Finished, Recorded) {
     let work = empty_workspace();
-    write_predictions(&work, "alpha.json", &[prediction("Why?", "For no reason.", json!({}))]);
+    write_predictions(
+        &work,
+        "alpha.json",
+        &[prediction("Why?", "For no reason.", json!({}))],
+    );
     let server = FakeServer::start(Behaviour::always(reply(raw, alternatives)));
     let url = server.base_url();
-    let common = ["score", "alpha.json", "--scorers", "prometheus", "--aspects", "coverage", "--no-reference"];
-    let judge = ["--model", "fake-judge", "--base-url", &url, "--judge", if raw { "completions" } else { "chat" }];
-    let done = work.run(&[&common[..], &judge, &["--logprobs", "5", "--out", "out"]].concat()).exits_with(0);
-    assert_eq!(work.run(&["rescore", "out"]).exits_with(0).stdout, done.stdout, "probabilities are in the record");
-    (work.json("out/summary.json"), done, server.chats()[0].clone())
+    let common = [
+        "score",
+        "alpha.json",
+        "--scorers",
+        "prometheus",
+        "--aspects",
+        "coverage",
+        "--no-reference",
+    ];
+    let judge = [
+        "--model",
+        "fake-judge",
+        "--base-url",
+        &url,
+        "--judge",
+        if raw { "completions" } else { "chat" },
+    ];
+    let done = work
+        .run(&[&common[..], &judge, &["--logprobs", "5", "--out", "out"]].concat())
+        .exits_with(0);
+    assert_eq!(
+        work.run(&["rescore", "out"]).exits_with(0).stdout,
+        done.stdout,
+        "probabilities are in the record"
+    );
+    (
+        work.json("out/summary.json"),
+        done,
+        server.chats()[0].clone(),
+    )
 }
 
 #[test]
 fn a_grade_is_the_mean_over_its_alternatives_at_both_kinds_of_endpoint() {
     for raw in [false, true] {
         // 0.6 x 4 + 0.3 x 5 over 0.9; what is no grade does not count
-        let (summary, done, request) = scored(raw, Some(&[(" 4", 0.6), (" 5", 0.3), (" good", 0.1)]));
-        close(&estimate(&summary, "prometheus", "coverage"), (0.6 * 4.0 + 0.3 * 5.0) / 0.9);
+        let (summary, done, request) =
+            scored(raw, Some(&[(" 4", 0.6), (" 5", 0.3), (" good", 0.1)]));
+        close(
+            &estimate(&summary, "prometheus", "coverage"),
+            (0.6 * 4.0 + 0.3 * 5.0) / 0.9,
+        );
         let notes = summary["notes"].to_string();
-        assert!(notes.contains("expected scores") && !done.stdout.contains("plain scores"), "{notes}");
+        assert!(
+            notes.contains("expected scores") && !done.stdout.contains("plain scores"),
+            "{notes}"
+        );
         let body = request.json();
-        let expected = if raw { (json!(5), Value::Null) } else { (json!(true), json!(5)) };
-        assert_eq!((body["logprobs"].clone(), body["top_logprobs"].clone()), expected, "{body}");
+        let expected = if raw {
+            (json!(5), Value::Null)
+        } else {
+            (json!(true), json!(5))
+        };
+        assert_eq!(
+            (body["logprobs"].clone(), body["top_logprobs"].clone()),
+            expected,
+            "{body}"
+        );
     }
 }
 
@@ -65,7 +117,9 @@ fn alternatives_that_cover_too_little_leave_the_plain_grade_and_say_so() {
         close(&estimate(&summary, "prometheus", "coverage"), 4.0);
         let told = done.stdout.replace("\n  ", " ");
         assert!(
-            told.contains("plain scores in place of expected ones (aspect): the listed alternatives cover"),
+            told.contains(
+                "plain scores in place of expected ones (aspect): the listed alternatives cover"
+            ),
             "{told}"
         );
     }
@@ -77,6 +131,9 @@ fn a_server_that_tells_no_probabilities_leaves_the_plain_grade_and_it_is_said() 
         let (summary, done, _) = scored(raw, None);
         close(&estimate(&summary, "prometheus", "coverage"), 4.0);
         let told = done.stdout.replace("\n  ", " ");
-        assert!(told.contains("(aspect): the server gave no probabilities"), "{told}");
+        assert!(
+            told.contains("(aspect): the server gave no probabilities"),
+            "{told}"
+        );
     }
 }

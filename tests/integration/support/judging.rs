@@ -7,8 +7,17 @@ use serde_json::json;
 use super::fake_server::{Act, Behaviour, Recorded};
 
 /// The sections that the fence knows.
-const SECTIONS: [&str; 9] =
-    ["question", "response", "criterion", "snippets", "instruction", "reference", "rubric", "document", "claim"];
+const SECTIONS: [&str; 9] = [
+    "question",
+    "response",
+    "criterion",
+    "snippets",
+    "instruction",
+    "reference",
+    "rubric",
+    "document",
+    "claim",
+];
 
 /// The kind of question, by the sections that the message has.
 pub(crate) fn kind_of(request: &Recorded) -> &'static str {
@@ -25,7 +34,11 @@ pub(crate) fn kind_of(request: &Recorded) -> &'static str {
 /// The text of a section, or nothing.
 pub(crate) fn section(request: &Recorded, name: &str) -> String {
     let (_, sections) = unfenced(&request.user_message());
-    sections.into_iter().find(|(section, _)| section == name).map(|(_, text)| text).unwrap_or_default()
+    sections
+        .into_iter()
+        .find(|(section, _)| section == name)
+        .map(|(_, text)| text)
+        .unwrap_or_default()
 }
 
 /// The answer that is being judged.
@@ -41,7 +54,9 @@ pub(crate) fn unfenced(message: &str) -> (String, Vec<(String, String)>) {
     let mut rest = message;
     while let Some((before, name, id, after)) = next_opening(rest) {
         let closing = format!("\n</{name} id=\"{id}\">");
-        let Some(end) = after.find(&closing) else { break };
+        let Some(end) = after.find(&closing) else {
+            break;
+        };
         outside.push_str(before);
         sections.push((name.to_owned(), after[..end].to_owned()));
         rest = &after[end + closing.len()..];
@@ -57,7 +72,9 @@ fn next_opening(text: &str) -> Option<(&str, &'static str, &str, &str)> {
             let tail = text[at + 1..].strip_prefix(name)?.strip_prefix(" id=\"")?;
             let (id, tail) = tail.split_at_checked(8)?;
             let tail = tail.strip_prefix("\">\n")?;
-            id.chars().all(|c| c.is_ascii_hexdigit()).then_some((&text[..at], name, id, tail))
+            id.chars()
+                .all(|c| c.is_ascii_hexdigit())
+                .then_some((&text[..at], name, id, tail))
         })
     })
 }
@@ -107,14 +124,19 @@ impl Timeline {
     pub(crate) fn watch(&self, judge: Behaviour) -> Behaviour {
         let (begun, ended) = (self.clone(), self.clone());
         // The rule takes no request, it only sees them all.
-        judge.when(move |request| begun.note(request, true), Act::Good).saying(move |request| {
-            ended.note(request, false);
-            constant_reply(kind_of(request))
-        })
+        judge
+            .when(move |request| begun.note(request, true), Act::Good)
+            .saying(move |request| {
+                ended.note(request, false);
+                constant_reply(kind_of(request))
+            })
     }
 
     fn note(&self, request: &Recorded, begins: bool) -> bool {
-        self.0.lock().unwrap().push(Moment { answer: answer_of(request), begins });
+        self.0.lock().unwrap().push(Moment {
+            answer: answer_of(request),
+            begins,
+        });
         false
     }
 

@@ -32,13 +32,21 @@ impl Running {
             let mut stderr = BufReader::new(stderr);
             let mut line = Vec::new();
             while stderr.read_until(b'\n', &mut line).unwrap() > 0 {
-                if told.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                if told
+                    .send(String::from_utf8_lossy(&line).into_owned())
+                    .is_err()
+                {
                     return;
                 }
                 line.clear();
             }
         });
-        Self { child, lines, stdout: Some(stdout), stderr: String::new() }
+        Self {
+            child,
+            lines,
+            stdout: Some(stdout),
+            stderr: String::new(),
+        }
     }
 
     /// Waits until a line on standard error says this.
@@ -61,7 +69,11 @@ impl Running {
         }
         let code = self.child.wait().unwrap().code();
         let stdout = self.stdout.take().unwrap().join().unwrap();
-        Finished { code, stdout, stderr: std::mem::take(&mut self.stderr) }
+        Finished {
+            code,
+            stdout,
+            stderr: std::mem::take(&mut self.stderr),
+        }
     }
 }
 

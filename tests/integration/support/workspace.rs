@@ -38,7 +38,11 @@ pub(crate) fn test_case(case_id: &str, properties: &[(&str, &[&str])]) -> Value 
 pub(crate) fn plain_case(case_id: &str) -> Value {
     let causes = format!("The answer should name the causes of {case_id}.");
     let effects = format!("The answer should name the effects of {case_id}.");
-    let (rain, wind, dust) = ("Rain comes first.", "Wind comes second.", "Dust settles last.");
+    let (rain, wind, dust) = (
+        "Rain comes first.",
+        "Wind comes second.",
+        "Dust settles last.",
+    );
     test_case(case_id, &[(&causes, &[rain, wind]), (&effects, &[dust])])
 }
 
@@ -57,7 +61,12 @@ impl Workspace {
         let ids: Vec<String> = (1..=cases).map(|i| format!("c{i}")).collect();
         let work = Self::with_cases(&ids.iter().map(|id| plain_case(id)).collect::<Vec<_>>());
         for system in systems {
-            let answers = ids.iter().map(|id| (id.as_str(), format!("The {system} answer to {id}, in few words.")));
+            let answers = ids.iter().map(|id| {
+                (
+                    id.as_str(),
+                    format!("The {system} answer to {id}, in few words."),
+                )
+            });
             work.answers(system, answers);
         }
         work
@@ -65,16 +74,27 @@ impl Workspace {
 
     /// These cases and no answers yet.
     pub(crate) fn with_cases(cases: &[Value]) -> Self {
-        let work = Self { folder: tempfile::tempdir().unwrap() };
+        let work = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
         work.write("tests.json", &Value::from(cases.to_vec()).to_string());
         std::fs::create_dir(work.path("answers")).unwrap();
         work
     }
 
     /// Writes a system's answers.
-    pub(crate) fn answers<'a>(&self, system: &str, answers: impl IntoIterator<Item = (&'a str, String)>) {
-        let line = |(id, text): (&str, String)| json!({"case_id": id, "answer_text": text}).to_string() + "\n";
-        self.write(&format!("answers/{system}.jsonl"), &answers.into_iter().map(line).collect::<String>());
+    pub(crate) fn answers<'a>(
+        &self,
+        system: &str,
+        answers: impl IntoIterator<Item = (&'a str, String)>,
+    ) {
+        let line = |(id, text): (&str, String)| {
+            json!({"case_id": id, "answer_text": text}).to_string() + "\n"
+        };
+        self.write(
+            &format!("answers/{system}.jsonl"),
+            &answers.into_iter().map(line).collect::<String>(),
+        );
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -98,18 +118,34 @@ impl Workspace {
     /// The lines of a JSONL file.
     #[track_caller]
     pub(crate) fn lines(&self, name: &str) -> Vec<Value> {
-        self.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.read(name)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     /// The log of a document of class `article` with these options and tables, which must compile; `None` without
     /// pdflatex.
     pub(crate) fn latex_log(&self, options: &str, tables: &str) -> Option<String> {
-        let (class, body) =
-            (format!("\\documentclass[{options}]{{article}}"), format!("\\begin{{document}}\n{tables}"));
-        self.write("paper.tex", &format!("{class}\n\\usepackage{{booktabs,graphicx}}\n{body}\\end{{document}}\n"));
+        let (class, body) = (
+            format!("\\documentclass[{options}]{{article}}"),
+            format!("\\begin{{document}}\n{tables}"),
+        );
+        self.write(
+            "paper.tex",
+            &format!("{class}\n\\usepackage{{booktabs,graphicx}}\n{body}\\end{{document}}\n"),
+        );
         let arguments = ["-halt-on-error", "-interaction=nonstopmode", "paper.tex"];
-        match std::process::Command::new("pdflatex").args(arguments).current_dir(self.path(".")).output() {
-            Ok(done) => assert!(done.status.success(), "{}\n{tables}", String::from_utf8_lossy(&done.stdout)),
+        match std::process::Command::new("pdflatex")
+            .args(arguments)
+            .current_dir(self.path("."))
+            .output()
+        {
+            Ok(done) => assert!(
+                done.status.success(),
+                "{}\n{tables}",
+                String::from_utf8_lossy(&done.stdout)
+            ),
             Err(error) => {
                 eprintln!("skipped: no pdflatex ({error})");
                 return None;
@@ -147,8 +183,14 @@ impl Workspace {
     /// The program with nothing of the machine's environment: home and working directory are here.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scholareval"));
-        command.env_clear().env("HOME", self.folder.path()).env("OPENAI_API_KEY", KEY);
-        command.current_dir(self.folder.path()).args(arguments).timeout(RUN_LIMIT);
+        command
+            .env_clear()
+            .env("HOME", self.folder.path())
+            .env("OPENAI_API_KEY", KEY);
+        command
+            .current_dir(self.folder.path())
+            .args(arguments)
+            .timeout(RUN_LIMIT);
         command
     }
 
@@ -180,8 +222,16 @@ impl Workspace {
 
 /// The arguments of a run; `--out` is `out`, unless `more` names another.
 pub(crate) fn scoring<'a>(base_url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut arguments =
-        vec!["score", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", base_url];
+    let mut arguments = vec![
+        "score",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--model",
+        "fake-judge",
+        "--base-url",
+        base_url,
+    ];
     if !more.contains(&"--out") {
         arguments.extend(["--out", "out"]);
     }
@@ -199,12 +249,22 @@ pub(crate) struct Finished {
 impl Finished {
     pub(crate) fn of(output: Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+        Self {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
     }
 
     #[track_caller]
     pub(crate) fn exits_with(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "stderr:\n{}\nstdout:\n{}", self.stderr, self.stdout);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stderr:\n{}\nstdout:\n{}",
+            self.stderr,
+            self.stdout
+        );
         self
     }
 
@@ -212,7 +272,11 @@ impl Finished {
     #[track_caller]
     pub(crate) fn says(self, parts: &[&str]) -> Self {
         for part in parts {
-            assert!(self.stderr.contains(part), "{part:?} is not in\n{}", self.stderr);
+            assert!(
+                self.stderr.contains(part),
+                "{part:?} is not in\n{}",
+                self.stderr
+            );
         }
         self
     }

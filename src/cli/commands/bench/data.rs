@@ -20,9 +20,15 @@ pub(super) fn find(row: &Row, data: &Path) -> Result<PathBuf> {
     }
     if !data.is_dir() {
         let fault = InputFault::new(data, "no such directory or file");
-        return Err(fault.hint("name ScholarQABench's data directory with --data DIR").into());
+        return Err(fault
+            .hint("name ScholarQABench's data directory with --data DIR")
+            .into());
     }
-    for folder in STARTS.iter().flat_map(|start| row.folders.iter().map(move |folder| data.join(start).join(folder))) {
+    for folder in STARTS.iter().flat_map(|start| {
+        row.folders
+            .iter()
+            .map(move |folder| data.join(start).join(folder))
+    }) {
         let found = match row.file {
             Some(file) => Some(folder.join(file)).filter(|path| path.is_file()),
             None if folder.is_dir() => only_file(row, &folder)?,
@@ -32,22 +38,34 @@ pub(super) fn find(row: &Row, data: &Path) -> Result<PathBuf> {
             return Ok(found);
         }
     }
-    let what = format!("no data of {}: none of {} is there, nor below data/", row.id, row.places().join(", "));
-    Err(InputFault::new(data, what).hint("or name the file itself: --data FILE").into())
+    let what = format!(
+        "no data of {}: none of {} is there, nor below data/",
+        row.id,
+        row.places().join(", ")
+    );
+    Err(InputFault::new(data, what)
+        .hint("or name the file itself: --data FILE")
+        .into())
 }
 
 /// The only JSONL file of a directory, else its only JSON file; `None` if there is none.
 fn only_file(row: &Row, folder: &Path) -> Result<Option<PathBuf>> {
     for extension in ["jsonl", "json"] {
         let entries = std::fs::read_dir(folder).map_err(Error::io(folder, "read"))?;
-        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let mut files: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
         files.retain(|path| path.is_file() && path.extension().is_some_and(|own| own == extension));
         files.sort();
         match &files[..] {
             [] => {}
             [one] => return Ok(Some(one.clone())),
             [first, ..] => {
-                let what = format!("{} .{extension} files; which holds the questions of {}?", files.len(), row.id);
+                let what = format!(
+                    "{} .{extension} files; which holds the questions of {}?",
+                    files.len(),
+                    row.id
+                );
                 let hint = format!("name it: --data {}", first.display());
                 return Err(InputFault::new(folder, what).hint(hint).into());
             }
@@ -62,9 +80,15 @@ fn only_file(row: &Row, folder: &Path) -> Result<Option<PathBuf>> {
 /// [`Error::Input`] with every fault of the file.
 pub(super) fn load(row: &Row, path: &Path, mode: Mode) -> Result<AskedQuestions> {
     if row.data == Data::TestCases {
-        return Ok(AskedQuestions::of_test_cases(&dataset::load_test_cases(path, mode)?, mode));
+        return Ok(AskedQuestions::of_test_cases(
+            &dataset::load_test_cases(path, mode)?,
+            mode,
+        ));
     }
-    Ok(AskedQuestions::of_predictions(dataset::load_predictions(path)?, mode))
+    Ok(AskedQuestions::of_predictions(
+        dataset::load_predictions(path)?,
+        mode,
+    ))
 }
 
 #[cfg(test)]
@@ -84,7 +108,11 @@ mod tests {
     fn found(name: &str, files: &[&str]) -> std::result::Result<String, String> {
         let dir = there(files);
         let found = find(Row::of(name).unwrap(), dir.path()).map_err(|error| error.to_string())?;
-        Ok(found.strip_prefix(dir.path()).unwrap().display().to_string())
+        Ok(found
+            .strip_prefix(dir.path())
+            .unwrap()
+            .display()
+            .to_string())
     }
 
     #[test]
@@ -95,23 +123,42 @@ mod tests {
             "single_paper/scifact_test.jsonl",
             "scifact_test.jsonl",
         ] {
-            assert_eq!(found("scifact", &[place, "pubmed_test.jsonl"]).unwrap(), place);
+            assert_eq!(
+                found("scifact", &[place, "pubmed_test.jsonl"]).unwrap(),
+                place
+            );
         }
-        assert_eq!(found("bio", &["scholar_bio/any.jsonl"]).unwrap(), "scholar_bio/any.jsonl");
-        assert_eq!(found("neuro", &["data/scholarqa_neuro/x.json"]).unwrap(), "data/scholarqa_neuro/x.json");
+        assert_eq!(
+            found("bio", &["scholar_bio/any.jsonl"]).unwrap(),
+            "scholar_bio/any.jsonl"
+        );
+        assert_eq!(
+            found("neuro", &["data/scholarqa_neuro/x.json"]).unwrap(),
+            "data/scholarqa_neuro/x.json"
+        );
     }
 
     #[test]
     fn missing_data_are_named_with_their_places_and_several_files_are_not_guessed_at() {
         let error = found("qasa", &["scifact_test.jsonl"]).unwrap_err();
         assert!(
-            error.contains("no data of qasa: none of single_paper_tasks/qasa_test.jsonl, single_paper/"),
+            error.contains(
+                "no data of qasa: none of single_paper_tasks/qasa_test.jsonl, single_paper/"
+            ),
             "{error}"
         );
         let error = found("bio", &["scholar_bio/a.jsonl", "scholar_bio/b.jsonl"]).unwrap_err();
-        assert!(error.contains("2 .jsonl files; which holds the questions of bio?; name it: --data "), "{error}");
-        let error = find(Row::of("bio").unwrap(), Path::new("/nowhere")).unwrap_err().to_string();
-        assert!(error.starts_with("/nowhere: no such directory or file"), "{error}");
+        assert!(
+            error.contains("2 .jsonl files; which holds the questions of bio?; name it: --data "),
+            "{error}"
+        );
+        let error = find(Row::of("bio").unwrap(), Path::new("/nowhere"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("/nowhere: no such directory or file"),
+            "{error}"
+        );
     }
 
     #[test]

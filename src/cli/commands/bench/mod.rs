@@ -47,9 +47,13 @@ const OF_THE_ROW: [&str; 12] = [
 /// [`Error::Input`] when the row's data are missing or a system does not answer every question; else as `score`.
 pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
     if let Some(id) = OF_THE_ROW.into_iter().find(|id| context.is_flag(id)) {
-        return Err(Error::Usage(format!("--{}: the row decides this; leave it out", id.replace('_', "-"))));
+        return Err(Error::Usage(format!(
+            "--{}: the row decides this; leave it out",
+            id.replace('_', "-")
+        )));
     }
-    let row = Row::of(&args.name).ok_or_else(|| Error::Usage(format!("no row is called {}", args.name)))?;
+    let row = Row::of(&args.name)
+        .ok_or_else(|| Error::Usage(format!("no row is called {}", args.name)))?;
     let path = data::find(row, &args.data)?;
     let mut score = args.score.clone();
     set(row, &path, &mut score.options);
@@ -65,14 +69,24 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
         blank,
         legend: row.legends(),
     };
-    let preset = Preset { asked, allow_missing: args.allow_missing, name: row.id };
+    let preset = Preset {
+        asked,
+        allow_missing: args.allow_missing,
+        name: row.id,
+    };
     run_preset(&settings, context, preset, table)
 }
 
 /// Sets what the row determines.
 fn set(row: &Row, data: &Path, options: &mut EvaluationOptions) {
     let given = |wanted: bool| wanted.then(|| data.to_path_buf());
-    let ScorerOptions { index_base, truncate, aspect_rubrics, at_most, .. } = options.scorers.clone();
+    let ScorerOptions {
+        index_base,
+        truncate,
+        aspect_rubrics,
+        at_most,
+        ..
+    } = options.scorers.clone();
     options.input.tests = given(row.data == Data::TestCases);
     options.scorers = ScorerOptions {
         scorers: row.scorers(),
@@ -98,27 +112,39 @@ fn set(row: &Row, data: &Path, options: &mut EvaluationOptions) {
 fn settle(row: &Row, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBlank>> {
     let options = &mut settings.options;
     if !options.input.cases.is_empty() || options.input.limit.is_some() {
-        let what =
-            "bench scores whole rows; take cases and limit out of [score], or give it a config file without them";
+        let what = "bench scores whole rows; take cases and limit out of [score], or give it a config file without them";
         return Err(Error::Settings(what.to_owned()));
     }
     set(row, data, options);
     let has_judge = |aspect: &str| options.has_role(&Role::Aspect(aspect.into()));
-    let (judged, without): (Vec<&'static str>, Vec<&'static str>) = ASPECTS.iter().partition(|a| has_judge(a));
+    let (judged, without): (Vec<&'static str>, Vec<&'static str>) =
+        ASPECTS.iter().partition(|a| has_judge(a));
     let mut blank = Vec::new();
     if row.scorer == ScorerName::Prometheus && !judged.is_empty() && !without.is_empty() {
-        let reason = format!("no judge has the roles aspect.{}", without.join(", aspect."));
-        blank.push(BenchBlank { columns: without.into_iter().chain([ASPECT_MEAN]).collect(), reason });
+        let reason = format!(
+            "no judge has the roles aspect.{}",
+            without.join(", aspect.")
+        );
+        blank.push(BenchBlank {
+            columns: without.into_iter().chain([ASPECT_MEAN]).collect(),
+            reason,
+        });
     }
     if !judged.is_empty() {
         options.scorers.aspects = judged.into_iter().map(str::to_owned).collect();
     }
     if row.scorer == ScorerName::Rubric && baseline_by_default(settings) {
-        settings.options.scorers.scorers.retain(|scorer| *scorer != ScorerName::Rubric);
-        let why =
-            "no LLM has the role rubric; give --model or --base-url, or --judge lexical for the built-in baseline";
+        settings
+            .options
+            .scorers
+            .scorers
+            .retain(|scorer| *scorer != ScorerName::Rubric);
+        let why = "no LLM has the role rubric; give --model or --base-url, or --judge lexical for the built-in baseline";
         settings.warnings.push(format!("score stays blank: {why}"));
-        blank.push(BenchBlank { columns: vec!["score"], reason: why.to_owned() });
+        blank.push(BenchBlank {
+            columns: vec!["score"],
+            reason: why.to_owned(),
+        });
     }
     Ok(blank)
 }
@@ -126,7 +152,8 @@ fn settle(row: &Row, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBl
 /// True if the built-in baseline would judge the rubric only because no other judge is configured: its numbers must not
 /// appear in a column for LLMs.
 fn baseline_by_default(settings: &Settings) -> bool {
-    let by_default = |line: &SettingLine| line.key == "judge.kind" && line.origin == Origin::Default;
+    let by_default =
+        |line: &SettingLine| line.key == "judge.kind" && line.origin == Origin::Default;
     settings.options.judge.kind() == JudgeKind::Lexical
         && !settings.options.roles.judges.contains_key("rubric")
         && settings.lines.iter().any(by_default)

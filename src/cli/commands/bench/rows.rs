@@ -7,7 +7,8 @@ use crate::scorer::entailment::Form;
 pub(super) const ASPECTS: &[&str] = &["organization", "coverage", "relevance"];
 
 /// The instruction that the published commands put before the question.
-pub(super) const INSTRUCTION: &str = "Answer the question related to the most recent scientific literature.";
+pub(super) const INSTRUCTION: &str =
+    "Answer the question related to the most recent scientific literature.";
 
 /// How many cited sources a grading prompt lists at most, as published.
 pub(super) const TOP_N: usize = 10;
@@ -97,7 +98,11 @@ const ROWS: [Row; 7] = [
         ..BIO
     },
     BIO,
-    Row { id: "neuro", folders: &["scholar_neuro", "scholarqa_neuro"], ..BIO },
+    Row {
+        id: "neuro",
+        folders: &["scholar_neuro", "scholarqa_neuro"],
+        ..BIO
+    },
 ];
 
 impl Row {
@@ -108,13 +113,19 @@ impl Row {
 
     /// The scorers of its columns, and the audit, which is free.
     pub(super) fn scorers(&self) -> Vec<ScorerName> {
-        vec![self.scorer, ScorerName::Entailment, ScorerName::CitationAudit]
+        vec![
+            self.scorer,
+            ScorerName::Entailment,
+            ScorerName::CitationAudit,
+        ]
     }
 
     /// Explanation of the columns.
     pub(super) fn legends(&self) -> Vec<String> {
         let form = match self.form {
-            Form::Short => "citations: whether the cited passages support question and answer as one claim",
+            Form::Short => {
+                "citations: whether the cited passages support question and answer as one claim"
+            }
             Form::Long => "citations: whether the cited passages support each sentence",
         };
         let cited = format!(

@@ -23,7 +23,10 @@ pub struct Recorded {
 
 impl Recorded {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(own, _)| own == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The body as JSON; null if it is none.
@@ -56,10 +59,18 @@ impl Recorded {
         if let Some(prompt) = json["prompt"].as_str() {
             return prompt.to_owned();
         }
-        let last = json["messages"].as_array().and_then(|messages| messages.last());
+        let last = json["messages"]
+            .as_array()
+            .and_then(|messages| messages.last());
         match last.map(|message| &message["content"]) {
-            Some(Value::Array(blocks)) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
-            content => content.and_then(Value::as_str).unwrap_or_default().to_owned(),
+            Some(Value::Array(blocks)) => blocks
+                .iter()
+                .filter_map(|block| block["text"].as_str())
+                .collect(),
+            content => content
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
         }
     }
 
@@ -81,7 +92,11 @@ pub enum Act {
     /// A chat completion with this content.
     Content(String),
     /// Any response; `content-length` and `connection` are added.
-    Response { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
+    Response {
+        status: u16,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+    },
     /// Reads the request, then resets the connection.
     ResetBefore,
     /// Sends the head and a part of a body, then resets the connection.
@@ -99,15 +114,27 @@ pub enum Act {
 impl Act {
     /// A response of this status with this body.
     pub fn status(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self::Response { status, headers: Vec::new(), body: body.into() }
+        Self::Response {
+            status,
+            headers: Vec::new(),
+            body: body.into(),
+        }
     }
 
     /// The same with a header more.
     pub fn with_header(self, name: &str, value: &str) -> Self {
         match self {
-            Self::Response { status, mut headers, body } => {
+            Self::Response {
+                status,
+                mut headers,
+                body,
+            } => {
                 headers.push((name.to_owned(), value.to_owned()));
-                Self::Response { status, headers, body }
+                Self::Response {
+                    status,
+                    headers,
+                    body,
+                }
             }
             other => other,
         }
@@ -120,7 +147,10 @@ impl Act {
 
     /// OpenAI's error body under `status`.
     pub fn error(status: u16, code: &str, message: &str) -> Self {
-        Self::status(status, json!({"error": {"code": code, "message": message, "type": code}}).to_string())
+        Self::status(
+            status,
+            json!({"error": {"code": code, "message": message, "type": code}}).to_string(),
+        )
     }
 }
 
@@ -165,7 +195,9 @@ impl Behaviour {
             good_content: Box::new(good_content),
             latency: Duration::ZERO,
             gate: None,
-            models: Act::json(&json!({"object": "list", "data": [{"id": "fake-judge", "object": "model"}]})),
+            models: Act::json(
+                &json!({"object": "list", "data": [{"id": "fake-judge", "object": "model"}]}),
+            ),
             loading: AtomicUsize::new(0),
             props: Act::status(404, "{}"),
             health: Act::status(404, "{}"),
@@ -178,7 +210,10 @@ impl Behaviour {
 
     /// Does `act` with every chat request that no other rule takes.
     pub fn always(act: Act) -> Self {
-        Self { otherwise: act, ..Self::good() }
+        Self {
+            otherwise: act,
+            ..Self::good()
+        }
     }
 
     /// Does `act` with the `number`-th chat request (0-based, in order of arrival).
@@ -189,18 +224,26 @@ impl Behaviour {
 
     /// Does `act` with the first `count` chat requests.
     pub fn first(mut self, count: usize, act: &Act) -> Self {
-        self.by_number.extend((0..count).map(|number| (number, act.clone())));
+        self.by_number
+            .extend((0..count).map(|number| (number, act.clone())));
         self
     }
 
     /// Does `act` with the chat requests that `fits`.
-    pub fn when(mut self, fits: impl Fn(&Recorded) -> bool + Send + Sync + 'static, act: Act) -> Self {
+    pub fn when(
+        mut self,
+        fits: impl Fn(&Recorded) -> bool + Send + Sync + 'static,
+        act: Act,
+    ) -> Self {
         self.rules.push((Box::new(fits), act));
         self
     }
 
     /// Asks `decide` about every chat request, in order of arrival; what it leaves open the other rules decide.
-    pub fn deciding(mut self, decide: impl Fn(&Recorded) -> Option<Act> + Send + Sync + 'static) -> Self {
+    pub fn deciding(
+        mut self,
+        decide: impl Fn(&Recorded) -> Option<Act> + Send + Sync + 'static,
+    ) -> Self {
         self.decision = Some(Box::new(decide));
         self
     }
@@ -237,7 +280,9 @@ impl Behaviour {
 
     /// `GET /v1/models` lists one model, as vLLM does.
     pub fn serving(self, id: &str, root: &str) -> Self {
-        self.models(Act::json(&json!({"object": "list", "data": [{"id": id, "root": root, "object": "model"}]})))
+        self.models(Act::json(
+            &json!({"object": "list", "data": [{"id": id, "root": root, "object": "model"}]}),
+        ))
     }
 
     /// `GET /props` tells the model file, as llama.cpp does.
@@ -259,7 +304,10 @@ impl Behaviour {
     }
 
     /// Does with any request what `handler` says, unless that is nothing; asked before everything else.
-    pub fn handler(mut self, handler: impl Fn(&Recorded) -> Option<Act> + Send + Sync + 'static) -> Self {
+    pub fn handler(
+        mut self,
+        handler: impl Fn(&Recorded) -> Option<Act> + Send + Sync + 'static,
+    ) -> Self {
         self.handlers.push(Box::new(handler));
         self
     }
@@ -291,7 +339,9 @@ impl Behaviour {
         if let Some(act) = self.handlers.iter().find_map(|handler| handler(request)) {
             return act;
         }
-        let bearer = request.header("x-api-key").map(|key| format!("Bearer {key}"));
+        let bearer = request
+            .header("x-api-key")
+            .map(|key| format!("Bearer {key}"));
         let sent = request.header("authorization").or(bearer.as_deref());
         let wrong_key = self.key.as_deref().is_some_and(|key| sent != Some(key));
         if wrong_key && (request.is_chat() || request.path.ends_with("/models")) {
@@ -300,8 +350,15 @@ impl Behaviour {
         match request.path.as_str() {
             path if path.ends_with("/models") => {
                 let count_down = |looks: usize| looks.checked_sub(1);
-                let is_loading = self.loading.fetch_update(Ordering::SeqCst, Ordering::SeqCst, count_down).is_ok();
-                return if is_loading { Act::status(503, "loading") } else { self.models.clone() };
+                let is_loading = self
+                    .loading
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, count_down)
+                    .is_ok();
+                return if is_loading {
+                    Act::status(503, "loading")
+                } else {
+                    self.models.clone()
+                };
             }
             path if path.ends_with("/props") => return self.props.clone(),
             path if path.ends_with("/health") => return self.health.clone(),
@@ -315,7 +372,11 @@ impl Behaviour {
         if let Some(act) = self.by_number.get(&number) {
             return act.clone();
         }
-        self.rules.iter().find(|(fits, _)| fits(request)).map_or(&self.otherwise, |(_, act)| act).clone()
+        self.rules
+            .iter()
+            .find(|(fits, _)| fits(request))
+            .map_or(&self.otherwise, |(_, act)| act)
+            .clone()
     }
 }
 
@@ -324,14 +385,20 @@ pub(super) fn events(whole: &str) -> String {
     let whole: Value = serde_json::from_str(whole).expect("a completion is JSON");
     let choice = &whole["choices"][0];
     let raw = choice["text"].as_str();
-    let content = raw.or_else(|| choice["message"]["content"].as_str()).unwrap_or_default();
+    let content = raw
+        .or_else(|| choice["message"]["content"].as_str())
+        .unwrap_or_default();
     let piece = |c: char| match raw {
         Some(_) => json!({"index": 0, "text": c.to_string()}),
         None => json!({"index": 0, "delta": {"content": c.to_string()}}),
     };
-    let mut chunks: Vec<Value> =
-        content.chars().map(|c| json!({"model": whole["model"], "choices": [piece(c)]})).collect();
-    chunks.push(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}));
+    let mut chunks: Vec<Value> = content
+        .chars()
+        .map(|c| json!({"model": whole["model"], "choices": [piece(c)]}))
+        .collect();
+    chunks.push(
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}),
+    );
     chunks.push(json!({"choices": [], "usage": whole["usage"]}));
     chunks.iter().map(event).collect::<String>() + DONE
 }
@@ -351,9 +418,20 @@ pub fn good_score(user_message: &str) -> u64 {
 
 /// The whole reply of the good judge to a call that came another way (in a file of a batch).
 pub fn good_completion(path: &str, body: &Value) -> Value {
-    let (method, path, body) = ("POST".to_owned(), path.to_owned(), body.to_string().into_bytes());
-    let request = Recorded { method, path, query: String::new(), headers: Vec::new(), body };
-    serde_json::from_str(&completion(&good_content(&request), &request)).expect("a completion is JSON")
+    let (method, path, body) = (
+        "POST".to_owned(),
+        path.to_owned(),
+        body.to_string().into_bytes(),
+    );
+    let request = Recorded {
+        method,
+        path,
+        query: String::new(),
+        headers: Vec::new(),
+        body,
+    };
+    serde_json::from_str(&completion(&good_content(&request), &request))
+        .expect("a completion is JSON")
 }
 
 fn good_content(request: &Recorded) -> String {
@@ -388,7 +466,9 @@ pub(super) fn completion(content: &str, request: &Recorded) -> String {
     }
     let choice = match request.is_raw() {
         true => json!({"index": 0, "text": content, "logprobs": null, "finish_reason": "stop"}),
-        false => json!({"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}),
+        false => {
+            json!({"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"})
+        }
     };
     json!({
         "id": "chatcmpl-fake",

@@ -10,7 +10,11 @@
 //! let url = server.base_url();
 //! ```
 
-#![allow(dead_code, unreachable_pub, reason = "test binaries and benches include this file and use a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "test binaries and benches include this file and use a part of it"
+)]
 
 mod behaviour;
 mod gate;
@@ -62,7 +66,9 @@ impl FakeServer {
 
     /// Answers at `listener`, which listens at `port`.
     fn start_listening(behaviour: Behaviour, listener: TcpListener, port: Reserved) -> Self {
-        listener.set_nonblocking(true).expect("a nonblocking listener");
+        listener
+            .set_nonblocking(true)
+            .expect("a nonblocking listener");
         let kept = listener.try_clone().expect("the listener once more");
         let state = Arc::new(State {
             behaviour,
@@ -76,9 +82,13 @@ impl FakeServer {
         let (stop, stopped) = oneshot::channel();
         let shared = Arc::clone(&state);
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
             runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a tokio listener");
+                let listener =
+                    tokio::net::TcpListener::from_std(listener).expect("a tokio listener");
                 tokio::select! {
                     () = accept(&listener, shared) => {}
                     _ = stopped => {}
@@ -128,7 +138,10 @@ impl FakeServer {
 
     /// The chat requests so far.
     pub fn chats(&self) -> Vec<Recorded> {
-        self.requests().into_iter().filter(Recorded::is_chat).collect()
+        self.requests()
+            .into_iter()
+            .filter(Recorded::is_chat)
+            .collect()
     }
 
     /// How many chat requests came so far; also without a record.
@@ -178,7 +191,10 @@ async fn converse(mut stream: TcpStream, state: &State) -> io::Result<()> {
             let now = state.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
             state.max_in_flight.fetch_max(now, Ordering::SeqCst);
         }
-        let counter = InFlight { counter: &state.in_flight, is_counting: is_chat };
+        let counter = InFlight {
+            counter: &state.in_flight,
+            is_counting: is_chat,
+        };
         let mut number = None;
         let act = state.behaviour.act(&request, || {
             let counted = state.chats.fetch_add(1, Ordering::SeqCst);
@@ -186,7 +202,11 @@ async fn converse(mut stream: TcpStream, state: &State) -> io::Result<()> {
             counted
         });
         if state.behaviour.is_recording {
-            state.requests.lock().expect("the record").push(request.clone());
+            state
+                .requests
+                .lock()
+                .expect("the record")
+                .push(request.clone());
         }
         if is_chat && !state.behaviour.latency.is_zero() {
             tokio::time::sleep(state.behaviour.latency).await;

@@ -13,8 +13,12 @@ impl Reserved {
         let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
         // A listener can be bound to the same address, which then stays reserved when the listener has gone. (The system
         // gives such a port to nobody who asks for any port, as long as this socket is there.)
-        socket.set_reuseaddr(true).expect("an address that can be shared");
-        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port of 127.0.0.1");
+        socket
+            .set_reuseaddr(true)
+            .expect("an address that can be shared");
+        socket
+            .bind(SocketAddr::from(([127, 0, 0, 1], 0)))
+            .expect("a port of 127.0.0.1");
         Self(socket)
     }
 

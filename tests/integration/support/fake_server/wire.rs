@@ -37,14 +37,22 @@ pub(super) async fn perform(
         act = *then;
     }
     let streams = behaviour.streams(request);
-    let media = if streams { "text/event-stream" } else { "application/json" };
+    let media = if streams {
+        "text/event-stream"
+    } else {
+        "application/json"
+    };
     let body = |content: &str| match completion(content, request) {
         whole if streams => events(&whole),
         whole => whole,
     };
     match act {
         Act::Good | Act::Content(_) => {
-            let content = if let Act::Content(content) = act { content } else { (behaviour.good_content)(request) };
+            let content = if let Act::Content(content) = act {
+                content
+            } else {
+                (behaviour.good_content)(request)
+            };
             let headers = [("content-type".to_owned(), media.to_owned())];
             let response = response(200, &headers, body(&content).as_bytes());
             drop(counter);
@@ -53,7 +61,11 @@ pub(super) async fn perform(
         }
         Act::GoodAndClosed => {
             let headers = [("content-type".to_owned(), media.to_owned())];
-            let response = response(200, &headers, body(&(behaviour.good_content)(request)).as_bytes());
+            let response = response(
+                200,
+                &headers,
+                body(&(behaviour.good_content)(request)).as_bytes(),
+            );
             drop(counter);
             stream.write_all(&response).await?;
             stream.shutdown().await?;
@@ -61,16 +73,24 @@ pub(super) async fn perform(
         }
         Act::GoodInChunks => {
             let body = body(&(behaviour.good_content)(request));
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ntransfer-encoding: chunked\r\n\r\n");
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ntransfer-encoding: chunked\r\n\r\n"
+            );
             stream.write_all(head.as_bytes()).await?;
             for byte in body.bytes() {
-                stream.write_all(&[b'1', b'\r', b'\n', byte, b'\r', b'\n']).await?;
+                stream
+                    .write_all(&[b'1', b'\r', b'\n', byte, b'\r', b'\n'])
+                    .await?;
             }
             drop(counter);
             stream.write_all(b"0\r\n\r\n").await?;
             Ok(true)
         }
-        Act::Response { status, headers, body } => {
+        Act::Response {
+            status,
+            headers,
+            body,
+        } => {
             let response = response(status, &headers, &body);
             drop(counter);
             stream.write_all(&response).await?;
@@ -85,11 +105,16 @@ pub(super) async fn perform(
 
 /// The beginning of a body.
 const JSON_BEGUN: &str = "{\"choices\":[{\"mess";
-const STREAM_BEGUN: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"{\\\"sco\"}}]}\n\ndata: {\"ch";
+const STREAM_BEGUN: &str =
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"{\\\"sco\"}}]}\n\ndata: {\"ch";
 
 /// A head that promises more than follows.
 fn half(media: &str) -> String {
-    let begun = if media == "text/event-stream" { STREAM_BEGUN } else { JSON_BEGUN };
+    let begun = if media == "text/event-stream" {
+        STREAM_BEGUN
+    } else {
+        JSON_BEGUN
+    };
     format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ncontent-length: 500\r\n\r\n{begun}")
 }
 
@@ -111,7 +136,9 @@ async fn break_off(act: Act, media: &str, stream: &mut TcpStream) -> io::Result<
             stream.shutdown().await?;
         }
         Act::Endless => {
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ntransfer-encoding: chunked\r\n\r\n");
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ntransfer-encoding: chunked\r\n\r\n"
+            );
             stream.write_all(head.as_bytes()).await?;
             loop {
                 stream.write_all(b"1\r\n \r\n").await?;
@@ -124,7 +151,10 @@ async fn break_off(act: Act, media: &str, stream: &mut TcpStream) -> io::Result<
 }
 
 fn response(status: u16, headers: &[(String, String)], body: &[u8]) -> Vec<u8> {
-    let mut head = format!("HTTP/1.1 {status} Fake\r\ncontent-length: {}\r\n", body.len());
+    let mut head = format!(
+        "HTTP/1.1 {status} Fake\r\ncontent-length: {}\r\n",
+        body.len()
+    );
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -136,7 +166,10 @@ fn response(status: u16, headers: &[(String, String)], body: &[u8]) -> Vec<u8> {
 }
 
 /// The next request; `None` when the client has closed. `buffer` keeps what came after it.
-pub(super) async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Option<Recorded>> {
+pub(super) async fn read_request(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<Recorded>> {
     let head_end = loop {
         if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
             break end + 4;
@@ -156,8 +189,17 @@ pub(super) async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -
         .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
     let (path, query) = (path.to_owned(), query.to_owned());
-    let mut request = Recorded { method, path, query, headers, body: Vec::new() };
-    let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut request = Recorded {
+        method,
+        path,
+        query,
+        headers,
+        body: Vec::new(),
+    };
+    let length = request
+        .header("content-length")
+        .and_then(|length| length.parse().ok())
+        .unwrap_or(0);
     buffer.drain(..head_end);
     while buffer.len() < length {
         if stream.read_buf(buffer).await? == 0 {
