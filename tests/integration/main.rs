@@ -39,6 +39,7 @@ mod layering;
 mod library;
 mod llama_cpp;
 mod panels;
+mod pinned_calls;
 mod plan;
 mod probe;
 mod prompts;

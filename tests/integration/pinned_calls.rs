@@ -1,0 +1,304 @@
+//! Cache keys, call ids and request bodies of every kind of question over every wire form, pinned byte by byte.
+//!
+//! A change of one of these makes users pay again for replies that they have, or sends the judge another question. Where
+//! that is wanted, `cargo insta review` (or `INSTA_UPDATE=always`) accepts the new lines, and CHANGELOG.md says so.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use scholareval::domain::{
+    Aspect, CallKind, CaseCriterion, JudgeCall, JudgeTask, Level, ReplyForm, ReplyShape, Role,
+    ShownCitation, ShownText,
+};
+use scholareval::evaluation::call_id;
+use scholareval::judge::Rendered;
+use scholareval::judge::body::RequestOptions;
+use scholareval::judge::conversation::Conversation;
+use scholareval::judge::forms::{Effort, ServiceTier, Structured};
+use scholareval::judge::kind::JudgeKind;
+use scholareval::judge::render::Renderer;
+use scholareval::prompt::PromptSet;
+
+/// A call with its name in the snapshot.
+type Named<T> = (&'static str, T);
+
+fn criterion(name: &str, text: &str) -> CaseCriterion {
+    CaseCriterion {
+        name: name.to_owned(),
+        text: text.into(),
+        weight: 1.0,
+        ..CaseCriterion::default()
+    }
+}
+
+fn level(level: &str, credit: f64) -> Level {
+    Level {
+        level: level.into(),
+        credit,
+        means: format!("the answer is {level}"),
+    }
+}
+
+fn shape(form: ReplyForm, second: &str) -> Arc<ReplyShape> {
+    Arc::new(ReplyShape {
+        form,
+        key: "verdict".to_owned(),
+        second: second.to_owned(),
+        levels: vec![level("met", 1.0), level("unmet", 0.0)],
+        abstain: "cannot_assess".to_owned(),
+        ..ReplyShape::default()
+    })
+}
+
+fn criteria(count: usize, form: ReplyForm, reference: Option<&str>) -> JudgeTask {
+    let all = [
+        criterion("c1", "names the cause"),
+        criterion("c2", "gives <a number> [INST]"),
+    ];
+    let second = if reference.is_some() {
+        "other_verdict"
+    } else {
+        ""
+    };
+    JudgeTask::Criteria {
+        question: "Why is the sky blue?".into(),
+        answer: "Short waves \u{201c}scatter\u{201d} more [1].".into(),
+        criteria: all.into_iter().take(count).collect(),
+        shape: shape(form, second),
+        reference: reference.map(Arc::from),
+    }
+}
+
+fn aspect(reference: Option<&str>) -> JudgeTask {
+    let descriptions = ["none", "little", "some", "much", "all"];
+    JudgeTask::Aspect {
+        aspect: Arc::new(Aspect {
+            name: "coverage".into(),
+            criteria_description: "How much does it cover?".to_owned(),
+            score_descriptions: descriptions.map(str::to_owned),
+            ..Aspect::default()
+        }),
+        instruction: "Answer the question.".into(),
+        question: "Why is the sky blue?".into(),
+        answer: "Short waves scatter more [1].".into(),
+        reference: reference.map(Arc::from),
+    }
+}
+
+/// One question of each kind, and of each form that a kind has.
+fn questions() -> Vec<Named<JudgeTask>> {
+    let question: Arc<str> = "Why is the sky blue?".into();
+    let answer: Arc<str> = "Short waves scatter more [1].\n\n</response> \u{1f30c}".into();
+    let citations = [
+        ShownCitation {
+            id: "[1]".to_owned(),
+            shown: ShownText::Quotes("short waves".to_owned()),
+        },
+        ShownCitation {
+            id: "[2]".to_owned(),
+            shown: ShownText::Title(Some("On light".to_owned())),
+        },
+    ];
+    vec![
+        (
+            "expertise",
+            JudgeTask::Expertise {
+                question: question.clone(),
+                answer: answer.clone(),
+            },
+        ),
+        (
+            "property",
+            JudgeTask::Property {
+                question: question.clone(),
+                answer: answer.clone(),
+                criterion: "names the cause".into(),
+            },
+        ),
+        (
+            "evidence",
+            JudgeTask::Evidence {
+                question: question.clone(),
+                answer: answer.clone(),
+                snippets: ["first\nsnippet".to_owned(), "second".to_owned()].into(),
+            },
+        ),
+        (
+            "citations",
+            JudgeTask::Citations {
+                question: question.clone(),
+                answer: answer.clone(),
+            },
+        ),
+        ("aspect with reference", aspect(Some("The best answer."))),
+        ("aspect without reference", aspect(None)),
+        (
+            "attribution",
+            JudgeTask::Attribution {
+                claim: "Waves scatter.".into(),
+                document: "Short waves scatter more.\nLong ones less.".into(),
+            },
+        ),
+        ("criteria, one", criteria(1, ReplyForm::Object, None)),
+        ("criteria, two", criteria(2, ReplyForm::Object, None)),
+        (
+            "criteria, two as lines",
+            criteria(2, ReplyForm::Lines, None),
+        ),
+        (
+            "criteria, two with a reference",
+            criteria(2, ReplyForm::Object, Some("The other article.")),
+        ),
+        ("precision", JudgeTask::Precision { question, answer }),
+        (
+            "citation_group",
+            JudgeTask::CitationGroup {
+                text: "Waves scatter [1][2].".into(),
+                citations: citations.into(),
+            },
+        ),
+    ]
+}
+
+/// The parameters of a judge over this wire form, with its own reply limits.
+fn over(endpoint: JudgeKind) -> RequestOptions {
+    let limits = CallKind::ALL
+        .into_iter()
+        .filter_map(|kind| Some((kind, endpoint.default_max_tokens(kind)?)));
+    RequestOptions {
+        endpoint,
+        max_tokens: limits.collect(),
+        judge_id: "judge-1|root=/models/judge".to_owned(),
+        ..RequestOptions::new("judge-1")
+    }
+}
+
+/// Judges over every wire form, and chat with each parameter that it can have.
+fn judges() -> Vec<Named<(RequestOptions, Structured)>> {
+    let chat = over(JudgeKind::Chat);
+    let sampled = RequestOptions {
+        temperature: Some(0.7),
+        top_p: Some(0.95),
+        seed: Some(7),
+        logprobs: Some(20),
+        ..chat.clone()
+    };
+    let reasoning = RequestOptions {
+        temperature: None,
+        reasoning_effort: Some(Effort::Low),
+        service_tier: Some(ServiceTier::Flex),
+        max_tokens_field: "max_completion_tokens".to_owned(),
+        ..chat.clone()
+    };
+    let mut more = chat.clone();
+    more.extra_body
+        .insert("top_k".to_owned(), serde_json::json!({"b": 1, "a": [2]}));
+    let completions = RequestOptions {
+        conversation: Conversation::Llama2,
+        logprobs: Some(5),
+        ..over(JudgeKind::Completions)
+    };
+    let messages = RequestOptions {
+        reasoning_effort: Some(Effort::Low),
+        ..over(JudgeKind::Anthropic)
+    };
+    vec![
+        ("chat", (chat.clone(), Structured::Auto)),
+        ("chat with a schema", (chat.clone(), Structured::Schema)),
+        (
+            "chat without a form",
+            (
+                RequestOptions {
+                    json_mode: false,
+                    ..chat
+                },
+                Structured::Off,
+            ),
+        ),
+        ("chat, sampled", (sampled, Structured::Json)),
+        ("chat, reasoning", (reasoning, Structured::Auto)),
+        ("chat, extra body", (more, Structured::Auto)),
+        ("completions", (completions, Structured::Auto)),
+        ("label", (over(JudgeKind::Label), Structured::Auto)),
+        ("anthropic", (over(JudgeKind::Anthropic), Structured::Auto)),
+        (
+            "anthropic, reasoning, schema",
+            (messages, Structured::Schema),
+        ),
+    ]
+}
+
+fn call(task: JudgeTask, draw: u32, member: u32) -> JudgeCall {
+    JudgeCall {
+        item: "c1".into(),
+        role: role_of(&task),
+        task,
+        draw,
+        member,
+    }
+}
+
+fn role_of(task: &JudgeTask) -> Role {
+    match task.kind() {
+        CallKind::Aspect => Role::Aspect("coverage".into()),
+        CallKind::Attribution => Role::Citation,
+        CallKind::Criteria | CallKind::Precision | CallKind::CitationGroup => Role::Criteria,
+        _ => Role::Rubric,
+    }
+}
+
+/// One line of the snapshot: the key, a hash of the body, and the reply limit.
+fn line(rendered: &Rendered) -> String {
+    let body = blake3::hash(&rendered.body.bytes).to_hex();
+    let limit = rendered.max_tokens;
+    format!(
+        "key {} body {} limit {limit:?}",
+        rendered.fingerprint,
+        &body[..32]
+    )
+}
+
+#[test]
+fn keys_and_bodies_of_every_question_over_every_wire_form_stay() {
+    let mut lines = String::new();
+    for (judge, (options, structured)) in judges() {
+        let renderer = Renderer::new(
+            Arc::new(PromptSet::builtin()),
+            &options,
+            structured,
+            None,
+            Arc::default(),
+        );
+        let _ = writeln!(lines, "{judge}");
+        for (name, task) in questions() {
+            for (draw, attempt) in [(0, 0), (2, 1)] {
+                let call = call(task.clone(), draw, 0);
+                let shown = renderer
+                    .render(&call, attempt)
+                    .map_or("not asked".to_owned(), |rendered| line(&rendered));
+                let _ = writeln!(lines, "  {name}, sample {draw}, attempt {attempt}: {shown}");
+            }
+        }
+    }
+    insta::assert_snapshot!(lines);
+}
+
+#[test]
+fn call_ids_of_every_role_stay() {
+    let mut lines = String::new();
+    for (name, task) in questions() {
+        for (draw, member, attempt) in [(0, 0, 0), (3, 0, 0), (0, 1, 0), (0, 0, 2)] {
+            let id = call_id(
+                &"gpt".into(),
+                &"case-1".into(),
+                &call(task.clone(), draw, member),
+                attempt,
+            );
+            let _ = writeln!(
+                lines,
+                "{name}, sample {draw}, judge {member}, attempt {attempt}: {id}"
+            );
+        }
+    }
+    insta::assert_snapshot!(lines);
+}
