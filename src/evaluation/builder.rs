@@ -1,6 +1,6 @@
 //! The public entry point: build an evaluation from options, prepare, plan and run it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -543,6 +543,9 @@ impl Run {
         stop: &StopHandle,
     ) -> Result<RunOutcome> {
         self.prepared.judges.spending.bound(stop);
+        self.meters
+            .cases_asked
+            .store(self.cases_asked(), Ordering::Relaxed);
         let (record, scored, judged) = (&mut self.record, &mut self.scored, &mut self.judged);
         let mut sink = Recording {
             record,
@@ -553,6 +556,15 @@ impl Run {
         let ran = super::run(&self.jobs, &self.planned.pending, &mut sink, stop).await;
         self.record.note_endpoints(self.endpoints.stats());
         ran
+    }
+
+    /// The number of cases with calls to make.
+    fn cases_asked(&self) -> u64 {
+        let pending = self.jobs.iter().zip(&self.planned.pending);
+        let cases: HashSet<&CaseId> = pending
+            .flat_map(|(job, pending)| pending.iter().map(|&index| &job.items[index].case.case_id))
+            .collect();
+        cases.len() as u64
     }
 
     /// Checks that the judges are available for the planned calls.

@@ -7,21 +7,33 @@ use crate::error::{Error, Result};
 use crate::judge::JudgeRequest;
 use crate::judge::streak::{Begun, Streak};
 
-/// Answers with unreadable replies to each kind of call, and whether one was readable: then the judge can do it.
+/// Cases with unreadable replies to each kind of call, and whether one was readable: then the judge can do it.
 #[derive(Debug, Default)]
-pub(super) struct Legibility([(AtomicBool, Streak); CallKind::ALL.len()]);
+pub(super) struct Legibility {
+    kinds: [(AtomicBool, Streak); CallKind::ALL.len()],
+    /// How many cases are asked about.
+    cases_asked: usize,
+}
 
 impl Legibility {
+    /// For calls about so many cases.
+    pub(super) fn over(cases_asked: usize) -> Self {
+        Self {
+            cases_asked,
+            ..Self::default()
+        }
+    }
+
     /// A call begins; keep what this gives until it is noted.
     pub(super) fn begin(&self, kind: CallKind) -> Begun {
-        self.0[kind as usize].1.begin()
+        self.kinds[kind as usize].1.begin()
     }
 
     /// Records a call that is not asked again; `reason` says why its replies could not be read.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when the replies about several different answers were unreadable, and no other one
-    /// was readable.
+    /// [`Error::Unreadable`] when the replies about several different cases were unreadable, and no other one was
+    /// readable.
     pub(super) fn note(
         &self,
         request: &JudgeRequest,
@@ -29,19 +41,19 @@ impl Legibility {
         call: Begun,
     ) -> Result<()> {
         let kind = request.call.task.kind();
-        let (was_read, streak) = &self.0[kind as usize];
+        let (was_read, streak) = &self.kinds[kind as usize];
         let Some(reason) = reason else {
             was_read.store(true, Ordering::Relaxed);
             return Ok(());
         };
-        let Some(answers) = streak
-            .fail(request, "", call)
+        let Some(extent) = streak
+            .fail(request, "", call, self.cases_asked)
             .filter(|_| !was_read.load(Ordering::Relaxed))
         else {
             return Ok(());
         };
         Err(Error::Unreadable(format!(
-            "no reply to the {kind} calls about {answers} different answers holds a verdict (the last one: {reason}); \
+            "no reply to the {kind} calls about {extent} holds a verdict (the last one: {reason}); \
              {}they are kept, the same command continues after them",
             remedy(reason.kind).map_or_else(String::new, |remedy| format!("{remedy}; "))
         )))
@@ -110,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_judge_without_readable_replies_stops_the_run_with_advice() {
-        let legibility = Legibility::default();
+        let legibility = Legibility::over(3);
         for case_id in ["a", "a", "a", "b"] {
             note(&legibility, case_id, Some(&cut())).unwrap();
         }
@@ -125,7 +137,7 @@ mod tests {
 
     #[test]
     fn one_readable_reply_is_enough_to_continue() {
-        let legibility = Legibility::default();
+        let legibility = Legibility::over(60);
         note(&legibility, "a", None).unwrap();
         for number in 0..60 {
             note(&legibility, &number.to_string(), Some(&cut())).unwrap();

@@ -12,6 +12,7 @@
 mod agree;
 mod answer;
 mod builder;
+mod case_order;
 mod choice;
 mod cost;
 mod event;

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::Job;
 use super::answer::{Abort, AnswerEnd, AnswerRun, Pass};
+use super::case_order::case_by_case;
 use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
 use super::legibility::Legibility;
@@ -40,7 +41,7 @@ pub struct PlanOutcome {
     pub plan: Plan,
     /// Answers that were scored from cached replies alone.
     pub scored: Vec<Arc<ScoredAnswer>>,
-    /// For each job the indices into [`Job::items`] of the other answers.
+    /// For each job the indices into [`Job::items`] of the other answers: case by case, those with much text first.
     pub pending: Vec<Vec<usize>>,
     /// Cached calls of those other answers.
     pub pending_cached: u64,
@@ -75,9 +76,9 @@ pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome>
     plan_into(jobs, sink, None).await
 }
 
-/// Like [`plan`]; also passes every call that can be made now to `collect`: once per fingerprint, answer by answer in
-/// the order of the jobs, so that calls with the same prefix are adjacent. Calls without a body (judges that answer the
-/// task itself) are only counted.
+/// Like [`plan`]; also passes every call that can be made now to `collect`: once per fingerprint, case by case and answer
+/// by answer, so that calls with the same prefix are adjacent. Calls without a body (judges that answer the task itself)
+/// are only counted.
 ///
 /// # Errors
 /// As [`plan`], and when `collect` fails.
@@ -106,11 +107,7 @@ async fn plan_into(
     outcome.plan.answer_scores = items().count() as u64;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let (tally, keeps) = (Arc::new(Tally::default()), collect.is_some());
-    let places = jobs
-        .iter()
-        .enumerate()
-        .flat_map(|(at, job)| (0..job.items.len()).map(move |item| (at, item)));
-    let begun = places.map(|(at, index)| {
+    let begun = case_by_case(jobs).into_iter().map(|(at, index)| {
         let (job, tally) = (jobs[at].clone(), Arc::clone(&tally));
         let task = tokio::spawn(async move { plan_one(&job, index, &tally, keeps).await });
         async move { (at, index, task.await) }
@@ -173,8 +170,8 @@ async fn plan_one(
     Ok((end, std::mem::take(&mut *locked(&tally.calls))))
 }
 
-/// Makes the calls that `pending` answers (a list for each job) still need; the jobs are concurrent. Long answers start
-/// first; results are in the order of completion.
+/// Makes the calls that `pending` answers (a list for each job) still need; the jobs are concurrent. Answers start in the
+/// order of their list; results are in the order of completion.
 ///
 /// # Errors
 /// When no more calls are possible (wrong key, spent quota, full disk), after calls in flight had time to finish.
@@ -284,7 +281,8 @@ type Tasks = JoinSet<(Option<usize>, std::result::Result<AnswerEnd, Abort>)>;
 /// The answers of one job, as many in flight as it has slots.
 struct Running<'a> {
     lanes: Arc<Lanes>,
-    order: std::vec::IntoIter<usize>,
+    /// The answers that have not started.
+    order: std::slice::Iter<'a, usize>,
     in_flight: usize,
     job: &'a Job,
     sender: EventSender,
@@ -293,24 +291,26 @@ struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    /// The pass, which sends its events there; long answers come first.
-    fn new(job: &'a Job, pending: &[usize], sender: EventSender, stop: &StopHandle) -> Self {
-        let mut order = pending.to_vec();
-        order.sort_by_key(|&index| std::cmp::Reverse(job.items[index].answer.text_bytes()));
+    /// The pass, which sends its events there.
+    fn new(job: &'a Job, pending: &'a [usize], sender: EventSender, stop: &StopHandle) -> Self {
+        let cases: HashSet<_> = pending
+            .iter()
+            .map(|&index| &job.items[index].case.case_id)
+            .collect();
         Self {
-            lanes: Arc::new(Lanes::new(job.options.concurrency, order.len())),
-            order: order.into_iter(),
+            lanes: Arc::new(Lanes::new(job.options.concurrency, pending.len())),
+            order: pending.iter(),
             in_flight: 0,
             job,
             sender,
             stop: stop.clone(),
-            legibility: Arc::default(),
+            legibility: Arc::new(Legibility::over(cases.len())),
         }
     }
 
     fn fill(&mut self, at: usize, tasks: &mut Tasks) {
         while self.in_flight < self.job.options.concurrency.max(1) && !self.stop.is_set() {
-            let Some(index) = self.order.next() else {
+            let Some(&index) = self.order.next() else {
                 return;
             };
             let (job, sender, lanes) = (

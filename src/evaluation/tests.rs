@@ -565,7 +565,7 @@ async fn a_judge_that_is_never_understood_stops_the_run_early() {
     assert!(
         error
             .to_string()
-            .contains("no reply to the property calls about 3 different answers"),
+            .contains("no reply to the property calls about 3 different cases"),
         "{error}"
     );
     // a and b of two answers and a of the third, three times each

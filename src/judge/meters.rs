@@ -11,6 +11,8 @@ use crate::domain::Usage;
 /// Monotonic counters of one run; cheap to update from any thread.
 #[derive(Debug, Default)]
 pub struct Meters {
+    /// Cases that the run has calls about; 0 if nobody counted them.
+    pub cases_asked: AtomicU64,
     /// Requests that were repeats after a transient failure.
     pub retries: AtomicU64,
     /// Replies taken from the cache.

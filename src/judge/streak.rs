@@ -1,4 +1,7 @@
-//! Failures in a row, counted by answers: one answer may be at fault itself, several different ones are not.
+//! Failures in a row, counted by cases: one case may be at fault itself, several different ones are not.
+//!
+//! All systems answer the same question, and a run asks about these answers one after the other: if the question is what
+//! a server or a model balks at, every call about that case fails, with any number of systems.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, Weak};
@@ -6,15 +9,17 @@ use std::sync::{Arc, Mutex, Weak};
 use super::{JudgeRequest, locked};
 use crate::domain::{CaseId, SystemName};
 
-/// Number of different answers with equal failures, and no success in between, after which a judge is given up.
+/// Number of different cases with equal failures, and no success in between, after which a judge is given up.
+const CASES: usize = 3;
+/// Number of different answers, where a run asks about fewer cases.
 const ANSWERS: usize = 3;
-/// The same, where calls from before the first failure are still in flight and may succeed.
+/// The least number of different answers, where calls from before the first failure are still in flight and may succeed.
 const MANY_ANSWERS: usize = 30;
 
 /// A call in flight, as [`Streak::begin`] gives it.
 pub(crate) type Begun = Arc<()>;
 
-/// Equal failures of different answers without a success in between.
+/// Equal failures of different cases without a success in between.
 #[derive(Debug, Default)]
 pub(crate) struct Streak(Mutex<Row>);
 
@@ -39,9 +44,16 @@ impl Streak {
         locked(&self.0).answers.clear();
     }
 
-    /// Counts a failure of `call`, equal to others with the same `what`, numbers apart. The number of answers in the row
-    /// if they are enough to give up: failures are fast, so calls from before the row get the time to succeed.
-    pub(crate) fn fail(&self, request: &JudgeRequest, what: &str, call: Begun) -> Option<usize> {
+    /// Counts a failure of `call`, equal to others with the same `what`, numbers apart. The extent of the row (`3 different
+    /// cases`) if it is enough to give up: failures are fast, so calls from before the row get the time to succeed.
+    /// `cases_asked` is the number of cases that the run asks about.
+    pub(crate) fn fail(
+        &self,
+        request: &JudgeRequest,
+        what: &str,
+        call: Begun,
+        cases_asked: usize,
+    ) -> Option<String> {
         drop(call);
         let what = what.replace(|c: char| c.is_ascii_digit(), "");
         let mut row = locked(&self.0);
@@ -52,12 +64,23 @@ impl Streak {
         }
         row.answers
             .insert((request.system.clone(), request.case_id.clone()));
-        let least = if row.earlier.strong_count() == 0 {
-            ANSWERS
-        } else {
-            MANY_ANSWERS
-        };
-        Some(row.answers.len()).filter(|answers| *answers >= least)
+        if row.earlier.strong_count() > 0 && row.answers.len() < MANY_ANSWERS {
+            return None;
+        }
+        row.extent(cases_asked)
+    }
+}
+
+impl Row {
+    /// How many cases have failed, or answers where few cases are asked; `None` if these are too few to blame the judge.
+    fn extent(&self, cases_asked: usize) -> Option<String> {
+        if cases_asked < CASES {
+            let answers = self.answers.len();
+            return (answers >= ANSWERS).then(|| format!("{answers} different answers"));
+        }
+        let cases: HashSet<&CaseId> = self.answers.iter().map(|(_, case)| case).collect();
+        let cases = cases.len();
+        (cases >= CASES).then(|| format!("{cases} different cases"))
     }
 }
 
@@ -88,8 +111,33 @@ mod tests {
         }
     }
 
-    fn fails(streak: &Streak, case_id: &str, what: &str) -> Option<usize> {
-        streak.fail(&about(case_id), what, streak.begin())
+    fn fails(streak: &Streak, case_id: &str, what: &str) -> Option<String> {
+        streak.fail(&about(case_id), what, streak.begin(), 100)
+    }
+
+    fn of_cases(number: usize) -> Option<String> {
+        Some(format!("{number} different cases"))
+    }
+
+    #[test]
+    fn a_case_that_fails_for_every_system_says_nothing_about_the_judge() {
+        let fails = |streak: &Streak, number: usize, case_id: &str, cases_asked: usize| {
+            let request = JudgeRequest {
+                system: number.to_string().as_str().into(),
+                ..about(case_id)
+            };
+            streak.fail(&request, "no", streak.begin(), cases_asked)
+        };
+        let streak = Streak::default();
+        for case_id in ["a", "b"] {
+            assert!((0..50).all(|number| fails(&streak, number, case_id, 3).is_none()));
+        }
+        assert_eq!(fails(&streak, 0, "c", 3), of_cases(3));
+
+        // Of two cases there is nothing else to count than answers.
+        let few = Streak::default();
+        let ends: Vec<_> = (0..3).map(|number| fails(&few, number, "a", 2)).collect();
+        assert_eq!(ends, [None, None, Some("3 different answers".to_owned())]);
     }
 
     #[test]
@@ -97,11 +145,11 @@ mod tests {
         let streak = Streak::default();
         assert!((0..100).all(|_| fails(&streak, "a", "no").is_none()));
         assert_eq!(fails(&streak, "b", "no"), None);
-        assert_eq!(fails(&streak, "c", "no"), Some(3));
+        assert_eq!(fails(&streak, "c", "no"), of_cases(3));
         let numbered = Streak::default();
         let counts = ["a", "b", "c"]
             .map(|case_id| fails(&numbered, case_id, &format!("no {}", case_id.as_bytes()[0])));
-        assert_eq!(counts, [None, None, Some(3)]);
+        assert_eq!(counts, [None, None, of_cases(3)]);
     }
 
     #[test]
@@ -118,7 +166,7 @@ mod tests {
             [fails(&streak, "c", "x"), fails(&streak, "d", "x")],
             [None, None]
         );
-        assert_eq!(fails(&streak, "e", "x"), Some(3));
+        assert_eq!(fails(&streak, "e", "x"), of_cases(3));
     }
 
     #[test]
@@ -132,7 +180,7 @@ mod tests {
         drop(slow);
         assert_eq!(
             fails(&streak, "e", "no"),
-            Some(5),
+            of_cases(5),
             "a later call proves nothing"
         );
         drop(later);

@@ -330,13 +330,21 @@ fn column(
         Some(decimals) => Format::of_mean_to(id.unit, usize::from(decimals)),
         None => Format::of_mean(id.unit),
     };
-    Column {
+    let mut column = Column {
         heading: heading + if has_fewer_cases(metric) { "*" } else { "" },
         format,
         half_widths: options.interval == IntervalStyle::Pm,
         group: options.group_of(metric).to_owned(),
         ..Column::metric(&name, id.unit)
-    }
+    };
+    column.highest_is_best &= !lacks_systems(comparison, metric);
+    column
+}
+
+/// Whether an unfinished run has no value of a system yet: then the best of the others is not the best.
+fn lacks_systems(comparison: &Comparison, metric: &MetricComparison) -> bool {
+    let is_unfinished = comparison.runs.iter().any(|run| run.unfinished.is_some());
+    is_unfinished && with_values(metric).count() < metric.systems.len()
 }
 
 fn has_fewer_cases(metric: &MetricComparison) -> bool {

@@ -76,6 +76,9 @@ pub struct ReportContext {
     /// The slice of the answers (`2/5`), if these are not all: a slice is not a result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice: Option<String>,
+    /// Whether the run did not finish, so that systems may have scores of different cases.
+    #[serde(skip)]
+    pub unfinished: bool,
     /// Warnings for the reader.
     #[serde(skip)]
     pub notes: Vec<Note>,

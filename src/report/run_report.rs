@@ -12,7 +12,7 @@ use crate::analysis::comparison::{ComparisonOptions, SEED};
 use crate::analysis::{self, OnUnscored, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
-use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RunDir};
+use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RunDir, RunStatus};
 use crate::evaluation::{RunSet, judged_by, summary};
 use crate::files::write_whole;
 
@@ -95,7 +95,7 @@ impl RunReport {
             scorecard_notes(&shown, &context),
         );
         let (details, verdict) = (
-            scorer_tables(&summary),
+            scorer_tables(&summary, context.unfinished),
             verdict(manifest, run, scored, &summary)?,
         );
         Ok(Self {
@@ -234,6 +234,7 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
         row: manifest.row().map(str::to_owned),
         bench: None,
         slice: slice.map(str::to_owned),
+        unfinished: manifest.status != RunStatus::Complete,
         notes,
         agreement: manifest
             .is_set("score.agreement")

@@ -51,14 +51,14 @@ pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
     if !judge.is_empty() {
         title += &format!("; judge: {judge}");
     }
-    let card = metrics_table(&title, summary, &first, &rest);
+    let card = metrics_table(&title, summary, &first, &rest, context.unfinished);
     std::iter::once(card)
         .chain(context.agreement.as_ref().map(agreement_table))
         .collect()
 }
 
-/// A table for each of several scorers, with all its metrics.
-pub(super) fn scorer_tables(summary: &Summary) -> Vec<Table> {
+/// A table for each of several scorers, with all its metrics; of an unfinished run, if so.
+pub(super) fn scorer_tables(summary: &Summary, unfinished: bool) -> Vec<Table> {
     let table = |scorer: &ScorerSummary| {
         let columns: Vec<_> = scorer
             .columns
@@ -70,6 +70,7 @@ pub(super) fn scorer_tables(summary: &Summary) -> Vec<Table> {
             summary,
             &columns,
             &[],
+            unfinished,
         )
     };
     if summary.scorers.len() > 1 {
@@ -176,12 +177,14 @@ pub fn scorecard_json(summary: &Summary, context: &ReportContext) -> Result<Stri
     })
 }
 
-/// A row for each system: `first` metrics with their intervals, numbers of answers, then the `rest`.
+/// A row for each system: `first` metrics with their intervals, numbers of answers, then the `rest`. Of an unfinished run,
+/// no mean is highlighted as the best unless all are over the same cases.
 fn metrics_table(
     title: &str,
     summary: &Summary,
     first: &[(&ScorerSummary, &MetricColumn)],
     rest: &[(&ScorerSummary, &MetricColumn)],
+    unfinished: bool,
 ) -> Table {
     let scorers = distinct(first.iter().chain(rest).map(|(scorer, _)| *scorer));
     let rows = |system: &SystemName| {
@@ -207,7 +210,9 @@ fn metrics_table(
                 Cell::estimate(metric.estimate, metric.interval).flagged(flag)
             };
             let name = summary.metric_name(scorer.scorer, &column.name);
-            table.push(Column::metric(&name, column.unit), systems.iter().map(mean));
+            let mut heading = Column::metric(&name, column.unit);
+            heading.highest_is_best &= !unfinished || are_over_same_cases(scorer, column);
+            table.push(heading, systems.iter().map(mean));
         }
     };
     let mut table = Table::new(title, Vec::new());
@@ -240,6 +245,16 @@ fn metrics_table(
     }
     push_means(&mut table, rest);
     table
+}
+
+/// Whether every system has a mean of this metric, and all of them over the same cases.
+fn are_over_same_cases(scorer: &ScorerSummary, column: &MetricColumn) -> bool {
+    scorer.rows.iter().all(|row| {
+        let Some(metric) = row.metrics.get(&column.name) else {
+            return false;
+        };
+        metric.n > 0 && metric.shared.is_some_and(|shared| shared.n == metric.n)
+    })
 }
 
 fn most_answers(scorer: &ScorerSummary) -> usize {
@@ -280,6 +295,9 @@ pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
         .iter()
         .map(|slice| format!("Slice {slice}: a part of the answers, not a result."));
     let mut notes: Vec<Note> = slice.map(Note::warning).collect();
+    if context.unfinished {
+        notes.extend(shared_cases(summary, context).map(Note::warning));
+    }
     // Of a benchmark's row, the columns say whose scores these are.
     let columns = summary
         .scorers
@@ -318,6 +336,29 @@ pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     let legend = context.bench.iter().flat_map(|bench| &bench.legend);
     notes.extend(legend.map(|line| Note::info(format!("{line}."))));
     notes
+}
+
+/// How many cases of an unfinished run can be compared, by its first metric.
+fn shared_cases(summary: &Summary, context: &ReportContext) -> Option<String> {
+    let headline = summary.headline(context.row.as_deref());
+    let (scorer, column) = *headline.first()?;
+    let metrics = scorer.rows.iter().map(|row| row.metrics.get(&column.name));
+    // A system without any value does not reduce the shared cases of the others.
+    let shared = metrics
+        .map(|metric| metric?.shared)
+        .collect::<Option<Vec<_>>>();
+    let shared = shared.and_then(|means| means.first().map(|mean| mean.n));
+    let name = summary.metric_name(scorer.scorer, &column.name);
+    let name = visible(&name);
+    Some(match shared.filter(|cases| *cases > 0) {
+        Some(cases) => format!(
+            "Unfinished run: every system has a value of {name} for {cases} of {}.",
+            counted(summary.cases, "case")
+        ),
+        None => format!(
+            "Unfinished run: no case has a value of {name} for every system, so the systems cannot be compared."
+        ),
+    })
 }
 
 /// Agreement of a panel's judges.

@@ -1,7 +1,9 @@
 //! `score` from end to end against a fake judge: what a user can do, and what is written.
 
 mod anthropic;
+mod case_order;
 mod damaged;
+
 mod failures;
 mod inputs;
 mod judge_options;

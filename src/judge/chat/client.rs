@@ -241,6 +241,11 @@ impl Chat {
         fatal(message + &others)
     }
 
+    /// The number of cases that the run asks about.
+    fn cases_asked(&self) -> usize {
+        usize::try_from(Meters::read(&self.meters.cases_asked)).unwrap_or(usize::MAX)
+    }
+
     fn timed_out(&self, message: String) -> AskError {
         let mut reach = locked(&self.reach);
         let (count, most) = reach.time_outs;
@@ -305,11 +310,13 @@ impl Judge for Chat {
             // Where replies were cached the server took such requests before: what it refuses now is about an answer.
             if let Some(message) = complaint(&error)
                 && Meters::read(&self.meters.cache_hits) == 0
-                && let Some(answers) = self.refusals.fail(request, message, begun)
+                && let Some(extent) =
+                    self.refusals
+                        .fail(request, message, begun, self.cases_asked())
             {
                 let option = helping_option(message);
                 return Err(fatal(format!(
-                    "the judge refused calls about {answers} different answers in a row with {message:?}; try {option}"
+                    "the judge refused calls about {extent} in a row with {message:?}; try {option}"
                 )));
             }
             Err(error)

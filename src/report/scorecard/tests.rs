@@ -302,9 +302,9 @@ fn the_main_numbers_of_all_scorers_are_in_one_table_first() {
         "a\\u{1b}", "-", "3.00", "[1.02,", "4.98]", "50.0*", "2", "0",
     ];
     assert_eq!(words(&table, "a\\u{1b} "), a, "{table}");
-    assert_eq!(scorer_tables(&graded(true)).len(), 2);
+    assert_eq!(scorer_tables(&graded(true), false).len(), 2);
     assert!(
-        scorer_tables(&graded(false)).is_empty(),
+        scorer_tables(&graded(false), false).is_empty(),
         "one scorer's table is enough"
     );
 }
@@ -437,4 +437,33 @@ fn panels_and_noise_are_in_json_and_notes() {
         notes.contains("prometheus coverage: judges strict, kind: alpha 0."),
         "{notes}"
     );
+}
+
+#[test]
+fn an_unfinished_run_says_what_it_rests_on_and_has_no_winner_over_different_cases() {
+    let context = ReportContext {
+        unfinished: true,
+        ..context()
+    };
+    let table_of = |alpha: &[Option<f64>], beta: &[Option<f64>]| {
+        let mut scored = answers("alpha", alpha);
+        scored.extend(answers("beta", beta));
+        let summary = summarize(&scored, &[], options());
+        let best = scorecard(&summary, &context)[0].is_best(0, 1);
+        (shown_at(&summary, &context, 200), best)
+    };
+    // The better one has a score of another case, the easier one.
+    let (table, has_best) = table_of(&[Some(0.9), Some(0.9), None], &[Some(0.1), None, None]);
+    let note = "- Unfinished run: every system has a value of score for 1 of 3 cases.\n";
+    assert!(table.contains(note) && !has_best, "{table}");
+
+    let (table, has_best) = table_of(&[Some(0.9), Some(0.9), None], &[Some(0.1), Some(0.2), None]);
+    let note = "- Unfinished run: every system has a value of score for 2 of 3 cases.\n";
+    assert!(table.contains(note) && has_best, "{table}");
+
+    let (table, has_best) = table_of(&[Some(0.9), None], &[None, Some(0.1)]);
+    let note = "- Unfinished run: no case has a value of score for every system, so the systems cannot be compared.\n";
+    assert!(table.contains(note) && !has_best, "{table}");
+    let (table, has_best) = table_of(&[Some(0.9), None], &[None, None]);
+    assert!(table.contains(note) && !has_best, "{table}");
 }

@@ -371,7 +371,7 @@ fn equal_refusals_of_three_answers_stop_the_run_with_the_option_that_helps() {
     )));
     let done = work.score(&server, &["--concurrency", "1"]).exits_with(4);
     done.says(&[
-        "refused calls about 3 different answers in a row",
+        "refused calls about 3 different cases in a row",
         "temperature must be above 0",
         "--no-temperature",
     ]);
