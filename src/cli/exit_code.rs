@@ -14,7 +14,8 @@ pub enum ExitCode {
     Usage = 2,
     /// 3: unusable input or settings, including cache and output paths.
     BadInput = 3,
-    /// 4: no judge: wrong key, spent quota, no server, no usable reply to any call.
+    /// 4: no judge: wrong key, spent quota, no server, no usable reply to any call; with `--strict` also several models
+    /// that answered as one judge.
     JudgeUnavailable = 4,
     /// 5: replies that cannot be read, or more unscored answers than `--max-unscored` tolerates.
     TooManyUnscored = 5,

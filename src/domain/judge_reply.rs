@@ -60,6 +60,9 @@ pub struct JudgeReply {
     pub finish_reason: Option<String>,
     /// The model as reported by the server.
     pub model: Option<String>,
+    /// The `system_fingerprint` of the server's configuration, if it sent one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_fingerprint: Option<String>,
     /// The tokens with their probabilities, if requested and sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs: Option<Vec<TokenLogprob>>,
@@ -82,6 +85,11 @@ impl JudgeReply {
             finish_reason: Some("stop".to_owned()),
             ..Self::default()
         }
+    }
+
+    /// The model that answered; `None` if the server named none.
+    pub fn answering_model(&self) -> Option<&str> {
+        self.model.as_deref().filter(|model| !model.is_empty())
     }
 
     /// Whether the text ends before anything but reasoning has come.

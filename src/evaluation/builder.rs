@@ -407,6 +407,7 @@ impl Prepared {
         dir.claim(&self.manifest, self.options.output.overwrite)?;
         let before = Manifest::of_run(path)?;
         let manifest = Manifest {
+            started_at: before.started_at,
             endpoints: before.endpoints,
             ..self.manifest.clone()
         };

@@ -105,6 +105,7 @@ impl NamedJudge {
             samples: self.samples,
             merge: self.merge,
             settings,
+            answered_by: Vec::new(),
         }
     }
 

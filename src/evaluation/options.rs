@@ -137,7 +137,7 @@ pub struct InputOptions {
     /// Only the I-th of N fixed parts of the answers, such as 2/5; the caches of all parts can be merged
     #[arg(long, value_name = "I/N", value_parser = Slice::from_text, help_heading = "Bounds")]
     pub slice: Option<Slice>,
-    /// Treat warnings about the input as errors
+    /// Treat warnings about the input as errors, and exit with 4 if several models answered as one judge
     #[arg(long)]
     pub strict: bool,
 }

@@ -18,7 +18,7 @@ pub struct ListedRun {
     pub status: &'static str,
     /// RFC 3339, UTC; of a damaged run empty, as all that follows.
     pub started_at: String,
-    /// The models of its judges; empty without a judge.
+    /// The models of its judges, and those that answered under another name; empty without a judge.
     pub judge: String,
     /// The systems.
     pub systems: Vec<String>,
@@ -63,14 +63,14 @@ fn listed(run: PathBuf) -> ListedRun {
             };
         }
     };
-    let judges = manifest.roles.values().flat_map(|role| &role.judges);
-    let names = distinct(judges.map(|judge| {
-        if judge.lexical {
-            "lexical"
+    let labels = manifest.answered_judges().into_iter().map(|judge| {
+        if judge.is_lexical {
+            "lexical".to_owned()
         } else {
-            judge.name()
+            judge.label()
         }
-    }));
+    });
+    let names = distinct(labels);
     ListedRun {
         status: match manifest.status {
             RunStatus::Complete => "complete",

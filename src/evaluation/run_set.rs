@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Slice;
-use super::record::{IMPORTED, Manifest, RecordedRun, RunStatus, load_run, setting_differences};
+use super::record::{
+    AnsweredJudge, IMPORTED, Manifest, RecordedRun, RunStatus, load_run, setting_differences,
+};
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgeChange, JudgedRole, MetricComparison,
     Observations, ObservedSystem, RunAnswers, compare, judge_changes, observe,
@@ -198,6 +200,7 @@ impl RunSet {
             unfinished: unfinished(run),
             unscored_as_zero: run.manifest.policy.on_unscored == OnUnscored::Zero
                 && run.scored.iter().any(|answer| !answer.score.is_complete()),
+            answered_by_others: answered_by_others(&run.manifest),
         };
         let manifests: Vec<_> = self
             .runs
@@ -430,6 +433,12 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
         .filter(|own| is_only(&own.role))
         .for_each(|own| own.runs.clear());
     all
+}
+
+/// What a reader must know of the models that answered.
+fn answered_by_others(manifest: &Manifest) -> Vec<String> {
+    let judges = manifest.answered_judges();
+    judges.iter().filter_map(AnsweredJudge::warning).collect()
 }
 
 /// Why only some answers of a run have scores; `None` for a complete run.

@@ -12,8 +12,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::CsvText;
 use super::rows::component_rows;
+use super::{CsvText, answer_warnings};
 use crate::analysis::distinct;
 use crate::dataset::with_text;
 use crate::domain::{
@@ -128,6 +128,8 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
                 "run": run.name,
                 "mode": manifest.mode,
                 "lexical": manifest.is_lexical(),
+                "answered_by": manifest.answered_judges(),
+                "warnings": answer_warnings(run),
                 "prompts": rubric.map(|prompts| &prompts.label),
                 "settings": manifest.settings,
             },

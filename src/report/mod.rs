@@ -55,8 +55,15 @@ pub use crate::text::spreadsheets::CsvText;
 
 use serde::Serialize;
 
-use crate::analysis::Agreement;
+use crate::analysis::{Agreement, distinct};
 use crate::domain::{EndpointUse, Note};
+use crate::evaluation::record::{AnsweredJudge, RecordedRun};
+
+/// The warnings on who answered, for exports.
+fn answer_warnings(run: &RecordedRun) -> Vec<String> {
+    let judges = run.manifest.answered_judges();
+    judges.iter().filter_map(AnsweredJudge::warning).collect()
+}
 
 /// Context of a report, besides its numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -65,6 +72,9 @@ pub struct ReportContext {
     pub run: String,
     /// The judges' models, or the lexical baseline; empty without a judge.
     pub judge: String,
+    /// The judges with the models that answered for them; empty where no reply is recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered_by: Vec<AnsweredJudge>,
     /// The rubric's prompts: `scholarqabench@95e6fc5`, or a set's fingerprint.
     pub prompts: String,
     /// The row of a benchmark that the run is, if it is one.
@@ -87,4 +97,15 @@ pub struct ReportContext {
     /// Statistics of the judges' endpoints, if any was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointUse>,
+}
+
+impl ReportContext {
+    /// The judges, with the models that answered for them where these have other names.
+    fn judge_label(&self) -> String {
+        if self.answered_by.is_empty() {
+            return self.judge.clone();
+        }
+        let labels = self.answered_by.iter().map(AnsweredJudge::label);
+        distinct(labels).join(" and ")
+    }
 }

@@ -16,8 +16,8 @@ use parquet::schema::types::{Type, TypePtr};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::CsvText;
 use super::rows::component_rows;
+use super::{CsvText, answer_warnings};
 use crate::error::{self, Error};
 use crate::evaluation::record::{RecordedRun, SCHEMA_VERSION, for_each_call};
 use crate::files::write_whole;
@@ -53,7 +53,7 @@ const SCORES: [Column; 14] = [
     ("feedback", Text, "/feedback"),
 ];
 
-const CALLS: [Column; 25] = [
+const CALLS: [Column; 26] = [
     ("call_id", Text, "/call_id"),
     ("system", Text, "/system"),
     ("case_id", Text, "/case_id"),
@@ -68,6 +68,7 @@ const CALLS: [Column; 25] = [
     ("reasoning", Text, "/reply/reasoning"),
     ("finish_reason", Text, "/reply/finish_reason"),
     ("model", Text, "/reply/model"),
+    ("system_fingerprint", Text, "/reply/system_fingerprint"),
     ("verdict", Text, "/verdict"),
     ("reason", Text, "/unscored/message"),
     ("reason_kind", Text, "/unscored/kind"),
@@ -130,7 +131,7 @@ fn write_table(
 }
 
 /// The metadata of a table.
-fn about(run: &RecordedRun) -> [(&'static str, String); 4] {
+fn about(run: &RecordedRun) -> [(&'static str, String); 6] {
     let judge = run
         .manifest
         .roles
@@ -141,8 +142,15 @@ fn about(run: &RecordedRun) -> [(&'static str, String); 4] {
         ("scholareval.schema_version", SCHEMA_VERSION.to_string()),
         ("scholareval.run", run.name.clone()),
         ("scholareval.judge", judge.to_owned()),
+        ("scholareval.answered_by", answered_by(run)),
+        ("scholareval.warnings", answer_warnings(run).join("\n")),
         ("scholareval.started_at", run.manifest.started_at.clone()),
     ]
+}
+
+/// The judges with the models that answered for them, as JSON.
+fn answered_by(run: &RecordedRun) -> String {
+    json(&run.manifest.answered_judges()).map_or_else(|_| String::new(), |json| json.to_string())
 }
 
 /// Bytes of text and other values in a row group.

@@ -221,8 +221,11 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
     );
     let judged = judged_by(&[(run, manifest)]);
     let judged: Vec<_> = judged.iter().collect();
-    let mut notes = Vec::from_iter(unpublished(&judged).map(Note::warning));
+    let mut notes = manifest.answer_notes();
+    notes.extend(unpublished(&judged).map(Note::warning));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));
+    let answered = manifest.answered_judges();
+    let is_answered = answered.iter().any(|judge| !judge.models.is_empty());
     let slice = manifest
         .settings
         .get("score.slice")
@@ -230,6 +233,7 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
     ReportContext {
         run: run.to_owned(),
         judge: judges.join(" and "),
+        answered_by: if is_answered { answered } else { Vec::new() },
         prompts,
         row: manifest.row().map(str::to_owned),
         bench: None,

@@ -37,7 +37,7 @@ pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
             .collect(),
         _ => Vec::new(),
     };
-    let (means, judge) = (means(summary), &context.judge);
+    let (means, judge) = (means(summary), context.judge_label());
     let mut title = match &context.bench {
         Some(of) => format!(
             "{}: {} questions of {}; {}",

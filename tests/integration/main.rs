@@ -64,3 +64,4 @@ mod support;
 mod table;
 mod text_commands;
 mod text_golden;
+mod who_answered;

@@ -169,6 +169,7 @@ fn plain_reply(content: &str) -> JudgeReply {
         reasoning: None,
         finish_reason: Some("stop".to_owned()),
         model: None,
+        system_fingerprint: None,
         logprobs: None,
         usage: Usage::default(),
         latency_ms: 0,

@@ -84,6 +84,9 @@ pub struct ComparedRun {
     pub unfinished: Option<String>,
     /// Whether `score` counted unscored answers as 0; a comparison leaves them out.
     pub unscored_as_zero: bool,
+    /// That other models than the requested ones answered, one sentence for each judge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered_by_others: Vec<String>,
 }
 
 /// Comparison of systems by one metric.

@@ -19,6 +19,7 @@ use crate::cli::terminal::{self, grouped};
 use crate::domain::{EndpointUse, Severity, SystemName};
 use crate::error::Result;
 use crate::evaluation::options::ScorerName;
+use crate::evaluation::record::{AnsweredJudge, Manifest};
 use crate::evaluation::{Evaluation, NoEvents, Prepared, Preset, Run, StopHandle};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
 use crate::text::perturbation::Perturbation;
@@ -154,7 +155,10 @@ async fn score(
         true => ExitCode::TooManyUnscored,
         false => conclude(&report, run.manifest(), settings.format, &context.style())?,
     };
-    let code = unusable.map_or(Ok(concluded), Err)?;
+    let mut code = unusable.map_or(Ok(concluded), Err)?;
+    if settings.options.input.strict && has_several_models(run.manifest()) {
+        code = ExitCode::JudgeUnavailable;
+    }
     context.note(&format!("record of the run: {}", path.display()));
     context.note(&next_steps(&run));
     Ok(code)
@@ -184,6 +188,17 @@ async fn ask(run: &mut Run, prices_of: Option<String>, context: &Context<'_>) ->
             .for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
     }
     asked
+}
+
+/// Whether several models answered for a judge of the run, which `--strict` does not accept; each is an error line.
+fn has_several_models(manifest: &Manifest) -> bool {
+    let judges = manifest.answered_judges();
+    let mixed = judges.iter().filter(|judge| judge.is_mixed());
+    let errors: Vec<String> = mixed.filter_map(AnsweredJudge::warning).collect();
+    for error in &errors {
+        terminal::note(&escape_controls(&format!("error: --strict: {error}")));
+    }
+    !errors.is_empty()
 }
 
 /// Statistics of an endpoint, at the end of a run.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SCHEMA_VERSION;
+use super::answered::{self, AnsweringModel};
 use super::stamp::FileStamp;
 use crate::analysis::OnUnscored;
 use crate::dataset::InputFile;
@@ -75,6 +76,9 @@ pub struct JudgeEntry {
     pub merge: GradeMerge,
     /// What else affects its replies: temperature, reply limits, ..
     pub settings: Map<String, Value>,
+    /// The models that its recorded replies name; counted when the run ends, and not part of its identity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered_by: Vec<AnsweringModel>,
 }
 
 impl JudgeEntry {
@@ -213,7 +217,9 @@ impl RoleEntry {
             } else {
                 ""
             };
-            format!("{}{merged}{expected}", judge.name())
+            let answered = answered::names(&judge.answered_by);
+            let name = answered::label(judge.name(), judge.model.as_deref(), &answered);
+            format!("{name}{merged}{expected}")
         };
         let judges: Vec<String> = self.judges.iter().map(judge).collect();
         let panel = if judges.len() > 1 {

@@ -9,6 +9,7 @@
 //! [`ScoredAnswer`](crate::domain::ScoredAnswer). The manifest of a finished run holds length and hash of each file, and
 //! whoever reads a file to its end checks it against them.
 
+mod answered;
 mod calls;
 mod inputs;
 mod lines;
@@ -20,6 +21,7 @@ mod stamp;
 mod tests;
 mod writer;
 
+pub use answered::{AnsweredJudge, AnsweringModel};
 pub use calls::{RecordedReplies, for_each_call};
 pub use inputs::Inputs;
 pub use manifest::{

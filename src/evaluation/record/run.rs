@@ -61,7 +61,10 @@ const RESUME: &str = "run score once more to finish the run, its replies are kep
 /// assert!(nothing.unwrap_err().to_string().contains("manifest.json"));
 /// ```
 pub fn load_run(dir: &Path) -> Result<RecordedRun> {
-    let manifest = Manifest::of_run(dir)?;
+    let mut manifest = Manifest::of_run(dir)?;
+    if manifest.lacks_answers() {
+        manifest.count_answers(dir)?;
+    }
     let inputs = Inputs::load(dir, &manifest)?.unwrap_or_default();
     let mut scored = load_scores(dir, &manifest, &inputs.cases)?;
     let is_finished = manifest.status == RunStatus::Complete;

@@ -9,8 +9,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
+use super::answered;
 use super::manifest::{JudgeEntry, Manifest, OTHER_INPUTS, RoleEntry, THINKING};
 use crate::domain::Fingerprint;
+
+/// How the names of settings about answering models begin.
+const ANSWERED: &str = "models that answered for ";
 
 /// Maximum length of a value in a message, in characters.
 const MAX_CHARS: usize = 80;
@@ -72,11 +76,13 @@ pub struct SettingDifference {
 pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<SettingDifference> {
     let mut by_name: BTreeMap<String, Vec<(Setting, Vec<usize>)>> = BTreeMap::new();
     for (run, (_, manifest)) in runs.iter().enumerate() {
-        for (name, setting) in manifest
-            .run_settings()
-            .into_iter()
-            .filter(|(_, setting)| all || setting.is_compared)
-        {
+        let mut settings = manifest.run_settings();
+        if !all {
+            // A run that is continued does not know yet who will answer.
+            settings.retain(|_, setting| setting.is_compared);
+            add_answering_models(&mut settings, manifest);
+        }
+        for (name, setting) in settings {
             let values = by_name.entry(name).or_default();
             match values
                 .iter_mut()
@@ -121,6 +127,7 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
                 .max()
                 .unwrap_or_default();
             let is_judge = name.starts_with("judge ")
+                || name.starts_with(ANSWERED)
                 || name.starts_with("merge of ")
                 || name.contains(" of the judge ");
             differences.push(SettingDifference {
@@ -206,6 +213,21 @@ impl Manifest {
                     is_compared: true,
                 },
             );
+        }
+    }
+}
+
+/// The models that answered for each judge, if their names are known: by another model it is another judge. Runs with
+/// other judges differ in these already, so the judge is a part of the name.
+fn add_answering_models(settings: &mut BTreeMap<String, Setting>, manifest: &Manifest) {
+    for (role, entry) in &manifest.roles {
+        for judge in &entry.judges {
+            let models = answered::names(&judge.answered_by);
+            if models.is_empty() {
+                continue;
+            }
+            let name = format!("{ANSWERED}{} as judge of {role}", judge.name());
+            settings.insert(name, Setting::new(&models.join(" and ").into(), true));
         }
     }
 }

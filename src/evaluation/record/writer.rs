@@ -143,6 +143,7 @@ impl RunDir {
                 .try_for_each(|answer| write_line(out, &**answer))
                 .map_err(Error::io(&path, "write"))
         })?;
+        manifest.count_answers(&self.path)?;
         manifest.files.clear();
         for name in STAMPED {
             let stamp = FileStamp::of(&self.path.join(name))?;

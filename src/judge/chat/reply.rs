@@ -84,6 +84,7 @@ pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<Judg
         content,
         finish_reason,
         model: owned(&body["model"]),
+        system_fingerprint: owned(&body["system_fingerprint"]),
         reasoning: reasoning_of(message),
         logprobs: token_logprobs(&choice["logprobs"]),
         usage: usage_of(body),

@@ -63,7 +63,7 @@ pub(super) struct Assembly {
     refusal: String,
     finish_reason: Value,
     logprobs: Map<String, Value>,
-    /// The last of each of the chunks' other members: `model`, `usage`, `timings`, `error`.
+    /// The last of each of the chunks' other members: `model`, `system_fingerprint`, `usage`, `timings`, `error`.
     members: Map<String, Value>,
     is_raw: bool,
     is_done: bool,
@@ -190,7 +190,14 @@ impl Assembly {
         } else if chunk.contains_key("message") {
             self.stray = Some(Value::Object(chunk.clone()));
         }
-        for name in ["model", "usage", "timings", "error", MENDED] {
+        for name in [
+            "model",
+            "system_fingerprint",
+            "usage",
+            "timings",
+            "error",
+            MENDED,
+        ] {
             if let Some(value) = chunk.remove(name).filter(|value| !value.is_null()) {
                 self.members.insert(name.to_owned(), value);
             }

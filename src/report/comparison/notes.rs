@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::tables::{metric_name, percent, shown_difference};
 use super::verdict::{labels, points};
 use crate::analysis::comparison::{
-    Comparison, JudgedRole, LengthEffect, MetricComparison, PairComparison,
+    ComparedRun, Comparison, JudgedRole, LengthEffect, MetricComparison, PairComparison,
 };
 use crate::analysis::distinct;
 use crate::domain::Note;
@@ -27,11 +27,20 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
     let as_zero = comparison.runs.iter().filter(|run| run.unscored_as_zero).map(|run| {
         format!("{} was scored with --on-unscored zero; here unscored answers are left out of the means.", run.name)
     });
+    let answered = comparison.runs.iter().flat_map(answered_by_others);
     differences
         .chain(unfinished)
+        .chain(answered)
         .chain(as_zero)
         .map(Note::warning)
         .collect()
+}
+
+/// Who answered in the run, where that is not the requested model.
+fn answered_by_others(run: &ComparedRun) -> impl Iterator<Item = String> {
+    let name = &run.name;
+    let sentences = run.answered_by_others.iter();
+    sentences.map(move |sentence| format!("{name}: {sentence}."))
 }
 
 /// The warning about numbers of the lexical baseline, if there are any.

@@ -184,8 +184,28 @@ fn facts(manifest: &Manifest) -> Vec<(String, String)> {
     facts
         .map(|(name, value)| (name.to_owned(), value))
         .into_iter()
+        .chain(answering_models(manifest))
         .chain(inputs)
         .collect()
+}
+
+/// The models that answered for each judge, with their calls and system fingerprints.
+fn answering_models(manifest: &Manifest) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    for judge in manifest.answered_judges() {
+        for model in &judge.models {
+            let name = model.model.as_deref().unwrap_or("a model without a name");
+            let mut text = format!("{name}, {} calls", Format::Count.show(model.calls as f64));
+            for (fingerprint, calls) in &model.fingerprints {
+                text.push_str(&format!(
+                    "; system fingerprint {fingerprint}: {}",
+                    Format::Count.show(*calls as f64)
+                ));
+            }
+            facts.push((format!("answered as {}", judge.judge), text));
+        }
+    }
+    facts
 }
 
 fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {

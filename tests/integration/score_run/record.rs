@@ -108,7 +108,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     has_exactly(rubric, "judges merge prompts");
     has_exactly(
         &rubric["judges"][0],
-        "id model base_url served lexical samples merge settings",
+        "id model base_url served lexical samples merge settings answered_by",
     );
     has_exactly(
         &rubric["prompts"],

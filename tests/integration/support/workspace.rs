@@ -240,6 +240,7 @@ pub(crate) fn scoring<'a>(base_url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// What a run ended with.
+#[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

@@ -434,7 +434,7 @@ pub fn good_completion(path: &str, body: &Value) -> Value {
         .expect("a completion is JSON")
 }
 
-fn good_content(request: &Recorded) -> String {
+pub fn good_content(request: &Recorded) -> String {
     let score = good_score(&request.user_message());
     if !request.asks_for_claims() {
         return json!({"score": score}).to_string();

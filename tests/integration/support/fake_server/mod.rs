@@ -30,7 +30,9 @@ use std::thread::JoinHandle;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-pub use self::behaviour::{Act, Behaviour, DONE, Recorded, event, good_completion, good_score};
+pub use self::behaviour::{
+    Act, Behaviour, DONE, Recorded, event, good_completion, good_content, good_score,
+};
 pub use self::gate::Gate;
 pub use self::port::Reserved;
 use self::wire::{InFlight, perform, read_request};
