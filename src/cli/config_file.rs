@@ -172,14 +172,15 @@ impl ConfigFile {
     }
 }
 
-/// TOML as JSON: options need no dates, so these become strings; numbers keep their exact integer value.
+/// TOML as JSON: options need no dates, so these become strings; numbers keep their exact integer value. A number that JSON
+/// does not have (`nan`, `inf`, beyond 64 bits) becomes a string, which no option takes as a number.
 fn to_json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::from(text.as_ref()),
         DeValue::Boolean(flag) => Value::from(*flag),
         DeValue::Integer(integer) => {
             i64::from_str_radix(&integer.as_str().replace('_', ""), integer.radix())
-                .map_or(Value::Null, Value::from)
+                .map_or_else(|_| Value::from(integer.as_str()), Value::from)
         }
         DeValue::Float(float) => {
             let number = float

@@ -46,8 +46,8 @@ pub use report::{CitationGroup, Report, ReportFault};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
 pub use score::{
-    Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, parse_inner_share,
-    parse_share, scores_test_cases,
+    Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, is_amount, parse_amount,
+    parse_inner_share, parse_share, scores_test_cases,
 };
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;

@@ -49,16 +49,31 @@ impl Unit {
     }
 }
 
+/// True for what an amount, a rate or a price can be: a finite number of 0 or more. NaN compares as false with every limit,
+/// which would switch the limit off.
+pub fn is_amount(number: f64) -> bool {
+    number.is_finite() && number >= 0.0
+}
+
+/// Parses a finite number of 0 or more.
+///
+/// # Errors
+/// A message with the expected form.
+pub fn parse_amount(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|number| is_amount(*number));
+    number.ok_or_else(|| "not a finite number of 0 or more, such as 0.5 or 12".to_owned())
+}
+
 /// Parses a share, 0..=1, written as `5%` or `0.05`.
 ///
 /// # Errors
 /// A message with the expected form.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let parsed = match text.trim().strip_suffix('%') {
-        Some(percentage) => percentage.trim().parse().map(|number: f64| number / 100.0),
-        None => text.trim().parse(),
+        Some(percentage) => parse_amount(percentage).map(|number| number / 100.0),
+        None => parse_amount(text),
     };
-    let share = parsed.ok().filter(|share| (0.0..=1.0).contains(share));
+    let share = parsed.ok().filter(|share| *share <= 1.0);
     share.ok_or_else(|| "not a share from 0% to 100%; write 5% or 0.05".to_owned())
 }
 

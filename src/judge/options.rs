@@ -21,7 +21,7 @@ use super::endpoint::{
 use super::forms::{Effort, ServiceTier, Structured};
 use super::kind::JudgeKind;
 use super::layers::budgeted::Price;
-use crate::domain::{CallKind, TimeSpan};
+use crate::domain::{CallKind, TimeSpan, is_amount, parse_amount};
 use crate::error::Error;
 
 /// Request fields that have an option or are set by the program, each with what to do instead.
@@ -131,15 +131,18 @@ pub struct JudgeOptions {
     #[arg(
         long,
         value_name = "T",
+        value_parser = parse_amount,
         allow_negative_numbers = true,
         default_value_t = 0.0
     )]
+    #[serde(deserialize_with = "amount_of_file")]
     pub temperature: f64,
     /// Send no temperature: the server samples as it does by default
     #[arg(long)]
     pub no_temperature: bool,
     /// Nucleus sampling, above 0 to 1; published for aspects: 0.95 [default: none is sent]
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", value_parser = parse_amount, allow_negative_numbers = true)]
+    #[serde(default, deserialize_with = "optional_amount_of_file")]
     pub top_p: Option<f64>,
     /// Seed sent to the server [default: none is sent]
     #[arg(
@@ -552,7 +555,8 @@ impl CacheOptions {
 #[command(next_help_heading = "Bounds")]
 pub struct BudgetOptions {
     /// Stop before more than this is spent by this command (needs a price for every model) [default: no limit]
-    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
+    #[arg(long, value_name = "USD", value_parser = parse_amount, allow_negative_numbers = true)]
+    #[serde(default, deserialize_with = "optional_amount_of_file")]
     pub budget_usd: Option<f64>,
     /// Stop before more tokens, of prompts and replies, are used by this command [default: no limit]
     #[arg(long, value_name = "N")]
@@ -576,7 +580,7 @@ impl BudgetOptions {
     /// The first invalid value.
     pub fn check(&self) -> Result<(), OptionFault> {
         match self.budget_usd {
-            Some(usd) if !(usd.is_finite() && usd > 0.0) => Err(OptionFault::new(
+            Some(usd) if !is_amount(usd) || usd == 0.0 => Err(OptionFault::new(
                 "budget.budget_usd",
                 "not an amount of US dollars above 0; write for example 12.50",
             )),
@@ -591,14 +595,31 @@ impl BudgetOptions {
     /// The price of the model of `--model`, if it is given.
     pub fn price(&self) -> Option<Price> {
         let (prompt, completion) = self.price.as_deref()?.split_once(',')?;
-        let [prompt, completion] = [prompt.trim().parse().ok()?, completion.trim().parse().ok()?];
         Some(Price {
-            prompt,
-            completion,
+            prompt: parse_amount(prompt).ok()?,
+            completion: parse_amount(completion).ok()?,
             cached_prompt: None,
         })
-        .filter(Price::is_valid)
     }
+}
+
+/// Reads an amount of the config file; one that JSON cannot write comes as text.
+pub(crate) fn amount_of_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    use serde::de::Error as _;
+    let value = Value::deserialize(deserializer)?;
+    parse_amount(value.as_str().unwrap_or(&value.to_string())).map_err(D::Error::custom)
+}
+
+/// The same for an option without a default.
+pub(crate) fn optional_amount_of_file<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<f64>, D::Error> {
+    use serde::de::Error as _;
+    let value = Value::deserialize(deserializer)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    amount_of_file(value).map(Some).map_err(D::Error::custom)
 }
 
 /// Name and value; the name is empty if the text has no separator.
@@ -757,6 +778,10 @@ mod tests {
                 ..server()
             },
             JudgeOptions {
+                top_p: Some(f64::NAN),
+                ..server()
+            },
+            JudgeOptions {
                 logprobs: Some(21),
                 ..server()
             },
@@ -775,14 +800,20 @@ mod tests {
             .check()
             .is_err()
         );
-        assert!(
-            BudgetOptions {
-                budget_usd: Some(0.0),
+        for usd in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let budget = BudgetOptions {
+                budget_usd: Some(usd),
                 ..BudgetOptions::default()
-            }
-            .check()
-            .is_err()
-        );
+            };
+            assert!(budget.check().is_err(), "{usd}");
+        }
+        for price in ["nan,1", "1,inf", "-1,1", "1"] {
+            let budget = BudgetOptions {
+                price: Some(price.to_owned()),
+                ..BudgetOptions::default()
+            };
+            assert!(budget.check().is_err(), "{price}");
+        }
     }
 
     #[test]

@@ -402,7 +402,7 @@ fn too_few_raters_and_broken_labels_say_what_to_do() {
         .says(&["holds no manifest.json"]);
     work.run(&["agree", "--labels", "one.csv", "--tie-threshold", "-1"])
         .exits_with(2)
-        .says(&["expected a number of 0"]);
+        .says(&["not a finite number of 0 or more"]);
 }
 
 #[test]

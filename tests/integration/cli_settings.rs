@@ -45,6 +45,55 @@ fn shown(output: &Output, key: &str) -> (Value, String) {
     )
 }
 
+/// A limit that is NaN is above and below nothing: it would be no limit.
+#[test]
+fn numbers_that_limit_nothing_are_refused_wherever_they_are_written() {
+    for number in ["nan", "inf", "-1", "1e999"] {
+        for option in [
+            "--budget-usd",
+            "--temperature",
+            "--top-p",
+            "--max-unscored",
+            "--budget-tokens",
+            "--rpm",
+            "--time-limit",
+        ] {
+            let argument = format!("{option}={number}");
+            let output = run(&["config", "--model", "m", &argument], &[], "");
+            assert_eq!(output.status.code(), Some(2), "{argument}");
+            assert!(stderr(&output).contains(option), "{}", stderr(&output));
+        }
+        let price = format!("--price=1,{number}");
+        let output = run(&["config", "--model", "m", &price], &[], "");
+        assert_eq!(output.status.code(), Some(2), "{price}");
+    }
+    let mut lines = vec![
+        "[budget]\nbudget_tokens = 99999999999999999999".to_owned(),
+        "[limits]\nrpm = 99999999999999999999".to_owned(),
+    ];
+    for number in ["nan", "inf", "-inf", "-1.0"] {
+        for line in [
+            "[judge]\ntemperature",
+            "[judge]\ntop_p",
+            "[budget]\nbudget_usd",
+            "[budget]\nbudget_tokens",
+            "[limits]\ntimeout",
+            "[score]\nmax_unscored",
+        ] {
+            lines.push(format!("{line} = {number}"));
+        }
+    }
+    for config in lines {
+        let output = run(&["config", "--config", "my.toml"], &[], &config);
+        assert_eq!(output.status.code(), Some(3), "{config}");
+        assert!(
+            stderr(&output).contains("my.toml:2: "),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
 #[test]
 fn settings_show_their_origin_in_order_of_precedence() {
     let config = "[judge]\nmodel = \"from-file\"\n[limits]\nrpm = 30\ntpm = 300\nconcurrency = 3\n";

@@ -79,7 +79,10 @@ impl Gate {
             ))
         };
         let (what, least) = floor.rsplit_once('=').ok_or_else(usage)?;
-        let least: f64 = least.trim().parse().map_err(|_| usage())?;
+        let least = least.trim().parse().ok();
+        let least = least
+            .filter(|number: &f64| number.is_finite())
+            .ok_or_else(usage)?;
         let what = what.trim();
         let is_called = |name: &str| !observations.find_metrics(name.trim()).is_empty();
         let is_metric = is_called(what);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::analysis::ratings::Estimate;
-use crate::domain::{Note, RaterKind, SystemName};
+use crate::domain::{Note, RaterKind, SystemName, parse_amount};
 
 /// The unit of agreement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
@@ -35,7 +35,7 @@ pub struct AgreementOptions {
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// Differences of a judge's values up to X are ties [default: chosen to give it as many ties as people have]
-    #[arg(long, value_name = "X", value_parser = tie_threshold, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = parse_amount, allow_negative_numbers = true)]
     pub tie_threshold: Option<f64>,
     /// Level of all intervals, 0.95.
     #[arg(skip = 0.95)]
@@ -46,15 +46,6 @@ pub struct AgreementOptions {
     /// Seed of the resampling for the intervals
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
-}
-
-fn tie_threshold(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text
-        .trim()
-        .parse()
-        .ok()
-        .filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| "expected a number of 0 or more, such as 0.05".to_owned())
 }
 
 impl AgreementOptions {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::Value;
 use tokio::time::Instant as TokioInstant;
 
-use super::reply::{decode, error_in, read_reply};
+use super::reply::{decode, error_in, read_reply, with_plausible_usage};
 use super::server_error::{ServerError, complaint, helping_option, no_server, other_models};
 use super::stream;
 use super::transport::{Fault, PROBE_LIMIT, Transport, not_json};
@@ -141,6 +141,7 @@ impl Chat {
                 "the reply is JSON, but no completion (it has no choices)".to_owned(),
             )
         })?;
+        let reply = with_plausible_usage(reply, call);
         locked(&self.reach).has_replied = true;
         self.meters.count_reply(&reply.usage);
         Ok(reply)

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::domain::python_json::{self, Fault};
 use crate::domain::{JudgeReply, TokenLogprob, Usage};
+use crate::judge::Rendered;
 
 /// Stands for a probability of zero, whose logarithm JSON cannot write: what vLLM sends in its place.
 const NEVER: f64 = -9999.0;
@@ -17,6 +18,42 @@ pub(super) const MENDED: &str = "scholareval.mended";
 /// The note on their replies.
 pub(in crate::judge) const MENDED_NOTE: &str =
     "a reply was no valid JSON in UTF-8; U+FFFD stands for what could not be decoded";
+
+/// No reply has so many tokens. A server that counts more does not count.
+const MOST_TOKENS: u64 = 1_000_000_000;
+/// Tokens that a server may add to a prompt.
+const HIDDEN_PROMPT: u64 = 100_000;
+/// Tokens of reasoning that some servers count beside the reply limit.
+const MOST_REASONING: u64 = 64_000;
+/// The note on replies whose tokens cannot be right.
+pub(in crate::judge) const USAGE_NOTE: &str = "a server reported more tokens than a call can have; of a reply its limit \
+     counts instead, of a prompt a token per byte";
+
+/// The reply with no more tokens than the call can have: those of its limit, and no prompt of more tokens than bytes.
+/// Budgets, costs and sums would be wrong otherwise.
+pub(in crate::judge) fn with_plausible_usage(mut reply: JudgeReply, call: &Rendered) -> JudgeReply {
+    let usage = &mut reply.usage;
+    let bytes = u64::try_from(call.body.bytes.len()).unwrap_or(u64::MAX);
+    let reasoning = usage.reasoning_tokens.min(MOST_REASONING);
+    let most = call
+        .max_tokens
+        .map_or(MOST_TOKENS, |limit| limit.saturating_add(reasoning));
+    let is_plausible = usage.completion_tokens <= most
+        && usage.prompt_tokens <= bytes.saturating_add(HIDDEN_PROMPT);
+    if is_plausible {
+        return reply;
+    }
+    usage.completion_tokens = usage.completion_tokens.min(most);
+    usage.prompt_tokens = usage.prompt_tokens.min(bytes);
+    usage.reasoning_tokens = usage.reasoning_tokens.min(usage.completion_tokens);
+    usage.cached_prompt_tokens = usage.cached_prompt_tokens.min(usage.prompt_tokens);
+    usage.cache_write_tokens = usage.cache_write_tokens.min(usage.prompt_tokens);
+    reply.note = Some(match reply.note {
+        Some(note) => format!("{note}; {USAGE_NOTE}"),
+        None => USAGE_NOTE.to_owned(),
+    });
+    reply
+}
 
 /// The JSON of a completion's body. A whole body is paid for: bytes that are no text become U+FFFD, and a completion that is
 /// nested too deeply, or is followed by more, becomes a reply that says so. `None` for a cut body and for other text.
@@ -137,13 +174,14 @@ fn usage_of(body: &Value) -> Usage {
     }
 }
 
-/// A whole number >= 0, however written; 0 for anything else.
+/// A whole number >= 0, however written, up to [`MOST_TOKENS`]; 0 for anything else.
 fn count(value: &Value) -> u64 {
     // `as` saturates: a negative or broken number becomes 0.
     value
         .as_u64()
         .or_else(|| value.as_f64().map(|number| number as u64))
         .unwrap_or(0)
+        .min(MOST_TOKENS)
 }
 
 /// The tokens of a choice's `logprobs` member; `None` where there are none.
@@ -224,9 +262,53 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::Fingerprint;
+    use crate::judge::Body;
 
     fn reply(body: &str) -> JudgeReply {
         read_reply(&serde_json::from_str(body).unwrap(), 3).unwrap()
+    }
+
+    /// A call with a body of 1,000 bytes.
+    fn call(max_tokens: Option<u64>) -> Rendered {
+        Rendered {
+            max_tokens,
+            ..Rendered::new(Fingerprint::from([0; 32]), || Body {
+                bytes: vec![b'x'; 1000].into(),
+                ..Body::default()
+            })
+        }
+    }
+
+    fn counted(prompt: &str, completion: &str, limit: Option<u64>) -> (u64, u64, bool) {
+        let usage = format!(r#"{{"prompt_tokens":{prompt},"completion_tokens":{completion}}}"#);
+        let body = format!(r#"{{"choices":[{{"text":"x"}}],"usage":{usage}}}"#);
+        let reply = with_plausible_usage(reply(&body), &call(limit));
+        let usage = reply.usage;
+        let is_noted = reply.note.as_deref() == Some(USAGE_NOTE);
+        (usage.prompt_tokens, usage.completion_tokens, is_noted)
+    }
+
+    #[test]
+    fn tokens_beyond_what_a_call_can_have_saturate_and_are_noted() {
+        assert_eq!(counted("250", "100", Some(100)), (250, 100, false));
+        // a gateway's own text before the prompt
+        assert_eq!(counted("5000", "7", None), (5000, 7, false));
+        assert_eq!(counted("250", "101", Some(100)), (250, 100, true));
+        for nonsense in ["1e300", "18446744073709551615"] {
+            assert_eq!(counted(nonsense, "7", Some(100)), (1000, 7, true));
+            assert_eq!(counted("250", nonsense, Some(100)), (250, 100, true));
+            let (_, unlimited, _) = counted("250", nonsense, None);
+            assert_eq!(unlimited, MOST_TOKENS);
+        }
+    }
+
+    #[test]
+    fn reasoning_that_a_server_counts_beside_the_limit_is_paid_for() {
+        let body = r#"{"choices":[{"text":"x"}],"usage":{"completion_tokens":2100,
+            "completion_tokens_details":{"reasoning_tokens":2000}}}"#;
+        let reply = with_plausible_usage(reply(body), &call(Some(100)));
+        assert_eq!((reply.usage.completion_tokens, reply.note), (2100, None));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as FifoMutex, Notify};
 
-use crate::domain::{JudgeReply, Usage};
+use crate::domain::{JudgeReply, Usage, is_amount};
 use crate::judge::meters::Meters;
 use crate::judge::tokens::estimate_tokens;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
@@ -59,10 +59,7 @@ impl Price {
     /// True if no rate is negative or infinite.
     pub fn is_valid(&self) -> bool {
         let rates = [Some(self.prompt), Some(self.completion), self.cached_prompt];
-        rates
-            .into_iter()
-            .flatten()
-            .all(|usd| usd.is_finite() && usd >= 0.0)
+        rates.into_iter().flatten().all(is_amount)
     }
 
     /// The cost of these tokens in USD:
@@ -244,7 +241,8 @@ impl<J> Budgeted<J> {
 
     fn amount(&self, usage: &Usage) -> Amount {
         let usd = self.price.map_or(0.0, |price| price.cost(usage));
-        [usd, (usage.prompt_tokens + usage.completion_tokens) as f64]
+        let tokens = usage.prompt_tokens.saturating_add(usage.completion_tokens);
+        [usd, tokens as f64]
     }
 
     /// Maximum cost of a call: its prompt with a margin, and its reply limit. A call without one restates the answer,
@@ -492,6 +490,18 @@ mod tests {
             }
             assert_eq!(ledger.spent().1, 680, "{at_once} at once");
         }
+    }
+
+    #[tokio::test]
+    async fn a_count_beyond_all_sense_spends_the_budget_and_does_not_wrap_around() {
+        let ledger = Arc::new(Ledger::new(None, Some(1000)));
+        let judge = Budgeted::new(
+            Costs(usage(80, u64::MAX), AtomicUsize::new(0)),
+            Some(Arc::clone(&ledger)),
+            None,
+            Arc::default(),
+        );
+        assert_eq!(ask_many(&judge, 9).await, 1);
     }
 
     #[tokio::test]
