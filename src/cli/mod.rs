@@ -31,14 +31,19 @@ use origin::Environment;
 
 /// Parses the process's arguments, runs the command, prints any error, returns the exit code.
 pub fn main() -> ExitCode {
+    signals::survive_file_size_limit();
     let environment = Environment::current();
-    let known = command(program(), &environment);
+    run(&environment)
+}
+
+fn run(environment: &Environment) -> ExitCode {
+    let known = command(program(), environment);
     let parsed = known.clone().try_get_matches();
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
-            if let Some(text) = fault_of_variable(&error, &known, &environment) {
+            if let Some(text) = fault_of_variable(&error, &known, environment) {
                 terminal::note(&text);
                 return ExitCode::BadInput;
             }
@@ -52,7 +57,7 @@ pub fn main() -> ExitCode {
         }
     };
     logging::start(cli.global.verbose);
-    match commands::run(cli, &matches, &environment) {
+    match commands::run(cli, &matches, environment) {
         Ok(code) => code,
         Err(error) => {
             terminal::note(&error_text(&error, &command_of(std::env::args().skip(1))));

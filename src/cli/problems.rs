@@ -1,13 +1,17 @@
 //! Problems of a run, reported when they begin.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::domain::{CallKind, UnscoredKind};
 use crate::evaluation::{CallRecord, remedy};
 use crate::judge::chat::excerpt;
+use crate::judge::meters::Waiting;
 
 /// Failures of a kind that are reported.
 const FAILURES: u64 = 5;
+/// A wait for another process that is reported.
+const LONG_WAIT: Duration = Duration::from_secs(3);
 /// Longest example, in columns.
 const EXAMPLE: usize = 80;
 
@@ -17,6 +21,8 @@ pub(super) struct Problems {
     failures: BTreeMap<Kind, u64>,
     /// Whether attempts fail one after the other.
     is_failing: bool,
+    /// Whether the wait for another process is reported.
+    is_waiting: bool,
 }
 
 /// The failure and, where it is one of reading, the kind of call.
@@ -62,6 +68,21 @@ impl Problems {
             }
             _ => None,
         }
+    }
+
+    /// The line to print where calls wait for another process; once for each wait.
+    pub(super) fn waiting(&mut self, waiting: &Waiting) -> Option<String> {
+        let is_long = waiting
+            .since
+            .is_some_and(|since| since.elapsed() > LONG_WAIT);
+        let begins = is_long && !self.is_waiting;
+        self.is_waiting = is_long;
+        begins.then(|| {
+            format!(
+                "note: waiting for {}, which asks the same calls (same cache); its replies are used here, too",
+                waiting.process
+            )
+        })
     }
 }
 

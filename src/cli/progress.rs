@@ -117,6 +117,8 @@ fn watch(bar: &ProgressBar, counts: &Arc<Counts>) -> (Sender<()>, JoinHandle<()>
             ticks += 1;
             let problem = counts.seen().problems.attempts(&counts.meters.failing());
             print(&bar, problem);
+            let wait = counts.seen().problems.waiting(&counts.meters.waiting());
+            print(&bar, wait);
             if bar.is_hidden() && ticks % TICKS_OF_LINE == 0 {
                 bar.update(|state| terminal::note(&counts.line(state)));
             }
@@ -255,11 +257,13 @@ impl Counts {
             }
             _ => why.to_owned(),
         });
+        let waiting = self.meters.waiting().calls;
         let parts = [
             has_left.then(|| format!("{} left", span(left))),
             pause,
             (servers > 1 && down > 0).then(|| format!("{down} of {servers} endpoints down")),
             (in_flight > 0).then(|| format!("{in_flight} in flight{oldest}")),
+            (waiting > 0).then(|| format!("{waiting} asked by another process")),
             (usd > 0.0 || tokens > 0).then_some(money),
             (unscored > 0).then(|| format!("{} unscored", grouped(unscored))),
             (elapsed >= EARLIEST_ESTIMATE).then(|| format!("{} elapsed", span(elapsed))),

@@ -1,19 +1,45 @@
-//! Signals that end a run cleanly: the first one asks to stop, a second Ctrl-C ends the process at once.
+//! Signals: the first one asks a run to stop, a second Ctrl-C ends the process at once. A write beyond the limit on the size
+//! of files is an error of that write.
 
+use std::path::{Path, PathBuf};
+
+#[cfg(unix)]
+use rustix::process::Signal;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::exit_code::ExitCode;
 use super::terminal;
 use crate::error::{Error, Result};
 use crate::evaluation::StopHandle;
+use crate::judge::cache;
 
-/// Installs the handlers: the first signal (SIGINT, SIGTERM, SIGHUP or SIGUSR1; Ctrl-C elsewhere) stops the run with
-/// its name as the reason. A second Ctrl-C or SIGTERM exits at once with code 7; what is committed to the cache stays.
-/// Needs a tokio runtime.
+/// Lets writes beyond the limit on the size of files (`ulimit -f`, batch systems) fail with an error, which is reported.
+/// Without a handler the system would kill the process.
+#[cfg(unix)]
+pub fn survive_file_size_limit() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build();
+    let Ok(runtime) = runtime else {
+        return;
+    };
+    let _context = runtime.enter();
+    // The handler stays when the stream of signals is dropped. Where none can be installed, all is as before.
+    drop(signal(SignalKind::from_raw(Signal::XFSZ.as_raw())));
+}
+
+/// Other systems have no such signal.
+#[cfg(not(unix))]
+pub fn survive_file_size_limit() {}
+
+/// Installs the handlers: the first signal (see [`STOPPING`]; Ctrl-C where there are none) stops the run with its name as
+/// the reason. A second Ctrl-C, SIGTERM or SIGQUIT exits at once with code 7; what is committed to `cache` stays, and is
+/// moved into its file. Needs a tokio runtime.
 ///
 /// # Errors
 /// [`Error::Internal`] if the system rejects a handler.
-pub fn stop_on_signal(stop: StopHandle) -> Result<()> {
+pub fn stop_on_signal(stop: StopHandle, cache: Option<PathBuf>) -> Result<()> {
     let mut signals =
         listen().map_err(|error| Error::Internal(format!("cannot listen for signals: {error}")))?;
     tokio::spawn(async move {
@@ -21,26 +47,35 @@ pub fn stop_on_signal(stop: StopHandle) -> Result<()> {
             stop.stop(first);
         }
         while let Some(name) = signals.recv().await {
-            // Batch systems repeat SIGUSR1 as a warning, and a terminal that closes may hang up more than once.
-            if !matches!(name, "SIGUSR1" | "SIGHUP") {
-                exit_at_once();
+            // Batch systems repeat their warnings, and a terminal that closes may hang up more than once.
+            if matches!(name, "SIGINT" | "SIGTERM" | "SIGQUIT" | "Ctrl-C") {
+                exit_at_once(cache.as_deref());
             }
         }
     });
     Ok(())
 }
 
+/// Signals that stop a run, by name. Any of them would kill the process otherwise, with its last replies in the log of the
+/// cache. SIGXCPU warns of a limit on processor time.
+#[cfg(unix)]
+const STOPPING: [(&str, Signal); 7] = [
+    ("SIGINT", Signal::INT),
+    ("SIGTERM", Signal::TERM),
+    ("SIGQUIT", Signal::QUIT),
+    ("SIGHUP", Signal::HUP),
+    ("SIGUSR1", Signal::USR1),
+    ("SIGUSR2", Signal::USR2),
+    ("SIGXCPU", Signal::XCPU),
+];
+
 /// The names of signals as they arrive.
 #[cfg(unix)]
 fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
     use tokio::signal::unix::{SignalKind, signal};
     let (sender, names) = unbounded_channel();
-    for (name, kind) in [
-        ("SIGINT", SignalKind::interrupt()),
-        ("SIGTERM", SignalKind::terminate()),
-        ("SIGHUP", SignalKind::hangup()),
-        ("SIGUSR1", SignalKind::user_defined1()),
-    ] {
+    for (name, number) in STOPPING {
+        let kind = SignalKind::from_raw(number.as_raw());
         let (mut signal, sender) = (signal(kind)?, sender.clone());
         tokio::spawn(
             async move { while signal.recv().await.is_some() && sender.send(name).is_ok() {} },
@@ -63,7 +98,12 @@ fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
     clippy::exit,
     reason = "the user insists: calls in flight are dropped, and the cache holds what is paid"
 )]
-fn exit_at_once() {
+fn exit_at_once(cache: Option<&Path>) {
+    if let Some(path) = cache
+        && let Err(error) = cache::settle(path)
+    {
+        terminal::note(&format!("warning: {error}"));
+    }
     terminal::note(
         "stopped at once; every reply that arrived is kept, and the same command continues",
     );
@@ -95,7 +135,7 @@ mod tests {
     async fn child_that_waits_for_signals() {
         if std::env::var_os(CHILD).is_some() {
             let stop = StopHandle::new();
-            stop_on_signal(stop.clone()).unwrap();
+            stop_on_signal(stop.clone(), None).unwrap();
             println!("listening");
             println!("stopped by {}", stop.stopped().await);
             std::future::pending::<()>().await;

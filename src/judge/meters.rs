@@ -25,6 +25,32 @@ pub struct Meters {
     nano_usd: AtomicU64,
     /// Attempts that failed since the last reply, and why the last one did.
     failing: Mutex<(u64, String)>,
+    waiting: Mutex<Waiting>,
+}
+
+/// Calls that another process asks at this moment, and whose replies this one waits for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// How many.
+    pub calls: usize,
+    /// Since when there is one.
+    pub since: Option<Instant>,
+    /// The process that asks the last one, in words.
+    pub process: String,
+}
+
+/// A call that waits for another process, until it is dropped.
+#[derive(Debug)]
+pub struct Wait<'a>(&'a Meters);
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        let mut waiting = locked(&self.0.waiting);
+        waiting.calls = waiting.calls.saturating_sub(1);
+        if waiting.calls == 0 {
+            waiting.since = None;
+        }
+    }
 }
 
 /// What the servers of a run do at this moment.
@@ -89,6 +115,20 @@ impl Meters {
         locked(&self.failing).clone()
     }
 
+    /// Counts a call that waits for this other process.
+    pub fn wait_for(&self, process: String) -> Wait<'_> {
+        let mut waiting = locked(&self.waiting);
+        waiting.calls += 1;
+        waiting.since.get_or_insert_with(Instant::now);
+        waiting.process = process;
+        Wait(self)
+    }
+
+    /// The calls that wait for another process.
+    pub fn waiting(&self) -> Waiting {
+        locked(&self.waiting).clone()
+    }
+
     /// Counts a whole reply and its tokens.
     pub fn count_reply(&self, usage: &Usage) {
         locked(&self.failing).0 = 0;
@@ -102,6 +142,19 @@ impl Meters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_wait_from_the_first_to_the_last() {
+        let meters = Meters::default();
+        let first = meters.wait_for("process 1".to_owned());
+        let second = meters.wait_for("process 2".to_owned());
+        drop(first);
+        let waiting = meters.waiting();
+        assert_eq!((waiting.calls, waiting.process.as_str()), (1, "process 2"));
+        assert!(waiting.since.is_some());
+        drop(second);
+        assert_eq!((meters.waiting().calls, meters.waiting().since), (0, None));
+    }
 
     #[test]
     fn replies_add_up_with_their_tokens() {

@@ -228,6 +228,82 @@ fn a_second_signal_ends_the_run_at_once() {
         .says(&["the same command continues"]);
 }
 
+/// The replies in a copy of the cache's file, without the log beside it.
+fn replies_in_copy(work: &Workspace) -> usize {
+    std::fs::copy(work.path("c.sqlite"), work.path("copy.sqlite")).unwrap();
+    let copy = rusqlite::Connection::open(work.path("copy.sqlite")).unwrap();
+    let count: i64 = copy
+        .query_row("SELECT count(*) FROM replies", [], |row| row.get(0))
+        .unwrap();
+    usize::try_from(count).unwrap()
+}
+
+#[test]
+fn however_a_run_ends_its_cache_can_be_copied() {
+    let cache = ["--cache", "c.sqlite"];
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let server = FakeServer::start(Behaviour::good());
+    work.score(&server, &cache).exits_with(0);
+    assert_eq!(replies_in_copy(&work), server.chat_count());
+
+    // the key is revoked
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let revoked = Act::error(401, "invalid_api_key", "revoked");
+    let judge = (11..99).fold(Behaviour::good(), |judge, call| {
+        judge.nth(call, revoked.clone())
+    });
+    let server = FakeServer::start(judge);
+    let alone = [&cache[..], &["--concurrency", "1"]].concat();
+    work.score(&server, &alone).exits_with(4);
+    assert_eq!(replies_in_copy(&work), 11);
+
+    // one signal, and the calls in flight may finish
+    for name in ["-TERM", "-QUIT", "-XCPU"] {
+        let work = Workspace::new(&SYSTEMS, CASES);
+        let (server, gate) = gated();
+        let child = begin(&work, (&server, &gate), 9, &cache);
+        stop(child, name, &gate).exits_with(7);
+        assert_eq!(replies_in_copy(&work), server.chat_count(), "{name}");
+    }
+
+    // two signals, and nothing is waited for
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let (server, gate) = gated();
+    let mut child = begin(&work, (&server, &gate), 9, &cache);
+    wait_until("all its places wait for replies", || {
+        server.chat_count() == 9 + IN_FLIGHT
+    });
+    wait_until("the second signal has ended it", || {
+        signal(&child, "-TERM");
+        std::thread::sleep(Duration::from_millis(20));
+        child.try_wait().unwrap().is_some()
+    });
+    finish(child).exits_with(7);
+    assert_eq!(replies_in_copy(&work), 9);
+}
+
+/// A scheduler may suspend a process for longer than its time-out, while the judge answers.
+#[test]
+fn a_suspended_run_reads_what_arrived_before_it_asks_again() {
+    let expected = undisturbed();
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let (server, gate) = gated();
+    let more = ["--timeout", "2s"];
+    let child = begin(&work, (&server, &gate), 9, &more);
+    wait_until("all its places wait for replies", || {
+        server.chat_count() == 9 + IN_FLIGHT
+    });
+    signal(&child, "-STOP");
+    gate.open();
+    std::thread::sleep(Duration::from_millis(3_500));
+    signal(&child, "-CONT");
+    finish(child).exits_with(0);
+    assert_eq!(
+        (server.chat_count(), sent_again(&server)),
+        (expected.calls, 0)
+    );
+}
+
 #[test]
 fn a_stopped_run_can_be_scored_as_far_as_it_came() {
     let work = Workspace::new(&SYSTEMS, CASES);
@@ -302,6 +378,8 @@ fn a_process_waits_for_the_calls_of_another_and_takes_over_when_it_dies() {
     gate.hold(6..6 + IN_FLIGHT);
     let other = work.spawn_score(&server, &["--concurrency", "8", "--out", "two"]);
     wait_until("both have asked", || server.chat_count() >= 14);
+    let mut other = Running::of(other);
+    other.comes_to_say(&format!("waiting for process {}", killed.id()));
     assert_eq!(
         sent_again(&server),
         0,
@@ -309,7 +387,7 @@ fn a_process_waits_for_the_calls_of_another_and_takes_over_when_it_dies() {
     );
     killed.kill().unwrap();
     killed.wait().unwrap();
-    finish(other).exits_with(0);
+    other.finish().exits_with(0);
     assert_eq!(
         sent_again(&server),
         IN_FLIGHT,
@@ -351,6 +429,35 @@ fn a_full_disk_behind_an_output_is_an_error_and_the_record_is_whole() {
     assert_eq!(server.chat_count(), expected.calls, "nothing is paid twice");
 }
 
+/// Runs the program where no file may be larger than so many blocks of 1,024 bytes. The signal that goes with the limit
+/// kills a process that does not handle it.
+fn with_small_files(work: &Workspace, blocks: usize, arguments: &[&str]) -> Finished {
+    let script = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let output = Command::new("bash")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_scholareval")])
+        .args(arguments)
+        .env_clear()
+        .current_dir(work.path("."))
+        .output()
+        .unwrap();
+    Finished::of(output)
+}
+
+/// 5 pages of 4 KiB are the tables, and the index of the log takes 32 KiB.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_cache_that_cannot_be_made_is_an_error_and_is_made_when_there_is_room() {
+    for blocks in [1, 8, 16, 24] {
+        let work = Workspace::new(&["alpha"], 1);
+        let server = FakeServer::start(Behaviour::good());
+        let url = server.base_url();
+        with_small_files(&work, blocks, &scoring(&url, &["--cache", "c.sqlite"]))
+            .exits_with(3)
+            .says(&["error: cache c.sqlite: cannot", "ulimit -f"]);
+        work.score(&server, &["--cache", "c.sqlite"]).exits_with(0);
+    }
+}
+
 /// A limit on the size of files stands for a full disk: the cache or the record cannot grow.
 #[test]
 #[cfg(target_os = "linux")]
@@ -360,16 +467,8 @@ fn a_disk_that_fills_midway_stops_the_run_and_loses_nothing_that_was_kept() {
         let work = Workspace::new(&SYSTEMS, CASES);
         let server = FakeServer::start(slow());
         let url = server.base_url();
-        // blocks of 1,024 bytes; the signal that goes with the limit is ignored, so that writing gives an error
-        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
-        let output = Command::new("bash")
-            .args(["-c", &script, env!("CARGO_BIN_EXE_scholareval")])
-            .args(scoring(&url, &[&["--concurrency", PLACES], more].concat()))
-            .env_clear()
-            .current_dir(work.path("."))
-            .output()
-            .unwrap();
-        let stopped = Finished::of(output).exits_with(3);
+        let more_of_it = [&["--concurrency", PLACES], more].concat();
+        let stopped = with_small_files(&work, limit, &scoring(&url, &more_of_it)).exits_with(3);
         let sent = server.chat_count();
         assert!(
             (1..expected.calls).contains(&sent),

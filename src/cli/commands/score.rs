@@ -137,7 +137,8 @@ async fn score(
     if !is_lexical {
         context.note(&plan_line(&estimate));
     }
-    let asked = ask(&mut run, estimate.prices_of, context).await;
+    let cache = settings.options.cache.path();
+    let asked = ask(&mut run, estimate.prices_of, cache, context).await;
     let (name, dir, texts) = (run.name(), run.record().dir(), context.global.csv_text());
     let written = write_items(dir, &name, run.scores(), texts);
     asked?;
@@ -165,13 +166,18 @@ async fn score(
 }
 
 /// Makes the calls that are not cached, with progress, until all are done or a signal stops the run.
-async fn ask(run: &mut Run, prices_of: Option<String>, context: &Context<'_>) -> Result<()> {
+async fn ask(
+    run: &mut Run,
+    prices_of: Option<String>,
+    cache: Option<&Path>,
+    context: &Context<'_>,
+) -> Result<()> {
     let stop = StopHandle::new();
     if run.planned.is_done() {
         return run.ask(&mut NoEvents, &stop).await;
     }
     run.check_judges()?;
-    stop_on_signal(stop.clone())?;
+    stop_on_signal(stop.clone(), cache.map(Path::to_path_buf))?;
     if context.global.quiet {
         return run.ask(&mut NoEvents, &stop).await;
     }

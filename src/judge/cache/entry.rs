@@ -56,7 +56,10 @@ pub struct Entry {
 impl Entry {
     /// An entry created now.
     pub fn new(key: Fingerprint, label: CallLabel, reply: JudgeReply) -> Self {
-        let created_at = now_ms() / 1000;
+        let created_at = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs();
         Self {
             key,
             label,
@@ -89,14 +92,6 @@ fn digest(json: &str) -> i64 {
     hash.as_bytes()
         .first_chunk()
         .map_or(0, |bytes| i64::from_le_bytes(*bytes))
-}
-
-/// Milliseconds since 1970 (UTC).
-pub(super) fn now_ms() -> u64 {
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A row of `replies` whose digest does not fit, or a column of which has another type.

@@ -1,6 +1,8 @@
 //! The cache file: its tables, and opening it without harming a file of something else.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -39,6 +41,10 @@ CREATE TABLE servers (
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same for the switch to WAL mode.
 const WAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same for the log's move into the file, which a process makes before it ends.
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How a rollback journal begins (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>).
+const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
 /// An [`Error::Cache`] about `path`.
 pub(super) fn fault(path: &Path, what: impl Into<String>) -> Error {
@@ -69,7 +75,7 @@ pub(super) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Erro
             "the disk is full: free some space and run the same command again"
         }
         Some(ErrorCode::SystemIoFailure) => {
-            "the disk failed or is full: check it and run the same command again"
+            "the disk failed or is full, or files may not grow further (ulimit -f): check this and run the same command again"
         }
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => NOT_WRITABLE,
         Some(ErrorCode::CannotOpen) => {
@@ -147,6 +153,38 @@ pub(super) fn open_source(path: &Path) -> Result<Connection> {
     }
 }
 
+/// Moves the replies in the cache's log into its file, as closing the cache does, for a process that ends without it. The
+/// file alone can then be copied.
+///
+/// # Errors
+/// [`Error::Cache`] where the file cannot be written, or another process uses it all the time; the log is then as good.
+pub fn settle(path: &Path) -> Result<()> {
+    if is_new(path)? {
+        return Ok(());
+    }
+    let connection =
+        connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed(path, "open it"))?;
+    empty_log(path, &connection)
+}
+
+/// Moves the log into the file, and cuts it to nothing. Other processes are waited for, but not for long.
+pub(super) fn empty_log(path: &Path, connection: &Connection) -> Result<()> {
+    let doing = "move its log into the file";
+    connection
+        .busy_timeout(CHECKPOINT_TIMEOUT)
+        .map_err(failed(path, doing))?;
+    let is_busy: bool = connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        .map_err(failed(path, doing))?;
+    if is_busy {
+        return Err(fault(
+            path,
+            format!("cannot {doing}: other processes use it"),
+        ));
+    }
+    Ok(())
+}
+
 /// Opens the file of that path or URI.
 fn connect(name: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(name, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -192,13 +230,23 @@ fn network_type(magic: u64) -> Option<&'static str> {
     })
 }
 
-/// True if there is no file, or one of 0 bytes.
+/// True if there is no file, one of 0 bytes, or the beginning of one that was never finished.
 fn is_new(path: &Path) -> Result<bool> {
     match std::fs::metadata(path) {
-        Ok(file) => Ok(file.len() == 0),
+        Ok(file) => Ok(file.len() == 0 || is_unfinished(path)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
         Err(error) => Err(Error::io(path, "read")(error)),
     }
+}
+
+/// True if the first transaction on the file never ended: its journal says that the file had no pages before. A process
+/// that was killed while it made the tables leaves this. Nothing is in such a file, and SQLite empties it when it is opened.
+fn is_unfinished(path: &Path) -> bool {
+    let mut header = [0; 20];
+    let read = File::open(beside(path, "-journal"))
+        .and_then(|mut journal| journal.read_exact(&mut header));
+    // Magic, number of records, a nonce, and the number of pages that the file had.
+    read.is_ok() && header.starts_with(&JOURNAL_MAGIC) && header.ends_with(&[0; 4])
 }
 
 fn has_content(path: &Path) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! - **Key**: the [`Fingerprint`] of everything that decides a reply. Every whole reply is stored raw, readable or not.
 //! - **Writing**: one connection; [`Cache::put`] returns when its reply is *committed*. A committed reply survives
-//!   `kill -9`. With `synchronous = NORMAL` a power cut may cost the last replies, never the file.
+//!   `kill -9`. With `synchronous = NORMAL` a power cut may cost the last replies, never the file. A cache that is closed
+//!   leaves nothing in its log: the file alone can be copied.
 //! - **Reading**: a small pool of connections; a hit is around 10 microseconds, less than handing it to another thread.
 //! - **Leases**: before asking, a call leases the key, and a thread renews the lease while it asks. Equal calls, of this
 //!   process or another, wait for the reply, for the release, or for the end of the lease.
@@ -33,6 +34,7 @@
 
 mod entry;
 mod file;
+mod lease_clock;
 mod owner;
 mod store;
 mod upkeep;
@@ -41,7 +43,7 @@ mod upkeep;
 mod tests;
 
 pub use entry::{CallLabel, Entry};
-pub use file::{APPLICATION_ID, SCHEMA_VERSION};
+pub use file::{APPLICATION_ID, SCHEMA_VERSION, settle};
 pub use store::{Cache, Lease, Leased};
 pub use upkeep::{CacheStats, Inserted, MergeReport, merge};
 

@@ -18,6 +18,18 @@ pub(super) fn has_ended(owner: &str) -> bool {
     place == host() && process.parse().is_ok_and(is_gone)
 }
 
+/// The owner's process in words, if that is another process than this one.
+pub(super) fn process_of(owner: &str) -> Option<String> {
+    let mut parts = owner.split('|');
+    let process = parts.next()?;
+    let place = parts.next()?;
+    if place != host() {
+        let name = place.split('/').next().unwrap_or(place);
+        return Some(format!("process {process} on {name}"));
+    }
+    (process != std::process::id().to_string()).then(|| format!("process {process}"))
+}
+
 /// Where process ids have a meaning: the host's name and, on Linux, the namespace (a container may share the name).
 #[cfg(unix)]
 fn host() -> String {
@@ -57,5 +69,19 @@ mod tests {
         assert!(has_ended(&format!("99999999|{}|00", host())));
         assert!(!has_ended("99999999|another host|00"));
         assert!(!has_ended("unreadable"));
+    }
+
+    #[test]
+    fn another_process_is_named_and_this_one_is_not() {
+        assert_eq!(process_of(&owner_name()), None);
+        assert_eq!(
+            process_of(&format!("7|{}|00", host())).as_deref(),
+            Some("process 7")
+        );
+        assert_eq!(
+            process_of("7|gpu3/pid:[1]|00").as_deref(),
+            Some("process 7 on gpu3")
+        );
+        assert_eq!(process_of("unreadable"), None);
     }
 }

@@ -1,19 +1,24 @@
 //! The open cache: replies, leases, and what servers report.
 //!
 //! A lease is a row with an owner and an end. It keeps two processes, or two calls of one run, from asking the same call
-//! at once. The lease of a process of this host that has ended is void; any other one expires. The clock is the machine's:
-//! if it jumps, or a process sleeps through its lease, a call may be paid for twice.
+//! at once. The lease of a process of this host that has ended is void; any other one expires. A process that is suspended
+//! for longer than its lease loses it, and its call may be paid for twice.
+//!
+//! Replies are committed to SQLite's log and move into the file now and then. A cache that is closed moves all of them, so
+//! that a copy of the file alone is whole.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, Weak};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::entry::{self, Damaged, Entry, now_ms};
+use super::entry::{self, Damaged, Entry};
 use super::file::{self, damaged, failed, fault};
-use super::owner::{has_ended, owner_name};
+use super::lease_clock::now_ms;
+use super::owner::{has_ended, owner_name, process_of};
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::Result;
 use crate::judge::locked;
@@ -24,9 +29,10 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 /// host or its id is in use again.
 const LEASE: Duration = Duration::from_secs(60);
 
+/// No lease ends later than one that begins now: a row that does is left from before the machine's last start.
 const TAKE_LEASE: &str = "INSERT INTO leases (key, owner, expires_at) VALUES (?1, ?2, ?3) \
     ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
-    WHERE leases.expires_at <= ?4 OR leases.owner = ?5";
+    WHERE leases.expires_at <= ?4 OR leases.expires_at > ?6 OR leases.owner = ?5";
 const OWNER: &str = "SELECT owner FROM leases WHERE key = ?1";
 const RELEASE: &str = "DELETE FROM leases WHERE key = ?1 AND owner = ?2";
 const RELEASE_ALL: &str = "DELETE FROM leases WHERE owner = ?1";
@@ -45,22 +51,35 @@ pub struct Cache {
 
 #[derive(Debug)]
 pub(super) struct Inner {
+    writer: Arc<Writer>,
+    /// Connections that are not in use; for reading only.
+    readers: Mutex<Vec<Connection>>,
+    renewal: Option<Renewal>,
+}
+
+/// The one connection that writes.
+#[derive(Debug)]
+struct Writer {
     path: PathBuf,
     /// The owner of the leases of this handle.
     owner: String,
     /// Duration of a lease.
     lease: Duration,
-    writer: Mutex<Connection>,
-    readers: Mutex<Vec<Connection>>,
-    /// Ends the thread that renews leases when it is dropped.
-    _renewal: Sender<()>,
+    connection: Mutex<Connection>,
+}
+
+/// The thread that renews leases. It ends when the sender is dropped.
+#[derive(Debug)]
+struct Renewal {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
 }
 
 /// The right to ask one call. Dropping it gives the lease back.
 #[derive(Debug)]
 pub struct Lease {
     key: Fingerprint,
-    cache: Weak<Inner>,
+    writer: Weak<Writer>,
 }
 
 /// The outcome of a request for a lease.
@@ -84,46 +103,31 @@ impl Cache {
 
     /// A cache on an open file, with the thread that renews its leases.
     pub(super) fn start(path: &Path, connection: Connection, lease: Duration) -> Result<Self> {
-        let (sender, stop) = channel();
-        let (path, owner) = (path.to_path_buf(), owner_name());
-        let (writer, readers) = (Mutex::new(connection), Mutex::default());
-        let inner = Arc::new(Inner {
-            path,
-            owner,
+        let writer = Arc::new(Writer {
+            path: path.to_path_buf(),
+            owner: owner_name(),
             lease,
-            writer,
-            readers,
-            _renewal: sender,
+            connection: Mutex::new(connection),
         });
-        let weak = Arc::downgrade(&inner);
-        let renew = move || {
-            while stop.recv_timeout(lease / 3) == Err(RecvTimeoutError::Timeout) {
-                let Some(inner) = weak.upgrade() else { return };
-                let renewal = inner.write("renew its leases", |connection| {
-                    connection.execute(RENEW, params![inner.owner, inner.end_of_lease()])
-                });
-                if let Err(error) = renewal {
-                    tracing::debug!(%error, "could not renew the leases on the cache");
-                }
-            }
+        let renewal = Renewal::start(&writer).map_err(|error| {
+            let what = format!(
+                "cannot start the thread that renews its leases: {error}; run fewer at once"
+            );
+            fault(path, what)
+        })?;
+        let inner = Inner {
+            writer,
+            readers: Mutex::default(),
+            renewal: Some(renewal),
         };
-        std::thread::Builder::new()
-            .name("cache-leases".to_owned())
-            .spawn(renew)
-            .map_err(|error| {
-                fault(
-                    &inner.path,
-                    format!(
-                        "cannot start the thread that renews its leases: {error}; run fewer at once"
-                    ),
-                )
-            })?;
-        Ok(Self { inner })
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// The file, as it was named.
     pub fn path(&self) -> &Path {
-        &self.inner.path
+        &self.inner.writer.path
     }
 
     /// The reply of that key, with `cached: true`; `None` if there is none.
@@ -144,16 +148,17 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) where the disk is full or fails; what was committed before stays whole.
     pub fn put(&self, entry: &Entry, lease: Option<Lease>) -> Result<()> {
-        self.inner.write("store a reply", |connection| {
+        let owner = &self.inner.writer.owner;
+        self.write("store a reply", |connection| {
             entry.insert(connection)?;
             lease
                 .iter()
-                .try_for_each(|lease| release(connection, &lease.key, &self.inner.owner))
+                .try_for_each(|lease| release(connection, &lease.key, owner))
         })?;
         // It is given back.
         lease
             .into_iter()
-            .for_each(|mut lease| lease.cache = Weak::new());
+            .for_each(|mut lease| lease.writer = Weak::new());
         Ok(())
     }
 
@@ -162,23 +167,15 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) where the lease cannot be written, or the entry is damaged.
     pub fn try_lease(&self, key: &Fingerprint) -> Result<Option<Leased>> {
-        let Inner { owner, .. } = &*self.inner;
-        let (found, is_granted) = self.inner.write("lease a call", |connection| {
+        let writer = &self.inner.writer;
+        let (found, is_granted) = self.write("lease a call", |connection| {
             if let Some(found) = entry::find(connection, key)? {
                 return Ok((Some(found), false));
             }
-            let mut select = connection.prepare_cached(OWNER)?;
-            let other: Option<String> = select
-                .query_row([key.as_bytes()], |row| row.get(0))
-                .optional()?;
-            let ended = other.filter(|other| has_ended(other));
-            let values = params![
-                key.as_bytes(),
-                owner,
-                self.inner.end_of_lease(),
-                to_sql(now_ms()),
-                ended
-            ];
+            let ended = owner_of(connection, key)?.filter(|other| has_ended(other));
+            let now = now_ms();
+            let end = writer.end_of_lease(now);
+            let values = params![key.as_bytes(), writer.owner, end, now, ended, end];
             Ok((
                 None,
                 connection.prepare_cached(TAKE_LEASE)?.execute(values)? > 0,
@@ -189,7 +186,7 @@ impl Cache {
             None => is_granted.then(|| {
                 Leased::Granted(Lease {
                     key: *key,
-                    cache: Arc::downgrade(&self.inner),
+                    writer: Arc::downgrade(writer),
                 })
             }),
         })
@@ -211,6 +208,15 @@ impl Cache {
         }
     }
 
+    /// The process that asks this call, if that is another one; for people who wonder why theirs waits.
+    ///
+    /// # Errors
+    /// [`Error::Cache`](crate::Error::Cache) where the file cannot be read.
+    pub fn asked_by_other(&self, key: &Fingerprint) -> Result<Option<String>> {
+        let owner = self.read("read a lease", |connection| owner_of(connection, key))?;
+        Ok(owner.and_then(|owner| process_of(&owner)))
+    }
+
     /// Stores what the server of that name reports of itself. A run from cache with the server down needs the identity
     /// that its keys carry.
     ///
@@ -219,7 +225,7 @@ impl Cache {
     pub fn remember_server(&self, name: &str, identity: &str) -> Result<()> {
         let remember =
             |connection: &Connection| connection.execute(REMEMBER, [name, identity]).map(drop);
-        self.inner.write("store a server's identity", remember)
+        self.write("store a server's identity", remember)
     }
 
     /// All servers and what they last reported, the one that was asked last first.
@@ -253,16 +259,25 @@ impl Cache {
         locked(&self.inner.readers).push(connection);
         Ok(result)
     }
-}
 
-impl Inner {
-    /// Runs `work` in one transaction: all of it, or nothing.
+    /// As [`Writer::write`].
     pub(super) fn write<T>(
         &self,
         doing: &str,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        let mut connection = locked(&self.writer);
+        self.inner.writer.write(doing, work)
+    }
+}
+
+impl Writer {
+    /// Runs `work` in one transaction: all of it, or nothing.
+    fn write<T>(
+        &self,
+        doing: &str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let mut connection = locked(&self.connection);
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let committed = transaction.and_then(|transaction| {
             let result = work(&transaction)?;
@@ -272,27 +287,75 @@ impl Inner {
         committed.map_err(failed(&self.path, doing))
     }
 
-    fn end_of_lease(&self) -> i64 {
-        to_sql(now_ms()).saturating_add(i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX))
+    fn renew_leases(&self) {
+        let renewal = self.write("renew its leases", |connection| {
+            connection.execute(RENEW, params![self.owner, self.end_of_lease(now_ms())])
+        });
+        if let Err(error) = renewal {
+            tracing::debug!(%error, "could not renew the leases on the cache");
+        }
+    }
+
+    /// Gives leases back and moves the log into the file. A lease that cannot be released now is free when this process has
+    /// ended, and replies that stay in the log are found there.
+    fn settle(&self) {
+        let released = self.write("give its leases back", |connection| {
+            connection.execute(RELEASE_ALL, [&self.owner])
+        });
+        if let Err(error) = released {
+            tracing::debug!(%error, "could not give the leases on the cache back");
+        }
+        if let Err(error) = file::empty_log(&self.path, &locked(&self.connection)) {
+            tracing::warn!(%error, "the cache's log still holds replies: copy it with the file");
+        }
+    }
+
+    fn end_of_lease(&self, now: i64) -> i64 {
+        now.saturating_add(i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+impl Renewal {
+    fn start(writer: &Arc<Writer>) -> std::io::Result<Self> {
+        let (stop, stopped) = channel();
+        let writer = Arc::clone(writer);
+        let thread = std::thread::Builder::new()
+            .name("cache-leases".to_owned())
+            .spawn(move || renew(&writer, &stopped))?;
+        Ok(Self { stop, thread })
+    }
+
+    fn end(self) {
+        drop(self.stop);
+        // A panic in the thread needs no handling: its leases expire.
+        let _ = self.thread.join();
+    }
+}
+
+fn renew(writer: &Writer, stopped: &Receiver<()>) {
+    while stopped.recv_timeout(writer.lease / 3) == Err(RecvTimeoutError::Timeout) {
+        writer.renew_leases();
     }
 }
 
 impl Drop for Inner {
-    /// Gives leases back. What cannot be released now is free when this process has ended.
+    /// SQLite empties the log, too, when the last connection is closed, but not when that one is for reading only.
     fn drop(&mut self) {
-        let _ = self.write("give its leases back", |connection| {
-            connection.execute(RELEASE_ALL, [&self.owner])
-        });
+        if let Some(renewal) = self.renewal.take() {
+            renewal.end();
+        }
+        locked(&self.readers).clear();
+        self.writer.settle();
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(inner) = self.cache.upgrade() else {
+        let Some(writer) = self.writer.upgrade() else {
             return;
         };
-        let released = inner.write("give a lease back", |connection| {
-            release(connection, &self.key, &inner.owner)
+        let released = writer.write("give a lease back", |connection| {
+            release(connection, &self.key, &writer.owner)
         });
         if let Err(error) = released {
             tracing::debug!(%error, "could not give a lease back");
@@ -307,6 +370,9 @@ fn release(connection: &Connection, key: &Fingerprint, owner: &str) -> rusqlite:
         .map(drop)
 }
 
-fn to_sql(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+fn owner_of(connection: &Connection, key: &Fingerprint) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached(OWNER)?
+        .query_row([key.as_bytes()], |row| row.get(0))
+        .optional()
 }

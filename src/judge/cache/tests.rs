@@ -92,6 +92,90 @@ fn a_reply_comes_back_as_it_was_stored_and_marked_cached() {
     );
 }
 
+/// The replies in a copy of the file alone, without its log.
+fn replies_in_copy(path: &Path) -> i64 {
+    let copy = path.with_file_name("copy.sqlite");
+    std::fs::copy(path, &copy).unwrap();
+    rusqlite::Connection::open(&copy)
+        .unwrap()
+        .query_row("SELECT count(*) FROM replies", [], |row| row.get(0))
+        .unwrap()
+}
+
+#[test]
+fn a_closed_cache_is_whole_in_its_file_alone() {
+    let (_dir, path) = dir();
+    let (cache, other) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
+    cache.put(&entry(1, "x"), None).unwrap();
+    // Both have a connection for reading, and the other one stays open as that of another process would.
+    assert!(content(&cache, 1).is_some() && content(&other, 1).is_some());
+    drop(cache);
+    assert_eq!(replies_in_copy(&path), 1);
+    other.put(&entry(2, "y"), None).unwrap();
+    drop(other);
+    assert_eq!(replies_in_copy(&path), 2);
+    assert!(!file::beside(&path, "-wal").exists());
+}
+
+#[test]
+fn a_cache_is_settled_while_it_is_open() {
+    let (_dir, path) = dir();
+    let cache = Cache::open(&path).unwrap();
+    cache.put(&entry(1, "x"), None).unwrap();
+    settle(&path).unwrap();
+    assert_eq!(replies_in_copy(&path), 1);
+    settle(&path.with_file_name("missing")).unwrap();
+    assert!(!path.with_file_name("missing").exists());
+}
+
+/// The first bytes of a cache, and the journal of a transaction that began with so many pages.
+fn cut_while_it_was_made(path: &Path, pages_before: u32) {
+    drop(Cache::open(path).unwrap());
+    let whole = std::fs::read(path).unwrap();
+    std::fs::write(path, &whole[..1000]).unwrap();
+    let mut journal = vec![0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    for number in [0, 7, pages_before, 512, 4096] {
+        journal.extend(u32::to_be_bytes(number));
+    }
+    journal.resize(512, 0);
+    std::fs::write(file::beside(path, "-journal"), journal).unwrap();
+}
+
+#[test]
+fn a_cache_that_was_cut_while_it_was_made_is_made_anew_and_no_other_one() {
+    let (_dir, path) = dir();
+    cut_while_it_was_made(&path, 0);
+    let target = path.with_file_name("target");
+    assert!(message(merged(&[&path], &target).unwrap_err()).contains("missing or empty"));
+    let cache = Cache::open(&path).unwrap();
+    cache.put(&entry(1, "x"), None).unwrap();
+    drop(cache);
+    let before = path.with_file_name("before.sqlite");
+    cut_while_it_was_made(&before, 5);
+    message(Cache::open(&before).unwrap_err());
+    assert_eq!(std::fs::metadata(&before).unwrap().len(), 1000);
+}
+
+#[test]
+fn a_lease_of_before_the_last_start_of_the_machine_is_void() {
+    let (_dir, path) = dir();
+    let cache = Cache::open(&path).unwrap();
+    let behind = rusqlite::Connection::open(&path).unwrap();
+    for (number, seconds) in [(1, 59), (2, 7_200)] {
+        let (key, end) = (key(number), lease_clock::now_ms() + seconds * 1000);
+        let values = rusqlite::params![key.as_bytes(), "1|another host|00", end];
+        behind
+            .execute("INSERT INTO leases VALUES (?1, ?2, ?3)", values)
+            .unwrap();
+    }
+    assert!(cache.try_lease(&key(1)).unwrap().is_none());
+    assert_eq!(
+        cache.asked_by_other(&key(1)).unwrap().as_deref(),
+        Some("process 1 on another host")
+    );
+    assert!(is_granted(cache.try_lease(&key(2))));
+}
+
 #[test]
 fn the_first_reply_of_a_key_stays() {
     let (_dir, path) = dir();
@@ -251,7 +335,7 @@ fn a_lease_is_renewed_while_its_process_lives_and_ends_by_itself_elsewhere() {
     assert!(is_renewed, "the lease still ends at {first}");
     drop(lease);
     // A process of another host that was killed leaves a row that nobody renews.
-    let end = i64::try_from(entry::now_ms()).unwrap() + 300;
+    let end = lease_clock::now_ms() + 300;
     let other = key(2);
     let values = rusqlite::params![other.as_bytes(), "1|another host|00", end];
     behind

@@ -117,7 +117,7 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`] where the file cannot be written.
     pub fn insert_all(&self, entries: &[Entry], inserted: &mut Inserted) -> Result<()> {
-        self.inner.write("store entries", |connection| {
+        self.write("store entries", |connection| {
             entries
                 .iter()
                 .try_for_each(|entry| inserted.insert(entry, connection))
@@ -161,9 +161,8 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
     let target = Cache::open(into)?;
     let mut report = MergeReport::default();
     for (path, source) in opened {
-        if let Some(error) = target
-            .inner
-            .write("store entries", |target| copy(&source, target, &mut report))?
+        if let Some(error) =
+            target.write("store entries", |target| copy(&source, target, &mut report))?
         {
             report.incomplete.push((
                 path.clone(),

@@ -1,5 +1,6 @@
 //! HTTP to one endpoint: one attempt, no retries, replies read to the end and capped.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -37,6 +38,9 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 pub(in crate::judge) const PROBE_LIMIT: Duration = Duration::from_secs(5);
 /// The pause between two attempts of a probe that fails transiently.
 const PROBE_PAUSE: Duration = Duration::from_millis(250);
+
+/// How long to read on after the time-out, at least and at most.
+const LATE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 /// Why there is no body to be read. Texts are cleaned and hold no secret.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +86,44 @@ pub(in crate::judge) struct Body {
     _share: Option<SemaphorePermit<'static>>,
 }
 
+/// The time that a request has.
+///
+/// A process that was suspended past the time-out (by a batch system, by Ctrl-Z) finds its timer run out and the reply
+/// unread. That reply is paid for: what has arrived is read first, for as long as the timer was late. The HTTP client's own
+/// time-out would give the reply up.
+struct Patience {
+    limit: Duration,
+    until: Instant,
+    is_over: bool,
+}
+
+impl Patience {
+    fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            until: Instant::now() + limit,
+            is_over: false,
+        }
+    }
+
+    /// Waits for a step of the request.
+    async fn wait<T>(&mut self, step: impl Future<Output = T>) -> Result<T, Fault> {
+        let mut step = pin!(step);
+        if let Ok(done) = timeout_at(self.until, &mut step).await {
+            return Ok(done);
+        }
+        if !self.is_over {
+            self.is_over = true;
+            let late = self.until.elapsed().clamp(LATE.0, LATE.1);
+            self.until = Instant::now() + late;
+            if let Ok(done) = timeout_at(self.until, step).await {
+                return Ok(done);
+            }
+        }
+        Err(Fault::TimedOut(self.limit))
+    }
+}
+
 /// Sends requests to one endpoint.
 #[derive(Clone)]
 pub(in crate::judge) struct Transport {
@@ -121,7 +163,6 @@ impl Transport {
             .user_agent(concat!("scholareval/", env!("CARGO_PKG_VERSION")))
             .default_headers(request_headers(&endpoint))
             .connect_timeout(endpoint.timeouts.connect)
-            .timeout(endpoint.timeouts.total)
             .pool_idle_timeout(POOL_IDLE)
             .tcp_nodelay(true)
             // A followed redirect would repeat a paid call, and carry the key to another host.
@@ -160,10 +201,9 @@ impl Transport {
             .header(CONTENT_TYPE, "application/json")
             .query(&self.endpoint.query)
             .body(body);
-        let response = request
-            .send()
-            .await
-            .map_err(|error| self.fault(error, limit))?;
+        let mut patience = Patience::new(limit);
+        let response = patience.wait(request.send()).await?;
+        let response = response.map_err(|error| self.fault(error, limit))?;
         let wait = retry_after(response.headers(), SystemTime::now());
         let longest = max_tokens.map(|tokens| {
             tokens
@@ -173,7 +213,7 @@ impl Transport {
         let longest = longest
             .and_then(|bytes| usize::try_from(bytes).ok())
             .unwrap_or(usize::MAX);
-        Ok((self.read(response, limit, longest).await?, wait))
+        Ok((self.read(response, &mut patience, longest).await?, wait))
     }
 
     /// A JSON document beside the judge's route (`/models`, `/props`). After transient failures it is asked for again, up to
@@ -199,21 +239,17 @@ impl Transport {
 
     /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
     pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> Result<Bytes, Fault> {
-        let request = self
-            .http
-            .get(url)
-            .query(&self.endpoint.query)
-            .timeout(limit);
-        let response = request
-            .send()
-            .await
-            .map_err(|error| self.fault(error, limit))?;
-        Ok(self.read(response, limit, usize::MAX).await?.bytes)
+        let request = self.http.get(url).query(&self.endpoint.query);
+        let mut patience = Patience::new(limit);
+        let response = patience.wait(request.send()).await?;
+        let response = response.map_err(|error| self.fault(error, limit))?;
+        Ok(self.read(response, &mut patience, usize::MAX).await?.bytes)
     }
 
     /// The response to a request that others built, its body not yet read; another status than 2xx is a fault.
-    pub(in crate::judge) async fn response(&self, request: Request) -> Result<Response, Fault> {
+    pub(in crate::judge) async fn response(&self, mut request: Request) -> Result<Response, Fault> {
         let limit = self.endpoint.timeouts.total;
+        *request.timeout_mut() = Some(limit);
         let response = self
             .http
             .execute(request)
@@ -222,7 +258,7 @@ impl Transport {
         if response.status().is_success() {
             Ok(response)
         } else {
-            Err(refused(response).await)
+            Err(refused(response, &mut Patience::new(limit)).await)
         }
     }
 
@@ -231,11 +267,11 @@ impl Transport {
     async fn read(
         &self,
         mut response: Response,
-        limit: Duration,
+        patience: &mut Patience,
         longest: usize,
     ) -> Result<Body, Fault> {
         if !response.status().is_success() {
-            return Err(refused(response).await);
+            return Err(refused(response, patience).await);
         }
         let response_bytes = response
             .content_length()
@@ -250,10 +286,10 @@ impl Transport {
         let mut until: Option<Instant> = None;
         loop {
             let chunk = match until {
-                None => response
-                    .chunk()
-                    .await
-                    .map_err(|error| self.fault(error, limit))?,
+                None => {
+                    let chunk = patience.wait(response.chunk()).await?;
+                    chunk.map_err(|error| self.fault(error, patience.limit))?
+                }
                 Some(until) => timeout_at(until, response.chunk())
                     .await
                     .ok()
@@ -376,7 +412,7 @@ pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
 
 /// The fault of a response of another status than 2xx, with the start of its body. The status alone decides; a
 /// broken body only loses its message.
-async fn refused(mut response: Response) -> Fault {
+async fn refused(mut response: Response, patience: &mut Patience) -> Fault {
     let status = response.status();
     let retry_after = retry_after(response.headers(), SystemTime::now());
     let mut body = BytesMut::new();
@@ -388,7 +424,7 @@ async fn refused(mut response: Response) -> Fault {
         Some(target) => body.extend_from_slice(target.as_bytes()),
         None => {
             while body.len() < ERROR_BYTES
-                && let Ok(Some(chunk)) = response.chunk().await
+                && let Ok(Ok(Some(chunk))) = patience.wait(response.chunk()).await
             {
                 body.extend_from_slice(&chunk);
             }
@@ -473,6 +509,17 @@ mod tests {
             message.contains("OPENAI_API_KEY") && !message.contains("secret"),
             "{message}"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_there_when_the_time_is_over_is_read() {
+        let mut patience = Patience::new(Duration::from_secs(7));
+        // A suspended process: nothing was polled, and the time is over by 2 s.
+        tokio::time::advance(Duration::from_secs(9)).await;
+        let reply = sleep(Duration::from_millis(1_500));
+        assert!(patience.wait(reply).await.is_ok());
+        let never = patience.wait(std::future::pending::<()>()).await;
+        assert!(matches!(never, Err(Fault::TimedOut(limit)) if limit == Duration::from_secs(7)));
     }
 
     const DATE: &str = "Wed, 21 Oct 2015 07:28:00 GMT";

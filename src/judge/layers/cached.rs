@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::JudgeReply;
+use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::Result;
 use crate::judge::cache::{Cache, CallLabel, Entry, Leased};
 use crate::judge::meters::Meters;
@@ -37,6 +37,16 @@ impl<J: Judge> Cached<J> {
         Outcome::Reply(reply)
     }
 
+    /// The right to ask, or the reply that another process asks for. A wait for that is counted, so that the user can be told.
+    async fn lease(&self, key: &Fingerprint) -> Result<Leased> {
+        if let Some(leased) = self.cache.try_lease(key)? {
+            return Ok(leased);
+        }
+        let process = self.cache.asked_by_other(key)?;
+        let _wait = process.map(|process| self.meters.wait_for(process));
+        self.cache.lease(key).await
+    }
+
     async fn through_cache(
         &self,
         request: &JudgeRequest,
@@ -47,7 +57,7 @@ impl<J: Judge> Cached<J> {
         if let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)? {
             return Ok(self.hit(reply));
         }
-        let lease = match self.cache.lease(key).await.map_err(AskError::Fatal)? {
+        let lease = match self.lease(key).await.map_err(AskError::Fatal)? {
             Leased::Cached(reply) => return Ok(self.hit(reply)),
             Leased::Granted(lease) => lease,
         };
@@ -86,7 +96,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::domain::{Fingerprint, JudgeCall, JudgeTask, Role, UnscoredKind, UnscoredReason};
+    use crate::domain::{JudgeCall, JudgeTask, Role, UnscoredKind, UnscoredReason};
 
     /// Replies with an increasing number, or with the next outcome.
     #[derive(Default)]
