@@ -59,6 +59,8 @@ class Stopped(ScholarevalError):
     exit_code = 7
 
 
+# Seconds that calls in flight get after an interrupt.
+_PATIENCE = 10.0
 _BY_CODE = {error.exit_code: error for error in ScholarevalError.__subclasses__()}
 
 
@@ -89,45 +91,72 @@ def arguments(command: str, positional: Iterable[Text], options: Mapping[str, Op
     return [*words, "--", *(os.fspath(path) for path in positional)]
 
 
-def call(words: list[str], quiet: bool = False) -> tuple[str, list[str]]:
-    """Runs the program; returns its standard output and the lines of its standard error.
+def call(words: list[str], quiet: bool = False) -> tuple[str, Path | None]:
+    """Runs the program; returns its standard output and the directory of the run that it finished, if any.
 
-    The lines are also written to `sys.stderr` as they come, unless `quiet`. An interrupt, or an exception
-    in this thread, stops the program as Ctrl-C does (on Windows only in a console): every reply that arrived is kept.
+    Its standard error is also written to `sys.stderr`, line by line, unless `quiet`. An interrupt, or an exception in this
+    thread, stops the program as Ctrl-C does (on Windows only in a console): calls in flight get 10 seconds, or until a second
+    interrupt, and every reply that arrived is kept.
     """
     lines: list[str] = []
-    with tempfile.TemporaryFile() as out:
-        command, pipe = [find(), *words], subprocess.PIPE
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryDirectory(prefix="scholareval-") as folder:
+        outcome = Path(folder, "outcome")
+        outcome.touch()
         with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=pipe, encoding="utf-8", errors="replace"
+            [find(), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, "SCHOLAREVAL_OUTCOME": str(outcome)},
         ) as child:
             assert child.stderr is not None
             try:
                 for line in child.stderr:
                     lines.append(line.rstrip("\n"))
                     if not quiet:
-                        print(lines[-1], file=sys.stderr, flush=True)
+                        _show(lines[-1])
             except BaseException:
-                # Ctrl-C reaches the program, too. This stops it where only Python was interrupted, and otherwise does
-                # nothing, while a second SIGINT would drop calls in flight.
-                if sys.platform != "win32":
-                    child.send_signal(signal.SIGUSR1)
-                child.communicate()
+                _stop(child)
                 raise
         out.seek(0)
         text = out.read().decode("utf-8")
-    if child.returncode != 0:
-        error = _BY_CODE.get(child.returncode, Unexpected)(_message(lines) or f"exit code {child.returncode}")
-        error.run = recorded(lines)
+        fields = dict(field.split(b"=", 1) for field in outcome.read_bytes().split(b"\0") if field)
+    run = Path(os.fsdecode(fields[b"run"])) if b"run" in fields else None
+    # Where SIGCHLD is ignored, the system keeps no exit code, and Python takes the lost one for 0.
+    code = child.returncode or int(fields.get(b"exit_code", Unexpected.exit_code))
+    if code != 0:
+        error = _BY_CODE.get(code, Unexpected)(_message(lines) or f"exit code {code}")
+        error.run = run
         raise error
-    return text, lines
+    return text, run
 
 
-def recorded(lines: list[str]) -> Path | None:
-    """The run directory that the program reports at the end of a run."""
-    prefix = "record of the run: "
-    paths = [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]
-    return Path(paths[-1]) if paths else None
+def _show(line: str) -> None:
+    """Writes a line to `sys.stderr`. One that is closed must not stop a run."""
+    try:
+        if sys.stderr is not None:
+            print(line, file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        pass
+
+
+def _stop(child: subprocess.Popen[str]) -> None:
+    """Lets calls in flight finish, but not for long: a judge that hangs would be waited for until the time-out."""
+    try:
+        # Ctrl-C reaches the program, too. SIGUSR1 stops it where only Python was interrupted, and otherwise does nothing,
+        # while a second SIGINT would drop calls in flight.
+        if sys.platform != "win32":
+            child.send_signal(signal.SIGUSR1)
+        child.communicate(timeout=_PATIENCE)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        # After the first signal, SIGTERM ends the program at once, in order.
+        child.terminate()
+        try:
+            child.communicate(timeout=_PATIENCE)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            child.kill()
 
 
 def _message(lines: list[str]) -> str:

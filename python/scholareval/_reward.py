@@ -33,7 +33,8 @@ def rewards(
 ) -> list[float | None]:
     """`reward` for many (question, answer, rubric), in their order, with one call of the program.
 
-    An answer that could not be judged has `None`, never 0. If none could be judged, this raises JudgeUnavailable or
+    An answer that could not be judged has `None`, never 0; so has one that an option such as `limit` leaves out. If none
+    could be judged, this raises JudgeUnavailable or
     TooManyUnscored: the judge is down or misconfigured. Replies are cached as in `score`; the run itself is kept only if
     `out` names its directory.
     """
@@ -53,12 +54,13 @@ def rewards(
         run = score(answers, tests, model, **{**defaults, **options, "scorers": "criteria"})
         lines = (run.path / "scores.jsonl").read_text(encoding="utf-8").split("\n")
         scores = {record["case_id"]: record for record in (json.loads(line) for line in lines if line)}
-    records = [scores[str(number)] for number in range(1, len(items) + 1)]
-    if "lexical_score" in records[0] and options.get("judge") != "lexical":
+    records = [scores.get(str(number), {}) for number in range(1, len(items) + 1)]
+    if any("lexical_score" in record for record in records) and options.get("judge") != "lexical":
         raise Usage("no judge: name model or base_url, or judge='lexical' for the built-in baseline")
     values = [record.get("score", record.get("lexical_score")) for record in records]
     if all(value is None for value in values):
-        reasons = [item["unscored"]["message"] for item in records[0]["details"].values() if "unscored" in item]
+        details = next((record["details"] for record in records if record), {})
+        reasons = [item["unscored"]["message"] for item in details.values() if "unscored" in item]
         raise TooManyUnscored(f"no answer could be judged: {', '.join(sorted(set(reasons)))}")
     return values
 

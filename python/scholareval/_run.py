@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ._program import Option, ScholarevalError, Text, arguments, call, recorded
+from ._program import Option, ScholarevalError, Text, arguments, call
 
 # A pandas or polars data frame: neither is required to import this package.
 Frame = Any
@@ -140,7 +140,7 @@ def score(
     paths = [answers] if isinstance(answers, (str, os.PathLike)) else answers
     quiet = bool(options.pop("quiet", False))
     words = arguments("score", paths, {"tests": tests, "model": model, **options, "format": "json"})
-    path = recorded(call(words, quiet)[1])
+    _, path = call(words, quiet)
     if path is None:
         raise ScholarevalError("the program recorded no run: leave out dry_run")
     return Run(path)

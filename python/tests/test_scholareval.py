@@ -151,6 +151,8 @@ def test_rewards_keep_the_order_and_give_none_for_an_unscored_answer(files, judg
     with pytest.raises(scholareval.JudgeUnavailable, match="no judge answers"):
         scholareval.reward(*items[0], model="x", base_url="localhost:9", retries=0)
     assert not Path("runs").exists()
+    # left out by an option
+    assert scholareval.rewards([items[3], items[0]], **judge, limit=1) == [1.0, None]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -170,6 +172,54 @@ def test_an_interrupt_stops_the_run_and_the_same_call_continues_it(files, judge,
     before = len(run.calls)
     monkeypatch.setattr(Judge, "delay", 0.0)
     assert 0 < before < len(scholareval.score(**options, quiet=True).calls) == 12
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupt_does_not_wait_for_a_judge_that_hangs(files, judge, monkeypatch):
+    monkeypatch.setattr(Judge, "delay", 600.0)
+    options = {**files, **judge, "out": "run"}
+    code = f"import scholareval; scholareval.score(**{options!r})"
+    child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    errors = ""
+    while "plan: " not in errors:
+        errors += child.stderr.readline()
+    time.sleep(1.0)  # until the handlers of signals are there
+    child.send_signal(signal.SIGINT)
+    # far below the time-out of 10 minutes
+    errors = child.communicate(timeout=120)[1]
+    assert "KeyboardInterrupt" in errors, errors
+    assert scholareval.load("run").manifest["status"] != "complete"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_the_outcome_is_known_where_the_system_keeps_no_exit_code(files):
+    scholareval.score(**files, out="run", quiet=True)
+    gate = "scholareval.compare('run', fail_under='lexical_score=0.9', quiet=True)"
+    code = f"import signal, scholareval; signal.signal(signal.SIGCHLD, signal.SIG_IGN); {gate}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "BelowThreshold" in done.stderr, done.stderr
+    run = f"print(scholareval.score(**{files!r}, out='again', quiet=True))"
+    done = subprocess.run([sys.executable, "-c", code.replace(gate, run)], capture_output=True, text=True)
+    assert done.stdout == "Run('again')\n", done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a script")
+def test_a_program_that_does_not_report_its_outcome_has_no_success(tmp_path, monkeypatch):
+    program = tmp_path / "scholareval"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(scholareval._program, "find", lambda: str(program))
+    with pytest.raises(scholareval.Unexpected):
+        scholareval.compare("run")
+
+
+def test_a_path_with_a_line_break_and_a_closed_stderr_lose_no_run(files, monkeypatch):
+    assert scholareval.score(**files, out="a\nb", quiet=True).path == Path("a\nb")
+    with open(os.devnull, "w") as closed:
+        monkeypatch.setattr(sys, "stderr", closed)
+    assert scholareval.score(**files, out="closed").path == Path("closed")
+    monkeypatch.setattr(sys, "stderr", None)
+    assert scholareval.score(**files, out="none").path == Path("none")
 
 
 def test_the_module_is_the_program():

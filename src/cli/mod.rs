@@ -11,6 +11,7 @@ pub mod exit_code;
 mod keys;
 pub mod logging;
 pub mod origin;
+mod outcome;
 mod outputs;
 mod problems;
 pub mod progress;
@@ -33,7 +34,9 @@ use origin::Environment;
 pub fn main() -> ExitCode {
     signals::survive_file_size_limit();
     let environment = Environment::current();
-    run(&environment)
+    let code = run(&environment);
+    outcome::report_exit(&environment, code);
+    code
 }
 
 fn run(environment: &Environment) -> ExitCode {

@@ -3,6 +3,7 @@
 use super::{Context, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::ImportArgs;
+use crate::cli::outcome::report_run;
 use crate::cli::summary::conclude;
 use crate::error::Result;
 use crate::evaluation::{ImportedRun, import};
@@ -43,5 +44,6 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
         "record of the run: {}",
         args.options.out.display()
     ));
+    report_run(context.environment, &args.options.out);
     Ok(code)
 }

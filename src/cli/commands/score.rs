@@ -10,6 +10,7 @@ use super::{Context, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::ScoreArgs;
 use crate::cli::origin::escape_controls;
+use crate::cli::outcome::report_run;
 use crate::cli::outputs::refuse_input;
 use crate::cli::progress::Progress;
 use crate::cli::settings::Settings;
@@ -161,6 +162,7 @@ async fn score(
         code = ExitCode::JudgeUnavailable;
     }
     context.note(&format!("record of the run: {}", path.display()));
+    report_run(context.environment, &path);
     context.note(&next_steps(&run));
     Ok(code)
 }
