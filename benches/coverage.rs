@@ -1,12 +1,15 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means pairs families power agreement powered] [--reps 2000]`
+//! `cargo bench --bench coverage [-- means citations pairs families power agreement powered] [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "coverage/citations.rs"]
+mod citations;
 #[path = "coverage/powered.rs"]
 mod powered;
 
+use citations::citations;
 use powered::powered;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -479,6 +482,7 @@ fn main() {
     let is_named = |name: &str| words.iter().any(|word| word == name);
     let all = ![
         "means",
+        "citations",
         "pairs",
         "families",
         "power",
@@ -489,6 +493,9 @@ fn main() {
     .any(is_named);
     if all || is_named("means") {
         means(repetitions);
+    }
+    if all || is_named("citations") {
+        citations(repetitions);
     }
     if all || is_named("pairs") {
         pairs(repetitions);

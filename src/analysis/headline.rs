@@ -16,7 +16,7 @@ const SCORERS: [Metrics; 6] = [
     ("lexical_rubric", &["lexical_score"]),
     ("prometheus", &[ASPECT_MEAN]),
     ("entailment", &[CITATION_F1]),
-    ("citation_audit", &["f1", "valid"]),
+    ("citation_audit", &["gold_f1", "valid"]),
     ("overlap", &["rouge_l", "str_em", "match"]),
 ];
 

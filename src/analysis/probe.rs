@@ -96,8 +96,7 @@ pub fn probe(scored: &[Arc<ScoredAnswer>], perturbations: &[Perturbation], seed:
         let mut all = observe(&[RunAnswers {
             name: "",
             scored: &pairs,
-            words: HashMap::new(),
-            unanswered: None,
+            ..RunAnswers::default()
         }]);
         // Counts are of the text, not of a judge.
         all.metrics.retain(|table| table.metric.higher_is_better);

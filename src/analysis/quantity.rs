@@ -1,13 +1,12 @@
 //! Quantities of an answer: the values that summaries, comparisons and gates share.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use serde::Serialize;
 
+use super::summary::OnUnscored;
 use crate::domain::{Component, REPORT_METRICS, Score, ScoredAnswer, Unit};
-use crate::stats::{
-    BootstrapOptions, Interval, bca_sums_intervals, harmonic_mean, mean, mean_interval, ratio,
-};
+use crate::stats::{BootstrapOptions, Interval, mean, mean_interval};
 
 /// Mean over a system's aspects.
 pub const ASPECT_MEAN: &str = "aspect_mean";
@@ -53,6 +52,8 @@ pub enum Observation {
     /// An unscored answer, with its values at the lowest and at the highest of every unscored component; infinite if
     /// unbounded, as for counts.
     Unscored(Interval),
+    /// An unscored answer that counts as the lowest of these values, as its run's policy says.
+    Lowest(Interval),
     /// The system was asked, but has no answer, or no value although the metric applies.
     Missing,
     /// The metric does not apply to the case, or the system was not asked.
@@ -60,12 +61,28 @@ pub enum Observation {
 }
 
 impl Observation {
-    /// The value, if there is one.
+    /// The value that counts in means, if there is one.
     pub fn value(self) -> Option<f64> {
-        if let Self::Value(value) = self {
-            Some(value)
-        } else {
-            None
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Lowest(range) => Some(range.low),
+            Self::Unscored(_) | Self::Missing | Self::NotApplicable => None,
+        }
+    }
+
+    /// Whether the answer is unscored, whatever it counts as.
+    pub fn is_unscored(self) -> bool {
+        matches!(self, Self::Unscored(_) | Self::Lowest(_))
+    }
+
+    /// The observation by this policy. What is unscored and has no lowest value, as counts, stays left out.
+    #[must_use]
+    pub fn by_policy(self, on_unscored: OnUnscored) -> Self {
+        match self {
+            Self::Unscored(range) if on_unscored == OnUnscored::Zero && range.low.is_finite() => {
+                Self::Lowest(range)
+            }
+            other => other,
         }
     }
 
@@ -76,7 +93,7 @@ impl Observation {
                 low: value,
                 high: value,
             }),
-            Self::Unscored(range) => Some(range),
+            Self::Unscored(range) | Self::Lowest(range) => Some(range),
             Self::Missing | Self::NotApplicable => None,
         }
     }
@@ -216,10 +233,7 @@ pub(super) fn interval_of(
 
 /// The means with all unscored values at their lowest and highest; `None` if nothing is unscored or unbounded.
 pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
-    if !observed
-        .iter()
-        .any(|own| matches!(own, Observation::Unscored(_)))
-    {
+    if !observed.iter().any(|own| own.is_unscored()) {
         return None;
     }
     let (lows, highs): (Vec<f64>, Vec<f64>) = observed
@@ -239,37 +253,6 @@ pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
         low: tidy(mean(&lows)?),
         high: tidy(mean(&highs)?),
     })
-}
-
-/// The F1 of mean precision and mean recall with its interval, from the question, precision and recall of each answer. The
-/// cases of a question are drawn together.
-pub(super) fn f1_of_means(
-    values: impl Iterator<Item = (usize, [Option<f64>; 2])>,
-    options: BootstrapOptions,
-) -> (f64, Option<Interval>) {
-    // Sum and number of both.
-    let mut by_question: BTreeMap<usize, [f64; 4]> = BTreeMap::new();
-    for (question, both) in values {
-        let sums = by_question.entry(question).or_default();
-        for (at, value) in both.into_iter().enumerate() {
-            sums[2 * at] += value.unwrap_or_default();
-            sums[2 * at + 1] += f64::from(value.is_some());
-        }
-    }
-    let rows: Vec<[f64; 4]> = by_question.into_values().collect();
-    let statistic = |sums: &[f64; 4]| {
-        [harmonic_mean(
-            ratio(sums[0], sums[1]),
-            ratio(sums[2], sums[3]),
-        )]
-    };
-    let [interval] = bca_sums_intervals(&rows, statistic, options);
-    (
-        statistic(&std::array::from_fn(|at| {
-            rows.iter().map(|sums| sums[at]).sum()
-        }))[0],
-        interval,
-    )
 }
 
 fn component_value(component: &Component) -> Observation {

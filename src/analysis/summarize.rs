@@ -9,15 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::panel::panel_agreement;
 use super::quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn,
-    Observation, Quantity, bounds, distinct, f1_of_means, finite, interval_of, quantities,
+    Observation, Quantity, bounds, distinct, finite, interval_of, quantities,
 };
 use super::questions::Questions;
 use super::summary::{
-    AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount,
-    ScorerSummary, SharedMean, Summary, SystemSummary,
+    AggregateOptions, AnswerId, Injection, Metric, NoteCount, ReasonCount, ScorerSummary,
+    SharedMean, Summary, SystemSummary,
 };
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
-use crate::stats::{BootstrapOptions, Interval, clipped_mean_sd, harmonic_mean, mean, ratio};
+use crate::stats::{
+    BootstrapOptions, Interval, clipped_mean_sd, f1_of_means, harmonic_mean, mean, ratio,
+};
 
 /// Summarizes a run.
 ///
@@ -170,12 +172,10 @@ fn summarize_scorer(
 impl<'a> Scored<'a> {
     /// The value of an answer that counts in a mean.
     fn counted(&self, quantity: &Quantity, answer: &ScoredAnswer) -> Option<f64> {
-        match quantity.observe(answer) {
-            Observation::Unscored(range) if self.options.on_unscored == OnUnscored::Zero => {
-                finite(Some(range.low))
-            }
-            other => other.value(),
-        }
+        quantity
+            .observe(answer)
+            .by_policy(self.options.on_unscored)
+            .value()
     }
 
     fn component(&self, name: &str, answer: &ScoredAnswer) -> Option<f64> {
@@ -228,10 +228,7 @@ impl<'a> Scored<'a> {
                     interval
                 },
                 n: values.len(),
-                unscored: observed
-                    .iter()
-                    .filter(|own| matches!(own, Observation::Unscored(_)))
-                    .count(),
+                unscored: observed.iter().filter(|own| own.is_unscored()).count(),
                 bounds: bounds(&observed),
                 shared: None,
             };
@@ -372,13 +369,12 @@ impl<'a> Scored<'a> {
         let both = [CITATION_PRECISION, CITATION_RECALL];
         let [precision, recall] =
             both.map(|name| row.metrics.get(name).copied().unwrap_or_default());
-        let values = answers.iter().map(|own| {
-            (
-                self.question(own),
-                both.map(|name| self.component(name, own)),
-            )
-        });
-        let (_, interval) = f1_of_means(values, self.bootstrap());
+        let cases: Vec<[Option<f64>; 2]> = answers
+            .iter()
+            .map(|own| both.map(|name| self.component(name, own)))
+            .collect();
+        let questions: Vec<usize> = answers.iter().map(|own| self.question(own)).collect();
+        let (_, interval) = f1_of_means(&cases, &questions, self.bootstrap());
         let estimate = precision
             .estimate
             .zip(recall.estimate)

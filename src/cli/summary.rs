@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use super::ExitCode;
 use super::args::OutputFormat;
 use super::terminal;
+use crate::analysis::distinct;
 use crate::domain::UnscoredKind;
 use crate::error::Result;
 use crate::evaluation::record::Manifest;
-use crate::evaluation::remedy;
 use crate::report::{RunReport, TableStyle};
 
-/// Prints the report; the exit code follows from the share of unscored answers.
+/// Prints the report; the exit code follows from the share of unscored answers. `remedy` is what the user of this command
+/// can do about each kind of them.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -20,6 +21,7 @@ pub(super) fn conclude(
     manifest: &Manifest,
     format: OutputFormat,
     style: &TableStyle,
+    remedy: fn(UnscoredKind) -> Option<&'static str>,
 ) -> Result<ExitCode> {
     match format {
         OutputFormat::Json => terminal::write_form(report.file(".json"), format)?,
@@ -33,9 +35,8 @@ pub(super) fn conclude(
         return Ok(ExitCode::Ok);
     }
     let kinds: BTreeSet<UnscoredKind> = report.summary.unscored_kinds().collect();
-    let remedies: String = kinds
+    let remedies: String = distinct(kinds.into_iter().filter_map(remedy))
         .into_iter()
-        .filter_map(remedy)
         .map(|remedy| format!("; {remedy}"))
         .collect();
     terminal::note(&format!(

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::record::{Headline, Manifest, RunStatus};
 use super::run_set::runs_in;
-use crate::analysis::distinct;
+use crate::analysis::{OnUnscored, distinct};
 use crate::error::{InputFault, Result};
 
 /// A run in a list.
@@ -24,6 +24,8 @@ pub struct ListedRun {
     pub systems: Vec<String>,
     /// The cases in use.
     pub cases: usize,
+    /// How unscored answers count in its scores.
+    pub on_unscored: OnUnscored,
     /// The score of a complete run.
     #[serde(flatten)]
     pub headline: Option<Headline>,
@@ -81,6 +83,7 @@ fn listed(run: PathBuf) -> ListedRun {
         systems: manifest.systems().map(str::to_owned).collect(),
         cases: manifest.kept_cases.len(),
         started_at: manifest.started_at,
+        on_unscored: manifest.policy.on_unscored,
         headline: manifest.headline,
         run,
         problem: None,

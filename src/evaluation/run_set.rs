@@ -11,7 +11,8 @@ use super::record::{
 };
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgeChange, JudgedRole, MetricComparison,
-    Observations, ObservedSystem, RunAnswers, compare, judge_changes, observe,
+    Observations, ObservedSystem, RunAnswers, RunChange, compare, judge_changes, observe,
+    run_changes,
 };
 use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
@@ -27,6 +28,8 @@ pub struct RunSet {
     pub runs: Vec<RecordedRun>,
     /// Run settings that affect scores and differ.
     differences: Vec<String>,
+    /// Systems that are not in every run, if runs are compared system by system.
+    left_out: Vec<String>,
 }
 
 impl RunSet {
@@ -46,27 +49,38 @@ impl RunSet {
     /// As [`RunSet::open`]; for fewer than two runs, without a common system, and if an answer is not the same in all runs.
     pub fn open_across_judges(paths: &[PathBuf], anyway: bool) -> Result<Self> {
         let mut runs = Self::load(paths)?;
-        let Some((old, others)) = runs.split_first().filter(|(_, others)| !others.is_empty())
-        else {
-            return Err(Error::Usage(
-                "--across judges takes two runs: by the old judge and by the new one".to_owned(),
-            ));
-        };
+        let (old, others) = first_and_others(
+            &runs,
+            "--across judges takes two runs: by the old judge and by the new one",
+        )?;
         others
             .iter()
             .try_for_each(|new| require_same_answers(old, new))?;
-        let in_all = |system: &SystemName| runs.iter().all(|run| run.systems().contains(system));
-        let common: HashSet<SystemName> = old.systems().into_iter().filter(in_all).collect();
-        if common.is_empty() {
-            let fault = InputFault::new(
-                &others[0].path,
-                format!("no system of {} is in this run", old.name),
-            );
-            return Err(fault.hint("score the same answers by both judges").into());
-        }
-        runs.iter_mut()
-            .for_each(|run| run.scored.retain(|answer| common.contains(&answer.system)));
-        Self::of(runs, anyway, true)
+        let left_out = keep_common_systems(&mut runs, "score the same answers by both judges")?;
+        Ok(Self {
+            left_out,
+            ..Self::of(runs, anyway, true)?
+        })
+    }
+
+    /// Reads runs of the same systems, such as at two dates; systems that are not in every run are left out.
+    ///
+    /// # Errors
+    /// As [`RunSet::open`]; for fewer than two runs, and without a common system.
+    pub fn open_across_runs(paths: &[PathBuf], anyway: bool) -> Result<Self> {
+        let mut runs = Self::load(paths)?;
+        first_and_others(
+            &runs,
+            "--across runs takes two runs: the earlier one and the later one",
+        )?;
+        let left_out = keep_common_systems(
+            &mut runs,
+            "the answers of a system need the same file name in both runs",
+        )?;
+        Ok(Self {
+            left_out,
+            ..Self::of(runs, anyway, false)?
+        })
     }
 
     fn load(paths: &[PathBuf]) -> Result<Vec<RecordedRun>> {
@@ -87,7 +101,11 @@ impl RunSet {
     fn of(runs: Vec<RecordedRun>, anyway: bool, across_judges: bool) -> Result<Self> {
         let all: Vec<usize> = (0..runs.len()).collect();
         let differences = differences(&runs, &[all], anyway, across_judges)?;
-        Ok(Self { differences, runs })
+        Ok(Self {
+            differences,
+            runs,
+            left_out: Vec::new(),
+        })
     }
 
     /// Checks again, but only runs that have values of one of these metrics: runs of different scorers may differ.
@@ -130,6 +148,7 @@ impl RunSet {
         Self {
             runs: vec![run],
             differences: Vec::new(),
+            left_out: Vec::new(),
         }
     }
 
@@ -155,6 +174,7 @@ impl RunSet {
                 scored,
                 words: word_counts(run)?,
                 unanswered: missing_answers(run),
+                on_unscored: run.manifest.policy.on_unscored,
             })
         });
         let answers = answers.collect::<Result<Vec<_>>>()?;
@@ -199,7 +219,7 @@ impl RunSet {
             name: run.name.clone(),
             unfinished: unfinished(run),
             unscored_as_zero: run.manifest.policy.on_unscored == OnUnscored::Zero
-                && run.scored.iter().any(|answer| !answer.score.is_complete()),
+                && has_unscored(run),
             answered_by_others: answered_by_others(&run.manifest),
         };
         let manifests: Vec<_> = self
@@ -210,6 +230,7 @@ impl RunSet {
         Comparison {
             runs: self.runs.iter().map(compared).collect(),
             differences: self.differences.clone(),
+            left_out: self.left_out.clone(),
             judged_by: judged_by(&manifests),
             ..compare(observations, options)
         }
@@ -234,15 +255,75 @@ impl RunSet {
                 .hint("choose another --metric")
                 .into());
         }
-        let of_runs = Observations {
-            metrics: Vec::new(),
-            ..observations
-        };
         Ok(Comparison {
             judge_changes,
-            ..self.compare(&of_runs, options)
+            ..self.compare(&observations.without_metrics(), options)
         })
     }
+
+    /// What changes from the first run to each other one, by these observations.
+    ///
+    /// # Errors
+    /// When no metric has values of both runs on two or more shared questions.
+    pub fn compare_runs(
+        &self,
+        observations: Observations,
+        options: &ComparisonOptions,
+    ) -> Result<Comparison> {
+        let run = |at: usize| (at, self.runs[at].name.as_str());
+        let run_changes: Vec<RunChange> = (1..self.runs.len())
+            .flat_map(|new| run_changes(&observations, [run(0), run(new)], options))
+            .collect();
+        if run_changes.is_empty() {
+            let what = "no metric has values of both runs on two or more shared questions";
+            return Err(InputFault::new(&self.runs[1].path, what)
+                .hint("choose another --metric")
+                .into());
+        }
+        Ok(Comparison {
+            run_changes,
+            ..self.compare(&observations.without_metrics(), options)
+        })
+    }
+}
+
+/// The first run and the others.
+///
+/// # Errors
+/// When there are no others: `usage` says what is needed.
+fn first_and_others<'a>(
+    runs: &'a [RecordedRun],
+    usage: &str,
+) -> Result<(&'a RecordedRun, &'a [RecordedRun])> {
+    runs.split_first()
+        .filter(|(_, others)| !others.is_empty())
+        .ok_or_else(|| Error::Usage(usage.to_owned()))
+}
+
+/// Keeps the systems that are in every run; returns the names of the others.
+///
+/// # Errors
+/// When there is none.
+fn keep_common_systems(runs: &mut [RecordedRun], hint: &str) -> Result<Vec<String>> {
+    let by_run: Vec<HashSet<SystemName>> = runs
+        .iter()
+        .map(|run| run.systems().into_iter().collect())
+        .collect();
+    let all: BTreeSet<&SystemName> = by_run.iter().flatten().collect();
+    let (common, others): (HashSet<&SystemName>, Vec<&SystemName>) = {
+        let is_common = |system: &&SystemName| by_run.iter().all(|own| own.contains(*system));
+        let (common, others): (Vec<&SystemName>, Vec<_>) = all.into_iter().partition(is_common);
+        (common.into_iter().collect(), others)
+    };
+    if common.is_empty() {
+        let what = format!("no system of {} is in this run", runs[0].name);
+        let path = &runs[runs.len() - 1].path;
+        return Err(InputFault::new(path, what).hint(hint).into());
+    }
+    for run in runs {
+        run.scored.retain(|own| common.contains(&own.system));
+    }
+    Ok(others.into_iter().map(ToString::to_string).collect())
 }
 
 /// # Errors
@@ -389,6 +470,12 @@ fn differences(
                 texts.push(difference.text);
             }
         }
+        if let Some((run, text)) =
+            policy_difference(runs, group).filter(|(_, text)| !texts.contains(text))
+        {
+            faults.push(InputFault::new(&runs[run].path, text.as_str()));
+            texts.push(text);
+        }
     }
     let Some(first) = faults.first_mut().filter(|_| !anyway) else {
         return Ok(texts);
@@ -398,6 +485,38 @@ fn differences(
                   shows what another judge of the same answers changes"
             .to_owned();
     Err(Error::Input(faults))
+}
+
+/// The first run of this group that counts unscored answers otherwise than one before it, and what differs. Runs without any
+/// such answer have the same means by either policy.
+fn policy_difference(runs: &[RecordedRun], group: &[usize]) -> Option<(usize, String)> {
+    let concerned: Vec<usize> = group
+        .iter()
+        .copied()
+        .filter(|run| has_unscored(&runs[*run]))
+        .collect();
+    let policy = |run: usize| runs[run].manifest.policy.on_unscored;
+    let first = policy(*concerned.first()?);
+    let other = concerned
+        .iter()
+        .copied()
+        .find(|run| policy(*run) != first)?;
+    let counted: Vec<String> = concerned
+        .iter()
+        .map(|run| match policy(*run) {
+            OnUnscored::Exclude => format!("left out ({})", runs[*run].name),
+            OnUnscored::Zero => format!("as the lowest value ({})", runs[*run].name),
+        })
+        .collect();
+    let text = format!(
+        "unscored answers count differently: {}; rescore --on-unscored changes it",
+        counted.join(", ")
+    );
+    Some((other, text))
+}
+
+fn has_unscored(run: &RecordedRun) -> bool {
+    run.scored.iter().any(|own| !own.score.is_complete())
 }
 
 /// The judges of each role in these runs, given by name and manifest.
@@ -544,6 +663,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::analysis::test_support::{answer, simple_score};
 
     /// A run with the usual manifest, modified.
     fn run(name: &str, change: impl Fn(&mut Value)) -> RecordedRun {
@@ -592,6 +712,24 @@ mod tests {
             manifest["scholareval_version"] = "0.2.0".into();
         });
         assert_eq!(other, Vec::<String>::new());
+    }
+
+    #[test]
+    fn other_counts_of_unscored_answers_are_a_difference_where_there_are_any() {
+        let zero = |m: &mut Value| m["policy"]["on_unscored"] = "zero".into();
+        assert_eq!(differences(zero), Vec::<String>::new());
+        let mut runs = vec![run("one", |_| ()), run("two", zero)];
+        for own in &mut runs {
+            own.scored = vec![Arc::new(answer("a", "c1", simple_score(None)))];
+        }
+        let found = RunSet::of(runs, true, false).expect("compared anyway");
+        assert_eq!(
+            found.differences,
+            [
+                "unscored answers count differently: left out (one), as the lowest value (two); rescore --on-unscored changes \
+                 it"
+            ]
+        );
     }
 
     #[test]

@@ -99,8 +99,9 @@ impl FeverOptions {
         } else {
             ""
         };
-        let title = format!("FEVER, {counted}{compat}");
-        let mut board = Leaderboard::new(title, Some(4), Vec::new());
+        let title = format!("FEVER, {counted}{compat}; in %");
+        // As many digits as the published table has, which gives shares with four decimals.
+        let mut board = Leaderboard::new(title, 2, Vec::new());
         let scored = all(self
             .predictions
             .iter()

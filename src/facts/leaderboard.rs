@@ -13,9 +13,12 @@ pub struct Leaderboard {
     pub schema_version: u32,
     /// Title.
     pub title: String,
-    /// Decimals of the measures as published by the task; `None` shows %.
+    /// Decimals of the measures, which are shown in %.
     #[serde(skip)]
-    pub decimals: Option<usize>,
+    pub decimals: usize,
+    /// The measure that ranks the systems, before those that decide ties.
+    #[serde(skip)]
+    pub ranked_by: String,
     /// The systems.
     pub systems: Vec<Standing>,
     /// Notes needed to use the numbers.
@@ -58,11 +61,12 @@ pub(super) struct Scored {
 }
 
 impl Leaderboard {
-    pub(super) fn new(title: String, decimals: Option<usize>, notes: Vec<Note>) -> Self {
+    pub(super) fn new(title: String, decimals: usize, notes: Vec<Note>) -> Self {
         Self {
             schema_version: 1,
             title,
             decimals,
+            ranked_by: String::new(),
             systems: Vec::new(),
             notes,
         }
@@ -86,6 +90,9 @@ impl Leaderboard {
 
     /// Sorts by these measures, descending, the first measure first; ties keep their order.
     pub(super) fn rank(&mut self, measures: &[&str]) {
+        self.ranked_by = measures
+            .first()
+            .map_or_else(String::new, |first| (*first).to_owned());
         let keys = |system: &Standing| -> Vec<f64> {
             measures
                 .iter()
@@ -168,7 +175,7 @@ mod tests {
 
     #[test]
     fn ties_share_a_rank_and_the_next_measure_decides_first() {
-        let mut board = Leaderboard::new(String::new(), None, Vec::new());
+        let mut board = Leaderboard::new(String::new(), 1, Vec::new());
         let systems = [
             ("last", 0.1, 0.9),
             ("tied", 0.5, 0.2),

@@ -10,9 +10,9 @@ use crate::facts::{Explanation, Leaderboard, Standing};
 const SIDE_BY_SIDE: usize = 5;
 
 /// The leaderboard: one row per system or, for one system with many measures, one row per measure. With many measures and
-/// several systems only the F1s are shown. With `all`, every measure by system.
+/// several systems only the F1s are shown, that which ranks the systems first. With `all`, every measure by system.
 pub fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
-    let format = board.decimals.map_or(Format::Percent, Format::Number);
+    let format = Format::PercentTo(board.decimals);
     let is_wide = !all
         && board
             .systems
@@ -40,7 +40,10 @@ pub fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
             .metrics
             .iter()
             .filter(|metric| !is_wide || metric.name.ends_with("f1"));
-        metrics.cloned().collect::<Vec<_>>()
+        let mut shown: Vec<_> = metrics.cloned().collect();
+        // Without change of order but for the measure that ranks the systems, which comes first.
+        shown.sort_by_key(|metric| metric.name != board.ranked_by);
+        shown
     };
     let (mut table, systems) = (Table::new(board.title.clone(), Vec::new()), &board.systems);
     table.push(
@@ -60,6 +63,7 @@ pub fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
     {
         let column = Column {
             highest_is_best: true,
+            is_kept: metric.name == board.ranked_by,
             ..Column::new(&metric.name, format)
         };
         let cell = |own: &Standing| {

@@ -20,13 +20,15 @@ pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {
     // The only difference, or the one before the largest.
     let main = by_difference[by_difference.len().saturating_sub(2)];
     let questions = |study: &PlannedStudy| Format::Count.show(study.questions as f64);
-    let most = main.last().and_then(|most| {
-        Some(format!(
-            " ({} with {} samples each)",
-            questions(most),
-            most.samples?
-        ))
-    });
+    let most = fewest_questions(main)
+        .filter(|best| best.questions < main[0].questions)
+        .and_then(|best| {
+            Some(format!(
+                " ({} with {} each)",
+                questions(best),
+                counted(best.samples?, "sample")
+            ))
+        });
     let sentence = format!(
         "To find a difference of {} in {} between two of {} with 80% power, ask about {} questions{}.",
         points(main[0].difference, plan.metric.unit),
@@ -40,6 +42,13 @@ pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {
         wrapped(&visible(&sentence), style.columns()),
         power_table(plan).terminal(style)
     )
+}
+
+/// The study with the fewest questions and, of several, that with the fewest samples: more samples would only be paid for.
+fn fewest_questions(studies: &[PlannedStudy]) -> Option<&PlannedStudy> {
+    studies
+        .iter()
+        .min_by_key(|study| (study.questions, study.samples))
 }
 
 /// The planned studies, one per row.
@@ -83,4 +92,57 @@ pub fn power_table(plan: &PowerPlan) -> Table {
         points(plan.sd, plan.metric.unit),
     )));
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::comparison::MetricId;
+    use crate::domain::Unit;
+    use crate::stats::Interval;
+
+    #[test]
+    fn the_sentence_recommends_the_fewest_samples_that_reach_its_number() {
+        let study = |(samples, questions): (usize, usize)| PlannedStudy {
+            difference: 0.05,
+            samples: Some(samples),
+            questions,
+            interval: Interval {
+                low: 20.0,
+                high: 40.0,
+            },
+        };
+        let mut plan = PowerPlan {
+            schema_version: 1,
+            metric: MetricId {
+                scorer: "rubric".to_owned(),
+                name: "score".to_owned(),
+                unit: Unit::Share,
+                higher_is_better: true,
+            },
+            level: 0.95,
+            systems: 2,
+            questions: 24,
+            left_out: 0,
+            sd: 0.1,
+            range: Interval {
+                low: 0.6,
+                high: 1.9,
+            },
+            studies: [(1, 32), (2, 20), (5, 20)].map(study).to_vec(),
+        };
+        let sentence = |plan: &PowerPlan| {
+            let text = power_text(plan, &TableStyle::default());
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let text = sentence(&plan);
+        assert!(
+            text.contains("ask about 32 questions (20 with 2 samples each)."),
+            "{text}"
+        );
+        // More samples that save nothing are not recommended.
+        plan.studies = [(1, 20), (2, 20), (5, 20)].map(study).to_vec();
+        let text = sentence(&plan);
+        assert!(text.contains("ask about 20 questions. "), "{text}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::Table;
 use super::table::{Cell, Column, Format};
+use crate::analysis::OnUnscored;
 use crate::domain::{Note, Unit};
 use crate::evaluation::ListedRun;
 
@@ -25,6 +26,11 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
     );
     for run in runs {
         let path = run.run.display().to_string();
+        if run.on_unscored == OnUnscored::Zero {
+            table.notes.push(Note::warning(format!(
+                "{path}: unscored answers count as the lowest value (--on-unscored zero)."
+            )));
+        }
         let name = run
             .run
             .file_name()

@@ -9,7 +9,7 @@ use super::{
 };
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
 use crate::analysis::comparison::{ComparisonOptions, SEED};
-use crate::analysis::{self, OnUnscored, Summary, agreement, distinct};
+use crate::analysis::{self, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RunDir, RunStatus};
@@ -27,7 +27,7 @@ pub struct RunReport {
     pub tables: Vec<Table>,
     /// Further tables for people, on request: one per scorer.
     pub details: Vec<Table>,
-    /// Which systems differ significantly, as `compare` reports it; empty for one system, a large run and `--on-unscored zero`.
+    /// Which systems differ significantly, as `compare` reports it; empty for one system and a large run.
     pub verdict: Vec<String>,
     /// Notes, most important first.
     pub notes: Vec<Note>,
@@ -182,7 +182,7 @@ fn verdict(
     }
     // The tables of a large run need more memory than its scores.
     let size = summary.scorers.len() * systems * (systems - 1) / 2 * summary.cases;
-    if size > MOST_COMPARED || manifest.policy.on_unscored == OnUnscored::Zero {
+    if size > MOST_COMPARED {
         return Ok(Vec::new());
     }
     let set = RunSet::single(run, manifest, scored);

@@ -11,8 +11,8 @@ use super::table::{Cell, Column, Format, Table, short_names};
 use super::visible::shortened;
 use super::{Bench, CsvText, ReportContext, visible};
 use crate::analysis::{
-    Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary,
-    SystemSummary, distinct,
+    Agreement, CITATION_F1, CITATION_F1_MACRO, DrawNoise, Metric, MetricColumn, OnUnscored,
+    PanelAgreement, Scale, ScorerSummary, Summary, SystemSummary, distinct,
 };
 use crate::domain::{Mode, Note, REPORT_METRICS, SystemName, UnscoredKind, scores_test_cases};
 use crate::error::Result;
@@ -26,7 +26,7 @@ pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
             vec![Column::new("system", Format::Text)],
         )];
     }
-    let first = summary.headline(context.row.as_deref());
+    let first = with_compared_f1(summary, summary.headline(context.row.as_deref()));
     let is_first = |name: &str| first.iter().any(|(_, own)| own.name == name);
     let rest = match &summary.scorers[..] {
         [only] => only
@@ -57,6 +57,29 @@ pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
         .collect()
 }
 
+/// These metrics, for several systems with the mean F1 of answers behind the citation F1: the verdict compares systems by
+/// that one, since the F1 of a system's means is not a mean over answers.
+fn with_compared_f1<'a>(
+    summary: &'a Summary,
+    metrics: Vec<ScorerMetric<'a>>,
+) -> Vec<ScorerMetric<'a>> {
+    let mut all = Vec::new();
+    for (scorer, column) in metrics {
+        all.push((scorer, column));
+        let of_answers = scorer
+            .columns
+            .iter()
+            .find(|own| own.name == CITATION_F1_MACRO);
+        if column.name == CITATION_F1 && summary.systems().len() > 1 {
+            all.extend(of_answers.map(|own| (scorer, own)));
+        }
+    }
+    all
+}
+
+/// A metric with its scorer.
+type ScorerMetric<'a> = (&'a ScorerSummary, &'a MetricColumn);
+
 /// A table for each of several scorers, with all its metrics; of an unfinished run, if so.
 pub(super) fn scorer_tables(summary: &Summary, unfinished: bool) -> Vec<Table> {
     let table = |scorer: &ScorerSummary| {
@@ -65,13 +88,13 @@ pub(super) fn scorer_tables(summary: &Summary, unfinished: bool) -> Vec<Table> {
             .iter()
             .map(|column| (scorer, column))
             .collect();
-        metrics_table(
-            &format!("{}: {}", scorer.scorer, means(summary).to_lowercase()),
-            summary,
-            &columns,
-            &[],
-            unfinished,
-        )
+        let title = format!("{}: {}", scorer.scorer, means(summary).to_lowercase());
+        let mut table = metrics_table(&title, summary, &columns, &[], unfinished);
+        // Details need their intervals: the last of them are left out where they do not fit.
+        for column in table.columns.iter_mut().skip(2) {
+            column.is_kept = false;
+        }
+        table
     };
     if summary.scorers.len() > 1 {
         summary.scorers.iter().map(table).collect()
@@ -182,8 +205,8 @@ pub fn scorecard_json(summary: &Summary, context: &ReportContext) -> Result<Stri
 fn metrics_table(
     title: &str,
     summary: &Summary,
-    first: &[(&ScorerSummary, &MetricColumn)],
-    rest: &[(&ScorerSummary, &MetricColumn)],
+    first: &[ScorerMetric<'_>],
+    rest: &[ScorerMetric<'_>],
     unfinished: bool,
 ) -> Table {
     let scorers = distinct(first.iter().chain(rest).map(|(scorer, _)| *scorer));
@@ -198,7 +221,7 @@ fn metrics_table(
         .into_iter()
         .filter(|system| !rows(system).is_empty())
         .collect();
-    let push_means = |table: &mut Table, metrics: &[(&ScorerSummary, &MetricColumn)]| {
+    let push_means = |table: &mut Table, metrics: &[ScorerMetric<'_>], are_kept: bool| {
         for (scorer, column) in metrics {
             let most = most_answers(scorer);
             let mean = |system: &&SystemName| {
@@ -210,7 +233,10 @@ fn metrics_table(
                 Cell::estimate(metric.estimate, metric.interval).flagged(flag)
             };
             let name = summary.metric_name(scorer.scorer, &column.name);
-            let mut heading = Column::metric(&name, column.unit);
+            let mut heading = Column {
+                is_kept: are_kept,
+                ..Column::metric(&name, column.unit)
+            };
             heading.highest_is_best &= !unfinished || are_over_same_cases(scorer, column);
             table.push(heading, systems.iter().map(mean));
         }
@@ -220,7 +246,7 @@ fn metrics_table(
         Column::new("system", Format::Text),
         systems.iter().map(|system| Cell::text(system.as_str())),
     );
-    push_means(&mut table, first);
+    push_means(&mut table, first, true);
     type Count = fn(&SystemSummary) -> usize;
     let counts: [(&str, Count); 3] = [
         ("answers", |row| row.answers),
@@ -243,7 +269,7 @@ fn metrics_table(
             );
         }
     }
-    push_means(&mut table, rest);
+    push_means(&mut table, rest, false);
     table
 }
 
@@ -325,6 +351,7 @@ pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     );
     notes.extend(context.notes.iter().cloned());
     notes.extend(summary.panels.iter().map(panel_note));
+    notes.extend(summary.noise.iter().filter_map(noise_note));
     notes.push(Note::info(format!(
         "Intervals: {:.0}%, over {} with all their cases ({}), {} resamples, seed {}.",
         100.0 * summary.level,
@@ -378,6 +405,33 @@ fn panel_note(panel: &PanelAgreement) -> Note {
         counted(panel.units, "rating"),
         counted(panel.cases, "case")
     ))
+}
+
+/// Noise of a judge's repeated samples; `None` if no answer has two readable ones.
+fn noise_note(noise: &DrawNoise) -> Option<Note> {
+    let deviation = Format::Number(2).show(noise.mean_sd?);
+    let equal = Format::Percent.show(noise.all_equal?);
+    Some(Note::info(format!(
+        "{} {}: noise of {} in {} of {}: standard deviation {deviation} on average, all equal in {equal}% of {}.",
+        noise.scorer.replace('_', " "),
+        shortened(&noise.group.name, 60),
+        shortened(&noise.judge, 60),
+        counted(noise.draws, "sample"),
+        scale_name(noise.group.scale),
+        counted(noise.units, "rating"),
+    )))
+}
+
+/// What a standard deviation on this scale is of.
+fn scale_name(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Points => "points from 0 to 10",
+        Scale::Count => "numbers of snippets",
+        Scale::Share => "shares from 0 to 1",
+        Scale::Grade => "grades from 1 to 5",
+        Scale::Label => "labels (1 supported, 0 not)",
+        Scale::Number => "numbers",
+    }
 }
 
 /// Means below 0, which HealthBench reports as 0.

@@ -48,6 +48,9 @@ pub struct Column {
     pub highest_is_best: bool,
     /// Whether people see half the width of an interval (`51.1 ± 2.0`) instead of its ends.
     pub half_widths: bool,
+    /// Whether a narrow terminal shows it without intervals before it leaves it out: a ranking column, or one that a sentence
+    /// is about.
+    pub is_kept: bool,
     /// Heading of the group of adjacent columns that this one belongs to; empty without one. Not in CSV.
     pub group: String,
 }
@@ -221,6 +224,7 @@ impl Column {
             has_flag: false,
             highest_is_best: false,
             half_widths: false,
+            is_kept: false,
             group,
         }
     }
@@ -232,6 +236,15 @@ impl Column {
             highest_is_best: unit != Unit::Count,
             has_interval: true,
             ..column
+        }
+    }
+
+    /// The column, kept where a terminal is narrow.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        Self {
+            is_kept: true,
+            ..self
         }
     }
 
@@ -299,6 +312,7 @@ impl Table {
 
     /// Whether the cell shows the highest value of a column in which that is the best; none does if all are equal.
     pub(super) fn is_best(&self, row: usize, at: usize) -> bool {
+        let column = &self.columns[at];
         let value = |cells: &Vec<Cell>| {
             if let Some(Cell::Value { value, .. }) = cells.get(at) {
                 Some(*value)
@@ -306,17 +320,14 @@ impl Table {
                 None
             }
         };
-        let shown = |value: f64| self.columns[at].format.show(value);
-        let Some(own) = value(&self.rows[row]).filter(|_| self.columns[at].highest_is_best) else {
+        let Some(own) = value(&self.rows[row]).filter(|_| column.highest_is_best) else {
             return false;
         };
-        let mut others = self
-            .rows
-            .iter()
-            .filter_map(value)
-            .filter(|other| shown(*other) != shown(own))
-            .peekable();
-        others.peek().is_some() && others.all(|other| other < own)
+        // Only three numbers are formatted: a table of many systems asks for each of its cells.
+        let values = || self.rows.iter().filter_map(value);
+        let highest = column.format.show(values().fold(own, f64::max));
+        let lowest = column.format.show(values().fold(own, f64::min));
+        column.format.show(own) == highest && lowest != highest
     }
 
     /// The warnings among its notes.

@@ -54,40 +54,103 @@ impl TableStyle {
 
 impl Table {
     /// The table fitted to the width, a line feed at the end. Columns that do not fit are dropped from the right and
-    /// named below; the first two and what is unscored always stay.
+    /// named below; the first two and what is unscored always stay. Kept columns first lose their intervals.
     pub fn terminal(&self, style: &TableStyle) -> String {
-        let texts: Vec<Vec<String>> = (0..self.columns.len())
-            .map(|at| self.column_texts(at))
-            .collect();
-        let (mut kept, mut dropped) = (Vec::from_iter(0..self.columns.len()), Vec::new());
-        let mut drawn = self.draw(&texts, &kept, style.color);
-        while drawn.lines().map(measure_text_width).max().unwrap_or(0) > style.columns() {
-            let Some(last) = kept
-                .iter()
-                .skip(2)
-                .rposition(|at| self.columns[*at].key != "unscored")
-            else {
-                break;
-            };
-            dropped.insert(0, self.columns[kept.remove(last + 2)].full_heading());
-            drawn = self.draw(&texts, &kept, style.color);
-        }
+        let fitted = self.fitted(style);
         let mut out = String::new();
         if !self.title.is_empty() {
             out.push_str(&wrapped(&visible(&self.title), style.columns()));
             out.push_str("\n\n");
         }
-        out.push_str(&drawn);
+        out.push_str(&fitted.drawn);
         out.push('\n');
-        if !dropped.is_empty() {
-            let line = format!(
-                "Not shown at this width (see --format csv): {}",
-                dropped.join(", ")
-            );
-            out.push_str(&wrapped(&visible(&line), style.columns()));
-            out.push('\n');
+        let omitted = [
+            ("Not shown", fitted.dropped),
+            ("Shown without intervals", fitted.without_intervals),
+        ];
+        for (what, headings) in omitted {
+            if !headings.is_empty() {
+                let line = format!(
+                    "{what} at this width (see --format csv): {}",
+                    headings.join(", ")
+                );
+                out.push_str(&wrapped(&visible(&line), style.columns()));
+                out.push('\n');
+            }
         }
         out + &style.notes(&self.notes)
+    }
+
+    /// Drops or shortens columns from the right until the table fits.
+    fn fitted(&self, style: &TableStyle) -> Fitted {
+        let places = Vec::from_iter(0..self.columns.len());
+        let mut texts: Vec<Vec<String>> = places.iter().map(|at| self.column_texts(*at)).collect();
+        let mut kept = places;
+        let mut dropped: Vec<usize> = Vec::new();
+        let mut shortened: Vec<usize> = Vec::new();
+        let mut drawn = self.draw(&texts, &kept, style.color);
+        // The first kept column is the one that ranks the rows: it is never dropped.
+        let ranking = self.columns.iter().position(|column| column.is_kept);
+        for is_last_resort in [false, true] {
+            for at in (2..self.columns.len()).rev() {
+                if fits(&drawn, style) {
+                    break;
+                }
+                let column = &self.columns[at];
+                if column.key == "unscored" || !kept.contains(&at) {
+                    continue;
+                }
+                if column.is_kept && !is_last_resort {
+                    if self.has_intervals(at) {
+                        texts[at] = self.texts_without_intervals(at);
+                        shortened.push(at);
+                    }
+                } else if ranking != Some(at) {
+                    kept.retain(|own| *own != at);
+                    dropped.push(at);
+                }
+                drawn = self.draw(&texts, &kept, style.color);
+            }
+        }
+        shortened.retain(|at| kept.contains(at));
+        Fitted {
+            drawn,
+            dropped: self.headings(dropped),
+            without_intervals: self.headings(shortened),
+        }
+    }
+
+    /// The headings of these columns, from left to right.
+    fn headings(&self, mut places: Vec<usize>) -> Vec<String> {
+        places.sort_unstable();
+        places
+            .into_iter()
+            .map(|at| self.columns[at].full_heading())
+            .collect()
+    }
+
+    fn has_intervals(&self, at: usize) -> bool {
+        let has_interval = |row: &Vec<Cell>| {
+            matches!(
+                row.get(at),
+                Some(Cell::Value {
+                    interval: Some(_),
+                    ..
+                })
+            )
+        };
+        self.rows.iter().any(has_interval)
+    }
+
+    /// The cells of a column of numbers, without intervals.
+    fn texts_without_intervals(&self, at: usize) -> Vec<String> {
+        let mut plain = self.clone();
+        for cell in plain.rows.iter_mut().filter_map(|row| row.get_mut(at)) {
+            if let Cell::Value { interval, .. } = cell {
+                *interval = None;
+            }
+        }
+        plain.column_texts(at)
     }
 
     /// The cells of a column, numbers aligned at the decimal point.
@@ -175,6 +238,19 @@ impl Table {
         }
         table.trim_fmt()
     }
+}
+
+/// A table as it fits a terminal.
+struct Fitted {
+    drawn: String,
+    /// Headings of the columns that are left out.
+    dropped: Vec<String>,
+    /// Headings of the columns whose intervals are left out.
+    without_intervals: Vec<String>,
+}
+
+fn fits(drawn: &str, style: &TableStyle) -> bool {
+    drawn.lines().map(measure_text_width).max().unwrap_or(0) <= style.columns()
 }
 
 /// Estimate, flag and interval; empty if missing.
@@ -289,6 +365,57 @@ mod tests {
                     ..TableStyle::default()
                 })
                 .contains("another_long_heading_here")
+        );
+    }
+
+    #[test]
+    fn kept_columns_lose_their_intervals_before_they_are_left_out() {
+        let interval = Some(Interval {
+            low: 0.0912,
+            high: 1.0,
+        });
+        let mut table = Table::new("", vec![Column::new("system", Format::Text)]);
+        table.rows.push(vec![Cell::text("careful")]);
+        let names = [
+            "rank",
+            "the_ranking",
+            "measured_a",
+            "measured_b",
+            "detail",
+            "measured_c",
+        ];
+        for name in names {
+            let column = Column::new(name, Format::Percent);
+            let is_kept = name != "rank" && name != "detail";
+            let column = if is_kept { column.kept() } else { column };
+            let interval = interval.filter(|_| name != "rank");
+            table.push(column, [Cell::estimate(Some(0.352), interval)]);
+        }
+        let shown = table.terminal(&TableStyle::default());
+        assert!(
+            shown.contains("Not shown at this width (see --format csv): detail\n"),
+            "{shown}"
+        );
+        let unwrapped = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            unwrapped.contains(
+                "Shown without intervals at this width (see --format csv): measured_b, measured_c"
+            ),
+            "{shown}"
+        );
+        assert!(
+            shown.lines().all(|line| measure_text_width(line) <= 80),
+            "{shown}"
+        );
+        // Names that fill the line leave the ranking column only.
+        for column in &mut table.columns[3..] {
+            column.heading = "n".repeat(60);
+        }
+        let shown = table.terminal(&TableStyle::default());
+        let header = shown.lines().next().unwrap();
+        assert_eq!(
+            header.split_whitespace().collect::<Vec<_>>(),
+            ["system", "rank", "the_ranking"]
         );
     }
 

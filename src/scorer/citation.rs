@@ -162,9 +162,9 @@ pub const COMPONENTS: &[(&str, ComponentKind)] = &[
     ("cited_sentences", ComponentKind::Share),
     ("valid", ComponentKind::Share),
     ("gold_cited", ComponentKind::Count),
-    ("precision", ComponentKind::Share),
-    ("recall", ComponentKind::Share),
-    ("f1", ComponentKind::Share),
+    ("gold_precision", ComponentKind::Share),
+    ("gold_recall", ComponentKind::Share),
+    ("gold_f1", ComponentKind::Share),
 ];
 
 /// Audits the citations of an answer; the score is the F1 against the gold sources, if there are any.

@@ -28,6 +28,7 @@ mod bootstrap;
 mod correlation;
 mod distributions;
 mod effect;
+mod f1_of_means;
 mod groups;
 mod jackknife;
 mod paired;
@@ -47,6 +48,7 @@ pub use bootstrap::{
 pub use correlation::{Correlation, intraclass_correlation};
 pub use distributions::normal_quantile;
 pub use effect::{cliffs_delta, cohens_dz};
+pub use f1_of_means::f1_of_means;
 pub use groups::{group_letters, indistinguishable_groups};
 pub use jackknife::coefficient_interval;
 pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};

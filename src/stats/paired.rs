@@ -13,6 +13,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
@@ -239,6 +240,19 @@ impl Assignments {
 /// Sums in another order differ in their last digits.
 const SAME: f64 = 1e-9;
 
+/// The largest statistic over the pairs under each assignment. Those of a pair are not kept, but computed again for its test:
+/// with 19 questions they take 4 MB.
+fn largest_statistics(assignments: &Assignments, sums: &[Vec<f64>]) -> Vec<f64> {
+    let mut largest: Vec<f64> = Vec::new();
+    for own in sums.iter().map(|sums| assignments.statistics(sums)) {
+        largest.resize(own.len(), 0.0);
+        for (most, value) in largest.iter_mut().zip(own) {
+            *most = most.max(value);
+        }
+    }
+    largest
+}
+
 fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) -> PairedFamily {
     let questions = sample.clusters();
     let assignments = Assignments {
@@ -246,14 +260,8 @@ fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) 
         random: (questions > EXACT_UP_TO).then_some(options),
     };
     let alpha = options.alpha();
-    let own: Vec<Vec<f64>> = sums
-        .iter()
-        .map(|sums| assignments.statistics(sums))
-        .collect();
-    let total = own[0].len();
-    let mut largest: Vec<f64> = (0..total)
-        .map(|at| own.iter().fold(0.0_f64, |most, all| most.max(all[at])))
-        .collect();
+    let mut largest = largest_statistics(&assignments, sums);
+    let total = largest.len();
     largest.sort_unstable_by(f64::total_cmp);
     let as_large = |sorted: &[f64], value: f64| {
         sorted.len() - sorted.partition_point(|other| *other < value - SAME)
@@ -263,14 +271,10 @@ fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) 
     let critical = largest[total - ((alpha * total as f64).ceil() as usize).clamp(1, total)];
     let of_pair = |pair: usize| {
         let (difference, error) = (sample.means[pair], sample.errors[pair]);
-        let observed = own[pair][0];
-        let beyond = |limit: f64| {
-            own[pair]
-                .iter()
-                .filter(|value| **value > limit + SAME)
-                .count()
-        };
-        let as_extreme = own[pair]
+        let own = assignments.statistics(&sums[pair]);
+        let observed = own[0];
+        let beyond = |limit: f64| own.iter().filter(|value| **value > limit + SAME).count();
+        let as_extreme = own
             .iter()
             .filter(|value| **value >= observed - SAME)
             .count();
@@ -309,7 +313,7 @@ fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) 
     let critical = (smallest_p < alpha && in_errors.is_finite()).then_some(in_errors);
     PairedFamily {
         method: PairedMethod::SignFlip,
-        pairs: (0..sums.len()).map(of_pair).collect(),
+        pairs: (0..sums.len()).into_par_iter().map(of_pair).collect(),
         critical,
         smallest_p,
     }

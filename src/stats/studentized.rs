@@ -90,7 +90,7 @@ impl Sample {
     }
 
     /// Number of equally large clusters that are worth as much: (sum n)^2 / sum n^2 (L. Kish, "Survey sampling", 1965).
-    fn effective_clusters(&self) -> f64 {
+    pub(super) fn effective_clusters(&self) -> f64 {
         let squares: f64 = self.sizes.iter().map(|size| size * size).sum();
         self.sizes.iter().sum::<f64>().powi(2) / squares
     }

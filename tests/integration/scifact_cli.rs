@@ -97,9 +97,13 @@ fn several_submissions_give_a_leaderboard_and_the_perfect_one_leads_it() {
         "{table}"
     );
     assert!(
-        table.contains("ranked by sentence_label_f1; 95% intervals\n"),
+        table.contains("ranked by sentence_label_f1; in %, 95% intervals\n"),
         "{table}"
     );
+    // The ranking measure comes first, and is shown at every width.
+    let heading = table.lines().find(|line| line.starts_with("system"));
+    let heading: Vec<&str> = heading.unwrap().split_whitespace().take(3).collect();
+    assert_eq!(heading, ["system", "rank", "sentence_label_f1"]);
     let notes = run("--notes").stdout;
     assert!(
         notes.contains("- 95% intervals: BCa bootstrap over 2 claims, 10,000 resamples, seed 42."),

@@ -50,14 +50,14 @@ fn several_files_give_one_table_a_row_a_system() {
     assert!(
         done.stdout
             .contains("Not shown at this width (see --format csv): ")
-            && done.stdout.contains(" f1 ")
+            && done.stdout.contains(" gold_f1 ")
     );
     let csv = work
         .run(&["citations", "good.jsonl", "bad.json", "--format", "csv"])
         .exits_with(0)
         .stdout;
     assert!(
-        csv.lines().next().unwrap().contains("precision") && csv.contains(",0.75,"),
+        csv.lines().next().unwrap().contains("gold_precision") && csv.contains(",0.75,"),
         "{csv}"
     );
     assert!(
@@ -98,7 +98,7 @@ fn values_of_every_item_are_written_with_out_and_means_as_json() {
     assert_eq!(printed, work.json("o/summary.json"));
     let rows = printed["scorers"][0]["rows"].as_array().unwrap();
     let precision =
-        &rows.iter().find(|row| row["system"] == "good").unwrap()["metrics"]["precision"];
+        &rows.iter().find(|row| row["system"] == "good").unwrap()["metrics"]["gold_precision"];
     assert_eq!(precision["estimate"], 0.75);
     assert!(precision["low"].as_f64().unwrap() >= 0.0);
     assert!(
@@ -140,7 +140,7 @@ fn the_index_base_and_references_change_what_is_found() {
     let components = &work.lines("o/scores.jsonl")[0]["components"];
     // 0 is no source where counting begins at 1; gold is [2], which is not cited
     assert_eq!(
-        (&components["dangling"], &components["precision"]),
+        (&components["dangling"], &components["gold_precision"]),
         (&1.0.into(), &0.0.into())
     );
 }

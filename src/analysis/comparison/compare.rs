@@ -41,6 +41,8 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
         differences: Vec::new(),
         judged_by: Vec::new(),
         judge_changes: Vec::new(),
+        run_changes: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 
@@ -66,15 +68,6 @@ pub(super) fn compare_metric(
             .zip(letters)
             .for_each(|(system, own)| system.letters = own);
     }
-    let ranks = (shared.participants > 1 && shared.distinct_questions() >= FEWEST_FOR_RANKS)
-        .then(|| {
-            rank_distribution(
-                &slices(&shared.values),
-                Some(&shared.questions),
-                shared.bootstrap(),
-            )
-        })
-        .flatten();
     MetricComparison {
         metric: table.metric.clone(),
         cases: shared
@@ -90,8 +83,21 @@ pub(super) fn compare_metric(
         method: family.as_ref().map(|family| family.method),
         smallest_p: family.as_ref().map(|family| family.smallest_p),
         groups,
-        ranks,
+        ranks: ranks(&shared),
     }
+}
+
+/// The rank probabilities, if there are enough questions and they are asked for.
+fn ranks(shared: &SharedCases<'_>) -> Option<Vec<Vec<f64>>> {
+    let is_enough = shared.participants > 1 && shared.distinct_questions() >= FEWEST_FOR_RANKS;
+    if shared.options.means_only || !is_enough {
+        return None;
+    }
+    rank_distribution(
+        &slices(&shared.values),
+        Some(&shared.questions),
+        shared.bootstrap(),
+    )
 }
 
 fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
@@ -132,7 +138,7 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             }),
             own_mean: mean(&values),
             own_cases: values.len(),
-            unscored: count(|own| matches!(own, Observation::Unscored(_))),
+            unscored: count(|own| own.is_unscored()),
             missing: count(|own| *own == Observation::Missing),
             bounds: bounds(&own),
         });

@@ -9,6 +9,7 @@ use super::shared::SAME;
 use super::{Comparison, MetricComparison, MetricId, Observations, PairComparison, SystemMean};
 use crate::domain::Unit;
 use crate::error::{Error, Result};
+use crate::text::names::counted;
 
 /// The hint for a gate that fails only because of missing data.
 pub const REMEDY: &str = "--tolerate-missing ignores missing data";
@@ -306,7 +307,7 @@ fn wrong_order(
         .or_else(|| find([second, first]))
         .filter(|pair| pair.p.is_some())
     else {
-        return Some(format!("no case has {name} of both"));
+        return Some(without_test(metric, [first, second]));
     };
     let difference = if ordered.is_some() {
         pair.difference
@@ -324,9 +325,28 @@ fn wrong_order(
     }
 }
 
+/// Why two systems have no test.
+fn without_test(metric: &MetricComparison, labels: [&String; 2]) -> String {
+    let name = &metric.metric.name;
+    let is_empty = |own: &&SystemMean| labels.contains(&&own.label) && own.own_cases == 0;
+    if let Some(empty) = metric.systems.iter().find(is_empty) {
+        return format!("{} has no value of {name}", empty.label);
+    }
+    let cases = metric.cases.len();
+    if cases == 0 {
+        return format!("no case has {name} of every system: no test possible");
+    }
+    let of_question = if cases > 1 { " of 1 question" } else { "" };
+    format!(
+        "{}{of_question}: no test possible",
+        counted(cases, "shared case")
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::compare_tests::table;
+    use super::super::compare_tests::{quick, table};
+    use super::super::{Observation, compare};
     use super::*;
 
     #[test]
@@ -363,6 +383,29 @@ mod tests {
                 "{wrong}"
             );
         }
+    }
+
+    #[test]
+    fn a_pair_without_a_test_says_why() {
+        let fault = |observed: &Observations| {
+            let gate = Gate::order("a>=b", observed, None).unwrap();
+            let comparison = compare(observed, &quick());
+            unmet_gates(&[gate], &comparison, true).remove(0)
+        };
+        let mut observed = table(&[("a", &[0.5]), ("b", &[0.4])]);
+        assert_eq!(
+            fault(&observed),
+            "--require a>=b: 1 shared case: no test possible"
+        );
+        observed.metrics[0].values[1][0] = Observation::NotApplicable;
+        assert_eq!(fault(&observed), "--require a>=b: b has no value of score");
+        let mut observed = table(&[("a", &[0.5, 0.6]), ("b", &[0.4, 0.4])]);
+        observed.metrics[0].values[0][0] = Observation::NotApplicable;
+        observed.metrics[0].values[1][1] = Observation::NotApplicable;
+        assert_eq!(
+            fault(&observed),
+            "--require a>=b: no case has score of every system: no test possible"
+        );
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub struct JudgeChange {
     pub agreement: Option<RaterPair>,
 }
 
-/// A shift from the old to the new judge.
+/// A shift from the old to the new judge or run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shift {
     /// Mean of new minus old.
@@ -45,14 +45,14 @@ pub struct Shift {
     pub differs: bool,
 }
 
-/// One system by both judges.
+/// One system by both judges, or in both runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemShift {
     /// The system.
     pub system: SystemName,
-    /// Means by the old and the new judge.
+    /// Means, old and new.
     pub means: [f64; 2],
-    /// Ranks by the old and the new judge; equal means share a rank.
+    /// Ranks, old and new; equal means share a rank.
     pub ranks: [usize; 2],
     /// Its shift.
     #[serde(flatten)]
@@ -70,6 +70,76 @@ pub struct SwappedPair {
     pub intervals: [Option<Interval>; 2],
     /// Whether they are significant: the adjusted p is below 1 - level.
     pub differs: [bool; 2],
+}
+
+impl Shift {
+    fn of(test: &PairedTest, alpha: f64) -> Self {
+        Self {
+            shift: test.difference,
+            interval: test.interval,
+            p: test.p,
+            differs: test.p < alpha,
+        }
+    }
+}
+
+/// The systems with values in both runs, each by its ranks in the old and in the new one, best in the old run first.
+pub(super) fn systems_of_both(shared: &SharedCases<'_>, runs: [usize; 2]) -> Vec<[usize; 2]> {
+    let system = |rank: usize| &shared.all.systems[shared.order[rank]];
+    let of_run = |run: usize| (0..shared.participants).filter(move |rank| system(*rank).run == run);
+    let mut both = Vec::new();
+    for old in of_run(runs[0]) {
+        let new = of_run(runs[1]).find(|new| system(*new).system == system(old).system);
+        both.extend(new.map(|new| [old, new]));
+    }
+    both
+}
+
+/// New less old of each of these systems, by case.
+fn shifts(shared: &SharedCases<'_>, both: &[[usize; 2]]) -> Vec<Vec<f64>> {
+    let pairs: Vec<(usize, usize)> = both.iter().map(|[old, new]| (*new, *old)).collect();
+    shared.differences(&pairs)
+}
+
+/// The mean shift over these systems, by case.
+fn mean_shifts(shared: &SharedCases<'_>, both: &[[usize; 2]]) -> Vec<f64> {
+    let shifts = shifts(shared, both);
+    let by_case =
+        |case: usize| shifts.iter().map(|own| own[case]).sum::<f64>() / shifts.len() as f64;
+    (0..shared.cases.len()).map(by_case).collect()
+}
+
+/// The shift of each of these systems; they are one family. `None` without systems and for fewer than two questions.
+pub(super) fn system_shifts(
+    shared: &SharedCases<'_>,
+    both: &[[usize; 2]],
+) -> Option<Vec<SystemShift>> {
+    let shifts = shifts(shared, both);
+    let family = paired_family(
+        &slices(&shifts),
+        Some(&shared.questions),
+        shared.bootstrap(),
+    )?;
+    let means: Vec<[f64; 2]> = both
+        .iter()
+        .map(|own| own.map(|rank| mean(&shared.values[rank]).unwrap_or_default()))
+        .collect();
+    let rank = |at: usize, run: usize| {
+        let is_higher = |own: &&[f64; 2]| own[run] > means[at][run] + SAME;
+        1 + means.iter().filter(is_higher).count()
+    };
+    let alpha = shared.bootstrap().alpha();
+    let systems = family
+        .pairs
+        .iter()
+        .enumerate()
+        .map(|(at, test)| SystemShift {
+            system: shared.all.systems[shared.order[both[at][0]]].system.clone(),
+            means: means[at],
+            ranks: [rank(at, 0), rank(at, 1)],
+            shift: Shift::of(test, alpha),
+        });
+    Some(systems.collect())
 }
 
 /// The change from the first to the second of these runs (index and name), by every metric that has values of both on at least two questions.
@@ -92,58 +162,20 @@ fn judge_change(
 ) -> Option<JudgeChange> {
     let shared = SharedCases::of(all, table, options);
     let system = |rank: usize| &all.systems[shared.order[rank]];
-    let of_run = |run: usize| (0..shared.participants).filter(move |rank| system(*rank).run == run);
-    let by_both = |old: usize| {
-        Some([
-            old,
-            of_run(runs[1].0).find(|new| system(*new).system == system(old).system)?,
-        ])
-    };
-    let ranks: Vec<[usize; 2]> = of_run(runs[0].0).filter_map(by_both).collect();
+    let ranks = systems_of_both(&shared, runs.map(|(run, _)| run));
+    let systems = system_shifts(&shared, &ranks)?;
     let family = |pairs: &[(usize, usize)]| {
         let differences = shared.differences(pairs);
-        Some((
-            paired_family(
-                &slices(&differences),
-                Some(&shared.questions),
-                shared.bootstrap(),
-            )?
-            .pairs,
-            differences,
-        ))
+        let family = paired_family(
+            &slices(&differences),
+            Some(&shared.questions),
+            shared.bootstrap(),
+        )?;
+        Some(family.pairs)
     };
-    let (tests, shifts) = family(
-        &ranks
-            .iter()
-            .map(|[old, new]| (*new, *old))
-            .collect::<Vec<_>>(),
-    )?;
-    let by_case =
-        |case: usize| shifts.iter().map(|own| own[case]).sum::<f64>() / shifts.len() as f64;
-    let by_case: Vec<f64> = (0..shared.cases.len()).map(by_case).collect();
+    let by_case = mean_shifts(&shared, &ranks);
     let whole = paired_family(&[&by_case], Some(&shared.questions), shared.bootstrap())?.pairs[0];
     let alpha = shared.bootstrap().alpha();
-    let shift = |test: &PairedTest| Shift {
-        shift: test.difference,
-        interval: test.interval,
-        p: test.p,
-        differs: test.p < alpha,
-    };
-    let means: Vec<[f64; 2]> = ranks
-        .iter()
-        .map(|own| own.map(|rank| mean(&shared.values[rank]).unwrap_or_default()))
-        .collect();
-    let systems = tests.iter().enumerate().map(|(at, test)| SystemShift {
-        system: system(ranks[at][0]).system.clone(),
-        means: means[at],
-        ranks: [0, 1].map(|judge| {
-            1 + means
-                .iter()
-                .filter(|own| own[judge] > means[at][judge] + SAME)
-                .count()
-        }),
-        shift: shift(test),
-    });
     let pairs: Vec<(usize, usize)> = (0..ranks.len())
         .flat_map(|a| (a + 1..ranks.len()).map(move |b| (a, b)))
         .collect();
@@ -156,7 +188,7 @@ fn judge_change(
         )
     };
     let mut swapped = Vec::new();
-    if let (Some((old, _)), Some((new, _))) = (by_judge(0), by_judge(1)) {
+    if let (Some(old), Some(new)) = (by_judge(0), by_judge(1)) {
         for (at, (a, b)) in pairs.iter().enumerate() {
             if old[at].difference > SAME && new[at].difference < -SAME {
                 swapped.push(SwappedPair {
@@ -206,8 +238,8 @@ fn judge_change(
         new: runs[1].1.to_owned(),
         cases: shared.cases.len(),
         questions: shared.distinct_questions(),
-        whole: shift(&whole),
-        systems: systems.collect(),
+        whole: Shift::of(&whole, alpha),
+        systems,
         swapped,
         agreement: rater_agreement(&labelled, &options).pairs.pop(),
     })

@@ -14,6 +14,7 @@ mod observe;
 mod pairs;
 mod power;
 mod result;
+mod run_change;
 mod samples;
 mod shared;
 
@@ -23,14 +24,18 @@ pub use gates::{Gate, GateOptions, REMEDY, unmet_gates};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
 pub use named_metrics::compare_named;
 pub use observations::{
-    ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name,
+    ComparedCase, MOST_PAIRS, MetricId, MetricTable, Observations, ObservedSystem, pair_count,
+    unknown_name,
 };
 pub use observe::{RunAnswers, observe};
+pub(crate) use pairs::MIN_QUESTIONS;
 pub use power::{PlannedStudy, PowerPlan, plan_power};
+pub(crate) use result::p_text;
 pub use result::{
     ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect, MetricComparison,
     PairComparison, SEED, SystemMean,
 };
+pub use run_change::{RunChange, run_changes};
 pub(super) use samples::sample_values;
 
 #[cfg(test)]

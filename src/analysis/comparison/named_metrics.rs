@@ -6,11 +6,11 @@ use super::compare::compare_metric;
 use super::shared::SharedCases;
 use super::{ComparisonOptions, MetricComparison, MetricId, MetricTable, Observations};
 use crate::analysis::quantity::{
-    CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, f1_of_means,
+    CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL,
 };
 use crate::domain::Unit;
 use crate::error::Result;
-use crate::stats::Interval;
+use crate::stats::{Interval, f1_of_means};
 
 /// Compares the systems by the metrics of these names, each once and in this order, or by the headline metrics without
 /// names. `citation_f1` is the F1 of each system's mean precision and mean recall, without pairs.
@@ -83,25 +83,18 @@ fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<Metric
     Some(comparison)
 }
 
-/// The F1 of a system with its interval, from sums over each question; `None` if a shared case has no value of a part.
+/// The F1 of a system with its interval; `None` if a shared case has no value of a part.
 fn f1(
     shared: &SharedCases<'_>,
     system: usize,
     parts: [&MetricTable; 2],
 ) -> Option<(f64, Option<Interval>)> {
-    let value = |(case, question): (&usize, &usize)| {
-        let both = parts.map(|part| part.values[system][*case].value());
-        both.iter()
-            .all(Option::is_some)
-            .then_some((*question, both))
-    };
-    let values: Vec<_> = shared
-        .cases
-        .iter()
-        .zip(&shared.questions)
-        .map(value)
-        .collect::<Option<_>>()?;
-    Some(f1_of_means(values.into_iter(), shared.bootstrap()))
+    let both = |case: &usize| parts.map(|part| part.values[system][*case].value());
+    let cases: Vec<[Option<f64>; 2]> = shared.cases.iter().map(both).collect();
+    if cases.iter().flatten().any(Option::is_none) {
+        return None;
+    }
+    Some(f1_of_means(&cases, &shared.questions, shared.bootstrap()))
 }
 
 #[cfg(test)]

@@ -11,6 +11,19 @@ use crate::error::{Error, Result};
 use crate::stats::Interval;
 use crate::text::names::nearest;
 
+/// Pairs of systems that are tested at most: each takes 80 kB for its resamples.
+pub const MOST_PAIRS: usize = 5_000;
+
+/// The number of pairs of so many systems: all, or those with a baseline.
+pub fn pair_count(systems: usize, has_baseline: bool) -> usize {
+    let others = systems.saturating_sub(1);
+    if has_baseline {
+        others
+    } else {
+        systems * others / 2
+    }
+}
+
 /// A metric.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct MetricId {
@@ -97,6 +110,15 @@ pub struct Observations {
 }
 
 impl Observations {
+    /// The same systems and cases, without any metric.
+    #[must_use]
+    pub fn without_metrics(self) -> Self {
+        Self {
+            metrics: Vec::new(),
+            ..self
+        }
+    }
+
     /// Indices of the metrics called `name` or `scorer.name`; for `all`, of every metric, the headline metrics first.
     ///
     /// # Errors

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::samples::sample_values;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
+use crate::analysis::OnUnscored;
 use crate::analysis::quantity::{ASPECT_MEAN, Quantity, distinct, quantities};
 use crate::domain::{CaseId, ScoredAnswer, SystemName, Unit};
 
 /// The answers of one run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RunAnswers<'a> {
     /// The run's name, unique among the runs; disambiguates systems.
     pub name: &'a str,
@@ -20,6 +21,8 @@ pub struct RunAnswers<'a> {
     /// Pairs of system and case that were asked without an answer; `None` if not recorded: then every system counts as
     /// asked every answered case.
     pub unanswered: Option<HashSet<(SystemName, CaseId)>>,
+    /// How the run counts unscored answers.
+    pub on_unscored: OnUnscored,
 }
 
 /// Tabulates the runs' answers by every metric: scorers in the order of their first answer, over the cases of all runs,
@@ -31,7 +34,7 @@ pub struct RunAnswers<'a> {
 /// ```
 /// use scholareval::analysis::comparison::{RunAnswers, observe};
 ///
-/// let run = RunAnswers { name: "mine", scored: &[], words: Default::default(), unanswered: None };
+/// let run = RunAnswers { name: "mine", scored: &[], ..RunAnswers::default() };
 /// assert!(observe(&[run]).metrics.is_empty());
 /// ```
 pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
@@ -172,6 +175,8 @@ struct Frame<'a> {
     answered: usize,
     /// Whether the system was asked the case: by system, then by case.
     asked: Vec<Vec<bool>>,
+    /// How the run of each system counts unscored answers.
+    policies: Vec<OnUnscored>,
 }
 
 impl<'a> Frame<'a> {
@@ -198,12 +203,17 @@ impl<'a> Frame<'a> {
                 .collect()
         };
         let asked: Vec<Vec<bool>> = systems.iter().map(row).collect();
+        let policies = systems
+            .iter()
+            .map(|system| runs[system.run].on_unscored)
+            .collect();
         let mut frame = Self {
             systems,
             system_places,
             case_places,
             answered,
             asked,
+            policies,
         };
         for (run, answers) in runs.iter().enumerate() {
             let answered = answers
@@ -259,7 +269,7 @@ impl<'a> Frame<'a> {
         let mut samples = vec![vec![Vec::new(); self.case_places.len()]; self.systems.len()];
         let mut judges = Vec::new();
         for ((system, case), answer) in placed {
-            values[*system][*case] = quantity.observe(answer);
+            values[*system][*case] = quantity.observe(answer).by_policy(self.policies[*system]);
             samples[*system][*case] = sample_values(quantity, answer, &mut judges);
         }
         if values

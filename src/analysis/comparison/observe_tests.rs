@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{
     ComparisonOptions, MetricTable, Observation, Observations, RunAnswers, compare, observe,
 };
+use crate::analysis::OnUnscored;
 use crate::analysis::test_support::{answer, component, score, simple_score};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer, SystemName, Unit};
 use crate::stats::Interval;
@@ -14,8 +15,7 @@ fn run<'a>(name: &'a str, scored: &'a [Arc<ScoredAnswer>]) -> RunAnswers<'a> {
     RunAnswers {
         name,
         scored,
-        words: HashMap::new(),
-        unanswered: None,
+        ..RunAnswers::default()
     }
 }
 
@@ -193,6 +193,38 @@ fn words_stand_where_the_answers_do() {
         ..run("r", &scored)
     }]);
     assert_eq!(tables.words, Some(vec![vec![None], vec![Some(120.0)]]));
+}
+
+#[test]
+fn the_policy_of_a_run_holds_for_means_and_the_bounds_stay() {
+    // With 0 for its property, b's answer to case 2 has 0.4 * 0.5 = 0.2, at most 0.8; all others have 0.8.
+    let scored = arcs(vec![
+        answer("a", "1", simple_score(Some(1.0))),
+        answer("a", "2", simple_score(Some(1.0))),
+        answer("b", "1", simple_score(Some(1.0))),
+        answer("b", "2", simple_score(None)),
+    ]);
+    let of_b = |on_unscored: OnUnscored| {
+        let observed = observe(&[RunAnswers {
+            on_unscored,
+            ..run("r", &scored)
+        }]);
+        let compared = compare(&observed, &ComparisonOptions::seeded(1));
+        let metric = compared.metrics[0].clone();
+        let own = metric.systems.iter().find(|own| own.label == "b").cloned();
+        (metric.cases.len(), own.unwrap(), metric.pairs[0].clone())
+    };
+    let (cases, excluded, _) = of_b(OnUnscored::Exclude);
+    assert_eq!((cases, excluded.own_cases, excluded.unscored), (1, 1, 1));
+    assert!((excluded.mean.unwrap() - 0.8).abs() < 1e-12);
+    let (cases, zero, pair) = of_b(OnUnscored::Zero);
+    assert_eq!((cases, zero.own_cases, zero.unscored), (2, 2, 1));
+    assert!((zero.mean.unwrap() - 0.5).abs() < 1e-12);
+    assert_eq!(zero.bounds, excluded.bounds);
+    // The difference is 0 with b's property met, and (0 + 0.6) / 2 as it counts.
+    let bounds = pair.bounds.unwrap();
+    assert!((pair.difference - 0.3).abs() < 1e-12);
+    assert!(bounds.low.abs() < 1e-12 && (bounds.high - 0.3).abs() < 1e-12);
 }
 
 #[test]

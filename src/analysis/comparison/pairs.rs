@@ -8,8 +8,8 @@ use crate::stats::{
     Interval, PairedFamily, cliffs_delta, cohens_dz, least_squares, mean, paired_family,
 };
 
-/// Minimum number of differences for a length-adjusted estimate.
-const MIN_QUESTIONS: usize = 20;
+/// Minimum number of questions for a length-adjusted difference.
+pub(crate) const MIN_QUESTIONS: usize = 20;
 
 /// Cases whose values differ by less are ties: scores are sums of products, so equal ones may differ in their last digits.
 const TIE: f64 = 1e-9;
@@ -92,7 +92,8 @@ fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
             questions.push(shared.question_of[*case]);
         }
     }
-    if lows.len() <= shared.cases.len() {
+    // Nothing is missing: the pair has the shared cases only, each with its value.
+    if lows.len() <= shared.cases.len() && lows == highs {
         return;
     }
     let alpha = shared.bootstrap().alpha();

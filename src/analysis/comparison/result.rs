@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{ComparedCase, JudgeChange, MetricId, ObservedSystem};
+use super::{ComparedCase, JudgeChange, MetricId, ObservedSystem, RunChange};
 use crate::domain::{Note, parse_inner_share};
 use crate::stats::{Interval, PairedMethod};
 
@@ -26,6 +26,10 @@ pub struct ComparisonOptions {
     /// Test only the pairs with this system
     #[arg(long, value_name = "SYSTEM")]
     pub baseline: Option<String>,
+    /// Whether to compute means only: no pairs, groups and ranks.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub means_only: bool,
 }
 
 impl ComparisonOptions {
@@ -36,6 +40,7 @@ impl ComparisonOptions {
             resamples: 10_000,
             seed,
             baseline: None,
+            means_only: false,
         }
     }
 }
@@ -60,6 +65,12 @@ pub struct Comparison {
     /// With `--across judges`, in place of metrics: what changes from the first run to each other one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judge_changes: Vec<JudgeChange>,
+    /// With `--across runs`, in place of metrics: the change of each system from the first run to each other one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub run_changes: Vec<RunChange>,
+    /// With `--across`: systems that are not in every run, which are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// A role with its judge.
@@ -82,7 +93,7 @@ pub struct ComparedRun {
     pub name: String,
     /// Why only part of its answers is scored; `None` for a complete run.
     pub unfinished: Option<String>,
-    /// Whether `score` counted unscored answers as 0; a comparison leaves them out.
+    /// Whether it has unscored answers that count as the lowest value (`--on-unscored zero`).
     pub unscored_as_zero: bool,
     /// That other models than the requested ones answered, one sentence for each judge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -191,12 +202,7 @@ pub struct PairComparison {
 impl PairComparison {
     /// `p = 0.011`, `p < 0.001`, never `p = 1.000`.
     pub fn p_text(&self) -> String {
-        match self.p {
-            None => "no test".to_owned(),
-            Some(p) if p < 0.0005 => "p < 0.001".to_owned(),
-            Some(p) if p > 0.9995 => "p > 0.999".to_owned(),
-            Some(p) => format!("p = {p:.3}"),
-        }
+        self.p.map_or_else(|| "no test".to_owned(), p_text)
     }
 
     /// `*` for a significant difference, `!` for a verdict that could change.
@@ -207,6 +213,17 @@ impl PairComparison {
             .filter(|(applies, _)| *applies)
             .map(|(_, flag)| flag)
             .collect()
+    }
+}
+
+/// `p = 0.011`, `p < 0.001`, never `p = 1.000`.
+pub(crate) fn p_text(p: f64) -> String {
+    if p < 0.0005 {
+        "p < 0.001".to_owned()
+    } else if p > 0.9995 {
+        "p > 0.999".to_owned()
+    } else {
+        format!("p = {p:.3}")
     }
 }
 

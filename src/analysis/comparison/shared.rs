@@ -132,8 +132,11 @@ impl<'a> SharedCases<'a> {
         self.all.systems[self.order[rank]].label.as_str()
     }
 
-    /// The tested pairs, the better system first: all, or those with the baseline.
+    /// The tested pairs, the better system first: all, those with the baseline, or none.
     pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
+        if self.options.means_only {
+            return Vec::new();
+        }
         let baseline = self.options.baseline.as_deref();
         let is_tested = |rank: usize| baseline.is_none_or(|baseline| baseline == self.label(rank));
         let ranks = 0..self.participants;

@@ -19,6 +19,7 @@ Columns:
   W/T/L    cases where the first system is better (win), equal (tie), worse (loss)
   d_z      Cohen's d of the paired differences: their mean by their standard deviation
   alone    the interval and p of this pair, not adjusted for the others
+  length-adjusted  (--length-adjusted) the difference if the answers had as many words; words: how many more the first has
   *        significantly different: p below 1 - level; ! with missing data the verdict could change
 
 A gate that holds only if missing data are ignored is not met (exit 6), unless --tolerate-missing.
@@ -29,6 +30,8 @@ Examples:
     scholareval compare runs/1 runs/2 --metric all --baseline gpt
   Before a judge is replaced: the same answers by both, the old one first:
     scholareval compare runs/gpt-4o runs/gpt-5 --across judges
+  What changed since October: the same systems in two runs, the earlier one first:
+    scholareval compare runs/october runs/november --across runs
   A gate for CI:
     scholareval compare runs/1 --fail-under new:score=0.5 --require \"new>=old\"";
 
@@ -37,6 +40,8 @@ Examples:
 pub enum Across {
     /// The judge.
     Judges,
+    /// The systems, such as at two dates.
+    Runs,
 }
 
 /// Which runs are compared, and how.
@@ -51,10 +56,14 @@ pub struct CompareArgs {
     /// Compare runs whose judge, prompts, tests or settings differ, and flag it
     #[arg(long)]
     pub anyway: bool,
-    /// judges: what another judge of the same answers changes, from the first run to each other one
+    /// From the first run to each other one: judges, what another judge of the same answers changes; runs, how each system
+    /// changes
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
     #[arg(conflicts_with_all = ["baseline", "fail_under", "require", "tolerate_missing"])]
     pub across: Option<Across>,
+    /// Show the pairs with their length-adjusted differences
+    #[arg(long, conflicts_with = "across")]
+    pub length_adjusted: bool,
     /// How the comparison is shown.
     #[command(flatten)]
     pub display: DisplayOptions,

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::Context;
-use crate::analysis::comparison::{ComparisonOptions, Gate, Observations, REMEDY, unmet_gates};
+use crate::analysis::comparison::{
+    ComparisonOptions, Gate, MOST_PAIRS, Observations, REMEDY, pair_count, unmet_gates,
+};
 use crate::cli::ExitCode;
 use crate::cli::args::{Across, CompareArgs};
-use crate::cli::terminal;
-use crate::error::{InputFault, Result};
+use crate::cli::terminal::{self, grouped};
+use crate::error::{Error, InputFault, Result};
 use crate::evaluation::RunSet;
 use crate::report::{TableStyle, comparison_table, comparison_text, run_warnings};
 
@@ -19,6 +21,7 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     let (directories, skipped) = context.runs(&args.runs)?;
     let runs = match args.across {
         Some(Across::Judges) => RunSet::open_across_judges(&directories, args.anyway)?,
+        Some(Across::Runs) => RunSet::open_across_runs(&directories, args.anyway)?,
         None => RunSet::open(&directories, args.anyway)?,
     };
     let mut observations = runs.observe()?;
@@ -39,12 +42,18 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     };
     let gates = Gate::all(&args.gates, &observations, baseline)?;
     select(&mut observations, &args.metric, &gates)?;
+    match args.across {
+        Some(Across::Runs) => {}
+        Some(Across::Judges) => check_pairs(observations.systems.len() / runs.runs.len(), false)?,
+        None => check_pairs(observations.systems.len(), options.baseline.is_some())?,
+    }
     let comparison = match args.across {
         Some(Across::Judges) => runs.compare_judges(observations, &options)?,
+        Some(Across::Runs) => runs.compare_runs(observations, &options)?,
         None => runs.compare(&observations, &options),
     };
-    let text = |style: &TableStyle| comparison_text(&comparison, style);
-    let csv = || comparison_table(&comparison);
+    let text = |style: &TableStyle| comparison_text(&comparison, args.length_adjusted, style);
+    let csv = || comparison_table(&comparison, args.length_adjusted);
     context.show(
         args.display.format,
         &comparison,
@@ -66,6 +75,24 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     } else {
         ExitCode::BelowThreshold
     })
+}
+
+/// Checks that the pairs of so many systems can be tested, all or those with a baseline.
+///
+/// # Errors
+/// When there are too many; the message says how to choose.
+pub(super) fn check_pairs(systems: usize, has_baseline: bool) -> Result<()> {
+    let pairs = pair_count(systems, has_baseline);
+    if pairs <= MOST_PAIRS {
+        return Ok(());
+    }
+    Err(Error::Settings(format!(
+        "{} systems make {} pairs, more than the {} that are tested; compare --baseline SYSTEM tests the pairs of one system, \
+         scholareval table shows means without tests, or name fewer runs",
+        grouped(systems as u64),
+        grouped(pairs as u64),
+        grouped(MOST_PAIRS as u64),
+    )))
 }
 
 /// Keeps the metrics of these names (the headline metrics without names), then those of the gates, in this order.
@@ -95,4 +122,24 @@ fn select(observations: &mut Observations, names: &[String], gates: &[Gate]) -> 
         .map(|at| observations.metrics[at].clone())
         .collect();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_pairs_are_refused_with_what_to_choose() {
+        // 100 systems make 4,950 pairs, 101 make 5,050.
+        assert!(check_pairs(100, false).is_ok());
+        assert!(check_pairs(5_001, true).is_ok());
+        let message = check_pairs(1_500, false).unwrap_err().to_string();
+        assert!(
+            message.contains("1,500 systems make 1,124,250 pairs")
+                && message.contains("--baseline SYSTEM")
+                && message.contains("scholareval table"),
+            "{message}"
+        );
+        assert!(check_pairs(5_002, true).is_err());
+    }
 }

@@ -6,7 +6,7 @@ use crate::cli::args::ImportArgs;
 use crate::cli::outcome::report_run;
 use crate::cli::summary::conclude;
 use crate::error::Result;
-use crate::evaluation::{ImportedRun, import};
+use crate::evaluation::{ImportedRun, import, remedy};
 use crate::report::{RunReport, write_items};
 
 /// Warnings that are printed in full.
@@ -39,6 +39,7 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
         record.manifest(),
         args.display.format,
         &context.style(),
+        remedy,
     )?;
     context.note(&format!(
         "record of the run: {}",

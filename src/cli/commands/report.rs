@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Context;
-use crate::analysis::comparison::{ComparisonOptions, SEED};
+use crate::analysis::comparison::{ComparisonOptions, MOST_PAIRS, SEED, pair_count};
 use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{grouped, path_text, write_stdout};
@@ -25,7 +25,12 @@ pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<()> {
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
     let with_answers = !args.no_answers && answers <= MOST_ANSWERS_WITH_TEXTS;
     let observations = set.observe()?;
-    let comparison = set.compare(&observations, &ComparisonOptions::seeded(SEED));
+    let pairs = pair_count(observations.systems.len(), false);
+    let options = ComparisonOptions {
+        means_only: pairs > MOST_PAIRS,
+        ..ComparisonOptions::seeded(SEED)
+    };
+    let comparison = set.compare(&observations, &options);
     let calls_of_runs = set.runs.iter().map(|run| calls_of(run, with_answers));
     let (calls, counts): (Vec<_>, Vec<usize>) = calls_of_runs.collect::<Result<_>>()?;
     let mut left_out: Vec<String> = left_out(answers, args.no_answers).into_iter().collect();
@@ -39,6 +44,12 @@ pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<()> {
             run.name
         )
     }));
+    if options.means_only {
+        left_out.push(format!(
+            "{} pairs of systems: the page has means without tests; compare --baseline SYSTEM tests the pairs of one system.",
+            grouped(pairs as u64)
+        ));
+    }
     for text in left_out.iter().filter(|_| !args.no_answers) {
         context.note(&format!("note: {text}"));
     }

@@ -4,9 +4,10 @@ use super::{Context, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::RescoreArgs;
 use crate::cli::summary::conclude;
+use crate::domain::UnscoredKind;
 use crate::error::Result;
 use crate::evaluation::record::RunStatus;
-use crate::evaluation::{RescoredRun, rescore};
+use crate::evaluation::{RescoredRun, remedy, rescore};
 use crate::report::{RunReport, write_items};
 
 /// Runs the command.
@@ -32,5 +33,22 @@ pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode>
     if dir.is_none() {
         context.note("note: scores of another mode; add --out DIR to write them to files");
     }
-    conclude(&report, &manifest, args.display.format, &context.style())
+    conclude(
+        &report,
+        &manifest,
+        args.display.format,
+        &context.style(),
+        remedy_of_score,
+    )
+}
+
+/// What helps against unscored answers of a rescored run: `rescore` asks no judge, so that only `score` gets other replies.
+fn remedy_of_score(kind: UnscoredKind) -> Option<&'static str> {
+    match kind {
+        UnscoredKind::NeedsOtherCalls => remedy(kind),
+        UnscoredKind::Abstained | UnscoredKind::DependsOnUnscored | UnscoredKind::Exception => None,
+        _ => Some(
+            "rescore asks no judge; for other replies run the score command of this run again, with --retry-unscored",
+        ),
+    }
 }

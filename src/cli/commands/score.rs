@@ -21,7 +21,7 @@ use crate::domain::{EndpointUse, Severity, SystemName};
 use crate::error::Result;
 use crate::evaluation::options::ScorerName;
 use crate::evaluation::record::{AnsweredJudge, Manifest};
-use crate::evaluation::{Evaluation, NoEvents, Prepared, Preset, Run, StopHandle};
+use crate::evaluation::{Evaluation, NoEvents, Prepared, Preset, Run, StopHandle, remedy};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
 use crate::text::perturbation::Perturbation;
 
@@ -155,7 +155,13 @@ async fn score(
         unusable.is_some() && !run.scores().iter().any(|answer| answer.score.is_complete());
     let concluded = match is_empty {
         true => ExitCode::TooManyUnscored,
-        false => conclude(&report, run.manifest(), settings.format, &context.style())?,
+        false => conclude(
+            &report,
+            run.manifest(),
+            settings.format,
+            &context.style(),
+            remedy,
+        )?,
     };
     let mut code = unusable.map_or(Ok(concluded), Err)?;
     if settings.options.input.strict && has_several_models(run.manifest()) {

@@ -1,9 +1,8 @@
 //! `scholareval table`: systems by metrics, for a paper.
 
 use super::Context;
-use crate::analysis::comparison::{
-    Comparison, ComparisonOptions, Observations, SEED, compare_named,
-};
+use super::compare::check_pairs;
+use crate::analysis::comparison::{Comparison, ComparisonOptions, SEED, compare_named};
 use crate::cli::args::{TableArgs, TableFormat};
 use crate::cli::terminal::write_stdout;
 use crate::error::{InputFault, Result};
@@ -22,16 +21,18 @@ pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<()> {
             InputFault::new(&args.runs[0], "no scores to show").hint("score some answers first");
         return Err(fault.into());
     }
-    let options = ComparisonOptions::seeded(SEED);
+    if args.options.letters {
+        check_pairs(observations.systems.len(), false)?;
+    }
+    let options = ComparisonOptions {
+        means_only: !args.options.letters,
+        ..ComparisonOptions::seeded(SEED)
+    };
     let metrics = compare_named(&observations, &args.options.metric_names(), &options)?;
     runs.check_metrics(&metrics, &observations.systems, args.options.anyway)?;
-    let without_metrics = Observations {
-        metrics: Vec::new(),
-        ..observations
-    };
     let comparison = Comparison {
         metrics,
-        ..runs.compare(&without_metrics, &options)
+        ..runs.compare(&observations.without_metrics(), &options)
     };
     let table = paper_table(
         &comparison,

@@ -182,8 +182,8 @@ fn headline(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Option<Headlin
     let answers = RunAnswers {
         name: "",
         scored,
-        words: HashMap::new(),
-        unanswered: None,
+        on_unscored: manifest.policy.on_unscored,
+        ..RunAnswers::default()
     };
     let observations = Observations {
         row: manifest.row().map(str::to_owned),

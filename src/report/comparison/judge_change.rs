@@ -4,6 +4,7 @@ use super::tables::{percent, shown_difference, unit_name};
 use super::verdict::points;
 use crate::analysis::Estimate;
 use crate::analysis::comparison::{JudgeChange, Shift, SwappedPair, SystemShift};
+use crate::domain::Unit;
 use crate::report::layout::{counted, listed};
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::Interval;
@@ -101,30 +102,40 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
         change.new,
         counted(change.cases, "shared case"),
     );
-    let (mut table, rows) = (Table::new(title, Vec::new()), &change.systems);
-    table.push(
-        Column::new("system", Format::Text),
-        rows.iter().map(|own| Cell::text(own.system.as_str())),
-    );
-    for (judge, key, heading) in [(0, "old_mean", "old"), (1, "new_mean", "new")] {
-        let column = Column::headed(key, heading, Format::of_mean(unit));
-        table.push(
-            column,
-            rows.iter().map(|own| Cell::number(own.means[judge])),
-        );
-    }
-    let flag = |own: &SystemShift| if own.shift.differs { "*" } else { "" };
-    let shifts = rows
-        .iter()
-        .map(|own| Cell::estimate(Some(own.shift.shift), own.shift.interval).flagged(flag(own)));
-    table.push(Column::new("shift", Format::of_difference(unit)), shifts);
-    table.push(
-        Column::new("p", Format::PValue),
-        rows.iter().map(|own| Cell::number(own.shift.p)),
-    );
+    let rows = &change.systems;
+    let mut table = shifts_table(title, rows, unit);
+    shift_columns(&mut table, "shift", rows, unit);
     for (judge, key, heading) in [(0, "old_rank", "old rank"), (1, "new_rank", "new rank")] {
         let column = Column::headed(key, heading, Format::Count);
         table.push(column, rows.iter().map(|own| Cell::count(own.ranks[judge])));
     }
     table
+}
+
+/// The systems with their old and new means.
+pub(super) fn shifts_table(title: String, rows: &[SystemShift], unit: Unit) -> Table {
+    let mut table = Table::new(title, Vec::new());
+    table.push(
+        Column::new("system", Format::Text),
+        rows.iter().map(|own| Cell::text(own.system.as_str())),
+    );
+    for (at, key, heading) in [(0, "old_mean", "old"), (1, "new_mean", "new")] {
+        let column = Column::headed(key, heading, Format::of_mean(unit));
+        table.push(column, rows.iter().map(|own| Cell::number(own.means[at])));
+    }
+    table
+}
+
+/// Adds the shifts of these systems, which this column is named for, and their p.
+pub(super) fn shift_columns(table: &mut Table, name: &str, rows: &[SystemShift], unit: Unit) {
+    let shift = |own: &SystemShift| {
+        let flag = if own.shift.differs { "*" } else { "" };
+        Cell::estimate(Some(own.shift.shift), own.shift.interval).flagged(flag)
+    };
+    let column = Column::new(name, Format::of_difference(unit)).kept();
+    table.push(column, rows.iter().map(shift));
+    table.push(
+        Column::new("p", Format::PValue),
+        rows.iter().map(|own| Cell::number(own.shift.p)),
+    );
 }

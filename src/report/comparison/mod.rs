@@ -3,6 +3,7 @@
 mod judge_change;
 mod notes;
 mod render;
+mod run_change;
 mod tables;
 #[cfg(test)]
 mod tests;

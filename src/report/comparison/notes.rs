@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::tables::{metric_name, percent, shown_difference};
 use super::verdict::{labels, points};
 use crate::analysis::comparison::{
-    ComparedRun, Comparison, JudgedRole, LengthEffect, MetricComparison, PairComparison,
+    ComparedRun, Comparison, JudgedRole, LengthEffect, MIN_QUESTIONS, MetricComparison,
+    PairComparison,
 };
 use crate::analysis::distinct;
 use crate::domain::Note;
@@ -24,14 +25,24 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
         .iter()
         .filter_map(|run| run.unfinished.as_ref());
     let unfinished = unfinished.map(|unfinished| format!("Unfinished: {unfinished}."));
-    let as_zero = comparison.runs.iter().filter(|run| run.unscored_as_zero).map(|run| {
-        format!("{} was scored with --on-unscored zero; here unscored answers are left out of the means.", run.name)
-    });
+    let as_zero = comparison
+        .runs
+        .iter()
+        .filter(|run| run.unscored_as_zero)
+        .map(|run| {
+            format!(
+                "{}: unscored answers count as the lowest value (--on-unscored zero).",
+                run.name
+            )
+        });
+    let left_out = listed(comparison.left_out.iter().cloned());
+    let left_out = left_out.map(|systems| format!("Left out, since not in every run: {systems}."));
     let answered = comparison.runs.iter().flat_map(answered_by_others);
     differences
         .chain(unfinished)
         .chain(answered)
         .chain(as_zero)
+        .chain(left_out)
         .map(Note::warning)
         .collect()
 }
@@ -207,6 +218,20 @@ fn length_effects(
     Some(format!(
         "Length-adjusted, each pair alone, {meaning}: {pairs}."
     ))
+}
+
+/// Why pairs have no length-adjusted difference though it was asked for; `None` if all have one.
+pub(super) fn without_lengths(comparison: &Comparison) -> Option<Note> {
+    let pairs = || comparison.metrics.iter().flat_map(|metric| &metric.pairs);
+    let without = pairs().filter(|pair| pair.length.is_none()).count();
+    if without == 0 {
+        return None;
+    }
+    Some(Note::warning(format!(
+        "Without a length-adjusted difference: {without} of {}. It takes {MIN_QUESTIONS} questions with recorded answers, in a \
+         tenth of which the system with shorter answers has the longer one; counts and length have none.",
+        counted(pairs().count(), "pair")
+    )))
 }
 
 fn detectable(metric: &MetricComparison) -> Option<Note> {

@@ -1,21 +1,26 @@
 //! The comparison in each format: verdicts, tables, notes.
 
 use super::judge_change::{sentences, systems_by_judge};
-use super::notes::{baseline, notes, run_warnings};
+use super::notes::{baseline, notes, run_warnings, without_lengths};
+use super::run_change::{sentence, systems_by_run};
 use super::tables::{pairs_table, systems_table};
 use super::verdict::verdicts;
-use crate::analysis::comparison::Comparison;
+use crate::analysis::comparison::{Comparison, MetricId};
 use crate::error::Result;
 use crate::report::metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::{TableStyle, visible, wrapped};
 
 /// The verdict of each metric, the means, then the notes. Pairs, and the systems of each of several metrics, are shown
-/// with all notes.
+/// with all notes; with `lengths` the pairs are always shown, with their length-adjusted differences.
 ///
 /// # Errors
 /// When two systems have the same name.
-pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<String> {
+pub fn comparison_text(
+    comparison: &Comparison,
+    lengths: bool,
+    style: &TableStyle,
+) -> Result<String> {
     let several = comparison.metrics.len() > 1;
     let (mut tables, mut notes) = (Vec::new(), notes(comparison));
     if several {
@@ -31,9 +36,14 @@ pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<St
     }
     for metric in &comparison.metrics {
         tables.extend((style.all_notes || !several).then(|| systems_table(comparison, metric)));
-        tables.extend(pairs_table(comparison, metric).filter(|_| style.all_notes));
+        let shows_pairs = style.all_notes || lengths;
+        tables.extend(pairs_table(comparison, metric, lengths).filter(|_| shows_pairs));
+    }
+    if lengths {
+        notes.extend(without_lengths(comparison));
     }
     let changes = comparison.judge_changes.iter().flat_map(sentences);
+    let changes = changes.chain(comparison.run_changes.iter().map(sentence));
     let verdicts = verdicts(comparison)
         .into_iter()
         .chain(changes)
@@ -44,15 +54,22 @@ pub fn comparison_text(comparison: &Comparison, style: &TableStyle) -> Result<St
             .iter()
             .map(|change| systems_by_judge(change, comparison.options.level)),
     );
+    tables.extend(
+        comparison
+            .run_changes
+            .iter()
+            .map(|change| systems_by_run(change, comparison.options.level)),
+    );
     let blocks =
         std::iter::once(verdicts.collect()).chain(tables.iter().map(|table| table.terminal(style)));
     let blocks: Vec<String> = blocks.filter(|block: &String| !block.is_empty()).collect();
     Ok(blocks.join("\n") + &style.notes(&notes))
 }
 
-/// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`), or the systems of a
-/// change of judge (`judge_change`). Cells that do not apply are empty; warnings on the runs are the same in every row.
-pub fn comparison_table(comparison: &Comparison) -> Table {
+/// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`), with `lengths` with their
+/// length-adjusted differences, or the systems of a change of judge (`judge_change`) or of run (`run_change`). Cells that do
+/// not apply are empty; warnings on the runs are the same in every row.
+pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
     let warnings: Vec<String> = run_warnings(comparison)
         .into_iter()
         .chain(baseline(comparison))
@@ -62,35 +79,36 @@ pub fn comparison_table(comparison: &Comparison) -> Table {
     let lead = ["kind", "scorer", "metric", "unit", "warnings"];
     let mut all = Table::new("", lead.map(|key| Column::new(key, Format::Text)).to_vec());
     for metric in &comparison.metrics {
-        let (id, unit) = (
-            &metric.metric,
-            format!("{:?}", metric.metric.unit).to_lowercase(),
-        );
         let systems = ("system", systems_table(comparison, metric));
-        let pairs = pairs_table(comparison, metric).map(|pairs| ("pair", pairs));
+        let pairs = pairs_table(comparison, metric, lengths).map(|pairs| ("pair", pairs));
         for (kind, table) in std::iter::once(systems).chain(pairs) {
-            all.append(
-                &[kind, &id.scorer, &id.name, &unit, warnings].map(Cell::text),
-                &table,
-            );
+            append(&mut all, kind, &metric.metric, warnings, &table);
         }
     }
+    let level = comparison.options.level;
     for change in &comparison.judge_changes {
-        let (id, unit) = (
-            &change.metric,
-            format!("{:?}", change.metric.unit).to_lowercase(),
-        );
-        let mut table = systems_by_judge(change, comparison.options.level);
-        for (key, run) in [("old_run", &change.old), ("new_run", &change.new)] {
-            table.push(
-                Column::new(key, Format::Text),
-                change.systems.iter().map(|_| Cell::text(run)),
-            );
-        }
-        all.append(
-            &["judge_change", &id.scorer, &id.name, &unit, warnings].map(Cell::text),
-            &table,
-        );
+        let table = with_runs(systems_by_judge(change, level), &change.old, &change.new);
+        append(&mut all, "judge_change", &change.metric, warnings, &table);
+    }
+    for change in &comparison.run_changes {
+        let table = with_runs(systems_by_run(change, level), &change.old, &change.new);
+        append(&mut all, "run_change", &change.metric, warnings, &table);
     }
     all
+}
+
+/// The table with the names of the two runs in each row.
+fn with_runs(mut table: Table, old: &str, new: &str) -> Table {
+    for (key, run) in [("old_run", old), ("new_run", new)] {
+        let cells = vec![Cell::text(run); table.rows.len()];
+        table.push(Column::new(key, Format::Text), cells);
+    }
+    table
+}
+
+/// Adds the rows of a table about a metric.
+fn append(all: &mut Table, kind: &str, id: &MetricId, warnings: &str, table: &Table) {
+    let unit = format!("{:?}", id.unit).to_lowercase();
+    let lead = [kind, &id.scorer, &id.name, &unit, warnings].map(Cell::text);
+    all.append(&lead, table);
 }

@@ -82,7 +82,9 @@ pub(in crate::report) fn systems_table(
     }
     table.push(
         counts("cases"),
-        rows.iter().map(|_| Cell::count(metric.cases.len())),
+        // A system without a value is not compared, and has no part in the shared cases.
+        rows.iter()
+            .map(|own| Cell::count(own.mean.map_or(0, |_| metric.cases.len()))),
     );
     table.push(
         counts("unscored"),
@@ -97,10 +99,12 @@ pub(in crate::report) fn systems_table(
     table
 }
 
-/// The pairs of a metric, in the order of its systems; `None` if there are none.
+/// The pairs of a metric, in the order of its systems, with `lengths` also the length-adjusted differences; `None` if there are
+/// none.
 pub(in crate::report) fn pairs_table(
     comparison: &Comparison,
     metric: &MetricComparison,
+    lengths: bool,
 ) -> Option<Table> {
     if metric.pairs.is_empty() {
         return None;
@@ -141,6 +145,9 @@ pub(in crate::report) fn pairs_table(
         Column::new("p", Format::PValue),
         rows.iter().map(|own| Cell::maybe(own.p)),
     );
+    if lengths {
+        push_lengths(&mut table, rows, difference);
+    }
     let counts =
         |own: &PairComparison| Cell::text(format!("{}/{}/{}", own.wins, own.ties, own.losses));
     table.push(
@@ -158,6 +165,25 @@ pub(in crate::report) fn pairs_table(
     let p_alone = Column::headed("pointwise_p", "p alone", Format::PValue);
     table.push(p_alone, rows.iter().map(|own| Cell::maybe(own.pointwise_p)));
     Some(table)
+}
+
+/// Adds the length-adjusted difference of each pair, and how many words the answers of its first system have more.
+fn push_lengths(table: &mut Table, rows: &[PairComparison], difference: Format) {
+    let adjusted = Column {
+        has_interval: true,
+        ..Column::headed("length_adjusted", "length-adjusted", difference)
+    };
+    let cell = |own: &PairComparison| {
+        own.length.as_ref().map_or(Cell::Missing, |length| {
+            Cell::estimate(Some(length.adjusted), Some(length.interval))
+        })
+    };
+    table.push(adjusted, rows.iter().map(cell));
+    let words = |own: &PairComparison| Cell::maybe(own.length.as_ref().map(|length| length.words));
+    table.push(
+        Column::headed("words_difference", "words", Format::Difference(0)),
+        rows.iter().map(words),
+    );
 }
 
 /// The unit of a metric, in words.

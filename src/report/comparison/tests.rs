@@ -155,6 +155,8 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
             runs: Vec::new(),
         }],
         judge_changes: Vec::new(),
+        run_changes: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 
@@ -170,12 +172,13 @@ fn two() -> Comparison {
 }
 
 fn terminal(comparison: &Comparison) -> String {
-    comparison_text(comparison, &TableStyle::default()).unwrap()
+    comparison_text(comparison, false, &TableStyle::default()).unwrap()
 }
 
 fn with_all_notes(comparison: &Comparison) -> String {
     comparison_text(
         comparison,
+        false,
         &TableStyle {
             all_notes: true,
             ..TableStyle::default()
@@ -213,8 +216,35 @@ fn all_notes_are_shown_on_request() {
 }
 
 #[test]
+fn length_adjusted_differences_are_columns_on_request() {
+    let style = TableStyle {
+        width: 200,
+        ..TableStyle::default()
+    };
+    let text = comparison_text(&one(), true, &style).unwrap();
+    let pairs = text.split_once("Differences in score").unwrap().1;
+    let first = pairs.lines().find(|line| line.starts_with("careful"));
+    // -0.01 [-0.03, 0.01] and 123.4 words
+    assert!(
+        first.unwrap().contains("-1.0 [-3.0, +1.0]") && first.unwrap().contains(" +123 "),
+        "{pairs}"
+    );
+    assert!(
+        text.contains("Without a length-adjusted difference: 2 of 3 pairs."),
+        "{text}"
+    );
+    let csv = comparison_table(&one(), true)
+        .csv(CsvText::Guarded)
+        .unwrap();
+    assert!(csv.contains("length_adjusted,length_adjusted_low"), "{csv}");
+    assert!(!terminal(&one()).contains("Differences in score"));
+}
+
+#[test]
 fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
-    let csv = comparison_table(&one()).csv(CsvText::Guarded).unwrap();
+    let csv = comparison_table(&one(), false)
+        .csv(CsvText::Guarded)
+        .unwrap();
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let header = reader.headers().unwrap().clone();
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
@@ -277,7 +307,9 @@ fn json_is_the_comparison() {
 
 #[test]
 fn hostile_names_stay_text_in_every_format() {
-    let csv = comparison_table(&one()).csv(CsvText::Guarded).unwrap();
+    let csv = comparison_table(&one(), false)
+        .csv(CsvText::Guarded)
+        .unwrap();
     for text in [terminal(&one()), with_all_notes(&two()), csv] {
         assert!(has_no_unseen(&text), "{text}");
     }

@@ -8,14 +8,10 @@ use crate::report::table::Format;
 /// Significant pairs named before the rest is counted.
 const NAMED: usize = 3;
 
-/// The verdict on each metric, one line each; metrics without a significant difference share a line.
+/// The verdict on each metric, one line each, with the metric's name: a card may show other columns before it. Metrics without
+/// a significant difference share a line.
 pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
-    if let [only] = &comparison.metrics[..] {
-        return Some(verdict(only))
-            .filter(|line| !line.is_empty())
-            .into_iter()
-            .collect();
-    }
+    let is_only = comparison.metrics.len() == 1;
     let (mut lines, mut same) = (Vec::new(), Vec::new());
     for metric in comparison
         .metrics
@@ -23,9 +19,11 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
         .filter(|metric| !metric.pairs.is_empty())
     {
         let name = metric_name(comparison, metric);
-        match metric.pairs.iter().any(|pair| pair.differs) {
-            true => lines.push(format!("{name}: {}", verdict(metric))),
-            false => same.push(name),
+        let has_evidence = is_only && metric.pairs.len() == 1;
+        if has_evidence || metric.pairs.iter().any(|pair| pair.differs) {
+            lines.push(format!("{name}: {}", verdict(metric)));
+        } else {
+            same.push(name);
         }
     }
     if !same.is_empty() {

@@ -11,7 +11,7 @@ use super::safety::embedded;
 use crate::analysis::ASPECT_MEAN;
 use crate::analysis::comparison::Observation;
 use crate::dataset::with_text;
-use crate::domain::{Answer, CaseId, ScoredAnswer, SystemName, Unit};
+use crate::domain::{Answer, CaseId, Item, ScoredAnswer, SystemName, Unit};
 use crate::error::Result;
 use crate::evaluation::CallRecord;
 use crate::report::comparison::metric_name;
@@ -40,7 +40,9 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
     let systems = comparison.systems.iter().zip(names);
     let observed = |observation: &Observation| match observation {
         Observation::Value(value) => short(*value),
-        Observation::Unscored(range) => json!([short(range.low), short(range.high)]),
+        Observation::Unscored(range) | Observation::Lowest(range) => {
+            json!([short(range.low), short(range.high)])
+        }
         Observation::Missing | Observation::NotApplicable => Value::Null,
     };
     let metrics = comparison.metrics.iter().map(|metric| {
@@ -79,32 +81,46 @@ struct SystemEntry {
     calls: Vec<Value>,
 }
 
-/// The blocks of all cases, in their order.
+/// The data of a case, by system; `None` for a system without anything about it.
+#[derive(Serialize)]
+struct CaseBlock<'a> {
+    systems: Vec<Option<&'a SystemEntry>>,
+    snippets: Option<BTreeMap<String, &'a [String]>>,
+}
+
+/// A part of a case's block, with the index of its run.
+enum Part<'a> {
+    Score(&'a ScoredAnswer),
+    /// With the number of the first source, as citation scorers record it.
+    Answer(&'a Item, u64),
+    Call(&'a CallRecord),
+}
+
+/// The parts of each case, in the order of the runs.
+type Parts<'a> = HashMap<&'a CaseId, Vec<(usize, Part<'a>)>>;
+
+/// The blocks of all cases, in their order. Each is made when it is needed: as JSON values, all of them would take several
+/// times the memory of the page.
 ///
 /// # Errors
 /// When one cannot be serialized.
-pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
-    let mut entries: HashMap<(usize, &SystemName, &CaseId), SystemEntry> = HashMap::new();
-    let mut snippets: HashMap<&CaseId, BTreeMap<String, &[String]>> = HashMap::new();
+pub(super) fn case_blocks(report: &HtmlReport<'_>) -> impl Iterator<Item = Result<String>> {
+    let parts = parts_by_case(report);
+    report.observations.cases.iter().map(move |case| {
+        let own = parts.get(&case.case_id).map_or(&[][..], Vec::as_slice);
+        case_block(report, own)
+    })
+}
+
+fn parts_by_case<'a>(report: &'a HtmlReport<'_>) -> Parts<'a> {
+    let mut parts = Parts::new();
+    let mut add = |case: &'a CaseId, run: usize, part: Part<'a>| {
+        parts.entry(case).or_default().push((run, part));
+    };
     for (at, run) in report.runs.iter().enumerate() {
         for scored in &run.scored {
-            let case = &scored.case;
-            let entry = entries
-                .entry((at, &scored.system, &case.case_id))
-                .or_default();
-            entry.scores.push(score_entry(scored));
-            snippets.entry(&case.case_id).or_insert_with(|| {
-                let criteria = case
-                    .rubric
-                    .criteria
-                    .iter()
-                    .filter(|criterion| !criterion.snippets.is_empty());
-                criteria
-                    .map(|criterion| (format!("{}_evidence", criterion.name), &*criterion.snippets))
-                    .collect()
-            });
+            add(&scored.case.case_id, at, Part::Score(scored));
         }
-        // Citation scorers record the number of the first source.
         let base = run
             .manifest
             .settings
@@ -112,31 +128,49 @@ pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
             .find_map(|setting| setting.get("index_base")?.as_u64())
             .unwrap_or(0);
         for item in run.items.iter().filter(|_| report.with_answers) {
-            let answer = &item.answer;
-            let entry = entries
-                .entry((at, &answer.system, &answer.case_id))
-                .or_default();
-            entry.answer = answer_entry(&with_text(item)?.answer, base);
+            add(&item.answer.case_id, at, Part::Answer(item, base));
         }
         for call in report.calls.get(at).into_iter().flatten() {
-            let entry = entries
-                .entry((at, &call.system, &call.case_id))
-                .or_default();
-            entry.calls.push(call_entry(call));
+            add(&call.case_id, at, Part::Call(call));
         }
     }
-    let block = |case: &CaseId| {
-        let systems = report.comparison.systems.iter();
-        let own: Vec<_> = systems
-            .map(|system| entries.get(&(system.run, &system.system, case)))
-            .collect();
-        embedded(&json!({"systems": own, "snippets": snippets.get(case)}))
-    };
-    report
-        .observations
-        .cases
-        .iter()
-        .map(|case| block(&case.case_id))
+    parts
+}
+
+fn case_block(report: &HtmlReport<'_>, parts: &[(usize, Part<'_>)]) -> Result<String> {
+    let mut entries: HashMap<(usize, &SystemName), SystemEntry> = HashMap::new();
+    let mut snippets: Option<BTreeMap<String, &[String]>> = None;
+    for (run, part) in parts {
+        match part {
+            Part::Score(scored) => {
+                let entry = entries.entry((*run, &scored.system)).or_default();
+                entry.scores.push(score_entry(scored));
+                snippets.get_or_insert_with(|| snippets_of(scored));
+            }
+            Part::Answer(item, base) => {
+                let answer = &item.answer;
+                let entry = entries.entry((*run, &answer.system)).or_default();
+                entry.answer = answer_entry(&with_text(item)?.answer, *base);
+            }
+            Part::Call(call) => {
+                let entry = entries.entry((*run, &call.system)).or_default();
+                entry.calls.push(call_entry(call));
+            }
+        }
+    }
+    let systems = report.comparison.systems.iter();
+    let systems = systems
+        .map(|system| entries.get(&(system.run, &system.system)))
+        .collect();
+    embedded(&CaseBlock { systems, snippets })
+}
+
+/// The snippets of the criteria of the answer's case, by the name of their component.
+fn snippets_of(scored: &ScoredAnswer) -> BTreeMap<String, &[String]> {
+    let criteria = scored.case.rubric.criteria.iter();
+    criteria
+        .filter(|criterion| !criterion.snippets.is_empty())
+        .map(|criterion| (format!("{}_evidence", criterion.name), &*criterion.snippets))
         .collect()
 }
 

@@ -62,8 +62,8 @@ pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
         format!("<script type=\"application/json\" id=\"{id}\">{json}</script>\n")
     };
     page.push_str(&data("core", &embedded(&core(report, first))?));
-    for (at, block) in case_blocks(report)?.iter().enumerate() {
-        page.push_str(&data(&format!("case-{at}"), block));
+    for (at, block) in case_blocks(report).enumerate() {
+        page.push_str(&data(&format!("case-{at}"), &block?));
     }
     page.push_str("<script>");
     page.push_str(SCRIPT);
@@ -123,7 +123,7 @@ fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) 
         "systems": table_view(&systems_table(comparison, metric)),
         "ticks": axis.map(|axis| axis.ticks(metric.metric.unit)).unwrap_or_default(),
         "marks": rows.map(mark).collect::<Vec<_>>(),
-        "pairs": pairs_table(comparison, metric).as_ref().map(table_view),
+        "pairs": pairs_table(comparison, metric, false).as_ref().map(table_view),
         "notes": metric_notes(metric).into_iter().map(|note| note.text).collect::<Vec<_>>(),
     })
 }

@@ -437,6 +437,31 @@ fn panels_and_noise_are_in_json_and_notes() {
         notes.contains("prometheus coverage: judges strict, kind: alpha 0."),
         "{notes}"
     );
+    let noise = "prometheus coverage: noise of strict in 2 samples of grades from 1 to 5: standard deviation 1.41 on \
+                 average, all equal in 0.0% of 1 rating.";
+    assert!(notes.contains(noise), "{notes}");
+}
+
+#[test]
+fn the_f1_that_the_verdict_compares_is_next_to_that_of_the_means() {
+    let cited = |system: &str, value: f64| {
+        let part = |name: &str| component(name, ComponentKind::Share, 0.0, Some(value));
+        let components = ["citation_precision", "citation_recall", "citation_f1"].map(part);
+        let score = Score {
+            scorer: "entailment",
+            components: components.to_vec(),
+            ..Score::default()
+        };
+        answer(system, "c1", score)
+    };
+    let headings = |scored: &[ScoredAnswer]| {
+        let summary = summarize(scored, &[], options());
+        words(&shown_at(&summary, &context(), 80), "system")
+    };
+    let two = headings(&[cited("a", 0.5), cited("b", 0.4)]);
+    assert_eq!(two[..3], ["system", "citation_f1", "citation_f1_macro"]);
+    let one = headings(&[cited("a", 0.5)]);
+    assert_eq!(one[..3], ["system", "citation_f1", "answers"]);
 }
 
 #[test]

@@ -105,9 +105,7 @@ fn a_gate_does_not_pass_by_missing_values_unless_they_are_tolerated() {
     .exits_with(0);
     let zero = unwrapped(&compare(&work, &["zero"]).exits_with(0).stdout);
     assert!(
-        zero.contains(
-            "zero was scored with --on-unscored zero; here unscored answers are left out"
-        ),
+        zero.contains("zero: unscored answers count as the lowest value (--on-unscored zero)."),
         "{zero}"
     );
     // Alpha's mean over 9 cases is 0.825. Of c1 0.825 - 0.15 * (1 + 0.5) = 0.6 is known: with the rest at 0 the mean is
@@ -248,4 +246,76 @@ fn gates_that_cannot_be_understood_are_refused_before_anything_is_printed() {
             .says(&[says]);
         assert_eq!(done.stdout, "", "{gate:?}");
     }
+}
+
+#[test]
+fn the_policy_of_a_rescored_run_holds_wherever_it_is_read() {
+    let work = Workspace::new(&["alpha", "beta"], 10);
+    let server = FakeServer::start(
+        partial_judge().when(causes_of_c1, Act::Content("eight, I think".to_owned())),
+    );
+    work.score(&server, &["--max-unscored", "1"]).exits_with(0);
+    let rescoring = [
+        "rescore",
+        "out",
+        "--on-unscored",
+        "zero",
+        "--max-unscored",
+        "0.01",
+        "--out",
+        "zero",
+    ];
+    // The advice has no option that rescore does not have.
+    let done = work.run(&rescoring).exits_with(5).says(&[
+        "rescore asks no judge",
+        "run the score command of this run again, with --retry-unscored",
+    ]);
+    assert!(!done.stderr.contains("--structured"), "{}", done.stderr);
+    // Of c1 alpha's 0.6 are known (see above): (9 * 0.825 + 0.6) / 10 = 0.8025 wherever the run is read.
+    let mean = 0.8025;
+    let rows = work.json("zero/summary.json")["scorers"][0]["rows"].clone();
+    is_close(&rows[0]["metrics"]["score"]["estimate"], mean);
+    is_close(
+        &work.json("zero/manifest.json")["headline"]["highest"],
+        mean,
+    );
+    let compared = as_json(&compare(&work, &["zero", "--format", "json"]).exits_with(0));
+    let alpha = &compared["metrics"][0]["systems"][0];
+    assert_eq!(
+        (&alpha["label"], &alpha["unscored"], &alpha["own_cases"]),
+        (&"alpha".into(), &1.into(), &10.into())
+    );
+    is_close(&alpha["mean"], mean);
+    let csv = work
+        .run(&["table", "zero", "--format", "csv"])
+        .exits_with(0)
+        .stdout;
+    let cell = csv.lines().nth(1).unwrap().split(',').nth(1).unwrap();
+    is_close(&cell.parse::<f64>().unwrap().into(), mean);
+    let listed = as_json(&work.run(&["runs", ".", "--format", "json"]).exits_with(0));
+    let zero = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|run| run["run"] == "./zero");
+    is_close(&zero.unwrap()["highest"], mean);
+    let listed = work.run(&["runs", "."]).exits_with(0).stdout;
+    assert!(
+        listed.contains("./zero: unscored answers count as the lowest value"),
+        "{listed}"
+    );
+    // The two policies give other means, so that the runs are not comparable.
+    compare(&work, &["out", "zero"])
+        .exits_with(3)
+        .says(&["unscored answers count differently: left out (out), as the lowest value (zero)"]);
+}
+
+#[test]
+fn one_shared_case_allows_no_test_and_the_gate_says_so() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    compare(&work, &["out", "--require", "alpha>=beta"])
+        .exits_with(6)
+        .says(&["--require alpha>=beta: 1 shared case: no test possible"]);
 }

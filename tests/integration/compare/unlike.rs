@@ -390,3 +390,74 @@ fn a_run_that_was_stopped_and_scored_again_is_not_said_to_lack_nothing() {
         done.all_text()
     );
 }
+
+#[test]
+fn the_same_systems_in_two_runs_are_compared_system_by_system() {
+    let work = Workspace::new(&["alpha", "beta"], 8);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &["--out", "old"]).exits_with(0);
+    // The judge gives answers that name alpha 10 points in place of 8: beta rises from 0.755 to 0.825.
+    let better = |case: usize| format!("The beta answer to c{case}, much like alpha.");
+    let ids: Vec<String> = (1..=8).map(|case| format!("c{case}")).collect();
+    let answers = ids
+        .iter()
+        .zip(1..)
+        .map(|(id, case)| (id.as_str(), better(case)));
+    work.answers("beta", answers);
+    work.answers("gamma", [("c1", "The gamma answer.".to_owned())]);
+    work.score(&server, &["--out", "new"]).exits_with(0);
+    let told = as_json(
+        &compare(
+            &work,
+            &["old", "new", "--across", "runs", "--format", "json"],
+        )
+        .exits_with(0),
+    );
+    assert_eq!(
+        (&told["metrics"], &told["left_out"]),
+        (&json!([]), &json!(["gamma"]))
+    );
+    let change = &told["run_changes"][0];
+    assert_eq!(
+        (&change["old"], &change["new"], &change["cases"]),
+        (&"old".into(), &"new".into(), &8.into())
+    );
+    let systems = change["systems"].as_array().unwrap();
+    assert_eq!(
+        (&systems[0]["system"], &systems[1]["system"]),
+        (&"alpha".into(), &"beta".into())
+    );
+    is_close(&systems[0]["shift"], 0.0);
+    is_close(&systems[1]["shift"], ALPHA - BETA);
+    // Two changes are tested, not six pairs: of 2^8 assignments of signs two are as extreme.
+    is_close(&systems[1]["p"], 2.0 / 256.0);
+    let text = unwrapped(
+        &compare(&work, &["old", "new", "--across", "runs"])
+            .exits_with(0)
+            .stdout,
+    );
+    assert!(
+        text.starts_with(
+            "score from old to new: beta scores 7.0 points higher (+7.0, p = 0.008); the other system does not change \
+             significantly. score (%) in old (old) and new (new), change"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("Left out, since not in every run: gamma."),
+        "{text}"
+    );
+    let csv = compare(
+        &work,
+        &["old", "new", "--across", "runs", "--format", "csv"],
+    )
+    .exits_with(0)
+    .stdout;
+    let rows = csv
+        .lines()
+        .filter(|line| line.starts_with("run_change,rubric,score,share,"));
+    assert_eq!(rows.count(), 2, "{csv}");
+    compare(&work, &["old", "--across", "runs"])
+        .exits_with(2)
+        .says(&["--across runs takes two runs"]);
+}

@@ -38,7 +38,7 @@ fn a_blind_file_is_scored_against_its_gold() {
             "predictions.jsonl",
         ])
         .exits_with(0);
-    // rank, F1, label accuracy, strict score, precision (1 + 2/3) / 2, recall
+    // rank, strict score, F1, label accuracy, precision (1 + 2/3) / 2, recall
     let row = done
         .stdout
         .lines()
@@ -50,11 +50,11 @@ fn a_blind_file_is_scored_against_its_gold() {
         [
             "predictions",
             "1",
-            "0.6250",
-            "1.0000",
-            "0.5000",
-            "0.8333",
-            "0.5000"
+            "50.00",
+            "62.50",
+            "100.00",
+            "83.33",
+            "50.00"
         ]
     );
     assert_eq!(done.stderr, "");
@@ -97,15 +97,15 @@ fn several_files_are_a_leaderboard() {
     let lines: Vec<&str> = done.stdout.lines().collect();
     assert!(
         lines[0]
-            .starts_with("system,rank,evidence_f1,label_accuracy,fever_score,evidence_precision")
+            .starts_with("system,rank,fever_score,evidence_f1,label_accuracy,evidence_precision")
     );
     assert!(
-        lines[1].starts_with("predictions,1,0.625,1,0.5,0.83"),
+        lines[1].starts_with("predictions,1,0.5,0.625,1,0.83"),
         "{}",
         lines[1]
     );
     assert!(
-        lines[2].starts_with("worse,2,0.625,0,0,0.83"),
+        lines[2].starts_with("worse,2,0,0.625,0,0.83"),
         "{}",
         lines[2]
     );

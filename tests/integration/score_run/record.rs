@@ -73,7 +73,7 @@ fn a_run_prints_the_table_and_says_where_its_record_is() {
     let told = done.stdout.replace("\n  ", " ");
     for note in [
         "Means per answer, 95% intervals, shares in %; judge: fake-judge",
-        "alpha and beta do not differ significantly (0.0, p > 0.999).",
+        "score: alpha and beta do not differ significantly (0.0, p > 0.999).",
         "Not comparable with published numbers: rubric (judge fake-judge instead of gpt-4o, prompts scholareval@",
     ] {
         assert!(told.contains(note), "{note} is not in\n{told}");
