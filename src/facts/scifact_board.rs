@@ -139,7 +139,7 @@ impl ScifactFiles {
         let how = format!(
             "{level:.0}% intervals: BCa bootstrap over {n}, {resamples} resamples, seed {seed}."
         );
-        let title = format!("SciFact {title}{compat}; in %, {level:.0}% intervals");
+        let title = format!("SciFact {title}{compat}; %, {level:.0}% intervals");
         let mut board = Leaderboard::new(title, 1, vec![Note::info(how)]);
         let scored = all(files.iter().map(|file| score(&claims, file)))?;
         for ((system, file), mut scored) in system_names(&self.predictions)

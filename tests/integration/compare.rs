@@ -404,3 +404,29 @@ fn several_metrics_have_a_verdict_each_and_one_table() {
         "{one}"
     );
 }
+
+#[test]
+fn very_many_systems_have_means_and_a_baseline_but_not_all_pairs() {
+    let names: Vec<String> = (0..101).map(|at| format!("s{at:03}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let work = Workspace::new(&names, 2);
+    let scoring = ["score", "answers", "--tests", "tests.json", "--out", "out"];
+    work.run(&scoring).exits_with(0);
+    // 101 * 100 / 2 pairs.
+    compare(&work, &["out"]).exits_with(3).says(&[
+        "101 systems make 5,050 pairs, more than the 5,000 that are tested",
+        "--baseline SYSTEM",
+        "scholareval table",
+    ]);
+    let baseline = compare(&work, &["out", "--baseline", "s000", "--format", "json"]);
+    let metric = &as_json(&baseline.exits_with(0))["metrics"][0];
+    assert_eq!(metric["pairs"].as_array().unwrap().len(), 100);
+    let table = work.run(&["table", "out", "--format", "csv"]).exits_with(0);
+    assert_eq!(table.stdout.lines().count(), 102);
+    work.run(&["report", "out", "--out", "page.html"])
+        .exits_with(0)
+        .says(&["5,050 pairs of systems: the page has means without tests"]);
+    let page = work.read("page.html");
+    assert!(page.contains("<p class=\"call-out left-out\">5,050 pairs of systems"));
+    assert!(page.contains("s100") && !page.contains("Pairs <small>"));
+}

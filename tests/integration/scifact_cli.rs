@@ -97,7 +97,7 @@ fn several_submissions_give_a_leaderboard_and_the_perfect_one_leads_it() {
         "{table}"
     );
     assert!(
-        table.contains("ranked by sentence_label_f1; in %, 95% intervals\n"),
+        table.contains("ranked by sentence_label_f1; %, 95% intervals\n"),
         "{table}"
     );
     // The ranking measure comes first, and is shown at every width.

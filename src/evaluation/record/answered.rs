@@ -82,8 +82,11 @@ impl AnsweredJudge {
     }
 
     /// The judge's name, with the models that answered if that is not the requested one: `gpt-4o (answered by
-    /// gpt-4o-2024-08-06)`.
+    /// gpt-4o-2024-08-06)`. The built-in baseline answers itself.
     pub fn label(&self) -> String {
+        if self.is_lexical {
+            return self.judge.clone();
+        }
         label(&self.judge, self.requested.as_deref(), &self.names())
     }
 
