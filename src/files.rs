@@ -1,6 +1,6 @@
 //! Reading whole files and zip archives, and writing files so that a reader finds all of a file or none of it.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
@@ -17,6 +17,33 @@ use crate::text::nesting::check_nesting;
 
 /// The longest member of a zip archive that is unpacked, in bytes; for a longer one is damage or an attack.
 const MEMBER_BYTES: u64 = 512 << 20;
+
+/// Name of the file in a directory that holds its lock.
+const LOCK_FILE: &str = ".lock";
+
+/// Locks a directory against other processes of this program until the file is dropped; `instead` says what else the
+/// user can do.
+///
+/// # Errors
+/// [`Error::Input`] while another process holds the lock, or if the lock file is a symbolic link, which would be
+/// followed; [`Error::Io`] where files cannot be locked.
+pub(crate) fn lock_directory(dir: &Path, instead: &str) -> Result<File> {
+    let path = dir.join(LOCK_FILE);
+    if path.is_symlink() {
+        let what = "is a symbolic link, which the lock of a directory must not be";
+        return Err(InputFault::new(&path, what).hint("remove it").into());
+    }
+    let lock = File::create(&path).map_err(Error::io(&path, "create"))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => {
+            let what = "another scholareval is writing into this directory";
+            let hint = format!("wait for it{instead}");
+            Err(InputFault::new(dir, what).hint(hint).into())
+        }
+        Err(TryLockError::Error(error)) => Err(Error::io(&path, "lock")(error)),
+    }
+}
 
 /// Writes a file beside its place and moves it there.
 ///

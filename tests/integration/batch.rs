@@ -351,6 +351,14 @@ struct Service {
     batches: Vec<Value>,
     /// How often a batch must be looked at until it is done.
     looks: u32,
+    /// How often the list of batches is empty, as that of a service that lists new ones late.
+    empty_lists: u32,
+    /// Result files that are gone.
+    gone: BTreeSet<String>,
+    /// Result files of which the next download is cut.
+    cut: BTreeSet<String>,
+    /// The status of batches that are over, without results; `completed` with results if it is empty.
+    status: String,
 }
 
 impl Service {
@@ -382,14 +390,26 @@ impl Service {
                 self.batches.push(batch.clone());
                 Act::json(&batch)
             }
+            ("GET", "batches") if self.empty_lists > 0 => {
+                self.empty_lists -= 1;
+                Act::json(&json!({"data": [], "has_more": false}))
+            }
             ("GET", "batches") => Act::json(&json!({"data": self.batches, "has_more": false})),
             ("GET", path) => match path.strip_prefix("batches/") {
                 Some(id) => self.look(id),
                 None => {
                     let id = path
                         .strip_prefix("files/")
-                        .and_then(|rest| rest.strip_suffix("/content"));
-                    Act::status(200, self.files[id.unwrap()].clone())
+                        .and_then(|rest| rest.strip_suffix("/content"))
+                        .unwrap();
+                    let content = &self.files[id];
+                    if self.gone.contains(id) {
+                        Act::error(404, "not_found", "No such File object")
+                    } else if self.cut.remove(id) {
+                        Act::status(200, content[..content.len() * 2 / 3].to_owned())
+                    } else {
+                        Act::status(200, content.clone())
+                    }
                 }
             },
             _ => Act::status(405, "{}"),
@@ -406,6 +426,12 @@ impl Service {
             self.looks -= 1;
             self.batches[at]["status"] = "in_progress".into();
             return Act::json(&self.batches[at]);
+        }
+        if !self.status.is_empty() {
+            let batch = &mut self.batches[at];
+            batch["status"] = self.status.as_str().into();
+            batch["errors"] = json!({"data": [{"line": 1, "message": "no such model"}]});
+            return Act::json(batch);
         }
         let input = self.files[self.batches[at]["input_file_id"].as_str().unwrap()].clone();
         let asked: Vec<Value> = input
@@ -568,4 +594,110 @@ fn a_service_that_refuses_or_is_none_is_told_without_the_key() {
             "nowhere: is not a batch: it has no batch.json",
             "name the directory that scholareval batch export --out DIR wrote",
         ]);
+}
+
+/// A batch of one answer in files of at most `most` requests, submitted to a service that a test can change.
+fn submitted(most: &str) -> (Workspace, FakeServer, Arc<Mutex<Service>>) {
+    let work = Workspace::new(&["alpha"], 2);
+    let service = Arc::new(Mutex::new(Service::default()));
+    let shared = Arc::clone(&service);
+    let server = FakeServer::start(
+        Behaviour::good().handler(move |request| shared.lock().unwrap().handle(request)),
+    );
+    export(&work, &server, &["--out", "b", "--max-requests", most]).exits_with(0);
+    work.run(&["batch", "submit", "b"]).exits_with(0);
+    (work, server, service)
+}
+
+#[test]
+fn two_submissions_at_once_do_not_create_two_batches() {
+    let (work, _server, service) = submitted("50");
+    let lock = std::fs::File::open(work.path("b/.lock")).unwrap();
+    lock.lock().unwrap();
+    for command in ["submit", "fetch"] {
+        work.run(&["batch", command, "b"])
+            .exits_with(3)
+            .says(&["another scholareval is writing into this directory"]);
+    }
+    assert_eq!(service.lock().unwrap().batches.len(), 1);
+}
+
+#[test]
+fn an_interrupted_creation_is_looked_for_again_before_a_batch_is_created() {
+    let (work, _server, service) = submitted("50");
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    // killed between the creation and its answer, and the service does not list the batch yet
+    let mut manifest = work.json("b/batch.json");
+    let part = manifest["parts"][0].as_object_mut().unwrap();
+    part.remove("batch_id");
+    part.insert("creating_since".to_owned(), json!(now - 58));
+    work.write("b/batch.json", &manifest.to_string());
+    service.lock().unwrap().empty_lists = 1;
+    let done = work
+        .run(&["batch", "submit", "b"])
+        .exits_with(0)
+        .says(&["was interrupted", "looking again"]);
+    assert!(
+        done.stdout.contains("submitted as batch_0"),
+        "{}",
+        done.stdout
+    );
+    assert_eq!(service.lock().unwrap().batches.len(), 1);
+    assert!(work.json("b/batch.json")["parts"][0]["creating_since"].is_null());
+}
+
+#[test]
+fn a_missing_result_file_does_not_keep_the_others() {
+    let (work, _server, service) = submitted("5");
+    service.lock().unwrap().gone.insert("out-0".to_owned());
+    let done = work.run(&["batch", "fetch", "b"]).exits_with(4).says(&[
+        "does not have",
+        "-001.output.jsonl",
+        "batch import b",
+    ]);
+    assert!(done.stdout.contains("-001.errors.jsonl"), "{}", done.stdout);
+    assert!(done.stdout.contains("-002.output.jsonl"), "{}", done.stdout);
+    let done = work.run(&["batch", "import", "b"]).exits_with(0);
+    assert!(done.stdout.contains("2 replies added"), "{}", done.stdout);
+    // the service has the file again
+    service.lock().unwrap().gone.clear();
+    work.run(&["batch", "fetch", "b"]).exits_with(0);
+    let done = work.run(&["batch", "import", "b"]).exits_with(0);
+    assert!(done.stdout.contains("4 replies added"), "{}", done.stdout);
+}
+
+#[test]
+fn a_download_that_was_cut_is_fetched_again() {
+    let (work, _server, service) = submitted("50");
+    service.lock().unwrap().cut.insert("out-0".to_owned());
+    work.run(&["batch", "fetch", "b"])
+        .exits_with(4)
+        .says(&["results are missing or cut", "fetch again"]);
+    work.run(&["batch", "fetch", "b"])
+        .exits_with(0)
+        .says(&["batch import b"]);
+    let done = work.run(&["batch", "import", "b"]).exits_with(0);
+    assert!(done.stdout.contains("7 replies added"), "{}", done.stdout);
+}
+
+#[test]
+fn a_failed_batch_is_an_error_and_a_canceled_one_is_over() {
+    let (work, _server, service) = submitted("50");
+    service.lock().unwrap().status = "failed".to_owned();
+    let done = work.run(&["batch", "fetch", "b"]).exits_with(4).says(&[
+        "the service gave up the batch (failed) without a result",
+        "another directory",
+    ]);
+    assert!(
+        done.stdout.contains("line 1: no such model"),
+        "{}",
+        done.stdout
+    );
+    assert!(!done.stderr.contains("batch import"), "{}", done.stderr);
+    service.lock().unwrap().status = "canceled".to_owned();
+    let done = work.run(&["batch", "fetch", "b"]).exits_with(0);
+    assert!(done.stdout.contains("canceled, 0 of"), "{}", done.stdout);
 }

@@ -14,8 +14,8 @@ use crate::cli::terminal::{self, grouped, path_text};
 use crate::error::{Error, Result};
 use crate::evaluation::Plan;
 use crate::judge::batch::{
-    BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport,
-    MANIFEST_FILE, refuse_link,
+    BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, BatchState, CALLS_FILE,
+    ImportReport, MANIFEST_FILE, refuse_link,
 };
 use crate::judge::cache::{Cache, Inserted};
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
@@ -171,9 +171,11 @@ fn import_text(report: &ImportReport, cache: &Path) -> String {
 }
 
 async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
-    let (mut manifest, services) = open(args, context)?;
+    let (mut manifest, _lock) = BatchManifest::load_locked(&args.dir)?;
+    let services = services(&manifest, args, context)?;
     for (part, service) in services.iter().enumerate() {
-        let verb = if service.submit(&mut manifest, part).await? {
+        let notify = |text: &str| terminal::note(&format!("note: {text}"));
+        let verb = if service.submit(&mut manifest, part, &notify).await? {
             "submitted"
         } else {
             "was submitted"
@@ -189,27 +191,54 @@ async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Shows the service's progress on each file, and downloads finished results. Exits with 7 while some are pending.
+/// Shows the service's progress on each file, and downloads finished results. Exits with 7 while some are pending, and
+/// with 4 if results cannot be had; those of the other files are fetched all the same, since they are paid.
 async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
-    let (mut manifest, services) = open(args, context)?;
+    let (mut manifest, _lock) = BatchManifest::load_locked(&args.dir)?;
+    let services = services(&manifest, args, context)?;
+    let mut failures = Vec::new();
     for (part, service) in services.iter().enumerate() {
-        service.fetch(&mut manifest, part).await?;
-        let mut text = part_text(&manifest.parts[part]);
-        let results = manifest.parts[part].results.iter();
-        text.extend(results.map(|name| format!("  {}\n", path_text(&args.dir.join(name)))));
+        match service.fetch(&mut manifest, part).await {
+            Err(Error::JudgeUnavailable(reason)) => {
+                failures.push(format!("{}: {reason}", manifest.parts[part].file));
+            }
+            fetched => fetched?,
+        }
+        let part = &manifest.parts[part];
+        let mut text = part_text(part);
+        for name in &part.results {
+            text.push_str(&format!("  {}\n", path_text(&args.dir.join(name))));
+        }
         terminal::write_stdout(text.as_bytes())?;
+        if part.state() == BatchState::Failed && part.results.is_empty() {
+            failures.push(failed_text(part));
+        }
     }
+    let has_results = manifest.parts.iter().any(|part| !part.results.is_empty());
     let to_come = manifest.parts.iter().filter(|part| !part.is_over()).count();
+    if has_results && (to_come == 0 || !failures.is_empty()) {
+        let dir = path_text(&args.dir);
+        terminal::note(&format!("next: scholareval batch import {dir}"));
+    }
+    if !failures.is_empty() {
+        return Err(Error::JudgeUnavailable(failures.join("\n")));
+    }
     if to_come > 0 {
         return Err(Error::Stopped(format!(
             "{to_come} files are not done yet; finished results were fetched, run the same command again for the rest"
         )));
     }
-    terminal::note(&format!(
-        "next: scholareval batch import {}",
-        path_text(&args.dir)
-    ));
     Ok(())
+}
+
+/// What to do about a batch that the service could not work on.
+fn failed_text(part: &BatchPart) -> String {
+    let status = escape_controls(part.status.as_deref().unwrap_or_default());
+    format!(
+        "{}: the service gave up the batch ({status}) without a result; mend what it reports and export the calls into \
+         another directory",
+        part.file
+    )
 }
 
 fn part_text(part: &BatchPart) -> String {
@@ -229,12 +258,12 @@ fn part_text(part: &BatchPart) -> String {
     text
 }
 
-/// The batch directory, and the service of each of its files.
-fn open(
+/// The service of each request file.
+fn services(
+    manifest: &BatchManifest,
     args: &BatchServiceArgs,
     context: &Context<'_>,
-) -> Result<(BatchManifest, Vec<BatchService>)> {
-    let manifest = BatchManifest::load(&args.dir)?;
+) -> Result<Vec<BatchService>> {
     let mut keyless = BTreeSet::new();
     let service = |part: &BatchPart| {
         let url = args
@@ -258,7 +287,7 @@ fn open(
             "warning: {name} is not sent to {url}, which only {file} names; add --base-url {url} to send it"
         ));
     }
-    Ok((manifest, services))
+    Ok(services)
 }
 
 /// The endpoint of a service; the address of one that must not get the key goes into `keyless`.

@@ -17,7 +17,7 @@ use crate::analysis::comparison::{Observations, RunAnswers, observe};
 use crate::domain::{CallId, EndpointUse, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, EventSink, RunEvent};
-use crate::files::{write_bytes, write_json, write_whole};
+use crate::files::{lock_directory, write_bytes, write_json, write_whole};
 
 /// The files that are stamped in the manifest of a finished run.
 const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
@@ -48,21 +48,10 @@ impl RunDir {
     /// When it cannot be created, or another process is writing into it.
     pub fn open(path: &Path) -> Result<Self> {
         create_private(path).map_err(Error::io(path, "create"))?;
-        let lock_path = path.join(".lock");
-        let lock = File::create(&lock_path).map_err(Error::io(&lock_path, "create"))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self {
-                path: path.to_path_buf(),
-                _lock: lock,
-            }),
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let what = "another scholareval is writing into this directory";
-                Err(InputFault::new(path, what)
-                    .hint("wait for it, or name another place with --out")
-                    .into())
-            }
-            Err(std::fs::TryLockError::Error(error)) => Err(Error::io(&lock_path, "lock")(error)),
-        }
+        Ok(Self {
+            path: path.to_path_buf(),
+            _lock: lock_directory(path, ", or name another place with --out")?,
+        })
     }
 
     /// The directory.

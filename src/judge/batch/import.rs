@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,11 @@ use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::cache::{Cache, CallLabel, Entry, Inserted};
 use crate::judge::chat::{MENDED_NOTE, decode, error_in, error_words, read_reply};
+
+/// Longest line of a file of results, in bytes; the longest reply of a service has some 100 KB.
+const LONGEST_LINE: u64 = 64 << 20;
+/// Bytes of lines whose replies are held in memory until they are stored in one transaction.
+const STORED_AT_ONCE: usize = 8 << 20;
 
 /// One line of `calls.jsonl`: what a request asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +68,8 @@ impl BatchCalls {
     /// [`Error::Io`] if the file cannot be read, [`Error::Cache`] if the cache cannot be written.
     pub fn import(&self, path: &Path, cache: &Cache, report: &mut ImportReport) -> Result<()> {
         let mut entries = Vec::new();
-        for_each_line(path, |number, line| {
+        let mut held = 0;
+        let read = for_each_line(path, |number, line| {
             match self.read_result(line) {
                 Ok((call, Ok(reply))) => {
                     entries.push(Entry::new(call.custom_id, call.label, reply))
@@ -73,9 +79,19 @@ impl BatchCalls {
                     .faults
                     .push(InputFault::new(path, what).at_line(number).hint(hint)),
             }
+            held += line.len();
+            if held > STORED_AT_ONCE {
+                cache.insert_all(&std::mem::take(&mut entries), &mut report.inserted)?;
+                held = 0;
+            }
             Ok(())
-        })?;
-        cache.insert_all(&entries, &mut report.inserted)
+        });
+        cache.insert_all(&entries, &mut report.inserted)?;
+        match read {
+            Err(Error::Input(faults)) => report.faults.extend(faults),
+            other => other?,
+        }
+        Ok(())
     }
 
     /// The call that a line answers, with its reply or why there is none; else what is wrong with the line, and what to
@@ -132,8 +148,8 @@ impl ResultLine {
         } else {
             &response
         };
-        let error = if error.is_null() {
-            error_in(body)
+        let error = if is_blank(&error) {
+            error_in(body).filter(|error| !is_blank(error))
         } else {
             Some(&error)
         };
@@ -155,11 +171,38 @@ impl ResultLine {
     }
 }
 
-/// Calls `visit` with the number and the bytes of every line that is not blank.
+/// Whether an `error` member reports nothing: some services send `{}`, `""` or `false` next to a completion.
+fn is_blank(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
+/// Calls `visit` with the number and the bytes of every line that is not blank; one line is in memory at a time.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be read, [`Error::Input`] for a line that is too long to be one, and any error of
+/// `visit`.
 fn for_each_line(path: &Path, mut visit: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
-    let reader = BufReader::new(File::open(path).map_err(Error::io(path, "read"))?);
-    for (line, number) in reader.split(b'\n').zip(1..) {
-        let line = line.map_err(Error::io(path, "read"))?;
+    let mut reader = BufReader::new(File::open(path).map_err(Error::io(path, "read"))?);
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read = (&mut reader)
+            .take(LONGEST_LINE + 1)
+            .read_until(b'\n', &mut line);
+        if read.map_err(Error::io(path, "read"))? == 0 {
+            break;
+        }
+        if line.len() as u64 > LONGEST_LINE {
+            let what = format!("a line of more than {} MB", LONGEST_LINE >> 20);
+            let fault = InputFault::new(path, what).at_line(number);
+            return Err(fault.hint("name a file with one result per line").into());
+        }
         if !line.trim_ascii().is_empty() {
             visit(number, &line)?;
         }
@@ -279,6 +322,35 @@ mod tests {
             );
             assert!(!reply.cached);
         }
+    }
+
+    #[test]
+    fn an_error_member_that_says_nothing_is_no_error() {
+        let body = r#"{"choices":[{"message":{"content":"{\"score\": 3}"}}]}"#;
+        for blank in ["{}", "\"\"", "false", "null", "[]"] {
+            let line = format!(
+                r#"{{"custom_id":"k","response":{{"status_code":200,"body":{body}}},"error":{blank}}}"#
+            );
+            assert_eq!(reply(&line).content, "{\"score\": 3}", "{blank}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_read_into_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.jsonl");
+        let file = File::create(&path).unwrap();
+        file.set_len(LONGEST_LINE + 2).unwrap();
+        let cache = Cache::open(&dir.path().join("c.sqlite")).unwrap();
+        let mut report = ImportReport::default();
+        BatchCalls::default()
+            .import(&path, &cache, &mut report)
+            .unwrap();
+        let fault = report.faults[0].to_string();
+        assert!(
+            fault.contains("r.jsonl:1: a line of more than 64 MB"),
+            "{fault}"
+        );
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! `batch.json`: the request files of a batch directory, and how far each of them is.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, InputFault, Result};
-use crate::files::{is_plain_name, write_json};
+use crate::files::{is_plain_name, lock_directory, write_json};
 
 /// Name of the manifest in a batch directory.
 pub const MANIFEST_FILE: &str = "batch.json";
@@ -53,6 +53,9 @@ pub struct BatchPart {
     pub prompt_tokens: u64,
     /// The service's id of the uploaded file.
     pub file_id: Option<String>,
+    /// When the creation of the batch was begun, in seconds since 1970; kept if its end is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub creating_since: Option<u64>,
     /// The service's id of the batch.
     pub batch_id: Option<String>,
     /// What the service reported last of the batch: `validating`, `in_progress`, `completed`, ..
@@ -67,13 +70,56 @@ pub struct BatchPart {
     pub results: Vec<String>,
 }
 
+/// How a batch stands with its service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchState {
+    /// Not submitted, or results may still come.
+    Open,
+    /// Every request has a result or an error.
+    Completed,
+    /// It ended before every request was answered; what was answered until then is paid.
+    Cut,
+    /// The service could not work on the file.
+    Failed,
+}
+
 impl BatchPart {
+    /// Its state by what the service reported last. Services differ in case, spelling and words.
+    pub fn state(&self) -> BatchState {
+        let status = self.status.as_deref().unwrap_or_default();
+        match status
+            .to_ascii_lowercase()
+            .replace(['-', ' '], "_")
+            .as_str()
+        {
+            "completed" | "complete" | "success" | "succeeded" | "finished" | "ended" | "done" => {
+                BatchState::Completed
+            }
+            "expired" | "timeout_exceeded" | "timed_out" | "cancelled" | "canceled" | "aborted" => {
+                BatchState::Cut
+            }
+            "failed" | "failure" | "error" | "errored" | "rejected" | "invalid" => {
+                BatchState::Failed
+            }
+            _ => BatchState::Open,
+        }
+    }
+
     /// True where nothing more will come.
     pub fn is_over(&self) -> bool {
-        matches!(
-            self.status.as_deref(),
-            Some("completed" | "expired" | "cancelled" | "failed")
-        )
+        self.state() != BatchState::Open
+    }
+
+    /// How many results its files must have at least: one for each request of a completed batch, else one for each that
+    /// the service counts.
+    pub(super) fn results_expected(&self) -> u64 {
+        match self.state() {
+            BatchState::Completed => self.requests,
+            _ => self
+                .completed
+                .saturating_add(self.failed)
+                .min(self.requests),
+        }
     }
 }
 
@@ -117,6 +163,18 @@ impl BatchManifest {
         files
             .filter(|path| path.exists())
             .try_for_each(|path| fs::remove_file(&path).map_err(Error::io(&path, "remove")))
+    }
+
+    /// Reads the manifest of a batch directory and locks the directory until the file is dropped: two submissions of one
+    /// batch would both be paid.
+    ///
+    /// # Errors
+    /// As [`BatchManifest::load`]; [`Error::Input`] while another process has locked it.
+    pub fn load_locked(dir: &Path) -> Result<(Self, File)> {
+        // A directory without a batch gets no lock file.
+        Self::load(dir)?;
+        let lock = lock_directory(dir, "")?;
+        Ok((Self::load(dir)?, lock))
     }
 
     /// Reads the manifest of a batch directory.
@@ -219,6 +277,39 @@ mod tests {
         let manifest = BatchManifest::new(dir.path(), vec![part]);
         manifest.save().unwrap();
         assert_eq!(BatchManifest::load(dir.path()).unwrap(), manifest);
+    }
+
+    #[test]
+    fn every_spelling_of_an_end_is_one() {
+        let state = |status: &str| {
+            let part = BatchPart {
+                status: Some(status.to_owned()),
+                ..BatchPart::default()
+            };
+            part.state()
+        };
+        assert_eq!(state("COMPLETED"), BatchState::Completed);
+        assert_eq!(state("canceled"), BatchState::Cut);
+        assert_eq!(state("timeout-exceeded"), BatchState::Cut);
+        assert_eq!(state("Failed"), BatchState::Failed);
+        assert_eq!(state("cancelling"), BatchState::Open);
+        assert!(!BatchPart::default().is_over(), "not submitted");
+    }
+
+    #[test]
+    fn a_locked_directory_is_not_opened_again() {
+        let dir = tempfile::tempdir().unwrap();
+        BatchManifest::new(dir.path(), Vec::new()).save().unwrap();
+        let first = BatchManifest::load_locked(dir.path()).unwrap();
+        let error = BatchManifest::load_locked(dir.path())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("another scholareval is writing into this directory"),
+            "{error}"
+        );
+        drop(first);
+        BatchManifest::load_locked(dir.path()).unwrap();
     }
 
     #[test]

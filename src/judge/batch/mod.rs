@@ -15,6 +15,6 @@ mod service;
 mod writer;
 
 pub use import::{BatchCall, BatchCalls, ImportReport};
-pub use manifest::{BatchManifest, BatchPart, CALLS_FILE, MANIFEST_FILE, refuse_link};
+pub use manifest::{BatchManifest, BatchPart, BatchState, CALLS_FILE, MANIFEST_FILE, refuse_link};
 pub use service::BatchService;
 pub use writer::{BatchLimits, BatchWriter};

@@ -1,12 +1,14 @@
 //! A batch service: OpenAI's Files and Batches routes, or a server that has the same, through async-openai's client.
 //!
 //! Whatever was reached is written into `batch.json` before the next step, so that the same command continues after any
-//! stop. A batch whose creation was interrupted is looked for before another one is created: a batch created twice is
-//! paid twice.
+//! stop. A batch whose creation was interrupted is looked for before another one is created, twice if a service may not list
+//! it yet: a batch created twice is paid twice.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_openai::Client;
 use async_openai::config::Config;
@@ -19,9 +21,10 @@ use http::{HeaderMap, Method};
 use reqwest::Response;
 use secrecy::SecretString;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::manifest::{BatchManifest, BatchPart, read_request_file};
+use super::manifest::{BatchManifest, BatchPart, read_request_file, refuse_link};
 use crate::error::{Error, Result};
 use crate::files::{is_plain_name, write_bytes};
 use crate::judge::chat::transport::{Fault, Transport, request_headers};
@@ -36,6 +39,8 @@ const QUICK_LIMIT: Duration = Duration::from_secs(60);
 const TRIES: u32 = 5;
 /// The first pause between two tries where the server asks for none, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
+/// So long after its creation was begun, a batch must stand in the service's list.
+const LISTED_AFTER: Duration = Duration::from_secs(60);
 /// Pages of a hundred batches that are looked through for one whose creation was interrupted.
 const PAGES: usize = 20;
 
@@ -127,16 +132,25 @@ impl BatchService {
         })
     }
 
-    /// Submits one request file; steps that were done before are skipped. True if anything was submitted.
+    /// Submits one request file; steps that were done before are skipped. True if anything was submitted. `notify` takes
+    /// a sentence for the user before a pause.
     ///
     /// # Errors
     /// For files that cannot be read and services that cannot be reached; the same command continues.
-    pub async fn submit(&self, manifest: &mut BatchManifest, part: usize) -> Result<bool> {
+    pub async fn submit(
+        &self,
+        manifest: &mut BatchManifest,
+        part: usize,
+        notify: &(dyn Fn(&str) + Sync),
+    ) -> Result<bool> {
         if manifest.parts[part].batch_id.is_some() {
             return Ok(false);
         }
-        let known = match manifest.parts[part].file_id.clone() {
-            Some(file_id) => self.find_batch(&file_id).await?,
+        let created = match manifest.parts[part].file_id.clone() {
+            Some(file_id) => {
+                self.find_created(&manifest.parts[part], &file_id, notify)
+                    .await?
+            }
             None => {
                 let file_id = self.upload(&manifest.dir, &manifest.parts[part]).await?;
                 manifest.parts[part].file_id = Some(file_id);
@@ -144,61 +158,115 @@ impl BatchService {
                 None
             }
         };
-        let batch = match known {
+        let batch = match created {
             Some(batch) => batch,
             None => {
-                let BatchPart { file_id, url, .. } = &manifest.parts[part];
-                let body =
-                    json!({"input_file_id": file_id, "endpoint": url, "completion_window": "24h"});
-                let created = self.client.batches().create_byot::<_, Batch>(body).await;
-                created.map_err(|error| self.error(error))?
+                // Written before the request: a process that is killed now may have created the batch.
+                manifest.parts[part].creating_since = Some(unix_seconds());
+                manifest.save()?;
+                self.create(&manifest.parts[part]).await?
             }
         };
         let part = &mut manifest.parts[part];
         part.batch_id = Some(checked_id(batch.id, "batch")?);
+        part.creating_since = None;
         part.status = batch.status;
         manifest.save()?;
         Ok(true)
     }
 
+    async fn create(&self, part: &BatchPart) -> Result<Batch> {
+        let body = json!({
+            "input_file_id": part.file_id, "endpoint": part.url, "completion_window": "24h",
+        });
+        let created = self.client.batches().create_byot::<_, Batch>(body).await;
+        created.map_err(|error| self.error(error))
+    }
+
+    /// The batch whose creation was interrupted, if the service has it. A service may list a new batch late, so that one
+    /// look soon after the interruption proves nothing.
+    async fn find_created(
+        &self,
+        part: &BatchPart,
+        file_id: &str,
+        notify: &(dyn Fn(&str) + Sync),
+    ) -> Result<Option<Batch>> {
+        if let Some(batch) = self.find_batch(file_id).await? {
+            return Ok(Some(batch));
+        }
+        let since = part.creating_since.unwrap_or_default();
+        let elapsed = Duration::from_secs(unix_seconds().saturating_sub(since));
+        let wait = LISTED_AFTER.saturating_sub(elapsed);
+        if wait.is_zero() {
+            return Ok(None);
+        }
+        notify(&format!(
+            "the creation of a batch of {} was interrupted and the service does not list it; looking again in {} s",
+            part.file,
+            wait.as_secs()
+        ));
+        tokio::time::sleep(wait).await;
+        self.find_batch(file_id).await
+    }
+
     /// Asks how far the service is with one file. If the batch has ended (also one that expired or was cancelled: what was
-    /// answered until then is paid), its results are downloaded; what is there already is not.
+    /// answered until then is paid), its results are downloaded; what is there completely already is not.
     ///
     /// # Errors
-    /// For services that cannot be reached and files that cannot be written.
+    /// For services that cannot be reached, results that are missing or incomplete, and files that cannot be written. A
+    /// result file that can be had is stored even if the other one cannot.
     pub async fn fetch(&self, manifest: &mut BatchManifest, part: usize) -> Result<()> {
         let Some(batch) = self.retrieve(&mut manifest.parts[part]).await? else {
             return Ok(());
         };
         manifest.save()?;
-        if !manifest.parts[part].is_over() {
+        if !manifest.parts[part].is_over() || missing_results(manifest, part)? == Some(0) {
             return Ok(());
         }
-        let stem = manifest.parts[part]
-            .file
-            .trim_end_matches(".jsonl")
-            .to_owned();
-        for (file_id, kind) in [
-            (batch.output_file_id, "output"),
-            (batch.error_file_id, "errors"),
-        ] {
-            let name = format!("{stem}.{kind}.jsonl");
-            let Some(id) = file_id.filter(|id| !id.is_empty()) else {
-                continue;
-            };
-            let path = manifest.dir.join(&name);
-            let results = &mut manifest.parts[part].results;
-            if results.contains(&name) && path.exists() {
-                continue;
-            }
-            let id = checked_id(id, "file")?;
-            let content = self.client.files().content(&id).await;
-            write_bytes(&path, &content.map_err(|error| self.error(error))?)?;
-            results.retain(|known| *known != name);
-            results.push(name);
-            manifest.save()?;
+        let output = self
+            .download(manifest, part, batch.output_file_id, "output")
+            .await;
+        let errors = self
+            .download(manifest, part, batch.error_file_id, "errors")
+            .await;
+        output.and(errors)?;
+        let Some(missing @ 1..) = missing_results(manifest, part)? else {
+            return Ok(());
+        };
+        Err(Error::JudgeUnavailable(format!(
+            "{missing} of {} results are missing or cut; fetch again, or import what is there",
+            manifest.parts[part].requests
+        )))
+    }
+
+    /// Stores one result file of a part, if the service names one.
+    async fn download(
+        &self,
+        manifest: &mut BatchManifest,
+        part: usize,
+        file_id: Option<String>,
+        kind: &str,
+    ) -> Result<()> {
+        let Some(id) = file_id.filter(|id| !id.is_empty()) else {
+            return Ok(());
+        };
+        let stem = manifest.parts[part].file.trim_end_matches(".jsonl");
+        let name = format!("{stem}.{kind}.jsonl");
+        let id = checked_id(id, "file")?;
+        let content = self.client.files().content(&id).await;
+        let content = content.map_err(|error| self.result_error(error, &name))?;
+        let path = manifest.dir.join(&name);
+        // A download that was cut again must not replace one that holds more.
+        let is_shorter = path
+            .metadata()
+            .is_ok_and(|old| old.len() > content.len() as u64);
+        if !is_shorter {
+            write_bytes(&path, &content)?;
         }
-        Ok(())
+        let results = &mut manifest.parts[part].results;
+        results.retain(|known| *known != name);
+        results.push(name);
+        manifest.save()
     }
 
     /// The batch of a part; `None` if it was not submitted.
@@ -268,6 +336,23 @@ impl BatchService {
             query = vec![("limit", "100".to_owned()), next];
         }
         Ok(None)
+    }
+
+    /// What to do about a result file that cannot be had: the service may have lost one and still have the others.
+    fn result_error(&self, error: OpenAIError, name: &str) -> Error {
+        if let OpenAIError::Boxed(boxed) = &error
+            && let Some(Fault::Status {
+                status: status @ (404 | 410),
+                body,
+                ..
+            }) = boxed.downcast_ref::<Fault>()
+        {
+            let words = error_text(body, &self.endpoint);
+            return Error::JudgeUnavailable(format!(
+                "the service does not have {name} (status {status}: {words}); fetch again later, or export its calls again"
+            ));
+        }
+        self.error(error)
     }
 
     /// What to do about an error of the client.
@@ -370,6 +455,45 @@ async fn masked(response: Response, endpoint: &Endpoint) -> Result<Response, Ope
     let mut masked = http::Response::new(endpoint.mask_body(body));
     *masked.status_mut() = status;
     Ok(masked.into())
+}
+
+/// Seconds since 1970 (UTC).
+fn unix_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+/// How many results the files of a part lack; `None` if nothing was fetched or a file is not there. A download can be cut
+/// without an error, where the service does not send its length.
+fn missing_results(manifest: &BatchManifest, part: usize) -> Result<Option<u64>> {
+    let part = &manifest.parts[part];
+    if part.results.is_empty() {
+        return Ok(None);
+    }
+    let mut whole = 0;
+    let mut torn = 0;
+    for name in &part.results {
+        let path = manifest.dir.join(name);
+        if !path.exists() {
+            return Ok(None);
+        }
+        refuse_link(&path)?;
+        let file = File::open(&path).map_err(Error::io(&path, "read"))?;
+        for line in BufReader::new(file).split(b'\n') {
+            let line = line.map_err(Error::io(&path, "read"))?;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            if serde_json::from_slice::<IgnoredAny>(&line).is_ok() {
+                whole += 1;
+            } else {
+                torn += 1;
+            }
+        }
+    }
+    Ok(Some(
+        part.results_expected().saturating_sub(whole).max(torn),
+    ))
 }
 
 fn line_error(error: &Value) -> String {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::import::BatchCall;
 use super::manifest::{BatchManifest, BatchPart, CALLS_FILE, refuse_link};
 use crate::error::{Error, Result};
+use crate::files::lock_directory;
 use crate::judge::kind::JudgeKind;
 
 /// Longest part of a judge's identity in a file name.
@@ -27,6 +28,8 @@ pub struct BatchLimits {
 pub struct BatchWriter {
     dir: PathBuf,
     limits: BatchLimits,
+    /// Keeps other processes out of the directory, once it is written.
+    lock: Option<File>,
     /// The list of calls, once there is one.
     calls: Option<BufWriter<File>>,
     /// Request files that are full.
@@ -49,6 +52,7 @@ impl BatchWriter {
         Self {
             dir,
             limits,
+            lock: None,
             calls: None,
             full: Vec::new(),
             open: Vec::new(),
@@ -122,7 +126,7 @@ impl BatchWriter {
             .filter(|part| part.judge == judge && part.url == url)
             .count();
         let file = format!("{}-{number:03}.jsonl", file_stem(judge, &url));
-        fs::create_dir_all(&self.dir).map_err(Error::io(&self.dir, "create"))?;
+        self.lock()?;
         let writer = create(&self.dir.join(&file))?;
         let part = BatchPart {
             file,
@@ -138,6 +142,20 @@ impl BatchWriter {
         Ok(())
     }
 
+    /// Creates and locks the directory before its first file is written.
+    fn lock(&mut self) -> Result<()> {
+        if self.lock.is_some() {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.dir).map_err(Error::io(&self.dir, "create"))?;
+        self.lock = Some(lock_directory(
+            &self.dir,
+            ", or name another directory with --out",
+        )?);
+        // Another process may have finished a batch here since room was made.
+        BatchManifest::make_room(&self.dir, false)
+    }
+
     /// Ends the batch: its manifest is written last. `None` if there was no call. `address` gives the address of a judge
     /// by its identity, secrets masked.
     ///
@@ -147,6 +165,7 @@ impl BatchWriter {
         let Some(calls) = self.calls else {
             return Ok(None);
         };
+        let _lock = self.lock;
         close(calls, &self.dir.join(CALLS_FILE))?;
         let mut parts = self.full;
         for open in self.open {
