@@ -19,11 +19,12 @@ use super::stop::StopHandle;
 use super::tally::AnswerTally;
 use super::{Job, Options};
 use crate::domain::{
-    CallKind, GradeMerge, Item, JudgeCall, JudgeTask, MemberValues, Mode, ScoredAnswer,
+    CallKind, GradeMerge, Item, JudgeCall, JudgeReply, JudgeTask, MemberValues, Mode, ScoredAnswer,
     UnscoredKind, UnscoredReason,
 };
 use crate::error::Error;
 use crate::judge::planner::recall;
+use crate::judge::render::Beginning;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::prompt::injection;
 use crate::scorer::{Judged, Possible, Step, Verdicts};
@@ -282,6 +283,7 @@ impl AnswerRun<'_> {
         gates: usize,
     ) -> Result<Option<Answered>, Abort> {
         let begun = self.legibility.begin(call.task.kind());
+        let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
         let mut raw: Option<String> = None;
         let mut fresh_tries = 0;
         let mut attempt = 0;
@@ -289,7 +291,7 @@ impl AnswerRun<'_> {
             if self.stop.is_set() {
                 return Err(Abort::Stopped);
             }
-            let request = self.request(call, member, attempt);
+            let request = self.request(call, member, attempt, beginning);
             let asked = match self.ask(member, &request).await {
                 Ok(Outcome::Reply(reply)) => Ok(reply),
                 Ok(Outcome::Deferred) => {
@@ -317,6 +319,13 @@ impl AnswerRun<'_> {
             let mut reply = match asked {
                 Ok(reply) => reply,
                 Err(reason) => {
+                    if let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered)
+                        && renderer
+                            .drops_refused_schema(rendered, &reason)
+                            .map_err(Abort::Fatal)?
+                    {
+                        continue;
+                    }
                     self.record(CallRecord::of(&request, member, None, Err(reason.clone())))
                         .await;
                     return Ok(Some(Answered::unscored(reason)));
@@ -339,10 +348,19 @@ impl AnswerRun<'_> {
             });
             let read = call.task.parse(&reply, self.job.options.mode);
             fresh_tries += u32::from(!reply.cached);
+            if let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered) {
+                renderer
+                    .note_reading(call, rendered, attempt, read.is_ok())
+                    .map_err(Abort::Fatal)?;
+            }
             let again = match &read {
                 Ok(_) => false,
                 Err(unreadable) => {
-                    self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?
+                    let next = self.request(call, member, attempt + 1, beginning);
+                    let may_help = unreadable.ask_again
+                        || unreadable.kind == UnscoredKind::Cut
+                            && self.repeats_cut(&request, &next, member, &reply)?;
+                    self.asks_again(may_help, (attempt, fresh_tries), &next, member)?
                 }
             };
             // The flag is recorded with the reply, since rescoring renders no prompt.
@@ -369,6 +387,8 @@ impl AnswerRun<'_> {
                 .map(|(verdict, _)| verdict.clone())
                 .map_err(Clone::clone);
             let is_fresh = !reply.cached;
+            let unreadable = draw.as_ref().err().cloned();
+            let unreadable = unreadable.map(|reason| (reason, reply.content.clone()));
             self.record(CallRecord::of(&request, member, Some(reply), verdict))
                 .await;
             if !again {
@@ -378,7 +398,7 @@ impl AnswerRun<'_> {
                 let is_final = !has_several || self.job.options.mode == Mode::Compat;
                 if draw.is_ok() || (is_fresh && is_final && !self.job.options.retry_unscored) {
                     self.legibility
-                        .note(&request, draw.as_ref().err(), begun)
+                        .note(&request, member, unreadable.as_ref(), begun)
                         .map_err(Abort::Fatal)?;
                 }
                 return Ok(Some(Answered { draw, raw, flags }));
@@ -393,7 +413,7 @@ impl AnswerRun<'_> {
         &self,
         may_help: bool,
         (attempt, fresh_tries): (u32, u32),
-        call: &JudgeCall,
+        next: &JudgeRequest,
         member: &Member,
     ) -> Result<bool, Abort> {
         let Options {
@@ -405,15 +425,56 @@ impl AnswerRun<'_> {
         if !may_help || may_call {
             return Ok(may_help);
         }
-        let next = self.request(call, member, attempt + 1);
-        member
-            .source
-            .find(&next)
-            .map(|found| found.is_some())
-            .map_err(Abort::Fatal)
+        is_stored(next, member).map_err(Abort::Fatal)
     }
 
-    fn request(&self, call: &JudgeCall, member: &Member, attempt: u32) -> JudgeRequest {
+    /// Whether a reply that was cut has, or is worth, a repeat in another form. Only the first one: the next would be cut
+    /// as well. Compat reads cut replies as the reference does.
+    fn repeats_cut(
+        &self,
+        request: &JudgeRequest,
+        next: &JudgeRequest,
+        member: &Member,
+        reply: &JudgeReply,
+    ) -> Result<bool, Abort> {
+        if request.attempt > 0 || self.job.options.mode == Mode::Compat {
+            return Ok(false);
+        }
+        if is_stored(next, member).map_err(Abort::Fatal)? {
+            return Ok(true);
+        }
+        let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered) else {
+            return Ok(false);
+        };
+        Ok(renderer.repeats_cut(&request.call, rendered, reply))
+    }
+
+    /// Whether the attempts of this call begin with our schema. What is stored decides first, so that a run finds its
+    /// replies whatever was learned of the judge after they were given.
+    fn beginning(&self, call: &JudgeCall, member: &Member) -> crate::error::Result<Beginning> {
+        let Some(renderer) = &member.renderer else {
+            return Ok(Beginning::Plain);
+        };
+        if !renderer.may_carry_schema(call) {
+            return Ok(Beginning::Plain);
+        }
+        let request = |beginning| self.request(call, member, 0, beginning);
+        if is_stored(&request(Beginning::Plain), member)? {
+            return Ok(Beginning::Plain);
+        }
+        if renderer.needs_schema() || is_stored(&request(Beginning::Schema), member)? {
+            return Ok(Beginning::Schema);
+        }
+        Ok(Beginning::Plain)
+    }
+
+    fn request(
+        &self,
+        call: &JudgeCall,
+        member: &Member,
+        attempt: u32,
+        beginning: Beginning,
+    ) -> JudgeRequest {
         JudgeRequest {
             call: call.clone(),
             system: self.item.answer.system.clone(),
@@ -422,9 +483,13 @@ impl AnswerRun<'_> {
             rendered: member
                 .renderer
                 .as_ref()
-                .and_then(|renderer| renderer.render(call, attempt)),
+                .and_then(|renderer| renderer.render_from(call, attempt, beginning)),
         }
     }
+}
+
+fn is_stored(request: &JudgeRequest, member: &Member) -> crate::error::Result<bool> {
+    Ok(member.source.find(request)?.is_some())
 }
 
 /// Every sample of these calls from every judge of its role, judge by judge, so that each judge finds the prefix of its

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::choice::{Choice, aspects_of};
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges};
-use super::legibility::remedy;
+use super::legibility::{remedy, shortened};
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
 use super::record::{
@@ -24,7 +24,7 @@ use super::{
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::dataset::InputFile;
 use crate::domain::{
-    BatchSize, CaseId, Item, Role, RubricProfile, ScoredAnswer, Severity, SystemName,
+    BatchSize, CaseId, Item, JudgeReply, Role, RubricProfile, ScoredAnswer, Severity, SystemName,
     UnscoredReason,
 };
 use crate::error::{Error, Result};
@@ -290,9 +290,14 @@ impl Prepared {
     ) -> Result<(Vec<Job>, Endpoints)> {
         let dir = dir.filter(|_| !self.options.output.overwrite);
         let recorded = dir.map(RecordedReplies::to_resume).transpose()?.flatten();
-        let (panels, endpoints) =
-            self.judges
-                .build(&self.options, &self.inputs.all_cases, recorded, meters)?;
+        let earlier = dir.map(Manifest::load).transpose()?.flatten();
+        let (panels, endpoints) = self.judges.build(
+            &self.options,
+            &self.inputs.all_cases,
+            recorded,
+            earlier.map(|run| run.reply_limits()).unwrap_or_default(),
+            meters,
+        )?;
         let job = |scorer: &Arc<dyn Scorer>| Job {
             items: Arc::clone(self.items(&**scorer)),
             scorer: Arc::clone(scorer),
@@ -604,7 +609,8 @@ impl Run {
                 "no call got a usable reply (the last one: {reason}); {remedy}"
             )),
             replies => Error::Unreadable(format!(
-                "none of {replies} replies can be read (the last one: {reason}); {remedy}"
+                "none of {replies} replies can be read; the first one is \"{}\" ({reason}); {remedy}",
+                self.judged.first_reply.as_deref().unwrap_or_default()
             )),
         })
     }
@@ -628,8 +634,21 @@ impl Run {
 struct Judged {
     verdicts: u64,
     replies: u64,
-    /// The last failure.
+    /// The last failure; of replies that cannot be read the first.
     failure: Option<UnscoredReason>,
+    /// The beginning of the first reply that cannot be read.
+    first_reply: Option<String>,
+}
+
+impl Judged {
+    fn add_failure(&mut self, reason: &UnscoredReason, reply: Option<&JudgeReply>) {
+        match reply {
+            Some(_) if self.first_reply.is_some() => return,
+            Some(reply) => self.first_reply = Some(shortened(&reply.content)),
+            None => {}
+        }
+        self.failure = Some(reason.clone());
+    }
 }
 
 /// Writes the record, collects the scores, and forwards every event.
@@ -649,7 +668,7 @@ impl EventSink for Recording<'_> {
                 self.judged.replies += u64::from(call.reply.is_some());
                 match &call.verdict {
                     Ok(_) => self.judged.verdicts += 1,
-                    Err(reason) => self.judged.failure = Some(reason.clone()),
+                    Err(reason) => self.judged.add_failure(reason, call.reply.as_ref()),
                 }
             }
             RunEvent::Stopping(_) => {}

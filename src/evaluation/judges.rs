@@ -19,6 +19,7 @@ use crate::judge::meters::{Activity, Meters};
 use crate::judge::options::{JudgeOptions, LimitOptions};
 use crate::judge::planner::ReplySource;
 use crate::judge::prices::PriceList;
+use crate::judge::refusals::ReplyLimits;
 use crate::judge::servers::Fleet;
 use crate::judge::{Judge, Notify};
 use crate::prompt::{PromptFamily, PromptSet};
@@ -85,14 +86,14 @@ impl NamedJudge {
         let served = server.map(|server| &server.servers.served);
         let mut settings = judge_settings(&self.options);
         if let Some(server) = server {
-            let limits = server
-                .request
-                .max_tokens
-                .iter()
-                .filter(|(kind, _)| family.kinds().contains(kind));
-            let limits: BTreeMap<&str, u64> = limits
-                .map(|(kind, limit)| (kind.as_str(), *limit))
-                .collect();
+            // Null where the user gave `none`; no entry for lists that nobody limited.
+            let mut limits: BTreeMap<&str, Option<u64>> = BTreeMap::new();
+            for kind in family.kinds() {
+                let limit = server.request.max_tokens.get(kind).copied();
+                if limit.is_some() || server.given_limits.contains(kind) {
+                    limits.insert(kind.as_str(), limit);
+                }
+            }
             settings.insert("max_tokens".to_owned(), json!(limits));
         }
         JudgeEntry {
@@ -355,20 +356,23 @@ impl Judges {
     }
 
     /// The panels of the run and their servers, with the layers around every judge. `corpus` weighs words for the lexical baseline; `recorded` are replies of
-    /// an earlier session.
+    /// an earlier session, which were asked for under `earlier_limits`.
     ///
     /// # Errors
-    /// When no HTTP client can be set up.
+    /// When no HTTP client can be set up; when the cache cannot be written.
     pub(super) fn build(
         &self,
         options: &EvaluationOptions,
         corpus: &[Arc<TestCase>],
         recorded: Option<RecordedReplies>,
+        earlier_limits: BTreeMap<String, ReplyLimits>,
         meters: &Arc<Meters>,
     ) -> Result<(Arc<Panels>, Endpoints)> {
         let shared = Shared {
             corpus: corpus.to_vec(),
             truncate: options.scorers.truncate,
+            compat: options.scoring.compat,
+            earlier_limits,
             recorded: recorded.map(|replies| Arc::new(replies) as Arc<dyn ReplySource>),
             meters: Arc::clone(meters),
             ledger: self.spending.ledger.clone(),

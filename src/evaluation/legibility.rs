@@ -1,18 +1,32 @@
 //! Detects a judge whose replies are never readable, before the whole run is paid for.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::panel::Member;
 use crate::domain::{CallKind, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
-use crate::judge::JudgeRequest;
+use crate::judge::chat::excerpt;
 use crate::judge::streak::{Begun, Streak};
+use crate::judge::{JudgeRequest, locked};
+
+/// Longest quotation of a reply, in characters.
+const QUOTED: usize = 120;
 
 /// Cases with unreadable replies to each kind of call, and whether one was readable: then the judge can do it.
 #[derive(Debug, Default)]
 pub(super) struct Legibility {
-    kinds: [(AtomicBool, Streak); CallKind::ALL.len()],
+    kinds: [OfKind; CallKind::ALL.len()],
     /// How many cases are asked about.
     cases_asked: usize,
+}
+
+#[derive(Debug, Default)]
+struct OfKind {
+    was_read: AtomicBool,
+    streak: Streak,
+    /// The first reply that could not be read, quoted.
+    first: Mutex<Option<String>>,
 }
 
 impl Legibility {
@@ -26,10 +40,10 @@ impl Legibility {
 
     /// A call begins; keep what this gives until it is noted.
     pub(super) fn begin(&self, kind: CallKind) -> Begun {
-        self.kinds[kind as usize].1.begin()
+        self.kinds[kind as usize].streak.begin()
     }
 
-    /// Records a call that is not asked again; `reason` says why its replies could not be read.
+    /// Records a call that is not asked again; `unreadable` is its reply and why that could not be read.
     ///
     /// # Errors
     /// [`Error::Unreadable`] when the replies about several different cases were unreadable, and no other one was
@@ -37,26 +51,60 @@ impl Legibility {
     pub(super) fn note(
         &self,
         request: &JudgeRequest,
-        reason: Option<&UnscoredReason>,
+        member: &Member,
+        unreadable: Option<&(UnscoredReason, String)>,
         call: Begun,
     ) -> Result<()> {
         let kind = request.call.task.kind();
-        let (was_read, streak) = &self.kinds[kind as usize];
-        let Some(reason) = reason else {
+        let OfKind {
+            was_read,
+            streak,
+            first,
+        } = &self.kinds[kind as usize];
+        let Some((reason, content)) = unreadable else {
             was_read.store(true, Ordering::Relaxed);
             return Ok(());
         };
+        let first = locked(first)
+            .get_or_insert_with(|| format!("\"{}\" ({reason})", shortened(content)))
+            .clone();
         let Some(extent) = streak
             .fail(request, "", call, self.cases_asked)
             .filter(|_| !was_read.load(Ordering::Relaxed))
         else {
             return Ok(());
         };
+        let advice = advice(reason.kind, kind, member);
         Err(Error::Unreadable(format!(
-            "no reply to the {kind} calls about {extent} holds a verdict (the last one: {reason}); \
-             {}they are kept, the same command continues after them",
-            remedy(reason.kind).map_or_else(String::new, |remedy| format!("{remedy}; "))
+            "no reply to the {kind} calls about {extent} can be read; the first one is {first}; \
+             {advice}the replies are kept, and the same command continues after them"
         )))
+    }
+}
+
+/// The beginning of a reply, on one line.
+pub(super) fn shortened(content: &str) -> String {
+    let text = excerpt(content);
+    let mut quoted: String = text.chars().take(QUOTED).collect();
+    if quoted.len() < text.len() {
+        quoted.push_str("..");
+    }
+    quoted
+}
+
+/// What the user can change about unreadable replies of this judge, with a semicolon behind it; empty for a judge that
+/// answers the task itself, such as an imported one.
+fn advice(failure: UnscoredKind, kind: CallKind, member: &Member) -> String {
+    match (failure, &member.renderer) {
+        (_, None) => String::new(),
+        (UnscoredKind::Cut, _) => format!(
+            "replies that were cut need more room: --max-tokens {kind}=1000, or --reasoning-effort LEVEL for a judge that \
+             reasons; "
+        ),
+        (_, Some(renderer)) => format!(
+            "{}, and --retry-unscored asks again; ",
+            renderer.form_advice(kind)
+        ),
     }
 }
 
@@ -64,7 +112,7 @@ impl Legibility {
 pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
     match kind {
         UnscoredKind::Unreadable => Some(
-            "see the replies in calls.jsonl; another model, or --structured off, may help, and --retry-unscored asks again",
+            "see the replies in calls.jsonl; --structured schema (or off), or another model, may help, and --retry-unscored asks again",
         ),
         UnscoredKind::Cut => Some(
             "replies that were cut need more room: --max-tokens KIND=1000, or --reasoning-effort LEVEL for a judge that reasons",
@@ -90,14 +138,49 @@ pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::domain::{JudgeCall, JudgeTask, Role};
+    use crate::judge::body::RequestOptions;
+    use crate::judge::forms::Structured;
+    use crate::judge::render::Renderer;
+    use crate::judge::{AskFuture, Judge, Outcome};
+    use crate::prompt::PromptSet;
 
     fn cut() -> UnscoredReason {
         UnscoredReason::new(UnscoredKind::Cut, "reply cut at 100 tokens")
     }
 
+    struct Silent;
+
+    impl Judge for Silent {
+        fn ask<'a>(&'a self, _: &'a JudgeRequest) -> AskFuture<'a> {
+            Box::pin(std::future::ready(Ok(Outcome::Deferred)))
+        }
+    }
+
+    /// A chat judge whose prompts were imported, or ours.
+    fn member(structured: Structured) -> Member {
+        let prompts = Arc::new(PromptSet::builtin());
+        let options = RequestOptions::new("m");
+        let renderer = Renderer::new(prompts, &options, structured, None, Arc::default());
+        Member {
+            renderer: Some(Arc::new(renderer)),
+            ..Member::new(Arc::new(Silent), "m")
+        }
+    }
+
     fn note(legibility: &Legibility, case_id: &str, reason: Option<&UnscoredReason>) -> Result<()> {
+        note_of(&member(Structured::Auto), legibility, case_id, reason)
+    }
+
+    fn note_of(
+        member: &Member,
+        legibility: &Legibility,
+        case_id: &str,
+        reason: Option<&UnscoredReason>,
+    ) -> Result<()> {
         let task = JudgeTask::Property {
             question: "q".into(),
             answer: "a".into(),
@@ -117,7 +200,10 @@ mod tests {
             attempt: 0,
             rendered: None,
         };
-        legibility.note(&request, reason, legibility.begin(CallKind::Property))
+        let begun = legibility.begin(CallKind::Property);
+        let content = format!("{{\"id\": \u{1b}{case_id}}}");
+        let unreadable = reason.map(|reason| (reason.clone(), content));
+        legibility.note(&request, member, unreadable.as_ref(), begun)
     }
 
     #[test]
@@ -130,9 +216,37 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("reply cut at 100 tokens") && error.contains("--max-tokens KIND=1000"),
+            error.contains("reply cut at 100 tokens")
+                && error.contains("--max-tokens property=1000"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn the_first_reply_is_shown_with_the_option_that_helps() {
+        let error = |member: &Member| {
+            let legibility = Legibility::over(3);
+            let reason = UnscoredReason::new(UnscoredKind::Unreadable, "no \"score\"");
+            let note = |case_id| note_of(member, &legibility, case_id, Some(&reason));
+            note("a").unwrap();
+            note("b").unwrap();
+            note("c").unwrap_err().to_string()
+        };
+        let shown = error(&member(Structured::Auto));
+        assert!(
+            shown.contains("the first one is \"{\"id\": ") && shown.contains("a}\" (no \"score\")"),
+            "{shown}"
+        );
+        assert!(shown.contains("try --structured schema"), "{shown}");
+        assert!(!shown.contains('\u{1b}'), "{shown}");
+        let shown = error(&member(Structured::Schema));
+        assert!(
+            shown.contains("another model, or --structured off"),
+            "{shown}"
+        );
+        let imported = Member::new(Arc::new(Silent), "imported:m");
+        let shown = error(&imported);
+        assert!(!shown.contains("another model"), "{shown}");
     }
 
     #[test]

@@ -107,58 +107,80 @@ impl RequestOptions {
                 MAX_COMPLETION_TOKENS.clone_into(&mut options.max_tokens_field);
             }
             Parameter::MaxTokens | Parameter::MaxCompletionTokens => options.max_tokens.clear(),
+            // The renderer does not set it.
+            Parameter::ListLimit => {}
         }
         options
     }
 
-    /// The body and the fingerprint of one call.
-    ///
-    /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed,
-    /// stream, `logprobs`, `top_logprobs`, reasoning effort, service tier. Raw completions: model, prompt, temperature,
-    /// `top_p`, `max_tokens`, seed, stream, `logprobs`. Then the extra ones sorted by name (at every depth).
-    pub fn render(&self, kind: CallKind, messages: Messages, draw: u32, attempt: u32) -> Rendered {
-        let (is_raw, is_anthropic) = (
-            self.endpoint.is_raw(),
-            self.endpoint == JudgeKind::Anthropic,
-        );
-        let extra = sorted(&self.extra_body);
-        let raw = is_raw.then(|| self.conversation.render(&messages, self.neutralize));
-        let name = if is_raw { "prompt" } else { "messages" };
-        let limit = self.max_tokens.get(&kind).copied();
-        // The Messages API requires a limit.
+    /// The cache key of one call under this reply limit.
+    pub fn fingerprint(
+        &self,
+        kind: CallKind,
+        messages: &Messages,
+        (draw, attempt): (u32, u32),
+        limit: Option<u64>,
+    ) -> Fingerprint {
+        let raw = self.raw_prompt(messages);
+        self.key(
+            kind,
+            &texts(messages, raw.as_deref()),
+            (draw, attempt),
+            limit,
+        )
+    }
+
+    /// The whole prompt of raw completions.
+    fn raw_prompt(&self, messages: &Messages) -> Option<String> {
+        self.endpoint
+            .is_raw()
+            .then(|| self.conversation.render(messages, self.neutralize))
+    }
+
+    /// The limit that is sent where this one is wanted: the Messages API requires one.
+    fn sent_limit(&self, limit: Option<u64>) -> Option<u64> {
         let longest = messages_api::LONGEST_REPLY + self.reasoning_effort.map_or(0, Effort::tokens);
-        let limit = limit.or(is_anthropic.then_some(longest));
-        let json_mode = !is_raw && !is_anthropic && self.json_mode && is_json(kind);
-        let schema = self.schema.as_ref().filter(|_| !is_raw && is_json(kind));
-        // Two zeros are one temperature.
-        let temperature = self.temperature.map(|temperature| temperature + 0.0);
-        let form = schema.map_or(json!(json_mode), Value::clone);
+        limit.or((self.endpoint == JudgeKind::Anthropic).then_some(longest))
+    }
+
+    fn asks_json_mode(&self, kind: CallKind) -> bool {
+        let has_it = !self.endpoint.is_raw() && self.endpoint != JudgeKind::Anthropic;
+        has_it && self.json_mode && is_json(kind)
+    }
+
+    fn asked_schema(&self, kind: CallKind) -> Option<&Value> {
+        self.schema
+            .as_ref()
+            .filter(|_| !self.endpoint.is_raw() && is_json(kind))
+    }
+
+    /// The hash of everything that decides a reply.
+    fn key(
+        &self,
+        kind: CallKind,
+        texts: &[&str],
+        (draw, attempt): (u32, u32),
+        limit: Option<u64>,
+    ) -> Fingerprint {
+        let form = self
+            .asked_schema(kind)
+            .map_or(json!(self.asks_json_mode(kind)), Value::clone);
         let mut sampling = vec![
-            json!(temperature),
+            json!(self.sent_temperature()),
             json!(self.top_p),
-            json!(limit),
+            json!(self.sent_limit(limit)),
             form,
             json!(self.seed),
             json!([]),
         ];
         sampling.push(json!(self.logprobs));
         sampling.extend(self.reasoning_effort.map(|effort| json!(effort)));
-        let texts: Vec<&str> = match &raw {
-            Some(prompt) => vec![prompt],
-            None => messages
-                .system
-                .as_deref()
-                .into_iter()
-                .chain([messages.user.as_str()])
-                .collect(),
-        };
-        let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
-        let mut key = blake3::Hasher::new();
-        let route = if is_anthropic {
+        let route = if self.endpoint == JudgeKind::Anthropic {
             json!(self.endpoint)
         } else {
-            json!(is_raw)
+            json!(self.endpoint.is_raw())
         };
+        let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let head = json!([
             ENCODING,
             kind,
@@ -167,13 +189,44 @@ impl RequestOptions {
             attempt,
             route,
             sampling,
-            extra,
+            sorted(&self.extra_body),
             lengths
         ]);
+        let mut key = blake3::Hasher::new();
         key.update(head.to_string().as_bytes());
-        for text in &texts {
+        for text in texts {
             key.update(text.as_bytes());
         }
+        Fingerprint::from(key.finalize())
+    }
+
+    /// Two zeros are one temperature.
+    fn sent_temperature(&self) -> Option<f64> {
+        self.temperature.map(|temperature| temperature + 0.0)
+    }
+
+    /// The body and the fingerprint of one call.
+    ///
+    /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed,
+    /// stream, `logprobs`, `top_logprobs`, reasoning effort, service tier. Raw completions: model, prompt, temperature,
+    /// `top_p`, `max_tokens`, seed, stream, `logprobs`. Then the extra ones sorted by name (at every depth).
+    pub fn render(&self, kind: CallKind, messages: Messages, draw: u32, attempt: u32) -> Rendered {
+        let is_raw = self.endpoint.is_raw();
+        let is_anthropic = self.endpoint == JudgeKind::Anthropic;
+        let extra = sorted(&self.extra_body);
+        let raw = self.raw_prompt(&messages);
+        let name = if is_raw { "prompt" } else { "messages" };
+        let given = self.max_tokens.get(&kind).copied();
+        let fingerprint = self.key(
+            kind,
+            &texts(&messages, raw.as_deref()),
+            (draw, attempt),
+            given,
+        );
+        let limit = self.sent_limit(given);
+        let json_mode = self.asks_json_mode(kind);
+        let schema = self.asked_schema(kind);
+        let temperature = self.sent_temperature();
         let fields = match is_anthropic {
             true => {
                 let schema = schema.map(|schema| schema.get("schema").unwrap_or(schema));
@@ -254,7 +307,7 @@ impl RequestOptions {
         Rendered {
             max_tokens,
             parameters,
-            ..Rendered::new(Fingerprint::from(key.finalize()), body)
+            ..Rendered::new(fingerprint, body)
         }
     }
 
@@ -309,6 +362,19 @@ impl RequestOptions {
             ("reasoning_effort", json!(self.reasoning_effort)),
             ("service_tier", json!(self.service_tier)),
         ]
+    }
+}
+
+/// The texts of a prompt: a raw one, or the system message, if there is one, and the user's.
+fn texts<'a>(messages: &'a Messages, raw: Option<&'a str>) -> Vec<&'a str> {
+    match raw {
+        Some(prompt) => vec![prompt],
+        None => messages
+            .system
+            .as_deref()
+            .into_iter()
+            .chain([messages.user.as_str()])
+            .collect(),
     }
 }
 

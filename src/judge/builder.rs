@@ -1,6 +1,6 @@
 //! Builds a judge from options: its model, its requests, and the layers around it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::lexical::Lexical;
 use super::meters::Meters;
 use super::options::{CacheOptions, JudgeOptions, LimitOptions};
 use super::planner::{Recalling, ReplySource};
-use super::refusals::Refusals;
+use super::refusals::{Refusals, ReplyLimits};
 use super::render::Renderer;
 use super::servers::{Fleet, Servers};
 use super::{Judge, JudgeRequest, Notify};
@@ -172,6 +172,11 @@ impl JudgeBuilder {
             ..RequestOptions::new("")
         };
         let refusals = Arc::new(Refusals::of(&request.judge_id, cache.as_ref())?);
+        let given_limits = judge.reply_limits()?;
+        let limits_to_find = given_limits
+            .iter()
+            .map(|(kind, limit)| (*kind, [*limit].into()));
+        refusals.add_limits(limits_to_find.collect())?;
         let (prompts, structured) = (Arc::clone(prompts), judge.structured);
         let served = ServedModel {
             servers,
@@ -180,6 +185,7 @@ impl JudgeBuilder {
             prompts,
             cache,
             limits,
+            given_limits: given_limits.into_keys().collect(),
             refusals,
         };
         Ok(IdentifiedJudge::Server(Box::new(served)))
@@ -229,6 +235,8 @@ pub struct ServedModel {
     pub prompts: Arc<PromptSet>,
     cache: Option<Cache>,
     limits: LimitOptions,
+    /// Kinds of questions whose reply limit the user gave.
+    pub given_limits: BTreeSet<CallKind>,
     refusals: Arc<Refusals>,
 }
 
@@ -251,6 +259,10 @@ pub struct Shared {
     pub corpus: Vec<Arc<TestCase>>,
     /// Cut prompts that do not fit the context.
     pub truncate: bool,
+    /// Ask as the reference asks, without choices of ours.
+    pub compat: bool,
+    /// The reply limits of the run that is continued, by judge identity.
+    pub earlier_limits: BTreeMap<String, ReplyLimits>,
     /// Replies of an earlier session of the same run; they come before the cache and are not written into it.
     pub recorded: Option<Arc<dyn ReplySource>>,
     /// The counters of the run.
@@ -265,7 +277,7 @@ impl ReplySource for Cache {
         request
             .rendered
             .as_ref()
-            .map_or(Ok(None), |rendered| self.get(&rendered.fingerprint))
+            .map_or(Ok(None), |rendered| rendered.find(|key| self.get(key)))
     }
 }
 
@@ -383,17 +395,18 @@ impl ServedModel {
             .filter(|_| shared.truncate)
             .map(|(capacity, _)| capacity);
         let (prompts, refusals) = (Arc::clone(&self.prompts), Arc::clone(&self.refusals));
-        let renderer = Arc::new(Renderer::new(
-            prompts,
-            &self.request,
-            self.structured,
-            room,
-            refusals,
-        ));
+        if let Some(limits) = shared.earlier_limits.get(&self.request.judge_id) {
+            refusals.add_limits(limits.clone())?;
+        }
+        let mut renderer = Renderer::new(prompts, &self.request, self.structured, room, refusals);
+        if !shared.compat {
+            let known = capacity.map(|(capacity, _)| capacity);
+            renderer = renderer.with_own_choices(self.given_limits.iter().copied(), known);
+        }
         Ok(BuiltJudge {
             judge,
             source,
-            renderer: Some(renderer),
+            renderer: Some(Arc::new(renderer)),
             fleet: Some(fleet),
         })
     }

@@ -46,7 +46,8 @@ impl Effort {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Structured {
-    /// A schema where the prompts declare one, else JSON mode.
+    /// A schema where the prompts declare one, else JSON mode; over chat, repeats of unreadable replies have the schema of
+    /// [`schema_of`], and so have first attempts once most replies without it were unreadable.
     #[default]
     Auto,
     /// A schema for every question: that of the prompts, else that of [`schema_of`].

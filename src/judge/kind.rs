@@ -17,6 +17,11 @@ const GRADE_TOKENS: u64 = 512;
 /// `citation_correctness_eval.py`).
 const LABEL_TOKENS: u64 = 10;
 
+/// Reply limit of a list without what it restates of the answer.
+const LIST_TOKENS: u64 = 2_000;
+/// Reply tokens of a list for each token of the answer: claims restate it, with the excerpts of their sources.
+const LIST_TOKENS_PER_TOKEN: u64 = 3;
+
 /// What judges, and over which route it is asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -50,10 +55,26 @@ impl JudgeKind {
         matches!(self, Self::Completions | Self::Label)
     }
 
+    /// Whether the reply to a kind of question is a list that restates the answer.
+    pub fn is_list(kind: CallKind) -> bool {
+        matches!(
+            kind,
+            CallKind::Citations | CallKind::Precision | CallKind::CitationGroup
+        )
+    }
+
+    /// The reply limit of a list about an answer of so many tokens, where neither the user nor the reference decides: a
+    /// small model may not find the end of a list, and write for minutes.
+    pub fn list_limit(answer_tokens: u64) -> u64 {
+        answer_tokens
+            .saturating_mul(LIST_TOKENS_PER_TOKEN)
+            .saturating_add(LIST_TOKENS)
+    }
+
     /// The reply limit in tokens of a kind of question where no other is given: 100 for a number or a label with
     /// its reason, 512 for a grade with feedback, 300 for
     /// each criterion of a call, 10 where the reply is nothing but a label; `None` (no limit) for
-    /// claims and irrelevant paragraphs, whose lists restate the answer.
+    /// claims and irrelevant paragraphs, whose lists restate the answer (see [`JudgeKind::list_limit`]).
     pub fn default_max_tokens(self, kind: CallKind) -> Option<u64> {
         match kind {
             CallKind::Citations | CallKind::Precision | CallKind::CitationGroup => None,

@@ -67,10 +67,15 @@ pub struct Rendered {
     pub body: Arc<LazyLock<Body, Box<dyn FnOnce() -> Body + Send>>>,
     /// The cache key: kind, judge identity, messages, sampling parameters, seed, draw, attempt.
     pub fingerprint: Fingerprint,
+    /// The same call under other reply limits that this judge was asked with. Their replies count if they were not cut: a
+    /// judge does not see its limit.
+    pub other_limits: Vec<OtherLimit>,
     /// The reply limit that is sent, if one is.
     pub max_tokens: Option<u64>,
     /// Parameters of the call that could be left out, if the server refuses them.
     pub parameters: Vec<Parameter>,
+    /// Whether it asks for our schema, though nobody asked for one.
+    pub is_own_schema: bool,
     /// What a reader of the score must know of the call (its text was cut); `None` for nothing.
     pub note: Option<String>,
 }
@@ -83,16 +88,63 @@ impl Rendered {
         Self {
             body,
             fingerprint,
+            other_limits: Vec::new(),
             max_tokens: None,
             parameters: Vec::new(),
+            is_own_schema: false,
             note: None,
         }
+    }
+
+    /// The stored reply to this call: that of its key, else a whole one under another reply limit, with a note.
+    ///
+    /// # Errors
+    /// Those of `stored`.
+    pub fn find(
+        &self,
+        stored: impl Fn(&Fingerprint) -> Result<Option<JudgeReply>, Error>,
+    ) -> Result<Option<JudgeReply>, Error> {
+        if let Some(reply) = stored(&self.fingerprint)? {
+            return Ok(Some(reply));
+        }
+        for other in &self.other_limits {
+            if let Some(reply) = stored(&other.key)?.filter(|reply| !reply.is_cut()) {
+                return Ok(Some(if other.is_chosen {
+                    under_another_limit(reply)
+                } else {
+                    reply
+                }));
+            }
+        }
+        Ok(None)
     }
 
     /// The longest reply in tokens. A call without a limit restates the answer: its reply counts as long as its prompt.
     pub fn longest_reply(&self) -> u64 {
         self.max_tokens.unwrap_or(self.body.prompt_tokens)
     }
+}
+
+/// A call under another reply limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherLimit {
+    /// Its cache key.
+    pub key: Fingerprint,
+    /// Whether a user chose one of the two limits: its replies are noted.
+    pub is_chosen: bool,
+}
+
+/// What a reader of the scores must know of a reply that is found under another reply limit.
+const OTHER_LIMIT: &str =
+    "replies given under another reply limit count (--max-tokens); none of them was cut";
+
+fn under_another_limit(mut reply: JudgeReply) -> JudgeReply {
+    reply.note = match reply.note {
+        Some(note) if note.contains(OTHER_LIMIT) => Some(note),
+        Some(note) => Some(format!("{note}; {OTHER_LIMIT}")),
+        None => Some(OTHER_LIMIT.to_owned()),
+    };
+    reply
 }
 
 /// What is sent of a call.
@@ -114,6 +166,9 @@ pub enum Outcome {
     /// Not asked now (planning, batch, a spent budget); no failure.
     Deferred,
 }
+
+/// How the message of a refusal begins that is about the text of an answer.
+const MODERATED: &str = "moderated: ";
 
 /// Why a judge gave no outcome.
 #[derive(Debug, Clone)]

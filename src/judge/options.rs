@@ -153,7 +153,7 @@ pub struct JudgeOptions {
     )]
     pub seed: Option<i64>,
     /// Form of replies that is asked of the server: schema, json (JSON mode), off (the prompt alone asks), or auto: a
-    /// schema where the prompts declare one, else JSON mode
+    /// schema where the prompts declare one, else JSON mode, and our schema for repeats of unreadable replies
     #[arg(
         long,
         value_name = "FORM",
@@ -169,8 +169,9 @@ pub struct JudgeOptions {
     /// OpenAI's service tier: flex costs half, with three times the time-out and retries [default: none is sent]
     #[arg(long, value_name = "TIER", value_enum, hide_possible_values = true)]
     pub service_tier: Option<ServiceTier>,
-    /// Reply limits per kind, such as property=100,citations=16000 [default: 100 for scores, none for citations; for
-    /// aspect and attribution that of the prompts, for attribution by a label judge 10]
+    /// Reply limits per kind, such as property=100,citations=16000; a run continues under other ones [default: 100 for
+    /// scores; for lists such as citations 2,000 and 3 per token of the answer, none with --compat or imported prompts;
+    /// for aspect and attribution that of the prompts, for attribution by a label judge 10]
     #[arg(long, value_name = "KIND=N,..", value_delimiter = ',', value_parser = name_and_text)]
     #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
     pub max_tokens: Vec<(String, String)>,

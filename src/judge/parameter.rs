@@ -22,10 +22,12 @@ pub enum Parameter {
     MaxTokens,
     /// The reply limit under its new name.
     MaxCompletionTokens,
+    /// The reply limit of a list that nobody gave: such a call then has none.
+    ListLimit,
 }
 
 impl Parameter {
-    /// All parameters.
+    /// All parameters that are fields of a request.
     pub const ALL: [Self; 8] = [
         Self::Temperature,
         Self::TopP,
@@ -47,7 +49,7 @@ impl Parameter {
         match self {
             Self::Schema => "a reply schema",
             Self::ResponseFormat => "JSON mode",
-            Self::MaxTokens | Self::MaxCompletionTokens => "a reply limit",
+            Self::MaxTokens | Self::MaxCompletionTokens | Self::ListLimit => "a reply limit",
             other => other.field(),
         }
     }
@@ -63,6 +65,8 @@ impl Parameter {
             Self::ResponseFormat => &["response_format", "json_object"],
             Self::MaxTokens => &["max_tokens"],
             Self::MaxCompletionTokens => &["max_completion_tokens"],
+            // Recognized by what the server says of its size, see `ServerError::refuses_length`.
+            Self::ListLimit => &["reply limit of a list"],
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Parameters that a judge's server has refused, and a schema that it did not keep to: all its calls are made without them.
+//! What runs have learned about the parameters of a judge: those that its server refused, and a schema that it did not keep
+//! to, so that all its calls are made without them; whether its replies need a schema; the reply limits it was asked with.
 //!
 //! A call without a parameter has another cache key than one with it. So that a later run finds the replies without asking
-//! the server again, the refused parameters of a judge are stored in its cache.
+//! the server again, this is stored in the cache of the judge.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
@@ -13,20 +14,40 @@ use super::body::RequestOptions;
 use super::cache::Cache;
 use super::locked;
 use super::parameter::Parameter;
+use crate::domain::CallKind;
 use crate::error::{Error, Result};
 
-/// The refused parameters of one judge.
+/// Reply limits in tokens, `None` for none, by kind of question; of criteria that of one.
+pub type ReplyLimits = BTreeMap<CallKind, BTreeSet<Option<u64>>>;
+
+/// What is known of the parameters of one judge.
 #[derive(Debug, Default)]
 pub struct Refusals {
-    known: Mutex<BTreeSet<Parameter>>,
+    known: Mutex<Known>,
     /// Where they are stored: the cache, and their name in it.
     stored: Option<(Cache, String)>,
 }
 
 /// The form in the cache.
-#[derive(Default, Serialize, Deserialize)]
-struct Stored {
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Known {
     refused: BTreeSet<Parameter>,
+    /// Replies without a schema are mostly unreadable, and readable with one.
+    needs_schema: bool,
+    /// The limits that users gave.
+    limits: ReplyLimits,
+}
+
+impl Known {
+    /// Adds what another process has found.
+    fn extend(&mut self, other: Self) {
+        self.refused.extend(other.refused);
+        self.needs_schema |= other.needs_schema;
+        for (kind, limits) in other.limits {
+            self.limits.entry(kind).or_default().extend(limits);
+        }
+    }
 }
 
 impl Refusals {
@@ -45,26 +66,73 @@ impl Refusals {
         })
     }
 
-    /// Adds one.
+    /// Adds a refused parameter.
     ///
     /// # Errors
     /// When it cannot be stored.
     pub fn add(&self, parameter: Parameter) -> Result<()> {
+        self.learn(Known {
+            refused: [parameter].into(),
+            ..Known::default()
+        })
+    }
+
+    /// Whether the server has refused this parameter.
+    pub fn has(&self, parameter: Parameter) -> bool {
+        locked(&self.known).refused.contains(&parameter)
+    }
+
+    /// Whether first attempts must carry a schema.
+    pub fn needs_schema(&self) -> bool {
+        locked(&self.known).needs_schema
+    }
+
+    /// From now on first attempts carry a schema.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn add_need_of_schema(&self) -> Result<()> {
+        self.learn(Known {
+            needs_schema: true,
+            ..Known::default()
+        })
+    }
+
+    /// Adds reply limits that the judge is or was asked with.
+    ///
+    /// # Errors
+    /// When they cannot be stored.
+    pub fn add_limits(&self, limits: ReplyLimits) -> Result<()> {
+        self.learn(Known {
+            limits,
+            ..Known::default()
+        })
+    }
+
+    /// The reply limits of a kind of question that users gave this judge.
+    pub fn limits(&self, kind: CallKind) -> BTreeSet<Option<u64>> {
+        let known = locked(&self.known);
+        known.limits.get(&kind).cloned().unwrap_or_default()
+    }
+
+    fn learn(&self, new: Known) -> Result<()> {
         let mut known = locked(&self.known);
-        if known.insert(parameter)
-            && let Some((cache, name)) = &self.stored
-        {
-            // Another process may have found others.
-            known.extend(read(cache, name)?);
-            let stored = serde_json::to_string(&Stored {
-                refused: known.clone(),
-            })
-            .map_err(|error| {
-                Error::Internal(format!("cannot write refused parameters as JSON: {error}"))
-            })?;
-            cache.remember_server(name, &stored)?;
+        let before = known.clone();
+        known.extend(new);
+        if *known == before {
+            return Ok(());
         }
-        Ok(())
+        let Some((cache, name)) = &self.stored else {
+            return Ok(());
+        };
+        // Another process may have found others.
+        known.extend(read(cache, name)?);
+        let stored = serde_json::to_string(&*known).map_err(|error| {
+            Error::Internal(format!(
+                "cannot write a judge's parameters as JSON: {error}"
+            ))
+        })?;
+        cache.remember_server(name, &stored)
     }
 
     /// The options without the refused parameters, and what a reader of the scores must know of it.
@@ -73,7 +141,7 @@ impl Refusals {
         options: &'a RequestOptions,
     ) -> (Cow<'a, RequestOptions>, Option<String>) {
         let (mut changed, mut missing) = (Cow::Borrowed(options), Vec::new());
-        for parameter in locked(&self.known).iter() {
+        for parameter in &locked(&self.known).refused {
             let without = changed.without(*parameter);
             if without == *changed {
                 continue;
@@ -93,15 +161,14 @@ impl Refusals {
     }
 }
 
-fn read(cache: &Cache, name: &str) -> Result<BTreeSet<Parameter>> {
+fn read(cache: &Cache, name: &str) -> Result<Known> {
     let stored = cache
         .servers()?
         .into_iter()
         .find(|(known, _)| known == name);
-    let stored: Stored = stored
+    Ok(stored
         .and_then(|(_, json)| serde_json::from_str(&json).ok())
-        .unwrap_or_default();
-    Ok(stored.refused)
+        .unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -167,7 +234,13 @@ mod tests {
         one.add(Parameter::Temperature).unwrap();
         other.add(Parameter::ResponseFormat).unwrap();
         let both = BTreeSet::from([Parameter::Temperature, Parameter::ResponseFormat]);
-        assert_eq!(*locked(&of("m").known), both);
-        assert_eq!(*locked(&of("n").known), BTreeSet::new());
+        assert_eq!(locked(&of("m").known).refused, both);
+        assert_eq!(*locked(&of("n").known), Known::default());
+        one.add_need_of_schema().unwrap();
+        let limits = ReplyLimits::from([(CallKind::Property, [Some(7), None].into())]);
+        other.add_limits(limits).unwrap();
+        assert!(of("m").needs_schema() && !of("n").needs_schema());
+        assert_eq!(of("m").limits(CallKind::Property), [Some(7), None].into());
+        assert_eq!(locked(&of("m").known).refused, both);
     }
 }

@@ -1,20 +1,46 @@
 //! Renders calls to requests by the prompt set and the judge's options. Texts that do not fit are cut with `--truncate`
 //! only.
+//!
+//! Where neither the user nor the reference decides ([`Renderer::with_own_choices`]), two things are added: the repeat of
+//! an unreadable reply asks for our schema, which small models need to know the form; and a list that restates the answer
+//! has a limit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::Rendered;
+use serde_json::Value;
+
 use super::body::RequestOptions;
 use super::capacity::Capacity;
 use super::forms::{Effort, Structured, schema_of};
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::refusals::Refusals;
-use crate::domain::{CallKind, JudgeCall, JudgeReply, JudgeTask, ReplyForm};
+use super::tokens::{estimate_messages, estimate_tokens};
+use super::{MODERATED, OtherLimit, Rendered};
+use crate::domain::{
+    CallKind, JudgeCall, JudgeReply, JudgeTask, ReplyForm, UnscoredKind, UnscoredReason,
+};
 use crate::error::Result;
-use crate::prompt::{InsertMode, PromptSet};
+use crate::prompt::{InsertMode, Messages, PromptSet};
+
+/// So many first replies must be unreadable, and more than are readable, before all first attempts carry our schema: a
+/// judge that works replies unreadably now and then.
+const UNREADABLE_FIRST: u64 = 3;
+/// After so many repeats with our schema of which none was readable, cut replies are not asked again: most judges that are
+/// cut need a higher limit.
+const UNHELPED_REPEATS: u64 = 3;
+
+/// How the attempts of a call begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Beginning {
+    /// The first attempt is as the options say; the following ones carry our schema, if it may help.
+    #[default]
+    Plain,
+    /// All attempts carry our schema.
+    Schema,
+}
 
 /// Renders the calls to one judge.
 pub struct Renderer {
@@ -25,10 +51,32 @@ pub struct Renderer {
     structured: Structured,
     /// The context that texts are cut to; `None`: they are not cut.
     capacity: Option<Capacity>,
-    /// Parameters that are left out.
+    /// Parameters that are left out, and what else is known of the judge.
     refusals: Arc<Refusals>,
     /// Whether a reply to a schema held a JSON object: one that does not is then the judge's choice, not the server's.
     keeps_schema: AtomicBool,
+    /// What is added where neither the user nor the reference decides; `None`: nothing.
+    own: Option<OwnChoices>,
+}
+
+/// See [`Renderer::with_own_choices`].
+struct OwnChoices {
+    /// Kinds of questions whose reply limit the user gave.
+    given_limits: BTreeSet<CallKind>,
+    /// The context of the server, where it is known.
+    capacity: Option<Capacity>,
+    first: FirstReplies,
+}
+
+/// How the judge did without our schema in this run, and with it.
+#[derive(Default)]
+struct FirstReplies {
+    readable: AtomicU64,
+    unreadable: AtomicU64,
+    /// Repeats with our schema that were unreadable.
+    unhelped: AtomicU64,
+    /// A repeat with our schema was readable.
+    was_helped: AtomicBool,
 }
 
 impl Renderer {
@@ -58,53 +106,225 @@ impl Renderer {
             capacity,
             refusals,
             keeps_schema: AtomicBool::new(false),
+            own: None,
         }
     }
 
-    fn rendered(&self, task: &JudgeTask, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
+    /// Adds what neither the user nor the reference decides: not for compat mode, and without effect on imported prompts.
+    /// `given_limits` are the kinds of questions whose limit the user gave; `capacity` is the context of the server.
+    #[must_use]
+    pub fn with_own_choices(
+        mut self,
+        given_limits: impl IntoIterator<Item = CallKind>,
+        capacity: Option<Capacity>,
+    ) -> Self {
+        self.own = Some(OwnChoices {
+            given_limits: given_limits.into_iter().collect(),
+            capacity,
+            first: FirstReplies::default(),
+        });
+        self
+    }
+
+    /// Our choices for this kind of question: published wordings are asked as they were published.
+    fn own(&self, kind: CallKind) -> Option<&OwnChoices> {
+        let is_ours = self.prompts.family(kind).mode == InsertMode::Fenced;
+        self.own.as_ref().filter(|_| is_ours)
+    }
+
+    /// Our schema of the reply, where a repeat may carry it though nobody asked for a schema: over chat in `auto`, for a
+    /// reply in JSON, from a server that has not refused it.
+    fn own_schema(&self, task: &JudgeTask) -> Option<Value> {
+        let kind = task.kind();
+        let options = self.options.get(&kind)?;
+        let may_have_it = self.own(kind).is_some()
+            && self.structured == Structured::Auto
+            && options.endpoint == JudgeKind::Chat
+            && options.json_mode
+            && self.prompts.schema(kind).is_none()
+            && !options.extra_body.contains_key("response_format")
+            && !self.refusals.has(Parameter::Schema);
+        if may_have_it { schema_of(task) } else { None }
+    }
+
+    /// Whether this call can begin in either way, so that its first reply may be stored under two keys.
+    pub fn may_carry_schema(&self, call: &JudgeCall) -> bool {
+        self.own_schema(&call.task).is_some()
+    }
+
+    /// Whether calls without a stored reply begin with our schema.
+    pub fn needs_schema(&self) -> bool {
+        self.refusals.needs_schema()
+    }
+
+    /// The schema of this attempt and whether it is ours, and the number of the attempt in its key. A repeat with our
+    /// schema has the key of a call that begins with it, so that its reply is found by either. Of the repeats of a plain
+    /// call every second one is plain as well, since a server may not take schemas.
+    fn schema(
+        &self,
+        task: &JudgeTask,
+        attempt: u32,
+        beginning: Beginning,
+    ) -> (Option<Value>, bool, u32) {
+        let (asks_ours, attempt_in_key) = match beginning {
+            Beginning::Plain => (attempt % 2 == 1, attempt.saturating_sub(1)),
+            Beginning::Schema => (true, attempt),
+        };
+        if asks_ours && let Some(schema) = self.own_schema(task) {
+            return (Some(schema), true, attempt_in_key);
+        }
         let kind = task.kind();
         let schema = match self.structured {
             Structured::Auto => self.prompts.schema(kind),
             Structured::Schema => self.prompts.schema(kind).or_else(|| schema_of(task)),
             Structured::Json | Structured::Off => None,
         };
+        (schema, false, attempt)
+    }
+
+    fn rendered(
+        &self,
+        task: &JudgeTask,
+        call: &JudgeCall,
+        attempt: u32,
+        beginning: Beginning,
+    ) -> Option<Rendered> {
+        let kind = task.kind();
+        let (schema, is_own, attempt_in_key) = self.schema(task, attempt, beginning);
         let options = RequestOptions {
             schema,
             ..self.options.get(&kind)?.clone()
         };
         let (mut options, mut note) = self.refusals.apply(&options);
-        // Every second attempt, since a judge may need the schema to know the form.
-        if attempt % 2 == 1 && self.structured == Structured::Auto && options.schema.is_some() {
+        if is_own {
+            let again = "a reply schema was asked for, since replies without one were unreadable (--structured json asks without)";
+            note = joined(note, again);
+        } else if attempt % 2 == 1
+            && self.structured == Structured::Auto
+            && options.schema.is_some()
+        {
+            // Every second attempt, since a judge may need the schema to know the form.
             options.to_mut().schema = None;
             let again = "unreadable replies to a schema were asked again without it (--structured json asks without)";
-            note = Some(
-                note.iter()
-                    .fold(again.to_owned(), |again, note| format!("{again}; {note}")),
-            );
+            note = joined(note, again);
         }
-        if let JudgeTask::Criteria {
-            criteria, shape, ..
-        } = task
+        if let JudgeTask::Criteria { shape, .. } = task
+            && shape.form == ReplyForm::Lines
         {
-            let own = options.to_mut();
-            let reasoning = own.reasoning_effort.map_or(0, Effort::tokens);
-            own.max_tokens.entry(kind).and_modify(|limit| {
-                // The room for the reasoning, which a given limit does not have, is that of one reply.
-                let is_given = self
-                    .prompts
-                    .max_tokens(kind)
-                    .is_none_or(|own| *limit != own + reasoning);
-                let room = if is_given { 0 } else { reasoning };
-                *limit = (*limit - room)
-                    .saturating_mul(criteria.len() as u64)
-                    .saturating_add(room);
-            });
-            if shape.form == ReplyForm::Lines {
-                (own.json_mode, own.schema) = (false, None);
+            let lines = options.to_mut();
+            lines.json_mode = false;
+            lines.schema = None;
+        }
+        let messages = self.prompts.render(task);
+        let given = options.max_tokens.get(&kind).copied();
+        let own_limit = self.list_limit(task, &messages);
+        let limit = match given {
+            Some(limit) => Some(self.limit_of_call(task, limit)),
+            None => own_limit,
+        };
+        let draws = (call.draw, attempt_in_key);
+        let other_limits = self.other_limits(task, &options, &messages, draws, limit);
+        if limit != given {
+            let limits = &mut options.to_mut().max_tokens;
+            limits.extend(limit.map(|limit| (kind, limit)));
+        }
+        let mut rendered = options.render(kind, messages, call.draw, attempt_in_key);
+        if given.is_none() && own_limit.is_some() {
+            rendered.parameters.push(Parameter::ListLimit);
+        }
+        rendered.note = note;
+        rendered.is_own_schema = is_own;
+        rendered.other_limits = other_limits;
+        Some(rendered)
+    }
+
+    /// The limit of a call for this limit of its kind. That of criteria is one of a criterion. The room for the
+    /// reasoning, which a given limit does not have, is that of one reply.
+    fn limit_of_call(&self, task: &JudgeTask, limit: u64) -> u64 {
+        let JudgeTask::Criteria { criteria, .. } = task else {
+            return limit;
+        };
+        let kind = task.kind();
+        let reasoning = self.reasoning(kind);
+        let is_given = self
+            .prompts
+            .max_tokens(kind)
+            .is_none_or(|own| limit != own + reasoning);
+        let room = if is_given { 0 } else { reasoning };
+        (limit - room)
+            .saturating_mul(criteria.len() as u64)
+            .saturating_add(room)
+    }
+
+    fn reasoning(&self, kind: CallKind) -> u64 {
+        let options = self.options.get(&kind);
+        let effort = options.and_then(|options| options.reasoning_effort);
+        effort.map_or(0, Effort::tokens)
+    }
+
+    /// Our limit of a list. None where the user gave one (or `none`), where the prompts have one, where the server refused
+    /// it, and where a server that counts the reply has no room for it: there the context is the limit.
+    fn list_limit(&self, task: &JudgeTask, messages: &Messages) -> Option<u64> {
+        let kind = task.kind();
+        let own = self.own(kind).filter(|_| JudgeKind::is_list(kind))?;
+        let is_decided = own.given_limits.contains(&kind)
+            || self.prompts.max_tokens(kind).is_some()
+            || self.refusals.has(Parameter::ListLimit)
+            || self.refusals.has(Parameter::MaxCompletionTokens)
+            || self.refusals.has(Parameter::MaxTokens) && self.is_raw();
+        if is_decided {
+            return None;
+        }
+        let limit = self.usual_list_limit(task);
+        if let Some(capacity) = own.capacity.filter(|capacity| capacity.counts_reply) {
+            // A quarter more, since tokens are estimated.
+            let prompt = estimate_messages(messages) / 4 * 5;
+            if prompt.saturating_add(limit) > capacity.context_tokens {
+                return None;
             }
         }
-        let rendered = options.render(kind, self.prompts.render(task), call.draw, attempt);
-        Some(Rendered { note, ..rendered })
+        Some(limit)
+    }
+
+    fn is_raw(&self) -> bool {
+        self.route().is_some_and(JudgeKind::is_raw)
+    }
+
+    fn usual_list_limit(&self, task: &JudgeTask) -> u64 {
+        let limit = JudgeKind::list_limit(estimate_tokens(task.answer()));
+        limit.saturating_add(self.reasoning(task.kind()))
+    }
+
+    /// The keys of this call under the other limits that the judge was, or is usually, asked with.
+    fn other_limits(
+        &self,
+        task: &JudgeTask,
+        options: &RequestOptions,
+        messages: &Messages,
+        draws: (u32, u32),
+        limit: Option<u64>,
+    ) -> Vec<OtherLimit> {
+        let kind = task.kind();
+        let given: BTreeSet<Option<u64>> = self
+            .refusals
+            .limits(kind)
+            .into_iter()
+            .map(|given| given.map(|given| self.limit_of_call(task, given)))
+            .collect();
+        let mut others = given.clone();
+        if JudgeKind::is_list(kind) {
+            others.extend([None, Some(self.usual_list_limit(task))]);
+        }
+        let usual = self.prompts.max_tokens(kind);
+        let usual = usual.map(|limit| limit + self.reasoning(kind));
+        others.insert(usual.map(|usual| self.limit_of_call(task, usual)));
+        others.remove(&limit);
+        let of_other = |other| OtherLimit {
+            key: options.fingerprint(kind, messages, draws, other),
+            // That lists have our limit, or none in compat mode, is no choice of the user.
+            is_chosen: given.contains(&limit) || given.contains(&other),
+        };
+        others.into_iter().map(of_other).collect()
     }
 
     /// Leaves this parameter out of all calls from now on.
@@ -121,8 +341,10 @@ impl Renderer {
     /// # Errors
     /// When the cache cannot be written.
     pub fn drops_schema(&self, call: &Rendered, reply: &JudgeReply) -> Result<bool> {
-        let is_asked =
-            self.structured == Structured::Auto && call.parameters.contains(&Parameter::Schema);
+        // The repeat with our schema is one of several attempts anyway.
+        let is_asked = self.structured == Structured::Auto
+            && call.parameters.contains(&Parameter::Schema)
+            && !call.is_own_schema;
         let has_object = reply.content.contains('{');
         if is_asked && has_object {
             self.keeps_schema.store(true, Ordering::Relaxed);
@@ -137,12 +359,114 @@ impl Renderer {
         Ok(is_dropped)
     }
 
+    /// Whether this refusal may be one of our schema, which the user did not ask for: all calls are then made without it,
+    /// this one again. A server that gave a reply to it before refuses something else.
+    ///
+    /// # Errors
+    /// When the cache cannot be written.
+    pub fn drops_refused_schema(&self, call: &Rendered, reason: &UnscoredReason) -> Result<bool> {
+        let is_dropped = call.is_own_schema
+            && reason.kind == UnscoredKind::Refused
+            && !reason.message.starts_with(MODERATED)
+            && !self.refusals.needs_schema()
+            && self
+                .own
+                .as_ref()
+                .is_some_and(|own| !own.first.was_helped.load(Ordering::Relaxed));
+        if is_dropped {
+            self.leave_out(Parameter::Schema)?;
+        }
+        Ok(is_dropped)
+    }
+
+    /// Counts how the judge does without our schema and with it. Once a repeat with it was readable, and most first replies
+    /// are not, first attempts carry it.
+    ///
+    /// # Errors
+    /// When the cache cannot be written.
+    pub fn note_reading(
+        &self,
+        call: &JudgeCall,
+        rendered: &Rendered,
+        attempt: u32,
+        is_read: bool,
+    ) -> Result<()> {
+        let Some(own) = self.own(call.task.kind()) else {
+            return Ok(());
+        };
+        let first = &own.first;
+        if !rendered.is_own_schema {
+            if attempt == 0 && self.may_carry_schema(call) {
+                let counter = if is_read {
+                    &first.readable
+                } else {
+                    &first.unreadable
+                };
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+            return Ok(());
+        }
+        if is_read {
+            first.was_helped.store(true, Ordering::Relaxed);
+        } else {
+            first.unhelped.fetch_add(1, Ordering::Relaxed);
+        }
+        let unreadable = first.unreadable.load(Ordering::Relaxed);
+        if first.was_helped.load(Ordering::Relaxed)
+            && unreadable >= UNREADABLE_FIRST
+            && unreadable > first.readable.load(Ordering::Relaxed)
+        {
+            return self.refusals.add_need_of_schema();
+        }
+        Ok(())
+    }
+
+    /// Whether a reply that was cut is worth a repeat with our schema: the judge began an object of another form. A stored
+    /// reply is repeated only where a schema is known to help, so that a run from the cache asks nothing new.
+    pub fn repeats_cut(&self, call: &JudgeCall, rendered: &Rendered, reply: &JudgeReply) -> bool {
+        let Some(own) = self.own(call.task.kind()) else {
+            return false;
+        };
+        let may_help = !rendered.is_own_schema
+            && self
+                .own_schema(&call.task)
+                .is_some_and(|schema| begins_another_object(&reply.content, &schema));
+        if !may_help || reply.cached {
+            return may_help && self.needs_schema();
+        }
+        own.first.was_helped.load(Ordering::Relaxed)
+            || own.first.unhelped.load(Ordering::Relaxed) < UNHELPED_REPEATS
+    }
+
+    /// What the user can change about replies of this kind that cannot be read.
+    pub fn form_advice(&self, kind: CallKind) -> &'static str {
+        let Some(options) = self.options.get(&kind) else {
+            return "";
+        };
+        let has_schema = match self.structured {
+            Structured::Schema => true,
+            Structured::Auto => self.own(kind).is_some() && !self.refusals.has(Parameter::Schema),
+            Structured::Json | Structured::Off => false,
+        };
+        match options.endpoint {
+            JudgeKind::Chat if has_schema => {
+                "they were asked for with a schema, too: try another model, or --structured off"
+            }
+            JudgeKind::Chat if self.refusals.has(Parameter::Schema) => {
+                "the server keeps to no reply schema: try another model, or --structured off"
+            }
+            JudgeKind::Chat => "try --structured schema, or another model",
+            JudgeKind::Completions => "try another --conversation, or another model",
+            _ => "try another model",
+        }
+    }
+
     /// The call with its text cut to the room there is; `None` if it fits, or nothing of its text would.
     fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<JudgeTask> {
         // An eighth stays free: tokens are estimated.
         let room = self.capacity?.prompt_room(whole.max_tokens) / 8 * 7;
         let count = |task: &JudgeTask| {
-            self.rendered(task, call, 0)
+            self.rendered(task, call, 0, Beginning::Plain)
                 .map_or(0, |rendered| rendered.body.prompt_tokens)
         };
         (whole.body.prompt_tokens > room)
@@ -152,7 +476,17 @@ impl Renderer {
 
     /// The rendered call, with a note if its text was cut.
     pub fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
-        let whole = self.rendered(&call.task, call, attempt)?;
+        self.render_from(call, attempt, Beginning::Plain)
+    }
+
+    /// [`Renderer::render`] for a call that began in this way.
+    pub fn render_from(
+        &self,
+        call: &JudgeCall,
+        attempt: u32,
+        beginning: Beginning,
+    ) -> Option<Rendered> {
+        let whole = self.rendered(&call.task, call, attempt, beginning)?;
         let Some(task) = self.cut(call, &whole) else {
             return Some(whole);
         };
@@ -162,11 +496,11 @@ impl Renderer {
             "answer"
         };
         let cut = format!("the judge saw {what}s cut to fit its context (--truncate)");
-        let rendered = self.rendered(&task, call, attempt)?;
-        let note = rendered
-            .note
-            .iter()
-            .fold(cut, |cut, note| format!("{cut}; {note}"));
+        let rendered = self.rendered(&task, call, attempt, beginning)?;
+        let note = match &rendered.note {
+            Some(note) => format!("{cut}; {note}"),
+            None => cut,
+        };
         Some(Rendered {
             note: Some(note),
             ..rendered
@@ -177,6 +511,25 @@ impl Renderer {
     pub fn route(&self) -> Option<JudgeKind> {
         self.options.values().next().map(|options| options.endpoint)
     }
+}
+
+/// Whether the text has the beginning of an object without any of the members that the schema asks for.
+fn begins_another_object(text: &str, schema: &Value) -> bool {
+    let members = schema["properties"].as_object();
+    let has_member = members.is_some_and(|members| {
+        members
+            .keys()
+            .any(|name| text.contains(&format!("\"{name}\"")))
+    });
+    text.contains('{') && !has_member
+}
+
+/// The note, after this one.
+fn joined(note: Option<String>, first: &str) -> Option<String> {
+    Some(match note {
+        Some(note) => format!("{first}; {note}"),
+        None => first.to_owned(),
+    })
 }
 
 /// The task with the longest beginning of its text that fits into `room` tokens; `count` gives the tokens of a task's

@@ -395,3 +395,29 @@ fn criteria_are_answered_in_the_grammar_of_the_schema() {
     }
     assert!(!replies.is_empty(), "every reply was cut: {calls:?}");
 }
+
+/// As a first-time user: without an option that a message would have to name.
+#[test]
+fn a_small_model_is_readable_without_an_option() {
+    let Some(server) = shared() else { return };
+    let work = Work::new(&[("yeast", ON_YEAST), ("tides", ON_TIDES)]);
+    let url = server.base_url();
+    let mut command = work.command(KEY);
+    command.args(["score", "small.jsonl", "--tests", "tests.json"]);
+    command.args(["--base-url", &url, "--concurrency", "1", "--out", "run"]);
+    // no small model finds the end of a list
+    command.args(["--max-tokens", "citations=60"]);
+    let output = command.output().unwrap();
+    let run = Finished {
+        code: output.status.code(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        out: work.path().join("run"),
+    };
+    let calls = run.goes_through().calls();
+    for kind in ["expertise", "property"] {
+        let read = calls
+            .iter()
+            .filter(|call| call["kind"] == kind && !call["verdict"].is_null());
+        assert_eq!(read.count(), 2, "of each answer one: {calls:?}");
+    }
+}

@@ -11,6 +11,7 @@ mod keeping;
 mod planning;
 mod record;
 mod replies;
+mod small_models;
 
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Gate, Recorded};
 use crate::support::judging;

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::lines::{LineReader, Position};
 use super::manifest::Manifest;
-use crate::domain::{CallId, JudgeReply, UnscoredKind, UnscoredReason};
+use crate::domain::{CallId, Fingerprint, JudgeReply, UnscoredKind, UnscoredReason};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, call_id};
 use crate::judge::planner::ReplySource;
@@ -47,7 +46,23 @@ fn lines(dir: &Path, manifest: &Manifest) -> Result<LineReader> {
 #[derive(Deserialize)]
 pub(super) struct CallHead {
     pub(super) call_id: CallId,
-    pub(super) reply: Option<IgnoredAny>,
+    #[serde(default)]
+    pub(super) fingerprint: Option<Fingerprint>,
+    pub(super) reply: Option<ReplyHead>,
+}
+
+/// How a recorded reply ended.
+#[derive(Deserialize)]
+pub(super) struct ReplyHead {
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+impl ReplyHead {
+    /// As [`JudgeReply::is_cut`].
+    pub(super) fn is_cut(&self) -> bool {
+        self.finish_reason.as_deref() == Some("length")
+    }
 }
 
 /// The replies of a `calls.jsonl` by call id; holds their positions in memory, not the replies.
@@ -108,7 +123,8 @@ impl RecordedReplies {
         self
     }
 
-    /// The recorded call. If the request is rendered, the fingerprints must match.
+    /// The recorded call. If the request is rendered, the fingerprints must match, or be that of the call under another
+    /// reply limit by which the reply was not cut.
     fn record(&self, request: &JudgeRequest) -> Result<Option<CallRecord>> {
         let id = call_id(
             &request.system,
@@ -130,11 +146,18 @@ impl RecordedReplies {
         let call: CallRecord = serde_json::from_slice(&bytes).map_err(|error| {
             InputFault::new(&self.path, format!("a call that cannot be read: {error}"))
         })?;
-        let wanted = request
-            .rendered
-            .as_ref()
-            .map(|rendered| rendered.fingerprint);
-        Ok(Some(call).filter(|call| wanted.is_none() || wanted == call.fingerprint))
+        let Some(rendered) = &request.rendered else {
+            return Ok(Some(call));
+        };
+        let reply = rendered.find(|key| {
+            let is_its = call.fingerprint == Some(*key);
+            Ok(call.reply.clone().filter(|_| is_its))
+        })?;
+        let is_same = call.fingerprint == Some(rendered.fingerprint);
+        Ok((is_same || reply.is_some()).then(|| CallRecord {
+            reply: reply.or_else(|| call.reply.clone()),
+            ..call
+        }))
     }
 }
 

@@ -13,8 +13,9 @@ use super::answered::{self, AnsweringModel};
 use super::stamp::FileStamp;
 use crate::analysis::OnUnscored;
 use crate::dataset::InputFile;
-use crate::domain::{EndpointUse, Fingerprint, GradeMerge, Mode, Unit};
+use crate::domain::{CallKind, EndpointUse, Fingerprint, GradeMerge, Mode, Unit};
 use crate::error::{Error, InputFault, Result};
+use crate::judge::refusals::ReplyLimits;
 use crate::text::perturbation::Perturbation;
 
 /// The setting of a run with imported scores.
@@ -82,6 +83,18 @@ pub struct JudgeEntry {
 }
 
 impl JudgeEntry {
+    /// Its reply limits by kind of question.
+    fn limits(&self) -> ReplyLimits {
+        let mut limits = ReplyLimits::new();
+        let given = self.settings.get("max_tokens").and_then(Value::as_object);
+        for (name, limit) in given.into_iter().flatten() {
+            if let Some(kind) = CallKind::from_name(name) {
+                limits.entry(kind).or_default().insert(limit.as_u64());
+            }
+        }
+        limits
+    }
+
     /// The name for people: the model's (of a file its stem) or `cache_id`, without what the server reported.
     pub fn name(&self) -> &str {
         let name = self.id.split('|').next().unwrap_or_default();
@@ -96,6 +109,20 @@ impl JudgeEntry {
         self.settings
             .get("logprobs")
             .is_some_and(|count| !count.is_null())
+    }
+}
+
+impl Manifest {
+    /// The reply limits of its judges, by their identity.
+    pub fn reply_limits(&self) -> BTreeMap<String, ReplyLimits> {
+        let mut by_judge: BTreeMap<String, ReplyLimits> = BTreeMap::new();
+        for judge in self.roles.values().flat_map(|role| &role.judges) {
+            let known = by_judge.entry(judge.id.clone()).or_default();
+            for (kind, limits) in judge.limits() {
+                known.entry(kind).or_default().extend(limits);
+            }
+        }
+        by_judge
     }
 }
 

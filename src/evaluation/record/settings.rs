@@ -69,6 +69,8 @@ pub struct SettingDifference {
     pub run: usize,
     /// Whether the judges differ, or what they are asked for: samples, temperature, their merging.
     pub is_judge: bool,
+    /// Whether only reply limits differ, which decide nothing about a reply that was not cut.
+    pub is_reply_limit: bool,
 }
 
 /// The settings that differ between runs, which are given by name and manifest; the judges first. With `all`, every
@@ -134,6 +136,7 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
                 text,
                 run,
                 is_judge,
+                is_reply_limit: is_reply_limit(&name),
             });
         }
     }
@@ -141,12 +144,18 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
     differences
 }
 
+/// Whether the setting of this name is the reply limits of a judge. A run continues under other ones.
+fn is_reply_limit(name: &str) -> bool {
+    name.starts_with("max_tokens of the ")
+}
+
 impl Manifest {
-    /// A hash of the run settings.
+    /// A hash of the run settings, reply limits left out.
     pub fn identity(&self) -> Fingerprint {
         let settings = self
             .run_settings()
             .into_iter()
+            .filter(|(name, _)| !is_reply_limit(name))
             .map(|(name, setting)| (name, setting.value));
         let settings: BTreeMap<String, String> = settings.collect();
         blake3::hash(json!([SCHEMA_VERSION, settings]).to_string().as_bytes()).into()

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::calls::CallHead;
+use super::calls::{CallHead, ReplyHead};
 use super::lines::{LineReader, check_calls};
 use super::manifest::{Headline, Manifest, RunStatus, now};
 use super::settings::setting_differences;
 use super::stamp::FileStamp;
 use crate::analysis::comparison::{Observations, RunAnswers, observe};
-use crate::domain::{CallId, EndpointUse, ScoredAnswer};
+use crate::domain::{CallId, EndpointUse, Fingerprint, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, EventSink, RunEvent};
 use crate::files::{lock_directory, write_bytes, write_json, write_whole};
@@ -59,7 +59,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Checks that the files in the directory belong to this run; with `overwrite` they are removed instead. Returns
+    /// Checks that the files in the directory belong to this run, which may have other reply limits; with `overwrite` they are removed instead. Returns
     /// true if a run is being resumed. A new run gets its manifest before any other file, so that whatever a kill leaves
     /// behind is recognized as this run's.
     ///
@@ -81,8 +81,9 @@ impl RunDir {
         }
         let what = match Manifest::load(&self.path)? {
             Some(there) => {
-                let differences =
+                let mut differences =
                     setting_differences(&[("in the run", &there), ("now", manifest)], true);
+                differences.retain(|difference| !difference.is_reply_limit);
                 if differences.is_empty() {
                     return check_calls(&self.path, &there).map(|()| true);
                 }
@@ -204,6 +205,14 @@ fn sync_directory(path: &Path) {
     }
 }
 
+/// A call of an earlier session.
+#[derive(Debug)]
+struct Earlier {
+    has_reply: bool,
+    /// Its key, if its reply was cut: it is asked again under another reply limit.
+    cut_as: Option<Fingerprint>,
+}
+
 /// Writes `manifest.json`, `calls.jsonl` and `scores.jsonl` as events come.
 #[derive(Debug)]
 pub struct RunRecord {
@@ -211,8 +220,8 @@ pub struct RunRecord {
     pub(in crate::evaluation) manifest: Manifest,
     calls: JsonLines,
     scores: JsonLines,
-    /// Whether there is a reply to each call of an earlier session; a session makes no call twice.
-    earlier: HashMap<CallId, bool>,
+    /// The calls of earlier sessions; a session makes no call twice.
+    earlier: HashMap<CallId, Earlier>,
     /// True if a line with a reply follows one of the same call without a reply, or a line is no call.
     superseded: bool,
 }
@@ -230,7 +239,12 @@ impl RunRecord {
         let (mut earlier, mut end, mut superseded) = (HashMap::new(), 0, false);
         if let Some(mut lines) = LineReader::to_resume(&calls_path)? {
             while let Some((_, head)) = lines.read::<CallHead>()? {
-                earlier.insert(head.call_id, head.reply.is_some());
+                let was_cut = head.reply.as_ref().is_some_and(ReplyHead::is_cut);
+                let call = Earlier {
+                    has_reply: head.reply.is_some(),
+                    cut_as: head.fingerprint.filter(|_| was_cut),
+                };
+                earlier.insert(head.call_id, call);
             }
             (end, superseded) = (lines.end, lines.skipped > 0);
         }
@@ -278,10 +292,17 @@ impl RunRecord {
 
     fn write_call(&mut self, call: &CallRecord) -> Result<()> {
         let has_reply = call.reply.is_some();
-        match self.earlier.get_mut(&call.call_id) {
-            Some(replied) if *replied || !has_reply => return Ok(()),
-            Some(replied) => (*replied, self.superseded) = (true, true),
-            None => {}
+        if let Some(earlier) = self.earlier.get_mut(&call.call_id) {
+            // A cut reply stays in the file, since it was paid; the one under another limit follows it, and counts.
+            let is_raised = earlier.cut_as.is_some() && earlier.cut_as != call.fingerprint;
+            if !has_reply || earlier.has_reply && !is_raised {
+                return Ok(());
+            }
+            self.superseded |= !earlier.has_reply;
+            *earlier = Earlier {
+                has_reply: true,
+                cut_as: None,
+            };
         }
         self.calls.write(call)
     }
@@ -295,7 +316,9 @@ impl RunRecord {
         };
         write_whole(&path, |out| {
             while let Some((_, head)) = lines.read::<CallHead>()? {
-                if head.reply.is_some() || self.earlier.get(&head.call_id) != Some(&true) {
+                let earlier = self.earlier.get(&head.call_id);
+                let is_replaced = earlier.is_some_and(|earlier| earlier.has_reply);
+                if head.reply.is_some() || !is_replaced {
                     out.write_all(&lines.line)
                         .map_err(Error::io(&path, "write"))?;
                 }

@@ -17,6 +17,7 @@ use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::messages_api;
 use crate::judge::meters::Meters;
+use crate::judge::parameter::Parameter;
 use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked};
@@ -217,6 +218,13 @@ impl Chat {
         if let Some(parameter) = error.refused_parameter(&call.parameters) {
             return AskError::Unsupported {
                 parameter,
+                message: error.message(),
+            };
+        }
+        // A limit that nobody gave must not cost a call that works without it.
+        if call.parameters.contains(&Parameter::ListLimit) && error.refuses_length() {
+            return AskError::Unsupported {
+                parameter: Parameter::ListLimit,
                 message: error.message(),
             };
         }

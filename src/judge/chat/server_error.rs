@@ -8,11 +8,9 @@ use crate::domain::UnscoredKind;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::parameter::Parameter;
-use crate::judge::{AskError, fatal};
+use crate::judge::{AskError, MODERATED, fatal};
 use crate::text::names::nearest;
 
-/// How a refusal begins that is about the text of an answer.
-const MODERATED: &str = "moderated: ";
 /// Longest quotation of a server in a message, in characters.
 const LONGEST_QUOTE: usize = 300;
 
@@ -256,6 +254,18 @@ impl ServerError {
         } else {
             words.take(1).find_map(named)
         }
+    }
+
+    /// Whether the server refuses the call for the length of its reply, perhaps together with its prompt.
+    pub(super) fn refuses_length(&self) -> bool {
+        let names_limit = |text: &str| {
+            ["max_tokens", "max_completion_tokens", "max_output_tokens"]
+                .iter()
+                .any(|name| text.contains(name))
+        };
+        matches!(self.status, 400 | 413 | 422)
+            && !self.is(UNSUPPORTED)
+            && (self.is(CONTEXT_OVERFLOW) || names_limit(&self.message) || names_limit(&self.field))
     }
 
     /// Status and message, for the user.

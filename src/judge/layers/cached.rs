@@ -54,7 +54,8 @@ impl<J: Judge> Cached<J> {
     ) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
         // A read blocks no other process; a lease is a write.
-        if let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)? {
+        let stored = rendered.find(|key| self.cache.get(key));
+        if let Some(reply) = stored.map_err(AskError::Fatal)? {
             return Ok(self.hit(reply));
         }
         let lease = match self.lease(key).await.map_err(AskError::Fatal)? {

@@ -1,5 +1,6 @@
 //! Judges in Anthropic's protocol.
 
+use scholareval::judge::tokens::estimate_tokens;
 use serde_json::{Value, json};
 
 use super::judging::{answer_of, constant_judge, constant_reply, kind_of};
@@ -41,7 +42,8 @@ fn requests_have_the_form_of_the_messages_api() {
             (Some("2023-06-01"), None)
         );
         let limit = if kind_of(&chat) == "citations" {
-            8192
+            // 2,000, and three for each token of the answer
+            2_000 + 3 * estimate_tokens("The alpha answer to c1, in few words.")
         } else {
             100
         };
@@ -196,7 +198,7 @@ fn reasoning_has_its_own_fields_and_room() {
         let body = chat.json();
         let limit = 12_000
             + if kind_of(&chat) == "citations" {
-                8192
+                2_000 + 3 * estimate_tokens("The alpha answer to c1, in few words.")
             } else {
                 100
             };

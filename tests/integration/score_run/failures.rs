@@ -128,8 +128,8 @@ fn a_judge_that_is_never_understood_stops_the_run_before_all_is_paid() {
     let done = work.score(&server, &["--concurrency", "2"]).exits_with(5);
     done.says(&[
         "no reply to the property calls about",
-        "different cases holds a verdict",
-        "they are kept",
+        "different cases can be read; the first one is \"I find this answer rather good.\"",
+        "the replies are kept",
     ]);
     let properties = server
         .chats()

@@ -1,5 +1,6 @@
 //! Reaching the judge, what is sent to it, and which judge it is.
 
+use scholareval::judge::tokens::estimate_tokens;
 use serde_json::{Value, json};
 
 use super::judging::{constant_judge, constant_reply, kind_of};
@@ -15,7 +16,8 @@ fn without_options_the_requests_carry_the_references_parameters() {
     for chat in server.chats() {
         let body = chat.json();
         let limit = if kind_of(&chat) == "citations" {
-            Value::Null
+            // 2,000, and three for each token of the answer
+            json!(2_000 + 3 * estimate_tokens("The alpha answer to c1, in few words."))
         } else {
             json!(100)
         };
@@ -317,7 +319,7 @@ fn where_nothing_can_be_judged_no_table_is_printed_and_the_exit_code_says_whethe
             prose,
             5,
             "warning: 5 unreadable property replies, such as \"I find this rather good.\"",
-            "none of 24 replies can be read (the last one: no JSON object in the reply)",
+            "none of 24 replies can be read; the first one is",
         ),
     ] {
         let work = Workspace::new(&["alpha"], 2);
@@ -666,6 +668,7 @@ fn reasoning_is_kept_counted_and_given_room() {
         "low",
         "--max-tokens",
         "property=77,evidence=77,expertise=77,citations=77",
+        "--no-cache",
         "--out",
         "given",
     ];

@@ -142,11 +142,7 @@ fn a_second_try_that_can_be_read_is_taken() {
         .filter(|chat| causes_of("c1")(chat))
         .map(|chat| chat.json()["seed"].clone())
         .collect();
-    assert_eq!(
-        seeds,
-        [7, 8],
-        "another seed, else a server at temperature 0 says the same again"
-    );
+    assert_eq!(seeds, [7, 7], "the repeat differs by its schema");
 }
 
 #[test]
