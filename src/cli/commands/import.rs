@@ -5,8 +5,9 @@ use crate::cli::ExitCode;
 use crate::cli::args::ImportArgs;
 use crate::cli::outcome::report_run;
 use crate::cli::summary::conclude;
+use crate::domain::UnscoredKind;
 use crate::error::Result;
-use crate::evaluation::{ImportedRun, import, remedy};
+use crate::evaluation::{ImportedRun, import};
 use crate::report::{RunReport, write_items};
 
 /// Warnings that are printed in full.
@@ -39,7 +40,7 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
         record.manifest(),
         args.display.format,
         &context.style(),
-        remedy,
+        nothing_helps,
     )?;
     context.note(&format!(
         "record of the run: {}",
@@ -47,4 +48,9 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     ));
     report_run(context.environment, &args.options.out);
     Ok(code)
+}
+
+/// An import asks no judge, so that no option of it, and no other model, gives other replies.
+fn nothing_helps(_: UnscoredKind) -> Option<&'static str> {
+    None
 }
