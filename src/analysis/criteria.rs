@@ -1,10 +1,11 @@
 //! Which criteria of a rubric discriminate: item statistics over scored answers.
 //!
-//! Every value counts as a share of its scale: 0 is the lowest mark, 1 full marks (grade 3 of 1 to 5 is 0.5). Differences are
-//! those between answers to the same question. Formulas: `docs/metrics.md`.
+//! Every value counts as a share of its scale: 0 is the lowest mark, 1 full marks (grade 3 of 1 to 5 is 0.5). A criterion with
+//! a negative weight is a fault: an answer without it has full marks, and its mean has a minus sign. Differences are those
+//! between answers to the same question. Formulas: `docs/metrics.md`.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -49,15 +50,17 @@ pub struct CriterionStatistics {
     pub kind: ComponentKind,
     /// Its text; empty for a group.
     pub text: String,
+    /// Whether it is a fault (its weight is negative), or a group of faults.
+    pub fault: bool,
     /// The number of criteria in the group; 0 for a criterion.
     pub group_of: usize,
     /// Number of values: answers, in a group those of each criterion.
     pub answers: usize,
-    /// Mean value.
+    /// Mean value; of a fault the mean credit with a minus sign, -1..=0.
     pub mean: Option<f64>,
-    /// Share of values at the lowest mark.
+    /// Share of values at the lowest mark; of a fault those that meet it in full.
     pub at_lowest: Option<f64>,
-    /// Share of values at full marks.
+    /// Share of values at full marks; of a fault those without it.
     pub at_full: Option<f64>,
     /// Variance between answers to the same question; `None` if no question has two.
     pub variance: Option<f64>,
@@ -83,8 +86,12 @@ pub struct CriterionStatistics {
 pub enum Finding {
     /// Every answer has the lowest mark.
     NeverMet,
+    /// Every answer has the fault in full.
+    FaultAlwaysMet,
     /// Every answer has full marks.
     AlwaysMet,
+    /// No answer has the fault.
+    FaultNeverMet,
     /// All answers to a question have the same value.
     OneValue,
     /// The interval of the correlation with the rest of the score is below 0.
@@ -96,8 +103,50 @@ pub enum Finding {
 /// The labels of people by answer and item.
 type Labels<'a> = HashMap<(&'a SystemName, &'a CaseId, &'a str), Vec<f64>>;
 
-/// Scorer, case, kind and name of a row.
-type Key<'a> = (&'static str, Option<&'a CaseId>, ComponentKind, &'a str);
+/// What a row of the result is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key<'a> {
+    scorer: &'static str,
+    /// `None` over all cases.
+    case: Option<&'a CaseId>,
+    kind: ComponentKind,
+    name: &'a str,
+    is_fault: bool,
+}
+
+impl<'a> Key<'a> {
+    /// The criterion itself; one that cases have of their own belongs to this case.
+    fn of(answer: &'a ScoredAnswer, component: &'a Component, faults: &Faults<'a>) -> Self {
+        Self {
+            scorer: answer.score.scorer,
+            case: Some(&answer.case.case_id).filter(|_| component.kind.is_of_case()),
+            kind: component.kind,
+            name: &component.name,
+            is_fault: faults.contains(&place(answer, component)),
+        }
+    }
+
+    /// The group that pools a criterion of a case with those of other cases. Faults are a group of their own: their
+    /// values have the other sign.
+    fn group(self, component: &'a Component) -> Option<Self> {
+        self.case?;
+        Some(Self {
+            case: None,
+            name: group_of(component),
+            ..self
+        })
+    }
+}
+
+/// Scorer, case and name of a criterion.
+type Place<'a> = (&'static str, &'a CaseId, &'a str);
+
+/// The criteria with a negative weight in any answer: one that the judge could not assess has no weight in its answer.
+type Faults<'a> = HashSet<Place<'a>>;
+
+fn place<'a>(answer: &'a ScoredAnswer, component: &'a Component) -> Place<'a> {
+    (answer.score.scorer, &answer.case.case_id, &component.name)
+}
 
 /// One value.
 #[derive(Clone, Copy)]
@@ -121,21 +170,14 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
             .flat_map(|(run, own)| own.iter().map(move |answer| (run, &**answer)))
     };
     let questions = Questions::of(all().map(|(_, answer)| answer));
-    let mut labels = Labels::new();
-    for rating in raters
-        .iter()
-        .filter(|rater| rater.kind == RaterKind::Human)
-        .flat_map(|rater| &rater.ratings)
-    {
-        let key = (
-            &rating.system,
-            &rating.case_id,
-            rating.item.as_deref().unwrap_or_default(),
-        );
-        labels.entry(key).or_default().push(rating.value);
+    let labels = labels_of_people(raters);
+    let mut faults = Faults::new();
+    for (_, answer) in all() {
+        let negative = answer.score.components.iter().filter(|own| own.is_fault());
+        faults.extend(negative.map(|component| place(answer, component)));
     }
-    let (mut rows, mut places): (Vec<(Key<'_>, &Component, Vec<Mark<'_>>)>, _) =
-        (Vec::new(), HashMap::new());
+    let mut rows: Vec<(Key<'_>, &Component, Vec<Mark<'_>>)> = Vec::new();
+    let mut places = HashMap::new();
     for (run, answer) in all() {
         let question = questions.number(&answer.case.case_id);
         for component in answer
@@ -144,22 +186,20 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
             .iter()
             .filter(|own| is_criterion(own))
         {
-            let case = Some(&answer.case.case_id).filter(|_| component.kind.is_of_case());
-            let own: Key<'_> = (answer.score.scorer, case, component.kind, &component.name);
-            for key in
-                std::iter::once(own).chain(case.map(|_| (own.0, None, own.2, group_of(component))))
-            {
+            let mark = scaled(component).map(|value| Mark {
+                run,
+                answer,
+                component,
+                question,
+                value,
+            });
+            let own = Key::of(answer, component, &faults);
+            for key in std::iter::once(own).chain(own.group(component)) {
                 let at = *places.entry(key).or_insert(rows.len());
                 if at == rows.len() {
                     rows.push((key, component, Vec::new()));
                 }
-                rows[at].2.extend(scaled(component).map(|value| Mark {
-                    run,
-                    answer,
-                    component,
-                    question,
-                    value,
-                }));
+                rows[at].2.extend(mark);
             }
         }
     }
@@ -178,6 +218,23 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
         notes: notes(&criteria),
         criteria,
     }
+}
+
+fn labels_of_people(raters: &[Rater]) -> Labels<'_> {
+    let mut labels = Labels::new();
+    for rating in raters
+        .iter()
+        .filter(|rater| rater.kind == RaterKind::Human)
+        .flat_map(|rater| &rater.ratings)
+    {
+        let key = (
+            &rating.system,
+            &rating.case_id,
+            rating.item.as_deref().unwrap_or_default(),
+        );
+        labels.entry(key).or_default().push(rating.value);
+    }
+    labels
 }
 
 /// Components of a rubric, and aspects.
@@ -201,11 +258,11 @@ fn group_of(component: &Component) -> &str {
         .trim_end_matches('_')
 }
 
-/// The value as a share of its scale; of a fault (a negative weight), what is left of it.
+/// The value as a share of its scale; of a fault, what is left of it.
 fn scaled(component: &Component) -> Option<f64> {
     let (low, high) = component.kind.unit().range();
     let share = (finite(component.value)? - low) / (high - low);
-    Some(if component.weight < 0.0 {
+    Some(if component.is_fault() {
         1.0 - share
     } else {
         share
@@ -253,7 +310,7 @@ impl<'a> Mark<'a> {
             &self.answer.case.case_id,
             &*self.component.name,
         ))?)?;
-        Some(if self.component.weight < 0.0 {
+        Some(if self.component.is_fault() {
             -label
         } else {
             label
@@ -296,7 +353,13 @@ fn statistics(
     marks: &[Mark<'_>],
     labels: &Labels<'_>,
 ) -> CriterionStatistics {
-    let (scorer, case_id, kind, name) = key;
+    let Key {
+        scorer,
+        case: case_id,
+        kind,
+        name,
+        is_fault,
+    } = key;
     let values: Vec<f64> = marks.iter().map(|mark| mark.value).collect();
     let share = |is_so: fn(f64) -> bool| {
         mean(
@@ -328,9 +391,11 @@ fn statistics(
         } else {
             component.text.clone()
         },
+        fault: is_fault,
         group_of: if is_group { blocks } else { 0 },
         answers: values.len(),
-        mean: mean(&values),
+        // The values of a fault are 1 - credit.
+        mean: mean(&values).map(|value| if is_fault { value - 1.0 } else { value }),
         at_lowest: share(|value| value < TIE),
         at_full: share(|value| value > 1.0 - TIE),
         variance,
@@ -350,9 +415,14 @@ fn statistics(
         people: correlation(Correlation::KendallTauB, &labeled, &labeled_values, &people),
         finding: None,
     };
+    let (all_lowest, all_full) = if is_fault {
+        (Finding::FaultAlwaysMet, Finding::FaultNeverMet)
+    } else {
+        (Finding::NeverMet, Finding::AlwaysMet)
+    };
     let findings = [
-        (Finding::NeverMet, row.at_lowest == Some(1.0)),
-        (Finding::AlwaysMet, row.at_full == Some(1.0)),
+        (all_lowest, row.at_lowest == Some(1.0)),
+        (all_full, row.at_full == Some(1.0)),
         (
             Finding::OneValue,
             variance.is_some_and(|variance| variance <= TIE),

@@ -199,6 +199,13 @@ pub struct Measure {
     pub tags: Vec<String>,
 }
 
+impl Measure {
+    /// Whether it is a fault: a criterion with a negative weight, so that meeting it takes points away.
+    pub fn is_fault(&self) -> bool {
+        self.weight < 0.0
+    }
+}
+
 impl Eq for Measure {}
 
 impl Hash for Measure {

@@ -8,7 +8,9 @@ use crate::analysis::{Criteria, CriterionStatistics, Estimate, Finding};
 use crate::domain::ComponentKind;
 
 /// Statistics for programs only.
-const UNSHOWN: [&str; 6] = ["text", "scorer", "kind", "labels", "variance", "group_of"];
+const UNSHOWN: [&str; 7] = [
+    "text", "scorer", "kind", "fault", "labels", "variance", "group_of",
+];
 
 /// Suspicious criteria of single cases, unless all are shown.
 const SHOWN: usize = 20;
@@ -24,7 +26,7 @@ type Statistic = (
     fn(&CriterionStatistics) -> Cell,
 );
 
-const STATISTICS: [Statistic; 18] = [
+const STATISTICS: [Statistic; 19] = [
     ("finding", "finding", Format::Text, |row| {
         row.finding
             .map_or(Cell::Missing, |own| Cell::text(words(own).0))
@@ -50,7 +52,7 @@ const STATISTICS: [Statistic; 18] = [
         Cell::count(row.answers)
     }),
     ("mean", "mean", Format::Percent, |row| Cell::maybe(row.mean)),
-    ("at_lowest", "at 0", Format::Percent, |row| {
+    ("at_lowest", "lowest", Format::Percent, |row| {
         Cell::maybe(row.at_lowest)
     }),
     ("at_full", "full", Format::Percent, |row| {
@@ -78,6 +80,9 @@ const STATISTICS: [Statistic; 18] = [
     ("group_of", "group of", Format::Count, |row| {
         Cell::maybe((row.group_of > 0).then_some(row.group_of as f64))
     }),
+    ("fault", "fault", Format::Text, |row| {
+        Cell::text(if row.fault { "yes" } else { "no" })
+    }),
 ];
 
 fn estimate(own: &Estimate) -> Cell {
@@ -89,12 +94,17 @@ fn words(finding: Finding) -> (&'static str, &'static str) {
     match finding {
         Finding::NeverMet => (
             "no marks",
-            "no answer earns any: unreachable, or a fault of all answers",
+            "no answer earns any: unreachable, or missing in all answers",
         ),
         Finding::AlwaysMet => (
             "full marks",
             "every answer has full marks: it separates nothing",
         ),
+        Finding::FaultAlwaysMet => (
+            "all at fault",
+            "every answer has this fault: check its wording",
+        ),
+        Finding::FaultNeverMet => ("no fault", "no answer has this fault: it separates nothing"),
         Finding::OneValue => (
             "one value",
             "all answers to a question get the same: it separates nothing",
@@ -162,23 +172,7 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
             Cell::text(meaning),
         ]);
     }
-    let shown = |row: &CriterionStatistics| {
-        let is_text = row.kind != ComponentKind::Evidence && row.case_id.is_some();
-        let name = match row.group_of {
-            0 => without_middle(if is_text { &row.text } else { &row.name }, width),
-            count => format!("{}* ({count} criteria)", without_middle(&row.name, width)),
-        };
-        let case_id = row
-            .case_id
-            .as_ref()
-            .map(|case| without_middle(case.as_str(), width / 3).into());
-        CriterionStatistics {
-            name,
-            case_id,
-            ..row.clone()
-        }
-    };
-    let rows = criteria.criteria.iter().map(shown);
+    let rows = criteria.criteria.iter().map(|row| shown(row, width));
     let (mut single, over_all): (Vec<_>, Vec<_>) = rows.partition(|row| row.case_id.is_some());
     single.retain(|row| all || row.finding.is_some());
     let title = match single.len() {
@@ -198,6 +192,27 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
         .into_iter()
         .filter(|table| !table.rows.is_empty())
         .collect()
+}
+
+/// The row for people: its name is the criterion's text, shortened, and says that a fault is one.
+fn shown(row: &CriterionStatistics, width: usize) -> CriterionStatistics {
+    let is_text = row.kind != ComponentKind::Evidence && row.case_id.is_some();
+    let label = if is_text { &row.text } else { &row.name };
+    let name = match (row.group_of, row.fault) {
+        (0, false) => without_middle(label, width),
+        (0, true) => format!("fault: {}", without_middle(label, width - "fault: ".len())),
+        (count, false) => format!("{}* ({count} criteria)", without_middle(label, width)),
+        (count, true) => format!("{}* ({count} faults)", without_middle(label, width)),
+    };
+    let case_id = row
+        .case_id
+        .as_ref()
+        .map(|case| without_middle(case.as_str(), width / 3).into());
+    CriterionStatistics {
+        name,
+        case_id,
+        ..row.clone()
+    }
 }
 
 /// These rows, without the columns of these keys; if there are such, also without those that have no value.

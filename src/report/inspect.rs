@@ -298,7 +298,12 @@ fn explanation(score: &Score) -> String {
             .as_ref()
             .map(|feedback| format!(": {feedback}"))
             .unwrap_or_default();
-        lines.push(format!("- {} = {value}{feedback}", component.name));
+        let fault = if component.is_fault() {
+            " (fault: a negative weight)"
+        } else {
+            ""
+        };
+        lines.push(format!("- {} = {value}{fault}{feedback}", component.name));
     }
     lines.extend(score.notes.iter().map(|note| format!("- note: {note}")));
     lines.join("\n")

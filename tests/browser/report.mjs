@@ -1,6 +1,6 @@
 // Opens a page of `scholareval report` in Chromium and uses it as a reader would.
 //
-//   node report.mjs PAGE.html [hostile]
+//   node report.mjs PAGE.html [hostile|faults]
 //
 // PLAYWRIGHT_DIR: a directory whose node_modules holds playwright-core. CHROMIUM: the browser. Ends with 1 and says what
 // does not hold.
@@ -13,6 +13,7 @@ import { pathToFileURL } from "node:url";
 const { chromium } = createRequire(`${resolve(process.env.PLAYWRIGHT_DIR)}/`)("playwright-core");
 const url = pathToFileURL(resolve(process.argv[2])).href;
 const hostile = process.argv[3] === "hostile";
+const faults = process.argv[3] === "faults";
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
 
@@ -342,6 +343,31 @@ if (hostile) {
     // It was read as Markdown all the same.
     const elements = (name) => page.locator(`#case .answer ${name}`).count();
     for (const name of ["h4", "ul ul li", "td", "pre", "strong"]) assert.ok((await elements(name)) > 0, name);
+    await page.context().close();
+  };
+}
+
+if (faults) {
+  delete checks["numbers of a case say what they are in, and the length its words"];
+  checks["a met fault has a minus sign, a color and a word of its own"] = async () => {
+    const page = await tab(url);
+    await heatmap(page);
+    await rows(page).first().locator("th").click();
+    await page.locator("#case .answer").first().waitFor();
+    const row = (text) => page.locator("#case .parts tr", { hasText: text }).first();
+    const cells = await row("Blames the sea").locator("td").allInnerTexts();
+    assert.deepEqual(cells.map((text) => text.split(/\s+/).filter(Boolean).join(" ")), ["−50.0", "0.0 no fault", "−100.0 fault"]);
+    assert.match(await row("Blames the sea").innerText(), /fault: takes points away/);
+    const bar = (place, at) => place.locator(".score").nth(at).evaluate((score) => {
+      const style = getComputedStyle(score.querySelector("i"), "::before");
+      return { image: style.backgroundImage, width: Math.round(parseFloat(style.width)), number: getComputedStyle(score.querySelector("b")).color };
+    });
+    const [unmet, met, success] = [await bar(row("Blames the sea"), 0), await bar(row("Blames the sea"), 1), await bar(row("Names the cause"), 1)];
+    assert.equal(unmet.width, 0);
+    assert.ok(met.width > 10 && met.image.includes("gradient") && !success.image.includes("gradient"));
+    assert.notEqual(met.number, success.number);
+    assert.equal(unmet.number, success.number);
+    await isClean(page);
     await page.context().close();
   };
 }

@@ -169,6 +169,50 @@ fn a_hostile_criterion_is_text_in_csv_and_page() {
     assert!(!page.contains("<script>window.pwned") && !page.contains("\u{1b}"));
 }
 
+/// Two systems and three cases with a criterion of weight 2 and a fault of weight -1, in the form of `rubrics list`'s
+/// default. The judge finds the criterion met everywhere, and the fault in beta's answers.
+pub(crate) fn with_a_fault() -> Workspace {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let case = |id: &str| {
+        json!({"case_id": id, "question": format!("What of {id}?"), "criteria": [
+            {"text": "Names the cause", "weight": 2},
+            {"text": "Blames the sea", "weight": -1},
+        ]})
+    };
+    work.write(
+        "tests.json",
+        &json!([case("c1"), case("c2"), case("c3")]).to_string(),
+    );
+    let server = FakeServer::start(Behaviour::good().saying(|request| {
+        let is_fault = request.user_message().contains("Blames");
+        let is_met = !is_fault || answer_of(request).contains("beta");
+        let verdict = if is_met { "met" } else { "not met" };
+        json!({"explanation": "as it is", "verdict": verdict}).to_string()
+    }));
+    work.score(&server, &[]).exits_with(0);
+    work
+}
+
+#[test]
+fn a_met_fault_has_a_minus_sign_and_is_called_a_fault() {
+    let work = with_a_fault();
+    let table = criteria(&work, &["--notes"]).exits_with(0).stdout;
+    // Beta has the fault in all cases, alpha in none: half of the answers to each case have it.
+    assert_eq!(table.matches("fault: Blames the sea").count(), 3, "{table}");
+    assert!(table.contains("c* (3 faults)"), "{table}");
+    assert_eq!(table.matches("-50.0").count(), 4, "{table}");
+    let rows = rows(&work, &[]);
+    let faults: Vec<_> = rows.iter().filter(|row| row["fault"] == true).collect();
+    assert_eq!(faults.len(), 4, "{faults:?}");
+    faults.iter().for_each(|row| close(&row["mean"], -0.5));
+
+    let met = criteria(&work, &["--format", "csv"]).exits_with(0).stdout;
+    assert!(
+        met.lines().next().unwrap().ends_with(",group_of,fault"),
+        "{met}"
+    );
+}
+
 #[test]
 fn a_run_without_criteria_is_one_clear_error() {
     let work = Workspace::with_cases(&[]);

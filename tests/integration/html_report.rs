@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
+use crate::criteria::with_a_fault;
 use crate::rubric_golden::shared;
 use crate::support::fake_server::{Behaviour, FakeServer};
 use crate::support::judging::kind_of;
@@ -76,6 +77,15 @@ fn a_page_of_hostile_answers_runs_nothing_in_a_browser() {
         !page.contains("<script>window.pwned") && !page.contains("<img") && !page.contains(KEY)
     );
     browse(work.path("report.html"), &["hostile"]);
+}
+
+#[test]
+fn a_met_fault_does_not_look_like_a_success_in_a_browser() {
+    let work = with_a_fault();
+    work.run(&["report", "out"]).exits_with(0);
+    let page = work.read("report.html");
+    assert!(page.contains("c* (3 faults)") && page.contains(">-50.0<"));
+    browse(work.path("report.html"), &["faults"]);
 }
 
 #[test]

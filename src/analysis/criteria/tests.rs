@@ -83,21 +83,73 @@ fn criteria_with_equal_answers_come_first_and_the_group_pools_all() {
     );
 }
 
+/// A fault (weight -0.5) of this value, beside a criterion that every answer meets; a judge that cannot assess the fault
+/// leaves it without weight and value.
+fn with_fault(system: &str, value: Option<f64>) -> ScoredAnswer {
+    let weight = if value.is_some() { -0.5 } else { 0.0 };
+    let components = vec![
+        component("c_1", ComponentKind::Criterion, 1.0, Some(1.0)),
+        component("c_2", ComponentKind::Criterion, weight, value),
+    ];
+    answer_to(system, case("c", "why?", "A", false), score(components))
+}
+
 #[test]
-fn a_fault_that_no_answer_has_is_full_marks() {
-    let fault = |system, value| {
-        let components = vec![component("f", ComponentKind::Criterion, -0.5, Some(value))];
-        answer_to(system, case("c", "why?", "A", false), score(components))
+fn the_mean_of_a_fault_has_a_minus_sign_and_its_findings_name_it() {
+    let of_all = |values: [Option<f64>; 2]| {
+        let [first, second] = values;
+        of(vec![with_fault("a", first), with_fault("b", second)], &[])
     };
-    let found = of(vec![fault("a", 0.0), fault("b", 0.0)], &[]);
+    let never = of_all([Some(0.0), Some(0.0)]);
+    let fault = row(&never, "c_2");
     assert_eq!(
-        (row(&found, "f").finding, row(&found, "f").mean),
-        (Some(Finding::AlwaysMet), Some(1.0))
+        (fault.fault, fault.finding, fault.mean, fault.at_full),
+        (true, Some(Finding::FaultNeverMet), Some(0.0), Some(1.0))
     );
-    assert_close(
-        row(&of(vec![fault("a", 0.0), fault("b", 1.0)], &[]), "f").mean,
-        0.5,
+
+    let always = of_all([Some(1.0), Some(1.0)]);
+    let fault = row(&always, "c_2");
+    assert_eq!(
+        (fault.finding, fault.mean, fault.at_lowest),
+        (Some(Finding::FaultAlwaysMet), Some(-1.0), Some(1.0))
     );
+
+    let half = of_all([Some(0.0), Some(1.0)]);
+    assert_close(row(&half, "c_2").mean, -0.5);
+    assert_eq!(row(&half, "c_2").finding, None);
+}
+
+#[test]
+fn an_answer_whose_fault_cannot_be_assessed_belongs_to_the_same_row() {
+    let answers = [
+        with_fault("a", None),
+        with_fault("b", Some(1.0)),
+        with_fault("d", Some(0.0)),
+    ];
+    let found = of(answers.to_vec(), &[]);
+    let faults: Vec<_> = found.criteria.iter().filter(|row| row.fault).collect();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert_eq!(faults[0].answers, 2);
+}
+
+#[test]
+fn a_group_of_faults_is_apart_from_the_other_criteria() {
+    let answer = |case_id: &str, value| {
+        let components = [("c_1", 1.0, 1.0), ("c_2", -1.0, value)].map(|(name, weight, value)| {
+            component(name, ComponentKind::Criterion, weight, Some(value))
+        });
+        answer_to(
+            "a",
+            case(case_id, case_id, "A", false),
+            score(components.to_vec()),
+        )
+    };
+    let found = of(vec![answer("x", 1.0), answer("y", 0.0)], &[]);
+    let groups = found.criteria.iter().filter(|row| row.group_of > 0);
+    let means: Vec<_> = groups
+        .map(|row| (row.fault, row.group_of, row.mean))
+        .collect();
+    assert_eq!(means, [(false, 2, Some(1.0)), (true, 2, Some(-0.5))]);
 }
 
 #[test]

@@ -44,8 +44,10 @@ Options of the reference script work as well: --qa-dir, --test-config, --src-nam
 const CRITERIA_COLUMNS: &str = "\
 Columns:
   n         answers; for a group of criteria, answers of each
-  mean      mean value, from 0 (lowest mark) to 100 (full marks)
-  at 0      % of the answers with the lowest mark; full: with full marks
+  mean      mean value, from 0 (lowest mark) to 100 (full marks); of a fault,
+            a criterion with a negative weight, from -100 (met) to 0 (not met)
+  lowest    % of the answers with the lowest mark (a fault: met in full)
+  full      % of the answers with full marks (a fault: not met)
   r         correlation with the rest of the same answer's score
   systems   % of the variance that is between systems, less what chance gives
   noise     standard deviation of a judge's repeated samples of one answer

@@ -68,7 +68,8 @@ function partTables(block, columns) {
 function partTable(scorer, block, columns) {
   const scores = columns.map((place) => block.systems[place]?.scores.find((score) => score.scorer === scorer) ?? null);
   const parts = new Map(scores.flatMap((score) => [...(score?.parts ?? [])]));
-  const weighted = [...parts.values()].some((part) => part.weight);
+  const weights = new Map([...parts.keys()].map((name) => [name, weightOf(name, scores)]));
+  const weighted = [...weights.values()].some((weight) => weight);
   const head = make("tr", {}, make("th", { scope: "col", class: "name" }, "Component"), weighted && make("th", { scope: "col", class: "weight n" }, "Weight"),
     columns.map((place) => make("th", { scope: "col", class: "value" }, named(place))));
   const body = make("tbody");
@@ -79,12 +80,25 @@ function partTable(scorer, block, columns) {
   }
   const units = new Set([...parts.values()].map((part) => unitOf(part.kind)));
   const unit = ["share", "grade", "count"].find((name) => units.has(name)) ?? "share";
-  for (const [name, part] of parts) body.append(...partRows(name, part, { scorer, scores, block, columns, weighted, unit }));
+  for (const [name, part] of parts) body.append(...partRows(name, part, { scorer, scores, block, columns, weights, weighted, unit }));
   const otherwise = units.size > 1 ? " where no row says otherwise" : "";
   const title = make("h2", {}, "Components ", make("small", {}, `${scorer}, ${unitNames[unit]}${otherwise}${weighted ? ", weights too" : ""}; choose a component for feedback and raw replies`));
   const table = make("table", { class: "parts" }, make("thead", {}, head), body);
   table.style.setProperty("--n", columns.length);
   return [title, make("div", { class: "wide" }, table)];
+}
+
+/** The weight of a component: an answer in which the judge could not assess it has none for it. */
+function weightOf(name, scores) {
+  return scores.map((score) => score?.parts.get(name)?.weight).find((weight) => weight) ?? 0;
+}
+
+/** The credit of a fault (a criterion with a negative weight), with its sign; it never looks like a success. */
+function faultBar(value) {
+  const share = make("i", { "aria-hidden": "true" });
+  share.style.setProperty("--v", Math.max(0, Math.min(1, value)).toFixed(3));
+  const words = value > 0 ? make("small", { class: "bad" }, "fault") : make("small", { class: "quiet" }, "no fault");
+  return [make("div", { class: "score fault" }, make("b", {}, figure(-value, "share")), share), words];
 }
 
 function scoreBar(value, unit, system) {
@@ -107,10 +121,12 @@ function partWords(name, { kind, text = "" }) {
 }
 
 function partRows(name, part, table) {
-  const { scorer, scores, block, columns, weighted, unit } = table;
+  const { scorer, scores, block, columns, weights, weighted, unit } = table;
+  const weight = weights.get(name);
+  const isFault = weight < 0;
   const words = partWords(name, part);
   const own = unitOf(part.kind);
-  const under = [words && name, words && part.kind !== name && part.kind, own !== unit && unitNames[own]].filter(Boolean).join(" · ");
+  const under = [words && name, words && part.kind !== name && part.kind, own !== unit && unitNames[own], isFault && "fault: takes points away"].filter(Boolean).join(" · ");
   const key = `${scorer}/${name}`;
   const button = make("button", { type: "button", class: "open-part" },
     make("span", {}, make("span", { class: words && "part-text" }, words || name, " "), under && make("span", { class: "kind" }, under)));
@@ -118,16 +134,17 @@ function partRows(name, part, table) {
     const scored = score?.parts.get(name);
     if (!scored) return make("td", { class: "quiet" }, score ? "–" : "");
     if (scored.value === null) return make("td", { class: "warn", title: scored.unscored?.message }, "unscored");
+    if (isFault) return make("td", {}, faultBar(scored.value));
     const length = part.kind === "length" ? block.systems[columns[at]]?.answer?.words : undefined;
     return make("td", {}, scoreBar(scored.value, own, columns[at]), length !== undefined && make("small", { class: "quiet" }, `${length} words`));
   });
-  const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "weight n quiet" }, part.weight ? figure(part.weight, "share") : ""), cells);
+  const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "weight n quiet" }, weight ? figure(weight, "share") : ""), cells);
   const detail = make("tr", { class: "detail" }, make("td", { colspan: columns.length + 1 + (weighted ? 1 : 0) }));
   const show = () => {
     const isOpen = casePage.open.has(key);
     button.setAttribute("aria-expanded", String(isOpen));
     detail.hidden = !isOpen;
-    detail.firstChild.replaceChildren(...(isOpen ? partDetail(name, part, scores, block, columns) : []));
+    detail.firstChild.replaceChildren(...(isOpen ? partDetail(name, part, isFault, scores, block, columns) : []));
   };
   button.addEventListener("click", () => {
     if (!casePage.open.delete(key)) casePage.open.add(key);
@@ -138,14 +155,14 @@ function partRows(name, part, table) {
 }
 
 /** What the judge said of a component, system by system. */
-function partDetail(name, part, scores, block, columns) {
+function partDetail(name, part, isFault, scores, block, columns) {
   const snippets = block.snippets.get(name) ?? [];
   const shown = columns.map((place, at) => {
     const column = make("div", { class: `column c${place % 10}` }, make("h3", {}, make("span", {}, named(place))));
     const own = scores[at]?.parts.get(name);
     if (own?.unscored) column.append(make("p", { class: "says warn" }, own.unscored.message));
     if (own?.feedback) column.append(make("p", { class: "says text" }, own.feedback));
-    column.append(...memberLines(scores[at], name, part.kind), ...replies(block.systems[place], name));
+    column.append(...memberLines(scores[at], name, part.kind, isFault), ...replies(block.systems[place], name));
     if (column.childElementCount === 1) column.append(make("p", { class: "quiet" }, "Counted from the text, or no reply is kept."));
     return column;
   });
@@ -154,10 +171,10 @@ function partDetail(name, part, scores, block, columns) {
   return box;
 }
 
-// The value of each judge: shares in percent, points and grades as they are.
-function memberLines(score, name, kind) {
+// The value of each judge: shares in percent, points and grades as they are, the credit of a fault with its sign.
+function memberLines(score, name, kind, isFault) {
   const isShare = ["citations", "excerpts", "share"].includes(kind);
-  const short = (number) => (isShare ? `${figure(number, "share")}%` : String(Math.round(100 * number) / 100).replace("-", "−"));
+  const short = (number) => (isShare ? `${figure(number, "share")}%` : String(Math.round(100 * (isFault ? -number : number)) / 100).replace("-", "−"));
   const members = Object.entries(score?.members ?? {}).filter(([item]) => sameItem(item, name));
   return members.flatMap(([, judges]) => judges.map(({ judge, value, draws }) => {
     const list = draws.map((draw) => (draw === null ? "unreadable" : short(draw))).join(", ");
