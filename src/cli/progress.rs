@@ -14,6 +14,7 @@ use crate::domain::ScoredAnswer;
 use crate::error::Result;
 use crate::evaluation::{CallRecord, EventSink, PlanOutcome, RunEvent};
 use crate::judge::meters::{Activity, Meters};
+use crate::text::names::counted;
 
 /// Width of the bar; the counters get the rest of the line.
 const BAR: usize = 8;
@@ -292,8 +293,8 @@ impl Counts {
         };
         let parts = [
             Some(format!(
-                "{} calls{of_calls} in {}",
-                grouped(calls),
+                "{}{of_calls} in {}",
+                counted(calls as usize, "call"),
                 span(self.start.elapsed())
             )),
             some(seen.repeats, "repeated after an unreadable reply"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::domain::{Fingerprint, Gold, Prediction};
 use crate::error::{InputFault, Result};
 use crate::files::read_text;
-use crate::text::names::{list, start_of};
+use crate::text::names::{counted, list, start_of};
 
 use super::SystemAnswers;
 use super::predictions::{nan_warning, no_question, read_predictions};
@@ -153,8 +153,8 @@ impl References {
             if !without.is_empty() {
                 let shown = list(without.iter().map(String::as_str), 5);
                 let what = format!(
-                    "{} predictions without gold answers in {from}: {shown}",
-                    without.len()
+                    "{} without gold answers in {from}: {shown}",
+                    counted(without.len(), "prediction")
                 );
                 let fault = InputFault::new(&system.path, what);
                 system
@@ -170,8 +170,8 @@ impl References {
             ));
             if found < all {
                 let what = format!(
-                    "{} answers without a reference answer in {from}",
-                    all - found
+                    "{} without a reference answer in {from}",
+                    counted(all - found, "answer")
                 );
                 system.warnings.push(
                     InputFault::new(&system.path, what)

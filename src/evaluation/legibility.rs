@@ -77,7 +77,7 @@ impl Legibility {
         let advice = advice(reason.kind, kind, member);
         Err(Error::Unreadable(format!(
             "no reply to the {kind} calls about {extent} can be read; the first one is {first}; \
-             {advice}the replies are kept, and the same command continues after them"
+             {advice}the same command continues the run and does not pay for these replies again"
         )))
     }
 }

@@ -195,7 +195,7 @@ impl<T> ClaimFile<T> {
             Some(line) => self.fault(line, wanted),
             None => InputFault::new(
                 &self.path,
-                format!("the file ends after {at} lines, but {wanted}"),
+                format!("the file ends after {}, but {wanted}", counted(at, "line")),
             ),
         };
         Some(fault.hint("keep the claims and their order"))

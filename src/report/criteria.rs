@@ -2,7 +2,7 @@
 
 use super::TableStyle;
 use super::layout::wrapped;
-use super::table::{Cell, Column, Format, Table};
+use super::table::{Cell, Column, Format, Legend, Table, legend_notes};
 use super::visible::without_middle;
 use crate::analysis::{Criteria, CriterionStatistics, Estimate, Finding};
 use crate::domain::ComponentKind;
@@ -14,6 +14,56 @@ const UNSHOWN: [&str; 7] = [
 
 /// Suspicious criteria of single cases, unless all are shown.
 const SHOWN: usize = 20;
+
+/// What the columns mean: one text for `--help`, `--notes` and the page's tooltips.
+pub(crate) const CRITERIA_LEGEND: &[Legend] = &[
+    Legend {
+        key: "answers",
+        heading: "n",
+        meaning: "answers; for a group of criteria, answers of each",
+    },
+    Legend {
+        key: "mean",
+        heading: "mean",
+        meaning: "mean value, from 0 (lowest mark) to 100 (full marks); of a fault, a criterion with a negative weight, \
+                  from -100 (met) to 0 (not met)",
+    },
+    Legend {
+        key: "at_lowest",
+        heading: "lowest",
+        meaning: "% of the answers with the lowest mark (a fault: met in full)",
+    },
+    Legend {
+        key: "at_full",
+        heading: "full",
+        meaning: "% of the answers with full marks (a fault: not met)",
+    },
+    Legend {
+        key: "item_rest",
+        heading: "r",
+        meaning: "correlation with the rest of the same answer's score, over answers to the same question",
+    },
+    Legend {
+        key: "system_share",
+        heading: "systems",
+        meaning: "% of the variance that is between systems, less what chance gives",
+    },
+    Legend {
+        key: "noise",
+        heading: "noise",
+        meaning: "standard deviation of a judge's repeated samples of one answer",
+    },
+    Legend {
+        key: "reliability",
+        heading: "reliable",
+        meaning: "% of the variance that is not the judge's noise",
+    },
+    Legend {
+        key: "people",
+        heading: "people",
+        meaning: "Kendall's tau-b with people's labels",
+    },
+];
 
 /// Decimals of correlations.
 const COEFFICIENT: Format = Format::Number(2);
@@ -131,6 +181,8 @@ pub(super) fn criteria_verdict(criteria: &Criteria) -> String {
     match (checked.len(), suspicious) {
         (0, _) => "Each question has one answer: which criteria separate systems cannot be seen."
             .to_owned(),
+        (1, 0) => "The only criterion separates the answers.".to_owned(),
+        (1, _) => "The only criterion is suspicious.".to_owned(),
         (all, 0) => format!("All {all} criteria separate the answers."),
         (all, 1) => format!(
             "{} of {all} criteria separate the answers; 1 is suspicious.",
@@ -225,6 +277,7 @@ fn table(title: String, rows: &[CriterionStatistics], without: &[&str]) -> Table
     let shown: Vec<&Statistic> = STATISTICS.iter().filter(is_shown).collect();
     let column = |(key, heading, format, _): &&Statistic| Column {
         has_interval: *format == COEFFICIENT,
+        meaning: meaning(key),
         ..Column::headed(key, heading, *format)
     };
     let mut table = Table::new(title, shown.iter().map(column).collect());
@@ -235,16 +288,19 @@ fn table(title: String, rows: &[CriterionStatistics], without: &[&str]) -> Table
     table
 }
 
+fn meaning(key: &str) -> &'static str {
+    let entry = CRITERIA_LEGEND.iter().find(|entry| entry.key == key);
+    entry.map_or("", |entry| entry.meaning)
+}
+
 /// The verdict, the tables, the notes.
 pub fn criteria_text(criteria: &Criteria, style: &TableStyle) -> String {
     let verdict = wrapped(&criteria_verdict(criteria), style.columns());
     let tables = criteria_tables(criteria, style.all_notes, style.columns() - 54);
+    let mut notes = criteria.notes.clone();
+    notes.extend(legend_notes(&tables));
     let tables: Vec<String> = tables.iter().map(|table| table.terminal(style)).collect();
-    format!(
-        "{verdict}\n\n{}{}",
-        tables.join("\n"),
-        style.notes(&criteria.notes)
-    )
+    format!("{verdict}\n\n{}{}", tables.join("\n"), style.notes(&notes))
 }
 
 /// Every criterion and group with all statistics.

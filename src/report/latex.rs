@@ -3,19 +3,27 @@
 use super::table::{Cell, Column, Format, Table};
 use super::visible;
 
+/// The label of a table, unless another is chosen.
+pub const DEFAULT_LABEL: &str = "tab:results";
+
 /// Characters in the widest row up to which a table stands in a column; a wider one crosses the page.
 const COLUMN_WIDTH: usize = 50;
 
 impl Table {
     /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. A table that is wider
-    /// than its column or page is scaled down to it.
-    pub fn latex(&self) -> String {
+    /// than its column or page is scaled down to it. `label` is for `\ref`.
+    pub fn latex(&self, label: &str) -> String {
         let float = if self.width() > COLUMN_WIDTH {
             "table*"
         } else {
             "table"
         };
-        let mut caption = format!("{}.", self.title);
+        let stop = if self.title.ends_with(['.', '?', '!']) {
+            ""
+        } else {
+            "."
+        };
+        let mut caption = format!("{}{stop}", self.title);
         self.warnings()
             .for_each(|note| caption += &format!(" {}", note.text));
         let align: String = self
@@ -30,7 +38,7 @@ impl Table {
             .collect();
         let mut out = format!(
             "% needs \\usepackage{{booktabs,graphicx}}\n\\begin{{{float}}}[t]\n\\centering\n\\caption{{{}}}\n\
-             \\label{{tab:results}}\n\\small\n\
+             \\label{{{label}}}\n\\small\n\
              \\resizebox{{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}}{{!}}{{%\n\
              \\begin{{tabular}}{{{align}}}\n\\toprule\n{}{} \\\\\n\\midrule\n",
             latex_text(&caption),
@@ -191,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_float_has_booktabs_rules_and_its_notes_in_the_caption() {
-        let shown = table(1).latex();
+        let shown = table(1).latex(DEFAULT_LABEL);
         assert!(
             shown.starts_with("% needs \\usepackage{booktabs,graphicx}\n\\begin{table}[t]\n"),
             "{shown}"
@@ -212,8 +220,8 @@ mod tests {
     #[test]
     fn a_wide_table_crosses_the_page() {
         assert!(
-            table(2).latex().contains("\\begin{table}[t]")
-                && table(3).latex().contains("\\begin{table*}[t]")
+            table(2).latex(DEFAULT_LABEL).contains("\\begin{table}[t]")
+                && table(3).latex(DEFAULT_LABEL).contains("\\begin{table*}[t]")
         );
     }
 
@@ -222,7 +230,7 @@ mod tests {
         let mut table = table(2);
         table.columns[2].half_widths = true;
         (1..3).for_each(|at| table.columns[at].group = "R&D".to_owned());
-        let shown = table.latex();
+        let shown = table.latex("tab:other");
         assert!(
             shown.contains(
                 " & \\multicolumn{2}{c}{R\\&D} \\\\\n\\cmidrule(lr){2-3}\nsystem & score"

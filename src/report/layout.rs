@@ -74,5 +74,9 @@ mod tests {
             [0, 1, 1200].map(|n| counted(n, "case")),
             ["0 cases", "1 case", "1,200 cases"]
         );
+        assert_eq!(
+            [1, 2].map(|n| counted(n, "reply")),
+            ["1 reply", "2 replies"]
+        );
     }
 }

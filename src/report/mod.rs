@@ -35,10 +35,13 @@ pub use agreement::{
     AgreementTables, label_plan_table, render_agreement_csv, render_agreement_table,
 };
 pub use bench::{Bench, BenchBlank};
+pub(crate) use comparison::COMPARISON_LEGEND;
 pub use comparison::{comparison_table, comparison_text, run_warnings};
+pub(crate) use criteria::CRITERIA_LEGEND;
 pub use criteria::{criteria_table, criteria_text};
 pub use inspect::write_inspect_logs;
 pub use json::render_json;
+pub use latex::DEFAULT_LABEL;
 pub use layout::wrapped;
 pub use metrics_table::{IntervalStyle, MetricsTableOptions, paper_table};
 pub use power::{power_table, power_text};
@@ -46,8 +49,10 @@ pub use results_file::{check_writable, write_results};
 pub use rows::{ComponentRow, component_rows, write_items_csv};
 pub use run_list::run_list;
 pub use run_report::{RunReport, write_items};
+pub(crate) use scorecard::SCORECARD_LEGEND;
 pub use scorecard::{scorecard, scorecard_csv, scorecard_json};
 pub use table::Table;
+pub(crate) use table::legend_text;
 pub use terminal::TableStyle;
 pub use visible::visible;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::agreement::in_line;
 use super::json::render_json;
 use super::layout::{counted, listed};
-use super::table::{Cell, Column, Format, Table, short_names};
+use super::table::{Cell, Column, Format, Legend, Table, short_names};
 use super::visible::shortened;
 use super::{Bench, CsvText, ReportContext, visible};
 use crate::analysis::{
@@ -79,6 +79,40 @@ fn with_compared_f1<'a>(
 
 /// A metric with its scorer.
 type ScorerMetric<'a> = (&'a ScorerSummary, &'a MetricColumn);
+
+/// What the table of `score` shows, for `--help`.
+pub(crate) const SCORECARD_LEGEND: &[Legend] = &[
+    Legend {
+        key: "mean",
+        heading: "score, ..",
+        meaning: "mean of the metric per answer with its interval, in % for shares; docs/metrics.md defines each metric",
+    },
+    Legend {
+        key: "answers",
+        heading: "answers",
+        meaning: "answers of the system that were scored, unscored ones included",
+    },
+    Legend {
+        key: "missing",
+        heading: "missing",
+        meaning: "test cases without an answer of the system",
+    },
+    Legend {
+        key: "unscored",
+        heading: "unscored",
+        meaning: "answers with a component without a value, such as an unreadable reply",
+    },
+    Legend {
+        key: "flag",
+        heading: "*",
+        meaning: "mean over fewer answers than the others: not comparable",
+    },
+    Legend {
+        key: "p",
+        heading: "p",
+        meaning: "of a difference, adjusted for all pairs of the metric",
+    },
+];
 
 /// A table for each of several scorers, with all its metrics; of an unfinished run, if so.
 pub(super) fn scorer_tables(summary: &Summary, unfinished: bool) -> Vec<Table> {

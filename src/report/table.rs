@@ -38,6 +38,8 @@ pub struct Column {
     pub key: String,
     /// Heading for people.
     pub heading: String,
+    /// What it shows, where the heading does not say it; may be empty. A tooltip on the page.
+    pub meaning: &'static str,
     /// Format of its values.
     pub format: Format,
     /// Whether CSV always has interval columns, even if no row has an interval.
@@ -53,6 +55,53 @@ pub struct Column {
     pub is_kept: bool,
     /// Heading of the group of adjacent columns that this one belongs to; empty without one. Not in CSV.
     pub group: String,
+}
+
+/// An entry of a legend: what a column means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Legend {
+    /// Name in CSV.
+    pub key: &'static str,
+    /// Heading for people.
+    pub heading: &'static str,
+    /// What it shows.
+    pub meaning: &'static str,
+}
+
+/// A legend as the part of a help text: `Columns:`, then an entry per line, at most 80 characters wide.
+pub(crate) fn legend_text(legend: &[Legend]) -> String {
+    let widest = legend
+        .iter()
+        .map(|entry| entry.heading.chars().count())
+        .max()
+        .unwrap_or(0);
+    let indent = " ".repeat(widest + 4);
+    let mut text = "Columns:".to_owned();
+    for Legend {
+        heading, meaning, ..
+    } in legend
+    {
+        let first = format!("  {heading:<widest$}  ");
+        let options = textwrap::Options::new(80)
+            .initial_indent(&first)
+            .subsequent_indent(&indent)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        text.push('\n');
+        text.push_str(&textwrap::fill(meaning, options));
+    }
+    text
+}
+
+/// The meanings of the columns of these tables as notes, each heading once.
+pub(super) fn legend_notes(tables: &[Table]) -> Vec<Note> {
+    let mut lines: Vec<String> = Vec::new();
+    for column in tables.iter().flat_map(|table| &table.columns) {
+        let line = format!("{}: {}.", column.heading, column.meaning);
+        if !column.meaning.is_empty() && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.into_iter().map(Note::info).collect()
 }
 
 /// Format of a column's values for people.
@@ -219,6 +268,7 @@ impl Column {
         Self {
             key,
             heading,
+            meaning: "",
             format,
             has_interval: false,
             has_flag: false,
@@ -308,6 +358,12 @@ impl Table {
         self.rows
             .iter_mut()
             .for_each(|row| row.resize(self.columns.len(), Cell::Missing));
+    }
+
+    /// Whether any cell has a number.
+    pub fn has_values(&self) -> bool {
+        let is_value = |cell: &Cell| matches!(cell, Cell::Value { .. });
+        self.rows.iter().flatten().any(is_value)
     }
 
     /// Whether the cell shows the highest value of a column in which that is the best; none does if all are equal.

@@ -25,10 +25,14 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// `1 system`, `1,200 systems`.
+/// `1 system`, `1,200 systems`, `2 replies`.
 pub fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", indicatif::HumanCount(count as u64))
+    let number = indicatif::HumanCount(count as u64);
+    match noun.strip_suffix("ly") {
+        _ if count == 1 => format!("{number} {noun}"),
+        Some(stem) => format!("{number} {stem}lies"),
+        None => format!("{number} {noun}s"),
+    }
 }
 
 /// Hint for an unknown name: the nearest known one, else the first known ones.

@@ -300,6 +300,7 @@ const checks = {
     assert.match(await page.locator("#case h2").first().innerText(), /%/);
     const length = page.locator("#case .parts tr", { hasText: "Length score: full up to" }).first();
     assert.match(await length.locator("td").nth(1).innerText(), /[0-9.]+\s+[0-9]+ words/);
+    assert.doesNotMatch(await page.locator("#case").innerText(), /\b1 (words|citations|sources|claims)\b/);
     await page.context().close();
   },
 

@@ -236,7 +236,8 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
         .run(&["batch", "import", "b", "results.jsonl"])
         .exits_with(0);
     assert!(
-        done.stdout.contains("2 replies added") && done.stdout.contains("2 requests have no reply")
+        done.stdout.contains("2 replies added")
+            && done.stdout.contains("2 requests without a reply")
     );
     let (first, second) = (
         format!("{}: too late", id(1)),
@@ -519,7 +520,8 @@ fn a_batch_goes_through_the_service_once_whatever_is_interrupted() {
     let done = work.run(&["batch", "import", "b"]).exits_with(0);
     // 5 + 3 requests, of each file the last one failed
     assert!(
-        done.stdout.contains("6 replies added") && done.stdout.contains("2 requests have no reply")
+        done.stdout.contains("6 replies added")
+            && done.stdout.contains("2 requests without a reply")
     );
     let before = server.requests().len();
     work.run(&["batch", "fetch", "b"]).exits_with(0);
@@ -557,7 +559,7 @@ fn a_fetch_that_comes_too_early_can_be_given_again() {
     work.run(&["batch", "submit", "b"]).exits_with(0);
     work.run(&["batch", "fetch", "b"])
         .exits_with(7)
-        .says(&["1 files are not done yet"]);
+        .says(&["1 file not done yet"]);
     work.run(&["batch", "fetch", "b"])
         .exits_with(0)
         .says(&["batch import b"]);

@@ -396,9 +396,16 @@ fn several_metrics_have_a_verdict_each_and_one_table() {
     assert_eq!(row.split_whitespace().nth(1), Some("82.5a"), "{row}");
     let one = compare(&work, &["out", "--notes"]).exits_with(0).stdout;
     assert!(
-        !one.contains("Means (") && one.contains("W/T/L") && one.contains("first (%)"),
+        !one.contains("Means (") && one.contains("W/T/L") && one.contains("ranks first (%)"),
         "{one}"
     );
+    // Headings that are signs have a line with their meaning.
+    for line in [
+        "W/T/L: cases where the first system is better (win), equal (tie), worse (loss).",
+        "p alone: p of this pair, not adjusted for the other pairs.",
+    ] {
+        assert!(unwrapped(&one).contains(line), "{line}: {one}");
+    }
     assert!(
         unwrapped(&one).contains("means over 10 of 10 cases"),
         "{one}"

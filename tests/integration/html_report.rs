@@ -144,6 +144,9 @@ fn eight_systems_with_names_of_any_length_have_room_in_a_browser() {
     work.run(&["report", "out"]).exits_with(0);
     let page = work.read("report.html");
     assert!(page.contains(&format!("title=\"{}\"", "x".repeat(240))));
+    // Headings that are signs have a tooltip.
+    let heading = "<abbr title=\"cases where the first system is better (win), equal (tie), worse (loss)\">W/T/L</abbr>";
+    assert!(page.contains(heading));
     browse(work.path("report.html"), &[]);
 }
 
@@ -160,7 +163,7 @@ fn a_page_can_be_made_without_answers_and_never_replaces_another_file() {
     work.write("notes.html", "mine");
     work.run(&["report", "out", "--out", "notes.html"])
         .exits_with(3)
-        .says(&["is no report", "name another file"]);
+        .says(&["is not a report", "name another file"]);
     work.run(&["report", "out", "--out", "out/scores.jsonl"])
         .exits_with(2)
         .says(&["this is the input"]);

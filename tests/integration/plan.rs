@@ -107,7 +107,7 @@ fn the_table_shows_calls_tokens_and_money() {
     let more = ["--config", "prices.toml"];
     let text = plan(&work, &server, &more).exits_with(0).stdout;
     for part in [
-        "plan: 8 calls now, up to 12 without repeats; ~",
+        "plan: 8 calls now, up to 12 with all follow-up questions; ~",
         "rubric evidence",
         "; $0.",
         "(estimated, ±12%)",

@@ -253,6 +253,42 @@ fn the_commands_of_readme_and_guide_run_and_the_first_ones_print_what_is_shown()
 }
 
 #[test]
+fn the_citation_names_this_version_and_the_authors_of_the_license() {
+    let version = env!("CARGO_PKG_VERSION");
+    let readme = read("README.md");
+    let (_, entry) = readme.split_once("```bibtex\n").unwrap();
+    let (entry, _) = entry.split_once("```").unwrap();
+    assert!(entry.contains(&format!("version {version}}}")), "{entry}");
+    let citation = read("CITATION.cff");
+    assert!(citation.contains(&format!("\nversion: {version}\n")));
+    let title = "scores for long-form answers to scientific questions";
+    for text in [entry, &citation] {
+        assert!(text.contains("The scholareval authors") && text.contains(title));
+    }
+    assert!(read("LICENSE-MIT").contains("the scholareval authors"));
+}
+
+#[test]
+fn score_and_compare_explain_the_columns_of_their_tables_in_lines_that_fit() {
+    let expected = [
+        ("score", &["answers", "missing", "unscored", "*"][..]),
+        ("compare", &["ranks first (%)", "W/T/L", "d_z", "p alone"]),
+        ("criteria", &["lowest", "reliable"]),
+    ];
+    for (command, headings) in expected {
+        let help = help(command);
+        let (_, columns) = help.split_once("\nColumns:\n").unwrap();
+        let (columns, _) = columns.split_once("\n\n").unwrap();
+        for heading in headings {
+            let is_explained = |line: &str| line.starts_with(&format!("  {heading}  "));
+            assert!(columns.lines().any(is_explained), "{heading}: {columns}");
+        }
+        let widest = columns.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{columns}");
+    }
+}
+
+#[test]
 fn the_exit_codes_are_those_of_the_help() {
     let help = help("");
     let (_, table) = help.split_once("Exit codes:\n").unwrap();

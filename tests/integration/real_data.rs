@@ -250,7 +250,7 @@ impl Finished {
     #[track_caller]
     fn says_plan(&self, now: usize, at_most: usize) {
         let text = self.stderr.replace(',', "");
-        let line = format!("plan: {now} calls now up to {at_most} without repeats;");
+        let line = format!("plan: {now} calls now up to {at_most} with all follow-up questions;");
         assert!(text.contains(&line), "{line} is not in {text}");
     }
 }

@@ -1,10 +1,10 @@
 //! `table` from end to end: the table of a paper, of one run and of several.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::fake_server::{Behaviour, FakeServer};
 use crate::support::judging::{answer_of, constant_reply, kind_of};
-use crate::support::workspace::{Finished, Workspace};
+use crate::support::workspace::{Finished, Workspace, plain_case};
 
 const ANSWERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/answers");
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/test_cases.json");
@@ -67,6 +67,52 @@ fn the_sample_data_in_every_format() {
     insta::assert_snapshot!("sample_table_latex", for_people("latex"));
     insta::assert_snapshot!("sample_table_markdown", for_people("markdown"));
     insta::assert_snapshot!("sample_table_csv", table(&["--format", "csv"]));
+}
+
+#[test]
+fn a_caption_and_a_label_are_those_asked_for() {
+    let (work, _server) = judged(&["alpha", "beta"], 3);
+    let table = |more: &[&str]| work.run(&[&["table", "out"], more].concat());
+    let latex = ["--format", "latex"];
+    let caption = ["--caption", "50% of \\input{x}?"];
+    let own = table(&[&latex[..], &caption, &["--label", "tab:mine"]].concat());
+    let own = own.exits_with(0).stdout;
+    assert!(
+        own.contains("\\caption{50\\% of \\textbackslash{}input\\{x\\}? Judge of")
+            && own.contains("\n\\label{tab:mine}\n"),
+        "{own}"
+    );
+    let shown = table(&caption).exits_with(0).stdout;
+    assert!(shown.starts_with("50% of \\input{x}?\n\n"), "{shown}");
+    // A label would leave its braces, and what has no label or caption takes none.
+    table(&[&latex[..], &["--label", "a}b"]].concat())
+        .exits_with(2)
+        .says(&["such as tab:scores"]);
+    table(&["--label", "tab:x"])
+        .exits_with(2)
+        .says(&["--format latex"]);
+    table(&[&caption[..], &["--format", "csv"]].concat()).exits_with(2);
+    if let Some(log) = work.latex_log("", &own) {
+        assert!(
+            !log.contains("Overfull") && !log.contains("undefined"),
+            "{log}"
+        );
+    }
+}
+
+#[test]
+fn an_empty_table_is_an_error_in_every_format() {
+    let (work, server) = judged(&["alpha"], 2);
+    // Another system answers another case: no case has a value of both.
+    work.write("tests.json", &json!([plain_case("c9")]).to_string());
+    std::fs::remove_file(work.path("answers/alpha.jsonl")).unwrap();
+    work.answers("beta", [("c9", "The beta answer to c9.".to_owned())]);
+    work.score(&server, &["--out", "other"]).exits_with(0);
+    for format in ["terminal", "latex", "markdown", "csv"] {
+        let done = work.run(&["table", "out", "other", "--anyway", "--format", format]);
+        let done = done.exits_with(3).says(&["the table is empty", "score"]);
+        assert_eq!(done.stdout, "");
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
 use crate::evaluation::RescoreOptions;
-use crate::report::CsvText;
+use crate::report::{CRITERIA_LEGEND, CsvText, SCORECARD_LEGEND, legend_text};
 
 const SCORE_EXAMPLES: &str = "\
 Examples:
@@ -41,19 +41,16 @@ Examples:
 
 Options of the reference script work as well: --qa-dir, --test-config, --src-names, --output.";
 
-const CRITERIA_COLUMNS: &str = "\
-Columns:
-  n         answers; for a group of criteria, answers of each
-  mean      mean value, from 0 (lowest mark) to 100 (full marks); of a fault,
-            a criterion with a negative weight, from -100 (met) to 0 (not met)
-  lowest    % of the answers with the lowest mark (a fault: met in full)
-  full      % of the answers with full marks (a fault: not met)
-  r         correlation with the rest of the same answer's score
-  systems   % of the variance that is between systems, less what chance gives
-  noise     standard deviation of a judge's repeated samples of one answer
-  reliable  % of the variance that is not the judge's noise
-  people    Kendall's tau-b with people's labels
+/// What the table shows, and how the command is used.
+fn score_help() -> String {
+    format!("{}\n\n{SCORE_EXAMPLES}", legend_text(SCORECARD_LEGEND))
+}
 
+fn criteria_help() -> String {
+    format!("{}\n\n{CRITERIA_NOTES}", legend_text(CRITERIA_LEGEND))
+}
+
+const CRITERIA_NOTES: &str = "\
 Variance and r are those of the answers to the same question. r and people need
 at least 10 answers, their intervals 10 questions. All criteria: --notes.";
 
@@ -159,7 +156,7 @@ pub enum OutputFormat {
 #[derive(Subcommand)]
 pub enum Command {
     /// Score answers and compare the systems
-    #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, and overlap with gold answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
+    #[command(after_long_help = score_help(), long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, and overlap with gold answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Score(Box<ScoreArgs>),
     /// Score sample data by the built-in baseline, as a first try
     #[command(
@@ -195,7 +192,7 @@ pub enum Command {
     #[command(after_long_help = reading::TABLE_EXAMPLES, long_about = "Make the table of a paper from recorded runs: systems by metrics, as LaTeX, Markdown, CSV or for a terminal. Runs of the same systems by different scorers become one table, and runs of other systems add rows. The numbers are those of compare.")]
     Table(Box<TableArgs>),
     /// Compare systems: means, paired tests, intervals
-    #[command(after_long_help = reading::COMPARE_EXAMPLES)]
+    #[command(after_long_help = reading::compare_help())]
     Compare(Box<CompareArgs>),
     /// Show the settings of score and where each comes from
     Config(Box<ScoreArgs>),
@@ -218,7 +215,7 @@ pub enum Command {
     #[command(after_long_help = agree::EXAMPLES)]
     Agree(AgreeArgs),
     /// Show which criteria discriminate, suspicious ones first
-    #[command(after_long_help = CRITERIA_COLUMNS)]
+    #[command(after_long_help = criteria_help())]
     Criteria(CriteriaArgs),
     /// Audit citations; with --entail a judge checks their support
     Citations(Box<ScoreArgs>),

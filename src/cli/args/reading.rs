@@ -6,23 +6,21 @@ use clap::{Args, ValueEnum};
 
 use super::DisplayOptions;
 use crate::analysis::comparison::{ComparisonOptions, GateOptions};
-use crate::report::MetricsTableOptions;
+use crate::report::{COMPARISON_LEGEND, MetricsTableOptions, legend_text};
 
 /// How the command is used, at the end of its help.
-pub(super) const COMPARE_EXAMPLES: &str = "\
-Columns:
-  group    systems that share a letter do not differ significantly (over all pairs)
-  first    % of the resamples of the questions in which the system has the highest mean
-  cases    shared cases, those that all systems have a value for
-  missing  cases of the run without an answer or value
-  p        adjusted for all pairs of the metric, as is the interval of the difference
-  W/T/L    cases where the first system is better (win), equal (tie), worse (loss)
-  d_z      Cohen's d of the paired differences: their mean by their standard deviation
-  alone    the interval and p of this pair, not adjusted for the others
-  length-adjusted  (--length-adjusted) the difference if the answers had as many words; words: how many more the first has
-  *        significantly different: p below 1 - level; ! with missing data the verdict could change
+pub(super) fn compare_help() -> String {
+    let columns = legend_text(COMPARISON_LEGEND);
+    format!("{columns}\n{COMPARE_SIGNS}\n\n{COMPARE_EXAMPLES}")
+}
 
+const COMPARE_SIGNS: &str = "\
+* after a difference: significant, p below 1 - level
+! after a difference: with missing data the verdict could change";
+
+const COMPARE_EXAMPLES: &str = "\
 A gate that holds only if missing data are ignored is not met (exit 6), unless --tolerate-missing.
+
 Examples:
   The systems of a run, by its headline metrics:
     scholareval compare runs/1
@@ -80,7 +78,8 @@ pub(super) const TABLE_EXAMPLES: &str = "\
 Examples:
   A table for a paper, of a run by an LLM and one of the overlap with gold answers:
     scholareval table runs/1 runs/overlap --metrics score,rouge_l \\
-      --names gpt=\"GPT-4o\" --names rouge_l=\"ROUGE-L\" --format latex
+      --names gpt=\"GPT-4o\" --names rouge_l=\"ROUGE-L\" --format latex \\
+      --caption \"Scores of both systems\" --label tab:scores
   With groups of columns and significance letters, as Markdown:
     scholareval table runs/1 --group \"Rubric=score,ann_score\" \\
       --group \"Parts=expertise,excerpts\" --letters --format markdown
@@ -103,6 +102,15 @@ pub enum TableFormat {
     Csv,
 }
 
+/// A label that LaTeX takes as it is.
+fn parse_label(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '-' | '_' | '.' | '/');
+    if text.is_empty() || !text.chars().all(is_plain) {
+        return Err("write letters, digits and : - _ . /, such as tab:scores".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 /// Which runs are shown, and how.
 #[derive(Debug, Clone, Args)]
 pub struct TableArgs {
@@ -118,6 +126,12 @@ pub struct TableArgs {
         value_name = "FORM"
     )]
     pub format: TableFormat,
+    /// Caption in place of the built one; the notes follow it. Plain text: LaTeX commands are escaped
+    #[arg(long, value_name = "TEXT")]
+    pub caption: Option<String>,
+    /// Label of the LaTeX table, for \ref [default: tab:results]
+    #[arg(long, value_name = "NAME", value_parser = parse_label)]
+    pub label: Option<String>,
     /// The table.
     #[command(flatten)]
     pub options: MetricsTableOptions,

@@ -20,6 +20,7 @@ use crate::judge::batch::{
 use crate::judge::cache::{Cache, Inserted};
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
 use crate::judge::options::{check_header, check_header_variable};
+use crate::text::names::counted;
 
 /// Requests without a reply that are listed after an import.
 const ERRORS_SHOWN: usize = 20;
@@ -62,8 +63,8 @@ async fn export(args: &BatchExportArgs, settings: &Settings, context: &Context<'
     let Some(manifest) = manifest else {
         let text = match (planned.plan.at_most, planned.plan.cached) {
             (0, cached) => format!(
-                "nothing to export: all {} replies are cached\n",
-                grouped(cached)
+                "nothing to export: {} cached\n",
+                counted(cached as usize, "reply")
             ),
             _ => "nothing to export: no judge of this run has a server\n".to_owned(),
         };
@@ -82,9 +83,9 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
     let mut text = String::new();
     for part in &manifest.parts {
         text.push_str(&format!(
-            "{}: {} requests to {}, {:.1} MB, ~{} prompt tokens, judge {}\n",
+            "{}: {} to {}, {:.1} MB, ~{} prompt tokens, judge {}\n",
             path_text(&manifest.dir.join(&part.file)),
-            grouped(part.requests),
+            counted(part.requests as usize, "request"),
             part.url,
             part.bytes as f64 / 1e6,
             grouped(part.prompt_tokens),
@@ -160,8 +161,8 @@ fn import_text(report: &ImportReport, cache: &Path) -> String {
     let mut text = inserted_text("imported", cache, report.inserted);
     if !report.errors.is_empty() {
         text.push_str(&format!(
-            "{} requests have no reply and can be asked again\n",
-            report.errors.len()
+            "{} without a reply, to be asked again\n",
+            counted(report.errors.len(), "request")
         ));
     }
     text.push_str(
@@ -225,7 +226,8 @@ async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
     }
     if to_come > 0 {
         return Err(Error::Stopped(format!(
-            "{to_come} files are not done yet; finished results were fetched, run the same command again for the rest"
+            "{} not done yet; finished results were fetched, run the same command again for the rest",
+            counted(to_come, "file")
         )));
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::dataset::{
 };
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
+use crate::text::names::counted;
 
 pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<()> {
     refuse_input(
@@ -69,7 +70,7 @@ pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<()> {
         .for_each(|text| context.note(&format!("note: {}", escape_controls(text))));
     context.warn(&warnings);
     let out = path_text(&args.out);
-    write_stdout(format!("wrote {answers} answers to {out}\n").as_bytes())
+    write_stdout(format!("wrote {} to {out}\n", counted(answers, "answer")).as_bytes())
 }
 
 pub(super) fn build_tests(args: &BuildTestsArgs) -> Result<()> {

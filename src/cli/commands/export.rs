@@ -25,7 +25,7 @@ fn inspect(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
     let logs = write_inspect_logs(&run, &args.out)?;
     if run.items.is_empty() {
         context
-            .note("note: the record holds no answers (--no-inputs), so the logs show scores alone");
+            .note("note: the record does not contain the answers (--no-inputs), so the logs show scores only");
     }
     Ok(if logs == 1 {
         "1 log".to_owned()
@@ -42,14 +42,14 @@ fn parquet(_args: &ExportArgs, _context: &Context<'_>) -> Result<String> {
 
 #[cfg(feature = "parquet")]
 fn parquet(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
-    use crate::cli::terminal::grouped;
+    use crate::text::names::counted;
 
     let run = open(args, context)?;
     let [scores, calls] = crate::report::write_parquet_tables(&run, &args.out)?;
     Ok(format!(
-        "{} rows of scores and {} calls",
-        grouped(scores),
-        grouped(calls)
+        "{} of scores and {}",
+        counted(scores as usize, "row"),
+        counted(calls as usize, "call")
     ))
 }
 

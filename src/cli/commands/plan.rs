@@ -118,9 +118,14 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
     }
     let [calls, most] = [now, at_most].map(|cost| grouped(cost.calls));
     let [tokens, most_tokens] = [now, at_most].map(|cost| about(cost.prompt_tokens as f64));
-    let mut line = format!(
-        "plan: {calls} calls now, up to {most} without repeats; ~{tokens} prompt tokens (up to ~{most_tokens})"
-    );
+    let mut line = format!("plan: {calls} calls now");
+    if calls != most {
+        line.push_str(&format!(", up to {most} with all follow-up questions"));
+    }
+    line.push_str(&format!("; ~{tokens} prompt tokens"));
+    if tokens != most_tokens {
+        line.push_str(&format!(" (up to ~{most_tokens})"));
+    }
     if let (Some(now), Some(most)) = (now.usd, at_most.usd) {
         let range = Interval {
             low: now.low,
@@ -235,12 +240,12 @@ mod tests {
         };
         assert_eq!(
             plan_line(&estimate(10, 3, None)),
-            "plan: 10 calls now, up to 20 without repeats; ~12,000 prompt tokens (up to ~25,000); 3 cached"
+            "plan: 10 calls now, up to 20 with all follow-up questions; ~12,000 prompt tokens (up to ~25,000); 3 cached"
         );
         // what is 0 is left out; from the least for the calls now to the most for all: 7 to 2 * 2 * 7
         assert_eq!(
             plan_line(&estimate(1188, 0, Some(7.0))),
-            "plan: 1,188 calls now, up to 2,376 without repeats; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00 \
+            "plan: 1,188 calls now, up to 2,376 with all follow-up questions; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00 \
              (prices of 2026-01-31)"
         );
         assert_eq!(

@@ -120,7 +120,7 @@ fn check_output(out: &Path, runs: &[RecordedRun]) -> Result<()> {
         .collect();
     refuse_input("--out", out, inputs.iter().map(PathBuf::as_path))?;
     if out.exists() && !is_report(out)? {
-        let fault = InputFault::new(out, "exists and is no report");
+        let fault = InputFault::new(out, "exists and is not a report");
         return Err(fault.hint("name another file with --out").into());
     }
     Ok(())
@@ -164,7 +164,7 @@ mod tests {
         std::fs::write(&out, b"<!DOCTYPE html><p>mine").unwrap();
         let error = check_output(&out, &[]).unwrap_err().to_string();
         assert!(
-            error.contains("is no report") && error.contains("--out"),
+            error.contains("is not a report") && error.contains("--out"),
             "{error}"
         );
         assert!(check_output(dir.path(), &[]).is_err());

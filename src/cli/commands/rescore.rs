@@ -13,7 +13,7 @@ use crate::report::{RunReport, write_items};
 /// Runs the command.
 ///
 /// # Errors
-/// When the directory holds no run that can be rescored, or files cannot be written.
+/// When the directory does not contain a run that can be rescored, or files cannot be written.
 pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
     let RescoredRun {
         manifest,

@@ -23,6 +23,7 @@ use crate::evaluation::options::ScorerName;
 use crate::evaluation::record::{AnsweredJudge, Manifest};
 use crate::evaluation::{Evaluation, NoEvents, Prepared, Preset, Run, StopHandle, remedy};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
+use crate::text::names::counted;
 use crate::text::perturbation::Perturbation;
 
 /// Runs the command.
@@ -219,10 +220,10 @@ fn has_several_models(manifest: &Manifest) -> bool {
 fn endpoint_line(endpoint: &EndpointUse) -> String {
     let stats = &endpoint.stats;
     let mut text = format!(
-        "endpoint {} of {}: {} calls",
+        "endpoint {} of {}: {}",
         stats.name,
         endpoint.judge,
-        grouped(stats.calls)
+        counted(stats.calls as usize, "call")
     );
     for (count, what) in [
         (stats.errors, "errors"),

@@ -5,15 +5,24 @@ use super::compare::check_pairs;
 use crate::analysis::comparison::{Comparison, ComparisonOptions, SEED, compare_named};
 use crate::cli::args::{TableArgs, TableFormat};
 use crate::cli::terminal::write_stdout;
-use crate::error::{InputFault, Result};
+use crate::error::{Error, InputFault, Result};
 use crate::evaluation::RunSet;
-use crate::report::paper_table;
+use crate::report::{DEFAULT_LABEL, paper_table};
+use crate::text::names::list;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is unknown.
 pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<()> {
+    if args.label.is_some() && args.format != TableFormat::Latex {
+        return Err(Error::Usage("--label is for --format latex".to_owned()));
+    }
+    if args.caption.is_some() && args.format == TableFormat::Csv {
+        return Err(Error::Usage(
+            "--caption: a CSV file has no caption".to_owned(),
+        ));
+    }
     let mut runs = RunSet::open(&context.runs(&args.runs)?.0, true)?;
     let observations = runs.observe()?;
     if observations.metrics.is_empty() {
@@ -34,14 +43,20 @@ pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<()> {
         metrics,
         ..runs.compare(&observations.without_metrics(), &options)
     };
-    let table = paper_table(
+    let mut table = paper_table(
         &comparison,
         &comparison.metrics.iter().collect::<Vec<_>>(),
         &args.options,
     )?;
+    if !table.has_values() {
+        return Err(no_values(args, &comparison).into());
+    }
+    if let Some(caption) = &args.caption {
+        table.title.clone_from(caption);
+    }
     let text = match args.format {
         TableFormat::Terminal => table.terminal(&context.style()),
-        TableFormat::Latex => table.latex(),
+        TableFormat::Latex => table.latex(args.label.as_deref().unwrap_or(DEFAULT_LABEL)),
         TableFormat::Markdown => table.markdown(),
         TableFormat::Csv => table.csv(context.global.csv_text())?,
     };
@@ -52,4 +67,19 @@ pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<()> {
             .for_each(|note| context.note(&format!("note: {}", note.text)));
     }
     write_stdout(text.as_bytes())
+}
+
+/// The error for a table of which every cell is missing: nobody should publish it.
+fn no_values(args: &TableArgs, comparison: &Comparison) -> InputFault {
+    let metrics: Vec<&str> = comparison
+        .metrics
+        .iter()
+        .map(|metric| metric.metric.name.as_str())
+        .collect();
+    let what = format!(
+        "the table is empty: no system has a mean of {} over cases that all systems have a value for",
+        list(metrics, 5)
+    );
+    InputFault::new(&args.runs[0], what)
+        .hint("compare --notes shows what is missing; choose runs over the same cases, or score the missing answers")
 }

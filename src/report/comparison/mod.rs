@@ -1,6 +1,7 @@
 //! A comparison for a terminal and as CSV: the verdict, the means, and what a reader must know to use them.
 
 mod judge_change;
+mod legend;
 mod notes;
 mod render;
 mod run_change;
@@ -9,6 +10,7 @@ mod tables;
 mod tests;
 mod verdict;
 
+pub(crate) use legend::COMPARISON_LEGEND;
 pub use notes::run_warnings;
 pub(super) use notes::{judge_lines, metric_notes, unpublished};
 pub use render::{comparison_table, comparison_text};

@@ -8,7 +8,7 @@ use super::verdict::verdicts;
 use crate::analysis::comparison::{Comparison, MetricId};
 use crate::error::Result;
 use crate::report::metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
-use crate::report::table::{Cell, Column, Format, Table};
+use crate::report::table::{Cell, Column, Format, Table, legend_notes};
 use crate::report::{TableStyle, visible, wrapped};
 
 /// The verdict of each metric, the means, then the notes. Pairs, and the systems of each of several metrics, are shown
@@ -60,6 +60,7 @@ pub fn comparison_text(
             .iter()
             .map(|change| systems_by_run(change, comparison.options.level)),
     );
+    notes.extend(legend_notes(&tables));
     let blocks =
         std::iter::once(verdicts.collect()).chain(tables.iter().map(|table| table.terminal(style)));
     let blocks: Vec<String> = blocks.filter(|block: &String| !block.is_empty()).collect();

@@ -1,5 +1,6 @@
 //! The tables of a comparison.
 
+use super::legend::explained;
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
 use crate::domain::Unit;
 use crate::report::layout::counted;
@@ -51,7 +52,7 @@ pub(in crate::report) fn systems_table(
         title += "; systems that share a letter do not differ significantly";
     }
     let (mut table, rows) = (Table::new(title, Vec::new()), &metric.systems);
-    let counts = |key: &str| Column::new(key, Format::Count);
+    let counts = |key: &str| explained(key, Format::Count);
     table.push(
         Column::new("system", Format::Text),
         rows.iter().map(|own| Cell::text(&own.label)),
@@ -65,7 +66,7 @@ pub(in crate::report) fn systems_table(
     );
     if !metric.groups.is_empty() {
         table.push(
-            Column::new("group", Format::Text),
+            explained("group", Format::Text),
             rows.iter().map(|own| Cell::text(&own.letters)),
         );
     }
@@ -76,7 +77,7 @@ pub(in crate::report) fn systems_table(
     {
         let first = |rank: usize| ranks.get(rank).and_then(|own| own.first()).copied();
         table.push(
-            Column::headed("first", "first (%)", Format::Percent),
+            explained("first", Format::Percent),
             (0..rows.len()).map(|at| Cell::maybe(first(at))),
         );
     }
@@ -142,7 +143,7 @@ pub(in crate::report) fn pairs_table(
     };
     table.push(differences, rows.iter().map(cell));
     table.push(
-        Column::new("p", Format::PValue),
+        explained("p", Format::PValue),
         rows.iter().map(|own| Cell::maybe(own.p)),
     );
     if lengths {
@@ -150,19 +151,16 @@ pub(in crate::report) fn pairs_table(
     }
     let counts =
         |own: &PairComparison| Cell::text(format!("{}/{}/{}", own.wins, own.ties, own.losses));
+    table.push(explained("wins_ties_losses", text), rows.iter().map(counts));
     table.push(
-        Column::headed("wins_ties_losses", "W/T/L", text),
-        rows.iter().map(counts),
-    );
-    table.push(
-        Column::headed("cohens_dz", "d_z", Format::Number(2)),
+        explained("cohens_dz", Format::Number(2)),
         rows.iter().map(|own| Cell::maybe(own.cohens_dz)),
     );
     let alone = rows
         .iter()
         .map(|own| Cell::estimate(Some(own.difference), own.pointwise));
-    table.push(Column::headed("pointwise", "pair alone", difference), alone);
-    let p_alone = Column::headed("pointwise_p", "p alone", Format::PValue);
+    table.push(explained("pointwise", difference), alone);
+    let p_alone = explained("pointwise_p", Format::PValue);
     table.push(p_alone, rows.iter().map(|own| Cell::maybe(own.pointwise_p)));
     Some(table)
 }
@@ -171,7 +169,7 @@ pub(in crate::report) fn pairs_table(
 fn push_lengths(table: &mut Table, rows: &[PairComparison], difference: Format) {
     let adjusted = Column {
         has_interval: true,
-        ..Column::headed("length_adjusted", "length-adjusted", difference)
+        ..explained("length_adjusted", difference)
     };
     let cell = |own: &PairComparison| {
         own.length.as_ref().map_or(Cell::Missing, |length| {
@@ -181,7 +179,7 @@ fn push_lengths(table: &mut Table, rows: &[PairComparison], difference: Format) 
     table.push(adjusted, rows.iter().map(cell));
     let words = |own: &PairComparison| Cell::maybe(own.length.as_ref().map(|length| length.words));
     table.push(
-        Column::headed("words_difference", "words", Format::Difference(0)),
+        explained("words_difference", Format::Difference(0)),
         rows.iter().map(words),
     );
 }

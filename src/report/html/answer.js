@@ -43,7 +43,7 @@ function citation(marker, sources, dangling, entry) {
 function sourceList(sources) {
   const words = (text) => (text.length > 1500 ? `${text.slice(0, 1500)}…` : text);
   const item = ({ title, text }) => make("li", {}, make("h4", {}, title ?? "Source without a title"), text ? make("p", {}, words(text)) : null);
-  return make("details", { class: "sources" }, make("summary", {}, `${sources.length} sources`), make("ol", { start: "0" }, sources.map(item)));
+  return make("details", { class: "sources" }, make("summary", {}, counted(sources.length, "source")), make("ol", { start: "0" }, sources.map(item)));
 }
 
 function callOut(name, lines, kind) {
@@ -62,7 +62,7 @@ function claimTable(claims) {
       make("td", { class: "n" }, precise === null || precise === undefined ? "–" : `${precise}/${citations.length}`));
   };
   const head = ["Claim", "Cites", "Verdict", "Precise"].map((name) => make("th", { scope: "col" }, name));
-  return make("details", {}, make("summary", {}, `${claims.length} claims and their sources`),
+  return make("details", {}, make("summary", {}, `${counted(claims.length, "claim")} with sources`),
     make("table", { class: "claims" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, claims.map(row))));
 }
 
@@ -70,7 +70,7 @@ function claimTable(claims) {
 function answerColumn(system, entry) {
   const answer = entry?.answer;
   const dangling = (answer?.cites ?? []).filter((cite) => cite[3].length).length;
-  const facts = answer ? [`${answer.words} words`, answer.cites.length && `${answer.cites.length} citations`, dangling && `${dangling} dangling`] : [];
+  const facts = answer ? [counted(answer.words, "word"), answer.cites.length && counted(answer.cites.length, "citation"), dangling && `${dangling} dangling`] : [];
   const column = make("div", { class: `column c${system % 10}` },
     make("h3", {}, make("span", {}, named(system)), make("small", {}, facts.filter(Boolean).join(", "))));
   if (!entry) {
@@ -79,7 +79,7 @@ function answerColumn(system, entry) {
   }
   const all = (name) => [...new Set(entry.scores.flatMap((score) => score[name]))];
   const notes = [callOut("Signs of prompt injection", all("injection"), "injection"), callOut("Notes", all("notes"), "note")];
-  column.append(...notes.filter(Boolean), answer ? answerText(answer) : make("p", { class: "quiet" }, "The page holds no answers."));
+  column.append(...notes.filter(Boolean), answer ? answerText(answer) : make("p", { class: "quiet" }, "The page does not contain answers."));
   if (answer?.sources.length) column.append(sourceList(answer.sources));
   for (const score of entry.scores) if (score.claims?.length) column.append(claimTable(score.claims));
   return column;

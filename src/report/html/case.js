@@ -136,7 +136,7 @@ function partRows(name, part, table) {
     if (scored.value === null) return make("td", { class: "warn", title: scored.unscored?.message }, "unscored");
     if (isFault) return make("td", {}, faultBar(scored.value));
     const length = part.kind === "length" ? block.systems[columns[at]]?.answer?.words : undefined;
-    return make("td", {}, scoreBar(scored.value, own, columns[at]), length !== undefined && make("small", { class: "quiet" }, `${length} words`));
+    return make("td", {}, scoreBar(scored.value, own, columns[at]), length !== undefined && make("small", { class: "quiet" }, counted(length, "word")));
   });
   const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "weight n quiet" }, weight ? figure(weight, "share") : ""), cells);
   const detail = make("tr", { class: "detail" }, make("td", { colspan: columns.length + 1 + (weighted ? 1 : 0) }));
@@ -210,7 +210,7 @@ function answers(block, columns) {
   return [make("h2", {}, "Answers ", make("small", {}, make("label", {}, raw, " as written, without Markdown"))), ...looseReplies(block, columns), box];
 }
 
-/** Replies of questions that are no component, such as those about single claims. */
+/** Replies of questions that are not about a component, such as those about single claims. */
 function looseReplies(block, columns) {
   const lists = columns.map((place) => {
     const entry = block.systems[place];

@@ -59,7 +59,7 @@ addEventListener("keydown", onKey);
 addEventListener("popstate", show);
 addEventListener("hashchange", show);
 history.scrollRestoration = "manual";
-// Links to other parts of the page, such as the one to the results, are no state.
+// Links to other parts of the page, such as the one to the results, do not change the state.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   byId("content").focus();

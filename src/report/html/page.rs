@@ -20,7 +20,7 @@ use crate::report::comparison::{
 use crate::report::criteria::{criteria_tables, criteria_verdict};
 use crate::report::metrics_table::{MetricsTableOptions, metrics_table, paper_table};
 use crate::report::table::{Cell, Column, Format, Table, short_names};
-use crate::report::{CsvText, visible};
+use crate::report::{CsvText, DEFAULT_LABEL, visible};
 use crate::stats::Interval;
 
 /// Metrics beside a single headline metric in the scorecard.
@@ -130,7 +130,14 @@ fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) 
 
 /// A table for the template.
 fn table_view(table: &Table) -> Json {
-    let column = |column: &Column| json!({"key": column.key, "heading": column.heading, "is_number": column.format != Format::Text});
+    let column = |column: &Column| {
+        json!({
+            "key": column.key,
+            "heading": column.heading,
+            "meaning": column.meaning,
+            "is_number": column.format != Format::Text,
+        })
+    };
     let cell = |row: usize, at: usize, cell: &Cell, column: &Column| match cell {
         Cell::Text(text) => json!({"text": text}),
         Cell::Missing => json!({"text": "\u{2013}"}),
@@ -247,7 +254,7 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
         dates => Vec::from_iter(dates),
         calls => Format::Count.show(report.call_count as f64),
         scorecard => Value::from(Serde(table_view(&card))),
-        copies => [("LaTeX", for_paper.latex()), ("CSV", card.csv(CsvText::Guarded)?)],
+        copies => [("LaTeX", for_paper.latex(DEFAULT_LABEL)), ("CSV", card.csv(CsvText::Guarded)?)],
         warnings => run_warnings(comparison).into_iter().map(|note| note.text).collect::<Vec<_>>(),
         metrics => Value::from(Serde(metrics)),
         criteria => Value::from(Serde(criteria)),

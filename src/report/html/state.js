@@ -30,6 +30,9 @@ function figure(value, unit) {
   return /^-[0.]+$/.test(text) ? text.slice(1) : text.replace("-", "−");
 }
 
+/** `1 citation`, `2 citations`. */
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 const signed = (value, unit) => (value === null ? "–" : (value > 0 && /[1-9]/.test(figure(value, unit)) ? "+" : "") + figure(value, unit));
 
 /** Names of units. */

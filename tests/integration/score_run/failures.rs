@@ -129,7 +129,7 @@ fn a_judge_that_is_never_understood_stops_the_run_before_all_is_paid() {
     done.says(&[
         "no reply to the property calls about",
         "different cases can be read; the first one is \"I find this answer rather good.\"",
-        "the replies are kept",
+        "does not pay for these replies again",
     ]);
     let properties = server
         .chats()

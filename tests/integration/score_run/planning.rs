@@ -38,7 +38,7 @@ fn planned(text: &str) -> (usize, usize, usize) {
     };
     (
         between("plan: ", " calls now"),
-        between("up to ", " without repeats"),
+        between("up to ", " with all follow-up questions"),
         cached,
     )
 }
@@ -94,7 +94,7 @@ fn the_plan_is_printed_before_the_first_call() {
     let done = work.score(&server, &[]).exits_with(4);
     let (plan, error) = (
         done.stderr
-            .find("plan: 4 calls now, up to 6 without repeats"),
+            .find("plan: 4 calls now, up to 6 with all follow-up questions"),
         done.stderr.find("error: "),
     );
     assert!(plan.unwrap() < error.unwrap(), "{}", done.stderr);
