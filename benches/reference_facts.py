@@ -3,7 +3,7 @@
     python3 benches/reference_facts.py VENV '{"fever": {"gold": PATH, "predictions": PATH}, "scifact": ..}' OUTPUT.json
 
 Makes a virtual environment at VENV with pip if there is none, and runs itself in it. fever-scorer is the package of its
-authors; its reading is json.loads of each line. SciFact's evaluator is no package: here is its algorithm in our words
+authors; its reading is json.loads of each line. SciFact's evaluator is not a package: here is its algorithm in our words
 (verisci/evaluate at commit 68b98a5; docs/metrics.md has the rules), with its own search for the claim of each prediction
 through all claims, which makes it quadratic.
 """

@@ -94,7 +94,7 @@ class Token:
 
 def parse_json(raw):
     def refuse(constant):
-        raise ValueError(f"{constant} is no JSON")
+        raise ValueError(f"{constant} is not JSON")
 
     try:
         body = json.loads(raw.decode("utf-8"), parse_constant=refuse)
@@ -217,7 +217,7 @@ class Seq2SeqModel:
 
         config = transformers.AutoConfig.from_pretrained(options.model, revision=options.revision)
         if not config.is_encoder_decoder:
-            sys.exit(f"{options.model} is no encoder-decoder model; serve it with vLLM or llama.cpp")
+            sys.exit(f"{options.model} is not an encoder-decoder model; serve it with vLLM or llama.cpp")
         self.max_input_tokens, self.max_output_tokens = token_limits(config, options)
         if options.threads:
             torch.set_num_threads(options.threads)
@@ -580,7 +580,7 @@ def api_key_of(options):
         return None
     key = os.environ.get(options.api_key_env, "").strip()
     if not key:
-        sys.exit(f"{options.api_key_env} holds no key; set it or leave out --api-key-env")
+        sys.exit(f"{options.api_key_env} is not set; set it or leave out --api-key-env")
     return key
 
 

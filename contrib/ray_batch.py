@@ -33,7 +33,7 @@ GRACE_SECONDS = 20
 # A request whose workers died so often is given up; so is the run after so many deaths without a result in between.
 DEATHS_OF_A_REQUEST = 5
 DEATHS_IN_A_ROW = 20
-# So many refusals in a row (no server, wrong key) are no matter of single requests.
+# So many refusals in a row (no server, wrong key) do not concern single requests.
 REFUSALS_IN_A_ROW = 20
 
 

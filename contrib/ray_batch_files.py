@@ -23,7 +23,7 @@ def tell(text):
 
 
 def refuse_constant(name):
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def parse_request(raw):

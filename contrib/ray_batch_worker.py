@@ -65,7 +65,7 @@ def retry_after(headers):
                 seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
             except (ValueError, TypeError, OverflowError):
                 continue
-        # not a number is no time either
+        # "not a number" is not a time either
         if seconds == seconds:
             return max(seconds, 0.0)
     return None

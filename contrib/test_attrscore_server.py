@@ -351,7 +351,7 @@ class ServerTest(unittest.TestCase):
             env=os.environ | {KEY_VARIABLE: ""}, timeout=120,
         )  # fmt: skip
         self.assertEqual(ended.returncode, 1)
-        self.assertIn(f"{KEY_VARIABLE} holds no key", ended.stderr)
+        self.assertIn(f"{KEY_VARIABLE} is not set", ended.stderr)
 
 
 class BatcherTest(unittest.TestCase):

@@ -79,7 +79,7 @@ impl Server {
                 while let Ok((stream, _)) = listener.accept().await {
                     let state = Arc::clone(&shared);
                     tokio::spawn(async move {
-                        // A client that goes away is no matter.
+                        // A client that goes away is not an error.
                         let _ = converse(stream, &state).await;
                     });
                 }

@@ -17,7 +17,7 @@ pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
 pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
 
-/// Columns of `summary.csv` that are no metrics.
+/// Columns of `summary.csv` that are not metrics.
 const COUNTS: [&str; 5] = ["system", "rank", "answers", "missing", "unscored"];
 
 /// A metric of a scorer.

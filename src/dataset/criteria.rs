@@ -207,7 +207,8 @@ impl<'a> Reader<'a> {
             let of_group = fields.get(weights).map_or(Some(1.0), |all| {
                 all[name].as_f64().filter(|own| *own >= 0.0)
             });
-            let what = || format!("{weights}.{name} is no weight; give the group a number from 0");
+            let what =
+                || format!("{weights}.{name} is not a weight; give the group a number from 0");
             let of_group = of_group.ok_or_else(what)?;
             let whole: f64 = read[own..]
                 .iter()
@@ -282,7 +283,7 @@ impl<'a> Reader<'a> {
         };
         let is_strict = self.profile.report;
         if is_strict && !fields.get(&names.id).is_some_and(Value::is_string) {
-            return Err(format!("{} is no text", names.id));
+            return Err(format!("{} is not a text", names.id));
         }
         if is_strict && fields.get(&names.weight).is_none_or(Value::is_null) {
             return Err(format!("{} is missing", names.weight));

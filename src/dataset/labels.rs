@@ -408,7 +408,7 @@ impl Collector {
                 (_, Some(item)) => ((MODEL, RaterKind::Judge), item),
                 _ => continue,
             };
-            // Comments and the like are no ratings.
+            // Comments and the like are not ratings.
             let values = row.two_numbers(field).unwrap_or([None; 2]);
             if values.contains(&None) {
                 self.count_missing(field);

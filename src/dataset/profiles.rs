@@ -45,7 +45,7 @@ pub const SHIPPED_PROFILES: [(&str, &str); 7] = [
 /// The profile of this name or directory; the default one for `None`.
 ///
 /// # Errors
-/// [`Error::Usage`] for a name that is neither; [`Error::Input`] for a file that is no profile, with its line.
+/// [`Error::Usage`] for a name that is neither; [`Error::Input`] for a file that is not a profile, with its line.
 pub fn rubric_profile(name: Option<&str>) -> Result<RubricProfile> {
     let (name, source, path) = profile_source(name.unwrap_or("criteria"))?;
     let profile = parse(&source, Path::new(&path))?;

@@ -41,7 +41,7 @@ pub enum WhyNot {
     #[error("the score's token was not found")]
     NotFound,
     /// The number spans more tokens than can be resolved, or shares one with other text.
-    #[error("the score is no token of its own")]
+    #[error("the score is not a token of its own")]
     SeveralTokens,
     /// The alternatives that are scores only have this total probability.
     #[error("the listed alternatives cover only {:.0}%", 100.0 * .0)]

@@ -67,7 +67,7 @@ impl JudgeTask {
     }
 }
 
-/// Why a reply holds no verdict, whatever was asked; `None` if it may.
+/// Why a reply contains no verdict, whatever was asked; `None` if it may.
 fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
     let what = match reply.finish_reason.as_deref()? {
         "refusal" => format!("the judge refused: \"{}\"", quoted(&reply.content)),
@@ -77,7 +77,7 @@ fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
         "content_filter" if mode == Mode::Default => {
             "the reply was stopped by a content_filter".to_owned()
         }
-        "undecodable" => return Some(Unreadable::new("the reply is no valid JSON")),
+        "undecodable" => return Some(Unreadable::new("the reply is not valid JSON")),
         _ => return None,
     };
     Some(Unreadable {

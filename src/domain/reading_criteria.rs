@@ -191,7 +191,12 @@ fn credit(found: &Value, shape: &ReplyShape, mode: Mode) -> Result<Option<f64>, 
         .levels
         .iter()
         .find(|level| words(&level.level) == said);
-    let fault = || format!("\"{}\" is no level of the scale", quoted(&text_of(found)));
+    let fault = || {
+        format!(
+            "\"{}\" is not a level of the scale",
+            quoted(&text_of(found))
+        )
+    };
     level.map(|level| Some(level.credit)).ok_or_else(fault)
 }
 

@@ -111,7 +111,7 @@ pub struct ReferenceScore<'a> {
 }
 
 /// Reads a reply as `get_grading_dict` does: the line after the *first* `[RESULT] `, or, without one, after the
-/// first 8 characters; if that is no integer, the number of `the overall score is (\d+)` in the feedback, which is
+/// first 8 characters; if that is not an integer, the number of `the overall score is (\d+)` in the feedback, which is
 /// what follows the first `Feedback: ` or, without one, everything.
 ///
 /// ```
@@ -251,7 +251,7 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
         end = start.saturating_sub(1);
     }
     Err(Unreadable::new(format!(
-        "\"{}\" holds no label (Attributable, Extrapolatory, Contradictory)",
+        "\"{}\" contains no label (Attributable, Extrapolatory, Contradictory)",
         quoted(text)
     )))
 }

@@ -38,7 +38,7 @@ pub struct CitationGroup {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportFault {
-    /// The completion holds no report: all metrics are 0.
+    /// The completion does not contain a report: all metrics are 0.
     Nothing(String),
     /// The reference raises an exception and leaves the answer out of its means.
     Dropped(String),
@@ -266,7 +266,7 @@ fn list<'a>(value: &'a Value, place: &str) -> Result<&'a [Value], String> {
         .ok_or_else(|| format!("{place} is {}, not a list", kind(value)))
 }
 
-/// A number beyond the range of `serde_json` is no string.
+/// A number beyond the range of `serde_json` is not a string.
 fn string<'a>(value: &'a Value, place: &str) -> Result<&'a str, String> {
     let text = value
         .as_str()

@@ -392,7 +392,7 @@ impl AnswerRun<'_> {
             self.record(CallRecord::of(&request, member, Some(reply), verdict))
                 .await;
             if !again {
-                // With `retry_unscored`, new calls repeat unreadable replies and are no fair sample of the judge.
+                // With `retry_unscored`, new calls repeat unreadable replies, which is not a fair sample of the judge.
                 // Of an unreadable reply about several criteria each is asked alone.
                 let has_several = matches!(&call.task, JudgeTask::Criteria { criteria, .. } if criteria.len() > 1);
                 let is_final = !has_several || self.job.options.mode == Mode::Compat;

@@ -395,10 +395,12 @@ impl Recorded<'_> {
             .components
             .keys()
             .filter(|name| score.component(name).is_none());
-        faults.extend(
-            unknown
-                .map(|name| format!("\"{}\" is no component of its rubric", name.escape_debug())),
-        );
+        faults.extend(unknown.map(|name| {
+            format!(
+                "\"{}\" is not a component of its rubric",
+                name.escape_debug()
+            )
+        }));
         no_faults(
             faults
                 .iter()

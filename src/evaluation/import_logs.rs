@@ -126,7 +126,7 @@ pub async fn import(options: &ImportOptions) -> Result<ImportedRun> {
     }
 }
 
-/// Imports logs, each with the answers of one system; `None` if the first file is no log.
+/// Imports logs, each with the answers of one system; `None` if the first file is not a log.
 ///
 /// # Errors
 /// For logs of another task than `sqa` or of different judges, and other files beside logs; as [`Evaluation::run`].
@@ -180,7 +180,7 @@ async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
         .or_else(|| options.files.first().cloned());
     settings.input.answers.clone_from(&options.files);
     settings.scoring.compat = options.mode != Some(Mode::Default);
-    // What the evaluation dropped is no failure of the import.
+    // What the evaluation dropped is not a failure of the import.
     settings.scoring.max_unscored = 1.0;
     settings.output.label.clone_from(&options.run_label);
     settings.output.overwrite = options.overwrite;

@@ -56,7 +56,7 @@ pub struct RescoredRun {
 /// Rescores a recorded run. Its own record is replaced, but not by scores of another mode.
 ///
 /// # Errors
-/// When the directory holds no run that can be rescored, its inputs or calls are not as the finished run left them, or
+/// When the directory does not contain a run that can be rescored, its inputs or calls are not as the finished run left them, or
 /// files cannot be written. Its scores may be damaged.
 pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun> {
     let recorded = Manifest::of_run(run)?;

@@ -266,7 +266,7 @@ fn task_error(error: tokio::task::JoinError) -> Error {
     Error::Internal(format!("a scoring task ended: {error}"))
 }
 
-/// A task that was dropped after the grace period is no failure; one that panicked is.
+/// A task that was dropped after the grace period is not a failure; one that panicked is.
 fn ended_early(error: tokio::task::JoinError) -> Abort {
     if error.is_cancelled() {
         Abort::Stopped

@@ -36,7 +36,7 @@ pub struct ListedRun {
 /// The runs in a directory (or the run that it is), newest first, damaged ones last.
 ///
 /// # Errors
-/// When the directory cannot be read, or is no run and contains none.
+/// When the directory cannot be read, or is not a run and contains none.
 pub fn list_runs(directory: &Path) -> Result<Vec<ListedRun>> {
     let mut runs: Vec<ListedRun> = runs_in(directory)?.into_iter().map(listed).collect();
     if runs.is_empty() {

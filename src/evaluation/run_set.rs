@@ -370,7 +370,7 @@ fn require_same_answers(old: &RecordedRun, new: &RecordedRun) -> Result<()> {
 /// directory that has no manifest itself stands for the finished runs in it, sorted by name.
 ///
 /// # Errors
-/// When a directory is no run and contains none, or none that is finished.
+/// When a directory is not a run and contains none, or none that is finished.
 pub fn run_directories(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
     let (mut runs, mut skipped, mut seen): (Vec<PathBuf>, Vec<String>, _) =
         (Vec::new(), Vec::new(), HashSet::new());

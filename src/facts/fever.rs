@@ -86,7 +86,7 @@ impl Gold {
         self.label != LABELS[2]
     }
 
-    /// Whether the sentence is in any group. Gold entries without a line are no evidence.
+    /// Whether the sentence is in any group. Gold entries without a line do not count as evidence.
     fn has(&self, sentence: &Sentence) -> bool {
         sentence.line.is_some() && self.groups.iter().flatten().any(|gold| gold == sentence)
     }

@@ -439,7 +439,7 @@ fn explain_abstract(
 ) -> String {
     let label = predicted.label;
     let Some(gold) = gold else {
-        return format!("{label} predicted, but it is no evidence for this claim");
+        return format!("{label} predicted, but it is not evidence for this claim");
     };
     let first = cap.sentences(gold).min(predicted.sentences.len());
     match (label == gold.label, matched_rationale(gold, predicted, cap)) {

@@ -196,7 +196,7 @@ impl ScifactFiles {
             "abstract retrieval",
             &["hit_all", "hit_one"],
             files,
-            "they are no hits",
+            "they do not count as hits",
             |claims, file| {
                 let counts = score_retrieval(claims, file, self.mode())?;
                 let is_text = |id: &&super::Id| matches!(id, super::Id::Text(_));

@@ -6,7 +6,7 @@
 //! | llama.cpp | `default_generation_settings.n_ctx` in `GET /props` (one slot), `meta.n_ctx` in `GET /v1/models` | the prompt |
 //! | SGLang | `max_model_len` as vLLM; before that `max_req_input_len` in `GET /get_server_info` | the prompt |
 //!
-//! The context that a model was trained for (`n_ctx_train`) is no limit of the server, and is not used.
+//! The context that a model was trained for (`n_ctx_train`) is not a limit of the server, and is not used.
 
 use serde_json::Value;
 

@@ -36,7 +36,7 @@ pub enum Conversation {
     /// `<|im_start|>role ..<|im_end|>`: Qwen, SmolLM, Yi and others.
     #[value(name = "chatml")]
     ChatMl,
-    /// No control tokens: models that are no chat models (AttrScore).
+    /// No control tokens: models without a chat format (AttrScore).
     #[default]
     None,
 }

@@ -340,7 +340,7 @@ pub fn mask_url(text: &str) -> String {
     }
 }
 
-/// A copy in which strings under key-like names are masked, at any depth. Numbers stay: `max_tokens` is no secret.
+/// A copy in which strings under key-like names are masked, at any depth. Numbers stay: `max_tokens` is not a secret.
 pub fn masked_json(value: &Value) -> Value {
     match value {
         Value::Object(map) => {

@@ -58,7 +58,7 @@ pub enum Structured {
     Off,
 }
 
-/// The JSON schema of the reply to a question; `None` where it is no JSON.
+/// The JSON schema of the reply to a question; `None` where it is not JSON.
 ///
 /// It has what OpenAI's strict mode demands: every property is required, and there are no others.
 pub fn schema_of(task: &JudgeTask) -> Option<Value> {
@@ -221,6 +221,6 @@ mod tests {
             of("healthbench", 1).unwrap()["properties"]["criteria_met"]["type"],
             json!(["boolean"])
         );
-        assert_eq!(of("researchqa", 1), None, "lines are no JSON");
+        assert_eq!(of("researchqa", 1), None, "lines are not JSON");
     }
 }

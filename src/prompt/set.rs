@@ -94,7 +94,7 @@ impl PromptSet {
         &self.families
     }
 
-    /// The reply limit in tokens of this call kind; `None` is no limit.
+    /// The reply limit in tokens of this call kind; `None`: unlimited.
     pub fn max_tokens(&self, kind: CallKind) -> Option<u64> {
         self.family(kind).task(kind).named.entry.max_tokens
     }

@@ -1,6 +1,6 @@
 //! Changes of an answer's form that leave what it says as it is, to see whether a judge is moved by them.
 //!
-//! A text is read as lines of Markdown: code, lists of sources, headings, items, tables and quotations are no prose. Sentences
+//! A text is read as lines of Markdown: code, lists of sources, headings, items, tables and quotations are not prose. Sentences
 //! are those of [`simple_sentences`] within consecutive lines of prose, where a line break is a space.
 
 use std::ops::Range;

@@ -22,7 +22,7 @@ mod tests {
 
     #[test]
     fn information_separators_split_words_as_in_python() {
-        // U+001C..U+001F are no `White_Space` to Rust, but Python splits at each of them: a b c d e = 5.
+        // U+001C..U+001F are not `White_Space` to Rust, but Python splits at each of them: a b c d e = 5.
         assert_eq!(word_count("a\u{1c}b\u{1d}c\u{1e}d\u{1f}e"), 5);
         assert_eq!("a\u{1c}b".split_whitespace().count(), 1);
     }

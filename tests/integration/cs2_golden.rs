@@ -276,7 +276,7 @@ const DEFAULT: [(&str, f64); 19] = [
     ("ingr-443", 0.35),
     ("ingr-444", 0.35),
     ("ingr-446", 0.4375),
-    // Levels as texts are understood: (.5 x .5 + .5 x .5 + 1) / 4 and so on; true is no number of an ingredient.
+    // Levels as texts are understood: (.5 x .5 + .5 x .5 + 1) / 4 and so on; true is not the number of an ingredient.
     ("ingr-455", 0.375),
     ("ingr-456", 0.4375),
     ("ingr-457", 0.3125),

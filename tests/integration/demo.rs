@@ -72,7 +72,7 @@ fn a_file_of_the_user_is_kept_and_named() {
     work.run(&["demo", "-q"]).exits_with(0);
     for (name, hint) in [
         ("data/golds.jsonl", "name another directory"),
-        ("report.html", "exists and is no report"),
+        ("report.html", "exists and is not a report"),
     ] {
         let path = format!("scholareval-demo/{name}");
         let before = fs::read(work.path(&path)).unwrap();

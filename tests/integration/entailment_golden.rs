@@ -331,7 +331,7 @@ const MENDED: [(&str, Option<u64>, Form, f64, f64); 12] = [
     // [4] [3], then [0] [0], here once. Golden calls: both supported; 4 does not support alone and 3 does, so 4 is not
     // needed; 0 supports: 2/2, 2/3.
     ("random_7", Some(3), Form::Long, 1.0, 2.0 / 3.0),
-    // [0] in the question is no citation of the answer: 0/1.
+    // [0] in the question is not a citation of the answer: 0/1.
     ("citation_in_input", Some(3), Form::Short, 0.0, 0.0),
     // [2020] in the question is none; [0] is asked, and the stub's hash begins with e: 0/1, 0/1.
     ("year_bracket_in_input", Some(3), Form::Short, 0.0, 0.0),

@@ -145,7 +145,7 @@ fn the_viewer_of_inspect_ai_takes_the_logs_into_a_bundle() {
     let done = work
         .run(&["export", "inspect", "out", "--out", "logs"])
         .exits_with(0);
-    done.says(&["the record holds no answers (--no-inputs)"]);
+    done.says(&["the record does not contain the answers (--no-inputs)"]);
     let program = std::path::Path::new(&python).with_file_name("inspect");
     let folder = |name: &str| work.path(name).display().to_string();
     let bundle = [
@@ -326,7 +326,7 @@ mod parquet {
                 (&row["reason"], &row["reason_kind"]),
                 (&reason["message"], &reason["kind"])
             );
-            // what is no plain value in the record is JSON in the table
+            // what is not a plain value in the record is JSON in the table
             let verdict = line
                 .get("verdict")
                 .map_or(Value::Null, |verdict| verdict.to_string().into());

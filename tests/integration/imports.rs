@@ -295,7 +295,7 @@ fn what_does_not_fit_the_test_cases_is_named_with_file_system_and_case() {
     );
     work.run(&import(&[])).exits_with(3).says(&[
         "results.json (case c1): system \"alpha\": component \"p1\" of its rubric is missing",
-        "results.json (case c1): system \"alpha\": \"p7\" is no component of its rubric",
+        "results.json (case c1): system \"alpha\": \"p7\" is not a component of its rubric",
         "name the test cases that the answers were scored by",
     ]);
     let twice =

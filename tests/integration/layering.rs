@@ -246,7 +246,7 @@ fn imports_run_down_only_and_outside_things_stay_in_their_rooms() {
 }
 
 /// The files that each file imports, by the modules of both. A path leads to the file of the deepest module it names;
-/// re-exports (`pub use child::Item`) are no imports.
+/// re-exports (`pub use child::Item`) are not imports.
 fn imports(sources: &[Source]) -> Imports {
     let modules: BTreeSet<Vec<String>> = sources
         .iter()

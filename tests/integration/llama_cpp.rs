@@ -359,7 +359,7 @@ fn another_model_under_the_same_alias_at_another_address_is_noticed() {
     let Some(server) = shared() else { return };
     let work = Work::new(&[("tides", ON_TIDES)]);
     let before = work.score(&server, KEY, "before", &[]).goes_through();
-    // the address is no part of a cache key: replies would be found if the model were the same
+    // the address is not part of a cache key: replies would be found if the model were the same
     let other = another(&other_weights(&server, work.path()));
     let after = work.score(&other, KEY, "after", &[]).goes_through();
     assert_swap_is_noticed(&before, &after);

@@ -406,7 +406,7 @@ fn published() -> Option<(PromptSet, std::path::PathBuf)> {
     Some((PromptSet::import(Path::new(&checkout)).unwrap(), shared))
 }
 
-/// The answers of human experts; two passages of theirs are a bare `NaN`, which is no JSON.
+/// The answers of human experts; two passages of theirs are a bare `NaN`, which is not JSON.
 fn human_answers(shared: &Path) -> Value {
     let source =
         fs::read_to_string(shared.join("data/scholarqa_multi/human_answers.json")).unwrap();

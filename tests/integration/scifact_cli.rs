@@ -142,7 +142,7 @@ fn an_explanation_says_which_rationale_matched_and_which_sentence_missed_its_par
         "abstract 11: SUPPORT is right; rationalized: rationale [11] is within its first 3",
         "sentence 1: missing from its rationale: 0",
         "sentence 13: in no rationale",
-        "abstract 16: CONTRADICT predicted, but it is no evidence for this claim",
+        "abstract 16: CONTRADICT predicted, but it is not evidence for this claim",
         "abstract 15: missed; gold SUPPORT, rationales [4]",
     ] {
         assert!(explained.contains(line), "{line} is not in:\n{explained}");

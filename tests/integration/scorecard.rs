@@ -73,7 +73,7 @@ fn estimate(summary: &Value, scorer: &str, column: &str) -> Value {
 fn close(value: &Value, expected: f64) {
     let number = value
         .as_f64()
-        .unwrap_or_else(|| panic!("{value} is no number, expected {expected}"));
+        .unwrap_or_else(|| panic!("{value} is not a number, expected {expected}"));
     assert!(
         (number - expected).abs() < 1e-9,
         "{number}, expected {expected}"

@@ -26,7 +26,7 @@ fn audited() -> Workspace {
         "good.jsonl",
         &lines(&[item("a", "Yes [0, 1]. So it is."), item("b", "No [0] [2].")]),
     );
-    // cites 9, which is no source
+    // cites 9, which is not a source
     work.write(
         "bad.json",
         &json!({"data": [item("a", "Perhaps [9]."), item("b", "")]}).to_string(),
@@ -138,7 +138,7 @@ fn the_index_base_and_references_change_what_is_found() {
         .exits_with(0)
         .says(&["1 predictions without gold answers in golds.jsonl: b"]);
     let components = &work.lines("o/scores.jsonl")[0]["components"];
-    // 0 is no source where counting begins at 1; gold is [2], which is not cited
+    // 0 is not a source where counting begins at 1; gold is [2], which is not cited
     assert_eq!(
         (&components["dangling"], &components["gold_precision"]),
         (&1.0.into(), &0.0.into())

@@ -50,8 +50,8 @@ pub fn compare_named(
     Ok(compared.flatten().collect())
 }
 
-/// The harmonic mean of each system's mean citation precision and mean citation recall over the shared cases. It is no
-/// mean over answers, so no pairs are tested. `None` if no answer has both.
+/// The harmonic mean of each system's mean citation precision and mean citation recall over the shared cases. It is
+/// not a mean over answers, so no pairs are tested. `None` if no answer has both.
 fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<MetricComparison> {
     let table = |name: &str| all.find_metrics(name).first().map(|at| &all.metrics[*at]);
     let [of_answers, precision, recall] = [

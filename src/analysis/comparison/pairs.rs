@@ -246,7 +246,7 @@ mod tests {
             high: 1.0,
         });
         let pair = compared(&observed, &quick()).pairs.remove(0);
-        // the sign of the difference may change, which is no evidence with four cases
+        // the sign of the difference may change, which is not evidence with four cases
         let bounds = pair.bounds.unwrap();
         assert!(
             bounds.low < 0.0 && bounds.high > 0.0 && !pair.differs && !pair.sensitive,

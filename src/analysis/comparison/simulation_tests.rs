@@ -94,7 +94,7 @@ fn intervals_of_pairs_at_95_percent_hold_the_true_difference_in_92_to_98() {
 
 #[test]
 fn intervals_hold_as_often_where_questions_have_several_cases_and_would_not_if_cases_were_drawn() {
-    // 50 questions of 3 cases; the difference is mostly the question's: cases of a question are no evidence of their own.
+    // 50 questions of 3 cases; the difference is mostly the question's: cases of a question are not independent evidence.
     let made = |rng: &mut ChaCha8Rng, with_questions: bool| {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         for _ in 0..50 {

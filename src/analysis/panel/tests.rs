@@ -272,7 +272,7 @@ fn the_order_of_answers_changes_nothing() {
 
 #[test]
 fn the_answers_to_one_case_are_drawn_together() {
-    // Systems s and t got the same grades in each case: copies are no new evidence.
+    // Systems s and t got the same grades in each case: copies do not add evidence.
     let rows: Vec<[Option<f64>; 2]> = (0..40_u32)
         .map(|at| {
             [

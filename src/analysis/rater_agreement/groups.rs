@@ -90,7 +90,7 @@ fn group(name: &str, of: &'static str, views: &[&RaterView], context: &Context<'
     };
     let alpha = |level: MeasurementLevel| estimate(Coefficient::Alpha(level), n, unusable.clone());
     let no_categories = unusable.clone().or_else(|| no_categories(&rated));
-    let no_scale = is_of_pairs.then(|| "outcomes are no scale".to_owned());
+    let no_scale = is_of_pairs.then(|| "outcomes have no scale".to_owned());
     RaterGroup {
         name: name.to_owned(),
         of,

@@ -21,7 +21,8 @@ const SQUARE_OF_Z: f64 = 3.84;
 /// Too many distinct values for categories.
 pub(super) fn no_categories(ratings: &Ratings) -> Option<String> {
     let values = ratings.distinct_values();
-    (values > MOST_CATEGORIES).then(|| format!("{values} distinct values are no categories"))
+    (values > MOST_CATEGORIES)
+        .then(|| format!("{values} distinct values are too many for categories"))
 }
 
 /// Detects raters on different scales of these units: of two ranges of numbers kappa, alpha and ICC measure mostly the

@@ -60,7 +60,7 @@ fn verdicts_are_matched_by_number_each_exactly_once() {
     );
     assert_eq!(
         both(one(1, "met"), one(2, "unmet")).unwrap_err(),
-        "\"unmet\" is no level of the scale"
+        "\"unmet\" is not a level of the scale"
     );
 }
 

@@ -106,7 +106,7 @@ impl RecordedReplies {
         let file = Mutex::new(File::open(&path).map_err(Error::io(&path, "read"))?);
         let missing = UnscoredReason::new(
             UnscoredKind::NotAsked,
-            "the record of the run holds no such call",
+            "the record of the run does not contain this call",
         );
         Ok(Self {
             path,

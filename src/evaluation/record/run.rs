@@ -53,7 +53,7 @@ const RESUME: &str = "run score once more to finish the run, its replies are kep
 /// Reads a run directory: manifest, inputs (if recorded) and scores.
 ///
 /// # Errors
-/// When the directory is not a run, holds no scores, or a file cannot be read or is not as the finished run left it; the
+/// When the directory is not a run, contains no scores, or a file cannot be read or is not as the finished run left it; the
 /// error names the file, what is wrong with it, and the command that repairs it.
 ///
 /// ```

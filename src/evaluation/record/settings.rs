@@ -1,7 +1,7 @@
 //! Run settings: everything that affects scores, by name. A directory with other run settings holds another run; runs
 //! that differ in a setting of all answers are not comparable.
 //!
-//! Paths, times, resampling seeds and versions are no run settings. Systems, their answers and the choice of cases and
+//! Paths, times, resampling seeds and versions are not run settings. Systems, their answers and the choice of cases and
 //! scorers may differ between runs that are compared.
 
 use std::collections::BTreeMap;

@@ -219,7 +219,7 @@ fn a_refusal_names_models_prompts_and_files_in_words() {
             "different test cases: t.json [01010101..] (in the run), t.json [02020202..] (now)".to_owned(),
         ]
     );
-    // Settings that the lexical baseline does not have are no news.
+    // Settings that the lexical baseline does not have are not worth a note.
     let lexical = differences(&old, &run(None, "a@1", "a/gpt.jsonl", 1));
     assert_eq!(
         lexical,

@@ -222,7 +222,7 @@ pub struct RunRecord {
     scores: JsonLines,
     /// The calls of earlier sessions; a session makes no call twice.
     earlier: HashMap<CallId, Earlier>,
-    /// True if a line with a reply follows one of the same call without a reply, or a line is no call.
+    /// True if a line with a reply follows one of the same call without a reply, or a line is not a call.
     superseded: bool,
 }
 
@@ -308,7 +308,7 @@ impl RunRecord {
     }
 
     /// Rewrites `calls.jsonl` without lines that have no reply and are replaced by a later line with one, and without
-    /// lines that are no calls.
+    /// lines that are not calls.
     fn drop_superseded(&mut self) -> Result<()> {
         let path = self.dir.path.join("calls.jsonl");
         let Some(mut lines) = LineReader::to_resume(&path)? else {

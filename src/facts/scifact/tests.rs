@@ -210,7 +210,7 @@ fn an_explanation_names_the_matched_rationale_and_the_missing_partner() {
         ("sentence 11", "listed before; counts in precision only"),
         (
             "abstract 16",
-            "CONTRADICT predicted, but it is no evidence for this claim",
+            "CONTRADICT predicted, but it is not evidence for this claim",
         ),
         ("sentence 18", "the abstract is not relevant"),
         ("abstract 15", "missed; gold SUPPORT, rationales [4]"),

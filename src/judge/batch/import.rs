@@ -35,7 +35,7 @@ pub struct ImportReport {
     pub inserted: Inserted,
     /// Requests without a reply: custom id, and the reason.
     pub errors: Vec<(String, String)>,
-    /// Lines that are no results, or belong to no known batch.
+    /// Lines that are not results, or belong to no known batch.
     pub faults: Vec<InputFault>,
 }
 
@@ -61,7 +61,7 @@ impl BatchCalls {
         Ok(self.0.len())
     }
 
-    /// Stores the replies of a result file. A line that is no result is reported, and the others are imported all the
+    /// Stores the replies of a result file. A line that is not a result is reported, and the others are imported all the
     /// same: what they hold is paid.
     ///
     /// # Errors

@@ -215,7 +215,7 @@ fn request_line(call: &BatchCall, route: JudgeKind, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body, b"}\n"].concat()
 }
 
-/// A file name for a judge and a route. Identities come from servers and may hold anything: what is no letter, digit, dot
+/// A file name for a judge and a route. Identities come from servers and may hold anything: what is not a letter, digit, dot
 /// or underscore becomes `-`, and a hash of the whole keeps different ones apart.
 fn file_stem(judge: &str, url: &str) -> String {
     let plain = |c: char| {

@@ -49,7 +49,7 @@ struct Reach {
     failing: Option<(TokioInstant, u32)>,
     /// A whole reply has come.
     has_replied: bool,
-    /// Since when replies with status 200 are no completions, and how many were.
+    /// Since when replies with status 200 are not completions, and how many were.
     without_completion: Option<(TokioInstant, u32)>,
     /// How many calls have timed out, and how many were in flight at most when one did.
     time_outs: (usize, usize),

@@ -17,7 +17,7 @@ const NEVER: f64 = -9999.0;
 pub(super) const MENDED: &str = "scholareval.mended";
 /// The note on their replies.
 pub(in crate::judge) const MENDED_NOTE: &str =
-    "a reply was no valid JSON in UTF-8; U+FFFD stands for what could not be decoded";
+    "a reply was not valid JSON in UTF-8; U+FFFD stands for what could not be decoded";
 
 /// No reply has so many tokens. A server that counts more does not count.
 const MOST_TOKENS: u64 = 1_000_000_000;
@@ -55,7 +55,7 @@ pub(in crate::judge) fn with_plausible_usage(mut reply: JudgeReply, call: &Rende
     reply
 }
 
-/// The JSON of a completion's body. A whole body is paid for: bytes that are no text become U+FFFD, and a completion that is
+/// The JSON of a completion's body. A whole body is paid for: bytes that are not text become U+FFFD, and a completion that is
 /// nested too deeply, or is followed by more, becomes a reply that says so. `None` for a cut body and for other text.
 pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
@@ -75,7 +75,7 @@ pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
     }
 }
 
-/// JSON with U+FFFD for what is no text (invalid UTF-8, lone surrogates), spaces for line breaks within strings, and
+/// JSON with U+FFFD for what is not text (invalid UTF-8, lone surrogates), spaces for line breaks within strings, and
 /// numbers that only Python can read.
 pub(super) fn mended(body: &[u8]) -> Result<Value, Fault> {
     let text = String::from_utf8_lossy(body).replace(|c: char| c.is_ascii_control(), " ");
@@ -96,7 +96,7 @@ pub(in crate::judge) fn error_in(body: &Value) -> Option<&Value> {
 
 /// The reply of a completion, chat or raw; the first choice counts. No choice or null content give empty text: the call
 /// is paid anyway. A refusal is the text where there is no other, with the finish reason `refusal`. `None` for a body
-/// without choices, which is no completion.
+/// without choices, which is not a completion.
 pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<JudgeReply> {
     let choices = Some(&body["choices"]).filter(|choices| !choices.is_null())?;
     let choice = choices.get(0).unwrap_or(&Value::Null);

@@ -414,7 +414,7 @@ pub(super) fn helping_option(complaint: &str) -> &'static str {
 }
 
 /// The message of an error that may be about the request itself: a plain 400 or 422. What is reported about the text of
-/// one answer is no fault of the request.
+/// one answer is not a fault of the request.
 pub(super) fn complaint(error: &AskError) -> Option<&str> {
     let AskError::Refused {
         message,

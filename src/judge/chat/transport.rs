@@ -42,7 +42,7 @@ const PROBE_PAUSE: Duration = Duration::from_millis(250);
 /// How long to read on after the time-out, at least and at most.
 const LATE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// Why there is no body to be read. Texts are cleaned and hold no secret.
+/// Why there is no body to be read. Texts are cleaned and contain no secrets.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::judge) enum Fault {
     /// No connection was established.
@@ -469,7 +469,7 @@ fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
     Ok(value)
 }
 
-/// The fault of a body that is no JSON, with its first words.
+/// The fault of a body that is not JSON, with its first words.
 pub(super) fn not_json(body: &[u8], endpoint: &Endpoint) -> Fault {
     // How compressed data begins (RFC 1952).
     let start = match body.starts_with(b"\x1f\x8b") {

@@ -129,7 +129,7 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
     let skipped = plan.claims.iter().filter(|claim| claim.skipped).count();
     if skipped > 0 {
         score.notes.push(
-            "sentences under 50 characters are no claims and were skipped (column skipped)"
+            "sentences under 50 characters do not count as claims and were skipped (column skipped)"
                 .to_owned(),
         );
     }

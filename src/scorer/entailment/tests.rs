@@ -216,7 +216,7 @@ fn a_sentence_without_markers_inherits_the_last_valid_uncut_list_of_an_unskipped
     assert_eq!(score.component("skipped").unwrap().value, Some(1.0));
     assert_eq!(
         score.notes,
-        ["sentences under 50 characters are no claims and were skipped (column skipped)"]
+        ["sentences under 50 characters do not count as claims and were skipped (column skipped)"]
     );
 }
 

@@ -1,4 +1,4 @@
-//! Runs that are no equals.
+//! Runs that are not comparable.
 
 use super::*;
 

@@ -78,7 +78,7 @@ fn a_429_with_a_date_of_a_server_whose_clock_is_years_behind() {
     );
 }
 
-/// The year 1960 has no HTTP date, and is no reason to wait.
+/// The year 1960 has no HTTP date, and is not a reason to wait.
 #[test]
 fn a_429_of_a_server_whose_clock_is_at_either_end_of_time() {
     for (now, then) in [
@@ -182,7 +182,7 @@ fn an_error_code_that_is_a_number() {
     passes_through(fails_with(Act::json(&error)), &[]);
 }
 
-/// Bodies under status 200 that are no completions.
+/// Bodies under status 200 that are not completions.
 pub(super) fn broken_bodies() -> Vec<Value> {
     vec![
         json!({"choices": "none"}),
@@ -221,7 +221,7 @@ fn null_content() {
     passes_through(move |_| Fault::Unreadable(Act::json(&null)), &[]);
 }
 
-/// Completions whose content is no text.
+/// Completions whose content is not text.
 pub(super) fn bodies_without_text() -> Vec<Value> {
     vec![
         json!({"choices": [{"message": {"content": true}}]}),

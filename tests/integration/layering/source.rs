@@ -110,7 +110,7 @@ fn end_of_raw_string(chars: &[char], from: usize) -> usize {
         .map_or(chars.len(), |at| at + 1 + hashes)
 }
 
-/// The end of `'x'` or `'\n'`; a lifetime (`'a`) is no character and stays.
+/// The end of `'x'` or `'\n'`; a lifetime (`'a`) is not a character and stays.
 fn end_of_character(chars: &[char], from: usize) -> usize {
     match chars.get(from + 1) {
         Some('\\') => (from + 3..chars.len())

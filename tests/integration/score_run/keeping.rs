@@ -80,7 +80,7 @@ fn a_corrupt_or_foreign_cache_is_named_and_never_overwritten() {
     let work = Workspace::new(&["alpha"], 1);
     let server = FakeServer::start(constant_judge());
     for text in [
-        "this is no database, but somebody's only copy of something",
+        "this is not a database, but somebody's only copy of something",
         "SQLite format 3\0 and then rubbish",
     ] {
         work.write("mine.sqlite", text);

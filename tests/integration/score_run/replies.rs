@@ -232,7 +232,7 @@ fn a_whole_reply_is_decoded_leniently_and_flagged() {
             (&json!(0.8), &json!("x\u{fffd}"))
         );
         assert!(
-            notes.to_string().contains("no valid JSON in UTF-8"),
+            notes.to_string().contains("not valid JSON in UTF-8"),
             "{notes}"
         );
     }

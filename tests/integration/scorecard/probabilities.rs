@@ -84,7 +84,7 @@ fn scored(raw: bool, alternatives: Option<&[(&str, f64)]>) -> (Value, Finished, 
 #[test]
 fn a_grade_is_the_mean_over_its_alternatives_at_both_kinds_of_endpoint() {
     for raw in [false, true] {
-        // 0.6 x 4 + 0.3 x 5 over 0.9; what is no grade does not count
+        // 0.6 x 4 + 0.3 x 5 over 0.9; what is not a grade does not count
         let (summary, done, request) =
             scored(raw, Some(&[(" 4", 0.6), (" 5", 0.3), (" good", 0.1)]));
         close(
