@@ -173,10 +173,12 @@ fn reference_title_and_text(source: &Source) -> Result<(String, String), &'stati
             _ => Err("IndexError"),
         };
     }
-    match (&source.title, &source.text) {
-        (Some(title), Some(text)) => Ok((title.clone(), text.clone())),
-        (Some(title), None) if source.text_is_nan => Ok((title.clone(), "nan".to_owned())),
-        _ => Err("KeyError"),
+    // A missing title is empty, a missing text is not.
+    let title = source.title.clone().unwrap_or_default();
+    match &source.text {
+        Some(text) => Ok((title, text.clone())),
+        None if source.text_is_nan => Ok((title, "nan".to_owned())),
+        None => Err("KeyError"),
     }
 }
 
@@ -235,6 +237,26 @@ mod tests {
             block(&answer, IndexBase::Zero, Mode::Compat).unwrap(),
             "\nReferences:\n[0] T nan\n\n"
         );
+    }
+
+    #[test]
+    fn a_missing_title_is_empty_and_a_missing_text_stops_compat() {
+        let without_title = Source {
+            text: Some("X".into()),
+            ..Source::default()
+        };
+        let answer = prediction("a [0]", vec![without_title]);
+        for mode in [Mode::Default, Mode::Compat] {
+            let ours = block(&answer, IndexBase::Zero, mode);
+            assert_eq!(ours.unwrap(), "\nReferences:\n[0]  X\n\n");
+        }
+        let without_text = Source {
+            title: Some("T".into()),
+            ..Source::default()
+        };
+        let answer = prediction("a [0]", vec![without_text]);
+        let theirs = block(&answer, IndexBase::Zero, Mode::Compat);
+        assert_eq!(theirs, Err("KeyError"));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Files with one line per claim: ids, parsing, and joining two files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use crate::dataset::{no_faults, parse_jsonl};
 use crate::domain::{Mode, Note};
@@ -29,6 +30,44 @@ impl fmt::Display for Id {
             Self::Number(number) => write!(f, "{number}"),
             Self::Text(text) => f.write_str(text),
         }
+    }
+}
+
+/// A value for each abstract: an object whose keys are numbers as Python's `int` reads them, `011` for 11, too.
+#[derive(Debug)]
+pub struct ByDocument<V>(pub(super) BTreeMap<i64, V>);
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for ByDocument<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let by_text = BTreeMap::<String, V>::deserialize(deserializer)?;
+        let mut by_number = BTreeMap::new();
+        for (key, value) in by_text {
+            let number: i64 = key.trim().parse().map_err(|_| {
+                D::Error::custom(format!("expected the number of an abstract, found {key:?}"))
+            })?;
+            if by_number.insert(number, value).is_some() {
+                return Err(D::Error::custom(format!("abstract {number} occurs twice")));
+            }
+        }
+        Ok(Self(by_number))
+    }
+}
+
+/// A whole number, which may be written `1.0`: in Python the two are equal.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "Value")]
+pub(super) struct Whole(pub(super) i64);
+
+impl TryFrom<Value> for Whole {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let is_exact = |number: &f64| number.fract() == 0.0 && number.abs() < 9e15;
+        let rounded = || value.as_f64().filter(is_exact).map(|number| number as i64);
+        let number = value.as_i64().or_else(rounded);
+        number
+            .map(Self)
+            .ok_or_else(|| format!("expected a whole number, found {value}"))
     }
 }
 

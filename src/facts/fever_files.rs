@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::claims::{
-    BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, count_notes,
+    BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, Whole, count_notes,
 };
 use super::fever::{Gold, LABELS, Prediction, Sentence};
 use crate::dataset::{all, no_faults};
@@ -30,7 +30,7 @@ pub enum Join {
 }
 
 /// Annotation id, evidence id, page, line.
-type GoldSentence = (IgnoredAny, IgnoredAny, Option<String>, Option<i64>);
+type GoldSentence = (IgnoredAny, IgnoredAny, Option<String>, Option<Whole>);
 
 /// Predictions with the gold of their claims.
 #[derive(Debug, Default)]
@@ -72,7 +72,7 @@ pub struct RawPrediction {
     predicted_evidence: Vec<(String, RawLine)>,
 }
 
-/// The line of a predicted sentence; the reference reads `true` as line 1.
+/// The line of a predicted sentence; the reference reads `true` as line 1, and raises an exception at `1.0`.
 #[derive(Debug, Deserialize)]
 #[serde(
     untagged,
@@ -81,6 +81,7 @@ pub struct RawPrediction {
 enum RawLine {
     Number(i64),
     Flag(bool),
+    Fraction(Whole),
 }
 
 const NO_ID: Id = Id::Number(0);
@@ -98,7 +99,10 @@ fn gold(
     let Some((label, groups)) = label.zip(evidence) else {
         return Ok(None);
     };
-    let sentence = |(_, _, page, line)| Sentence { page, line };
+    let sentence = |(_, _, page, line): GoldSentence| Sentence {
+        page,
+        line: line.map(|Whole(line)| line),
+    };
     let groups = groups
         .into_iter()
         .map(|group| group.into_iter().map(sentence).collect())
@@ -149,7 +153,14 @@ impl FromLine for Predicted {
         let sentence = |(page, line)| {
             let line = match (line, mode) {
                 (RawLine::Number(line), _) => line,
+                (RawLine::Fraction(Whole(line)), Mode::Default) => line,
                 (RawLine::Flag(flag), Mode::Compat) => i64::from(flag),
+                (RawLine::Fraction(Whole(line)), Mode::Compat) => {
+                    let what = format!(
+                        "predicted_evidence: the reference raises an exception at the line {line}.0"
+                    );
+                    return Err(vec![(what, format!("write {line}"))]);
+                }
                 (RawLine::Flag(flag), Mode::Default) => {
                     let what =
                         format!("predicted_evidence: expected [page, line], found the line {flag}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::claims::{
-    BlindClaim, ByAbstract, Checked, ClaimFile, FromLine, Id, LineFault, count_notes,
+    BlindClaim, ByAbstract, ByDocument, Checked, ClaimFile, FromLine, Id, LineFault, count_notes,
 };
 use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
 use crate::dataset::{no_faults, read_jsonl};
@@ -20,7 +20,7 @@ pub struct RawClaim {
     id: Id,
     #[serde(default)]
     claim: String,
-    evidence: Option<BTreeMap<DocId, Vec<RawEvidence>>>,
+    evidence: Option<ByDocument<Vec<RawEvidence>>>,
 }
 
 /// A gold rationale, or a predicted abstract.
@@ -41,7 +41,7 @@ impl FromLine for Claim {
             let hint = "this seems to be a blind file: give the one with the evidence";
             faults.push(("evidence is missing".to_owned(), hint.to_owned()));
         }
-        for (doc_id, rationales) in line.evidence.into_iter().flatten() {
+        for (doc_id, rationales) in line.evidence.into_iter().flat_map(|evidence| evidence.0) {
             match one_label(doc_id, &rationales, mode) {
                 Ok(label) => {
                     let rationales = rationales
@@ -88,13 +88,13 @@ fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<La
 }
 
 impl FromLine for Prediction {
-    type Line = ByAbstract<BTreeMap<DocId, RawEvidence>>;
+    type Line = ByAbstract<ByDocument<RawEvidence>>;
     const EXAMPLE: &str =
         "{\"id\": 52, \"evidence\": {\"11\": {\"label\": \"SUPPORT\", \"sentences\": [1]}}}";
 
     fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
         let (mut prediction, mut faults) = (Self::default(), Vec::new());
-        for (doc_id, RawEvidence { sentences, label }) in line.evidence {
+        for (doc_id, RawEvidence { sentences, label }) in line.evidence.0 {
             match Label::read(doc_id, &label, mode) {
                 Ok(Label::NotEnoughInfo) => prediction.undecided += 1,
                 Ok(label) => {

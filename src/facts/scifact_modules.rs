@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::claims::{ByAbstract, ClaimFile, ClaimLine, FromLine, Id, LineFault};
+use super::claims::{ByAbstract, ByDocument, ClaimFile, ClaimLine, FromLine, Id, LineFault};
 use super::scifact::{Claim, DocId, Label, is_whole, refused};
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
@@ -32,11 +32,11 @@ impl FromLine for Retrieved {
 }
 
 impl FromLine for Rationales {
-    type Line = ByAbstract<BTreeMap<DocId, Vec<u32>>>;
+    type Line = ByAbstract<ByDocument<Vec<u32>>>;
     const EXAMPLE: &str = "{\"claim_id\": 52, \"evidence\": {\"11\": [1, 11]}}";
 
     fn from_line(line: Self::Line, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
-        (line.id, Ok(Self(line.evidence)))
+        (line.id, Ok(Self(line.evidence.0)))
     }
 }
 
@@ -47,13 +47,13 @@ pub struct RawLabel {
 }
 
 impl FromLine for Labels {
-    type Line = ByAbstract<BTreeMap<DocId, RawLabel>>;
+    type Line = ByAbstract<ByDocument<RawLabel>>;
     const EXAMPLE: &str = "{\"claim_id\": 52, \"labels\": {\"11\": {\"label\": \"SUPPORT\"}}}";
 
     fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
         let read =
             |(doc_id, raw): (DocId, RawLabel)| Ok((doc_id, Label::read(doc_id, &raw.label, mode)?));
-        let labels: Result<_, LineFault> = line.evidence.into_iter().map(read).collect();
+        let labels: Result<_, LineFault> = line.evidence.0.into_iter().map(read).collect();
         (line.id, labels.map(Self).map_err(|fault| vec![fault]))
     }
 }

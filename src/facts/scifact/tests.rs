@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
@@ -281,6 +281,26 @@ fn every_fault_of_the_gold_is_reported_with_line_claim_and_remedy() {
     assert!(
         faults[5].starts_with("f:6: id is missing; found evidence; write one"),
         "{faults:?}"
+    );
+}
+
+#[test]
+fn a_key_with_leading_zeros_is_the_number_and_one_number_occurs_once() {
+    let path = Path::new("p.jsonl");
+    let text = r#"{"id": 1, "evidence": {"0011": {"label": "SUPPORT", "sentences": [0]}}}"#;
+    for mode in [Mode::Default, Mode::Compat] {
+        let file = ClaimFile::<Prediction>::parse(text.as_bytes(), path, mode).unwrap();
+        let documents: Vec<DocId> = file.lines[0].value.evidence.keys().copied().collect();
+        assert_eq!(documents, [11]);
+    }
+    let twice = r#"{"id": 1, "evidence": {"11": {"label": "SUPPORT", "sentences": []}, "011": {"label": "SUPPORT", "sentences": []}}}"#;
+    let fault = faults::<Prediction>(twice);
+    assert!(fault.contains("abstract 11 occurs twice"), "{fault}");
+    let word = r#"{"id": 1, "evidence": {"x": {"label": "SUPPORT", "sentences": []}}}"#;
+    let fault = faults::<Prediction>(word);
+    assert!(
+        fault.contains("expected the number of an abstract, found \"x\""),
+        "{fault}"
     );
 }
 

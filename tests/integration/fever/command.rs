@@ -27,6 +27,41 @@ fn estimate(system: &serde_json::Value, metric: &str) -> Option<f64> {
 }
 
 #[test]
+fn lines_written_with_a_fraction_of_zero_are_whole_numbers() {
+    let workspace = workspace();
+    let score = [
+        "fever",
+        "score",
+        "--gold",
+        "gold.jsonl",
+        "predictions.jsonl",
+    ];
+    let compat = [&score[..], &["--compat"]].concat();
+    let of = |arguments: &[&str]| {
+        let done = workspace.run(&[arguments, &["--format", "json"]].concat());
+        estimate(&json(&done.exits_with(0))["systems"][0], "fever_score")
+    };
+    let gold = GOLD.replace("\"page1\", 1]", "\"page1\", 1.0]");
+    workspace.write("gold.jsonl", &gold);
+    assert_eq!(of(&score), Some(0.5));
+    assert_eq!(of(&compat), Some(0.5));
+    // The reference asserts that a predicted line is an int.
+    let fractions = PREDICTIONS.replace("\"page2\", 2]", "\"page2\", 2.0]");
+    workspace.write("predictions.jsonl", &fractions);
+    assert_eq!(of(&score), Some(0.5));
+    workspace
+        .run(&compat)
+        .exits_with(3)
+        .says(&["the reference raises an exception at the line 2.0; write 2"]);
+    let half = PREDICTIONS.replace("\"page2\", 2]", "\"page2\", 2.5]");
+    workspace.write("predictions.jsonl", &half);
+    workspace
+        .run(&score)
+        .exits_with(3)
+        .says(&["expected [page, line], a string and a whole number"]);
+}
+
+#[test]
 fn a_blind_file_is_scored_against_its_gold() {
     let workspace = workspace();
     let done = workspace
