@@ -1,7 +1,7 @@
 //! Reading whole files and zip archives, and writing files so that a reader finds all of a file or none of it.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use flate2::bufread::DeflateDecoder;
@@ -17,6 +17,16 @@ use crate::text::nesting::check_nesting;
 
 /// The longest member of a zip archive that is unpacked, in bytes; for a longer one is damage or an attack.
 const MEMBER_BYTES: u64 = 512 << 20;
+
+/// How many times its own size the members of an archive may have together, beyond [`SMALL_ARCHIVE`]. Logs of agents
+/// repeat themselves and shrink to a hundredth; an archive made to fill the memory shrinks a thousandfold and more.
+const UNPACKED_TIMES: u64 = 200;
+
+/// What the members of any archive may have together, in bytes.
+const SMALL_ARCHIVE: u64 = 8 << 20;
+
+/// The longest file of settings, prompts or prices, in bytes: a path that leads elsewhere must not fill the memory.
+const SMALL_FILE: u64 = 16 << 20;
 
 /// Name of the file in a directory that holds its lock.
 const LOCK_FILE: &str = ".lock";
@@ -121,8 +131,13 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 /// # Errors
 /// A missing file, with similar names; [`Error::Io`] if it cannot be read.
 pub(crate) fn read_bytes(path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
-    let mut bytes = fs::read(path).map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound {
+    without_mark(fs::read(path), path)
+}
+
+/// The bytes of a file that were read, without a byte order mark, and their hash.
+fn without_mark(read: io::Result<Vec<u8>>, path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
+    let mut bytes = read.map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
             no_such(path).into()
         } else {
             Error::io(path, "read")(error)
@@ -144,6 +159,27 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, Fingerprint)> {
     Ok((utf8(bytes, path)?, blake3))
 }
 
+/// [`read_text`] for a file of settings, prompts or prices.
+///
+/// # Errors
+/// As [`read_text`]; a file longer than 16 MiB, or one that never ends.
+pub(crate) fn read_small_text(path: &Path) -> Result<(String, Fingerprint)> {
+    let (bytes, blake3) = without_mark(read_up_to(path, SMALL_FILE + 1), path)?;
+    if bytes.len() as u64 > SMALL_FILE {
+        let what = format!("longer than {} MiB", SMALL_FILE >> 20);
+        return Err(InputFault::new(path, what)
+            .hint("check the path: files of settings and prompts are short")
+            .into());
+    }
+    Ok((utf8(bytes, path)?, blake3))
+}
+
+fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The bytes of a file as text.
 ///
 /// # Errors
@@ -162,8 +198,8 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
 /// `archive/member` as its path.
 ///
 /// # Errors
-/// A damaged or incomplete archive; a member that is damaged, longer than [`MEMBER_BYTES`], packed in another way than
-/// with deflate or zstd, or no UTF-8; any error of `each`.
+/// A damaged or incomplete archive; one whose members are far larger than itself; a member that is damaged, longer than
+/// [`MEMBER_BYTES`], packed in another way than with deflate or zstd, or not UTF-8; any error of `each`.
 pub(crate) fn for_each_member(
     bytes: &[u8],
     path: &Path,
@@ -177,6 +213,22 @@ pub(crate) fn for_each_member(
         )
     };
     let zip = ZipArchive::from_slice(bytes).map_err(damaged)?;
+    // Each member is then read to its stated size at most.
+    let mut stated: u64 = 0;
+    for entry in zip.entries() {
+        let entry = entry.map_err(damaged)?;
+        if wanted(&String::from_utf8_lossy(entry.file_path().as_ref())) {
+            stated = stated.saturating_add(entry.uncompressed_size_hint());
+        }
+    }
+    let size = bytes.len() as u64;
+    let limit = SMALL_ARCHIVE.saturating_add(size.saturating_mul(UNPACKED_TIMES));
+    if stated > limit {
+        let what = format!(
+            "an archive of {size} bytes that unpacks to {stated}, above the limit of {limit}"
+        );
+        return Err(InputFault::new(path, what).hint("check where the file is from"));
+    }
     for entry in zip.entries() {
         let entry = entry.map_err(damaged)?;
         let name = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
@@ -422,6 +474,39 @@ pub(crate) mod tests {
         let error = cut.unwrap_err().to_string();
         assert!(
             error.starts_with("x.eval: a damaged or incomplete zip archive: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_archive_far_larger_than_itself_is_refused_before_it_is_unpacked() {
+        let text = " ".repeat(9 << 20);
+        let bytes = zipped(&[("bomb", CompressionMethod::ZSTD, &text, &text)]);
+        assert!(bytes.len() < 4_000, "{}", bytes.len());
+        let unpack = |wanted: &str| {
+            let all = |_: &Path, _: &str| Ok(());
+            for_each_member(&bytes, Path::new("x.eval"), |name| name == wanted, all)
+        };
+        let error = unpack("bomb").unwrap_err().to_string();
+        let what = format!(
+            "x.eval: an archive of {} bytes that unpacks to 9437184, above the limit of ",
+            bytes.len()
+        );
+        assert!(error.starts_with(&what), "{error}");
+        // What is not read may be large.
+        unpack("none").unwrap();
+    }
+
+    #[test]
+    fn a_file_of_settings_has_a_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("scholareval.toml");
+        fs::write(&path, vec![b'#'; 16 << 20]).unwrap();
+        assert!(read_small_text(&path).is_ok());
+        fs::write(&path, vec![b'#'; (16 << 20) + 1]).unwrap();
+        let error = read_small_text(&path).unwrap_err().to_string();
+        assert!(
+            error.contains("longer than 16 MiB; check the path"),
             "{error}"
         );
     }

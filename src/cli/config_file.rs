@@ -19,7 +19,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::DEFAULT_JUDGE;
 use crate::evaluation::roles::ASPECT_ROLE;
-use crate::files::read_text;
+use crate::files::read_small_text;
 use crate::text::nesting::check_nesting;
 
 /// A config file with every key, as documentation.
@@ -53,7 +53,7 @@ impl ConfigFile {
     /// # Errors
     /// [`Error::Io`] if it cannot be read; [`Error::Input`] if it is not TOML, or a judge has an invalid name.
     pub(super) fn load(path: &Path) -> Result<Self> {
-        let (text, hash) = read_text(path)?;
+        let (text, hash) = read_small_text(path)?;
         Ok(Self {
             hash: hash.to_string(),
             ..Self::parse(path, &text)?

@@ -20,6 +20,8 @@ pub mod signals;
 mod summary;
 pub mod terminal;
 
+use std::ffi::OsString;
+
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _};
@@ -40,6 +42,10 @@ pub fn main() -> ExitCode {
 }
 
 fn run(environment: &Environment) -> ExitCode {
+    if let Some(text) = fault_of_argument(std::env::args_os()) {
+        terminal::note(&text);
+        return ExitCode::Usage;
+    }
     let known = command(program(), environment);
     let parsed = known.clone().try_get_matches();
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
@@ -67,6 +73,15 @@ fn run(environment: &Environment) -> ExitCode {
             ExitCode::from(&error)
         }
     }
+}
+
+/// The message for an argument that is not UTF-8: options, records and reports hold paths as text.
+fn fault_of_argument(mut arguments: impl Iterator<Item = OsString>) -> Option<String> {
+    let argument = arguments.find(|argument| argument.to_str().is_none())?;
+    let shown = origin::escape_controls(&argument.to_string_lossy());
+    Some(format!(
+        "error: {shown}: the argument is not UTF-8; rename the file or directory, or give another path"
+    ))
 }
 
 /// The program's arguments and help texts, from which man pages and completions are made.
@@ -178,6 +193,20 @@ mod tests {
             error_text(&error, "score"),
             "error: a: bad \\u{1b}[2J\n       b: worse"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_argument_that_is_not_utf8_is_named() {
+        use std::os::unix::ffi::OsStringExt;
+        let arguments = |bytes: &[u8]| {
+            let path = OsString::from_vec(bytes.to_vec());
+            fault_of_argument(["scholareval".into(), path].into_iter())
+        };
+        assert_eq!(arguments("r\u{e9}sum\u{e9}".as_bytes()), None);
+        let text = arguments(b"run\xff").unwrap();
+        let start = "error: run\u{fffd}: the argument is not UTF-8; rename";
+        assert!(text.starts_with(start), "{text}");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Reads systems' outputs: answers `{case_id, answer_text, references_from?}` or predictions, one file per system.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -19,12 +18,12 @@ use crate::error::{Error, InputFault, Result};
 use crate::text::names::list;
 use crate::text::thinking::thinking_bytes;
 
-use super::fields::{Reading, Record};
+use super::fields::{Reading, Record, value_at};
 use super::files::{Kind, SystemFile, system_files};
 use super::inspect_log::read_input;
 use super::predictions::{nan_warning, read_predictions, with_questions};
 use super::reader::{
-    Id, JsonLine, all, csv_as_jsonl, elements, expected, is_csv, without_bare_nan,
+    Id, JsonLine, all, elements, expected, is_csv, rows_as_jsonl, without_bare_nan,
 };
 
 /// From this size on, in bytes, the texts of answers are left in their file.
@@ -86,6 +85,8 @@ pub struct AnswerOptions {
     /// The fields that hold the parts of an answer, as `(part, field)` with a part of [`ANSWER_PARTS`](super::ANSWER_PARTS);
     /// for others the documented ones, else guesses.
     pub fields: Vec<(String, String)>,
+    /// The name of the id in the test cases, which answers may have, too; empty: `case_id`.
+    pub id_field: String,
     /// Keep [reasoning](thinking_bytes) at the start of an answer.
     pub keep_thinking: bool,
     /// Leave the texts of large files of `{case_id, answer_text}` there, but for CSV: [`with_text`] reads each when it is
@@ -93,6 +94,8 @@ pub struct AnswerOptions {
     pub leave_texts: bool,
     /// Read texts that hold a report as JSON as [reports](Report); in compat mode, every text.
     pub reports: bool,
+    /// Take what incomplete logs hold.
+    pub partial_logs: bool,
     /// Read only these systems, in this order (with or without `.jsonl`); all if empty.
     pub systems: Vec<String>,
 }
@@ -124,7 +127,7 @@ impl AnswerOptions {
     /// be read.
     pub fn load(&self, paths: &[PathBuf]) -> Result<(Vec<SystemAnswers>, Vec<String>)> {
         let load = |(system, path): &SystemFile| {
-            let (text, blake3, log) = read_input(path)?;
+            let (text, blake3, log) = read_input(path, self.partial_logs)?;
             // A pipe cannot be read again. The file may begin with a byte order mark.
             let is_left =
                 self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path) && log.is_none();
@@ -132,10 +135,10 @@ impl AnswerOptions {
                 .ok()
                 .filter(|file| is_left && file.is_file());
             let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
-            Ok(SystemAnswers {
-                blake3,
-                ..self.parse(&text, system.clone(), path, before)?
-            })
+            let mut read = self.parse(&text, system.clone(), path, before)?;
+            read.blake3 = blake3;
+            read.warnings.extend(log.and_then(|log| log.warning(path)));
+            Ok(read)
         };
         let (files, mut notes) = system_files(paths, &self.systems)?;
         let systems = all(files.par_iter().map(load).collect::<Vec<_>>())?;
@@ -173,14 +176,10 @@ impl AnswerOptions {
         before: Option<u64>,
     ) -> Result<SystemAnswers> {
         let mut read = SystemAnswers::new(system, path, blake3::hash(text.as_bytes()).into());
-        let text: Cow<'_, str> = if is_csv(path) {
-            csv_as_jsonl(text, path)?.into()
-        } else {
-            text.into()
-        };
+        let text = rows_as_jsonl(text, path)?;
         let (json, nan_line) = without_bare_nan(&text);
         let elements = elements(&json, path)?;
-        let reading = Reading::of(&elements, &self.fields, path)?;
+        let reading = Reading::of(&elements, &self.fields, &self.id_field, path)?;
         let texts: Vec<_> = elements
             .iter()
             .map(|element| reading.json(element))
@@ -340,13 +339,9 @@ pub fn with_text(item: &Item) -> Result<Item> {
     read.map_err(Error::io(path, "read"))?;
     let text = str::from_utf8(&bytes).ok().and_then(|json| {
         let json = without_bare_nan(json).0;
-        let text: String = serde_json::from_str(
-            serde_json::from_str::<Record<'_>>(&json)
-                .ok()?
-                .get(place.field.name.as_str())?
-                .get(),
-        )
-        .ok()?;
+        let record: Record<'_> = serde_json::from_str(&json).ok()?;
+        let text = value_at(&record, &place.field.name)?;
+        let text: String = serde_json::from_str(text.get()).ok()?;
         // Reasoning is removed from its start.
         text.get(text.len().checked_sub(place.text_bytes)?..)
             .map(Arc::<str>::from)

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::Aspect;
 use crate::error::{InputFault, Result};
-use crate::files::read_text;
+use crate::files::read_small_text;
 
 use super::reader::{JsonLine, all, elements};
 
@@ -36,7 +36,7 @@ pub fn builtin_aspects() -> Vec<Arc<Aspect>> {
 /// [`Error::Input`](crate::Error::Input) with every fault found; [`Error::Io`](crate::Error::Io) if the file cannot be
 /// read.
 pub fn load_aspects(path: &Path) -> Result<Vec<Aspect>> {
-    parse_aspects(&read_text(path)?.0, path)
+    parse_aspects(&read_small_text(path)?.0, path)
 }
 
 /// Parses a file of aspects; `path` is for messages. Keeps the order; names are distinct and descriptions not empty.

@@ -15,11 +15,24 @@ use super::reader::{Id, JsonLine, csv_as_jsonl, elements, expected, is_csv, no_f
 use super::test_cases::{TestCases, parse_test_cases};
 
 type Fields = Map<String, Value>;
+
+/// Names of fields with criteria below a criterion, in lower case without separators.
+const NESTED: [&str; 7] = [
+    "criteria",
+    "subcriteria",
+    "children",
+    "subtasks",
+    "subitems",
+    "subrubric",
+    "subrubrics",
+];
+
 /// A list of criteria with its field and its group.
 type CriteriaList<'a> = (String, Option<&'a str>, &'a [Value]);
 
 /// Reads a file of test cases: those of ScholarQA-CS, or cases with criteria (`docs/formats.md`), as the profile of this
 /// name or directory says, which is returned with them. Without a name, cases with ingredients are those of ScholarQA-CS2.
+/// With `partial_logs`, the file may be an incomplete log.
 ///
 /// # Errors
 /// As [`rubric_profile`] and [`load_test_cases`](super::load_test_cases).
@@ -27,8 +40,9 @@ pub fn load_tests(
     path: &Path,
     mode: Mode,
     rubric: Option<&str>,
+    partial_logs: bool,
 ) -> Result<(TestCases, RubricProfile)> {
-    let (text, blake3, _) = read_input(path)?;
+    let (text, blake3, log) = read_input(path, partial_logs)?;
     let mut profile = rubric_profile(rubric)?;
     let is_rows = is_csv(path)
         || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
@@ -91,7 +105,7 @@ pub fn load_tests(
         .filter_map(|line| reader.read(line).err())
         .collect();
     let mut cases = reader.cases;
-    let mut warnings = Vec::new();
+    let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for (line, case) in &mut cases {
         if profile.report {
@@ -184,6 +198,7 @@ impl<'a> Reader<'a> {
         } else {
             self.lists(fields)?
         };
+        self.check_groups(fields, &lists)?;
         let mut read = Vec::new();
         for (key, group, criteria) in lists {
             let own = read.len();
@@ -192,6 +207,7 @@ impl<'a> Reader<'a> {
                 if self.profile.report && value[&self.profile.criterion.text] == "" {
                     continue;
                 }
+                self.check_flat(&format!("{key}[{at}]"), value)?;
                 let number = self.cases[place].1.criteria.len() + read.len() + 1;
                 let what = |what: String| {
                     if self.is_rows {
@@ -203,13 +219,7 @@ impl<'a> Reader<'a> {
                 read.push(self.criterion(value, number).map_err(what)?);
             }
             let Some(name) = group else { continue };
-            let weights = &self.profile.case.group_weights;
-            let of_group = fields.get(weights).map_or(Some(1.0), |all| {
-                all[name].as_f64().filter(|own| *own >= 0.0)
-            });
-            let what =
-                || format!("{weights}.{name} is not a weight; give the group a number from 0");
-            let of_group = of_group.ok_or_else(what)?;
+            let of_group = self.group_weight(fields, name)?;
             let whole: f64 = read[own..]
                 .iter()
                 .map(|criterion| criterion.weight.max(0.0))
@@ -270,6 +280,85 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Refuses groups without weights: counted equally, or with their criteria pooled, they give different scores, and
+    /// only the author of the rubric can say which is meant.
+    fn check_groups(&self, fields: &Fields, lists: &[CriteriaList<'_>]) -> Result<(), String> {
+        let groups = lists.iter().filter(|(_, group, _)| group.is_some()).count();
+        let weights = &self.profile.case.group_weights;
+        if groups < 2 || fields.contains_key(weights) && !weights.is_empty() {
+            return Ok(());
+        }
+        let criteria = &self.profile.case.criteria;
+        if weights.is_empty() {
+            let tags = &self.profile.criterion.tags;
+            return Err(format!(
+                "{criteria} has {groups} groups without weights; to pool them, write one list and the group of each \
+                 criterion as its {tags}; to weight them, name the field of their weights as case.group_weights in a profile"
+            ));
+        }
+        Err(format!(
+            "{criteria} has {groups} groups, but {weights} is missing; give each group its weight there"
+        ))
+    }
+
+    /// The weight of a group of criteria; 1 if it is the only one and has none.
+    fn group_weight(&self, fields: &Fields, name: &str) -> Result<f64, String> {
+        let weights = &self.profile.case.group_weights;
+        let Some(all) = fields.get(weights).filter(|_| !weights.is_empty()) else {
+            return Ok(1.0);
+        };
+        let weight = all[name].as_f64().filter(|weight| *weight >= 0.0);
+        weight.ok_or_else(|| {
+            format!("{weights}.{name} is not a weight; give the group a number from 0")
+        })
+    }
+
+    /// Refuses a field that holds criteria below the criterion at `place`: they would not be asked.
+    fn check_flat(&self, place: &str, criterion: &Value) -> Result<(), String> {
+        let fields = criterion.as_object().into_iter().flatten();
+        for (name, value) in fields {
+            if self.is_nested(name, value) {
+                return Err(format!(
+                    "{place}.{name} looks like criteria below a criterion, which would not be asked; list every criterion \
+                     to ask in {}, or take the field out",
+                    self.profile.case.criteria
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a field of a criterion holds further criteria: by its name, or because its elements have the text and the
+    /// weight of one. Sources, snippets and tags have neither.
+    fn is_nested(&self, name: &str, value: &Value) -> bool {
+        let case = &self.profile.case;
+        let names = &self.profile.criterion;
+        if [
+            &names.text,
+            &names.weight,
+            &names.id,
+            &names.tags,
+            &names.examples,
+        ]
+        .into_iter()
+        .any(|known| known == name)
+        {
+            return false;
+        }
+        let elements: Vec<&Value> = match value {
+            Value::Array(list) => list.iter().collect(),
+            Value::Object(groups) => groups.values().collect(),
+            _ => return false,
+        };
+        let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
+        let is_named = name == case.criteria || NESTED.contains(&plain.to_lowercase().as_str());
+        let is_criterion = |element: &&Value| {
+            element.get(&names.text).is_some_and(Value::is_string)
+                && element.get(&names.weight).is_some()
+        };
+        is_named && !elements.is_empty() || elements.iter().any(is_criterion)
+    }
+
     fn criterion(&self, value: &Value, number: usize) -> Result<CaseCriterion, String> {
         let names = &self.profile.criterion;
         let only_text;
@@ -285,7 +374,8 @@ impl<'a> Reader<'a> {
         if is_strict && !fields.get(&names.id).is_some_and(Value::is_string) {
             return Err(format!("{} is not a text", names.id));
         }
-        if is_strict && fields.get(&names.weight).is_none_or(Value::is_null) {
+        let needs_weight = is_strict || names.weight_required;
+        if needs_weight && fields.get(&names.weight).is_none_or(Value::is_null) {
             return Err(format!("{} is missing", names.weight));
         }
         let key = text_field(fields, self.profile);
@@ -311,7 +401,7 @@ impl<'a> Reader<'a> {
         }
         let weight = match fields.get(weight) {
             None | Some(Value::Null) => 1.0,
-            Some(Value::String(text)) if text.trim().is_empty() => 1.0,
+            Some(Value::String(text)) if text.trim().is_empty() && !names.weight_required => 1.0,
             Some(value) => {
                 let truth = || {
                     value
@@ -517,7 +607,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let (tests, _) = load_tests(&path, Mode::Default, None)?;
+        let (tests, _) = load_tests(&path, Mode::Default, None, false)?;
         Ok(tests.cases[0]
             .criteria
             .iter()
@@ -552,6 +642,74 @@ mod tests {
                 .unwrap_err()
                 .to_string()
                 .contains("wieght is a number")
+        );
+    }
+
+    #[test]
+    fn criteria_below_a_criterion_are_refused_with_their_path() {
+        let nested = [
+            r#"[{"text": "a", "weight": 1, "sub_tasks": [{"requirements": "b"}]}]"#,
+            r#"[{"text": "a", "weight": 1, "parts": [{"text": "b", "weight": 2}]}]"#,
+            r#"[{"text": "a", "criteria": {"depth": ["b"]}}]"#,
+            r#"{"depth": [{"text": "a", "Sub-Criteria": ["b"]}]}"#,
+        ];
+        for criteria in nested {
+            let case = format!(r#"{{"case_id": 7, "question": "q", "criteria": {criteria}}}"#);
+            let error = weights("list.jsonl", &case).unwrap_err().to_string();
+            assert!(error.contains("looks like criteria below"), "{error}");
+        }
+        let case = r#"{"case_id": 7, "question": "q", "criteria": ["a", {"text": "b", "children": ["c"]}]}"#;
+        let error = weights("list.jsonl", case).unwrap_err().to_string();
+        assert!(
+            error.contains("(case 7): criteria[1].children looks"),
+            "{error}"
+        );
+        // Lists of other things, and empty ones, are not asked either, but were never meant to be.
+        let others = r#"[{"text": "a", "sources": [{"title": "t", "text": "x", "url": "u"}], "tags": ["b"],
+            "snippets": ["s"], "children": [], "evidence": [{"text": "e", "score": 1}], "parent": "p"}]"#;
+        let case = format!(r#"{{"case_id": 7, "question": "q", "criteria": {others}}}"#);
+        assert_eq!(weights("list.jsonl", &case).unwrap(), [1.0]);
+    }
+
+    #[test]
+    fn groups_need_weights_unless_there_is_only_one() {
+        let groups = |groups: &str, rubric: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("cases.jsonl");
+            std::fs::write(&path, groups).unwrap();
+            let (tests, _) = load_tests(&path, Mode::Default, Some(rubric), false)?;
+            let weights = tests.cases[0].criteria.iter();
+            Ok::<Vec<f64>, crate::Error>(weights.map(|criterion| criterion.weight).collect())
+        };
+        let two =
+            r#"{"case_id": 7, "question": "q", "criteria": {"a": ["x", "y", "z"], "b": ["w"]}}"#;
+        let error = groups(two, "criteria").unwrap_err().to_string();
+        assert!(
+            error.contains("(case 7): criteria has 2 groups without weights; to pool them,"),
+            "{error}"
+        );
+        let one = r#"{"case_id": 7, "question": "q", "criteria": {"a": ["x", "y"]}}"#;
+        assert_eq!(groups(one, "criteria").unwrap(), [0.5, 0.5]);
+        let race = r#"{"id": 7, "prompt": "q", "article": "r", "criterions": {
+            "a": [{"criterion": "x", "weight": 1}], "b": [{"criterion": "y", "weight": 1}]}}"#;
+        let error = groups(race, "race").unwrap_err().to_string();
+        assert!(
+            error.contains("2 groups, but dimension_weight is missing"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_criterion_without_its_points_is_an_error_where_the_rubric_needs_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cases.jsonl");
+        let case = r#"{"prompt_id": "7", "prompt": "q", "rubrics": [{"criterion": "x", "points": 5}, {"criterion": "y"}]}"#;
+        std::fs::write(&path, case).unwrap();
+        let error = load_tests(&path, Mode::Default, Some("healthbench"), false).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("(case 7): rubrics[1]: points is missing"),
+            "{error}"
         );
     }
 }

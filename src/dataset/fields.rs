@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, InputFault};
@@ -20,6 +21,9 @@ const RECORDS: usize = 20;
 
 /// Maximum number of fields of a file to list.
 const SHOWN: usize = 8;
+
+/// How many names deep a field is searched for texts.
+const DEPTH: usize = 5;
 
 /// Fields that only predictions have.
 const OF_PREDICTIONS: [&str; 4] = ["input", "query", "ctxs", "docs"];
@@ -61,6 +65,12 @@ fn names<'a>(
     )
 }
 
+/// All names that a part may have in a file of answers.
+fn known_names(part: &str) -> Vec<&'static str> {
+    let (documented, guesses) = names(part, &[], false);
+    [&documented, guesses].concat()
+}
+
 /// How a file is read.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
@@ -73,21 +83,29 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// How the elements of a file are read, with the fields that `--fields` gives as `(part, field)`.
+    /// How the elements of a file are read, with the fields that `--fields` gives as `(part, field)`. `id_field` is the
+    /// name of the id in the test cases, which answers may have, too.
     ///
     /// # Errors
     /// A file without a field for a part, or with several that could hold it.
     pub(super) fn of(
         elements: &[JsonLine<'_>],
         given: &[(String, String)],
+        id_field: &str,
         path: &Path,
     ) -> Result<Self, InputFault> {
-        let fields = fields_of(elements);
+        let fields = fields_of(elements, given);
         let has = |field: &str| fields.contains_key(field);
         if elements.is_empty() || has("metric_config") {
             return Ok(Self::default());
         }
         let is_prediction = !has("answer_text") && OF_PREDICTIONS.iter().any(|field| has(field));
+        let mut given = given.to_vec();
+        let is_id_given = given.iter().any(|(part, _)| part != "answer_text");
+        if has(id_field) && !has("case_id") && !is_id_given && !is_prediction {
+            given.push(("case_id".to_owned(), id_field.to_owned()));
+        }
+        let given = given.as_slice();
         let mut guessed = Vec::new();
         let mut find = |part: &str| {
             let (documented, guesses) = names(part, given, is_prediction);
@@ -106,6 +124,16 @@ impl Reading {
             Ok(guesses.first().map(|field| (*field).to_owned()))
         };
         let (text, id) = (find("answer_text")?, find("case_id")?);
+        if let Some(field) = &text
+            && let Some(within) = text_within(elements, field)
+        {
+            let what = format!(
+                "{} is an object without sections, not the text of an answer",
+                field.escape_debug()
+            );
+            let hint = format!("name the text in it with --fields answer_text={within}");
+            return Err(InputFault::new(path, what).hint(hint));
+        }
         let question = if id.is_none() || is_prediction {
             find("question")?
         } else {
@@ -125,7 +153,14 @@ impl Reading {
                 if question.is_none() && (is_prediction || without_id) {
                     parts.push(if is_prediction { "question" } else { "case_id" });
                 }
-                return Err(missing(&parts, given, is_prediction, &fields, path));
+                let nested = nested_texts(elements);
+                return Err(missing(
+                    &parts,
+                    given,
+                    is_prediction,
+                    (&fields, &nested),
+                    path,
+                ));
             }
         };
         // Readers accept two names for these.
@@ -172,7 +207,7 @@ impl Reading {
             return line.text.into();
         };
         let value = |(expected, field): &(&'static str, String)| {
-            Some(((*expected).to_owned(), *record.get(field)?))
+            Some(((*expected).to_owned(), value_at(&record, field)?))
         };
         let values: Vec<_> = self.renamed.iter().filter_map(value).collect();
         record.retain(|name, _| {
@@ -199,22 +234,145 @@ impl Reading {
     }
 }
 
-/// The fields of the first records, with the length of the longest text there.
-fn fields_of(elements: &[JsonLine<'_>]) -> BTreeMap<String, usize> {
-    let records = elements
+/// The value that `field` names in an element: the field of this name, else one within others by a path of names and
+/// positions, `response.text` or `choices.0.text`, or by a JSON Pointer, `/response/text`.
+pub(super) fn value_at<'a>(record: &Record<'a>, field: &str) -> Option<&'a RawValue> {
+    if let Some(value) = record.get(field) {
+        return Some(value);
+    }
+    let steps = steps_of(field);
+    let (first, rest) = steps.split_first()?;
+    let mut value = *record.get(first)?;
+    for step in rest {
+        value = child(value, step)?;
+    }
+    Some(value)
+}
+
+/// The names and positions of a path with dots, or of a JSON Pointer.
+fn steps_of(field: &str) -> Vec<String> {
+    match field.strip_prefix('/') {
+        Some(pointer) => pointer.split('/').map(unescaped).collect(),
+        None => field.split('.').map(str::to_owned).collect(),
+    }
+}
+
+/// A name in a JSON Pointer (RFC 6901).
+fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+fn child<'a>(value: &'a RawValue, step: &str) -> Option<&'a RawValue> {
+    let text = value.get();
+    if text.starts_with('[') {
+        let list: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+        return list.get(step.parse::<usize>().ok()?).copied();
+    }
+    let record: Record<'a> = serde_json::from_str(text).ok()?;
+    record.get(step).copied()
+}
+
+/// The first records of a file.
+fn first_records<'a>(elements: &[JsonLine<'a>]) -> impl Iterator<Item = Record<'a>> {
+    elements
         .iter()
-        .filter_map(|line| serde_json::from_str::<Record<'_>>(line.text).ok());
+        .filter_map(|line| serde_json::from_str(line.text).ok())
+        .take(RECORDS)
+}
+
+/// The fields of the first records, and given ones within others, with the length of the longest text there.
+fn fields_of(elements: &[JsonLine<'_>], given: &[(String, String)]) -> BTreeMap<String, usize> {
     let mut fields = BTreeMap::new();
-    for (field, value) in records.take(RECORDS).flatten() {
-        let bytes = if value.get().starts_with('"') {
-            value.get().len()
-        } else {
-            0
-        };
-        let longest = fields.entry(field).or_insert(0);
+    let mut add = |field: &str, value: &RawValue| {
+        let is_text = value.get().starts_with('"');
+        let bytes = if is_text { value.get().len() } else { 0 };
+        let longest = fields.entry(field.to_owned()).or_insert(0);
         *longest = bytes.max(*longest);
+    };
+    for record in first_records(elements) {
+        for (field, value) in &record {
+            add(field, value);
+        }
+        for (_, field) in given {
+            if let Some(value) = value_at(&record, field) {
+                add(field, value);
+            }
+        }
     }
     fields
+}
+
+/// Paths of texts and numbers within the fields of the first records, with the length of the longest text there.
+fn nested_texts(elements: &[JsonLine<'_>]) -> BTreeMap<String, usize> {
+    let mut texts = BTreeMap::new();
+    for record in first_records(elements) {
+        for (field, value) in &record {
+            if let Ok(value) = serde_json::from_str::<Value>(value.get()) {
+                add_texts(&mut vec![field.clone()], &value, &mut texts);
+            }
+        }
+    }
+    texts
+}
+
+/// Adds the texts and numbers within `value`, whose path is `steps`. Positions are left out: a list of texts has no one
+/// text.
+fn add_texts(steps: &mut Vec<String>, value: &Value, texts: &mut BTreeMap<String, usize>) {
+    match value {
+        Value::Object(fields) if steps.len() < DEPTH => {
+            for (name, value) in fields {
+                steps.push(name.clone());
+                add_texts(steps, value, texts);
+                steps.pop();
+            }
+        }
+        Value::String(_) | Value::Number(_) if steps.len() > 1 => {
+            let bytes = value.as_str().map_or(0, str::len);
+            let longest = texts.entry(path_of(steps)).or_insert(0);
+            *longest = bytes.max(*longest);
+        }
+        _ => {}
+    }
+}
+
+/// Names with dots between, or a JSON Pointer where a name holds a dot or slash itself.
+fn path_of(steps: &[String]) -> String {
+    if !steps.iter().any(|step| step.contains(['.', '/'])) {
+        return steps.join(".");
+    }
+    let escaped = |step: &String| step.replace('~', "~0").replace('/', "~1");
+    let steps: Vec<String> = steps.iter().map(escaped).collect();
+    format!("/{}", steps.join("/"))
+}
+
+/// The last name of a path.
+fn last_step(path: &str) -> &str {
+    path.rsplit(['.', '/']).next().unwrap_or(path)
+}
+
+/// The path of the longest text within `field`, where it holds objects that are not reports of sections.
+fn text_within(elements: &[JsonLine<'_>], field: &str) -> Option<String> {
+    let is_report = |object: &Value| {
+        object.get("sections").is_some() || object["response"].get("sections").is_some()
+    };
+    let mut texts = BTreeMap::new();
+    for record in first_records(elements) {
+        let Some(value) = value_at(&record, field) else {
+            continue;
+        };
+        let value: Value = serde_json::from_str(value.get()).ok()?;
+        if !value.is_object() || is_report(&value) {
+            return None;
+        }
+        let mut steps = if record.contains_key(field) {
+            vec![field.to_owned()]
+        } else {
+            steps_of(field)
+        };
+        add_texts(&mut steps, &value, &mut texts);
+    }
+    let texts = texts.into_iter().filter(|(_, bytes)| *bytes > 0);
+    texts.max_by_key(|(_, bytes)| *bytes).map(|(path, _)| path)
 }
 
 /// The fault of a file without a field for these parts.
@@ -222,7 +380,7 @@ fn missing(
     parts: &[&str],
     given: &[(String, String)],
     is_prediction: bool,
-    fields: &BTreeMap<String, usize>,
+    (fields, nested): (&BTreeMap<String, usize>, &BTreeMap<String, usize>),
     path: &Path,
 ) -> InputFault {
     let all_names = |part: &str| {
@@ -259,17 +417,28 @@ fn missing(
         format!("no field for {labels}: the file has {found}; looked for {looked_for}"),
     );
     // The answer is the longest text that is nothing else.
-    let known = PARTS
-        .map(|part| names(part, &[], false))
-        .map(|(names, guesses)| [&names, guesses].concat())
-        .concat();
+    let known = PARTS.map(known_names).concat();
+    let is_other =
+        |name: &str| !known.contains(&name) || known_names("answer_text").contains(&name);
     let texts = fields
         .iter()
-        .filter(|(field, bytes)| **bytes > 0 && !known.contains(&field.as_str()));
+        .filter(|(field, _)| !known.contains(&field.as_str()))
+        .chain(nested.iter().filter(|(path, _)| is_other(last_step(path))));
     let text = texts
+        .filter(|(_, bytes)| **bytes > 0)
         .max_by_key(|(_, bytes)| **bytes)
         .map(|(field, _)| field.escape_debug().to_string());
-    if fields.values().all(|bytes| *bytes == 0) {
+    let nested_field = |part: &str| {
+        let names = known_names(part);
+        nested.keys().find(|path| names.contains(&last_step(path)))
+    };
+    let id = ["case_id", "question"].into_iter().find_map(|part| {
+        let field = nested_field(part)?;
+        Some(format!("{part}={}", field.escape_debug()))
+    });
+    let is_id_known = !parts.contains(&"case_id") || id.is_some();
+    let has_text = fields.values().any(|bytes| *bytes > 0) || text.is_some() && is_id_known;
+    if !has_text {
         let example = if is_prediction {
             "{input, output}"
         } else {
@@ -279,8 +448,13 @@ fn missing(
     }
     let entry = |part: &&str| match (*part, &text) {
         ("answer_text", Some(field)) => format!("answer_text={field}"),
-        ("case_id", _) => "case_id=FIELD (or question=FIELD)".to_owned(),
-        (part, _) => format!("{part}=FIELD"),
+        ("case_id", _) => id
+            .clone()
+            .unwrap_or_else(|| "case_id=FIELD (or question=FIELD)".to_owned()),
+        (part, _) => {
+            let field = nested_field(part).map_or("FIELD", String::as_str);
+            format!("{part}={}", field.escape_debug())
+        }
     };
     let entries: Vec<String> = parts.iter().map(entry).collect();
     fault.hint(format!(
@@ -292,7 +466,7 @@ fn missing(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{SystemAnswers, parse_answers};
+    use crate::dataset::{AnswerOptions, SystemAnswers, parse_answers};
     use crate::domain::Mode;
 
     fn read(name: &str, text: &str) -> Result<SystemAnswers, Error> {
@@ -319,6 +493,8 @@ mod tests {
                 by_id,
             ),
             ("a.csv", "id,answer\n1,A\n2,B\n", by_id),
+            ("a.csv", "id;answer\n1;A\n2;B\n", by_id),
+            ("a.csv", "id\tanswer\n1\tA\n2\tB\n", by_id),
             (
                 "a.csv",
                 "\"answer\",model,id\r\n\"A\",m,1\r\n\"B\",\"m, n\",2\r\n",
@@ -432,7 +608,8 @@ mod tests {
                 index: 0,
                 text,
             };
-            Reading::of(&[line], &given, path).map(|reading| reading.json(&line).into_owned())
+            Reading::of(&[line], &given, "case_id", path)
+                .map(|reading| reading.json(&line).into_owned())
         };
         let both = json(&[("answer_text", "text"), ("case_id", "qid")]).unwrap();
         assert_eq!(
@@ -444,6 +621,64 @@ mod tests {
             text,
             "another file may have it"
         );
+    }
+
+    #[test]
+    fn fields_within_others_are_named_by_path_or_pointer() {
+        let text =
+            r#"{"meta": {"x.y": {"n": 7}, "ask": "P"}, "response": {"choices": [{"text": "A"}]}}"#;
+        let read = |fields: &[(&str, &str)]| {
+            let fields = fields.iter();
+            let options = AnswerOptions {
+                fields: fields
+                    .map(|(part, field)| ((*part).to_owned(), (*field).to_owned()))
+                    .collect(),
+                ..AnswerOptions::default()
+            };
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.jsonl");
+            std::fs::write(&path, text).unwrap();
+            let (mut systems, _) = options.load(&[path]).unwrap();
+            systems.remove(0)
+        };
+        let by_id = read(&[
+            ("answer_text", "response.choices.0.text"),
+            ("case_id", "/meta/x.y/n"),
+        ]);
+        assert_eq!(by_id.answers[0].case_id.as_str(), "7");
+        assert_eq!(&*by_id.answers[0].answer_text, "A");
+        assert_eq!(
+            by_id.renamed,
+            "answer_text=response.choices.0.text,case_id=/meta/x.y/n"
+        );
+        let by_question = read(&[
+            ("answer_text", "/response/choices/0/text"),
+            ("question", "meta.ask"),
+        ]);
+        assert_eq!(by_question.answers[0].question(), "P");
+    }
+
+    #[test]
+    fn the_id_of_the_test_cases_is_read_in_answers_too() {
+        let path = Path::new("a.jsonl");
+        let reading = |text: &str| {
+            let line = JsonLine {
+                path,
+                number: 1,
+                index: 0,
+                text,
+            };
+            let reading = Reading::of(&[line], &[], "prompt_id", path);
+            let reading = reading.unwrap_or_else(|fault| panic!("{fault}"));
+            (reading.renamed(), reading.guesses)
+        };
+        let (renamed, guesses) = reading(r#"{"prompt_id": "7", "answer_text": "A", "id": 1}"#);
+        assert_eq!(renamed, "case_id=prompt_id");
+        assert_eq!(guesses, "");
+        let (renamed, _) = reading(r#"{"prompt_id": "7", "answer_text": "A", "case_id": 1}"#);
+        assert_eq!(renamed, "");
+        let (_, guesses) = reading(r#"{"id": "7", "answer_text": "A"}"#);
+        assert_eq!(guesses, "case_id=id");
     }
 
     #[test]
@@ -522,8 +757,25 @@ mod tests {
             ),
             (
                 "a.csv",
-                "id;answer\n1;So, no.\n",
-                "a.csv:1: cells are separated by semicolons or tabs; write the table with commas".to_owned(),
+                "id;answer\n1;So; no.\n",
+                "a.csv:2: expected 2 cells as in the header, found 3; put quotes around a cell that holds a semicolon, \
+                 and close every quote"
+                    .to_owned(),
+            ),
+            (
+                "a.jsonl",
+                r#"{"id": 1, "response": {"text": "So.", "model": "m"}}"#,
+                "a.jsonl: response is an object without sections, not the text of an answer; name the text in it with \
+                 --fields answer_text=response.text"
+                    .to_owned(),
+            ),
+            (
+                "a.jsonl",
+                r#"{"meta": {"id": 1}, "reply": {"a.b": "So it is."}, "model": "m"}"#,
+                format!(
+                    "a.jsonl: no field for answer_text, nor for case_id or question: the file has meta, model, reply; \
+                     looked for {all}; name it with --fields answer_text=/reply/a.b,case_id=meta.id, {out}"
+                ),
             ),
             (
                 "a.csv",

@@ -3,6 +3,7 @@
 //!
 //! The format is that of `inspect_ai` 0.3; the places of the judge's replies are those of `astabench` 0.5.4.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -11,8 +12,15 @@ use serde_json::{Map, Value, json};
 use crate::domain::{Fingerprint, JudgeTask};
 use crate::error::{InputFault, Result};
 use crate::files::{for_each_member, is_zip, read_bytes, utf8};
+use crate::text::names::counted;
 
 use super::reader::{Id, without_bare_nan};
+
+/// The member of an archive with what is known when an evaluation ends.
+const HEADER: &str = "header.json";
+
+/// The member with what is known when it begins: of a log without [`HEADER`], the header.
+const START: &str = "_journal/start.json";
 
 /// A log of one evaluation: one system's answers to the cases of one task.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -21,9 +29,15 @@ pub struct InspectLog {
     pub eval: Value,
     #[serde(default)]
     status: String,
+    /// The counts of samples.
+    #[serde(default)]
+    results: Value,
     /// The answers, in file order.
     #[serde(default)]
     pub samples: Vec<InspectSample>,
+    /// What an incomplete log lacks, or what is left out of it.
+    #[serde(skip)]
+    pub incomplete: Option<String>,
 }
 
 /// One answer with what was logged about it.
@@ -31,6 +45,8 @@ pub struct InspectLog {
 #[serde(default)]
 pub struct InspectSample {
     id: Id,
+    /// The number of the repetition, from 1.
+    epoch: u64,
     target: Value,
     output: Value,
     scores: Value,
@@ -39,43 +55,89 @@ pub struct InspectSample {
 }
 
 impl InspectLog {
-    /// Reads a log; `None` for a file that is none.
+    /// Reads a log; `None` for a file that is not one.
     ///
     /// # Errors
-    /// An archive that is damaged or no log, with the member.
+    /// An archive that is damaged or not a log, with the member.
     fn parse(bytes: &[u8], path: &Path) -> Result<Option<Self>, InputFault> {
-        if !is_zip(bytes) {
-            let text = str::from_utf8(bytes)
-                .ok()
-                .filter(|text| text.trim_start().starts_with('{'));
-            let log: Option<Self> =
-                text.and_then(|text| serde_json::from_str(&without_bare_nan(text).0).ok());
-            return match log.filter(|log| log.eval["task"].is_string()) {
-                Some(log) if log.status == "started" => {
-                    Err(InputFault::new(path, "an unfinished log"))
-                }
-                log => Ok(log),
-            };
+        let log = if is_zip(bytes) {
+            Some(Self::unpack(bytes, path)?)
+        } else {
+            Self::parse_json(bytes)
+        };
+        Ok(log.map(Self::first_epoch))
+    }
+
+    fn parse_json(bytes: &[u8]) -> Option<Self> {
+        let text = str::from_utf8(bytes).ok()?;
+        if !text.trim_start().starts_with('{') {
+            return None;
         }
-        let mut log = Self::default();
-        let is_read = |name: &str| name == "header.json" || name.starts_with("samples/");
+        let log: Self = serde_json::from_str(&without_bare_nan(text).0).ok()?;
+        log.eval["task"].is_string().then_some(log)
+    }
+
+    fn unpack(bytes: &[u8], path: &Path) -> Result<Self, InputFault> {
+        let mut header = None;
+        let mut start = None;
+        let mut samples = Vec::new();
+        let is_read = |name: &str| matches!(name, HEADER | START) || name.starts_with("samples/");
         for_each_member(bytes, path, is_read, |member, text| {
             let json = without_bare_nan(text).0;
-            let read = match member.ends_with("header.json") {
-                true => serde_json::from_str(&json).map(|header: Self| log.eval = header.eval),
-                false => serde_json::from_str(&json).map(|sample| log.samples.push(sample)),
+            let read = if member.ends_with(HEADER) {
+                serde_json::from_str(&json).map(|log: Self| header = Some(log))
+            } else if member.ends_with(START) {
+                serde_json::from_str(&json).map(|log: Self| start = Some(log))
+            } else {
+                serde_json::from_str(&json).map(|sample| samples.push(sample))
             };
             read.map_err(|error| {
                 InputFault::new(member, format!("not what Inspect writes: {error}"))
             })
         })?;
-        match log.eval {
-            Value::Null => Err(InputFault::new(
-                path.join("header.json"),
-                "is not in the archive",
-            )),
-            _ => Ok(Some(log)),
+        let started = start.map(|log: Self| Self {
+            status: "started".to_owned(),
+            ..log
+        });
+        let Some(log) = header.or(started) else {
+            let fault = InputFault::new(path.join(HEADER), "is not in the archive");
+            return Err(fault);
+        };
+        Ok(Self { samples, ..log })
+    }
+
+    /// The log with one answer to each case, that of the first epoch, and what it lacks.
+    fn first_epoch(mut self) -> Self {
+        let logged = self.samples.len();
+        let mut seen = HashSet::new();
+        self.samples.sort_by_key(|sample| sample.epoch);
+        self.samples
+            .retain(|sample| seen.insert(sample.id.0.clone()));
+        let mut lacks = Vec::new();
+        if !matches!(self.status.as_str(), "" | "success") {
+            lacks.push(format!("its status is {}", self.status));
         }
+        if let Some(planned) = self.planned_samples()
+            && planned > logged as u64
+        {
+            lacks.push(format!("it holds {logged} of {planned} samples"));
+        }
+        if logged > self.samples.len() {
+            let cases = counted(self.samples.len(), "case");
+            lacks.push(format!("it holds {logged} answers to {cases} (epochs)"));
+        }
+        self.incomplete = (!lacks.is_empty()).then(|| lacks.join(", "));
+        self
+    }
+
+    /// How many samples the evaluation was to have: by its results, or if it has none, by its plan.
+    fn planned_samples(&self) -> Option<u64> {
+        let by_plan = || {
+            let cases = self.eval["dataset"]["samples"].as_u64()?;
+            let epochs = self.eval["config"]["epochs"].as_u64().unwrap_or(1);
+            Some(cases.saturating_mul(epochs))
+        };
+        self.results["total_samples"].as_u64().or_else(by_plan)
     }
 
     /// The model that judged, if the log names it.
@@ -167,13 +229,29 @@ impl InspectSample {
 /// The text of a file of answers or test cases and its hash; for a log a text that says the same, and the log.
 ///
 /// # Errors
-/// Text that is not UTF-8; an archive that is damaged or no log, with the member; [`Error::Io`](crate::Error::Io) if the
-/// file cannot be read.
-pub fn read_input(path: &Path) -> Result<(String, Fingerprint, Option<InspectLog>)> {
+/// Text that is not UTF-8; an archive that is damaged or not a log, with the member; a log of an evaluation that is not
+/// finished, or with several answers to a case, unless `partial` takes what is there;
+/// [`Error::Io`](crate::Error::Io) if the file cannot be read.
+pub fn read_input(path: &Path, partial: bool) -> Result<(String, Fingerprint, Option<InspectLog>)> {
     let (bytes, blake3) = read_bytes(path)?;
-    match InspectLog::parse(&bytes, path)? {
-        Some(log) => Ok((log.as_lines(), blake3, Some(log))),
-        None => Ok((utf8(bytes, path)?, blake3, None)),
+    let Some(log) = InspectLog::parse(&bytes, path)? else {
+        return Ok((utf8(bytes, path)?, blake3, None));
+    };
+    if let Some(what) = log.incomplete.as_ref().filter(|_| !partial) {
+        let fault = InputFault::new(path, format!("an incomplete log: {what}"));
+        return Err(fault
+            .hint("--partial-logs takes the answers that it holds, one for each case")
+            .into());
+    }
+    Ok((log.as_lines(), blake3, Some(log)))
+}
+
+impl InspectLog {
+    /// The warning about an incomplete log at `path` that is read.
+    pub(super) fn warning(&self, path: &Path) -> Option<InputFault> {
+        let what = self.incomplete.as_ref()?;
+        let fault = InputFault::new(path, format!("an incomplete log: {what}"));
+        Some(fault.hint("the answers that it holds are taken, one for each case"))
     }
 }
 
@@ -210,15 +288,15 @@ mod tests {
         InspectLog::parse(&zipped(&members), Path::new("x.eval"))
     }
 
-    const HEADER: &str = r#"{"version": 2, "eval": {"task": "astabench/sqa_dev", "task_args": {"scorer_model": "j"}}}"#;
+    const SPECIFICATION: &str = r#"{"version": 2, "eval": {"task": "astabench/sqa_dev", "task_args": {"scorer_model": "j"}}}"#;
 
     #[test]
     fn an_archive_and_its_json_form_give_the_same_answers_cases_and_replies() {
         let sample = sample("c1");
-        let archive = parse(Some(HEADER), &[&sample.to_string()])
+        let archive = parse(Some(SPECIFICATION), &[&sample.to_string()])
             .unwrap()
             .unwrap();
-        let mut whole: Value = serde_json::from_str(HEADER).unwrap();
+        let mut whole: Value = serde_json::from_str(SPECIFICATION).unwrap();
         whole["samples"] = json!([sample]);
         let json = InspectLog::parse(whole.to_string().as_bytes(), Path::new("x.json"))
             .unwrap()
@@ -276,11 +354,6 @@ mod tests {
                 "{text}"
             );
         }
-        let started = r#"{"status": "started", "eval": {"task": "sqa"}}"#;
-        let error = InspectLog::parse(started.as_bytes(), Path::new("x.json"))
-            .unwrap_err()
-            .to_string();
-        assert_eq!(error, "x.json: an unfinished log");
         let sample = sample("c1").to_string();
         for (header, sample, what) in [
             (None, &*sample, "x.eval/header.json: is not in the archive"),
@@ -290,12 +363,12 @@ mod tests {
                 "x.eval/header.json: not what Inspect writes: missing field `eval`",
             ),
             (
-                Some(HEADER),
+                Some(SPECIFICATION),
                 &sample[..90],
                 "x.eval/samples/0.json: not what Inspect writes: EOF",
             ),
             (
-                Some(HEADER),
+                Some(SPECIFICATION),
                 "{\"id\": []}",
                 "x.eval/samples/0.json: not what Inspect writes: expected an id, found a list",
             ),
@@ -303,9 +376,69 @@ mod tests {
             let error = parse(header, &[sample]).unwrap_err().to_string();
             assert!(error.starts_with(what), "{error}");
         }
-        let log = parse(Some(HEADER), &[r#"{"id": 7, "target": ["none"]}"#])
+        let log = parse(Some(SPECIFICATION), &[r#"{"id": 7, "target": ["none"]}"#])
             .unwrap()
             .unwrap();
         assert_eq!(log.as_lines(), "{\"case_id\":\"7\",\"answer_text\":\"\"}\n");
+    }
+
+    /// What a log with this header and these samples lacks, and the ids and answers that are taken.
+    fn lacking(rest: &Value, samples: &[(&str, u64)]) -> (Option<String>, Vec<String>) {
+        let samples: Vec<Value> = samples
+            .iter()
+            .map(|(id, epoch)| {
+                let text = format!("{id} {epoch}");
+                json!({"id": id, "epoch": epoch, "output": {"completion": text}})
+            })
+            .collect();
+        let mut log = json!({"eval": {"task": "sqa"}, "samples": samples});
+        let fields = rest.as_object().unwrap().clone();
+        log.as_object_mut().unwrap().extend(fields);
+        let log = InspectLog::parse(log.to_string().as_bytes(), Path::new("x.json"));
+        let log = log.unwrap().unwrap();
+        let texts = log.samples.iter().map(|sample| {
+            let text = sample.output["completion"].as_str();
+            text.unwrap().to_owned()
+        });
+        let texts = texts.collect();
+        (log.incomplete, texts)
+    }
+
+    #[test]
+    fn a_log_says_what_it_lacks_and_gives_the_first_epoch() {
+        let two = [("a", 1), ("b", 1)];
+        let complete = json!({"status": "success", "results": {"total_samples": 2}});
+        assert_eq!(lacking(&complete, &two).0, None);
+        let fewer = json!({"status": "success", "results": {"total_samples": 3}});
+        let what = lacking(&fewer, &two).0;
+        assert_eq!(what.as_deref(), Some("it holds 2 of 3 samples"));
+        // Without results, 2 cases in 2 epochs were planned.
+        let eval = json!({"task": "sqa", "dataset": {"samples": 2}, "config": {"epochs": 2}});
+        for status in ["started", "error", "cancelled"] {
+            let what = lacking(&json!({"status": status, "eval": eval}), &two).0;
+            let expected = format!("its status is {status}, it holds 2 of 4 samples");
+            assert_eq!(what, Some(expected));
+        }
+        let epochs = [("a", 2), ("b", 1), ("a", 1)];
+        let (what, texts) = lacking(&json!({"status": "success"}), &epochs);
+        assert_eq!(
+            what.as_deref(),
+            Some("it holds 3 answers to 2 cases (epochs)")
+        );
+        assert_eq!(texts, ["b 1", "a 1"]);
+    }
+
+    #[test]
+    fn an_archive_without_a_header_is_a_log_that_was_started() {
+        let sample = sample("c1").to_string();
+        let members = [
+            (START, SPECIFICATION),
+            ("samples/c1_epoch_1.json", &*sample),
+        ];
+        let members = members.map(|(name, text)| (name, CompressionMethod::STORE, text, text));
+        let log = InspectLog::parse(&zipped(&members), Path::new("x.eval"));
+        let log = log.unwrap().unwrap();
+        assert_eq!(log.incomplete.as_deref(), Some("its status is started"));
+        assert_eq!(log.samples.len(), 1);
     }
 }

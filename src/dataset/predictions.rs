@@ -12,7 +12,9 @@ use crate::error::{InputFault, Result};
 use crate::files::read_text;
 
 use super::files::Kind;
-use super::reader::{Id, JsonLine, all, elements, expected, is_nan, typed, without_bare_nan};
+use super::reader::{
+    Id, JsonLine, all, elements, expected, is_nan, rows_as_jsonl, typed, without_bare_nan,
+};
 
 const EXAMPLE: &str = "{\"input\": .., \"output\": .., \"ctxs\": [{\"title\": .., \"text\": ..}]}";
 
@@ -52,7 +54,8 @@ pub fn load_predictions(path: &Path) -> Result<Predictions> {
 /// # Errors
 /// [`Error::Input`](crate::Error::Input) with every fault found, such as a missing question.
 pub fn parse_predictions(text: &str, path: &Path) -> Result<Predictions> {
-    let (json, _) = without_bare_nan(text);
+    let text_of_rows = rows_as_jsonl(text, path)?;
+    let (json, _) = without_bare_nan(&text_of_rows);
     let items = with_questions(read_predictions(&elements(&json, path)?, path)?, path)?;
     Ok(Predictions {
         path: path.to_path_buf(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::domain::RubricProfile;
 use crate::error::{Error, InputFault, Result};
-use crate::files::{parse_toml, read_text};
+use crate::files::{parse_toml, read_small_text};
 use crate::text::names::nearest;
 
 /// File of a profile in its directory.
@@ -74,7 +74,7 @@ pub fn profile_source(name: &str) -> Result<(String, String, String)> {
     if path.is_file() {
         return Ok((
             name.to_owned(),
-            read_text(&path)?.0,
+            read_small_text(&path)?.0,
             path.display().to_string(),
         ));
     }

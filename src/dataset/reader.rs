@@ -218,12 +218,15 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
                 index: 0,
                 text,
             };
-            return Err(whole
-                .invalid_json(
-                    &error,
-                    "expected a JSON list, {\"data\": [..]}, or one object per line; CSV files must end in .csv",
-                )
-                .into());
+            // A file with that ending which gets here is not read as CSV.
+            let csv = if is_csv(path) {
+                "this file cannot be CSV"
+            } else {
+                "CSV files must end in .csv"
+            };
+            let hint =
+                format!("expected a JSON list, {{\"data\": [..]}}, or one object per line; {csv}");
+            return Err(whole.invalid_json(&error, hint).into());
         }
     };
     let (mut number, mut counted) = (1, 0);
@@ -244,16 +247,55 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
     Ok(found.into_iter().enumerate().map(place).collect())
 }
 
+/// The text of a file of JSON; that of a CSV file as [`csv_as_jsonl`].
+///
+/// # Errors
+/// As [`csv_as_jsonl`].
+pub(super) fn rows_as_jsonl<'a>(text: &'a str, path: &Path) -> Result<Cow<'a, str>, InputFault> {
+    if is_csv(path) {
+        csv_as_jsonl(text, path).map(Cow::Owned)
+    } else {
+        Ok(Cow::Borrowed(text))
+    }
+}
+
+/// The separator of cells, and its name: of comma, semicolon (spreadsheets in many languages) and tab, what splits the
+/// header into most cells.
+fn separator(text: &str) -> (u8, &'static str) {
+    let mut best = (b',', "comma");
+    let mut most = header_cells(text, b',');
+    for other in [(b';', "semicolon"), (b'\t', "tab")] {
+        let cells = header_cells(text, other.0);
+        if cells > most {
+            (best, most) = (other, cells);
+        }
+    }
+    best
+}
+
+/// The number of cells of the first row, if this byte separates them.
+fn header_cells(text: &str, separator: u8) -> usize {
+    let mut record = csv::StringRecord::new();
+    let read = csv_reader(text, separator).read_record(&mut record);
+    if read.is_ok() { record.len() } else { 0 }
+}
+
+fn csv_reader(text: &str, separator: u8) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(separator)
+        .from_reader(text.as_bytes())
+}
+
 /// The rows of CSV as lines of JSON objects with texts, each on the line where its row begins; the header names the
 /// fields.
 ///
 /// # Errors
 /// Rows of another length than the header, equal names, and quotes that are not closed or not doubled.
 pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(text.as_bytes());
+    let (separator, separator_name) = separator(text);
+    let mut reader = csv_reader(text, separator);
     let mut names: Vec<String> = Vec::new();
     let (mut record, mut jsonl, mut written) = (csv::StringRecord::new(), String::new(), 1);
     while reader
@@ -289,12 +331,6 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
                 );
                 return Err(fault(what).hint("give every column its own name"));
             }
-            if let [only] = &names[..]
-                && only.contains([';', '\t'])
-            {
-                let fault = fault("cells are separated by semicolons or tabs".to_owned());
-                return Err(fault.hint("write the table with commas"));
-            }
             continue;
         }
         if record.len() != names.len() {
@@ -303,8 +339,9 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
                 names.len(),
                 record.len()
             );
-            return Err(fault(what)
-                .hint("put quotes around a cell that holds a comma, and close every quote"));
+            return Err(fault(what).hint(format!(
+                "put quotes around a cell that holds a {separator_name}, and close every quote"
+            )));
         }
         let fields: Map<String, Value> = names
             .iter()

@@ -12,7 +12,7 @@ use crate::text::names::{counted, list, start_of};
 
 use super::SystemAnswers;
 use super::predictions::{nan_warning, no_question, read_predictions};
-use super::reader::{all, elements, without_bare_nan};
+use super::reader::{all, elements, rows_as_jsonl, without_bare_nan};
 
 /// References, in file order.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct References {
     answers: Vec<(String, Option<Arc<str>>)>,
 }
 
-/// Reads a file of references (`docs/formats.md`) in the form of predictions.
+/// Reads a file of references (`docs/formats.md`) in the form of predictions, as JSON or CSV.
 ///
 /// The fields `answer`, `gold_ctxs`, `gold_ctx`, `qa_pairs` and `annotations` are gold. If several elements share an
 /// `input`, equal gold answers count once and gold documents are combined, since several papers may support one claim.
@@ -40,6 +40,7 @@ pub struct References {
 /// and for every other fault of the file.
 pub fn load_references(path: &Path) -> Result<References> {
     let (text, blake3) = read_text(path)?;
+    let text = rows_as_jsonl(&text, path)?;
     let (json, nan_line) = without_bare_nan(&text);
     let items = read_predictions(&elements(&json, path)?, path)?;
     let warnings = nan_warning(path, nan_line).into_iter().collect();

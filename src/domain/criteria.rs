@@ -43,6 +43,9 @@ pub struct RubricProfile {
     pub name: String,
     /// What it is for, and its source.
     pub about: String,
+    /// What `--compat` reproduces, with its commit or version; empty: nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reference: String,
     /// Criteria of one call; 0 for all of a case.
     #[serde(default = "one")]
     pub batch: usize,
@@ -89,7 +92,7 @@ pub struct CaseFields {
     pub criteria: String,
     /// Tags of all its criteria.
     pub tags: String,
-    /// The weight of each group, as an object; empty: groups count equally.
+    /// The weight of each group, as an object; empty: there is at most one group.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub group_weights: String,
     /// The article that answers are compared with, if replies have a second score.
@@ -118,8 +121,11 @@ impl Default for CaseFields {
 pub struct CriterionFields {
     /// Its text.
     pub text: String,
-    /// Its weight; 1 where the field is missing.
+    /// Its weight; 1 where the field is missing, unless it is required.
     pub weight: String,
+    /// Whether a criterion without a weight is an error.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub weight_required: bool,
     /// Its id.
     pub id: String,
     /// Its tag, or a list of tags.
@@ -138,6 +144,7 @@ impl Default for CriterionFields {
         Self {
             text,
             weight,
+            weight_required: false,
             id,
             tags,
             examples: String::new(),

@@ -751,7 +751,7 @@ fn manifest(
         true => (&inputs.rubric, inputs.missing.as_slice()),
         false => (&inputs.plain, [].as_slice()),
     };
-    Ok(Manifest {
+    let manifest = Manifest {
         label: options.output.label.clone(),
         settings,
         inputs: files,
@@ -770,5 +770,6 @@ fn manifest(
             max_unscored: options.scoring.max_unscored,
         },
         ..Manifest::begin(options.scoring.mode())
-    })
+    };
+    Ok(manifest.with_reference())
 }

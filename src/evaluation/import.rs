@@ -53,6 +53,9 @@ pub struct ImportOptions {
     /// score is null or the lexical baseline's, which the script never writes]
     #[arg(long, value_enum, value_name = "MODE", hide_possible_values = true)]
     pub mode: Option<Mode>,
+    /// Take what unfinished logs hold, and the first epoch of several
+    #[arg(long)]
+    pub partial_logs: bool,
     /// The run's name [default: that of its directory]
     #[arg(long, value_name = "NAME")]
     pub run_label: Option<String>,
@@ -170,7 +173,8 @@ pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
             .chain(unknown)
             .collect(),
         ..Manifest::begin(mode)
-    };
+    }
+    .with_reference();
     let dir = RunDir::open(&options.out)?;
     dir.claim(&manifest, options.overwrite)?;
     let mut inputs = Inputs::new(items);

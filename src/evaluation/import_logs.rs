@@ -134,7 +134,7 @@ async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
     let (mut samples, mut judges, mut logged) =
         (HashMap::new(), BTreeSet::new(), Logged::default());
     for path in &options.files {
-        let log = match read_input(path)?.2 {
+        let log = match read_input(path, options.partial_logs)?.2 {
             None if samples.is_empty() => return Ok(None),
             log => log.unwrap_or_default(),
         };
@@ -179,6 +179,7 @@ async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
         .clone()
         .or_else(|| options.files.first().cloned());
     settings.input.answers.clone_from(&options.files);
+    settings.input.partial_logs = options.partial_logs;
     settings.scoring.compat = options.mode != Some(Mode::Default);
     // What the evaluation dropped is not a failure of the import.
     settings.scoring.max_unscored = 1.0;

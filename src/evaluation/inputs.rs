@@ -66,7 +66,7 @@ impl LoadedInputs {
         check_given(settings)?;
         let rubric = settings.scorers.rubric.as_deref();
         let (tests, profile) = match &input.tests {
-            Some(path) => dataset::load_tests(path, mode, rubric)
+            Some(path) => dataset::load_tests(path, mode, rubric, input.partial_logs)
                 .map(|(tests, profile)| (Some(tests), profile))?,
             None => (None, dataset::rubric_profile(rubric)?),
         };
@@ -74,9 +74,11 @@ impl LoadedInputs {
         let reading = AnswerOptions {
             mode,
             fields: input.fields.clone(),
+            id_field: profile.case.id.clone(),
             keep_thinking: input.keep_thinking,
             leave_texts: preset.is_none(),
             reports: profile.report,
+            partial_logs: input.partial_logs,
             systems: input.systems.clone(),
         };
         let (systems, read_notes) = reading.load(&input.answers)?;

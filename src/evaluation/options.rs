@@ -125,6 +125,9 @@ pub struct InputOptions {
     /// Judge answers with the reasoning they begin with (think tags)
     #[arg(long)]
     pub keep_thinking: bool,
+    /// Take what unfinished Inspect logs hold, and the first epoch of several
+    #[arg(long)]
+    pub partial_logs: bool,
     /// Only these systems [default: all]
     #[arg(long, alias = "src-names", value_name = "A,B", value_delimiter = ',')]
     pub systems: Vec<String>,
@@ -258,6 +261,7 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     // The manifest has what these lead to, for the answers that they concern.
     "score.fields",
     "score.keep_thinking",
+    "score.partial_logs",
     "score.only",
     "score.rubric",
     "score.criteria_per_call",

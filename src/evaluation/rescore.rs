@@ -130,7 +130,6 @@ fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest 
     };
     let mut manifest = Manifest {
         mode,
-        reference: Manifest::begin(mode).reference,
         seed: options.seed.unwrap_or(recorded.seed),
         policy: PolicyEntry {
             on_unscored: options.on_unscored.unwrap_or(recorded.policy.on_unscored),
@@ -141,7 +140,7 @@ fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest 
     manifest
         .settings
         .insert("score.compat".to_owned(), (mode == Mode::Compat).into());
-    manifest
+    manifest.with_reference()
 }
 
 fn is_same_directory(one: &Path, other: &Path) -> bool {

@@ -254,9 +254,12 @@ pub struct ScorerOptions {
     /// Show at most N of the cited sources to judges of aspects
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top_n: usize,
-    /// Judge citations sentence by sentence (long), or the question with the whole answer (short)
+    /// Judge citations sentence by sentence (long), or the question with the whole answer (short); citations does so
+    /// only with this option, and needs a --model then
     #[arg(
         long,
+        num_args = 0..=1,
+        default_missing_value = "long",
         value_name = "long|short",
         value_enum,
         default_value_t,

@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use super::endpoint::Endpoint;
 use super::layers::budgeted::Price;
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
+use crate::files::read_small_text;
 
 const BUILT_IN: &str = include_str!("../../data/prices.json");
 /// Services whose name may precede that of a model (`openai/gpt-4o`).
@@ -36,9 +37,11 @@ impl PriceList {
     /// # Errors
     /// For a file that cannot be read, is not such a list or has a price below 0.
     pub fn load(file: Option<&Path>) -> Result<Self> {
-        let text = file.map_or_else(|| Ok(BUILT_IN.to_owned()), std::fs::read_to_string);
+        let text = match file {
+            Some(file) => read_small_text(file)?.0,
+            None => BUILT_IN.to_owned(),
+        };
         let file = file.unwrap_or(Path::new("data/prices.json"));
-        let text = text.map_err(Error::io(file, "read"))?;
         let fault = |what: String| {
             let example = r#"{"date": "2026-01-31", "models": {"gpt-4o": {"prompt": 2.5, "completion": 10}}}"#;
             InputFault::new(file, what)

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::manifest::{MANIFEST, Manifest, README};
 use super::set::PromptSet;
 use crate::error::{Error, InputFault, Result};
-use crate::files::read_text;
+use crate::files::read_small_text;
 
 const README_TEXT: &str = include_str!("../../rubrics/scholarqa_cs/README.md");
 const RUBRIC_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
@@ -144,7 +144,7 @@ impl PromptSet {
                     .into(),
             );
         }
-        let (manifest_source, _) = read_text(&manifest_path)?;
+        let (manifest_source, _) = read_small_text(&manifest_path)?;
         let manifest = Manifest::parse(&manifest_source, &manifest_path)?;
         let mut files = BTreeMap::new();
         for name in manifest.files() {
@@ -157,7 +157,7 @@ impl PromptSet {
                 .hint(format!("write {} or change the manifest", path.display()))
                 .into());
             }
-            files.insert(name, read_text(&path)?.0);
+            files.insert(name, read_small_text(&path)?.0);
         }
         Self::compile(manifest_source, files, dir)
     }

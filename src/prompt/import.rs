@@ -13,7 +13,7 @@ use serde_json::json;
 use super::python::{Place, normalized};
 use super::set::PromptSet;
 use crate::error::{Error, InputFault, Result};
-use crate::files::{for_each_member, read_bytes, read_text};
+use crate::files::{for_each_member, read_bytes, read_small_text};
 
 /// Scripts of ScholarQABench, each with its tables of the manifest; the first is required.
 const SCRIPTS: [(&str, &str); 3] = [
@@ -202,7 +202,7 @@ impl PromptSet {
             let path = checkout.join("scripts").join(script);
             if path.is_file() {
                 import.manifest.push_str(tables);
-                import.read(&path, &read_text(&path)?.0)?;
+                import.read(&path, &read_small_text(&path)?.0)?;
             } else if import.manifest.is_empty() {
                 let fault = InputFault::new(checkout, format!("has no scripts/{script}"));
                 return Err(fault
@@ -258,7 +258,7 @@ impl PromptSet {
                 .map(|dir| astabench.join(dir).join(module))
                 .find(|path| path.is_file());
             sources.extend(
-                path.map(|path| Ok::<_, Error>((path.clone(), read_text(&path)?.0)))
+                path.map(|path| Ok::<_, Error>((path.clone(), read_small_text(&path)?.0)))
                     .transpose()?,
             );
             if !sources.iter().any(|(path, _)| path.ends_with(module)) {

@@ -518,3 +518,91 @@ fn reasoning_in_predictions_is_removed_as_convert_removes_it() {
             .starts_with(output)
     );
 }
+
+#[test]
+fn answers_within_other_fields_are_scored_from_large_files_too() {
+    let work = Workspace::new(&[], 1);
+    // Above the size from which texts stay in their file.
+    let text = "word ".repeat(60_000);
+    let line = json!({"meta": {"id": "c1"}, "response": {"text": text, "model": "m"}});
+    work.write("big.jsonl", &format!("{line}\n"));
+    let score = [
+        "score",
+        "big.jsonl",
+        "--tests",
+        "tests.json",
+        "--out",
+        "out",
+    ];
+    let advice = "--fields answer_text=response.text";
+    work.run(&score).exits_with(3).says(&[advice]);
+    let fields = ["--fields", "answer_text=response.text,case_id=meta.id"];
+    work.run(&[&score[..], &fields].concat()).exits_with(0);
+    let manifest = work.json("out/manifest.json");
+    let used = &manifest["settings"]["score.fields.big"];
+    assert_eq!(used, "answer_text=response.text,case_id=meta.id");
+    let lines = work.lines("out/inputs.jsonl");
+    let answer = lines.iter().find(|line| line["type"] == "answer").unwrap();
+    assert_eq!(answer["answer_text"], text);
+}
+
+#[test]
+fn references_are_read_from_csv_and_ids_under_the_name_of_the_rubric() {
+    let work = Workspace::new(&[], 1);
+    work.write(
+        "mine.jsonl",
+        r#"{"input": "Which capital?", "output": "Paris."}"#,
+    );
+    work.write("gold.csv", "input;answer\nWhich capital?;Paris\n");
+    work.run(&[
+        "score",
+        "mine.jsonl",
+        "--references",
+        "gold.csv",
+        "--out",
+        "out",
+    ])
+    .exits_with(0)
+    .says(&["gold answers from gold.csv for 1 of 1 answers"]);
+    let case = json!({"prompt_id": "p", "prompt": "Why?", "rubrics": [
+        {"criterion": "names the Moon", "points": 5, "tags": []}]});
+    work.write("health.jsonl", &case.to_string());
+    work.write(
+        "bot.jsonl",
+        r#"{"prompt_id": "p", "completion": "the Moon"}"#,
+    );
+    let score = [
+        "score",
+        "bot.jsonl",
+        "--tests",
+        "health.jsonl",
+        "--out",
+        "health",
+    ];
+    work.run(&[&score[..], &["--rubric", "healthbench"]].concat())
+        .exits_with(0);
+    assert_eq!(work.lines("health/scores.jsonl")[0]["case_id"], "p");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_not_utf8_and_a_config_without_end_are_errors() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let work = Workspace::new(&["alpha"], 1);
+    let score = ["score", "answers", "--tests", "tests.json"];
+    for option in ["--out", "--prices"] {
+        let output = work
+            .command(&score)
+            .arg(option)
+            .arg(OsStr::from_bytes(b"r\xff"))
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("the argument is not UTF-8"), "{stderr}");
+    }
+    work.run(&[&score[..], &["--config", "/dev/zero"]].concat())
+        .exits_with(3)
+        .says(&["/dev/zero: longer than 16 MiB"]);
+}

@@ -47,7 +47,7 @@ fn is_close(actual: Option<f64>, expected: &Value, id: &str) {
 fn case_of(golden_case: &Value, mode: Mode) -> Option<(Arc<TestCase>, RubricProfile)> {
     let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
     std::fs::write(file.path(), format!("[{}]", golden_case["rubric"])).unwrap();
-    let (tests, mut profile) = load_tests(file.path(), mode, Some("scholarqa-cs2")).ok()?;
+    let (tests, mut profile) = load_tests(file.path(), mode, Some("scholarqa-cs2"), false).ok()?;
     profile.retrieverless = golden_case["mode"]["is_retrieverless"] == true;
     Some((Arc::clone(&tests.cases[0]), profile))
 }

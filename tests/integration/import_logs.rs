@@ -229,3 +229,60 @@ fn logs_of_other_tasks_and_damaged_ones_are_refused_by_name() {
     work.write("bare.json", &headless.to_string());
     import("bare.json", "bare.json:2 (case lake): ");
 }
+
+#[test]
+fn incomplete_logs_need_a_flag_and_say_what_is_missing() {
+    let work = Workspace::with_cases(&[]);
+    let mut unfinished = log("sqa", true, 0.0);
+    unfinished["status"] = json!("error");
+    unfinished["results"] = json!({"total_samples": 5});
+    std::fs::write(work.path("cut.eval"), archive(&unfinished)).unwrap();
+    let mut epochs = log("sqa", true, 0.0);
+    let mut second = epochs["samples"][0].clone();
+    second["epoch"] = json!(2);
+    second["output"]["completion"] = json!("another answer");
+    epochs["samples"].as_array_mut().unwrap().push(second);
+    work.write("twice.json", &epochs.to_string());
+    let advice = "--partial-logs takes the answers that it holds, one for each case";
+    for (file, what) in [
+        (
+            "cut.eval",
+            "an incomplete log: its status is error, it holds 3 of 5 samples",
+        ),
+        (
+            "twice.json",
+            "an incomplete log: it holds 4 answers to 3 cases (epochs)",
+        ),
+    ] {
+        let what = format!("{file}: {what}");
+        work.run(&["import", file, "--out", "imported"])
+            .exits_with(3)
+            .says(&[&what, advice]);
+        work.run(&["score", file, "--tests", file, "--out", "scored"])
+            .exits_with(3)
+            .says(&[&what, advice]);
+        work.run(&[
+            "import",
+            file,
+            "--out",
+            file.split('.').next().unwrap(),
+            "--partial-logs",
+        ])
+        .exits_with(0)
+        .says(&[&what]);
+    }
+    // The first epoch counts.
+    for (dir, system) in [("cut", "cut"), ("twice", "twice")] {
+        let sea = metrics(&work, dir, system, "sea");
+        assert_eq!(sea, json!([0.6875, [0.875, 0.5, 0.625, 0.75]]));
+    }
+    work.run(&[
+        "score",
+        "twice.json",
+        "--tests",
+        "twice.json",
+        "--partial-logs",
+        "--dry-run",
+    ])
+    .exits_with(0);
+}

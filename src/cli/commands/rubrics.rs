@@ -21,7 +21,7 @@ pub(super) fn run(command: &RubricsCommand) -> Result<()> {
         }
         RubricsCommand::Show { rubric } => profile_source(rubric)?.1,
         RubricsCommand::Check { file, rubric } => {
-            let (tests, _) = load_tests(file, Mode::Default, rubric.as_deref())?;
+            let (tests, _) = load_tests(file, Mode::Default, rubric.as_deref(), true)?;
             let criteria = || tests.cases.iter().flat_map(|case| &case.criteria);
             let negative = criteria()
                 .filter(|criterion| criterion.weight < 0.0)

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::SCHEMA_VERSION;
@@ -27,8 +27,17 @@ pub const THINKING: &str = "score.thinking";
 /// The setting of a run with perturbed answers: the perturbations.
 pub const PERTURBATIONS: &str = "probe";
 
-/// The commits of the reference scripts that compat mode reproduces.
-const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
+/// What compat mode reproduces for the scorers of ScholarQABench.
+const QABENCH: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
+
+/// The scorers of ScholarQABench; what `criteria` reproduces is said by its profile.
+const OF_QABENCH: [&str; 5] = [
+    "rubric",
+    "prometheus",
+    "entailment",
+    "citation_audit",
+    "overlap",
+];
 
 /// Names of inputs other than the answers of systems.
 pub(super) const OTHER_INPUTS: [&str; 5] =
@@ -172,8 +181,9 @@ pub struct Manifest {
     pub finished_at: Option<String>,
     /// Arithmetic and parser.
     pub mode: Mode,
-    /// In compat mode: the pinned commits of the reference.
-    pub reference: Option<String>,
+    /// In compat mode: what each scorer reproduces, with its commit or version.
+    #[serde(default, deserialize_with = "reference_by_scorer")]
+    pub reference: BTreeMap<String, String>,
     /// Every setting that affects scores, by name.
     pub settings: BTreeMap<String, Value>,
     /// Input files with hashes.
@@ -226,6 +236,17 @@ pub struct Headline {
 struct Version {
     schema_version: u32,
     scholareval_version: String,
+}
+
+/// What each scorer reproduces; earlier versions had one text, that of [`QABENCH`], whatever the scorers were.
+fn reference_by_scorer<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Null => Ok(BTreeMap::new()),
+        Value::String(text) => Ok(BTreeMap::from([("rubric".to_owned(), text)])),
+        other => BTreeMap::deserialize(other).map_err(serde::de::Error::custom),
+    }
 }
 
 impl RoleEntry {
@@ -314,9 +335,30 @@ impl Manifest {
             scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: now(),
             mode,
-            reference: (mode == Mode::Compat).then(|| REFERENCE.to_owned()),
             ..Self::default()
         }
+    }
+
+    /// The manifest with what its scorers reproduce.
+    #[must_use]
+    pub(in crate::evaluation) fn with_reference(mut self) -> Self {
+        self.reference.clear();
+        if self.mode == Mode::Default {
+            return self;
+        }
+        let of_profile = self.settings.get("scorer.criteria");
+        let of_profile = of_profile.and_then(|profile| profile["reference"].as_str());
+        for scorer in &self.scorers {
+            let reference = if OF_QABENCH.contains(&scorer.as_str()) {
+                Some(QABENCH)
+            } else {
+                of_profile.filter(|_| scorer == "criteria")
+            };
+            if let Some(reference) = reference {
+                self.reference.insert(scorer.clone(), reference.to_owned());
+            }
+        }
+        self
     }
 
     /// The manifest of the run while it is unfinished.
