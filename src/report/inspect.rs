@@ -4,12 +4,15 @@
 //! The model under test is the system; judges are in `model_roles` and in the metadata.
 //!
 //! A sample is a case. A scorer gives one object with a number per metric: the sums of a rubric, whose components differ
-//! from case to case, and every number of other scorers. Unscored is null, with the reason beside it; metrics leave it
-//! out.
+//! from case to case, and every number of other scorers. Unscored is a bare `NaN`, as Inspect writes it, with the reason
+//! beside it: its metrics leave NaN out of their means and count it, but take a null for a scored 0.
 
 use std::collections::HashMap;
+use std::io::{self, Write};
 use std::path::Path;
 
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::rows::component_rows;
@@ -26,6 +29,9 @@ use crate::stats::{mean, sd};
 
 /// The version of `EvalLog` that is written.
 const VERSION: u32 = 2;
+
+/// Stands for NaN in a log until it is written, since a [`Value`] cannot hold NaN. No other number of a log is this one.
+const NAN: i64 = i64::MIN;
 
 /// Maximum length of a name in a file name.
 const KEPT_OF_A_NAME: usize = 40;
@@ -72,10 +78,23 @@ fn render_inspect_log(
         samples[place].2.push(scored);
     }
     let log = log(run, system, &samples);
-    let mut bytes = serde_json::to_vec(&log)
+    let mut bytes = Vec::new();
+    log.serialize(&mut Serializer::with_formatter(&mut bytes, WithNan))
         .map_err(|error| Error::Internal(format!("log for inspect-ai: {error}")))?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+/// Writes [`NAN`] as Python does.
+struct WithNan;
+
+impl Formatter for WithNan {
+    fn write_i64<W: ?Sized + Write>(&mut self, writer: &mut W, value: i64) -> io::Result<()> {
+        if value == NAN {
+            return writer.write_all(b"NaN");
+        }
+        CompactFormatter.write_i64(writer, value)
+    }
 }
 
 fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value {
@@ -101,7 +120,8 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
         .into_iter()
         .map(|of| (of, names(of)))
         .collect();
-    let metrics = json!([{"name": "mean"}, {"name": "stderr"}]);
+    // By key, for every key: a list would be for scores that are a single number.
+    let metrics = json!({"*": [{"name": "inspect_ai/mean"}, {"name": "inspect_ai/stderr"}]});
     let results = scorers
         .iter()
         .flat_map(|(of, names)| names.iter().map(|name| result(of, name, &all)));
@@ -219,12 +239,14 @@ fn sample(
             .filter(|(of, _)| *of == scorer)
             .flat_map(|(_, names)| names);
         let value = |name: &str| {
-            own.iter()
-                .find(|(known, _)| known == name)
-                .and_then(|(_, number)| *number)
+            let number = own.iter().find(|(known, _)| known == name)?.1;
+            number.map(Value::from)
         };
         let object: Map<String, Value> = names
-            .map(|name| ((*name).to_owned(), value(name).into()))
+            .map(|name| {
+                let value = value(name).unwrap_or_else(|| NAN.into());
+                ((*name).to_owned(), value)
+            })
             .collect();
         (scorer.to_owned(), entry(scored, object))
     };
@@ -256,7 +278,7 @@ fn sample(
 
 fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
     let score = &scored.score;
-    let is_unscored = value.values().any(Value::is_null);
+    let is_unscored = value.values().any(|value| *value == NAN);
     let metadata = json!({"score": score, "injection": scored.injection});
     let mut entry =
         json!({"value": value, "explanation": explanation(score), "metadata": metadata});
@@ -372,11 +394,12 @@ mod tests {
 
     fn written(scored: Vec<ScoredAnswer>) -> Value {
         let log = render_inspect_log(&run("mine", scored), &"gpt".into(), &HashMap::new()).unwrap();
-        serde_json::from_slice(&log).unwrap()
+        let log = String::from_utf8(log).unwrap();
+        serde_json::from_str(&log.replace(":NaN", ":\"NaN\"")).unwrap()
     }
 
     #[test]
-    fn an_unscored_answer_is_null_with_a_reason_and_in_no_mean() {
+    fn an_unscored_answer_is_nan_with_a_reason_and_in_no_mean() {
         let part = |value| component("p", ComponentKind::Property, 1.0, value);
         let log = written(vec![
             answer("gpt", "c1", score(vec![part(Some(0.5))])),
@@ -385,7 +408,7 @@ mod tests {
         ]);
         let unscored = &log["samples"][1]["scores"]["rubric"];
         assert!(
-            unscored["value"]["score"].is_null() && unscored["reason"].is_string(),
+            unscored["value"]["score"] == "NaN" && unscored["reason"].is_string(),
             "{unscored}"
         );
         let rubric = &log["results"]["scores"][0];
@@ -403,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scorers_give_every_number_with_null_for_what_is_unscored() {
+    fn other_scorers_give_every_number_with_nan_for_what_is_unscored() {
         let parts = |value| {
             let mut made = score(vec![
                 component("coverage", ComponentKind::Aspect, 0.0, Some(4.0)),
@@ -424,7 +447,7 @@ mod tests {
         );
         assert_eq!(
             value(1),
-            &json!({"aspect_mean": null, "coverage": 4.0, "relevance": null})
+            &json!({"aspect_mean": "NaN", "coverage": 4.0, "relevance": "NaN"})
         );
         let names: Vec<_> = log["results"]["scores"]
             .as_array()

@@ -118,6 +118,7 @@ fn inspect_ai_reads_every_sample_with_its_scores_and_means() {
             (&unscored["value"]["score"], &unscored["reason"]),
             (&Value::Null, &json!("grader_failed"))
         );
+        assert_recomputed(log);
         // c2 and c3 have 0.755 each: no spread
         let mean = &log["results"]["rubric/score"];
         assert_eq!((&mean["scored"], &mean["unscored"]), (&json!(2), &json!(1)));
@@ -125,6 +126,26 @@ fn inspect_ai_reads_every_sample_with_its_scores_and_means() {
             (mean["mean"].as_f64().unwrap() - 0.755).abs() < 1e-12
                 && mean["stderr"].as_f64().unwrap() < 1e-12
         );
+    }
+}
+
+/// Inspect computes the same counts and means from the samples as the log states.
+#[track_caller]
+fn assert_recomputed(log: &Value) {
+    let written = log["results"].as_object().unwrap();
+    let recomputed = log["recomputed"].as_object().unwrap();
+    assert_eq!(written.len(), recomputed.len(), "{recomputed:?}");
+    for (name, ours) in written {
+        let theirs = &recomputed[name];
+        assert_eq!(theirs["scored"], ours["scored"], "{name}");
+        assert_eq!(theirs["unscored"], ours["unscored"], "{name}");
+        let difference = match (theirs["mean"].as_f64(), ours["mean"].as_f64()) {
+            (Some(theirs), Some(ours)) => (theirs - ours).abs(),
+            // Inspect gives a mean of no values as 0.
+            (_, None) => 0.0,
+            (None, Some(_)) => panic!("{name}: {theirs}"),
+        };
+        assert!(difference < 1e-12, "{name}: {theirs}, {ours}");
     }
 }
 
@@ -200,6 +221,7 @@ fn other_scorers_stand_in_the_log_with_their_components() {
         sample["scores"]["overlap"]["value"], overlap["components"],
         "no score of its own, every component"
     );
+    assert_recomputed(&logs[0]);
     assert_eq!(
         logs[0]["results"]["overlap/token_f1"]["mean"],
         overlap["components"]["token_f1"]

@@ -31,8 +31,19 @@ def plain(value):
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
+def results(log):
+    return {
+        f"{score.scorer}/{score.name}": {
+            "scored": score.scored_samples,
+            "unscored": score.unscored_samples,
+            **{name: plain(metric.value) for name, metric in score.metrics.items()},
+        }
+        for score in log.results.scores
+    }
+
+
 def of_inspect(folder):
-    from inspect_ai.log import list_eval_logs, read_eval_log
+    from inspect_ai.log import list_eval_logs, read_eval_log, recompute_metrics
 
     logs = []
     for info in list_eval_logs(folder, descending=False):
@@ -40,6 +51,8 @@ def of_inspect(folder):
         header = read_eval_log(info.name, header_only=True)
         assert header.samples is None and header.eval.model == log.eval.model
         assert [sample.id for sample in log.samples] == log.eval.dataset.sample_ids
+        written = results(log)
+        recompute_metrics(log)
         logs.append(
             {
                 "task": log.eval.task,
@@ -60,14 +73,8 @@ def of_inspect(folder):
                     }
                     for sample in log.samples
                 ],
-                "results": {
-                    f"{score.scorer}/{score.name}": {
-                        "scored": score.scored_samples,
-                        "unscored": score.unscored_samples,
-                        **{name: plain(metric.value) for name, metric in score.metrics.items()},
-                    }
-                    for score in log.results.scores
-                },
+                "results": written,
+                "recomputed": results(log),
             }
         )
     # inspect lists logs by the time they were written, and two may have the same
