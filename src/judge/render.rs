@@ -321,7 +321,7 @@ impl Renderer {
         others.remove(&limit);
         let of_other = |other| OtherLimit {
             key: options.fingerprint(kind, messages, draws, other),
-            // That lists have our limit, or none in compat mode, is no choice of the user.
+            // That lists have our limit, or none in compat mode, is not a choice of the user.
             is_chosen: given.contains(&limit) || given.contains(&other),
         };
         others.into_iter().map(of_other).collect()

@@ -31,16 +31,19 @@ fn planned(text: &str) -> (usize, usize, usize) {
             .parse()
             .unwrap()
     };
-    let cached = if line.contains(" cached") {
-        between("); ", " cached")
+    let cached = line
+        .rsplit("; ")
+        .find_map(|part| part.strip_suffix(" cached"))
+        .map_or(0, |count| count.replace(',', "").parse().unwrap());
+    let now = between("plan: ", " calls now");
+    let follow_ups = " with all follow-up questions";
+    // Without questions that depend on a reply there is one number.
+    let at_most = if line.contains(follow_ups) {
+        between("up to ", follow_ups)
     } else {
-        0
+        now
     };
-    (
-        between("plan: ", " calls now"),
-        between("up to ", " with all follow-up questions"),
-        cached,
-    )
+    (now, at_most, cached)
 }
 
 #[test]
