@@ -27,6 +27,16 @@ const NESTED: [&str; 7] = [
     "subrubrics",
 ];
 
+/// What a file of cases with criteria holds.
+const ONE_CASE: &str = "write one {case_id, question, criteria: [{text, weight}]} per line";
+
+/// The name of HealthBench's score among its metrics.
+const OVERALL: &str = "overall_score";
+
+/// What is wrong with weights whose sum is infinite.
+const TOO_LARGE: &str =
+    "the weights are so large that their sum or their shares of it are not finite; scale them down";
+
 /// A list of criteria with its field and its group.
 type CriteriaList<'a> = (String, Option<&'a str>, &'a [Value]);
 
@@ -50,8 +60,13 @@ pub fn load_tests(
     let elements = elements(rows.as_deref().unwrap_or(&text), path)?;
     let fields = elements
         .iter()
-        .find_map(|line| serde_json::from_str::<Fields>(line.text).ok())
-        .unwrap_or_default();
+        .find_map(|line| serde_json::from_str::<Fields>(line.text).ok());
+    if fields.as_ref().is_some_and(Fields::is_empty) {
+        return Err(InputFault::new(path, "the first case is an empty object")
+            .hint(ONE_CASE)
+            .into());
+    }
+    let fields = fields.unwrap_or_default();
     if rubric.is_none()
         && fields.contains_key("ingredients")
         && !fields.contains_key(&profile.case.criteria)
@@ -62,7 +77,10 @@ pub fn load_tests(
         fields.contains_key(&profile.case.criteria)
             || is_rows && fields.contains_key(text_field(&fields, profile))
     };
-    if !has_criteria(&profile) {
+    // For the reference, cases without ingredients are cases of which it asks for none.
+    let may_lack_criteria =
+        mode == Mode::Compat && profile.report && fields.contains_key(&profile.case.question);
+    if !has_criteria(&profile) && !may_lack_criteria {
         if fields.contains_key("metric_config")
             || fields.contains_key("answer_text")
             || fields.is_empty()
@@ -86,10 +104,9 @@ pub fn load_tests(
             "no field {} with the criteria of a case; found {found}",
             profile.case.criteria
         );
-        let what_to_write = "write one {case_id, question, criteria: [{text, weight}]} per line";
         let hint = match other {
             Some(other) => format!("these are fields of --rubric {}", other.name),
-            None => format!("{what_to_write}, or name the rubric with --rubric"),
+            None => format!("{ONE_CASE}, or name the rubric with --rubric"),
         };
         return Err(InputFault::new(path, what).hint(hint).into());
     }
@@ -106,6 +123,9 @@ pub fn load_tests(
         .collect();
     let mut cases = reader.cases;
     let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
+    if mode == Mode::Compat && profile.clip_in_compat {
+        extend_overall_tag(&mut cases);
+    }
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for (line, case) in &mut cases {
         if profile.report {
@@ -113,6 +133,7 @@ pub fn load_tests(
         }
         let of_case = |what: String| line.fault(what).of_case(case.case_id.as_str());
         faults.extend(name_fault(case).map(of_case));
+        faults.extend(weight_fault(case, profile.report).map(of_case));
         warnings.extend(
             doubts(case, scores_zero)
                 .into_iter()
@@ -224,6 +245,9 @@ impl<'a> Reader<'a> {
                 .iter()
                 .map(|criterion| criterion.weight.max(0.0))
                 .sum();
+            if !whole.is_finite() {
+                return Err(format!("{key}: {TOO_LARGE}"));
+            }
             for criterion in &mut read[own..] {
                 // A group without positive weights counts nothing.
                 criterion.weight *= if whole > 0.0 { of_group / whole } else { 0.0 };
@@ -267,6 +291,9 @@ impl<'a> Reader<'a> {
             other => Err(format!("{key}: {}", expected("a list", other))),
         };
         match fields.get(key) {
+            Some(Value::Object(groups)) if groups.is_empty() => Err(format!(
+                "{key} is empty; give the case criteria, or leave it out"
+            )),
             Some(Value::Object(groups)) => groups
                 .iter()
                 .map(|(name, value)| list_in(format!("{key}.{name}"), Some(name), value))
@@ -510,6 +537,29 @@ fn tags(value: Option<&Value>, is_table: bool) -> Result<Vec<String>, String> {
     Ok(tags.map(str::to_owned).collect())
 }
 
+/// The reference has a metric `overall_score` of every answer, its score; a tag of that name replaces it in the answers of
+/// its cases alone. So the cases where the tag gives no score get it on all criteria, if others have it.
+fn extend_overall_tag(cases: &mut [(JsonLine<'_>, TestCase)]) {
+    let mut criteria = cases.iter().flat_map(|(_, case)| &case.criteria);
+    if !criteria.any(has_overall_tag) {
+        return;
+    }
+    for (_, case) in cases {
+        let mut tagged = case.criteria.iter().filter(|one| has_overall_tag(one));
+        if tagged.any(|criterion| criterion.weight > 0.0) {
+            continue;
+        }
+        for criterion in &mut case.criteria {
+            criterion.tags.retain(|tag| tag != OVERALL);
+            criterion.tags.push(OVERALL.to_owned());
+        }
+    }
+}
+
+fn has_overall_tag(criterion: &CaseCriterion) -> bool {
+    criterion.tags.iter().any(|tag| tag == OVERALL)
+}
+
 /// Gives each criterion a name of its own, which no other component has; two full stops would name several.
 fn give_names(criteria: &mut [CaseCriterion]) {
     let mut seen: HashMap<String, usize> = REPORT_METRICS.map(|name| (name.to_owned(), 1)).into();
@@ -549,6 +599,21 @@ fn name_fault(case: &TestCase) -> Option<String> {
     Some(format!(
         "the id {name} of a criterion occurs twice or holds two full stops; give each its own id"
     ))
+}
+
+/// Weights whose sums or shares no number can hold, so that no answer would have a score. Reports divide by the sum of
+/// all weights, others by that of the positive ones.
+fn weight_fault(case: &TestCase, is_report: bool) -> Option<String> {
+    let mut size = 0.0;
+    let mut divisor = 0.0;
+    for criterion in &case.criteria {
+        size += criterion.weight.abs();
+        if is_report || criterion.weight > 0.0 {
+            divisor += criterion.weight;
+        }
+    }
+    let is_finite = size.is_finite() && (divisor == 0.0 || (size / divisor).is_finite());
+    (!is_finite).then(|| TOO_LARGE.to_owned())
 }
 
 /// What may be wrong with the criteria of a case, and what to do.

@@ -97,15 +97,18 @@ fn weight_faults(rubric: &Rubric, faults: &mut Vec<String>) {
         .iter()
         .map(|criterion| (criterion.name.as_str(), criterion.weight));
     let mut sum = 0.0;
+    let mut are_finite = true;
     for (name, weight) in of_rubric.into_iter().chain(of_properties) {
         sum += weight;
+        are_finite &= weight.is_finite();
         if !weight.is_finite() || weight < 0.0 {
             faults.push(format!(
                 "weight {weight} of {name:?} is not a share; write a number from 0 to 1"
             ));
         }
     }
-    if sum.is_finite() && (sum - 1.0).abs() >= WEIGHT_TOLERANCE {
+    // Infinite weights are named above; finite ones may have an infinite sum.
+    if are_finite && (sum - 1.0).abs() >= WEIGHT_TOLERANCE {
         // Eight digits hide floating-point noise.
         let sum = (sum * 1e8).round() / 1e8;
         faults.push(format!(
@@ -170,6 +173,12 @@ mod tests {
             faults(vec![criterion("a", "x", f64::NAN, &[])]),
             ["weight NaN of \"a\" is not a share"]
         );
+    }
+
+    #[test]
+    fn finite_weights_with_an_infinite_sum_are_a_fault() {
+        let criteria = ["a", "b"].map(|name| criterion(name, "x", f64::MAX, &[]));
+        assert_eq!(faults(criteria.into()), ["weights sum to inf"]);
     }
 
     #[test]

@@ -145,7 +145,11 @@ impl LoadedInputs {
             .filter(|asked| !asked.are_test_cases);
         let questions =
             questions.map(|asked| InputFile::new("questions", &asked.path, asked.blake3));
-        let support = dataset::supports(&made);
+        let mut support = dataset::supports(&made);
+        if profile.report && mode == Mode::Compat {
+            // The reference scores reports of cases without ingredients as well.
+            support.criteria = made.rubric.len();
+        }
         let holds = |system: &SystemName, case: &CaseId| {
             input.slice.is_none_or(|slice| slice.holds(system, case))
         };
