@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::domain::RubricProfile;
+use serde_json::Value;
+
+use crate::domain::{RubricProfile, comparable_level};
 use crate::error::{Error, InputFault, Result};
 use crate::files::{parse_toml, read_small_text};
 use crate::text::names::nearest;
@@ -94,36 +96,74 @@ pub fn profile_source(name: &str) -> Result<(String, String, String)> {
 fn parse(source: &str, path: &Path) -> Result<RubricProfile> {
     let hint = "`scholareval rubrics show criteria` prints one to start from";
     let profile: RubricProfile = parse_toml(source, path, hint)?;
-    let levels = &profile.reply.levels;
-    let is_repeated = |(at, level): (usize, &crate::domain::Level)| {
-        levels[..at].iter().any(|other| other.level == level.level)
-            || level.level == profile.reply.abstain
-    };
-    let is_end = |level: &crate::domain::Level| {
-        level.level.is_number() && [0.0, 1.0].contains(&level.credit)
-    };
-    let what = if levels.len() < 2 {
-        "a scale needs two levels or more".to_owned()
-    } else if let Some(level) = levels
-        .iter()
-        .find(|level| !(0.0..=1.0).contains(&level.credit))
-    {
-        format!(
-            "the credit of level {} is {}, outside 0..1",
-            level.level, level.credit
-        )
-    } else if let Some((_, level)) = levels.iter().enumerate().find(|entry| is_repeated(*entry)) {
-        format!("the level {} occurs twice", level.level)
-    } else if !profile.reply.second.is_empty() && profile.case.reference.is_empty() {
-        "reply.second needs case.reference, the field of the article".to_owned()
-    } else if profile.reply.continuous
-        && [0, levels.len() - 1].iter().any(|at| !is_end(&levels[*at]))
-    {
-        "the ends of a continuous scale are numbers with the credits 0 and 1".to_owned()
-    } else {
-        return Ok(profile);
-    };
-    Err(InputFault::new(path, what).hint("change [reply]").into())
+    match reply_fault(&profile) {
+        Some(what) => Err(InputFault::new(path, what).hint("change [reply]").into()),
+        None => Ok(profile),
+    }
+}
+
+/// Why replies cannot be read by this profile.
+fn reply_fault(profile: &RubricProfile) -> Option<String> {
+    let reply = &profile.reply;
+    let levels = &reply.levels;
+    if levels.len() < 2 {
+        return Some("a scale needs two levels or more".to_owned());
+    }
+    for level in levels {
+        if !(0.0..=1.0).contains(&level.credit) {
+            return Some(format!(
+                "the credit of level {} is {}, outside 0..1",
+                level.level, level.credit
+            ));
+        }
+    }
+    if let Some(what) = repeated_level(&reply.words()) {
+        return Some(what);
+    }
+    if !reply.second.is_empty() && profile.case.reference.is_empty() {
+        return Some("reply.second needs case.reference, the field of the article".to_owned());
+    }
+    if !reply.continuous {
+        return None;
+    }
+    let has_ends = [levels.first(), levels.last()]
+        .into_iter()
+        .flatten()
+        .all(|end| end.level.is_number() && [0.0, 1.0].contains(&end.credit));
+    if !has_ends {
+        return Some(
+            "the ends of a continuous scale are numbers with the credits 0 and 1".to_owned(),
+        );
+    }
+    if !reply.is_ordered() {
+        return Some(
+            "the levels of a continuous scale are numbers in ascending or descending order"
+                .to_owned(),
+        );
+    }
+    None
+}
+
+/// Two levels that a reply could not choose between, since case, hyphens and the form of numbers do not matter when replies
+/// are read.
+fn repeated_level(levels: &[Value]) -> Option<String> {
+    for (at, level) in levels.iter().enumerate() {
+        let said = comparable_level(level);
+        let Some(first) = levels[..at]
+            .iter()
+            .find(|other| comparable_level(other) == said)
+        else {
+            continue;
+        };
+        if first == level {
+            return Some(format!("the level {level} occurs twice"));
+        }
+        return Some(format!(
+            "the levels {first} and {level} cannot be distinguished in a reply, where case, hyphens and the form of \
+             numbers do not matter"
+        ));
+    }
+    None
 }
 
 #[cfg(test)]
@@ -157,7 +197,49 @@ mod tests {
         );
         let error = of(&good.replace("\"not met\"", "\"met\""));
         assert!(error.contains("the level \"met\" occurs twice"), "{error}");
+        let error = of(&good.replace("\"not met\"", "\"Met.\""));
+        assert!(
+            error.contains("the levels \"met\" and \"Met.\" cannot be distinguished in a reply"),
+            "{error}"
+        );
+        let error = of(&good.replace("\"cannot assess\"", "\"not_met\""));
+        assert!(
+            error.contains("\"not met\" and \"not_met\" cannot be"),
+            "{error}"
+        );
+        let numbers = good
+            .replace("\"met\"", "1")
+            .replace("\"not met\"", "\"1.0\"");
+        let error = of(&numbers);
+        assert!(
+            error.contains("the levels 1 and \"1.0\" cannot be"),
+            "{error}"
+        );
         let error = rubric_profile(Some("healthbenhc")).unwrap_err().to_string();
         assert!(error.contains("did you mean healthbench?"), "{error}");
+    }
+
+    #[test]
+    fn levels_of_a_continuous_scale_are_numbers_in_order() {
+        let of = |levels: &[&str]| {
+            let level = |(level, credit): (&&str, f64)| {
+                format!("{{ level = {level}, credit = {credit}, means = \"\" }}")
+            };
+            let credits = [0.0, 0.7, 1.0];
+            let levels: Vec<String> = levels.iter().zip(credits).map(level).collect();
+            let text = format!(
+                "name = \"n\"\nabout = \"a\"\n[reply]\ncontinuous = true\nlevels = [{}]\n",
+                levels.join(", ")
+            );
+            parse(&text, Path::new("profile.toml")).map_err(|error| error.to_string())
+        };
+        assert!(of(&["0", "5", "10"]).is_ok() && of(&["10", "5.5", "0"]).is_ok());
+        for levels in [["0", "12", "10"], ["0", "\"some\"", "10"]] {
+            let error = of(&levels).unwrap_err();
+            assert!(
+                error.contains("are numbers in ascending or descending order; change [reply]"),
+                "{error}"
+            );
+        }
     }
 }

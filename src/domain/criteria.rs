@@ -172,7 +172,7 @@ pub struct ReplyShape {
     pub second: String,
     /// The levels.
     pub levels: Vec<Level>,
-    /// Whether numbers between the first and the last level count, too, with a credit in proportion.
+    /// Whether numbers between the levels count, too, with a credit between those of the two levels around them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub continuous: bool,
     /// What a judge replies in place of a level where it cannot assess a criterion; empty: not offered.
@@ -207,6 +207,21 @@ pub struct Level {
     pub means: String,
 }
 
+impl RubricProfile {
+    /// How often the reference repeats a call whose reply it cannot read; 0 where it is no more than by default.
+    pub fn repeats_in_compat(&self) -> u32 {
+        if self.report {
+            // ScholarQA-CS2: one first attempt and 20 repeats (astabench 0.5.4, `retry_utils.py`).
+            20
+        } else if !self.reply.second.is_empty() {
+            // RACE: 10 attempts.
+            9
+        } else {
+            0
+        }
+    }
+}
+
 impl ReplyShape {
     /// The levels and when they apply, one a line, for the prompt.
     pub fn describe_levels(&self) -> String {
@@ -229,14 +244,54 @@ impl ReplyShape {
             .join("\n")
     }
 
-    /// The credit of a number on a continuous scale, beyond its ends as well; `None` on other scales.
+    /// The credit of a number on a continuous scale, on the straight line between the two levels around it; beyond the
+    /// ends, which only compat mode reads, on the line between the ends. `None` on other scales.
     pub(super) fn credit_at(&self, number: f64) -> Option<f64> {
-        let [low, .., high] = self.levels.as_slice() else {
-            return None;
+        let points = self.points()?;
+        let ends = [*points.first()?, *points.last()?];
+        let around = points
+            .windows(2)
+            .find(|pair| lies_between(number, pair[0].0, pair[1].0));
+        let credit = height(ends, number);
+        let Some(&[low, high]) = around.and_then(|pair| pair.first_chunk()) else {
+            return Some(credit);
         };
-        let (from, to) = (low.level.as_f64()?, high.level.as_f64()?);
-        let credit = || low.credit + (number - from) / (to - from) * (high.credit - low.credit);
-        self.continuous.then(credit)
+        // Added to the line between the ends, which most scales follow throughout: they keep their digits.
+        let bends = [low, high].map(|(level, own)| (level, own - height(ends, level)));
+        Some(credit + height(bends, number))
+    }
+
+    /// Whether a number is within the ends of a continuous scale.
+    pub(super) fn spans(&self, number: f64) -> bool {
+        self.points().is_some_and(|points| {
+            points
+                .windows(2)
+                .any(|pair| lies_between(number, pair[0].0, pair[1].0))
+        })
+    }
+
+    /// The numbers of a continuous scale with their credits; `None` for other scales.
+    fn points(&self) -> Option<Vec<(f64, f64)>> {
+        if !self.continuous {
+            return None;
+        }
+        self.levels
+            .iter()
+            .map(|level| Some((level.level.as_f64()?, level.credit)))
+            .collect()
+    }
+
+    /// Whether the levels of a continuous scale are numbers in ascending or in descending order.
+    pub(crate) fn is_ordered(&self) -> bool {
+        let Some(points) = self.points() else {
+            return false;
+        };
+        let mut pairs = points.windows(2);
+        if points.first().map(|first| first.0) < points.last().map(|last| last.0) {
+            pairs.all(|pair| pair[0].0 < pair[1].0)
+        } else {
+            pairs.all(|pair| pair[0].0 > pair[1].0)
+        }
     }
 
     /// What a judge replies about a criterion: a level, or the abstention.
@@ -342,6 +397,27 @@ pub(super) fn text_of(level: &Value) -> String {
     level
         .as_str()
         .map_or_else(|| level.to_string(), str::to_owned)
+}
+
+/// A level as replies are compared with it: case, a full stop at the end, `_` or `-` for a space, and the form of a
+/// number (`1`, `1.0`) do not matter.
+pub(crate) fn comparable_level(level: &Value) -> String {
+    let text = text_of(level);
+    let text = text.trim().trim_end_matches('.');
+    match text.parse::<f64>() {
+        // -0 is 0.
+        Ok(number) if number.is_finite() => (number + 0.0).to_string(),
+        _ => text.to_lowercase().replace(['_', '-'], " "),
+    }
+}
+
+fn lies_between(number: f64, one: f64, other: f64) -> bool {
+    (one.min(other)..=one.max(other)).contains(&number)
+}
+
+/// The height of the line through two points.
+fn height([low, high]: [(f64, f64); 2], at: f64) -> f64 {
+    low.1 + (at - low.0) / (high.0 - low.0) * (high.1 - low.1)
 }
 
 /// What a judge says of one criterion.

@@ -30,6 +30,7 @@ mod verdict;
 
 pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
+pub(crate) use criteria::comparable_level;
 pub use criteria::{
     BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS,
     ReplyForm, ReplyShape, RubricProfile,

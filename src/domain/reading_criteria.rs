@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::criteria::text_of;
+use super::criteria::{comparable_level, text_of};
 use super::judge_reply::{after_thinking, feedback, outermost_object, quoted};
 use super::python_json;
 use super::reading_cs2;
@@ -11,16 +11,18 @@ use super::{
     UnscoredKind, Verdict,
 };
 
-/// Key of an entry's number.
+/// Keys under which judges write the number of a criterion.
 const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
 
 /// Parses the verdicts on these criteria.
 ///
 /// Default: every criterion has exactly one verdict, matched by its number (by position in lines), else nothing of the
-/// reply counts. A reply cut at the token limit is not parsed. Compat: an object as simple-evals reads it (a fence
+/// reply counts. What stands under the keys that were asked for is the verdict; under other keys, lists that contradict
+/// each other are none. A reply cut at the token limit is not parsed. Compat: an object as simple-evals reads it (a fence
 /// ` ```json ` is removed, the level is the exact value, any number is its own credit where levels are numbers), lines as
 /// `ResearchQA` reads them (exact words; another one is an exception). With two scores as RACE does, but by number: a
-/// criterion without a readable first score is left out, a missing second one is 0.
+/// criterion without a readable first score is left out, a missing second one is 0, and a reply without any readable first
+/// score in one of the dimensions is asked again.
 pub(super) fn verdicts(
     reply: &JudgeReply,
     shape: &ReplyShape,
@@ -38,7 +40,7 @@ pub(super) fn verdicts(
             compat_object(&reply.content, shape).map(|one| vec![one])
         }
         (ReplyForm::Object, _) => {
-            objects(&reply.content, shape, count, mode).map_err(Unreadable::new)
+            objects(&reply.content, shape, criteria, mode).map_err(Unreadable::new)
         }
     }?;
     Ok((Verdict::Criteria(verdicts.into()), None))
@@ -47,63 +49,199 @@ pub(super) fn verdicts(
 fn objects(
     content: &str,
     shape: &ReplyShape,
+    criteria: &[CaseCriterion],
+    mode: Mode,
+) -> Result<Vec<CriterionVerdict>, String> {
+    let object = outermost_object(content)?;
+    let mut agreed: Option<Vec<CriterionVerdict>> = None;
+    for entries in lists_of_verdicts(&object, shape, criteria.len(), mode) {
+        let verdicts = verdicts_in(entries, shape, criteria.len(), mode)?;
+        let first = agreed.as_deref().unwrap_or(&verdicts);
+        if credits(first) != credits(&verdicts) {
+            return Err("the reply has verdicts that contradict each other".to_owned());
+        }
+        agreed.get_or_insert(verdicts);
+    }
+    let verdicts = agreed.unwrap_or_default();
+    if is_race(shape, mode)
+        && let Some(dimension) = dimension_without_score(criteria, &verdicts)
+    {
+        return Err(format!("no readable score in {}", quoted(dimension)));
+    }
+    Ok(verdicts)
+}
+
+/// Whether replies are read as RACE does.
+fn is_race(shape: &ReplyShape, mode: Mode) -> bool {
+    mode == Mode::Compat && !shape.second.is_empty()
+}
+
+/// The lists that a reply gives its verdicts in: the one that was asked for, else every one whose entries have levels. An
+/// object without any is a list of one.
+fn lists_of_verdicts<'a>(
+    object: &'a Value,
+    shape: &ReplyShape,
+    count: usize,
+    mode: Mode,
+) -> Vec<&'a [Value]> {
+    let itself = std::slice::from_ref(object);
+    let (list_key, _) = shape.list_keys();
+    let has_level = object.get(&shape.key).is_some();
+    if let Some(asked) = object.get(list_key) {
+        let Some(asked) = asked.as_array() else {
+            return vec![itself];
+        };
+        // One criterion is asked for without a list, so that the object's level may be the verdict as well.
+        let is_asked_itself = count == 1 && shape.list.is_none() && mode == Mode::Default;
+        if is_asked_itself && has_level {
+            return vec![itself, asked];
+        }
+        return vec![asked];
+    }
+    // Where the object itself has a level, other lists in it are the judge's own.
+    if has_level {
+        return vec![itself];
+    }
+    let lists: Vec<&[Value]> = object
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.values())
+        .filter_map(|value| value.as_array().map(Vec::as_slice))
+        .collect();
+    let mut with_verdicts = lists.clone();
+    with_verdicts.retain(|list| list.iter().any(|entry| entry.get(&shape.key).is_some()));
+    if mode == Mode::Compat || with_verdicts.is_empty() {
+        return vec![lists.first().copied().unwrap_or(itself)];
+    }
+    with_verdicts
+}
+
+/// What verdicts are compared by: the judge may explain each list in other words.
+fn credits(verdicts: &[CriterionVerdict]) -> Vec<[Option<f64>; 2]> {
+    verdicts
+        .iter()
+        .map(|verdict| [verdict.credit, verdict.second])
+        .collect()
+}
+
+/// A dimension (a tag) of these criteria without a readable score: RACE asks again unless every dimension is there.
+fn dimension_without_score<'a>(
+    criteria: &'a [CaseCriterion],
+    verdicts: &[CriterionVerdict],
+) -> Option<&'a str> {
+    if verdicts.iter().all(|verdict| verdict.credit.is_none()) {
+        return Some("any dimension");
+    }
+    for tag in criteria.iter().flat_map(|criterion| &criterion.tags) {
+        let mut of_tag = criteria
+            .iter()
+            .zip(verdicts)
+            .filter(|(criterion, _)| criterion.tags.contains(tag));
+        if of_tag.all(|(_, verdict)| verdict.credit.is_none()) {
+            return Some(tag);
+        }
+    }
+    None
+}
+
+/// The verdicts of a list, in the order of the criteria.
+fn verdicts_in(
+    entries: &[Value],
+    shape: &ReplyShape,
     count: usize,
     mode: Mode,
 ) -> Result<Vec<CriterionVerdict>, String> {
-    let is_race = mode == Mode::Compat && !shape.second.is_empty();
-    let object = outermost_object(content)?;
-    // Where the object itself has a level, other lists in it are the judge's own.
-    let is_list = |value: &&Value| object.get(&shape.key).is_none() && value.is_array();
-    let (list_key, number_key) = shape.list_keys();
-    let list = object
-        .get(list_key)
-        .or_else(|| object.as_object()?.values().find(is_list));
-    let entries = match list {
-        Some(Value::Array(entries)) => entries.as_slice(),
-        _ => std::slice::from_ref(&object),
-    };
+    let number_keys = number_keys(entries, shape.list_keys().1);
     let mut found: Vec<Option<CriterionVerdict>> = vec![None; count];
     for entry in entries {
-        let number = match NUMBER_KEYS
-            .iter()
-            .chain([&number_key])
-            .find_map(|key| entry.get(*key))
-        {
-            _ if count == 1 => 1,
-            None => return Err("a verdict has no number of its criterion".to_owned()),
-            Some(number) => text_of(number).trim().parse::<usize>().unwrap_or(0),
-        };
-        let place = number.checked_sub(1).and_then(|place| found.get_mut(place));
-        let place =
-            place.ok_or_else(|| format!("a verdict is on criterion {number} of {count}"))?;
-        let level = |key: &String| match entry.get(key).map(|level| credit(level, shape, mode)) {
-            Some(Err(_)) | None if is_race => Ok(None),
-            read => read.ok_or_else(|| format!("no \"{key}\" in a verdict"))?,
-        };
-        let second = if shape.second.is_empty() {
-            None
+        let number = if count == 1 {
+            1
         } else {
-            Some(level(&shape.second)?)
+            number_of(entry, &number_keys, count)?
         };
-        // Without a second credit there is no share, but RACE takes it for 0.
-        let credit = level(&shape.key)?.filter(|_| is_race || second != Some(None));
-        let second = second.map(Option::unwrap_or_default);
-        let verdict = CriterionVerdict {
-            credit,
-            second,
-            feedback: feedback(entry),
-        };
-        if place.replace(verdict).is_some() {
+        let verdict = verdict_of(entry, shape, mode)?;
+        if found[number - 1].replace(verdict).is_some() {
             return Err(format!("criterion {number} has two verdicts"));
         }
     }
     let missing = found.iter().position(Option::is_none);
-    match missing {
-        Some(place) if !is_race => {
-            Err(format!("criterion {} of {count} has no verdict", place + 1))
-        }
-        _ => Ok(found.into_iter().map(Option::unwrap_or_default).collect()),
+    if let Some(place) = missing.filter(|_| !is_race(shape, mode)) {
+        return Err(format!("criterion {} of {count} has no verdict", place + 1));
     }
+    Ok(found.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// The keys under which these entries have the numbers of their criteria: the one that was asked for, and others only
+/// where no entry has it. A judge may use them for numbers of its own.
+fn number_keys<'a>(entries: &[Value], asked: &'a str) -> Vec<&'a str> {
+    if entries.iter().any(|entry| entry.get(asked).is_some()) {
+        vec![asked]
+    } else {
+        NUMBER_KEYS.to_vec()
+    }
+}
+
+/// The number of an entry's criterion, from 1 to `count`.
+fn number_of(entry: &Value, keys: &[&str], count: usize) -> Result<usize, String> {
+    let given: Vec<&Value> = keys.iter().filter_map(|key| entry.get(*key)).collect();
+    let first = given
+        .first()
+        .ok_or("a verdict has no number of its criterion")?;
+    let mut numbers = given.iter().filter_map(|value| whole_number(value));
+    let number = numbers
+        .next()
+        .filter(|number| (1..=count).contains(number))
+        .ok_or_else(|| {
+            let found = quoted(&text_of(first));
+            format!("a verdict is on criterion {found} of {count}")
+        })?;
+    if numbers.any(|other| other != number) {
+        return Err(format!("a verdict on criterion {number} has two numbers"));
+    }
+    Ok(number)
+}
+
+/// A whole number, also written as 1.0 or as a text.
+fn whole_number(value: &Value) -> Option<usize> {
+    let number: f64 = text_of(value).trim().parse().ok()?;
+    (number.fract() == 0.0 && (0.0..1e9).contains(&number)).then_some(number as usize)
+}
+
+/// The verdict of one entry.
+fn verdict_of(entry: &Value, shape: &ReplyShape, mode: Mode) -> Result<CriterionVerdict, String> {
+    let first = level_under(&shape.key, entry, shape, mode)?;
+    if shape.second.is_empty() {
+        return Ok(CriterionVerdict {
+            credit: first,
+            second: None,
+            feedback: feedback(entry),
+        });
+    }
+    let second = level_under(&shape.second, entry, shape, mode)?;
+    // Without a second credit there is no share, but RACE takes it for 0.
+    let is_comparable = second.is_some() || is_race(shape, mode);
+    Ok(CriterionVerdict {
+        credit: first.filter(|_| is_comparable),
+        second: Some(second.unwrap_or_default()),
+        feedback: feedback(entry),
+    })
+}
+
+/// The credit of the level under a key, `None` for an abstention. RACE leaves out what it cannot read.
+fn level_under(
+    key: &str,
+    entry: &Value,
+    shape: &ReplyShape,
+    mode: Mode,
+) -> Result<Option<f64>, String> {
+    let read = match entry.get(key) {
+        Some(level) => credit(level, shape, mode),
+        None => Err(format!("no \"{key}\" in a verdict")),
+    };
+    if is_race(shape, mode) {
+        return Ok(read.unwrap_or_default());
+    }
+    read
 }
 
 fn lines(
@@ -164,56 +302,66 @@ fn numbered(line: &str, number: usize) -> Result<&str, String> {
     }
 }
 
-/// The credit of a level, `None` for an abstention. Case, a full stop at the end, and `_` or `-` for a space do not matter.
-/// On a continuous scale compat takes numbers beyond its ends as well.
+/// The credit of a level, `None` for an abstention: the level that is written exactly so, else a number on a continuous
+/// scale, else the level that is [the same](comparable_level) but for its form. On a continuous scale compat takes numbers
+/// beyond its ends as well.
 fn credit(found: &Value, shape: &ReplyShape, mode: Mode) -> Result<Option<f64>, String> {
-    let number = python_json::number(found).or_else(|| found.as_str()?.trim().parse().ok());
-    if let Some(credit) = number
-        .filter(|number| number.is_finite())
-        .and_then(|number| shape.credit_at(number))
-        && (mode == Mode::Compat || (0.0..=1.0).contains(&credit))
+    if let Some(level) = shape.levels.iter().find(|level| level.level == *found) {
+        return Ok(Some(level.credit));
+    }
+    if let Some(number) = number_in(found, mode)
+        && (mode == Mode::Compat || shape.spans(number))
+        && let Some(credit) = shape.credit_at(number)
     {
         return Ok(Some(credit));
     }
-    let words = |level: &Value| match level.as_f64() {
-        Some(number) => number.to_string(),
-        None => text_of(level)
-            .trim()
-            .trim_end_matches('.')
-            .to_lowercase()
-            .replace(['_', '-'], " "),
-    };
-    let said = words(found);
-    if !shape.abstain.is_empty() && said == words(&shape.abstain.as_str().into()) {
+    let said = comparable_level(found);
+    if !shape.abstain.is_empty() && said == comparable_level(&shape.abstain.as_str().into()) {
         return Ok(None);
     }
-    let level = shape
+    shape
         .levels
         .iter()
-        .find(|level| words(&level.level) == said);
-    let fault = || {
-        format!(
-            "\"{}\" is not a level of the scale",
-            quoted(&text_of(found))
-        )
+        .find(|level| comparable_level(&level.level) == said)
+        .map(|level| Some(level.credit))
+        .ok_or_else(|| {
+            format!(
+                "\"{}\" is not a level of the scale",
+                quoted(&text_of(found))
+            )
+        })
+}
+
+/// A finite number, also as a text; in compat mode true and false are 1 and 0, as in Python.
+fn number_in(found: &Value, mode: Mode) -> Option<f64> {
+    let number = match mode {
+        Mode::Default => python_json::number(found),
+        Mode::Compat => python_number(found),
     };
-    level.map(|level| Some(level.credit)).ok_or_else(fault)
+    number
+        .or_else(|| found.as_str()?.trim().parse().ok())
+        .filter(|number| number.is_finite())
+}
+
+/// A number for Python's arithmetic, where true and false are 1 and 0.
+fn python_number(found: &Value) -> Option<f64> {
+    match found {
+        Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
+        _ => python_json::number(found),
+    }
 }
 
 /// The credit of a level that is written exactly so; any number has one where levels are numbers: its place on a continuous
 /// scale, else itself.
 fn exact(found: &Value, shape: &ReplyShape) -> Option<f64> {
-    let number = || {
-        python_json::number(found)
-            .filter(|_| shape.levels.iter().any(|level| level.level.is_number()))
-    };
-    let number = || number().map(|number| shape.credit_at(number).unwrap_or(number));
-    shape
-        .levels
-        .iter()
-        .find(|level| level.level == *found)
-        .map(|level| level.credit)
-        .or_else(number)
+    if let Some(level) = shape.levels.iter().find(|level| level.level == *found) {
+        return Some(level.credit);
+    }
+    if !shape.levels.iter().any(|level| level.level.is_number()) {
+        return None;
+    }
+    let number = python_number(found)?;
+    Some(shape.credit_at(number).unwrap_or(number))
 }
 
 fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, Unreadable> {

@@ -331,7 +331,9 @@ impl AnswerRun<'_> {
                     return Ok(Some(Answered::unscored(reason)));
                 }
             };
-            if let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered)
+            // A reply that shows that the server ignores schemas is one of the attempts that the reference counts.
+            if self.job.options.mode == Mode::Default
+                && let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered)
                 && renderer
                     .drops_schema(rendered, &reply)
                     .map_err(Abort::Fatal)?

@@ -158,9 +158,9 @@ impl Evaluation {
         } = self;
         options.check()?;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref(), &perturbations)?;
-        if inputs.profile.report && options.scoring.compat {
-            // The reference makes 21 attempts.
-            options.scoring.parse_retries = options.scoring.parse_retries.max(20);
+        if options.scoring.compat {
+            let repeats = inputs.profile.repeats_in_compat();
+            options.scoring.parse_retries = options.scoring.parse_retries.max(repeats);
         }
         let choice = match options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
             true => Choice::default(),

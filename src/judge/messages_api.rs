@@ -94,10 +94,7 @@ pub(super) fn completion(mut message: Value) -> Value {
         .iter()
         .filter_map(|block| block["thinking"].as_str())
         .collect();
-    let input = blocks
-        .iter()
-        .find(|block| block["type"] == "tool_use")
-        .map(|block| block["input"].to_string());
+    let input = tool_input(blocks);
     let reason = match members.get("stop_reason").and_then(Value::as_str) {
         Some("end_turn" | "stop_sequence" | "tool_use") => json!("stop"),
         Some("max_tokens" | "model_context_window_exceeded") => json!("length"),
@@ -121,10 +118,50 @@ pub(super) fn completion(mut message: Value) -> Value {
     message
 }
 
+/// The input of the tool. A model that calls it several times with different inputs contradicts itself: all of them, a
+/// line each, are then the reply, which no question can read as one verdict.
+fn tool_input(blocks: &[Value]) -> Option<String> {
+    let mut inputs: Vec<&Value> = Vec::new();
+    for block in blocks.iter().filter(|block| block["type"] == "tool_use") {
+        if !inputs.contains(&&block["input"]) {
+            inputs.push(&block["input"]);
+        }
+    }
+    if inputs.is_empty() {
+        return None;
+    }
+    let lines: Vec<String> = inputs.iter().map(|input| input.to_string()).collect();
+    Some(lines.join("\n"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{JudgeTask, Mode, Verdict};
     use crate::judge::chat::read_reply;
+
+    #[test]
+    fn calls_of_the_tool_that_differ_are_unreadable_and_equal_ones_are_one() {
+        let read = |first: Value, second: Value| {
+            let blocks = [first, second].map(|input| json!({"type": "tool_use", "input": input}));
+            let message = json!({"content": blocks, "stop_reason": "tool_use"});
+            let reply = read_reply(&completion(message), 1).unwrap();
+            let task = JudgeTask::Property {
+                question: "q".into(),
+                answer: "a".into(),
+                criterion: "c".into(),
+            };
+            task.parse(&reply, Mode::Default)
+                .map_err(|unreadable| unreadable.ask_again)
+        };
+        assert_eq!(
+            read(json!({"score": 3}), json!({"score": 9})),
+            Err(true),
+            "asked again"
+        );
+        let (verdict, _) = read(json!({"score": 3}), json!({"score": 3})).unwrap();
+        assert_eq!(verdict, Verdict::Points(3.0));
+    }
 
     #[test]
     fn the_shared_part_of_a_prompt_ends_with_a_breakpoint() {

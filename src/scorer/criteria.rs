@@ -41,6 +41,10 @@ pub struct CriteriaScorer {
 /// The factor of a weight where answer and reference article have no point: it counts only where nothing else does.
 const WITHOUT_POINTS: f64 = 1e-30;
 
+/// Note on shares of answer and reference article, which `--compat` computes from any numbers.
+const OUT_OF_RANGE: &str = "shares outside 0..100%: the judge's points for the answer or the reference article are negative, \
+                            and --compat computes with them as the reference does";
+
 impl CriteriaScorer {
     /// Every criterion of the case as a component without a value: a template for answers that were not judged.
     pub fn unjudged(&self, case: &TestCase) -> Score {
@@ -133,16 +137,21 @@ impl CriteriaScorer {
             Err(_) => is_abstained(credit).then_some(0.0),
         };
         let sum: Option<f64> = weights.iter().zip(&credits).map(earned).sum();
-        let value = match positive > 0.0 {
-            true => sum.map(|sum| sum / positive),
-            // ResearchRubrics gives 0, and so does RACE without any verdict.
-            false => sum
-                .filter(|_| self.counts_zero() || (is_beside && self.mode == Mode::Compat))
-                .map(|_| 0.0),
+        let value = if is_without_points(&credits) {
+            Some(0.0)
+        } else if positive > 0.0 {
+            sum.map(|sum| sum / positive)
+        } else {
+            // ResearchRubrics gives 0, and so does RACE where no points are left.
+            sum.filter(|_| self.counts_zero() || (is_beside && self.mode == Mode::Compat))
+                .map(|_| 0.0)
         };
         let mut notes = Vec::new();
         if credits.iter().any(is_abstained) {
             notes.push("criteria that the judge cannot assess do not count".to_owned());
+        }
+        if is_beside && has_share_out_of_range(value, &credits) {
+            notes.push(OUT_OF_RANGE.to_owned());
         }
         // Without positive weights there is no share; the weights stay as they are.
         let whole = if positive > 0.0 { positive } else { 1.0 };
@@ -169,6 +178,21 @@ impl CriteriaScorer {
             ..Score::default()
         }
     }
+}
+
+/// Whether answer and article have no points together on any criterion: then RACE has no share to give but 0.
+fn is_without_points(credits: &[Credit]) -> bool {
+    let mut all = credits.iter().peekable();
+    all.peek().is_some()
+        && all.all(|credit| matches!(credit, Ok((_, factor, _)) if *factor == WITHOUT_POINTS))
+}
+
+fn has_share_out_of_range(score: Option<f64>, credits: &[Credit]) -> bool {
+    let of_criteria = credits.iter().flatten().map(|(share, ..)| *share);
+    score
+        .into_iter()
+        .chain(of_criteria)
+        .any(|share| !(0.0..=1.0).contains(&share))
 }
 
 impl Scorer for CriteriaScorer {

@@ -53,6 +53,7 @@ mod reports;
 #[cfg(unix)]
 mod resume;
 mod rubric_golden;
+mod rubric_reading;
 mod runs;
 mod safety;
 mod scifact_cli;

@@ -181,3 +181,37 @@ fn beside_a_reference_a_criterion_without_points_counts_only_where_nothing_else_
     let none = scored([(0.0, 0.0), (0.0, 0.0)]);
     assert_eq!((none.value, none.components[1].weight), (Some(0.0), 0.5));
 }
+
+#[test]
+fn shares_from_negative_points_are_the_references_with_a_note() {
+    let race = CriteriaScorer {
+        profile: rubric_profile(Some("race")).unwrap(),
+        mode: Mode::Compat,
+        lexical: false,
+    };
+    let scored = |points: [(f64, f64); 2]| {
+        let mut verdicts = Verdicts::new();
+        for ((credit, second), name) in points.into_iter().zip(["c1", "c2"]) {
+            let verdict = CriterionVerdict {
+                credit: Some(credit),
+                second: Some(second),
+                ..CriterionVerdict::default()
+            };
+            let verdict = Verdict::Criteria([verdict].into());
+            verdicts.insert(Arc::from(name), Judged::Verdict(verdict, None));
+        }
+        let case = case(&[0.5, 0.5]);
+        let credit = |own| race.credit(own, std::slice::from_ref(own), &verdicts);
+        let credits = case.criteria.iter().map(credit).collect();
+        race.fold(&case, credits)
+    };
+    // T + R = 0: the reference has 0, whatever T is.
+    let opposite = scored([(-0.8, 0.8), (-0.8, 0.8)]);
+    assert_eq!(opposite.value, Some(0.0));
+    assert_eq!(opposite.notes, [OUT_OF_RANGE]);
+    // T = -0.8 + 0.5, T + R = 1
+    let partly = scored([(-0.8, 0.8), (0.5, 0.5)]);
+    assert!((partly.value.unwrap() + 0.3).abs() < 1e-12, "{partly:?}");
+    assert_eq!(partly.notes, [OUT_OF_RANGE]);
+    assert!(scored([(0.3, 0.1), (0.5, 0.5)]).notes.is_empty());
+}
