@@ -28,6 +28,7 @@ use crate::domain::{
     UnscoredReason,
 };
 use crate::error::{Error, Result};
+use crate::judge::answering::Answering;
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
@@ -236,6 +237,7 @@ impl Evaluation {
             judges,
             manifest,
             scorers,
+            notify,
         })
     }
 
@@ -271,6 +273,7 @@ pub struct Prepared {
     /// The manifest of the record.
     pub manifest: Manifest,
     scorers: Vec<Arc<dyn Scorer>>,
+    notify: Arc<Notify>,
 }
 
 impl Prepared {
@@ -280,21 +283,25 @@ impl Prepared {
         self.options.output.out.clone().unwrap_or_else(by_hash)
     }
 
-    /// The jobs of the run and the servers they use. `dir` may hold replies of an earlier session, which are used even
-    /// if the cache is lost.
+    /// The jobs of the run. `dir` may hold replies of an earlier session, which are used even if the cache is lost.
     fn jobs(
         &self,
         scorers: &[Arc<dyn Scorer>],
         dir: Option<&Path>,
         meters: &Arc<Meters>,
-    ) -> Result<(Vec<Job>, Endpoints)> {
-        let dir = dir.filter(|_| !self.options.output.overwrite);
-        let recorded = dir.map(RecordedReplies::to_resume).transpose()?.flatten();
-        let earlier = dir.map(Manifest::load).transpose()?.flatten();
+    ) -> Result<Work> {
+        let recorded = match dir {
+            None => None,
+            Some(dir) if self.options.output.overwrite => Some(RecordedReplies::of_new_run(dir)),
+            Some(dir) => Some(RecordedReplies::to_resume(dir)?),
+        };
+        let recorded = recorded.map(Arc::new);
+        let continued = dir.filter(|_| !self.options.output.overwrite);
+        let earlier = continued.map(Manifest::load).transpose()?.flatten();
         let (panels, endpoints) = self.judges.build(
             &self.options,
             &self.inputs.all_cases,
-            recorded,
+            recorded.clone(),
             earlier.map(|run| run.reply_limits()).unwrap_or_default(),
             meters,
         )?;
@@ -309,7 +316,54 @@ impl Prepared {
                 mode: self.options.scoring.mode(),
             }),
         };
-        Ok((scorers.iter().map(job).collect(), endpoints))
+        Ok(Work {
+            jobs: scorers.iter().map(job).collect(),
+            endpoints,
+            recorded,
+        })
+    }
+
+    /// Decides which cached replies count where this plan did not use some because they are by another model; true if the
+    /// plan must be made again.
+    ///
+    /// As they are they count for a judge that then has no call to make, if they are by one model, or if it cannot be
+    /// asked: whose most recent live reply was by another model is no reason to pay for all of them again.
+    async fn settle(&self, jobs: &[Job], planned: &PlanOutcome) -> Result<bool> {
+        let doubtful = doubtful(jobs);
+        if planned.is_done() || doubtful.is_empty() {
+            return Ok(false);
+        }
+        for answering in &doubtful {
+            answering.count_as_they_are();
+        }
+        let other = super::plan(jobs, &mut NoEvents).await?;
+        for answering in &doubtful {
+            let judge = answering.judge();
+            let is_asked = other.groups.iter().any(|group| *group.judge == *judge);
+            let is_whole = answering.used_one_model() || self.judges.is_out_of_reach(judge);
+            if is_asked || !is_whole {
+                answering.count_latest();
+            }
+        }
+        jobs.iter()
+            .flat_map(Job::answering)
+            .for_each(|answering| answering.begin_again());
+        Ok(true)
+    }
+
+    /// Tells the user which cached replies do not count.
+    fn note_models(&self, jobs: &[Job]) {
+        let mut notes: Vec<String> = Vec::new();
+        for note in jobs
+            .iter()
+            .flat_map(Job::answering)
+            .filter_map(|own| own.note())
+        {
+            if !notes.contains(&note) {
+                (self.notify)(Severity::Warning, &note);
+                notes.push(note);
+            }
+        }
     }
 
     fn items(&self, scorer: &dyn Scorer) -> &Arc<[Item]> {
@@ -329,8 +383,13 @@ impl Prepared {
     /// # Errors
     /// When the cache cannot be read.
     pub async fn plan(&self) -> Result<PlanOutcome> {
-        let (jobs, _) = self.jobs(&self.scorers, Some(&self.out_dir()), &Arc::default())?;
-        super::plan(&jobs, &mut NoEvents).await
+        let Work { jobs, .. } = self.jobs(&self.scorers, Some(&self.out_dir()), &Arc::default())?;
+        let mut planned = super::plan(&jobs, &mut NoEvents).await?;
+        if self.settle(&jobs, &planned).await? {
+            planned = super::plan(&jobs, &mut NoEvents).await?;
+        }
+        self.note_models(&jobs);
+        Ok(planned)
     }
 
     /// The cost of the criteria with 1, 8 and all of a case in a call; empty if no criteria are asked, or the reference
@@ -353,7 +412,7 @@ impl Prepared {
                 mode: self.options.scoring.mode(),
                 lexical: false,
             };
-            let (jobs, _) =
+            let Work { jobs, .. } =
                 self.jobs(&[Arc::new(scorer)], Some(&self.out_dir()), &Arc::default())?;
             costs.push((
                 BatchSize(size),
@@ -377,7 +436,9 @@ impl Prepared {
         dir: PathBuf,
         limits: BatchLimits,
     ) -> Result<(PlanOutcome, Option<BatchManifest>)> {
-        let (jobs, _) = self.jobs(&self.scorers, None, &Arc::default())?;
+        let Work { jobs, .. } = self.jobs(&self.scorers, None, &Arc::default())?;
+        let planned = super::plan(&jobs, &mut NoEvents).await?;
+        self.settle(&jobs, &planned).await?;
         let mut writer = BatchWriter::new(dir, limits);
         let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {
             let route = call
@@ -408,7 +469,11 @@ impl Prepared {
     pub async fn start(self, path: &Path) -> Result<Run> {
         let dir = RunDir::open(path)?;
         let meters = Arc::new(Meters::default());
-        let (jobs, endpoints) = self.jobs(&self.scorers, Some(path), &meters)?;
+        let Work {
+            jobs,
+            endpoints,
+            recorded,
+        } = self.jobs(&self.scorers, Some(path), &meters)?;
         dir.claim(&self.manifest, self.options.output.overwrite)?;
         let before = Manifest::of_run(path)?;
         let manifest = Manifest {
@@ -416,34 +481,29 @@ impl Prepared {
             endpoints: before.endpoints,
             ..self.manifest.clone()
         };
-        let mut record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
+        let record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
         // Those of an earlier session are written again: they may be damaged.
         let inputs_path = path.join("inputs.jsonl");
         if !self.options.output.no_inputs || inputs_path.exists() {
             self.recorded_inputs().write(&inputs_path)?;
         }
-        let mut scored = Vec::new();
-        let mut judged = Judged::default();
-        let mut sink = Recording {
-            record: &mut record,
-            events: &mut NoEvents,
-            scored: &mut scored,
-            judged: &mut judged,
-        };
-        let planned = super::plan(&jobs, &mut sink).await?;
-        meters
-            .cache_hits
-            .fetch_add(planned.plan.cached, Ordering::Relaxed);
-        Ok(Run {
+        let mut run = Run {
             prepared: self,
             jobs,
             endpoints,
             meters,
+            recorded,
             record,
-            planned,
-            scored,
-            judged,
-        })
+            planned: PlanOutcome::default(),
+            scored: Vec::new(),
+            judged: Judged::default(),
+        };
+        run.plan().await?;
+        if run.prepared.settle(&run.jobs, &run.planned).await? {
+            run.plan_again().await?;
+        }
+        run.prepared.note_models(&run.jobs);
+        Ok(run)
     }
 
     /// The answers to score.
@@ -463,6 +523,26 @@ pub(super) fn needs_rubric(scorer: &dyn Scorer) -> bool {
         .is_none_or(|name| matches!(name, ScorerName::Rubric | ScorerName::Criteria))
 }
 
+/// What a run consists of before it starts.
+struct Work {
+    jobs: Vec<Job>,
+    endpoints: Endpoints,
+    /// Replies of earlier sessions; `None` without a directory.
+    recorded: Option<Arc<RecordedReplies>>,
+}
+
+/// The judges of which cached replies were not used because they are by another model.
+fn doubtful(jobs: &[Job]) -> Vec<Arc<Answering>> {
+    let mut doubtful: Vec<Arc<Answering>> = Vec::new();
+    for answering in jobs.iter().flat_map(Job::answering) {
+        let is_known = doubtful.iter().any(|known| Arc::ptr_eq(known, answering));
+        if answering.has_passed_over() && !is_known {
+            doubtful.push(Arc::clone(answering));
+        }
+    }
+    doubtful
+}
+
 /// A run with its record.
 pub struct Run {
     prepared: Prepared,
@@ -471,6 +551,7 @@ pub struct Run {
     pub endpoints: Endpoints,
     /// Its counters.
     pub meters: Arc<Meters>,
+    recorded: Option<Arc<RecordedReplies>>,
     pub(super) record: RunRecord,
     /// Cached calls, and calls to make.
     pub planned: PlanOutcome,
@@ -521,10 +602,22 @@ impl Run {
     /// [`Error::Stopped`] if it was stopped; [`Error::JudgeUnavailable`] if the judge cannot be used.
     pub async fn ask(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<()> {
         self.check_judges()?;
-        let asked = match self.planned.is_done() {
+        let mut asked = match self.planned.is_done() {
             true => Ok(RunOutcome::default()),
             false => self.ask_pending(events, stop).await,
         };
+        while self.jobs.iter().any(Job::is_contradicted) {
+            self.prepared.note_models(&self.jobs);
+            self.plan_again().await?;
+            let Ok(outcome) = &mut asked else { break };
+            if outcome.stopped.is_some() {
+                outcome.unfinished = self.planned.pending.iter().map(Vec::len).sum();
+                break;
+            }
+            if !self.planned.is_done() {
+                asked = self.ask_pending(events, stop).await;
+            }
+        }
         in_input_order(&mut self.scored, &self.jobs);
         // A signal after the last reply stopped nothing.
         let ended =
@@ -541,6 +634,35 @@ impl Run {
         };
         self.record.finish(status, &self.scored)?;
         ended
+    }
+
+    /// Scores what cached replies suffice for.
+    async fn plan(&mut self) -> Result<()> {
+        let mut sink = Recording {
+            record: &mut self.record,
+            events: &mut NoEvents,
+            scored: &mut self.scored,
+            judged: &mut self.judged,
+        };
+        self.planned = super::plan(&self.jobs, &mut sink).await?;
+        let cached = self.planned.plan.cached;
+        self.meters.cache_hits.store(cached, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Plans anew, because other cached replies count now: what was scored is scored again. The live replies of this
+    /// session are in its record.
+    async fn plan_again(&mut self) -> Result<()> {
+        self.record.begin_again()?;
+        if let Some(recorded) = &self.recorded {
+            recorded.reload()?;
+        }
+        for answering in self.jobs.iter().flat_map(Job::answering) {
+            answering.begin_again();
+        }
+        self.scored.clear();
+        self.judged = Judged::default();
+        self.plan().await
     }
 
     async fn ask_pending(

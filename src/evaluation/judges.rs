@@ -320,6 +320,15 @@ impl Judges {
             .next()
     }
 
+    /// Whether the judge with this identity cannot be asked.
+    pub(super) fn is_out_of_reach(&self, judge_id: &str) -> bool {
+        let mut judges = self.by_name.values().map(|named| &named.judge);
+        judges.any(|judge| {
+            let server = judge.server().filter(|_| judge.judge_id() == judge_id);
+            server.is_some_and(|server| server.cannot_be_asked().is_some())
+        })
+    }
+
     /// The manifest entries of the roles.
     pub(super) fn entries(&self) -> BTreeMap<String, RoleEntry> {
         let entry = |(role, names): &(Role, Vec<String>)| {
@@ -364,7 +373,7 @@ impl Judges {
         &self,
         options: &EvaluationOptions,
         corpus: &[Arc<TestCase>],
-        recorded: Option<RecordedReplies>,
+        recorded: Option<Arc<RecordedReplies>>,
         earlier_limits: BTreeMap<String, ReplyLimits>,
         meters: &Arc<Meters>,
     ) -> Result<(Arc<Panels>, Endpoints)> {
@@ -373,7 +382,7 @@ impl Judges {
             truncate: options.scorers.truncate,
             compat: options.scoring.compat,
             earlier_limits,
-            recorded: recorded.map(|replies| Arc::new(replies) as Arc<dyn ReplySource>),
+            recorded: recorded.map(|replies| replies as Arc<dyn ReplySource>),
             meters: Arc::clone(meters),
             ledger: self.spending.ledger.clone(),
         };
@@ -390,6 +399,7 @@ impl Judges {
                 judge: Arc::clone(&built.judge),
                 renderer: built.renderer.clone(),
                 source: Arc::clone(&built.source),
+                answering: built.answering.clone(),
                 in_flight: built
                     .fleet
                     .clone()

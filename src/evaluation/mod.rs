@@ -68,6 +68,7 @@ pub use stop::StopHandle;
 pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls};
 
 use crate::domain::{CallId, CaseId, Item, JudgeCall, Role, SystemName};
+use crate::judge::answering::Answering;
 use crate::scorer::Scorer;
 
 /// Limits of a job.
@@ -95,6 +96,20 @@ pub struct Job {
     pub panels: Arc<Panels>,
     /// Its limits.
     pub options: Arc<Options>,
+}
+
+impl Job {
+    /// Which cached replies of its judges count.
+    fn answering(&self) -> impl Iterator<Item = &Arc<Answering>> {
+        let members = self.panels.values().flat_map(|panel| &panel.members);
+        members.filter_map(|member| member.answering.as_ref())
+    }
+
+    /// Whether another model answers than the one whose cached replies were used: what was scored is scored again.
+    fn is_contradicted(&self) -> bool {
+        self.answering()
+            .any(|answering| answering.is_contradicted())
+    }
 }
 
 /// The identifier of a call within a run: a hash of system, case, item, sample and attempt and, except for the first

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::{GradeMerge, Role};
 use crate::judge::Judge;
+use crate::judge::answering::Answering;
 use crate::judge::planner::ReplySource;
 use crate::judge::render::Renderer;
 
@@ -17,6 +18,8 @@ pub struct Member {
     pub renderer: Option<Arc<Renderer>>,
     /// Cached replies.
     pub source: Arc<dyn ReplySource>,
+    /// Which cached replies count; `None` without a cache.
+    pub answering: Option<Arc<Answering>>,
     /// Counts the calls that are with the judge right now, without those that wait for a permit or a pause; `None` where
     /// they are not counted. A run that is stopped waits no longer than for these.
     pub in_flight: Option<Arc<dyn Fn() -> usize + Send + Sync>>,
@@ -38,6 +41,7 @@ impl Member {
             judge,
             renderer: None,
             source: Arc::new(Vec::<Arc<dyn ReplySource>>::new()),
+            answering: None,
             in_flight: None,
             judge_id: judge_id.into(),
             samples: 1,

@@ -171,7 +171,8 @@ async fn plan_one(
 }
 
 /// Makes the calls that `pending` answers (a list for each job) still need; the jobs are concurrent. Answers start in the
-/// order of their list; results are in the order of completion.
+/// order of their list; results are in the order of completion. No answer is begun any more once another model answers than
+/// the one whose cached replies were used.
 ///
 /// # Errors
 /// When no more calls are possible (wrong key, spent quota, full disk), after calls in flight had time to finish.
@@ -309,7 +310,10 @@ impl<'a> Running<'a> {
     }
 
     fn fill(&mut self, at: usize, tasks: &mut Tasks) {
-        while self.in_flight < self.job.options.concurrency.max(1) && !self.stop.is_set() {
+        while self.in_flight < self.job.options.concurrency.max(1)
+            && !self.stop.is_set()
+            && !self.job.is_contradicted()
+        {
             let Some(&index) = self.order.next() else {
                 return;
             };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
+use super::answering::Answering;
 use super::body::RequestOptions;
 use super::cache::Cache;
 use super::chat::Chat;
@@ -25,7 +26,7 @@ use super::planner::{Recalling, ReplySource};
 use super::refusals::{Refusals, ReplyLimits};
 use super::render::Renderer;
 use super::servers::{Fleet, Servers};
-use super::{Judge, JudgeRequest, Notify};
+use super::{Judge, Notify};
 use crate::domain::{CallKind, JudgeReply, TestCase};
 use crate::error::{Error, Result};
 use crate::prompt::PromptSet;
@@ -250,6 +251,8 @@ pub struct BuiltJudge {
     pub renderer: Option<Arc<Renderer>>,
     /// Its servers, if it has any.
     pub fleet: Option<Arc<Fleet>>,
+    /// Which cached replies count; `None` without a cache.
+    pub answering: Option<Arc<Answering>>,
 }
 
 /// Shared parts of a run's judges.
@@ -269,16 +272,6 @@ pub struct Shared {
     pub meters: Arc<Meters>,
     /// The budget of the run.
     pub ledger: Option<Arc<Ledger>>,
-}
-
-/// Only rendered calls have a key.
-impl ReplySource for Cache {
-    fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
-        request
-            .rendered
-            .as_ref()
-            .map_or(Ok(None), |rendered| rendered.find(|key| self.get(key)))
-    }
 }
 
 impl IdentifiedJudge {
@@ -341,6 +334,7 @@ impl IdentifiedJudge {
             source,
             renderer: None,
             fleet: None,
+            answering: None,
         })
     }
 }
@@ -373,18 +367,19 @@ impl ServedModel {
             price,
             meters(),
         );
-        let cache = self
-            .cache
-            .clone()
-            .map(|cache| Arc::new(cache) as Arc<dyn ReplySource>);
-        let source: Vec<_> = recorded.iter().cloned().chain(cache).collect();
-        let cached: Arc<dyn Judge> = match &self.cache {
-            Some(cache) => Arc::new(Cached::new(
-                asking,
+        let answering = match &self.cache {
+            Some(cache) => Some(Arc::new(Answering::new(
                 cache.clone(),
                 self.request.judge_id.as_str(),
-                meters(),
-            )),
+            )?)),
+            None => None,
+        };
+        let mut source = recorded.clone();
+        let cached: Arc<dyn Judge> = match &answering {
+            Some(answering) => {
+                source.push(Arc::clone(answering) as Arc<dyn ReplySource>);
+                Arc::new(Cached::new(asking, Arc::clone(answering), meters()))
+            }
             None => Arc::new(asking),
         };
         let (judge, source) = (
@@ -408,6 +403,7 @@ impl ServedModel {
             source,
             renderer: Some(Arc::new(renderer)),
             fleet: Some(fleet),
+            answering,
         })
     }
 

@@ -5,6 +5,7 @@
 //! token, identical calls wait for the first one's reply, what is too long is not sent, every retry buys its own permits and
 //! may go to another replica.
 
+pub mod answering;
 pub mod batch;
 pub mod body;
 pub mod builder;

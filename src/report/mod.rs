@@ -77,7 +77,7 @@ pub struct ReportContext {
     pub run: String,
     /// The judges' models, or the lexical baseline; empty without a judge.
     pub judge: String,
-    /// The judges with the models that answered for them; empty where no reply is recorded.
+    /// The judges with the models that answered for them; empty where no recorded reply names one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_by: Vec<AnsweredJudge>,
     /// The rubric's prompts: `scholarqabench@95e6fc5`, or a set's fingerprint.
@@ -105,6 +105,12 @@ pub struct ReportContext {
 }
 
 impl ReportContext {
+    /// Warnings that other models than the requested ones answered.
+    fn answer_warnings(&self) -> impl Iterator<Item = Note> {
+        let warnings = self.answered_by.iter().filter_map(AnsweredJudge::warning);
+        warnings.map(|text| Note::warning(format!("{text}.")))
+    }
+
     /// The judges, with the models that answered for them where these have other names.
     fn judge_label(&self) -> String {
         if self.answered_by.is_empty() {

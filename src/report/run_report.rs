@@ -12,7 +12,7 @@ use crate::analysis::comparison::{ComparisonOptions, SEED};
 use crate::analysis::{self, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
-use crate::evaluation::record::{IMPORTED, JudgeEntry, Manifest, RunDir, RunStatus};
+use crate::evaluation::record::{AnsweredJudge, IMPORTED, JudgeEntry, Manifest, RunDir, RunStatus};
 use crate::evaluation::{RunSet, judged_by, summary};
 use crate::files::write_whole;
 
@@ -75,9 +75,10 @@ impl RunReport {
             files.push(("probe.csv", probe::tidy(&probed).csv(texts)?));
             let mut tables = probe::tables(&probed);
             let details = tables.split_off(probed.headline.len());
-            let notes = probe::notes(&probed)
-                .into_iter()
-                .chain(context.notes)
+            let notes = context
+                .answer_warnings()
+                .chain(probe::notes(&probed))
+                .chain(context.notes.iter().cloned())
                 .collect();
             let (verdict, verdict_first) = (probe::verdicts(&probed), true);
             return Ok(Self {
@@ -221,11 +222,12 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
     );
     let judged = judged_by(&[(run, manifest)]);
     let judged: Vec<_> = judged.iter().collect();
-    let mut notes = manifest.answer_notes();
-    notes.extend(unpublished(&judged).map(Note::warning));
+    let mut notes = Vec::from_iter(unpublished(&judged).map(Note::warning));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));
     let answered = manifest.answered_judges();
-    let is_answered = answered.iter().any(|judge| !judge.models.is_empty());
+    let fingerprints = answered.iter().flat_map(AnsweredJudge::fingerprints);
+    notes.extend(fingerprints.map(|line| Note::info(format!("{line}."))));
+    let is_answered = answered.iter().any(AnsweredJudge::is_named);
     let slice = manifest
         .settings
         .get("score.slice")

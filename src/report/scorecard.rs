@@ -355,6 +355,7 @@ pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
         .iter()
         .map(|slice| format!("Slice {slice}: a part of the answers, not a result."));
     let mut notes: Vec<Note> = slice.map(Note::warning).collect();
+    notes.extend(context.answer_warnings());
     if context.unfinished {
         notes.extend(shared_cases(summary, context).map(Note::warning));
     }

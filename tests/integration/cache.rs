@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use scholareval::Error;
 use scholareval::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
+use scholareval::judge::answering::Answering;
 use scholareval::judge::cache::{Cache, CallLabel, Entry, Leased};
 use scholareval::judge::layers::cached::Cached;
 use scholareval::judge::meters::Meters;
@@ -172,7 +173,8 @@ fn request(number: u64) -> JudgeRequest {
 fn ask_all(path: &Path) -> u64 {
     let slow = Arc::new(Slow(AtomicU64::new(0)));
     let cache = Cache::open(path).unwrap();
-    let judge = Cached::new(Arc::clone(&slow), cache, "gpt", Arc::new(Meters::default()));
+    let answering = Arc::new(Answering::new(cache, "gpt").unwrap());
+    let judge = Cached::new(Arc::clone(&slow), answering, Arc::new(Meters::default()));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()

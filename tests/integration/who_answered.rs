@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, good_content};
+use crate::support::fake_server::{
+    Act, Behaviour, FakeServer, Recorded, good_completion, good_content,
+};
 use crate::support::workspace::{Finished, NOW, Workspace};
 
 /// A good reply, as that model gives it.
@@ -201,4 +203,229 @@ fn a_finished_run_keeps_its_start_when_it_is_run_again() {
         work.json("out/manifest.json")["started_at"],
         "2026-01-31T00:00:00Z"
     );
+}
+
+/// Calls of every system whose answers are scored, each to one case.
+fn calls_of(work: &Workspace, run: &str) -> u64 {
+    work.lines(&format!("{run}/calls.jsonl")).len() as u64
+}
+
+fn one_model(work: &Workspace, run: &str, model: &str) {
+    let expected = [(model.to_owned(), calls_of(work, run))];
+    assert_eq!(answering_models(work, run), expected, "{run}");
+}
+
+#[test]
+fn a_first_live_reply_by_another_model_scores_again_what_came_from_the_cache() {
+    let work = Workspace::new(&["alpha", "beta", "gamma"], 2);
+    let old = answered_by(|_| "fake-judge");
+    let first = work.score(&old, &["--systems", "alpha", "--out", "first"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let of_alpha = calls_of(&work, "first");
+
+    let new = answered_by(|_| "other");
+    let both = ["--systems", "alpha,beta", "--out", "both"];
+    let second = work.score(&new, &both);
+    assert_eq!(second.code, Some(0), "{second:?}");
+    says(
+        &second,
+        "other answers as judge fake-judge now: answers that were scored by cached replies of fake-judge are",
+    );
+    assert!(!is_said(&second, "Several models"), "{second:?}");
+    one_model(&work, "both", "other");
+    let of_both = calls_of(&work, "both");
+    assert_eq!(new.chat_count() as u64, of_both, "nothing is paid twice");
+    assert_eq!(work.score(&new, &both).code, Some(0));
+    assert_eq!(new.chat_count() as u64, of_both);
+    let scored = work.json("both/summary.json")["scorers"][0]["rows"].clone();
+    assert_eq!(scored.as_array().unwrap().len(), 2);
+
+    // The cache has what answered last: the new replies count now, also for alpha alone.
+    let alone = work.score(&new, &["--systems", "alpha", "--out", "alone"]);
+    assert_eq!(alone.code, Some(0), "{alone:?}");
+    one_model(&work, "alone", "other");
+    assert_eq!(new.chat_count() as u64, of_both);
+
+    // The old replies are still there, and count when their model answers again.
+    let back = answered_by(|_| "fake-judge");
+    let third = work.score(&back, &["--out", "third"]);
+    assert_eq!(third.code, Some(0), "{third:?}");
+    one_model(&work, "third", "fake-judge");
+    let paid = back.chat_count() as u64;
+    assert_eq!(paid, calls_of(&work, "third") - of_alpha);
+    // The record of a run counts, whoever answered since.
+    assert_eq!(work.score(&back, &both).code, Some(0));
+    one_model(&work, "both", "other");
+    assert_eq!(back.chat_count() as u64, paid);
+}
+
+#[test]
+fn without_live_calls_cached_replies_count_as_they_are() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    let old = answered_by(|_| "fake-judge");
+    work.score(&old, &["--systems", "alpha", "--out", "first"]);
+    let new = answered_by(|_| "other");
+    work.score(&new, &["--systems", "beta", "--out", "second"]);
+    let paid = new.chat_count();
+    let again = work.score(&new, &["--systems", "alpha", "--out", "again"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    one_model(&work, "again", "fake-judge");
+    assert_eq!(new.chat_count(), paid);
+
+    // For both together the old ones do not count: the plan and the run say so.
+    let planned = work.run(&[
+        "plan",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--model",
+        "fake-judge",
+        "--base-url",
+        &new.base_url(),
+    ]);
+    let words = "cached replies of other models than other, which answered last, do not count";
+    says(&planned, words);
+    let both = work.score(&new, &[]);
+    assert_eq!(both.code, Some(0), "{both:?}");
+    says(&both, words);
+    one_model(&work, "out", "other");
+    assert_eq!(new.chat_count() as u64, calls_of(&work, "out"));
+}
+
+#[test]
+fn a_mixed_run_is_made_whole_in_another_directory() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    let mixed = answered_by(|number| if number < NOW { "fake-judge" } else { "other" });
+    let first = work.score(&mixed, &["--concurrency", "1"]);
+    says(&first, MIXED);
+    let paid = mixed.chat_count();
+    let whole = work.score(&mixed, &["--out", "whole"]);
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    assert!(!is_said(&whole, "Several models"), "{whole:?}");
+    one_model(&work, "whole", "other");
+    assert_eq!(mixed.chat_count(), paid + NOW);
+}
+
+#[test]
+fn a_cache_of_an_older_version_counts_until_a_live_reply_contradicts_it() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    let old = answered_by(|_| "fake-judge");
+    work.score(&old, &["--systems", "alpha", "--out", "first"]);
+    let cache = rusqlite::Connection::open(work.path(".scholareval/cache.sqlite")).unwrap();
+    let removed = cache.execute("DELETE FROM servers WHERE name LIKE 'model that%'", []);
+    assert_eq!(removed.unwrap(), 1);
+    drop(cache);
+    let new = answered_by(|_| "other");
+    let alone = work.score(&new, &["--systems", "alpha", "--out", "alone"]);
+    assert_eq!((alone.code, new.chat_count()), (Some(0), 0), "{alone:?}");
+    let both = work.score(&new, &[]);
+    assert_eq!(both.code, Some(0), "{both:?}");
+    one_model(&work, "out", "other");
+}
+
+#[test]
+fn a_run_that_stops_after_a_contradiction_keeps_no_answer_of_the_other_model() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    let old = answered_by(|_| "fake-judge");
+    work.score(&old, &["--systems", "alpha", "--out", "first"]);
+    let quota = Act::error(429, "insufficient_quota", "You exceeded your current quota");
+    let count = AtomicUsize::new(0);
+    let failing = FakeServer::start(Behaviour::good().deciding(move |request| {
+        let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
+        Some(if is_first {
+            reply_of("other", request)
+        } else {
+            quota.clone()
+        })
+    }));
+    let stopped = work.score(&failing, &["--concurrency", "1"]);
+    assert_eq!(stopped.code, Some(4), "{stopped:?}");
+    assert_eq!(answering_models(&work, "out"), [("other".to_owned(), 1)]);
+    let new = answered_by(|_| "other");
+    let resumed = work.score(&new, &["--strict"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    one_model(&work, "out", "other");
+    assert_eq!(new.chat_count() as u64, calls_of(&work, "out") - 1);
+}
+
+#[test]
+fn replies_of_an_imported_batch_say_which_model_answers_now() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    let old = answered_by(|_| "fake-judge");
+    work.score(&old, &["--systems", "alpha", "--out", "first"]);
+    let url = old.base_url();
+    let export = |out: &str| {
+        let judge = ["--model", "fake-judge", "--base-url", &url, "--out", out];
+        let answers = ["batch", "export", "answers", "--tests", "tests.json"];
+        let exported = work.run(&[&answers[..], &judge[..]].concat());
+        assert_eq!(exported.code, Some(0), "{exported:?}");
+    };
+    // Answers the calls of a batch by the new model; how many there were.
+    let answer = |batch: &str| {
+        let manifest = work.json(&format!("{batch}/batch.json"));
+        let file = manifest["parts"][0]["file"].as_str().unwrap();
+        let mut results = String::new();
+        let requests = work.lines(&format!("{batch}/{file}"));
+        for request in &requests {
+            let mut body = good_completion("/v1/chat/completions", &request["body"]);
+            body["model"] = "other".into();
+            let response = json!({"status_code": 200, "body": body});
+            let id = &request["custom_id"];
+            results += &json!({"custom_id": id, "response": response, "error": null}).to_string();
+            results.push('\n');
+        }
+        let path = format!("{batch}/results.jsonl");
+        work.write(&path, &results);
+        let imported = work.run(&["batch", "import", batch, &path]);
+        assert_eq!(imported.code, Some(0), "{imported:?}");
+        says(&imported, &format!("{} replies added", requests.len()));
+        requests.len()
+    };
+    export("one");
+    assert_eq!(answer("one"), NOW, "alpha is in the cache");
+    // Now the new model answers, so that the calls of alpha are asked by the next batch, too.
+    export("two");
+    assert!(answer("two") >= NOW);
+    let server = answered_by(|_| "other");
+    let scored = work.score(&server, &["--strict"]);
+    assert_eq!(scored.code, Some(0), "{scored:?}");
+    one_model(&work, "out", "other");
+}
+
+#[test]
+fn in_a_panel_only_the_judge_that_another_model_answers_is_asked_again() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    let score = |one: &FakeServer, two: &FakeServer, out: &str, systems: &str| {
+        let table = |name: &str, server: &FakeServer, model: &str| {
+            let url = server.base_url();
+            format!("[judges.{name}]\nmodel = \"{model}\"\nbase_url = \"{url}\"\n")
+        };
+        let roles = "[roles]\nrubric = [\"one\", \"two\"]\n";
+        let judges = [table("one", one, "fake-judge"), table("two", two, "second")];
+        work.write("panel.toml", &(judges.concat() + roles));
+        let run = [
+            "score",
+            "answers",
+            "--tests",
+            "tests.json",
+            "--config",
+            "panel.toml",
+        ];
+        let more = ["--out", out, "--systems", systems];
+        let scored = work.run(&[&run[..], &more[..]].concat());
+        assert_eq!(scored.code, Some(0), "{scored:?}");
+    };
+    let steady = answered_by(|_| "fake-judge");
+    let old = answered_by(|_| "second");
+    score(&steady, &old, "first", "alpha");
+    let of_alpha = steady.chat_count();
+    let new = answered_by(|_| "third");
+    score(&steady, &new, "both", "alpha,beta");
+    let manifest = work.json("both/manifest.json");
+    let judges = &manifest["roles"]["rubric"]["judges"];
+    assert_eq!(judges[0]["answered_by"][0]["calls"], steady.chat_count());
+    assert_eq!(judges[1]["answered_by"].as_array().unwrap().len(), 1);
+    assert_eq!(judges[1]["answered_by"][0]["model"], "third");
+    assert_eq!(judges[1]["answered_by"][0]["calls"], new.chat_count());
+    assert!(steady.chat_count() > of_alpha && new.chat_count() > steady.chat_count() - of_alpha);
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ use crate::domain::{CallId, Fingerprint, JudgeReply, UnscoredKind, UnscoredReaso
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, call_id};
 use crate::judge::planner::ReplySource;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 
 /// The name of the file.
 const NAME: &str = "calls.jsonl";
@@ -68,11 +68,17 @@ impl ReplyHead {
 /// The replies of a `calls.jsonl` by call id; holds their positions in memory, not the replies.
 #[derive(Debug)]
 pub struct RecordedReplies {
-    path: PathBuf,
-    file: Mutex<File>,
-    positions: HashMap<CallId, Position>,
+    dir: PathBuf,
+    index: Mutex<Index>,
     /// The reason for calls that are not recorded.
     missing: UnscoredReason,
+}
+
+/// The calls of a file; `None` if there is no file yet.
+#[derive(Debug, Default)]
+struct Index {
+    file: Option<File>,
+    positions: HashMap<CallId, Position>,
 }
 
 impl RecordedReplies {
@@ -81,39 +87,48 @@ impl RecordedReplies {
     /// # Errors
     /// When the file cannot be read, is not as the finished run left it, or a line is not a call.
     pub fn of_run(dir: &Path, manifest: &Manifest) -> Result<Self> {
-        Self::index(dir, lines(dir, manifest)?)
+        Ok(Self::with_index(
+            dir,
+            Index::of(dir, lines(dir, manifest)?)?,
+        ))
     }
 
-    /// Indexes the calls of the run in `dir`, to continue it; `None` if there are none. Lines that are not calls are
-    /// skipped.
+    /// Indexes the calls of the run in `dir`, to continue it. Lines that are not calls are skipped.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn to_resume(dir: &Path) -> Result<Option<Self>> {
-        LineReader::to_resume(&dir.join(NAME))?
-            .map(|lines| Self::index(dir, lines))
-            .transpose()
+    pub fn to_resume(dir: &Path) -> Result<Self> {
+        let replies = Self::of_new_run(dir);
+        replies.reload()?;
+        Ok(replies)
     }
 
-    fn index(dir: &Path, mut lines: LineReader) -> Result<Self> {
-        let path = dir.join(NAME);
-        let mut positions = HashMap::new();
-        while let Some((position, head)) = lines.read::<CallHead>()? {
-            if head.reply.is_some() || !positions.contains_key(&head.call_id) {
-                positions.insert(head.call_id, position);
-            }
-        }
-        let file = Mutex::new(File::open(&path).map_err(Error::io(&path, "read"))?);
+    /// No calls yet of the run in `dir`, whatever is there.
+    pub(in crate::evaluation) fn of_new_run(dir: &Path) -> Self {
+        Self::with_index(dir, Index::default())
+    }
+
+    /// Indexes the calls anew, as [`RecordedReplies::to_resume`].
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(in crate::evaluation) fn reload(&self) -> Result<()> {
+        let lines = LineReader::to_resume(&self.dir.join(NAME))?;
+        let index = lines.map(|lines| Index::of(&self.dir, lines)).transpose()?;
+        *locked(&self.index) = index.unwrap_or_default();
+        Ok(())
+    }
+
+    fn with_index(dir: &Path, index: Index) -> Self {
         let missing = UnscoredReason::new(
             UnscoredKind::NotAsked,
             "the record of the run does not contain this call",
         );
-        Ok(Self {
-            path,
-            file,
-            positions,
+        Self {
+            dir: dir.to_path_buf(),
+            index: Mutex::new(index),
             missing,
-        })
+        }
     }
 
     /// For rescoring in another mode: a call that is not recorded is one that only that mode makes.
@@ -132,19 +147,13 @@ impl RecordedReplies {
             &request.call,
             request.attempt,
         );
-        let Some(position) = self.positions.get(&id) else {
+        let path = self.dir.join(NAME);
+        let recorded = locked(&self.index).read(&id);
+        let Some(bytes) = recorded.map_err(Error::io(&path, "read"))? else {
             return Ok(None);
         };
-        let mut bytes = vec![0; position.length];
-        {
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            file.seek(SeekFrom::Start(position.offset))
-                .map_err(Error::io(&self.path, "read"))?;
-            file.read_exact(&mut bytes)
-                .map_err(Error::io(&self.path, "read"))?;
-        }
         let call: CallRecord = serde_json::from_slice(&bytes).map_err(|error| {
-            InputFault::new(&self.path, format!("a call that cannot be read: {error}"))
+            InputFault::new(&path, format!("a call that cannot be read: {error}"))
         })?;
         let Some(rendered) = &request.rendered else {
             return Ok(Some(call));
@@ -158,6 +167,35 @@ impl RecordedReplies {
             reply: reply.or_else(|| call.reply.clone()),
             ..call
         }))
+    }
+}
+
+impl Index {
+    /// The calls in these lines of the run in `dir`.
+    fn of(dir: &Path, mut lines: LineReader) -> Result<Self> {
+        let mut positions = HashMap::new();
+        while let Some((position, head)) = lines.read::<CallHead>()? {
+            if head.reply.is_some() || !positions.contains_key(&head.call_id) {
+                positions.insert(head.call_id, position);
+            }
+        }
+        let path = dir.join(NAME);
+        let file = File::open(&path).map_err(Error::io(&path, "read"))?;
+        Ok(Self {
+            file: Some(file),
+            positions,
+        })
+    }
+
+    /// The bytes of that call.
+    fn read(&mut self, id: &CallId) -> std::io::Result<Option<Vec<u8>>> {
+        let (Some(position), Some(file)) = (self.positions.get(id), &mut self.file) else {
+            return Ok(None);
+        };
+        let mut bytes = vec![0; position.length];
+        file.seek(SeekFrom::Start(position.offset))?;
+        file.read_exact(&mut bytes)?;
+        Ok(Some(bytes))
     }
 }
 

@@ -9,6 +9,7 @@
 //! [`ScoredAnswer`](crate::domain::ScoredAnswer). The manifest of a finished run holds length and hash of each file, and
 //! whoever reads a file to its end checks it against them.
 
+mod answer_counts;
 mod answered;
 mod calls;
 mod inputs;

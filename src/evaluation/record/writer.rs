@@ -6,7 +6,7 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::calls::{CallHead, ReplyHead};
 use super::lines::{LineReader, check_calls};
@@ -218,10 +218,18 @@ struct Earlier {
 pub struct RunRecord {
     dir: RunDir,
     pub(in crate::evaluation) manifest: Manifest,
+    session: Session,
+}
+
+/// The lines of a session.
+#[derive(Debug)]
+struct Session {
     calls: JsonLines,
     scores: JsonLines,
     /// The calls of earlier sessions; a session makes no call twice.
     earlier: HashMap<CallId, Earlier>,
+    /// Bytes of the calls of earlier sessions.
+    begun_at: u64,
     /// True if a line with a reply follows one of the same call without a reply, or a line is not a call.
     superseded: bool,
 }
@@ -235,29 +243,24 @@ impl RunRecord {
     pub fn open(dir: RunDir, manifest: Manifest, flush_each_line: bool) -> Result<Self> {
         let manifest = manifest.unfinished();
         dir.write_manifest(&manifest)?;
-        let calls_path = dir.path.join("calls.jsonl");
-        let (mut earlier, mut end, mut superseded) = (HashMap::new(), 0, false);
-        if let Some(mut lines) = LineReader::to_resume(&calls_path)? {
-            while let Some((_, head)) = lines.read::<CallHead>()? {
-                let was_cut = head.reply.as_ref().is_some_and(ReplyHead::is_cut);
-                let call = Earlier {
-                    has_reply: head.reply.is_some(),
-                    cut_as: head.fingerprint.filter(|_| was_cut),
-                };
-                earlier.insert(head.call_id, call);
-            }
-            (end, superseded) = (lines.end, lines.skipped > 0);
-        }
-        let calls = JsonLines::append(calls_path, end, flush_each_line)?;
-        let scores = JsonLines::append(dir.path.join("scores.jsonl"), 0, flush_each_line)?;
+        let session = Session::open(&dir.path, flush_each_line)?;
         Ok(Self {
             dir,
             manifest,
-            calls,
-            scores,
-            earlier,
-            superseded,
+            session,
         })
+    }
+
+    /// Begins the session again without its calls that were answered from the cache, where they still are, and without its
+    /// scores. Its live replies stay.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub(in crate::evaluation) fn begin_again(&mut self) -> Result<()> {
+        self.session.calls.flush()?;
+        self.session.drop_cached()?;
+        self.session = Session::open(&self.dir.path, self.session.calls.flush_each_line)?;
+        Ok(())
     }
 
     /// The directory.
@@ -282,12 +285,41 @@ impl RunRecord {
     /// # Errors
     /// When a file cannot be written.
     pub fn finish(&mut self, status: RunStatus, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
-        self.calls.flush()?;
-        self.scores.flush()?;
-        if self.superseded {
-            self.drop_superseded()?;
+        self.session.calls.flush()?;
+        self.session.scores.flush()?;
+        if self.session.superseded {
+            self.session.drop_superseded()?;
         }
         self.dir.finish(&mut self.manifest, status, scored)
+    }
+}
+
+impl Session {
+    /// Opens the files of a run, after the calls of earlier sessions and without their scores.
+    fn open(dir: &Path, flush_each_line: bool) -> Result<Self> {
+        let calls_path = dir.join("calls.jsonl");
+        let mut earlier = HashMap::new();
+        let mut begun_at = 0;
+        let mut superseded = false;
+        if let Some(mut lines) = LineReader::to_resume(&calls_path)? {
+            while let Some((_, head)) = lines.read::<CallHead>()? {
+                let was_cut = head.reply.as_ref().is_some_and(ReplyHead::is_cut);
+                let call = Earlier {
+                    has_reply: head.reply.is_some(),
+                    cut_as: head.fingerprint.filter(|_| was_cut),
+                };
+                earlier.insert(head.call_id, call);
+            }
+            begun_at = lines.end;
+            superseded = lines.skipped > 0;
+        }
+        Ok(Self {
+            calls: JsonLines::append(calls_path, begun_at, flush_each_line)?,
+            scores: JsonLines::append(dir.join("scores.jsonl"), 0, flush_each_line)?,
+            earlier,
+            begun_at,
+            superseded,
+        })
     }
 
     fn write_call(&mut self, call: &CallRecord) -> Result<()> {
@@ -310,7 +342,7 @@ impl RunRecord {
     /// Rewrites `calls.jsonl` without lines that have no reply and are replaced by a later line with one, and without
     /// lines that are not calls.
     fn drop_superseded(&mut self) -> Result<()> {
-        let path = self.dir.path.join("calls.jsonl");
+        let path = self.calls.path.clone();
         let Some(mut lines) = LineReader::to_resume(&path)? else {
             return Ok(());
         };
@@ -328,13 +360,42 @@ impl RunRecord {
         self.superseded = false;
         Ok(())
     }
+
+    /// Rewrites `calls.jsonl` without the calls of this session that were answered from the cache.
+    fn drop_cached(&self) -> Result<()> {
+        let path = &self.calls.path;
+        let Some(mut lines) = LineReader::to_resume(path)? else {
+            return Ok(());
+        };
+        write_whole(path, |out| {
+            while let Some((position, head)) = lines.read::<CachedHead>()? {
+                let is_cached = head.reply.is_some_and(|reply| reply.cached);
+                if position.offset < self.begun_at || !is_cached {
+                    out.write_all(&lines.line)
+                        .map_err(Error::io(path, "write"))?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The fields of a call that say whether its reply is from the cache.
+#[derive(Deserialize)]
+struct CachedHead {
+    reply: Option<CachedReply>,
+}
+
+#[derive(Deserialize)]
+struct CachedReply {
+    cached: bool,
 }
 
 impl EventSink for RunRecord {
     fn on_event(&mut self, event: &RunEvent) -> Result<()> {
         match event {
-            RunEvent::Call(call) => self.write_call(call),
-            RunEvent::Scored(scored) => self.scores.write(&**scored),
+            RunEvent::Call(call) => self.session.write_call(call),
+            RunEvent::Scored(scored) => self.session.scores.write(&**scored),
             RunEvent::Stopping(_) => Ok(()),
         }
     }

@@ -1,5 +1,7 @@
 //! A stored reply: its JSON, its digest, its row.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +12,25 @@ const SELECT_ONE: &str = "SELECT digest, entry FROM replies WHERE key = ?1";
 const SELECT_ALL: &str = "SELECT digest, entry FROM replies ORDER BY rowid";
 const INSERT_NEW: &str =
     "INSERT INTO replies (key, digest, entry) VALUES (?1, ?2, ?3) ON CONFLICT (key) DO NOTHING";
+
+/// The models whose replies may be used. A reply that names no model always may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Models {
+    /// Any.
+    Any,
+    /// These.
+    Only(BTreeSet<String>),
+}
+
+impl Models {
+    /// Whether this reply may be used.
+    pub fn allow(&self, reply: &JudgeReply) -> bool {
+        match (self, reply.answering_model()) {
+            (Self::Any, _) | (_, None) => true,
+            (Self::Only(models), Some(model)) => models.contains(model),
+        }
+    }
+}
 
 /// What a stored reply answers; for people who look into the cache, not part of its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,12 +92,41 @@ impl Entry {
         }
     }
 
-    /// Stores it if its key is new; true if it was.
+    /// Stores it unless its key has a reply of the same model; true if it was stored.
     pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        if self.insert_at(self.key.as_bytes(), connection)? {
+            return Ok(true);
+        }
+        let own = self.reply.answering_model();
+        match find_at(connection, self.key.as_bytes(), &self.key)? {
+            Some(Ok(first)) if first.reply.answering_model() != own => {
+                self.insert_at(&row_of_model(&self.key, own), connection)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Stores it in the row of that key if there is none; true if there was none.
+    fn insert_at(&self, row: &[u8; 32], connection: &Connection) -> rusqlite::Result<bool> {
         let json = serde_json::to_string(self)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
-        let values = params![self.key.as_bytes(), digest(&json), json];
+        let values = params![row, digest(&json), json];
         Ok(connection.prepare_cached(INSERT_NEW)?.execute(values)? == 1)
+    }
+
+    /// The reply of the same model that is stored under its key.
+    pub(super) fn find_same_model(
+        &self,
+        connection: &Connection,
+    ) -> rusqlite::Result<Option<Result<Self, Damaged>>> {
+        let own = self.reply.answering_model();
+        let first = find_at(connection, self.key.as_bytes(), &self.key)?;
+        match first {
+            Some(Ok(first)) if first.reply.answering_model() != own => {
+                find_at(connection, &row_of_model(&self.key, own), &self.key)
+            }
+            first => Ok(first),
+        }
     }
 
     /// True if both replies have the same text and end; when they came and what they cost does not count.
@@ -108,14 +158,47 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Entry, Damaged>> {
         .ok_or(Damaged))
 }
 
-/// The entry of that key. One that the index found under another key is damaged.
+/// Where a key's reply is stored if the row of the key itself has one of another model.
+fn row_of_model(key: &Fingerprint, model: Option<&str>) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(key.as_bytes());
+    hasher.update(model.unwrap_or_default().as_bytes());
+    *hasher.finalize().as_bytes()
+}
+
+/// The first entry of that key that is by one of these models.
 pub(super) fn find(
     connection: &Connection,
+    key: &Fingerprint,
+    models: &Models,
+) -> rusqlite::Result<Option<Result<Entry, Damaged>>> {
+    let first = match find_at(connection, key.as_bytes(), key)? {
+        Some(Ok(first)) => first,
+        missing_or_damaged => return Ok(missing_or_damaged),
+    };
+    let others = match models {
+        Models::Only(names) if !models.allow(&first.reply) => names,
+        _ => return Ok(Some(Ok(first))),
+    };
+    let named = others.iter().map(|name| Some(name.as_str()));
+    for name in named.chain([None]) {
+        let found = find_at(connection, &row_of_model(key, name), key)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// The entry in that row, which is one of that key: one that the index found for another key is damaged.
+fn find_at(
+    connection: &Connection,
+    row: &[u8; 32],
     key: &Fingerprint,
 ) -> rusqlite::Result<Option<Result<Entry, Damaged>>> {
     let found = connection
         .prepare_cached(SELECT_ONE)?
-        .query_row([key.as_bytes()], read)
+        .query_row([row], read)
         .optional()?;
     Ok(found.map(|found| found.ok().filter(|entry| entry.key == *key).ok_or(Damaged)))
 }

@@ -1,6 +1,9 @@
 //! The persistent reply cache: one SQLite file, safe between threads and processes, open to `sqlite3`.
 //!
 //! - **Key**: the [`Fingerprint`] of everything that decides a reply. Every whole reply is stored raw, readable or not.
+//! - **Models**: a key may have replies of several models, if a service answered by another one later. The first is in the
+//!   row of the key, each other one in a row of key and model; none replaces another. Who uses them decides which models
+//!   count ([`Models`], [`answering`](super::answering)).
 //! - **Writing**: one connection; [`Cache::put`] returns when its reply is *committed*. A committed reply survives
 //!   `kill -9`. With `synchronous = NORMAL` a power cut may cost the last replies, never the file. A cache that is closed
 //!   leaves nothing in its log: the file alone can be copied.
@@ -42,7 +45,7 @@ mod upkeep;
 #[cfg(test)]
 mod tests;
 
-pub use entry::{CallLabel, Entry};
+pub use entry::{CallLabel, Entry, Models};
 pub use file::{APPLICATION_ID, SCHEMA_VERSION, settle};
 pub use store::{Cache, Lease, Leased};
 pub use upkeep::{CacheStats, Inserted, MergeReport, merge};

@@ -14,8 +14,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
 
-use super::entry::{self, Damaged, Entry};
+use super::entry::{self, Damaged, Entry, Models};
 use super::file::{self, damaged, failed, fault};
 use super::lease_clock::now_ms;
 use super::owner::{has_ended, owner_name, process_of};
@@ -40,6 +41,7 @@ const RENEW: &str = "UPDATE leases SET expires_at = ?2 WHERE owner = ?1";
 /// Two servers that are asked within one tick of the clock still have an order.
 const REMEMBER: &str = "INSERT OR REPLACE INTO servers VALUES \
     (?1, ?2, max(unixepoch('subsec'), (SELECT coalesce(max(seen_at), 0) + 0.001 FROM servers)))";
+const SELECT_SERVER: &str = "SELECT identity FROM servers WHERE name = ?1";
 pub(super) const SELECT_SERVERS: &str =
     "SELECT name, identity, seen_at FROM servers ORDER BY seen_at DESC";
 
@@ -138,19 +140,49 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) for a damaged entry or file.
     pub fn get(&self, key: &Fingerprint) -> Result<Option<JudgeReply>> {
-        let found = self.read("read a reply", |connection| entry::find(connection, key))?;
+        self.get_by(key, &Models::Any)
+    }
+
+    /// As [`Cache::get`], only replies of these models.
+    ///
+    /// # Errors
+    /// As [`Cache::get`].
+    pub fn get_by(&self, key: &Fingerprint, models: &Models) -> Result<Option<JudgeReply>> {
+        let found = self.read("read a reply", |connection| {
+            entry::find(connection, key, models)
+        })?;
         found.map(|entry| self.whole(entry, key)).transpose()
     }
 
-    /// Stores a reply unless its key already has one, and gives its lease back in the same transaction. When this returns,
-    /// the reply is committed.
+    /// Stores a reply unless its key already has one of its model, and gives its lease back in the same transaction. When
+    /// this returns, the reply is committed.
     ///
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) where the disk is full or fails; what was committed before stays whole.
     pub fn put(&self, entry: &Entry, lease: Option<Lease>) -> Result<()> {
+        self.store(lease, |connection| entry.insert(connection).map(drop))
+    }
+
+    /// As [`Cache::put`] for a reply that the judge has just given: its model is the one that answers for the judge now.
+    ///
+    /// # Errors
+    /// As [`Cache::put`].
+    pub fn put_live(&self, entry: &Entry, lease: Lease) -> Result<()> {
+        self.store(Some(lease), |connection| {
+            entry.insert(connection)?;
+            remember_model(connection, entry)
+        })
+    }
+
+    /// Runs `work` and gives the lease back, in one transaction.
+    fn store(
+        &self,
+        lease: Option<Lease>,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<()> {
         let owner = &self.inner.writer.owner;
         self.write("store a reply", |connection| {
-            entry.insert(connection)?;
+            work(connection)?;
             lease
                 .iter()
                 .try_for_each(|lease| release(connection, &lease.key, owner))
@@ -162,14 +194,38 @@ impl Cache {
         Ok(())
     }
 
+    /// The model that gave the most recent live reply of the judge with this identity, if one is known.
+    ///
+    /// # Errors
+    /// [`Error::Cache`](crate::Error::Cache) where the file cannot be read.
+    pub fn answering_model(&self, judge: &str) -> Result<Option<String>> {
+        let name = name_of_model(judge);
+        let stored: Option<String> = self.read("read who answered", |connection| {
+            connection
+                .prepare_cached(SELECT_SERVER)?
+                .query_row([&name], |row| row.get(0))
+                .optional()
+        })?;
+        let stored: Option<AnsweredBy> = stored.and_then(|json| serde_json::from_str(&json).ok());
+        Ok(stored.map(|stored| stored.answered_by))
+    }
+
     /// The reply, or the right to ask for it; `None` while another call, here or in another process, asks.
     ///
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) where the lease cannot be written, or the entry is damaged.
     pub fn try_lease(&self, key: &Fingerprint) -> Result<Option<Leased>> {
+        self.try_lease_by(key, &Models::Any)
+    }
+
+    /// As [`Cache::try_lease`]; only a reply of these models is one.
+    ///
+    /// # Errors
+    /// As [`Cache::try_lease`].
+    pub fn try_lease_by(&self, key: &Fingerprint, models: &Models) -> Result<Option<Leased>> {
         let writer = &self.inner.writer;
         let (found, is_granted) = self.write("lease a call", |connection| {
-            if let Some(found) = entry::find(connection, key)? {
+            if let Some(found) = entry::find(connection, key, models)? {
                 return Ok((Some(found), false));
             }
             let ended = owner_of(connection, key)?.filter(|other| has_ended(other));
@@ -198,9 +254,17 @@ impl Cache {
     /// # Errors
     /// As [`Cache::try_lease`].
     pub async fn lease(&self, key: &Fingerprint) -> Result<Leased> {
+        self.lease_by(key, || Models::Any).await
+    }
+
+    /// As [`Cache::lease`]; only a reply of these models is one, which may become others during the wait.
+    ///
+    /// # Errors
+    /// As [`Cache::try_lease`].
+    pub async fn lease_by(&self, key: &Fingerprint, models: impl Fn() -> Models) -> Result<Leased> {
         let mut pause = PAUSE.0;
         loop {
-            if let Some(leased) = self.try_lease(key)? {
+            if let Some(leased) = self.try_lease_by(key, &models())? {
                 return Ok(leased);
             }
             tokio::time::sleep(pause).await;
@@ -361,6 +425,32 @@ impl Drop for Lease {
             tracing::debug!(%error, "could not give a lease back");
         }
     }
+}
+
+/// The row of `servers` about the model that answers for that judge.
+fn name_of_model(judge: &str) -> String {
+    format!("model that answers as {judge}")
+}
+
+/// The identity in that row.
+#[derive(Serialize, Deserialize)]
+struct AnsweredBy {
+    answered_by: String,
+}
+
+/// Stores that the model of this reply answers for its judge now, if the reply names it.
+pub(super) fn remember_model(connection: &Connection, entry: &Entry) -> rusqlite::Result<()> {
+    let Some(model) = entry.reply.answering_model() else {
+        return Ok(());
+    };
+    let answered_by = model.to_owned();
+    let json = serde_json::to_string(&AnsweredBy { answered_by })
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    let values = [name_of_model(&entry.label.judge), json];
+    connection
+        .prepare_cached(REMEMBER)?
+        .execute(values)
+        .map(drop)
 }
 
 fn release(connection: &Connection, key: &Fingerprint, owner: &str) -> rusqlite::Result<()> {

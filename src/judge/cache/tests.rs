@@ -446,6 +446,53 @@ fn merging_keeps_what_is_there_and_counts_conflicts() {
     );
 }
 
+fn by_model(number: u32, model: &str) -> Entry {
+    let mut entry = entry(number, model);
+    entry.reply.model = Some(model.to_owned());
+    entry
+}
+
+#[test]
+fn a_key_keeps_the_replies_of_every_model_also_through_a_merge() {
+    let dir = tempfile::tempdir().unwrap();
+    let [a, b, c] = ["a", "b", "c"].map(|name| dir.path().join(name));
+    for (path, model) in [(&a, "old"), (&b, "new")] {
+        let cache = Cache::open(path).unwrap();
+        cache.put(&by_model(1, model), None).unwrap();
+        let mut inserted = Inserted::default();
+        cache
+            .insert_all(&[by_model(2, model)], &mut inserted)
+            .unwrap();
+        assert_eq!(
+            cache.answering_model("gpt").unwrap().as_deref(),
+            Some(model)
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let report = merged(&[&a, &b, &b], &c).unwrap();
+    let expected = Inserted {
+        added: 4,
+        known: 2,
+        conflicts: 0,
+    };
+    assert_eq!(report.inserted, expected);
+    let cache = Cache::open(&c).unwrap();
+    for model in ["old", "new"] {
+        let models = Models::Only([model.to_owned()].into());
+        let found = cache.get_by(&key(1), &models).unwrap().unwrap();
+        assert_eq!(found.content, model);
+    }
+    let neither = Models::Only(["another".to_owned()].into());
+    assert_eq!(cache.get_by(&key(1), &neither).unwrap(), None);
+    assert_eq!(content(&cache, 1).unwrap(), "old", "the first one");
+    assert_eq!(
+        cache.answering_model("gpt").unwrap().as_deref(),
+        Some("new"),
+        "the later one"
+    );
+    assert_eq!(cache.stats().unwrap().entries, 4);
+}
+
 #[test]
 fn merging_reads_a_cache_that_is_in_use_its_log_included() {
     let dir = tempfile::tempdir().unwrap();

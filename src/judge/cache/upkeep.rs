@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::entry::{self, Damaged, Entry};
 use super::file::{self, beside};
-use super::store::{Cache, SELECT_SERVERS};
+use super::store::{Cache, SELECT_SERVERS, remember_model};
 use crate::error::{Error, Result};
 use crate::files::is_same_file;
 
@@ -65,7 +65,7 @@ pub struct Inserted {
     pub added: u64,
     /// Their key had the same reply.
     pub known: u64,
-    /// Their key had another reply, which stays.
+    /// Their key had another reply of the same model, which stays.
     pub conflicts: u64,
 }
 
@@ -112,35 +112,38 @@ impl Cache {
         Ok(stats)
     }
 
-    /// Stores entries in one transaction, all or none, and counts them; what was there stays.
+    /// Stores entries that a judge has just given in one transaction, all or none, and counts them; what was there stays.
     ///
     /// # Errors
     /// [`Error::Cache`] where the file cannot be written.
     pub fn insert_all(&self, entries: &[Entry], inserted: &mut Inserted) -> Result<()> {
         self.write("store entries", |connection| {
-            entries
-                .iter()
-                .try_for_each(|entry| inserted.insert(entry, connection))
+            for entry in entries {
+                if inserted.insert(entry, connection)? {
+                    remember_model(connection, entry)?;
+                }
+            }
+            Ok(())
         })
     }
 }
 
 impl Inserted {
-    /// Stores the entry if its key is new, and counts it.
-    fn insert(&mut self, entry: &Entry, connection: &Connection) -> rusqlite::Result<()> {
+    /// Stores the entry unless its key has a reply of its model, and counts it; true if it was stored.
+    fn insert(&mut self, entry: &Entry, connection: &Connection) -> rusqlite::Result<bool> {
         let is_new = entry.insert(connection)?;
-        let counter = match entry::find(connection, &entry.key)? {
+        let counter = match entry.find_same_model(connection)? {
             _ if is_new => &mut self.added,
             Some(Ok(known)) if known.has_same_reply(entry) => &mut self.known,
             _ => &mut self.conflicts,
         };
         *counter += 1;
-        Ok(())
+        Ok(is_new)
     }
 }
 
 /// Copies the entries and the servers' identities of `sources` into the cache `into`, which is created if it is missing.
-/// Of two replies with one key the first stays. Sources are opened for reading only and may lie on a network file system;
+/// Of two replies of one model with one key the first stays. Sources are opened for reading only and may lie on a network file system;
 /// all are checked before the first entry is stored. Damaged entries are left out and counted.
 ///
 /// # Errors
@@ -180,7 +183,7 @@ fn copy(
     report: &mut MergeReport,
 ) -> rusqlite::Result<Option<rusqlite::Error>> {
     let read = entry::for_each(source, |entry| match entry {
-        Ok(entry) => report.inserted.insert(&entry, target),
+        Ok(entry) => report.inserted.insert(&entry, target).map(drop),
         Err(Damaged) => {
             report.damaged += 1;
             Ok(())

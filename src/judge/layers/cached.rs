@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::Result;
-use crate::judge::cache::{Cache, CallLabel, Entry, Leased};
+use crate::judge::answering::Answering;
+use crate::judge::cache::{CallLabel, Entry, Leased};
 use crate::judge::meters::Meters;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
@@ -16,18 +17,16 @@ use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 /// straight through.
 pub struct Cached<J> {
     inner: J,
-    cache: Cache,
-    judge: Arc<str>,
+    answering: Arc<Answering>,
     meters: Arc<Meters>,
 }
 
 impl<J: Judge> Cached<J> {
-    /// Puts `cache` before `inner`; `judge` is the identity stored with each reply.
-    pub fn new(inner: J, cache: Cache, judge: impl Into<Arc<str>>, meters: Arc<Meters>) -> Self {
+    /// Puts the cached replies that count before `inner`.
+    pub fn new(inner: J, answering: Arc<Answering>, meters: Arc<Meters>) -> Self {
         Self {
             inner,
-            cache,
-            judge: judge.into(),
+            answering,
             meters,
         }
     }
@@ -39,12 +38,12 @@ impl<J: Judge> Cached<J> {
 
     /// The right to ask, or the reply that another process asks for. A wait for that is counted, so that the user can be told.
     async fn lease(&self, key: &Fingerprint) -> Result<Leased> {
-        if let Some(leased) = self.cache.try_lease(key)? {
+        if let Some(leased) = self.answering.try_lease(key)? {
             return Ok(leased);
         }
-        let process = self.cache.asked_by_other(key)?;
+        let process = self.answering.asked_by_other(key)?;
         let _wait = process.map(|process| self.meters.wait_for(process));
-        self.cache.lease(key).await
+        self.answering.lease(key).await
     }
 
     async fn through_cache(
@@ -54,7 +53,7 @@ impl<J: Judge> Cached<J> {
     ) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
         // A read blocks no other process; a lease is a write.
-        let stored = rendered.find(|key| self.cache.get(key));
+        let stored = rendered.find(|key| self.answering.get(key));
         if let Some(reply) = stored.map_err(AskError::Fatal)? {
             return Ok(self.hit(reply));
         }
@@ -67,10 +66,9 @@ impl<J: Judge> Cached<J> {
         let Outcome::Reply(reply) = outcome else {
             return Ok(outcome);
         };
-        let entry = Entry::new(*key, CallLabel::of(request, &self.judge), reply.clone());
-        self.cache
-            .put(&entry, Some(lease))
-            .map_err(AskError::Fatal)?;
+        let label = CallLabel::of(request, self.answering.judge());
+        let entry = Entry::new(*key, label, reply.clone());
+        self.answering.put(&entry, lease).map_err(AskError::Fatal)?;
         Ok(if reply.cached {
             self.hit(reply)
         } else {
@@ -98,6 +96,7 @@ mod tests {
 
     use super::*;
     use crate::domain::{JudgeCall, JudgeTask, Role, UnscoredKind, UnscoredReason};
+    use crate::judge::cache::Cache;
 
     /// Replies with an increasing number, or with the next outcome.
     #[derive(Default)]
@@ -144,16 +143,27 @@ mod tests {
         }
     }
 
-    fn judge() -> (TempDir, Cached<Arc<Counting>>, Arc<Counting>, Arc<Meters>) {
+    struct Setup {
+        _dir: TempDir,
+        cache: Cache,
+        judge: Cached<Arc<Counting>>,
+        inner: Arc<Counting>,
+        meters: Arc<Meters>,
+    }
+
+    fn setup() -> Setup {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(&dir.path().join("cache")).unwrap();
-        let (inner, meters) = (Arc::new(Counting::default()), Arc::new(Meters::default()));
-        (
-            dir,
-            Cached::new(Arc::clone(&inner), cache, "gpt", Arc::clone(&meters)),
+        let inner = Arc::new(Counting::default());
+        let meters = Arc::new(Meters::default());
+        let answering = Arc::new(Answering::new(cache.clone(), "gpt").unwrap());
+        Setup {
+            _dir: dir,
+            cache,
+            judge: Cached::new(Arc::clone(&inner), answering, Arc::clone(&meters)),
             inner,
             meters,
-        )
+        }
     }
 
     async fn content(judge: &impl Judge, key: u8) -> (String, bool) {
@@ -165,28 +175,39 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_is_asked_once_and_then_a_hit() {
-        let (_dir, judge, inner, meters) = judge();
+        let Setup {
+            cache,
+            judge,
+            inner,
+            meters,
+            _dir,
+        } = setup();
         assert_eq!(content(&judge, 1).await, ("1".into(), false));
         assert_eq!(content(&judge, 1).await, ("1".into(), true));
         assert_eq!(content(&judge, 2).await, ("2".into(), false));
         assert_eq!(inner.asked.load(Ordering::Relaxed), 2);
         assert_eq!(Meters::read(&meters.cache_hits), 1);
         assert_eq!(
-            judge
-                .cache
+            cache
                 .get(&Fingerprint::from([2; 32]))
                 .unwrap()
                 .unwrap()
                 .content,
             "2"
         );
-        let stats = judge.cache.stats().unwrap();
+        let stats = cache.stats().unwrap();
         assert_eq!((stats.by_judge["gpt"], stats.by_kind["expertise"]), (2, 2));
     }
 
     #[tokio::test]
     async fn incomplete_replies_are_not_stored_and_their_lease_is_released() {
-        let (_dir, judge, inner, _) = judge();
+        let Setup {
+            cache,
+            judge,
+            inner,
+            _dir,
+            ..
+        } = setup();
         let reason = UnscoredReason::new(UnscoredKind::Refused, "no");
         let transient = AskError::Transient {
             message: "reset".into(),
@@ -201,9 +222,9 @@ mod tests {
             let shown = format!("{outcome:?}");
             *inner.next.lock().unwrap() = Some(outcome);
             assert_eq!(format!("{:?}", judge.ask(&request(Some(1))).await), shown);
-            assert_eq!(judge.cache.get(&Fingerprint::from([1; 32])).unwrap(), None);
+            assert_eq!(cache.get(&Fingerprint::from([1; 32])).unwrap(), None);
         }
-        let other = Cache::open(judge.cache.path()).unwrap();
+        let other = Cache::open(cache.path()).unwrap();
         assert!(matches!(
             other.lease(&Fingerprint::from([1; 32])).await.unwrap(),
             Leased::Granted(_)
@@ -219,11 +240,16 @@ mod tests {
                 std::future::pending().boxed()
             }
         }
-        let (_dir, counting, _, meters) = judge();
+        let Setup {
+            cache,
+            judge,
+            meters,
+            _dir,
+            ..
+        } = setup();
         let never = Cached::new(
             Never(tokio::sync::Notify::new()),
-            counting.cache.clone(),
-            "gpt",
+            Arc::clone(&judge.answering),
             meters,
         );
         let request = request(Some(1));
@@ -232,7 +258,7 @@ mod tests {
             () = &mut asking => panic!("nothing answers"),
             () = never.inner.0.notified() => {}
         }
-        let other = Cache::open(never.cache.path()).unwrap();
+        let other = Cache::open(cache.path()).unwrap();
         assert!(
             other
                 .try_lease(&Fingerprint::from([1; 32]))
@@ -248,17 +274,25 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_that_is_not_rendered_passes_straight_through() {
-        let (_dir, judge, inner, _) = judge();
+        let Setup {
+            cache,
+            judge,
+            inner,
+            _dir,
+            ..
+        } = setup();
         for _ in 0..2 {
             judge.ask(&request(None)).await.unwrap();
         }
         assert_eq!(inner.asked.load(Ordering::Relaxed), 2);
-        assert_eq!(judge.cache.stats().unwrap().entries, 0);
+        assert_eq!(cache.stats().unwrap().entries, 0);
     }
 
     #[tokio::test]
     async fn an_unreadable_reply_is_stored_like_any_other() {
-        let (_dir, judge, inner, _) = judge();
+        let Setup {
+            judge, inner, _dir, ..
+        } = setup();
         *inner.next.lock().unwrap() = Some(Ok(Outcome::Reply(JudgeReply::of_text(
             "I'd rather not say",
         ))));
