@@ -78,9 +78,10 @@ fn an_empty_rubric_is_an_error_that_says_what_is_empty() {
 #[test]
 fn race_asks_ten_times_for_a_score_in_every_dimension_and_then_leaves_the_answer_out() {
     let work = Workspace::new(&["alpha"], 1);
+    let criterion = |text: &str| json!({"criterion": text, "weight": 1});
     let case = json!({
         "id": "c1", "prompt": "Why?", "article": "Because.",
-        "criterions": {"depth": ["a", "b"], "style": ["c"]},
+        "criterions": {"depth": [criterion("a"), criterion("b")], "style": [criterion("c")]},
         "dimension_weight": {"depth": 0.6, "style": 0.4},
     });
     work.write("tests.json", &case.to_string());
