@@ -99,6 +99,7 @@ fn name((failure, call): Kind) -> String {
             "prompts beyond the context of the judge".to_owned()
         }
         (UnscoredKind::Refused, None) => "refused calls".to_owned(),
+        (UnscoredKind::Moderated, None) => "calls whose text the server refuses".to_owned(),
         (_, None) => "calls without a reply".to_owned(),
     }
 }

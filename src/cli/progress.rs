@@ -13,8 +13,8 @@ use super::terminal::{self, about, dollars, grouped, of_day};
 use crate::domain::ScoredAnswer;
 use crate::error::Result;
 use crate::evaluation::{CallRecord, EventSink, PlanOutcome, RunEvent};
-use crate::judge::meters::{Activity, Meters};
-use crate::text::names::counted;
+use crate::judge::meters::{Activity, CallInFlight, Meters};
+use crate::report::table::short_names;
 
 /// Width of the bar; the counters get the rest of the line.
 const BAR: usize = 8;
@@ -24,6 +24,8 @@ const TICK: Duration = Duration::from_millis(500);
 const TICKS_OF_LINE: u32 = 60;
 /// Calls in flight for longer than this show their age.
 const LONG: Duration = Duration::from_secs(10);
+/// Calls in flight for longer than this are named.
+const VERY_LONG: Duration = Duration::from_secs(60);
 /// Begun seconds of a countdown count.
 const ALMOST_SECOND: Duration = Duration::from_millis(999);
 /// Earlier estimates of the time left jump.
@@ -104,7 +106,7 @@ impl Progress {
         let calls = self.bar.position();
         self.bar.finish_and_clear();
         if calls > 0 {
-            terminal::note(&self.counts.closing_line(calls));
+            terminal::note(&self.counts.closing_line());
         }
     }
 }
@@ -185,7 +187,11 @@ struct Counts {
 struct Seen {
     scored: u64,
     unscored: u64,
+    /// Calls whose first attempt was a cached reply.
     cached: u64,
+    /// Attempts that were made now, with or without a reply.
+    made: u64,
+    /// Those of them that repeat an unreadable reply.
     repeats: u64,
     /// Calls whose last attempt has no verdict.
     failed: u64,
@@ -196,6 +202,7 @@ impl Seen {
     /// Counts a call; gives the line to print.
     fn call(&mut self, record: &CallRecord) -> Option<String> {
         let is_cached = record.reply.as_ref().is_some_and(|reply| reply.cached);
+        self.made += u64::from(!is_cached);
         match record.attempt {
             0 => self.cached += u64::from(is_cached),
             // The attempt before it had no verdict.
@@ -248,10 +255,7 @@ impl Counts {
         } else {
             format!("{} tokens", about(tokens as f64))
         };
-        let age = oldest
-            .map(|sent| now.duration_since(sent))
-            .filter(|age| *age > LONG);
-        let oldest = age.map_or_else(String::new, |age| format!(" (oldest {})", span(age)));
+        let oldest = oldest.map_or_else(String::new, |call| oldest_text(&call, now));
         let pause = pause.map(|(until, why)| match until.duration_since(now) {
             rest if rest > ALMOST_SECOND => {
                 format!("{why}, resuming in {}", span(rest + ALMOST_SECOND))
@@ -276,28 +280,22 @@ impl Counts {
             .fold(line, |line, part| format!("{line}, {part}"))
     }
 
-    /// The calls of the plan and those beyond it, what they cost, and what they gave; counters that are 0 are left out.
-    fn closing_line(&self, calls: u64) -> String {
+    /// The calls that were made and the replies that were cached, apart; what they cost, and what they gave. Other counters
+    /// that are 0 are left out.
+    fn closing_line(&self) -> String {
         let (seen, usd) = (self.seen(), self.meters.usd());
         let some =
             |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
-        let of_calls = [
+        let mut made = counted_calls(seen.made);
+        if seen.repeats > 0 {
+            let repeats = grouped(seen.repeats);
+            made += &format!(" ({repeats} of them after an unreadable reply)");
+        }
+        let parts = [
+            Some(made),
             some(seen.cached, "cached"),
             some(seen.failed, "without a verdict"),
-        ];
-        let of_calls: Vec<String> = of_calls.into_iter().flatten().collect();
-        let of_calls = if of_calls.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", of_calls.join(", "))
-        };
-        let parts = [
-            Some(format!(
-                "{}{of_calls} in {}",
-                counted(calls as usize, "call"),
-                span(self.start.elapsed())
-            )),
-            some(seen.repeats, "repeated after an unreadable reply"),
+            Some(format!("in {}", span(self.start.elapsed()))),
             some(
                 Meters::read(&self.meters.retries),
                 "retried after a failed request",
@@ -311,6 +309,36 @@ impl Counts {
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
+}
+
+/// `1 call made`, `1,204 calls made`.
+fn counted_calls(calls: u64) -> String {
+    let plural = if calls == 1 { "" } else { "s" };
+    format!("{} call{plural} made", grouped(calls))
+}
+
+/// The age of the oldest call in flight, once it is long; and once it is very long, which call it is.
+fn oldest_text(call: &CallInFlight, now: Instant) -> String {
+    let age = now.duration_since(call.sent);
+    if age <= LONG {
+        return String::new();
+    }
+    if age <= VERY_LONG {
+        return format!(" (oldest {})", span(age));
+    }
+    let names = short_names([call.system.as_str(), call.case_id.as_str(), &call.item].into_iter());
+    let kind = call.kind.as_str();
+    let question = if *call.item == *kind {
+        kind.to_owned()
+    } else {
+        format!("{kind} {}", names[2])
+    };
+    format!(
+        " (oldest {}: {}, case {}, {question})",
+        span(age),
+        names[0],
+        names[1]
+    )
 }
 
 /// `12 s`, `3 min`, `2 h 5 min`.
@@ -399,15 +427,15 @@ mod tests {
         assert!(line_of(&progress).contains(", 1 of 3 endpoints down"));
         // the call that could not be read has a verdict by its repeats
         assert_eq!(
-            progress.counts.closing_line(5),
-            "5 calls (4 cached) in 0 s, 1 repeated after an unreadable reply"
+            progress.counts.closing_line(),
+            "2 calls made (1 of them after an unreadable reply), 4 cached, in 0 s"
         );
         progress.on_event(&record(0, false, false)).unwrap();
         progress.on_event(&record(1, false, false)).unwrap();
         progress.counts.meters.add_usd(0.42);
         assert_eq!(
-            progress.counts.closing_line(6),
-            "6 calls (4 cached, 1 without a verdict) in 0 s, 2 repeated after an unreadable reply, $0.42"
+            progress.counts.closing_line(),
+            "4 calls made (2 of them after an unreadable reply), 4 cached, 1 without a verdict, in 0 s, $0.42"
         );
         progress.finish();
     }
@@ -424,10 +452,16 @@ mod tests {
             plan,
             ..PlanOutcome::default()
         };
-        let sent = Instant::now() + seconds(135);
+        let oldest = CallInFlight {
+            sent: Instant::now() + seconds(135),
+            system: "s".into(),
+            case_id: "c".into(),
+            kind: CallKind::Property,
+            item: "p0".into(),
+        };
         let activity = move || Activity {
             in_flight: 32,
-            oldest: Some(sent),
+            oldest: Some(oldest.clone()),
             ..Activity::default()
         };
         let progress = Progress::start(&planned, None, Arc::default(), activity);
@@ -457,6 +491,28 @@ mod tests {
             "0 s, 89 s, 2 min, 59 min, 1 h 0 min, 2 h 5 min"
         );
         progress.finish();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_waits_for_more_than_a_minute_is_named() {
+        let sent = Instant::now();
+        let call = |kind, item: &str| CallInFlight {
+            sent,
+            system: "gpt\u{1b}".into(),
+            case_id: "a_very_long_case_id_with_numbers_0001".into(),
+            kind,
+            item: item.into(),
+        };
+        let property = call(CallKind::Property, "p3");
+        let text = |call: &CallInFlight| oldest_text(call, Instant::now());
+        assert_eq!(text(&property), "");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(text(&property), " (oldest 60 s)");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let named = " (oldest 2 min: gpt\\u{1b}, case a_very_long…numbers_0001, property p3)";
+        assert_eq!(text(&property), named);
+        let expertise = text(&call(CallKind::Expertise, "expertise"));
+        assert!(expertise.ends_with(", expertise)"), "{expertise}");
     }
 
     /// Replies to the first call after a minute, and refuses the others for 12 s.

@@ -138,6 +138,8 @@ pub enum UnscoredKind {
     ContextOverflow,
     /// The server refused the call (a 4xx that a retry cannot fix), or the judge refused to answer, or its content filter.
     Refused,
+    /// The server refused the text of the call: a content filter or a usage policy. Other calls are no worse for it.
+    Moderated,
     /// The server could not be reached or kept failing.
     Unreachable,
     /// It depends on another component that is unscored.

@@ -25,7 +25,7 @@ use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::dataset::InputFile;
 use crate::domain::{
     BatchSize, CaseId, Item, JudgeReply, Role, RubricProfile, ScoredAnswer, Severity, SystemName,
-    UnscoredReason,
+    UnscoredKind, UnscoredReason,
 };
 use crate::error::{Error, Result};
 use crate::judge::answering::Answering;
@@ -295,7 +295,8 @@ impl Prepared {
             Some(dir) if self.options.output.overwrite => Some(RecordedReplies::of_new_run(dir)),
             Some(dir) => Some(RecordedReplies::to_resume(dir)?),
         };
-        let recorded = recorded.map(Arc::new);
+        let again = self.options.cache.retry_unscored;
+        let recorded = recorded.map(|replies| Arc::new(replies.asking_refused_again(again)));
         let continued = dir.filter(|_| !self.options.output.overwrite);
         let earlier = continued.map(Manifest::load).transpose()?.flatten();
         let (panels, endpoints) = self.judges.build(
@@ -790,6 +791,8 @@ impl EventSink for Recording<'_> {
                 self.judged.replies += u64::from(call.reply.is_some());
                 match &call.verdict {
                     Ok(_) => self.judged.verdicts += 1,
+                    // What a server refuses of one answer says nothing about the judge.
+                    Err(reason) if reason.kind == UnscoredKind::Moderated => {}
                     Err(reason) => self.judged.add_failure(reason, call.reply.as_ref()),
                 }
             }

@@ -126,6 +126,10 @@ pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
         UnscoredKind::Refused => Some(
             "`scholareval check` shows what the server refuses; the same command repeats calls that it refused",
         ),
+        UnscoredKind::Moderated => Some(
+            "the server refuses these texts, whatever is asked about them; another judge may take them, and \
+             --retry-unscored asks again",
+        ),
         UnscoredKind::NeedsOtherCalls => {
             Some("score --compat asks the calls that this run did not")
         }

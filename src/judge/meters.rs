@@ -1,12 +1,12 @@
 //! Counters that the layers share with the progress display and the summary.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
 
-use super::locked;
-use crate::domain::Usage;
+use super::{JudgeRequest, locked};
+use crate::domain::{CallKind, CaseId, SystemName, Usage};
 
 /// Monotonic counters of one run; cheap to update from any thread.
 #[derive(Debug, Default)]
@@ -54,12 +54,12 @@ impl Drop for Wait<'_> {
 }
 
 /// What the servers of a run do at this moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Activity {
     /// Calls in flight.
     pub in_flight: usize,
-    /// When the oldest of them was sent.
-    pub oldest: Option<Instant>,
+    /// The oldest of them.
+    pub oldest: Option<CallInFlight>,
     /// Until when no call is sent, and why.
     pub pause: Option<(Instant, &'static str)>,
     /// Number of servers.
@@ -68,13 +68,45 @@ pub struct Activity {
     pub down: usize,
 }
 
+/// A call that is with a server: when it was sent, and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallInFlight {
+    /// When it was sent.
+    pub sent: Instant,
+    /// Whose answer it is about.
+    pub system: SystemName,
+    /// Which case it is about.
+    pub case_id: CaseId,
+    /// What kind of question it is.
+    pub kind: CallKind,
+    /// The component that it asks for.
+    pub item: Arc<str>,
+}
+
+impl CallInFlight {
+    /// This call, sent now.
+    pub fn sent_now(request: &JudgeRequest) -> Self {
+        Self {
+            sent: Instant::now(),
+            system: request.system.clone(),
+            case_id: request.case_id.clone(),
+            kind: request.call.task.kind(),
+            item: Arc::clone(&request.call.item),
+        }
+    }
+}
+
 impl Activity {
     /// Both together; of two pauses the longer one.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             in_flight: self.in_flight + other.in_flight,
-            oldest: self.oldest.into_iter().chain(other.oldest).min(),
+            oldest: self
+                .oldest
+                .into_iter()
+                .chain(other.oldest)
+                .min_by_key(|call| call.sent),
             pause: self.pause.max(other.pause),
             servers: self.servers + other.servers,
             down: self.down + other.down,

@@ -168,9 +168,6 @@ pub enum Outcome {
     Deferred,
 }
 
-/// How the message of a refusal begins that is about the text of an answer.
-const MODERATED: &str = "moderated: ";
-
 /// Why a judge gave no outcome.
 #[derive(Debug, Clone)]
 pub enum AskError {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
-use crate::domain::JudgeReply;
+use crate::domain::{JudgeReply, UnscoredReason};
 use crate::error::Result;
 
 /// Stored replies: the cache, or the record of an earlier run.
@@ -13,6 +13,14 @@ pub trait ReplySource: Send + Sync {
     /// # Errors
     /// When the replies cannot be read.
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>>;
+
+    /// Why the server refused the text of this request, if it did: then it would refuse it again.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    fn refusal(&self, _request: &JudgeRequest) -> Result<Option<UnscoredReason>> {
+        Ok(None)
+    }
 }
 
 /// The first of several sources that has the reply; none of an empty list.
@@ -22,9 +30,15 @@ impl ReplySource for Vec<Arc<dyn ReplySource>> {
             .find_map(|source| source.find(request).transpose())
             .transpose()
     }
+
+    fn refusal(&self, request: &JudgeRequest) -> Result<Option<UnscoredReason>> {
+        self.iter()
+            .find_map(|source| source.refusal(request).transpose())
+            .transpose()
+    }
 }
 
-/// The reply to this request in that source, flagged as cached.
+/// The reply to this request in that source, flagged as cached; else the refusal of its text.
 ///
 /// # Errors
 /// [`AskError::Fatal`] when the source cannot be read.
@@ -32,13 +46,14 @@ pub fn recall(
     source: &dyn ReplySource,
     request: &JudgeRequest,
 ) -> Result<Option<Outcome>, AskError> {
-    let reply = source.find(request).map_err(AskError::Fatal)?;
-    Ok(reply.map(|reply| {
-        Outcome::Reply(JudgeReply {
+    if let Some(reply) = source.find(request).map_err(AskError::Fatal)? {
+        return Ok(Some(Outcome::Reply(JudgeReply {
             cached: true,
             ..reply
-        })
-    }))
+        })));
+    }
+    let refusal = source.refusal(request).map_err(AskError::Fatal)?;
+    Ok(refusal.map(Outcome::Unscored))
 }
 
 /// Answers from a [`ReplySource`] and asks the inner judge for the rest. A run is resumed from its own record this way,

@@ -18,7 +18,7 @@ use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::refusals::Refusals;
 use super::tokens::{estimate_messages, estimate_tokens};
-use super::{MODERATED, OtherLimit, Rendered};
+use super::{OtherLimit, Rendered};
 use crate::domain::{
     CallKind, JudgeCall, JudgeReply, JudgeTask, ReplyForm, UnscoredKind, UnscoredReason,
 };
@@ -367,7 +367,6 @@ impl Renderer {
     pub fn drops_refused_schema(&self, call: &Rendered, reason: &UnscoredReason) -> Result<bool> {
         let is_dropped = call.is_own_schema
             && reason.kind == UnscoredKind::Refused
-            && !reason.message.starts_with(MODERATED)
             && !self.refusals.needs_schema()
             && self
                 .own

@@ -294,10 +294,10 @@ fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
 
 /// The matching inspect-ai reason: the judge failed, or there was nothing to judge with.
 fn inspect_reason(reason: &UnscoredReason) -> &'static str {
-    use UnscoredKind::{ContextOverflow, Cut, Refused, Unreachable, Unreadable};
+    use UnscoredKind::{ContextOverflow, Cut, Moderated, Refused, Unreachable, Unreadable};
     let is_of_judge = matches!(
         reason.kind,
-        Unreadable | Cut | ContextOverflow | Refused | Unreachable
+        Unreadable | Cut | ContextOverflow | Refused | Moderated | Unreachable
     );
     if is_of_judge {
         "grader_failed"

@@ -330,6 +330,7 @@ fn is_worth_splitting(kind: UnscoredKind) -> bool {
             | UnscoredKind::Cut
             | UnscoredKind::ContextOverflow
             | UnscoredKind::Refused
+            | UnscoredKind::Moderated
     )
 }
 

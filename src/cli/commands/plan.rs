@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::evaluation::{Cost, PlanEstimate, PlanLine, Prepared};
 use crate::judge::layers::budgeted::Price;
 use crate::report::TableStyle;
-use crate::report::table::{Cell, Column, Format, Table};
+use crate::report::table::{Cell, Column, Format, Table, short_names};
 use crate::stats::Interval;
 
 use super::Context;
@@ -42,7 +42,7 @@ pub(super) async fn show_plan(
         &value,
         &[],
         |style| Ok(text(&estimate, &batches, style)),
-        || table(&estimate),
+        || table(&estimate, str::to_owned),
     )
 }
 
@@ -91,7 +91,7 @@ fn text(
     text.push_str(&format!(
         "\n{}\nat most: every question that depends on a reply is asked; repeats after unreadable replies (--parse-retries) \
          are not counted. Prompt tokens (estimated, ±12%) and USD (replies up to their limits) are of these calls\n",
-        table(estimate).terminal(style),
+        table(estimate, short_name).terminal(style),
     ));
     if !batches.is_empty() {
         text.push_str(&format!(
@@ -143,7 +143,14 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
     line
 }
 
-fn table(estimate: &PlanEstimate) -> Table {
+/// A model's name, which may be a long path, shortened for people.
+fn short_name(name: &str) -> String {
+    short_names(std::iter::once(name)).concat()
+}
+
+/// A row for each question, judges named by `judge_name`. These come last: where the terminal is too narrow, the last
+/// columns are left out, and the numbers are what was asked for.
+fn table(estimate: &PlanEstimate, judge_name: fn(&str) -> String) -> Table {
     let lines = || {
         estimate
             .lines
@@ -160,16 +167,16 @@ fn table(estimate: &PlanEstimate) -> Table {
         Column::headed("question", "Question", Format::Text),
         lines().map(question),
     );
-    table.push(
-        Column::headed("judge", "Judge", Format::Text),
-        lines().map(|line| Cell::text(&line.judge)),
-    );
     let now = lines().map(|line| Cell::number(line.now.calls as f64));
     table.push(Column::headed("calls_now", "Now", Format::Count), now);
     push_costs(
         &mut table,
         ("calls_at_most", "At most"),
         lines().map(|line| line.at_most),
+    );
+    table.push(
+        Column::headed("judge", "Judge", Format::Text),
+        lines().map(|line| Cell::text(judge_name(&line.judge))),
     );
     table
 }
@@ -206,6 +213,46 @@ fn push_costs(
 mod tests {
     use super::*;
     use crate::evaluation::Cost;
+    use crate::report::CsvText;
+
+    #[test]
+    fn a_long_model_path_hides_no_number() {
+        let path = "/scratch/shared/models/huggingface/hub/models--org--judge-70b-instruct/snapshots/0123456789";
+        let cost = Cost {
+            calls: 1188,
+            prompt_tokens: 1_500_000,
+            reply_tokens: 118_800,
+            usd: Some(Interval {
+                low: 7.0,
+                high: 28.0,
+            }),
+        };
+        let line = |kind| PlanLine {
+            role: "aspect.organization".into(),
+            kind,
+            judge: path.to_owned(),
+            now: cost,
+            at_most: cost,
+        };
+        let estimate = PlanEstimate {
+            answers: 2,
+            answer_scores: 2,
+            cached: 0,
+            unpriced: Vec::new(),
+            prices_of: None,
+            lines: vec![line("aspect")],
+            total: line(""),
+        };
+        let shown = table(&estimate, short_name).terminal(&TableStyle::default());
+        assert!(shown.contains("1,500,000"), "{shown}");
+        assert!(shown.contains("7.00") && shown.contains("28.00"), "{shown}");
+        assert!(
+            table(&estimate, str::to_owned)
+                .csv(CsvText::Guarded)
+                .unwrap()
+                .contains(path)
+        );
+    }
 
     #[test]
     fn the_plan_says_what_is_asked_and_what_is_cached() {

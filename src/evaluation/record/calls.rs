@@ -49,6 +49,45 @@ pub(super) struct CallHead {
     #[serde(default)]
     pub(super) fingerprint: Option<Fingerprint>,
     pub(super) reply: Option<ReplyHead>,
+    unscored: Option<FailureHead>,
+}
+
+/// Why a recorded call has no verdict.
+#[derive(Deserialize)]
+struct FailureHead {
+    kind: UnscoredKind,
+}
+
+impl CallHead {
+    /// How the call ended.
+    pub(super) fn ending(&self) -> CallEnding {
+        let failure = self.unscored.as_ref().map(|unscored| unscored.kind);
+        CallEnding::of(self.reply.is_some(), failure)
+    }
+}
+
+/// How a call ended. Of several lines about one call the highest counts, and of equal ones the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum CallEnding {
+    /// Without a reply; a later session asks again.
+    Failed,
+    /// The server refused the text of the call; a later session does not send it again.
+    Moderated,
+    /// With a reply, readable or not.
+    Replied,
+}
+
+impl CallEnding {
+    /// The ending of a call with a reply, or of one that failed in this way.
+    pub(super) fn of(has_reply: bool, failure: Option<UnscoredKind>) -> Self {
+        if has_reply {
+            Self::Replied
+        } else if failure == Some(UnscoredKind::Moderated) {
+            Self::Moderated
+        } else {
+            Self::Failed
+        }
+    }
 }
 
 /// How a recorded reply ended.
@@ -72,6 +111,8 @@ pub struct RecordedReplies {
     index: Mutex<Index>,
     /// The reason for calls that are not recorded.
     missing: UnscoredReason,
+    /// Whether texts that the server refused are sent again.
+    asks_refused_again: bool,
 }
 
 /// The calls of a file; `None` if there is no file yet.
@@ -128,7 +169,15 @@ impl RecordedReplies {
             dir: dir.to_path_buf(),
             index: Mutex::new(index),
             missing,
+            asks_refused_again: false,
         }
+    }
+
+    /// For a run that asks again what is unscored (`--retry-unscored`): a refusal of a text does not settle its call.
+    #[must_use]
+    pub fn asking_refused_again(mut self, asks_refused_again: bool) -> Self {
+        self.asks_refused_again = asks_refused_again;
+        self
     }
 
     /// For rescoring in another mode: a call that is not recorded is one that only that mode makes.
@@ -173,12 +222,18 @@ impl RecordedReplies {
 impl Index {
     /// The calls in these lines of the run in `dir`.
     fn of(dir: &Path, mut lines: LineReader) -> Result<Self> {
-        let mut positions = HashMap::new();
+        let mut ends: HashMap<CallId, (CallEnding, Position)> = HashMap::new();
         while let Some((position, head)) = lines.read::<CallHead>()? {
-            if head.reply.is_some() || !positions.contains_key(&head.call_id) {
-                positions.insert(head.call_id, position);
+            let ending = head.ending();
+            let end = ends.entry(head.call_id).or_insert((ending, position));
+            if ending >= end.0 {
+                *end = (ending, position);
             }
         }
+        let positions = ends
+            .into_iter()
+            .map(|(call, (_, position))| (call, position))
+            .collect();
         let path = dir.join(NAME);
         let file = File::open(&path).map_err(Error::io(&path, "read"))?;
         Ok(Self {
@@ -226,5 +281,16 @@ impl ReplySource for RecordedReplies {
             cached: true,
             ..reply
         }))
+    }
+
+    fn refusal(&self, request: &JudgeRequest) -> Result<Option<UnscoredReason>> {
+        if self.asks_refused_again {
+            return Ok(None);
+        }
+        let call = self.record(request)?;
+        let reason = call
+            .filter(|call| call.reply.is_none())
+            .and_then(|call| call.verdict.err());
+        Ok(reason.filter(|reason| reason.kind == UnscoredKind::Moderated))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::calls::{CallHead, ReplyHead};
+use super::calls::{CallEnding, CallHead, ReplyHead};
 use super::lines::{LineReader, check_calls};
 use super::manifest::{Headline, Manifest, RunStatus, now};
 use super::settings::setting_differences;
@@ -208,9 +208,20 @@ fn sync_directory(path: &Path) {
 /// A call of an earlier session.
 #[derive(Debug)]
 struct Earlier {
-    has_reply: bool,
-    /// Its key, if its reply was cut: it is asked again under another reply limit.
-    cut_as: Option<Fingerprint>,
+    ending: CallEnding,
+    /// Its key, if its reply was cut or its text was refused: under another key it is asked again.
+    open_as: Option<Fingerprint>,
+}
+
+impl Earlier {
+    /// Whether this is the end of the call in that line, which another line has.
+    fn replaces(&self, line: &CallHead) -> bool {
+        let ending = line.ending();
+        let is_refused_otherwise = ending == CallEnding::Moderated
+            && self.open_as.is_some()
+            && self.open_as != line.fingerprint;
+        ending < self.ending || is_refused_otherwise
+    }
 }
 
 /// Writes `manifest.json`, `calls.jsonl` and `scores.jsonl` as events come.
@@ -230,7 +241,7 @@ struct Session {
     earlier: HashMap<CallId, Earlier>,
     /// Bytes of the calls of earlier sessions.
     begun_at: u64,
-    /// True if a line with a reply follows one of the same call without a reply, or a line is not a call.
+    /// True if a line replaces an earlier one of the same call that has no reply, or a line is not a call.
     superseded: bool,
 }
 
@@ -303,10 +314,12 @@ impl Session {
         let mut superseded = false;
         if let Some(mut lines) = LineReader::to_resume(&calls_path)? {
             while let Some((_, head)) = lines.read::<CallHead>()? {
+                let ending = head.ending();
                 let was_cut = head.reply.as_ref().is_some_and(ReplyHead::is_cut);
+                let is_open = was_cut || ending == CallEnding::Moderated;
                 let call = Earlier {
-                    has_reply: head.reply.is_some(),
-                    cut_as: head.fingerprint.filter(|_| was_cut),
+                    ending,
+                    open_as: head.fingerprint.filter(|_| is_open),
                 };
                 earlier.insert(head.call_id, call);
             }
@@ -323,24 +336,26 @@ impl Session {
     }
 
     fn write_call(&mut self, call: &CallRecord) -> Result<()> {
-        let has_reply = call.reply.is_some();
+        let failure = call.verdict.as_ref().err().map(|reason| reason.kind);
+        let ending = CallEnding::of(call.reply.is_some(), failure);
         if let Some(earlier) = self.earlier.get_mut(&call.call_id) {
-            // A cut reply stays in the file, since it was paid; the one under another limit follows it, and counts.
-            let is_raised = earlier.cut_as.is_some() && earlier.cut_as != call.fingerprint;
-            if !has_reply || earlier.has_reply && !is_raised {
+            let is_other = earlier.open_as.is_some() && earlier.open_as != call.fingerprint;
+            let is_new = ending > earlier.ending || ending == earlier.ending && is_other;
+            if !is_new {
                 return Ok(());
             }
-            self.superseded |= !earlier.has_reply;
+            // A cut reply stays in the file, since it was paid; the one under another limit follows it, and counts.
+            self.superseded |= earlier.ending < CallEnding::Replied;
             *earlier = Earlier {
-                has_reply: true,
-                cut_as: None,
+                ending,
+                open_as: call.fingerprint.filter(|_| ending == CallEnding::Moderated),
             };
         }
         self.calls.write(call)
     }
 
-    /// Rewrites `calls.jsonl` without lines that have no reply and are replaced by a later line with one, and without
-    /// lines that are not calls.
+    /// Rewrites `calls.jsonl` without lines that have no reply and are replaced by a later line, and without lines that
+    /// are not calls.
     fn drop_superseded(&mut self) -> Result<()> {
         let path = self.calls.path.clone();
         let Some(mut lines) = LineReader::to_resume(&path)? else {
@@ -349,8 +364,7 @@ impl Session {
         write_whole(&path, |out| {
             while let Some((_, head)) = lines.read::<CallHead>()? {
                 let earlier = self.earlier.get(&head.call_id);
-                let is_replaced = earlier.is_some_and(|earlier| earlier.has_reply);
-                if head.reply.is_some() || !is_replaced {
+                if !earlier.is_some_and(|earlier| earlier.replaces(&head)) {
                     out.write_all(&lines.line)
                         .map_err(Error::io(&path, "write"))?;
                 }

@@ -8,7 +8,7 @@ use crate::domain::UnscoredKind;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::parameter::Parameter;
-use crate::judge::{AskError, MODERATED, fatal};
+use crate::judge::{AskError, fatal};
 use crate::text::names::nearest;
 
 /// Longest quotation of a server in a message, in characters.
@@ -26,14 +26,22 @@ const QUOTA: Sign = (
     ],
     &["credit balance is too low"],
 );
+/// A refusal of the text itself. OpenAI names it `invalid_prompt`; Azure says what it is in `innererror`.
 const MODERATION: Sign = (
-    &["content_filter", "content_policy_violation"],
+    &[
+        "content_filter",
+        "content_policy_violation",
+        "invalid_prompt",
+        "ResponsibleAIPolicyViolation",
+    ],
     &[
         "moderation",
         "flagged",
         "content filter",
         "content policy",
         "content management policy",
+        "limited access to this content",
+        "usage policy",
     ],
 );
 const CONTEXT_OVERFLOW: Sign = (
@@ -93,8 +101,9 @@ const MODELS_SHOWN: usize = 5;
 const TOO_LARGE: Sign = (&[], &["request too large"]);
 
 /// The status that an error under status 200 stands for, by its `code` or `type`.
-const STATUS_OF_NAME: [(&[&str], u16); 6] = [
+const STATUS_OF_NAME: [(&[&str], u16); 7] = [
     (QUOTA.0, 429),
+    (MODERATION.0, 400),
     (&["rate_limit_exceeded", "rate_limit_error"], 429),
     (&["invalid_api_key", "authentication_error"], 401),
     (UNKNOWN_MODEL.0, 404),
@@ -137,6 +146,8 @@ pub(super) struct ServerError {
     code: String,
     /// `type`.
     kind: String,
+    /// `innererror.code`, the reason behind a `code` that many errors share.
+    inner: String,
     /// `param`: the field of the request that it is about.
     field: String,
 }
@@ -213,13 +224,16 @@ impl ServerError {
             message: quote(&message, endpoint),
             code: scalar(error.get("code").or_else(|| error.get("status"))),
             kind: scalar(error.get("type")),
+            inner: scalar(error.pointer("/innererror/code")),
             field: scalar(error.get("param")),
             ..Self::default()
         }
     }
 
     fn is_named(&self, names: &[&str]) -> bool {
-        names.contains(&self.code.as_str()) || names.contains(&self.kind.as_str())
+        [&self.code, &self.kind, &self.inner]
+            .iter()
+            .any(|own| names.contains(&own.as_str()))
     }
 
     fn is(&self, (names, phrases): Sign) -> bool {
@@ -303,9 +317,7 @@ impl ServerError {
             400 | 413 | 422 | 500 if self.is(CONTEXT_OVERFLOW) => {
                 refuse(quoted, UnscoredKind::ContextOverflow)
             }
-            400 | 401 | 403 | 422 if self.is(MODERATION) => {
-                refuse(format!("{MODERATED}{quoted}"), refused)
-            }
+            400 | 401 | 403 | 422 if self.is(MODERATION) => refuse(quoted, UnscoredKind::Moderated),
             _ if self.is_unknown_model() => fatal(format!(
                 "the judge at {url} does not serve the model ({quoted}); check --model"
             )),
@@ -424,7 +436,7 @@ pub(super) fn complaint(error: &AskError) -> Option<&str> {
     else {
         return None;
     };
-    Some(message.as_str()).filter(|message| !message.starts_with(MODERATED))
+    Some(message.as_str())
 }
 
 /// `text` fit for one line of a message: secrets masked, control characters and runs of white space made one
@@ -707,11 +719,33 @@ mod tests {
         assert_eq!(refused(&classify(422, "bad")), Some(UnscoredKind::Refused));
         assert_eq!(
             refused(&classify(403, "input was flagged")),
-            Some(UnscoredKind::Refused)
+            Some(UnscoredKind::Moderated)
         );
         assert_eq!(
             refused(&classify(429, "Request too large for m on tokens per min")),
             Some(UnscoredKind::Refused)
+        );
+    }
+
+    #[test]
+    fn a_refusal_of_the_text_is_recognized_in_the_form_of_each_service() {
+        for body in [
+            // OpenAI
+            r#"{"error":{"message":"Invalid prompt: we've limited access to this content for safety reasons.","type":"invalid_request_error","param":null,"code":"invalid_prompt"}}"#,
+            // Azure
+            r#"{"error":{"message":"The response was filtered","code":"content_filter","status":400}}"#,
+            r#"{"error":{"message":"The prompt triggered a policy","code":"400","innererror":{"code":"ResponsibleAIPolicyViolation","content_filter_result":{}}}}"#,
+            // Anthropic
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}"#,
+        ] {
+            let error = classify(400, body);
+            assert_eq!(refused(&error), Some(UnscoredKind::Moderated), "{body}");
+            assert_eq!(complaint(&error), None, "the judge is not to blame: {body}");
+        }
+        let error = json!({"code": "invalid_prompt", "message": "no"});
+        assert_eq!(
+            ServerError::under_200(&error, None, &endpoint()).status,
+            400
         );
     }
 

@@ -19,7 +19,7 @@ use governor::state::{InMemoryState, NotKeyed};
 use tokio::sync::{Mutex as FifoMutex, Notify};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::judge::meters::Activity;
+use crate::judge::meters::{Activity, CallInFlight};
 use crate::judge::options::LimitOptions;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked};
 
@@ -50,8 +50,8 @@ struct State {
     limit: usize,
     /// Replies since the limit changed.
     replies: usize,
-    /// When each call in flight was sent, by its number.
-    in_flight: BTreeMap<u64, Instant>,
+    /// The calls in flight by their numbers, in the order of sending.
+    in_flight: BTreeMap<u64, CallInFlight>,
     /// The last overload. Calls sent before report the same one.
     overload: Option<Instant>,
     /// The last pause without a duration of the server's, since the last reply.
@@ -96,7 +96,7 @@ impl<J> RateLimited<J> {
     pub fn activity(&self) -> Activity {
         self.with(|state| Activity {
             in_flight: state.in_flight.len(),
-            oldest: state.in_flight.values().next().copied(),
+            oldest: state.in_flight.values().next().cloned(),
             pause: state
                 .pause
                 .max(state.quota)
@@ -110,8 +110,8 @@ impl<J> RateLimited<J> {
         act(&mut locked(&self.state))
     }
 
-    /// Waits for its turn.
-    async fn turn(&self, tokens: u64) -> Flight<'_, J> {
+    /// Waits until it is the turn of this request, which counts so many tokens.
+    async fn turn(&self, request: &JudgeRequest, tokens: u64) -> Flight<'_, J> {
         let _gate = self.gate.lock().await;
         // First, because a permit that then waits for a slot would be used in a burst later.
         while self.with(|state| state.in_flight.len() >= state.limit) {
@@ -133,13 +133,14 @@ impl<J> RateLimited<J> {
         {
             sleep_until(until).await;
         }
-        let sent = Instant::now();
+        let call = CallInFlight::sent_now(request);
+        let sent = call.sent;
         let number = self.with(|state| {
             let number = state
                 .in_flight
                 .last_key_value()
                 .map_or(0, |(last, _)| last + 1);
-            state.in_flight.insert(number, sent);
+            state.in_flight.insert(number, call);
             number
         });
         Flight {
@@ -241,7 +242,8 @@ impl<J: Judge> Judge for RateLimited<J> {
         Box::pin(async move {
             // Maximum tokens of a call, as providers count them: the prompt and the longest reply.
             let cost = |call: &Rendered| call.body.prompt_tokens + call.longest_reply();
-            let flight = self.turn(request.rendered.as_ref().map_or(0, cost)).await;
+            let tokens = request.rendered.as_ref().map_or(0, cost);
+            let flight = self.turn(request, tokens).await;
             let result = self.inner.ask(request).await;
             self.settle(flight.sent, result)
         })

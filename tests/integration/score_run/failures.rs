@@ -198,6 +198,60 @@ fn answers_that_the_server_refuses_stop_neither_the_run_nor_its_repetition() {
 }
 
 #[test]
+fn texts_that_the_server_refuses_concern_their_answers_only_and_count_as_asked() {
+    let openai = Act::error(400, "invalid_prompt", "limited access to this content");
+    let azure = json!({"error": {"code": "400", "message": "a policy was triggered",
+        "innererror": {"code": "ResponsibleAIPolicyViolation"}}});
+    let azure = Act::status(400, azure.to_string());
+    for act in [openai, azure] {
+        let work = Workspace::new(&["alpha"], 6);
+        let is_refused = |request: &Recorded| {
+            ["c1", "c2", "c3", "c4"]
+                .iter()
+                .any(|id| answer_of(request).contains(&format!("to {id},")))
+        };
+        let server = FakeServer::start(constant_judge().when(is_refused, act));
+        let more = ["--concurrency", "1", "--max-unscored", "1"];
+        work.score(&server, &more).exits_with(0);
+        assert_eq!(server.chat_count(), 2 * AT_MOST + 4 * NOW);
+        let scores = work.lines("out/scores.jsonl");
+        let reason = &scores[0]["details"]["p0"]["unscored"];
+        assert_eq!(reason["kind"], "moderated", "{reason}");
+        assert!(
+            reason["message"]
+                .as_str()
+                .unwrap()
+                .starts_with("status 400: ")
+        );
+
+        // The same command asks nothing, not even without the cache.
+        work.score(&server, &more).exits_with(0);
+        work.score(&server, &[&more[..], &["--no-cache"]].concat())
+            .exits_with(0);
+        assert_eq!(server.chat_count(), 2 * AT_MOST + 4 * NOW);
+        assert_eq!(work.lines("out/calls.jsonl").len(), 2 * AT_MOST + 4 * NOW);
+
+        let server = server.replaced_by(constant_judge());
+        work.score(&server, &[&more[..], &["--retry-unscored"]].concat())
+            .exits_with(0);
+        assert_eq!(server.chat_count(), 4 * AT_MOST);
+        let calls = work.lines("out/calls.jsonl");
+        assert!(calls.iter().all(|call| call["reply"].is_object()));
+    }
+}
+
+#[test]
+fn a_run_whose_every_text_is_refused_does_not_blame_the_judge() {
+    let work = Workspace::new(&["alpha"], 4);
+    let act = Act::error(400, "invalid_prompt", "limited access to this content");
+    let server = FakeServer::start(Behaviour::always(act));
+    work.score(&server, &[])
+        .exits_with(5)
+        .says(&["--retry-unscored"]);
+    assert_eq!(server.chat_count(), 4 * NOW);
+}
+
+#[test]
 fn a_silent_server_ends_the_run_early() {
     // one answer has one call in flight at first; of eight, two calls are
     for (answers, time_outs, most) in [(1, "2 calls timed out", 2), (8, "4 calls timed out", 6)] {

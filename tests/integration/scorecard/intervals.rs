@@ -123,7 +123,7 @@ fn score_and_compare_give_one_interval_where_questions_repeat() {
         ])
         .exits_with(0)
         .says(&[
-            "160 calls in ",
+            "160 calls made, in ",
             "next: scholareval compare out; scholareval report out --out report.html",
         ]);
     let notes = work.json("out/summary.json")["notes"].to_string();
