@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Union
+from typing import IO, Any, Union
 
 from ._program import Option, TooManyUnscored, Usage
 from ._run import score
@@ -59,7 +59,7 @@ def rewards(
         raise Usage("no judge: name model or base_url, or judge='lexical' for the built-in baseline")
     values = [record.get("score", record.get("lexical_score")) for record in records]
     if all(value is None for value in values):
-        details = next((record["details"] for record in records if record), {})
+        details: dict[str, Any] = next((record["details"] for record in records if record), {})
         reasons = [item["unscored"]["message"] for item in details.values() if "unscored" in item]
         raise TooManyUnscored(f"no answer could be judged: {', '.join(sorted(set(reasons)))}")
     return values

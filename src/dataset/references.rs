@@ -287,7 +287,7 @@ mod tests {
         );
         let warning = system.warnings[0].to_string();
         assert!(
-            warning.starts_with("s.jsonl: 1 predictions without gold answers in ")
+            warning.starts_with("s.jsonl: 1 prediction without gold answers in ")
                 && warning.contains(": 2;"),
             "{warning}"
         );

@@ -848,7 +848,7 @@ mod tests {
             "{error}"
         );
         let missing = open(dir.path().join("missing"));
-        assert!(missing.contains("no manifest.json"), "{missing}");
+        assert!(missing.contains("manifest.json is missing"), "{missing}");
     }
 
     #[test]

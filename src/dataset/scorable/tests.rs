@@ -373,7 +373,7 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
     assert!(
         made.warnings
             .iter()
-            .any(|w| w.starts_with("a.jsonl: 1 predictions without gold answers in ")),
+            .any(|w| w.starts_with("a.jsonl: 1 prediction without gold answers in ")),
         "{made:?}"
     );
     let found = supports(&made);
