@@ -73,6 +73,16 @@ fn values(scores: &str) -> Vec<Value> {
     scores.lines().map(value).collect()
 }
 
+/// The lines without their notes: a body that is not a completion may be asked again with a schema, which is noted.
+fn without_notes(scores: &str) -> Vec<Value> {
+    let line = |line: &str| {
+        let mut score: Value = serde_json::from_str(line).unwrap();
+        score.as_object_mut().unwrap().remove("notes");
+        score
+    };
+    scores.lines().map(line).collect()
+}
+
 /// The table without the remarks under it.
 fn table(stdout: &str) -> &str {
     stdout
@@ -101,7 +111,9 @@ fn is_settled(work: &Workspace, server: &FakeServer, ledger: &Ledger, calm: &Cal
     assert_eq!(work.json("out/manifest.json")["status"], "complete");
     let scores = work.read("out/scores.jsonl");
     assert_eq!(values(&scores), values(&calm.scores));
-    assert!(scores == calm.scores || ledger.unreadable() > 0, "{scores}");
+    if ledger.unreadable() == 0 {
+        assert_eq!(without_notes(&scores), without_notes(&calm.scores));
+    }
     assert_eq!(
         ledger.paid_again(),
         0,

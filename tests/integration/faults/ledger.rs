@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
+
 use super::{Act, Behaviour, Protocol};
 
 /// What is done to a call instead of a good reply.
@@ -27,7 +29,7 @@ enum Sending {
 /// A call that has just arrived.
 pub(super) struct Asked<'a> {
     pub(super) body: &'a [u8],
-    /// How often the same bytes came before.
+    /// How often the same call came before.
     pub(super) before: usize,
     /// How many calls came before, of whatever bytes.
     pub(super) number: usize,
@@ -49,11 +51,21 @@ impl Asked<'_> {
     }
 }
 
-/// Counts, for each body, how it was answered.
+/// Counts, for each call, how it was answered.
 #[derive(Clone, Default)]
 pub(super) struct Ledger {
     book: Arc<Mutex<Book>>,
     protocol: Protocol,
+}
+
+/// The call that a body makes: the body without the form of its reply. The repeat of an unreadable reply may ask for a
+/// schema, and is the same call.
+fn call_of(body: &[u8]) -> Vec<u8> {
+    let Ok(Value::Object(mut members)) = serde_json::from_slice(body) else {
+        return body.to_vec();
+    };
+    members.remove("response_format");
+    Value::Object(members).to_string().into_bytes()
 }
 
 #[derive(Default)]
@@ -81,7 +93,7 @@ impl Ledger {
             let mut book = book.lock().unwrap();
             let number = book.number;
             book.number += 1;
-            let sendings = book.sendings.entry(request.body.clone()).or_default();
+            let sendings = book.sendings.entry(call_of(&request.body)).or_default();
             let was_paid = sendings.iter().any(|sending| *sending != Sending::Failed);
             let asked = Asked {
                 body: &request.body,
@@ -100,7 +112,7 @@ impl Ledger {
         })
     }
 
-    /// How many different bodies came.
+    /// How many different calls came.
     pub(super) fn bodies(&self) -> usize {
         self.book.lock().unwrap().sendings.len()
     }
@@ -115,7 +127,7 @@ impl Ledger {
         self.count(|sending| sending == Sending::Unreadable)
     }
 
-    /// Whole replies beyond one for a body (beyond two where the first could not be read: that one is asked again
+    /// Whole replies beyond one for a call (beyond two where the first could not be read: that one is asked again
     /// on purpose, as the next attempt).
     pub(super) fn paid_again(&self) -> usize {
         let book = self.book.lock().unwrap();

@@ -336,7 +336,7 @@ fn a_submission_is_checked_against_blind_claims() {
         ),
         (
             [PREDICTIONS.lines().next().unwrap(), ""],
-            "p.jsonl: the file ends after 1 lines, but claims.jsonl has claim 2",
+            "p.jsonl: the file ends after 1 line, but claims.jsonl has claim 2",
         ),
     ] {
         workspace.write("p.jsonl", &lines.join("\n"));
