@@ -23,12 +23,14 @@ pub use headline::{headline, row_metrics};
 pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
 pub use probe::{Probe, Probed, UNCHANGED, may_move, probe};
 pub(crate) use quantity::distinct;
-pub use quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn, metric_of};
+pub use quantity::{
+    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn, OnUnscored, metric_of,
+};
 pub use ratings::Estimate;
 pub use summarize::summarize;
 pub use summary::{
-    AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount,
-    ScorerSummary, SharedMean, Summary, SystemSummary,
+    AggregateOptions, AnswerId, Injection, Metric, NoteCount, ReasonCount, ScorerSummary,
+    SharedMean, Summary, SystemSummary,
 };
 
 #[cfg(test)]

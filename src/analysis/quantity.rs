@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
-use super::summary::OnUnscored;
 use crate::domain::{Component, REPORT_METRICS, Score, ScoredAnswer, Unit};
 use crate::stats::{BootstrapOptions, Interval, mean, mean_interval};
 
@@ -19,6 +19,17 @@ pub(super) const CITATION_RECALL: &str = "citation_recall";
 
 /// Columns of `summary.csv` that are not metrics.
 const COUNTS: [&str; 5] = ["system", "rank", "answers", "missing", "unscored"];
+
+/// How a component without a value counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnUnscored {
+    /// The answer is left out of the mean.
+    #[default]
+    Exclude,
+    /// The component counts as the lowest value of its range.
+    Zero,
+}
 
 /// A metric of a scorer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -2,24 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::panel::{DrawNoise, PanelAgreement};
-use super::quantity::{MetricColumn, distinct};
+use super::quantity::{MetricColumn, OnUnscored, distinct};
 use crate::domain::{CaseId, Mode, SystemName, UnscoredKind};
 use crate::stats::Interval;
-
-/// How a component without a value counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnUnscored {
-    /// The answer is left out of the mean.
-    #[default]
-    Exclude,
-    /// The component counts as the lowest value of its range.
-    Zero,
-}
 
 /// Options of a summary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
