@@ -33,7 +33,7 @@ pub fn survive_file_size_limit() {
 #[cfg(not(unix))]
 pub fn survive_file_size_limit() {}
 
-/// Installs the handlers: the first signal (see [`STOPPING`]; Ctrl-C where there are none) stops the run with its name as
+/// Installs the handlers: the first signal (see `STOPPING`; Ctrl-C where there are none) stops the run with its name as
 /// the reason. A second Ctrl-C, SIGTERM or SIGQUIT exits at once with code 7; what is committed to `cache` stays, and is
 /// moved into its file. Needs a tokio runtime.
 ///

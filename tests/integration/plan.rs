@@ -123,7 +123,7 @@ fn the_table_shows_calls_tokens_and_money() {
         .exits_with(0)
         .stdout;
     assert!(
-        csv.lines().any(|line| line.starts_with("all,,8,12,")),
+        csv.lines().any(|line| line.starts_with("all,8,12,")),
         "{csv}"
     );
     // the price of the flag is that of the table, which it replaces
