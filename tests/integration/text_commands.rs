@@ -136,7 +136,7 @@ fn the_index_base_and_references_change_what_is_found() {
     ];
     work.run(&arguments)
         .exits_with(0)
-        .says(&["1 predictions without gold answers in golds.jsonl: b"]);
+        .says(&["1 prediction without gold answers in golds.jsonl: b"]);
     let components = &work.lines("o/scores.jsonl")[0]["components"];
     // 0 is not a source where counting begins at 1; gold is [2], which is not cited
     assert_eq!(
