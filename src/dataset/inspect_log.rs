@@ -35,7 +35,7 @@ pub struct InspectLog {
     /// The answers, in file order.
     #[serde(default)]
     pub samples: Vec<InspectSample>,
-    /// What an incomplete log lacks, or what is left out of it.
+    /// What is missing from an incomplete log, or left out of it.
     #[serde(skip)]
     pub incomplete: Option<String>,
 }
@@ -106,7 +106,7 @@ impl InspectLog {
         Ok(Self { samples, ..log })
     }
 
-    /// The log with one answer to each case, that of the first epoch, and what it lacks.
+    /// The log with one answer to each case, that of the first epoch, and what is missing.
     fn first_epoch(mut self) -> Self {
         let logged = self.samples.len();
         let mut seen = HashSet::new();
@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(log.as_lines(), "{\"case_id\":\"7\",\"answer_text\":\"\"}\n");
     }
 
-    /// What a log with this header and these samples lacks, and the ids and answers that are taken.
+    /// What is missing from a log with this header and these samples, and the ids and answers that are taken.
     fn lacking(rest: &Value, samples: &[(&str, u64)]) -> (Option<String>, Vec<String>) {
         let samples: Vec<Value> = samples
             .iter()

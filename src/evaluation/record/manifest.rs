@@ -30,7 +30,7 @@ pub const PERTURBATIONS: &str = "probe";
 /// What compat mode reproduces for the scorers of ScholarQABench.
 const QABENCH: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
-/// The scorers of ScholarQABench; what `criteria` reproduces is said by its profile.
+/// The scorers of ScholarQABench; its profile says what `criteria` reproduces.
 const OF_QABENCH: [&str; 5] = [
     "rubric",
     "prometheus",
