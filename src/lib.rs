@@ -128,8 +128,8 @@
 //!
 //! # Rooms
 //!
-//! Imports run down only: [`cli`] and [`report`] above [`evaluation`] and [`analysis`], above [`judge`], [`scorer`],
-//! [`prompt`], [`dataset`] and [`facts`] (SciFact and FEVER), above [`domain`], [`stats`], [`text`] and
+//! Imports run down only: [`cli`] and [`report`] above [`runs`] (what is done with finished runs), above [`evaluation`] (the loop),
+//! above [`record`] (the run directory), above [`analysis`], above [`judge`], [`scorer`], [`prompt`], [`dataset`] and [`facts`] (SciFact and FEVER), above [`domain`], [`stats`], [`text`] and
 //! [`files`]. Formulas stand in `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
 //! may change with every minor version before 1.0.
 
@@ -143,7 +143,9 @@ pub mod facts;
 pub mod files;
 pub mod judge;
 pub mod prompt;
+pub mod record;
 pub mod report;
+pub mod runs;
 pub mod scorer;
 pub mod stats;
 pub mod text;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::domain::{CallKind, UnscoredKind};
-use crate::evaluation::{CallRecord, remedy};
 use crate::judge::chat::excerpt;
 use crate::judge::meters::Waiting;
+use crate::record::{CallRecord, remedy};
 
 /// Failures of a kind that are reported.
 const FAILURES: u64 = 5;

@@ -12,8 +12,9 @@ use super::problems::Problems;
 use super::terminal::{self, about, dollars, grouped, of_day};
 use crate::domain::ScoredAnswer;
 use crate::error::Result;
-use crate::evaluation::{CallRecord, EventSink, PlanOutcome, RunEvent};
+use crate::evaluation::PlanOutcome;
 use crate::judge::meters::{Activity, CallInFlight, Meters};
+use crate::record::{CallRecord, EventSink, RunEvent};
 use crate::report::table::short_names;
 
 /// Width of the bar; the counters get the rest of the line.

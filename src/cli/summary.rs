@@ -8,7 +8,7 @@ use super::terminal;
 use crate::analysis::distinct;
 use crate::domain::UnscoredKind;
 use crate::error::Result;
-use crate::evaluation::record::Manifest;
+use crate::record::Manifest;
 use crate::report::{RunReport, TableStyle};
 
 /// Prints the report; the exit code follows from the share of unscored answers. `remedy` is what the user of this command

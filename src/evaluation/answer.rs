@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Mutex;
 
-use super::event::{CallRecord, RunEvent};
 use super::expected;
 use super::gates;
 use super::lane::Lanes;
@@ -27,6 +26,7 @@ use crate::judge::planner::recall;
 use crate::judge::render::Beginning;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::prompt::injection;
+use crate::record::{CallRecord, RunEvent};
 use crate::scorer::{Judged, Possible, Step, Verdicts};
 
 /// Why an answer was abandoned.
@@ -326,8 +326,13 @@ impl AnswerRun<'_> {
                     {
                         continue;
                     }
-                    self.record(CallRecord::of(&request, member, None, Err(reason.clone())))
-                        .await;
+                    self.record(CallRecord::of(
+                        &request,
+                        &member.judge_id,
+                        None,
+                        Err(reason.clone()),
+                    ))
+                    .await;
                     return Ok(Some(Answered::unscored(reason)));
                 }
             };
@@ -391,8 +396,13 @@ impl AnswerRun<'_> {
             let is_fresh = !reply.cached;
             let unreadable = draw.as_ref().err().cloned();
             let unreadable = unreadable.map(|reason| (reason, reply.content.clone()));
-            self.record(CallRecord::of(&request, member, Some(reply), verdict))
-                .await;
+            self.record(CallRecord::of(
+                &request,
+                &member.judge_id,
+                Some(reply),
+                verdict,
+            ))
+            .await;
             if !again {
                 // With `retry_unscored`, new calls repeat unreadable replies, which is not a fair sample of the judge.
                 // Of an unreadable reply about several criteria each is asked alone.

@@ -10,17 +10,11 @@ use serde_json::json;
 use super::choice::{Choice, aspects_of};
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges};
-use super::legibility::{remedy, shortened};
+use super::legibility::shortened;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
-use super::record::{
-    Inputs, Manifest, PERTURBATIONS, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus,
-};
 use super::scorers::ScorerSetup;
-use super::{
-    EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome,
-    StopHandle,
-};
+use super::{Job, Options, Plan, PlanEstimate, PlanOutcome, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::dataset::InputFile;
 use crate::domain::{
@@ -34,6 +28,10 @@ use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
 use crate::judge::{Judge, JudgeBuilder, Notify};
 use crate::prompt::PromptFamily;
+use crate::record::{
+    EventSink, Inputs, Manifest, NoEvents, PERTURBATIONS, PolicyEntry, RecordedReplies, RunDir,
+    RunEvent, RunRecord, RunStatus, remedy,
+};
 use crate::scorer::Scorer;
 use crate::scorer::criteria::CriteriaScorer;
 use crate::text::perturbation::Perturbation;
@@ -519,7 +517,7 @@ impl Prepared {
 }
 
 /// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
-pub(super) fn needs_rubric(scorer: &dyn Scorer) -> bool {
+pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
     ScorerName::of(scorer.name())
         .is_none_or(|name| matches!(name, ScorerName::Rubric | ScorerName::Criteria))
 }
@@ -553,10 +551,10 @@ pub struct Run {
     /// Its counters.
     pub meters: Arc<Meters>,
     recorded: Option<Arc<RecordedReplies>>,
-    pub(super) record: RunRecord,
+    pub(crate) record: RunRecord,
     /// Cached calls, and calls to make.
     pub planned: PlanOutcome,
-    pub(super) scored: Vec<Arc<ScoredAnswer>>,
+    pub(crate) scored: Vec<Arc<ScoredAnswer>>,
     judged: Judged,
 }
 
@@ -803,7 +801,7 @@ impl EventSink for Recording<'_> {
 }
 
 /// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
-pub(super) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
+pub(crate) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
     let mut order: HashMap<(&str, &SystemName, &CaseId), usize> =
         HashMap::with_capacity(scored.len());
     for job in jobs {
@@ -826,7 +824,7 @@ pub(super) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
 pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
     let on_unscored = manifest.policy.on_unscored;
     let clip =
-        super::record::criteria_scorer(manifest).is_ok_and(|scorer| scorer.profile.clip_in_compat);
+        crate::record::criteria_scorer(manifest).is_ok_and(|scorer| scorer.profile.clip_in_compat);
     let options = AggregateOptions {
         mode: manifest.mode,
         on_unscored,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::event::Plan;
+use super::Plan;
 use super::run::PlanOutcome;
 use super::tally::{PlanGroup, PlannedCalls};
 use crate::domain::Usage;

@@ -50,10 +50,11 @@ mod tests {
     use crate::domain::{Answer, Item, JudgeReply, Prediction, Role, Source, TestCase};
     use crate::error::Result;
     use crate::evaluation::{
-        Job, Member, NoEvents, Options, Panel, Panels, PlanOutcome, StopHandle, plan, run,
+        Job, Member, Options, Panel, Panels, PlanOutcome, StopHandle, plan, run,
     };
     use crate::judge::planner::ReplySource;
     use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
+    use crate::record::NoEvents;
     use crate::scorer::entailment::EntailmentScorer;
 
     /// Always defers; planning never asks it.

@@ -19,7 +19,7 @@ use crate::text::perturbation::Perturbation;
 
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::{Checked, Coverage, Preset};
-use super::record::THINKING;
+use crate::record::THINKING;
 
 /// All input of a run.
 pub struct LoadedInputs {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::options::{DEFAULT_JUDGE, EvaluationOptions, judge_settings};
-use super::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
 use super::roles::JudgeRef;
 use super::spending::Spending;
 use super::{JudgeTerms, Member, Panel, Panels};
@@ -23,6 +22,7 @@ use crate::judge::refusals::ReplyLimits;
 use crate::judge::servers::Fleet;
 use crate::judge::{Judge, Notify};
 use crate::prompt::{PromptFamily, PromptSet};
+use crate::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
 
 /// The servers of a run, by the names of their judges.
 #[derive(Clone, Default)]

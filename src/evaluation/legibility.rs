@@ -108,38 +108,6 @@ fn advice(failure: UnscoredKind, kind: CallKind, member: &Member) -> String {
     }
 }
 
-/// What may help against failures of this kind.
-pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
-    match kind {
-        UnscoredKind::Unreadable => Some(
-            "see the replies in calls.jsonl; --structured schema (or off), or another model, may help, and --retry-unscored asks again",
-        ),
-        UnscoredKind::Cut => Some(
-            "replies that were cut need more room: --max-tokens KIND=1000, or --reasoning-effort LEVEL for a judge that reasons",
-        ),
-        UnscoredKind::ContextOverflow => {
-            Some("prompts that do not fit need a judge with a longer context")
-        }
-        UnscoredKind::Unreachable => {
-            Some("check the server; the same command repeats calls that got no reply")
-        }
-        UnscoredKind::Refused => Some(
-            "`scholareval check` shows what the server refuses; the same command repeats calls that it refused",
-        ),
-        UnscoredKind::Moderated => Some(
-            "the server refuses these texts, whatever is asked about them; another judge may take them, and \
-             --retry-unscored asks again",
-        ),
-        UnscoredKind::NeedsOtherCalls => {
-            Some("score --compat asks the calls that this run did not")
-        }
-        UnscoredKind::Abstained
-        | UnscoredKind::DependsOnUnscored
-        | UnscoredKind::Exception
-        | UnscoredKind::NotAsked => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;

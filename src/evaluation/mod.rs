@@ -1,25 +1,20 @@
 //! Evaluations, from options to a run with its record.
 //!
 //! [`Evaluation`] is the entry point: it is built, [prepared](Evaluation::prepare), and gives a plan, an estimate, a
-//! batch or a [`Run`]. [`rescore`] rescores a recorded run, [`RunSet`] compares several, [`agree`] compares judges with
-//! people.
+//! batch or a [`Run`].
 //!
 //! Below that is the loop: it makes the calls that scorers need, merges samples, repeats unreadable ones, and reports
-//! [`RunEvent`]s. A run has two passes over the same code. [`plan`] uses cached replies only: it finishes the answers
-//! that need no others, and counts the calls of the rest. [`run`] makes these calls. Nothing here prints, and nothing
-//! but [`record`] writes.
+//! [`RunEvent`](crate::record::RunEvent)s. A run has two passes over the same code. [`plan`] uses cached replies only: it
+//! finishes the answers that need no others, and counts the calls of the rest. [`run`] makes these calls. Nothing here
+//! prints, and only [`record`](crate::record) writes; what is done with finished runs is in [`runs`](crate::runs).
 
-mod agree;
 mod answer;
 mod builder;
 mod case_order;
 mod choice;
 mod cost;
-mod event;
 mod expected;
 mod gates;
-mod import;
-mod import_logs;
 mod inputs;
 mod judges;
 mod lane;
@@ -28,14 +23,9 @@ mod merge;
 pub mod options;
 mod panel;
 mod preset;
-pub mod record;
-mod rescore;
 pub mod roles;
 mod run;
-mod run_list;
-mod run_set;
 mod scorers;
-mod selection;
 mod sender;
 mod slice;
 mod spending;
@@ -46,30 +36,38 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use agree::{agree, plan_labels};
 pub use builder::{Evaluation, Prepared, Run, summary};
+pub(crate) use builder::{in_input_order, needs_rubric};
 pub use choice::Choice;
 pub use cost::{Cost, JudgeTerms, PlanEstimate, PlanLine};
-pub use event::{CallRecord, EventSink, NoEvents, Plan, RunEvent};
-pub use import::{ImportOptions, ImportedRun};
-pub use import_logs::import;
 pub use inputs::LoadedInputs;
 pub use judges::{Endpoints, Judges, NamedJudge};
-pub use legibility::remedy;
 pub use panel::{Member, Panel, Panels};
 pub use preset::{Coverage, Preset};
-pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, run};
-pub use run_list::{ListedRun, list_runs};
-pub use run_set::{RunSet, judged_by, run_directories};
-pub use selection::{SelectedAnswer, Selection, select_answers};
+pub(crate) use scorers::recorded_scorers;
 pub use slice::Slice;
 pub use stop::StopHandle;
 pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls};
 
-use crate::domain::{CallId, CaseId, Item, JudgeCall, Role, SystemName};
+use crate::domain::Item;
 use crate::judge::answering::Answering;
 use crate::scorer::Scorer;
+
+/// The calls of a run, before it starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Answers to score; one that several scorers score counts once.
+    pub answers: u64,
+    /// Scores to compute: one per answer and scorer.
+    pub answer_scores: u64,
+    /// Calls that can be asked now and are not in the cache (exact).
+    pub askable_now: u64,
+    /// Calls if every gate opens (an upper bound; retries of unreadable replies not counted).
+    pub at_most: u64,
+    /// Calls whose reply is in the cache.
+    pub cached: u64,
+}
 
 /// Limits of a job.
 #[derive(Debug, Clone)]
@@ -110,24 +108,4 @@ impl Job {
         self.answering()
             .any(|answering| answering.is_contradicted())
     }
-}
-
-/// The identifier of a call within a run: a hash of system, case, item, sample and attempt and, except for the first
-/// judge of the rubric, of the role and the index in the panel.
-pub fn call_id(system: &SystemName, case_id: &CaseId, call: &JudgeCall, attempt: u32) -> CallId {
-    let mut hasher = blake3::Hasher::new();
-    let mut part = |text: &str| {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    };
-    part(system.as_str());
-    part(case_id.as_str());
-    part(&call.item);
-    if call.role != Role::Rubric || call.member > 0 {
-        part(&call.role.name());
-        hasher.update(&call.member.to_le_bytes());
-    }
-    hasher.update(&call.draw.to_le_bytes());
-    hasher.update(&attempt.to_le_bytes());
-    hasher.finalize().into()
 }

@@ -10,9 +10,9 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Job;
+use super::Plan;
 use super::answer::{Abort, AnswerEnd, AnswerRun, Pass};
 use super::case_order::case_by_case;
-use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::sender::{Envelope, EventSender};
@@ -22,6 +22,7 @@ use crate::dataset::with_text;
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
 use crate::judge::locked;
+use crate::record::{EventSink, RunEvent};
 
 /// Calls in flight get this long to finish after the run is stopped; then they are dropped.
 const STOP_GRACE: Duration = Duration::from_secs(20);

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use super::record::{Manifest, criteria_scorer, rubric_scorer};
 use crate::dataset::ReferencesBlock;
 use crate::dataset::Support;
 use crate::domain::{Aspect, BatchSize, Item, Mode, RubricParts, RubricProfile};
 use crate::error::{InputFault, Result};
 use crate::judge::options::defaults;
+use crate::record::{Manifest, criteria_scorer, rubric_scorer};
 use crate::scorer::Scorer;
 use crate::scorer::citation::{CitationAuditScorer, IndexBase, names_gold_sources};
 use crate::scorer::criteria::CriteriaScorer;
@@ -178,7 +178,7 @@ pub(super) struct ScorerSetup<'a> {
 ///
 /// # Errors
 /// For a scorer that is not built in, and for invalid settings.
-pub(super) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer>>> {
+pub(crate) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer>>> {
     let unknown =
         |name: &str| InputFault::new("manifest.json", format!("{name} is not a built-in scorer"));
     let scorer = |name: &String| {

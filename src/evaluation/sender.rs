@@ -2,7 +2,7 @@
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::event::RunEvent;
+use crate::record::RunEvent;
 
 /// Sends events to the sink of a run.
 #[derive(Clone)]

@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 use super::Member;
-use super::event::{CallRecord, Plan};
+use super::Plan;
 use crate::domain::{CallKind, Fingerprint, Role};
 use crate::error::Result;
 use crate::judge::batch::BatchCall;
 use crate::judge::cache::CallLabel;
 use crate::judge::kind::JudgeKind;
 use crate::judge::{JudgeRequest, Rendered, locked};
+use crate::record::CallRecord;
 
 /// A call that a run would ask now.
 #[derive(Debug, Clone)]

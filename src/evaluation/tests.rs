@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use super::*;
 use crate::domain::{
-    Answer, CallId, Component, ComponentKind, GradeMerge, JudgeReply, JudgeTask, Mode, Role,
-    Rubric, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CallId, CaseId, Component, ComponentKind, GradeMerge, JudgeCall, JudgeReply, JudgeTask,
+    Mode, Role, Rubric, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::record::{EventSink, RunEvent};
 use crate::scorer::{Judged, Step, Verdicts};
 
 /// Asks `a` and `b`, then `a_evidence` if `a` earned something.

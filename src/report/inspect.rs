@@ -23,8 +23,8 @@ use crate::domain::{
     Answer, CaseId, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
 };
 use crate::error::{Error, Result};
-use crate::evaluation::record::{JudgeEntry, Manifest, RecordedRun, RunStatus};
 use crate::files::write_bytes;
+use crate::record::{JudgeEntry, Manifest, RecordedRun, RunStatus};
 use crate::stats::{mean, sd};
 
 /// The version of `EvalLog` that is written.

@@ -62,7 +62,7 @@ use serde::Serialize;
 
 use crate::analysis::{Agreement, distinct};
 use crate::domain::{EndpointUse, Note};
-use crate::evaluation::record::{AnsweredJudge, RecordedRun};
+use crate::record::{AnsweredJudge, RecordedRun};
 
 /// The warnings on who answered, for exports.
 fn answer_warnings(run: &RecordedRun) -> Vec<String> {

@@ -19,8 +19,8 @@ use serde_json::Value;
 use super::rows::component_rows;
 use super::{CsvText, answer_warnings};
 use crate::error::{self, Error};
-use crate::evaluation::record::{RecordedRun, SCHEMA_VERSION, for_each_call};
 use crate::files::write_whole;
+use crate::record::{RecordedRun, SCHEMA_VERSION, for_each_call};
 
 use Kind::{Flag, Number, Text, Whole};
 

@@ -4,7 +4,7 @@ use super::Table;
 use super::table::{Cell, Column, Format};
 use crate::analysis::OnUnscored;
 use crate::domain::{Note, Unit};
-use crate::evaluation::ListedRun;
+use crate::runs::ListedRun;
 
 /// One row per run. For people, names and times are short, and scores have the format of their unit.
 pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {

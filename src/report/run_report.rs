@@ -12,9 +12,10 @@ use crate::analysis::comparison::{ComparisonOptions, SEED};
 use crate::analysis::{self, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
-use crate::evaluation::record::{AnsweredJudge, IMPORTED, JudgeEntry, Manifest, RunDir, RunStatus};
-use crate::evaluation::{RunSet, judged_by, summary};
+use crate::evaluation::summary;
 use crate::files::write_whole;
+use crate::record::{AnsweredJudge, IMPORTED, JudgeEntry, Manifest, RunDir, RunStatus};
+use crate::runs::{RunSet, judged_by};
 
 /// Pairs of systems times cases, over all headline metrics, up to which a report compares the systems: about a second.
 const MOST_COMPARED: usize = 2_000;

@@ -26,9 +26,31 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["domain", "text", "stats", "scorer", "dataset"],
     ),
     (
+        "record",
+        &[
+            "files", "domain", "text", "dataset", "prompt", "judge", "scorer", "analysis",
+        ],
+    ),
+    (
         "evaluation",
         &[
             "files", "domain", "text", "stats", "dataset", "prompt", "judge", "scorer", "analysis",
+            "record",
+        ],
+    ),
+    (
+        "runs",
+        &[
+            "files",
+            "domain",
+            "text",
+            "stats",
+            "dataset",
+            "judge",
+            "scorer",
+            "analysis",
+            "record",
+            "evaluation",
         ],
     ),
     (
@@ -42,7 +64,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "scorer",
             "facts",
             "analysis",
+            "record",
             "evaluation",
+            "runs",
         ],
     ),
 ];

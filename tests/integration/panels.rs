@@ -8,10 +8,9 @@ use scholareval::domain::{
     Role, Rubric, RubricParts, Source, TestCase,
 };
 use scholareval::error::Result;
-use scholareval::evaluation::{
-    self, EventSink, Job, Member, Options, Panel, Panels, RunEvent, StopHandle,
-};
+use scholareval::evaluation::{self, Job, Member, Options, Panel, Panels, StopHandle};
 use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
+use scholareval::record::{EventSink, RunEvent};
 use scholareval::scorer::Scorer;
 use scholareval::scorer::citation::IndexBase;
 use scholareval::scorer::entailment::EntailmentScorer;

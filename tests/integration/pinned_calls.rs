@@ -10,7 +10,6 @@ use scholareval::domain::{
     Aspect, CallKind, CaseCriterion, JudgeCall, JudgeTask, Level, ReplyForm, ReplyShape, Role,
     ShownCitation, ShownText,
 };
-use scholareval::evaluation::call_id;
 use scholareval::judge::Rendered;
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::conversation::Conversation;
@@ -18,6 +17,7 @@ use scholareval::judge::forms::{Effort, ServiceTier, Structured};
 use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::render::Renderer;
 use scholareval::prompt::PromptSet;
+use scholareval::record::call_id;
 
 /// A call with its name in the snapshot.
 type Named<T> = (&'static str, T);

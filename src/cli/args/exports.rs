@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::DisplayOptions;
-use crate::evaluation::ImportOptions;
+use crate::runs::ImportOptions;
 
 /// Arguments of `import`.
 #[derive(Debug, Clone, Args)]

@@ -27,8 +27,8 @@ pub use score::{BenchArgs, DisplayOptions, ProbeArgs, ScoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
-use crate::evaluation::RescoreOptions;
 use crate::report::{CRITERIA_LEGEND, CsvText, SCORECARD_LEGEND, legend_text};
+use crate::runs::RescoreOptions;
 
 const SCORE_EXAMPLES: &str = "\
 Examples:

@@ -4,9 +4,9 @@ use super::Context;
 use crate::cli::args::{AgreeArgs, OutputFormat};
 use crate::cli::terminal::{write_form, write_stdout};
 use crate::error::{Error, Result};
-use crate::evaluation::{agree, plan_labels, select_answers};
 use crate::report::table::{Cell, Column, Format, Table, shown_notes};
 use crate::report::{label_plan_table, render_agreement_csv, render_agreement_table, render_json};
+use crate::runs::{agree, plan_labels, select_answers};
 
 /// Runs the command.
 ///

@@ -10,8 +10,8 @@ use crate::cli::ExitCode;
 use crate::cli::args::{Across, CompareArgs};
 use crate::cli::terminal::{self, grouped};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::RunSet;
 use crate::report::{TableStyle, comparison_table, comparison_text, run_warnings};
+use crate::runs::RunSet;
 
 /// Runs the command.
 ///

@@ -4,8 +4,8 @@ use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, Observations};
 use crate::cli::args::CriteriaArgs;
 use crate::error::{InputFault, Result};
-use crate::evaluation::RunSet;
 use crate::report::{TableStyle, criteria_table, criteria_text, run_warnings};
+use crate::runs::RunSet;
 
 /// Runs the command.
 ///

@@ -4,7 +4,7 @@ use super::Context;
 use crate::cli::args::{ExportArgs, ExportCommand};
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::error::{Error, Result};
-use crate::evaluation::record::{RecordedRun, RunStatus, load_run};
+use crate::record::{RecordedRun, RunStatus, load_run};
 use crate::report::write_inspect_logs;
 
 /// Runs the command.

@@ -7,8 +7,8 @@ use crate::cli::outcome::report_run;
 use crate::cli::summary::conclude;
 use crate::domain::UnscoredKind;
 use crate::error::Result;
-use crate::evaluation::{ImportedRun, import};
 use crate::report::{RunReport, write_items};
+use crate::runs::{ImportedRun, import};
 
 /// Warnings that are printed in full.
 const WARNINGS_SHOWN: usize = 20;

@@ -40,8 +40,8 @@ use super::terminal;
 use crate::domain::Note;
 use crate::error::{Error, Result};
 use crate::evaluation::options::ScorerName;
-use crate::evaluation::run_directories;
 use crate::report::{Table, TableStyle, render_json};
+use crate::runs::run_directories;
 
 /// Width of tables if standard output is not a terminal and `COLUMNS` is not set.
 const PLAIN_WIDTH: u16 = 100;

@@ -8,8 +8,8 @@ use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, SEED, plan_power};
 use crate::cli::args::{PlanArgs, ScoreArgs};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::RunSet;
 use crate::report::{TableStyle, power_table, power_text};
+use crate::runs::RunSet;
 
 /// Runs the command.
 ///

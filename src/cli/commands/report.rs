@@ -10,10 +10,11 @@ use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{grouped, path_text, write_stdout};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::record::{FILES, RecordedRun, for_each_call};
-use crate::evaluation::{CallRecord, RunSet};
 use crate::files::write_bytes;
+use crate::record::CallRecord;
+use crate::record::{FILES, RecordedRun, for_each_call};
 use crate::report::html::{self, HtmlReport};
+use crate::runs::RunSet;
 use crate::text::names::counted;
 
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.

@@ -6,9 +6,10 @@ use crate::cli::args::RescoreArgs;
 use crate::cli::summary::conclude;
 use crate::domain::UnscoredKind;
 use crate::error::Result;
-use crate::evaluation::record::RunStatus;
-use crate::evaluation::{RescoredRun, remedy, rescore};
+use crate::record::RunStatus;
+use crate::record::remedy;
 use crate::report::{RunReport, write_items};
+use crate::runs::{RescoredRun, rescore};
 
 /// Runs the command.
 ///

@@ -3,8 +3,8 @@
 use super::Context;
 use crate::cli::args::RunsArgs;
 use crate::error::Result;
-use crate::evaluation::list_runs;
 use crate::report::{TableStyle, run_list};
+use crate::runs::list_runs;
 
 pub(super) fn run(args: &RunsArgs, context: &Context<'_>) -> Result<()> {
     let runs = list_runs(&args.dir)?;

@@ -6,8 +6,8 @@ use crate::analysis::comparison::{Comparison, ComparisonOptions, SEED, compare_n
 use crate::cli::args::{TableArgs, TableFormat};
 use crate::cli::terminal::write_stdout;
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::RunSet;
 use crate::report::{DEFAULT_LABEL, paper_table};
+use crate::runs::RunSet;
 use crate::text::names::list;
 
 /// Runs the command.

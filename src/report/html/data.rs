@@ -13,7 +13,7 @@ use crate::analysis::comparison::Observation;
 use crate::dataset::with_text;
 use crate::domain::{Answer, CaseId, Item, ScoredAnswer, SystemName, Unit};
 use crate::error::Result;
-use crate::evaluation::CallRecord;
+use crate::record::CallRecord;
 use crate::report::comparison::metric_name;
 use crate::report::table::short_names;
 use crate::text::words::word_count;

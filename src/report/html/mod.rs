@@ -17,8 +17,8 @@ pub use safety::content_security_policy;
 
 use crate::analysis::Criteria;
 use crate::analysis::comparison::{Comparison, Observations};
-use crate::evaluation::CallRecord;
-use crate::evaluation::record::RecordedRun;
+use crate::record::CallRecord;
+use crate::record::RecordedRun;
 
 /// The content of the page.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use super::safety::{content_security_policy, embedded};
 use crate::analysis::comparison::{Comparison, MetricComparison, SystemMean};
 use crate::domain::Unit;
 use crate::error::{Error, Result};
-use crate::evaluation::record::{Manifest, RunStatus};
+use crate::record::{Manifest, RunStatus};
 use crate::report::comparison::{
     judge_lines, metric_name, metric_notes, pairs_table, run_warnings, systems_table, unpublished,
 };

@@ -12,7 +12,7 @@ use crate::domain::{
     Answer, CaseId, Component, ComponentKind, Item, Mode, Score, ScoredAnswer, SystemName,
     TestCase, Unit, UnscoredKind, UnscoredReason,
 };
-use crate::evaluation::record::Manifest;
+use crate::record::Manifest;
 use crate::report::html;
 use crate::stats::Interval;
 

@@ -12,13 +12,13 @@ use scholareval::dataset::{
     parse_test_cases, render_answer,
 };
 use scholareval::domain::{JudgeTask, Mode};
-use scholareval::evaluation::RunSet;
-use scholareval::evaluation::record::{Manifest, RecordedReplies, for_each_call, load_run};
 use scholareval::facts::claims::{BlindClaim, ClaimFile, FromLine};
 use scholareval::facts::{
     FeverOptions, fever, fever_files, scifact, scifact_files, scifact_modules,
 };
 use scholareval::prompt::{PromptSet, delimiters, injection};
+use scholareval::record::{Manifest, RecordedReplies, for_each_call, load_run};
+use scholareval::runs::RunSet;
 use scholareval::text::{citation_markers, punkt, sentences, tokens, words};
 
 use super::driver::fuzz;

@@ -1,6 +1,6 @@
 //! Records that were damaged or left half-written: what is refused, what repairs it, and what the same command does.
 
-use scholareval::evaluation::record::load_run;
+use scholareval::record::load_run;
 use serde_json::Value;
 
 use super::judging::constant_judge;

@@ -7,10 +7,6 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::options::ScoringOptions;
-use super::record::{
-    IMPORTED, Inputs, JudgeEntry, Manifest, RoleEntry, RunDir, RunRecord, RunStatus,
-};
 use crate::dataset::{
     self, AnswerOptions, InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile,
     ScorableOptions, SystemAnswers, SystemResults, TestCases, load_results, load_test_cases,
@@ -21,7 +17,11 @@ use crate::domain::{
     UnscoredKind, UnscoredReason,
 };
 use crate::error::{Error, InputFault, Result};
+use crate::evaluation::options::ScoringOptions;
 use crate::prompt::injection;
+use crate::record::{
+    IMPORTED, Inputs, JudgeEntry, Manifest, RoleEntry, RunDir, RunRecord, RunStatus,
+};
 use crate::scorer::citation::IndexBase;
 use crate::scorer::rubric::RubricScorer;
 

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::record::{Headline, Manifest, RunStatus};
 use super::run_set::runs_in;
 use crate::analysis::{OnUnscored, distinct};
 use crate::error::{InputFault, Result};
+use crate::record::{Headline, Manifest, RunStatus};
 
 /// A run in a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

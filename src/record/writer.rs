@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::calls::{CallEnding, CallHead, ReplyHead};
+use super::event::{CallRecord, EventSink, RunEvent};
 use super::lines::{LineReader, check_calls};
 use super::manifest::{Headline, Manifest, RunStatus, now};
 use super::settings::setting_differences;
@@ -16,7 +17,6 @@ use super::stamp::FileStamp;
 use crate::analysis::comparison::{Observations, RunAnswers, observe};
 use crate::domain::{CallId, EndpointUse, Fingerprint, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::{CallRecord, EventSink, RunEvent};
 use crate::files::{lock_directory, write_bytes, write_json, write_whole};
 
 /// The files that are stamped in the manifest of a finished run.
@@ -228,7 +228,7 @@ impl Earlier {
 #[derive(Debug)]
 pub struct RunRecord {
     dir: RunDir,
-    pub(in crate::evaluation) manifest: Manifest,
+    pub(crate) manifest: Manifest,
     session: Session,
 }
 
@@ -267,7 +267,7 @@ impl RunRecord {
     ///
     /// # Errors
     /// When a file cannot be read or written.
-    pub(in crate::evaluation) fn begin_again(&mut self) -> Result<()> {
+    pub(crate) fn begin_again(&mut self) -> Result<()> {
         self.session.calls.flush()?;
         self.session.drop_cached()?;
         self.session = Session::open(&self.dir.path, self.session.calls.flush_each_line)?;

@@ -5,10 +5,6 @@ use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Slice;
-use super::record::{
-    AnsweredJudge, IMPORTED, Manifest, RecordedRun, RunStatus, load_run, setting_differences,
-};
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgeChange, JudgedRole, MetricComparison,
     Observations, ObservedSystem, RunAnswers, RunChange, compare, judge_changes, observe,
@@ -18,6 +14,10 @@ use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
 use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
+use crate::evaluation::Slice;
+use crate::record::{
+    AnsweredJudge, IMPORTED, Manifest, RecordedRun, RunStatus, load_run, setting_differences,
+};
 use crate::text::names::counted;
 use crate::text::words::word_count;
 

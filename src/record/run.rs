@@ -57,7 +57,7 @@ const RESUME: &str = "run score once more to finish the run, its replies are kep
 /// error names the file, what is wrong with it, and the command that repairs it.
 ///
 /// ```
-/// let nothing = scholareval::evaluation::record::load_run(std::path::Path::new("/no/such/run"));
+/// let nothing = scholareval::record::load_run(std::path::Path::new("/no/such/run"));
 /// assert!(nothing.unwrap_err().to_string().contains("manifest.json"));
 /// ```
 pub fn load_run(dir: &Path) -> Result<RecordedRun> {
@@ -215,7 +215,7 @@ fn unjudged(name: &str, manifest: &Manifest, case: &TestCase) -> Result<Score> {
 ///
 /// # Errors
 /// For invalid settings.
-pub(in crate::evaluation) fn criteria_scorer(manifest: &Manifest) -> Result<CriteriaScorer> {
+pub(crate) fn criteria_scorer(manifest: &Manifest) -> Result<CriteriaScorer> {
     let scorer: CriteriaScorer = manifest.settings_of(CRITERIA)?;
     Ok(CriteriaScorer {
         mode: manifest.mode,
@@ -225,7 +225,7 @@ pub(in crate::evaluation) fn criteria_scorer(manifest: &Manifest) -> Result<Crit
 }
 
 /// The scorer of rubrics of a run.
-pub(in crate::evaluation) fn rubric_scorer(manifest: &Manifest) -> RubricScorer {
+pub(crate) fn rubric_scorer(manifest: &Manifest) -> RubricScorer {
     let setting = |name: &str| {
         manifest
             .settings

@@ -341,7 +341,7 @@ impl Manifest {
 
     /// The manifest with what its scorers reproduce.
     #[must_use]
-    pub(in crate::evaluation) fn with_reference(mut self) -> Self {
+    pub(crate) fn with_reference(mut self) -> Self {
         self.reference.clear();
         if self.mode == Mode::Default {
             return self;
@@ -461,10 +461,7 @@ impl Manifest {
     ///
     /// # Errors
     /// When they are missing or invalid.
-    pub(in crate::evaluation) fn settings_of<T: DeserializeOwned>(
-        &self,
-        scorer: &str,
-    ) -> Result<T> {
+    pub(crate) fn settings_of<T: DeserializeOwned>(&self, scorer: &str) -> Result<T> {
         let key = format!("scorer.{scorer}");
         let value = self.settings.get(&key).cloned().unwrap_or_default();
         serde_json::from_value(value).map_err(|error| {

@@ -5,16 +5,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::import::{ImportOptions, ImportedRun, TOLERANCE, import_results};
-use super::options::{EvaluationOptions, ScorerName};
-use super::record::{IMPORTED, Manifest, RunStatus};
-use super::{Evaluation, NoEvents, StopHandle};
 use crate::dataset::{InspectSample, read_input};
 use crate::domain::{
     CaseId, Item, JudgeReply, Mode, REPORT_METRICS, Report, ReportFault, ScoredAnswer, SystemName,
     UnscoredKind, UnscoredReason,
 };
 use crate::error::{InputFault, Result};
+use crate::evaluation::options::{EvaluationOptions, ScorerName};
+use crate::evaluation::{Evaluation, StopHandle};
 use crate::judge::{AskFuture, Judge, JudgeBuilder, JudgeRequest, Outcome};
+use crate::record::NoEvents;
+use crate::record::{IMPORTED, Manifest, RunStatus};
 
 /// The name of the mean of [`REPORT_METRICS`] in logs.
 const MEAN: &str = "global_avg";

@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::record::{RecordedRun, RunStatus, load_run};
 use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labelled, RaterAgreement,
     label_plans, rater_agreement, run_rater,
@@ -12,6 +11,7 @@ use crate::analysis::rater_agreement::{
 use crate::dataset::{Labels, load_labels, no_faults};
 use crate::domain::{CaseId, Note, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
+use crate::record::{RecordedRun, RunStatus, load_run};
 use crate::text::names::{list, suggest};
 
 /// Measures the agreement of the judges of `runs` (directories) and the raters in the files of `labels`.

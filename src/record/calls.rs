@@ -8,11 +8,11 @@ use std::sync::Mutex;
 
 use serde::Deserialize;
 
+use super::event::{CallRecord, call_id};
 use super::lines::{LineReader, Position};
 use super::manifest::Manifest;
 use crate::domain::{CallId, Fingerprint, JudgeReply, UnscoredKind, UnscoredReason};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::{CallRecord, call_id};
 use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 
@@ -145,7 +145,7 @@ impl RecordedReplies {
     }
 
     /// No calls yet of the run in `dir`, whatever is there.
-    pub(in crate::evaluation) fn of_new_run(dir: &Path) -> Self {
+    pub(crate) fn of_new_run(dir: &Path) -> Self {
         Self::with_index(dir, Index::default())
     }
 
@@ -153,7 +153,7 @@ impl RecordedReplies {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(in crate::evaluation) fn reload(&self) -> Result<()> {
+    pub(crate) fn reload(&self) -> Result<()> {
         let lines = LineReader::to_resume(&self.dir.join(NAME))?;
         let index = lines.map(|lines| Index::of(&self.dir, lines)).transpose()?;
         *locked(&self.index) = index.unwrap_or_default();

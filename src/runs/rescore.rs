@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::builder::{in_input_order, needs_rubric};
-use super::record::{
-    IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, THINKING,
-};
-use super::scorers::recorded_scorers;
-use super::{Job, Member, NoEvents, Options, Panel, Panels, StopHandle};
 use crate::analysis::OnUnscored;
 use crate::domain::{Item, Mode, Role, ScoredAnswer, parse_share};
 use crate::error::{Error, InputFault, Result};
+use crate::evaluation::{Job, Member, Options, Panel, Panels, StopHandle};
+use crate::evaluation::{in_input_order, needs_rubric, recorded_scorers};
 use crate::files::write_whole;
 use crate::judge::Judge;
 use crate::judge::planner::ReplySource;
+use crate::record::NoEvents;
+use crate::record::{
+    IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, THINKING,
+};
 use crate::scorer::Scorer;
 
 /// Settings to change when a run is rescored.
@@ -213,10 +213,10 @@ async fn replay(
         options: Arc::clone(&options),
     };
     let jobs: Vec<Job> = recorded_scorers(manifest)?.into_iter().map(job).collect();
-    let planned = super::plan(&jobs, &mut NoEvents).await?;
+    let planned = crate::evaluation::plan(&jobs, &mut NoEvents).await?;
     let mut scored = planned.scored;
     scored.extend(
-        super::run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new())
+        crate::evaluation::run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new())
             .await?
             .scored,
     );

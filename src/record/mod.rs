@@ -5,16 +5,18 @@
 //!
 //! `calls.jsonl` is only ever appended to while a run lasts: a call that is in it is not lost by a kill, and a
 //! resumed run adds what is missing. The other files can be made again from it. Lines are the domain types by serde:
-//! [`TestCase`](crate::domain::TestCase), [`Item`](super::Item), [`CallRecord`](super::CallRecord),
+//! [`TestCase`](crate::domain::TestCase), [`Item`](crate::domain::Item), [`CallRecord`],
 //! [`ScoredAnswer`](crate::domain::ScoredAnswer). The manifest of a finished run holds length and hash of each file, and
 //! whoever reads a file to its end checks it against them.
 
 mod answer_counts;
 mod answered;
 mod calls;
+mod event;
 mod inputs;
 mod lines;
 mod manifest;
+mod remedy;
 mod run;
 mod settings;
 mod stamp;
@@ -24,13 +26,15 @@ mod writer;
 
 pub use answered::{AnsweredJudge, AnsweringModel};
 pub use calls::{RecordedReplies, for_each_call};
+pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
 pub use inputs::Inputs;
 pub use manifest::{
     Headline, IMPORTED, JudgeEntry, Manifest, PERTURBATIONS, PolicyEntry, PromptsEntry, RoleEntry,
     RunStatus, THINKING,
 };
+pub use remedy::remedy;
 pub use run::{RecordedRun, load_run};
-pub(super) use run::{criteria_scorer, rubric_scorer};
+pub(crate) use run::{criteria_scorer, rubric_scorer};
 pub use settings::{SettingDifference, setting_differences};
 pub use stamp::FileStamp;
 pub use writer::{FILES, RunDir, RunRecord};

@@ -12,9 +12,9 @@ use crate::domain::{
     JudgeTask, MemberValues, Mode, Role, Score, ScoredAnswer, TestCase, UnscoredKind,
     UnscoredReason, Verdict,
 };
-use crate::evaluation::{CallRecord, EventSink, RunEvent, call_id};
 use crate::judge::planner::ReplySource;
 use crate::judge::{Body, Judge, JudgeRequest, Outcome, Rendered};
+use crate::record::{CallRecord, EventSink, RunEvent, call_id};
 
 fn judged_by(id: &str) -> RoleEntry {
     let judge = JudgeEntry {

@@ -5,29 +5,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    CallId, CallKind, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName,
+    CallId, CallKind, CaseId, Fingerprint, JudgeCall, JudgeReply, Role, ScoredAnswer, SystemName,
     UnscoredReason, Verdict,
 };
 use crate::error;
 use crate::judge::JudgeRequest;
-
-use super::call_id;
-use super::panel::Member;
-
-/// The calls of a run, before it starts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// Answers to score; one that several scorers score counts once.
-    pub answers: u64,
-    /// Scores to compute: one per answer and scorer.
-    pub answer_scores: u64,
-    /// Calls that can be asked now and are not in the cache (exact).
-    pub askable_now: u64,
-    /// Calls if every gate opens (an upper bound; retries of unreadable replies not counted).
-    pub at_most: u64,
-    /// Calls whose reply is in the cache.
-    pub cached: u64,
-}
 
 /// One call and its outcome: a line of `calls.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,10 +51,10 @@ enum VerdictOrReason {
 }
 
 impl CallRecord {
-    /// The outcome of this request.
-    pub(super) fn of(
+    /// The outcome of this request to the judge with this identity.
+    pub(crate) fn of(
         request: &JudgeRequest,
-        member: &Member,
+        judge_id: &Arc<str>,
         reply: Option<JudgeReply>,
         verdict: Result<Verdict, UnscoredReason>,
     ) -> Self {
@@ -84,7 +66,7 @@ impl CallRecord {
             item: Arc::clone(&call.item),
             kind: call.task.kind(),
             role: call.role.clone(),
-            judge: Arc::clone(&member.judge_id),
+            judge: Arc::clone(judge_id),
             draw: call.draw,
             attempt: request.attempt,
             fingerprint: request
@@ -95,6 +77,26 @@ impl CallRecord {
             verdict,
         }
     }
+}
+
+/// The identifier of a call within a run: a hash of system, case, item, sample and attempt and, except for the first
+/// judge of the rubric, of the role and the index in the panel.
+pub fn call_id(system: &SystemName, case_id: &CaseId, call: &JudgeCall, attempt: u32) -> CallId {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    part(system.as_str());
+    part(case_id.as_str());
+    part(&call.item);
+    if call.role != Role::Rubric || call.member > 0 {
+        part(&call.role.name());
+        hasher.update(&call.member.to_le_bytes());
+    }
+    hasher.update(&call.draw.to_le_bytes());
+    hasher.update(&attempt.to_le_bytes());
+    hasher.finalize().into()
 }
 
 /// An event of a run.

@@ -116,7 +116,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::evaluation::record::RoleEntry;
+    use crate::record::RoleEntry;
 
     fn answering(model: &str, calls: u64, fingerprints: &[&str]) -> AnsweringModel {
         AnsweringModel {

@@ -1,0 +1,22 @@
+//! What is done with finished runs: they are opened, listed, compared, merged with others, imported and scored again.
+//!
+//! A [`RunSet`] is what `report` and `compare` read: one run directory or several, with the check that they are
+//! comparable. [`rescore`] computes a run's scores again from its recorded replies, without a judge. [`import()`] makes a
+//! run of results that other programs computed. [`agree()`] compares a run's scores with people's labels, for which
+//! [`select_answers`] chooses the answers to label.
+
+mod agree;
+mod import;
+mod import_logs;
+mod rescore;
+mod run_list;
+mod run_set;
+mod selection;
+
+pub use agree::{agree, plan_labels};
+pub use import::{ImportOptions, ImportedRun};
+pub use import_logs::import;
+pub use rescore::{RescoreOptions, RescoredRun, rescore};
+pub use run_list::{ListedRun, list_runs};
+pub use run_set::{RunSet, judged_by, run_directories};
+pub use selection::{SelectedAnswer, Selection, select_answers};
