@@ -225,7 +225,7 @@ impl Bench {
         );
     }
 
-    /// Peak memory of one draw and of four draws of every call: the inputs are the same, only the calls are more.
+    /// Peak memory of one sample and of four samples of every call: the inputs are the same, only the calls are more.
     fn memory(&self, repeats: usize) {
         let server = FakeServer::start(Behaviour::good().without_record());
         for samples in ["1", "4"] {
@@ -240,7 +240,7 @@ impl Bench {
             println!(
                 "{}",
                 drawn.row(
-                    &format!("cold, 0 ms, {samples} draws a call"),
+                    &format!("cold, 0 ms, {samples} samples a call"),
                     "scholareval"
                 )
             );

@@ -1,7 +1,7 @@
 //! Judging at scale: what a call costs beside a bare loop, a million calls in bounded memory, a million from the cache,
 //! wall time under a latency and under a rate limit, and what waiting costs.
 //!
-//! `cargo bench --bench scale` measures what takes a few minutes; `-- million draws` the rest; `-- PART ..` parts by name.
+//! `cargo bench --bench scale` measures what takes a few minutes; `-- million samples` the rest; `-- PART ..` parts by name.
 //! The parts, their aims and what they printed: `benches/README.md`.
 
 #![allow(
@@ -34,8 +34,8 @@ use server::{Manners, Server};
 const SHORT: (usize, usize) = (1, 5);
 /// The same of a million calls to 105,600 answers.
 const MILLION: (usize, usize) = (16, 15);
-/// Draws of each call that make a million of the input of a short part.
-const DRAWS: usize = 46;
+/// Samples of each call that make a million of the input of a short part.
+const SAMPLES: usize = 46;
 const NARROW: usize = 32;
 const WIDE: usize = 128;
 /// One body of so many is among those that the bare loop sends over and over.
@@ -81,9 +81,11 @@ fn main() {
             "rate" => bench.rate(),
             "waiting" => bench.waiting(),
             "million" => bench.cached(sized(MILLION), 1, 1),
-            "draws" => bench.cached(sized(SHORT), DRAWS, 1),
+            "samples" => bench.cached(sized(SHORT), SAMPLES, 1),
             other => {
-                panic!("no part {other:?}: beside, cached, latency, rate, waiting, million, draws")
+                panic!(
+                    "no part {other:?}: beside, cached, latency, rate, waiting, million, samples"
+                )
             }
         }
     }
@@ -253,15 +255,15 @@ impl Bench {
         }
     }
 
-    /// A cold run, and the same calls from its cache into a new record; `draws` of every call.
-    fn cached(&self, size: (usize, usize), draws: usize, rounds: usize) {
+    /// A cold run, and the same calls from its cache into a new record; `samples` of every call.
+    fn cached(&self, size: (usize, usize), samples: usize, rounds: usize) {
         let input = self.input(size);
         let server = Server::start(Manners::default());
         let programs = programs();
         let run = |program: &Program| {
             let before = server.calls();
             let mut command = self.score(program, &input, &server, NARROW, "cold");
-            measure(command.args(["--samples", &draws.to_string()]), || {
+            measure(command.args(["--samples", &samples.to_string()]), || {
                 server.calls() - before
             })
         };

@@ -32,7 +32,7 @@ impl Scorer for Limits {
                     item: "limits".into(),
                     role: Role::Rubric,
                     task,
-                    draw: 0,
+                    sample: 0,
                     member: 0,
                 }]);
             }

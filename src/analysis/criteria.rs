@@ -485,7 +485,7 @@ fn noise(marks: &[Mark<'_>]) -> Option<(f64, f64)> {
         }
         shares.extend((judged.len() > before).then(|| 1.0 / (judged.len() - before) as f64));
     }
-    let variance = variance_components(&judged)?.draw;
+    let variance = variance_components(&judged)?.sample;
     Some((variance.sqrt(), variance * mean(&shares)?))
 }
 

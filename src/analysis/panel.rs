@@ -145,7 +145,7 @@ pub struct PanelAgreement {
     pub pairable: usize,
     /// Units judged by all.
     pub judged_by_all: usize,
-    /// Cases of the pairable units; intervals draw their questions.
+    /// Cases of the pairable units; intervals resample their questions.
     pub cases: usize,
     /// Krippendorff's alpha: interval level for points, counts, shares; ordinal for grades; nominal for labels.
     pub alpha: Estimate,
@@ -156,7 +156,7 @@ pub struct PanelAgreement {
 
 /// Noise of one judge's samples on one group of items.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DrawNoise {
+pub struct SampleNoise {
     /// The scorer's name.
     pub scorer: &'static str,
     /// The group.
@@ -165,7 +165,7 @@ pub struct DrawNoise {
     /// The judge's identity.
     pub judge: Arc<str>,
     /// Samples per unit.
-    pub draws: usize,
+    pub samples: usize,
     /// Units with at least two parsed samples; the other values are over these.
     pub units: usize,
     /// Mean of the units' standard deviations (divisor n - 1), on the group's scale; `None` without units.
@@ -180,7 +180,7 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     scored: &[A],
     questions: &Questions<'_>,
     confidence: f64,
-) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
+) -> (Vec<PanelAgreement>, Vec<SampleNoise>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let judged = || {
         scored
@@ -295,21 +295,31 @@ impl Group<'_> {
     }
 
     /// Noise of each judge with repeated samples.
-    fn noise(&self) -> impl Iterator<Item = DrawNoise> {
+    fn noise(&self) -> impl Iterator<Item = SampleNoise> {
         let of_judge = |judge: usize| {
-            let draws_of = || self.units.iter().map(|(_, members)| &members[judge].draws);
-            let readable: Vec<Vec<f64>> = draws_of()
-                .map(|draws| draws.iter().filter_map(|draw| finite(*draw)).collect())
-                .filter(|draws: &Vec<f64>| draws.len() > 1)
+            let samples_of = || {
+                self.units
+                    .iter()
+                    .map(|(_, members)| &members[judge].samples)
+            };
+            let readable: Vec<Vec<f64>> = samples_of()
+                .map(|samples| {
+                    samples
+                        .iter()
+                        .filter_map(|sample| finite(*sample))
+                        .collect()
+                })
+                .filter(|samples: &Vec<f64>| samples.len() > 1)
                 .collect();
-            let spreads: Vec<f64> = readable.iter().filter_map(|draws| sd(draws)).collect();
-            let is_equal =
-                |draws: &Vec<f64>| f64::from(u8::from(draws.iter().all(|draw| *draw == draws[0])));
-            DrawNoise {
+            let spreads: Vec<f64> = readable.iter().filter_map(|samples| sd(samples)).collect();
+            let is_equal = |samples: &Vec<f64>| {
+                f64::from(u8::from(samples.iter().all(|sample| *sample == samples[0])))
+            };
+            SampleNoise {
                 scorer: self.scorer,
                 group: self.group.clone(),
                 judge: Arc::clone(self.judges[judge]),
-                draws: draws_of().map(Vec::len).max().unwrap_or(0),
+                samples: samples_of().map(Vec::len).max().unwrap_or(0),
                 units: readable.len(),
                 mean_sd: mean(&spreads),
                 all_equal: mean(&readable.iter().map(is_equal).collect::<Vec<_>>()),
@@ -317,7 +327,7 @@ impl Group<'_> {
         };
         (0..self.judges.len())
             .map(of_judge)
-            .filter(|noise| noise.draws > 1)
+            .filter(|noise| noise.samples > 1)
     }
 }
 

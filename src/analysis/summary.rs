@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::panel::{DrawNoise, PanelAgreement};
+use super::panel::{PanelAgreement, SampleNoise};
 use super::quantity::{MetricColumn, OnUnscored, distinct};
 use crate::domain::{CaseId, Mode, SystemName, UnscoredKind};
 use crate::stats::Interval;
@@ -53,7 +53,7 @@ pub struct Summary {
     pub panels: Vec<PanelAgreement>,
     /// Noise of each judge with repeated samples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub noise: Vec<DrawNoise>,
+    pub noise: Vec<SampleNoise>,
 }
 
 impl Summary {

@@ -118,7 +118,7 @@ mod tests {
             kind,
             role: Role::Rubric,
             judge: "judge".into(),
-            draw: 0,
+            sample: 0,
             attempt: 0,
             fingerprint: None,
             reply: Some(JudgeReply::of_text(failure.map_or("7", |(_, reply)| reply))),

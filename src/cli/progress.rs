@@ -372,7 +372,7 @@ mod tests {
             kind: CallKind::Expertise,
             role: Role::Rubric,
             judge: "judge".into(),
-            draw: 0,
+            sample: 0,
             attempt,
             fingerprint: None,
             reply: Some(JudgeReply {
@@ -562,7 +562,7 @@ mod tests {
             item: "expertise".into(),
             role: Role::Rubric,
             task,
-            draw: 0,
+            sample: 0,
             member: 0,
         };
         let request = JudgeRequest {

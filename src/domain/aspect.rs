@@ -104,10 +104,10 @@ mod tests {
 
     #[test]
     fn equally_common_grades_give_the_first_seen() {
-        let draws = [4.0, 2.0, 2.0, 4.0];
-        assert_eq!(GradeMerge::MostCommon.of(&draws), Some(4.0));
+        let samples = [4.0, 2.0, 2.0, 4.0];
+        assert_eq!(GradeMerge::MostCommon.of(&samples), Some(4.0));
         // 2 2 4 4: (2 + 4) / 2
-        assert_eq!(GradeMerge::Median.of(&draws), Some(3.0));
+        assert_eq!(GradeMerge::Median.of(&samples), Some(3.0));
     }
 
     proptest! {

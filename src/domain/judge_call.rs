@@ -307,7 +307,7 @@ pub struct JudgeCall {
     /// The task.
     pub task: JudgeTask,
     /// Index of the sample, 0-based (`--samples K` asks for samples 0..K).
-    pub draw: u32,
+    pub sample: u32,
     /// Index of the judge in the role's panel, 0-based.
     pub member: u32,
 }

@@ -62,7 +62,7 @@ pub struct MemberValues {
     /// Its merged samples; `None` if none could be parsed.
     pub value: Option<f64>,
     /// Its samples in order; `None` for one that could not be parsed.
-    pub draws: Vec<Option<f64>>,
+    pub samples: Vec<Option<f64>>,
     /// Standard deviation of the parsed samples (divisor n - 1); `None` for fewer than two.
     pub spread: Option<f64>,
 }

@@ -11,7 +11,9 @@ use super::expected;
 use super::gates;
 use super::lane::Lanes;
 use super::legibility::Legibility;
-use super::merge::{Draw, by_criterion, member_values, merge_draws, merge_members, merge_texts};
+use super::merge::{
+    Sample, by_criterion, member_values, merge_members, merge_samples, merge_texts,
+};
 use super::panel::Member;
 use super::sender::EventSender;
 use super::stop::StopHandle;
@@ -76,7 +78,7 @@ struct Unit<'a> {
 
 /// The result of a unit: its verdict, its first reply, and flags.
 struct Answered {
-    draw: Draw,
+    sample: Sample,
     /// Empty unless the text is merged: others are not held until the answer is scored.
     raw: Option<String>,
     flags: Vec<String>,
@@ -85,7 +87,7 @@ struct Answered {
 impl Answered {
     fn unscored(reason: UnscoredReason) -> Self {
         Self {
-            draw: Err(reason),
+            sample: Err(reason),
             raw: None,
             flags: Vec::new(),
         }
@@ -216,7 +218,7 @@ impl AnswerRun<'_> {
             match end {
                 Ok(Some(answered)) => asked
                     .samples
-                    .push(((unit.call.member, unit.call.draw), answered)),
+                    .push(((unit.call.member, unit.call.sample), answered)),
                 Ok(None) => asked.deferred = true,
                 // Calls in flight are paid for: wait for them.
                 Err(new) => {
@@ -383,18 +385,18 @@ impl AnswerRun<'_> {
                 (of_call, known) => known.or(of_call.cloned()),
             };
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
-            let draw: Draw = read.map_err(UnscoredReason::from);
-            let draw = if member.expected {
-                expected::weigh(call, &reply, draw, &mut flags)
+            let sample: Sample = read.map_err(UnscoredReason::from);
+            let sample = if member.expected {
+                expected::weigh(call, &reply, sample, &mut flags)
             } else {
-                draw
+                sample
             };
-            let verdict = draw
+            let verdict = sample
                 .as_ref()
                 .map(|(verdict, _)| verdict.clone())
                 .map_err(Clone::clone);
             let is_fresh = !reply.cached;
-            let unreadable = draw.as_ref().err().cloned();
+            let unreadable = sample.as_ref().err().cloned();
             let unreadable = unreadable.map(|reason| (reason, reply.content.clone()));
             self.record(CallRecord::of(
                 &request,
@@ -408,12 +410,12 @@ impl AnswerRun<'_> {
                 // Of an unreadable reply about several criteria each is asked alone.
                 let has_several = matches!(&call.task, JudgeTask::Criteria { criteria, .. } if criteria.len() > 1);
                 let is_final = !has_several || self.job.options.mode == Mode::Compat;
-                if draw.is_ok() || (is_fresh && is_final && !self.job.options.retry_unscored) {
+                if sample.is_ok() || (is_fresh && is_final && !self.job.options.retry_unscored) {
                     self.legibility
                         .note(&request, member, unreadable.as_ref(), begun)
                         .map_err(Abort::Fatal)?;
                 }
-                return Ok(Some(Answered { draw, raw, flags }));
+                return Ok(Some(Answered { sample, raw, flags }));
             }
             attempt += 1;
         }
@@ -515,9 +517,9 @@ fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<Unit<'a>> {
             .into_iter()
             .flat_map(|panel| &panel.members);
         for (index, member) in (0_u32..).zip(members) {
-            for draw in 0..member.samples.max(1) {
+            for sample in 0..member.samples.max(1) {
                 let call = JudgeCall {
-                    draw,
+                    sample,
                     member: index,
                     ..call.clone()
                 };
@@ -578,7 +580,7 @@ impl State {
                 .extract_if(.., |((judge, _), _)| *judge == index)
             {
                 raws.extend(sample.raw);
-                samples.push(sample.draw);
+                samples.push(sample.sample);
             }
             let parts = if names.len() > 1 {
                 by_criterion(&samples, names.len())
@@ -588,7 +590,7 @@ impl State {
             for ((judged, values), samples) in merged.iter_mut().zip(parts) {
                 let own = match merges_texts(job, member, call.task.kind()) {
                     true => merge_texts(&raws, member.merge),
-                    false => merge_draws(samples.clone(), member.merge),
+                    false => merge_samples(samples.clone(), member.merge),
                 };
                 if panel.members.len() > 1 || member.samples > 1 {
                     values.push(member_values(&member.judge_id, &own, &samples));

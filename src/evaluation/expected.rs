@@ -1,6 +1,6 @@
 //! Expected scores, weighted by the judge's token probabilities where the server reports them.
 
-use super::merge::Draw;
+use super::merge::Sample;
 use crate::domain::{
     JudgeCall, JudgeReply, JudgeTask, ScoreLocation, Verdict, WhyNot, expected_value,
 };
@@ -10,10 +10,10 @@ use crate::domain::{
 pub(super) fn weigh(
     call: &JudgeCall,
     reply: &JudgeReply,
-    draw: Draw,
+    sample: Sample,
     marks: &mut Vec<String>,
-) -> Draw {
-    let (verdict, said) = draw?;
+) -> Sample {
+    let (verdict, said) = sample?;
     let (range, location) = match (&call.task, &verdict) {
         (_, Verdict::Points(_)) => (0..=10, ScoreLocation::JsonScore),
         (_, Verdict::Grade(_)) => (1..=5, ScoreLocation::AfterResult),
@@ -59,7 +59,7 @@ mod tests {
             item: "p".into(),
             role: Role::Rubric,
             task,
-            draw: 0,
+            sample: 0,
             member: 0,
         }
     }

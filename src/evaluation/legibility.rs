@@ -162,7 +162,7 @@ mod tests {
             item: "p0".into(),
             role: Role::Rubric,
             task,
-            draw: 0,
+            sample: 0,
             member: 0,
         };
         let request = JudgeRequest {

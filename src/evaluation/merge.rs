@@ -10,15 +10,15 @@ use crate::scorer::Judged;
 use crate::stats::sd;
 
 /// One sample: the verdict and feedback, or why there is none.
-pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
+pub(super) type Sample = Result<(Verdict, Option<String>), UnscoredReason>;
 
 /// Merges the readable samples; the first reason if none is readable. Keeps the feedback of the first readable sample.
 ///
 /// Points, counts and grades follow `merge`; so do the two shares of claims (their counts are summed). Labels merge to
 /// the most common one; on a tie, to one that is not support. Lists (irrelevant texts, cited claims) cannot be averaged: the
 /// sample with the median number counts as a whole, of two the one with the lower number.
-pub(super) fn merge_draws(draws: Vec<Draw>, merge: GradeMerge) -> Judged {
-    let verdicts: Vec<Verdict> = draws
+pub(super) fn merge_samples(samples: Vec<Sample>, merge: GradeMerge) -> Judged {
+    let verdicts: Vec<Verdict> = samples
         .iter()
         .flatten()
         .map(|(verdict, _)| verdict.clone())
@@ -27,13 +27,13 @@ pub(super) fn merge_draws(draws: Vec<Draw>, merge: GradeMerge) -> Judged {
     match merged(&verdicts, merge) {
         Some(verdict) => Judged::Verdict(
             verdict,
-            draws
+            samples
                 .into_iter()
                 .flatten()
                 .find_map(|(_, feedback)| feedback),
         ),
         None => Judged::Unscored(
-            draws
+            samples
                 .into_iter()
                 .find_map(Result::err)
                 .unwrap_or_else(no_sample),
@@ -69,10 +69,10 @@ pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: GradeM
         };
         return members.into_iter().next().unwrap_or_else(no_judge);
     }
-    let mut draws = Vec::with_capacity(members.len());
+    let mut samples = Vec::with_capacity(members.len());
     for (member, judge) in members.into_iter().zip(judges) {
         match member {
-            Judged::Verdict(verdict, feedback) => draws.push(Ok((verdict, feedback))),
+            Judged::Verdict(verdict, feedback) => samples.push(Ok((verdict, feedback))),
             Judged::Unscored(reason) => {
                 return Judged::Unscored(UnscoredReason::new(
                     reason.kind,
@@ -81,20 +81,25 @@ pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: GradeM
             }
         }
     }
-    merge_draws(draws, merge)
+    merge_samples(samples, merge)
 }
 
 /// The verdict of one judge: its merged value, its samples and their spread.
 pub(super) fn member_values(
     judge: &std::sync::Arc<str>,
     merged: &Judged,
-    draws: &[Draw],
+    samples: &[Sample],
 ) -> MemberValues {
-    let draws: Vec<Option<f64>> = draws
+    let samples: Vec<Option<f64>> = samples
         .iter()
-        .map(|draw| draw.as_ref().ok().and_then(|(verdict, _)| number(verdict)))
+        .map(|sample| {
+            sample
+                .as_ref()
+                .ok()
+                .and_then(|(verdict, _)| number(verdict))
+        })
         .collect();
-    let readable: Vec<f64> = draws.iter().flatten().copied().collect();
+    let readable: Vec<f64> = samples.iter().flatten().copied().collect();
     let value = match merged {
         Judged::Verdict(verdict, _) => number(verdict),
         Judged::Unscored(_) => None,
@@ -102,7 +107,7 @@ pub(super) fn member_values(
     MemberValues {
         judge: std::sync::Arc::clone(judge),
         value,
-        draws,
+        samples,
         spread: sd(&readable),
     }
 }
@@ -154,8 +159,8 @@ fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {
 }
 
 /// Samples of a call about several criteria as samples of each: one list for each criterion.
-pub(super) fn by_criterion(samples: &[Draw], count: usize) -> Vec<Vec<Draw>> {
-    let of = |place: usize, sample: &Draw| match sample {
+pub(super) fn by_criterion(samples: &[Sample], count: usize) -> Vec<Vec<Sample>> {
+    let of = |place: usize, sample: &Sample| match sample {
         Ok((Verdict::Criteria(all), _)) => {
             let own = all
                 .get(place)
@@ -222,19 +227,19 @@ mod tests {
     }
 
     #[test]
-    fn readable_draws_are_averaged_and_unreadable_ones_left_out() {
-        let draws = vec![
+    fn readable_samples_are_averaged_and_unreadable_ones_left_out() {
+        let samples = vec![
             Ok((Verdict::Points(7.0), None)),
             Err(unreadable()),
             Ok((Verdict::Points(4.0), Some("brief".into()))),
         ];
         // (7 + 4) / 2
         let expected = Judged::Verdict(Verdict::Points(5.5), Some("brief".into()));
-        assert_eq!(merge_draws(draws.clone(), GradeMerge::Mean), expected);
-        let judged = merge_draws(draws.clone(), GradeMerge::Mean);
-        let values = member_values(&"j".into(), &judged, &draws);
+        assert_eq!(merge_samples(samples.clone(), GradeMerge::Mean), expected);
+        let judged = merge_samples(samples.clone(), GradeMerge::Mean);
+        let values = member_values(&"j".into(), &judged, &samples);
         assert_eq!(
-            (values.value, values.draws),
+            (values.value, values.samples),
             (Some(5.5), vec![Some(7.0), None, Some(4.0)])
         );
         // deviations 1.5 and -1.5: the square root of (2.25 + 2.25) / 1
@@ -244,20 +249,20 @@ mod tests {
     #[test]
     fn without_a_readable_sample_the_first_reason_is_kept() {
         assert_eq!(
-            merge_draws(vec![Err(unreadable())], GradeMerge::Median),
+            merge_samples(vec![Err(unreadable())], GradeMerge::Median),
             Judged::Unscored(unreadable())
         );
     }
 
     #[test]
-    fn one_draw_is_itself() {
+    fn one_sample_is_itself() {
         let shares = ClaimShares {
             citations: 1.0 / 3.0,
             excerpts: 0.0,
             claim_count: 3,
             citation_count: 1,
         };
-        let merged = merge_draws(
+        let merged = merge_samples(
             vec![Ok((Verdict::Claims(shares), None))],
             GradeMerge::MostCommon,
         );
@@ -266,7 +271,7 @@ mod tests {
 
     #[test]
     fn claims_are_merged_by_their_shares() {
-        let draw = |citations, excerpts| {
+        let sample = |citations, excerpts| {
             Ok((
                 Verdict::Claims(ClaimShares {
                     citations,
@@ -277,8 +282,8 @@ mod tests {
                 None,
             ))
         };
-        let draws = vec![draw(1.0, 0.0), draw(0.5, 1.0)];
-        let Judged::Verdict(Verdict::Claims(merged), _) = merge_draws(draws, GradeMerge::Mean)
+        let samples = vec![sample(1.0, 0.0), sample(0.5, 1.0)];
+        let Judged::Verdict(Verdict::Claims(merged), _) = merge_samples(samples, GradeMerge::Mean)
         else {
             panic!("expected claims")
         };
@@ -290,11 +295,11 @@ mod tests {
     #[test]
     fn labels_are_voted_on_and_a_tie_is_no_support() {
         let vote = |labels: &[Attribution]| {
-            let draws = labels
+            let samples = labels
                 .iter()
                 .map(|label| Ok((Verdict::Attribution(*label), None)))
                 .collect();
-            merge_draws(draws, GradeMerge::Mean)
+            merge_samples(samples, GradeMerge::Mean)
         };
         use Attribution::{Attributable, Contradictory, Extrapolatory};
         let is = |label| Judged::Verdict(Verdict::Attribution(label), None);

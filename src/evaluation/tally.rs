@@ -214,7 +214,7 @@ mod tests {
                 item: "expertise".into(),
                 role: Role::Rubric,
                 task,
-                draw: 0,
+                sample: 0,
                 member: 0,
             },
             system: "s".into(),

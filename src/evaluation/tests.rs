@@ -33,7 +33,7 @@ impl Scorer for Toy {
                 answer: Arc::clone(&answer.answer_text),
                 criterion: item.into(),
             },
-            draw: 0,
+            sample: 0,
             member: 0,
         };
         let earned =
@@ -104,7 +104,7 @@ impl Scripted {
 fn name(request: &JudgeRequest) -> String {
     format!(
         "{}/{}#{}.{}",
-        request.case_id, request.call.item, request.call.draw, request.attempt
+        request.case_id, request.call.item, request.call.sample, request.attempt
     )
 }
 
@@ -163,7 +163,7 @@ impl Seen {
         let call = |event: &RunEvent| match event {
             RunEvent::Call(call) => Some(format!(
                 "{}/{}#{}.{}",
-                call.case_id, call.item, call.draw, call.attempt
+                call.case_id, call.item, call.sample, call.attempt
             )),
             _ => None,
         };
@@ -384,7 +384,7 @@ async fn the_plan_counts_gates_that_cached_replies_opened_or_closed() {
 async fn the_first_call_of_an_answer_goes_alone_and_idle_places_are_used_at_the_end() {
     let (job, _) = sampled_job(1, &[], 4, |options| options.concurrency = 8);
     let judge = Scripted::new(|request| {
-        assert!(request.call.draw < 4);
+        assert!(request.call.sample < 4);
         points(0)
     });
     let before = tokio::time::Instant::now();
@@ -650,7 +650,7 @@ async fn a_panel_asks_every_judge_and_keeps_every_verdict() {
     }];
     let mut seen = Seen::default();
     let planned = plan(&jobs, &mut seen).await.expect("planned");
-    // a and b, each by one draw of one judge and two of the other; a_evidence behind its gate
+    // a and b, each by one sample of one judge and two of the other; a_evidence behind its gate
     assert_eq!((planned.plan.askable_now, planned.plan.at_most), (6, 9));
     let outcome = run(&jobs, &planned.pending, &mut seen, &StopHandle::new())
         .await
@@ -660,7 +660,7 @@ async fn a_panel_asks_every_judge_and_keeps_every_verdict() {
     assert_eq!(scored.score.component("a").and_then(|a| a.value), Some(0.6));
     let values: Vec<_> = scored.members["a"]
         .iter()
-        .map(|m| (&*m.judge, m.value, m.draws.len(), m.spread))
+        .map(|m| (&*m.judge, m.value, m.samples.len(), m.spread))
         .collect();
     assert_eq!(
         values,

@@ -263,7 +263,7 @@ mod tests {
             kind: "property".into(),
             judge: "m".into(),
             role: "rubric".into(),
-            draw: 0,
+            sample: 0,
             attempt: 0,
         };
         let reply = JudgeReply {

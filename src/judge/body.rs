@@ -20,7 +20,7 @@ use crate::domain::{CallKind, Fingerprint};
 use crate::prompt::Messages;
 
 /// How far the seeds of two samples are apart, so that attempts (counted by one) of different samples never meet.
-const SEEDS_PER_DRAW: i64 = 1000;
+const SEEDS_PER_SAMPLE: i64 = 1000;
 /// The limit field of raw completions, and of chat unless the server refuses it.
 const MAX_TOKENS: &str = "max_tokens";
 /// The limit field of chat for servers that refuse the other.
@@ -118,14 +118,14 @@ impl RequestOptions {
         &self,
         kind: CallKind,
         messages: &Messages,
-        (draw, attempt): (u32, u32),
+        (sample, attempt): (u32, u32),
         limit: Option<u64>,
     ) -> Fingerprint {
         let raw = self.raw_prompt(messages);
         self.key(
             kind,
             &texts(messages, raw.as_deref()),
-            (draw, attempt),
+            (sample, attempt),
             limit,
         )
     }
@@ -159,7 +159,7 @@ impl RequestOptions {
         &self,
         kind: CallKind,
         texts: &[&str],
-        (draw, attempt): (u32, u32),
+        (sample, attempt): (u32, u32),
         limit: Option<u64>,
     ) -> Fingerprint {
         let form = self
@@ -185,7 +185,7 @@ impl RequestOptions {
             ENCODING,
             kind,
             self.judge_id,
-            draw,
+            sample,
             attempt,
             route,
             sampling,
@@ -210,7 +210,13 @@ impl RequestOptions {
     /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed,
     /// stream, `logprobs`, `top_logprobs`, reasoning effort, service tier. Raw completions: model, prompt, temperature,
     /// `top_p`, `max_tokens`, seed, stream, `logprobs`. Then the extra ones sorted by name (at every depth).
-    pub fn render(&self, kind: CallKind, messages: Messages, draw: u32, attempt: u32) -> Rendered {
+    pub fn render(
+        &self,
+        kind: CallKind,
+        messages: Messages,
+        sample: u32,
+        attempt: u32,
+    ) -> Rendered {
         let is_raw = self.endpoint.is_raw();
         let is_anthropic = self.endpoint == JudgeKind::Anthropic;
         let extra = sorted(&self.extra_body);
@@ -220,7 +226,7 @@ impl RequestOptions {
         let fingerprint = self.key(
             kind,
             &texts(&messages, raw.as_deref()),
-            (draw, attempt),
+            (sample, attempt),
             given,
         );
         let limit = self.sent_limit(given);
@@ -242,7 +248,7 @@ impl RequestOptions {
                 temperature,
                 limit,
                 response_format(kind, schema, json_mode),
-                (draw, attempt),
+                (sample, attempt),
             ),
         };
         let max_tokens = extra.get(self.limit_field()).map_or(limit, Value::as_u64);
@@ -327,12 +333,13 @@ impl RequestOptions {
         temperature: Option<f64>,
         limit: Option<u64>,
         response_format: Value,
-        (draw, attempt): (u32, u32),
+        (sample, attempt): (u32, u32),
     ) -> Vec<(&str, Value)> {
         let is_raw = self.endpoint.is_raw();
         let seed = self.seed.map(|seed| {
-            let of_draw = i64::from(draw) * SEEDS_PER_DRAW;
-            seed.wrapping_add(of_draw).wrapping_add(i64::from(attempt))
+            let of_sample = i64::from(sample) * SEEDS_PER_SAMPLE;
+            seed.wrapping_add(of_sample)
+                .wrapping_add(i64::from(attempt))
         });
         vec![
             ("model", json!(self.model)),

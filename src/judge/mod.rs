@@ -66,7 +66,7 @@ pub struct JudgeRequest {
 pub struct Rendered {
     /// What is sent, serialized when it is first used: a cached call needs only its fingerprint.
     pub body: Arc<LazyLock<Body, Box<dyn FnOnce() -> Body + Send>>>,
-    /// The cache key: kind, judge identity, messages, sampling parameters, seed, draw, attempt.
+    /// The cache key: kind, judge identity, messages, sampling parameters, seed, sample, attempt.
     pub fingerprint: Fingerprint,
     /// The same call under other reply limits that this judge was asked with. Their replies count if they were not cut: a
     /// judge does not see its limit.

@@ -101,7 +101,7 @@ mod tests {
                     question: "q".into(),
                     answer: "a".into(),
                 },
-                draw: 0,
+                sample: 0,
                 member: 0,
             },
             system: SystemName::from("s"),

@@ -222,13 +222,13 @@ impl Renderer {
             Some(limit) => Some(self.limit_of_call(task, limit)),
             None => own_limit,
         };
-        let draws = (call.draw, attempt_in_key);
-        let other_limits = self.other_limits(task, &options, &messages, draws, limit);
+        let samples = (call.sample, attempt_in_key);
+        let other_limits = self.other_limits(task, &options, &messages, samples, limit);
         if limit != given {
             let limits = &mut options.to_mut().max_tokens;
             limits.extend(limit.map(|limit| (kind, limit)));
         }
-        let mut rendered = options.render(kind, messages, call.draw, attempt_in_key);
+        let mut rendered = options.render(kind, messages, call.sample, attempt_in_key);
         if given.is_none() && own_limit.is_some() {
             rendered.parameters.push(Parameter::ListLimit);
         }
@@ -301,7 +301,7 @@ impl Renderer {
         task: &JudgeTask,
         options: &RequestOptions,
         messages: &Messages,
-        draws: (u32, u32),
+        samples: (u32, u32),
         limit: Option<u64>,
     ) -> Vec<OtherLimit> {
         let kind = task.kind();
@@ -320,7 +320,7 @@ impl Renderer {
         others.insert(usual.map(|usual| self.limit_of_call(task, usual)));
         others.remove(&limit);
         let of_other = |other| OtherLimit {
-            key: options.fingerprint(kind, messages, draws, other),
+            key: options.fingerprint(kind, messages, samples, other),
             // That lists have our limit, or none in compat mode, is not a choice of the user.
             is_chosen: given.contains(&limit) || given.contains(&other),
         };
@@ -627,7 +627,7 @@ mod tests {
             item: "c".into(),
             role: Role::Rubric,
             task,
-            draw: 0,
+            sample: 0,
             member: 0,
         };
         let prompts = Arc::new(PromptSet::builtin());

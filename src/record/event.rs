@@ -14,7 +14,7 @@ use crate::judge::JudgeRequest;
 /// One call and its outcome: a line of `calls.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// Identifies system, case, item, draw and attempt within a run; see [`call_id`].
+    /// Identifies system, case, item, sample and attempt within a run; see [`call_id`].
     pub call_id: CallId,
     /// The system.
     pub system: SystemName,
@@ -29,7 +29,7 @@ pub struct CallRecord {
     /// The judge's identity.
     pub judge: Arc<str>,
     /// Index of the sample.
-    pub draw: u32,
+    pub sample: u32,
     /// 0, or n for the n-th repeat after an unreadable reply.
     pub attempt: u32,
     /// Cache key; `None` for judges without one.
@@ -67,7 +67,7 @@ impl CallRecord {
             kind: call.task.kind(),
             role: call.role.clone(),
             judge: Arc::clone(judge_id),
-            draw: call.draw,
+            sample: call.sample,
             attempt: request.attempt,
             fingerprint: request
                 .rendered
@@ -94,7 +94,7 @@ pub fn call_id(system: &SystemName, case_id: &CaseId, call: &JudgeCall, attempt:
         part(&call.role.name());
         hasher.update(&call.member.to_le_bytes());
     }
-    hasher.update(&call.draw.to_le_bytes());
+    hasher.update(&call.sample.to_le_bytes());
     hasher.update(&attempt.to_le_bytes());
     hasher.finalize().into()
 }

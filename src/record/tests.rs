@@ -56,7 +56,7 @@ fn record(item: &str, reply: Option<&str>) -> CallRecord {
         kind: CallKind::Property,
         role: Role::Rubric,
         judge: "toy".into(),
-        draw: 0,
+        sample: 0,
         attempt: 0,
         fingerprint: None,
         reply: reply.map(JudgeReply::of_text),
@@ -76,7 +76,7 @@ fn request(item: &str) -> JudgeRequest {
                 question: "q".into(),
                 answer: "a".into(),
             },
-            draw: 0,
+            sample: 0,
             member: 0,
         },
         system: "s".into(),
@@ -168,13 +168,13 @@ fn only_differing_parts_of_structured_settings_are_listed() {
         settings: [("merge".to_owned(), merge)].into_iter().collect(),
         ..manifest("m")
     };
-    let there = with(serde_json::json!({"draws": ["mean"], "judges": null, "samples": 3}));
+    let there = with(serde_json::json!({"rules": ["mean"], "judges": null, "samples": 3}));
     let here =
-        with(serde_json::json!({"draws": ["mean", "median"], "judges": "mean", "samples": 3}));
+        with(serde_json::json!({"rules": ["mean", "median"], "judges": "mean", "samples": 3}));
     assert_eq!(
         differences(&there, &here),
         [
-            "different merge.draws: [\"mean\"] (in the run), [\"mean\",\"median\"] (now)",
+            "different merge.rules: [\"mean\"] (in the run), [\"mean\",\"median\"] (now)",
             "different merge.judges: unset (in the run), mean (now)"
         ]
     );
@@ -367,14 +367,14 @@ fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -
         notes: vec!["scaled".into()],
         claims: Vec::new(),
     };
-    let draw = MemberValues {
+    let sample = MemberValues {
         judge: "toy".into(),
         value: Some(7.0),
-        draws: vec![Some(7.0), None],
+        samples: vec![Some(7.0), None],
         spread: None,
     };
     ScoredAnswer {
-        members: BTreeMap::from([("b".into(), vec![draw])]),
+        members: BTreeMap::from([("b".into(), vec![sample])]),
         ..ScoredAnswer::new(
             "s".into(),
             Arc::new(TestCase::without_rubric("c".into(), "why?")),

@@ -287,20 +287,20 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
         let name = powered_name(mean);
         let (place, all) = (
             [&*mean.judge, &*mean.human, part, &name],
-            mean.labelled + mean.unlabelled,
+            mean.labeled + mean.unlabeled,
         );
-        add(place, "labels_only", [mean.labelled; 2], &mean.labels_only);
+        add(place, "labels_only", [mean.labeled; 2], &mean.labels_only);
         add(
             place,
             "prediction_powered",
-            [all, mean.labelled],
+            [all, mean.labeled],
             &mean.powered,
         );
         if mean.minus.is_some() {
             add(
                 place,
                 "p",
-                [all, mean.labelled],
+                [all, mean.labeled],
                 &Estimate::new(mean.p, || None, "no interval"),
             );
         }
@@ -417,7 +417,7 @@ fn powered(agreement: &RaterAgreement, short: impl Fn(&str) -> String) -> Table 
             Cell::text(powered_name(mean)),
             Cell::text(short(&mean.judge)),
         ];
-        let counts = [mean.labelled, mean.labelled + mean.unlabelled].map(Cell::count);
+        let counts = [mean.labeled, mean.labeled + mean.unlabeled].map(Cell::count);
         let estimates = [&mean.labels_only, &mean.powered]
             .map(cell)
             .into_iter()

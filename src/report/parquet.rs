@@ -61,7 +61,7 @@ const CALLS: [Column; 26] = [
     ("kind", Text, "/kind"),
     ("role", Text, "/role"),
     ("judge", Text, "/judge"),
-    ("draw", Whole, "/draw"),
+    ("sample", Whole, "/sample"),
     ("attempt", Whole, "/attempt"),
     ("fingerprint", Text, "/fingerprint"),
     ("raw", Text, "/reply/content"),

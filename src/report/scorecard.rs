@@ -11,8 +11,8 @@ use super::table::{Cell, Column, Format, Legend, Table, short_names};
 use super::visible::shortened;
 use super::{Bench, CsvText, ReportContext, visible};
 use crate::analysis::{
-    Agreement, CITATION_F1, CITATION_F1_MACRO, DrawNoise, Metric, MetricColumn, OnUnscored,
-    PanelAgreement, Scale, ScorerSummary, Summary, SystemSummary, distinct,
+    Agreement, CITATION_F1, CITATION_F1_MACRO, Metric, MetricColumn, OnUnscored, PanelAgreement,
+    SampleNoise, Scale, ScorerSummary, Summary, SystemSummary, distinct,
 };
 use crate::domain::{Mode, Note, REPORT_METRICS, SystemName, UnscoredKind, scores_test_cases};
 use crate::error::Result;
@@ -443,7 +443,7 @@ fn panel_note(panel: &PanelAgreement) -> Note {
 }
 
 /// Noise of a judge's repeated samples; `None` if no answer has two readable ones.
-fn noise_note(noise: &DrawNoise) -> Option<Note> {
+fn noise_note(noise: &SampleNoise) -> Option<Note> {
     let deviation = Format::Number(2).show(noise.mean_sd?);
     let equal = Format::Percent.show(noise.all_equal?);
     Some(Note::info(format!(
@@ -451,7 +451,7 @@ fn noise_note(noise: &DrawNoise) -> Option<Note> {
         noise.scorer.replace('_', " "),
         shortened(&noise.group.name, 60),
         shortened(&noise.judge, 60),
-        counted(noise.draws, "sample"),
+        counted(noise.samples, "sample"),
         scale_name(noise.group.scale),
         counted(noise.units, "rating"),
     )))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::analysis::rater_agreement::{
-    AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labelled, RaterAgreement,
+    AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labeled, RaterAgreement,
     label_plans, rater_agreement, run_rater,
 };
 use crate::dataset::{Labels, load_labels, no_faults};
@@ -24,8 +24,8 @@ pub fn agree(
     labels: &[PathBuf],
     options: &AgreementOptions,
 ) -> Result<RaterAgreement> {
-    let (labelled, labels, notes) = load(runs, labels, options)?;
-    let mut agreement = rater_agreement(&labelled, options);
+    let (labeled, labels, notes) = load(runs, labels, options)?;
+    let mut agreement = rater_agreement(&labeled, options);
     require_shared(&agreement, &labels)?;
     agreement.notes.splice(..0, notes);
     agreement
@@ -43,8 +43,8 @@ pub fn plan_labels(
     labels: &[PathBuf],
     options: &AgreementOptions,
 ) -> Result<Vec<LabelPlan>> {
-    let (labelled, ..) = load(runs, labels, options)?;
-    let plans = label_plans(&labelled, options);
+    let (labeled, ..) = load(runs, labels, options)?;
+    let plans = label_plans(&labeled, options);
     if plans.is_empty() {
         let what = format!(
             "--plan needs a run and at least {FEWEST_PILOT_LABELS} ratings of its whole answers by people, not all equal; \
@@ -60,7 +60,7 @@ fn load(
     runs: &[PathBuf],
     labels: &[PathBuf],
     options: &AgreementOptions,
-) -> Result<(Labelled, Labels, Vec<Note>)> {
+) -> Result<(Labeled, Labels, Vec<Note>)> {
     let runs: Vec<RecordedRun> = runs
         .iter()
         .map(|dir| load_run(dir))
@@ -112,7 +112,7 @@ fn load(
         .collect();
     let probabilities = labels.probabilities.clone();
     Ok((
-        Labelled {
+        Labeled {
             raters,
             questions,
             probabilities,

@@ -306,7 +306,7 @@ impl CriteriaScorer {
             item: item_of(batch).into(),
             role: Role::Criteria,
             task,
-            draw: 0,
+            sample: 0,
             member: 0,
         }
     }

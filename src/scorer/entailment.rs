@@ -260,7 +260,7 @@ impl<'a> Round<'a> {
             item: slot.item(claim, self.plan),
             role: Role::Citation,
             task,
-            draw: 0,
+            sample: 0,
             member: 0,
         }
     }

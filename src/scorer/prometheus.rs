@@ -61,7 +61,7 @@ impl PrometheusScorer {
                     role: Role::Aspect(Arc::clone(&item)),
                     item,
                     task,
-                    draw: 0,
+                    sample: 0,
                     member: 0,
                 }
             })

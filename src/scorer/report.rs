@@ -37,7 +37,7 @@ pub(super) fn calls(case: &TestCase, answer: &Answer, report: &Report) -> Vec<Ju
         item: item.into(),
         role: Role::Criteria,
         task,
-        draw: 0,
+        sample: 0,
         member: 0,
     };
     let (question, answer) = (

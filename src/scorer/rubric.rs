@@ -232,7 +232,7 @@ fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
         item: Arc::from(part.item.as_str()),
         role: Role::Rubric,
         task,
-        draw: 0,
+        sample: 0,
         member: 0,
     })
 }

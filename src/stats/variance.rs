@@ -1,6 +1,6 @@
 //! Variance components of judged values: questions, judges, their interaction, samples.
 //!
-//! value = mean + question + judge + question x judge + draw, all random. The components are estimated from mean squares:
+//! value = mean + question + judge + question x judge + sample, all random. The components are estimated from mean squares:
 //! S. R. Searle, G. Casella and C. E. McCulloch, "Variance components" (1992), chapter 4 for balanced data; for unbalanced
 //! data Henderson's method I (C. R. Henderson, "Estimation of variance and covariance components", Biometrics 9, 1953),
 //! which equals the former where data are balanced. Sums of squares of raw group totals are set to their expectations, which
@@ -28,10 +28,10 @@ pub struct VarianceComponents {
     pub question: f64,
     /// Between judges, of which some are more lenient. `None` with one judge.
     pub judge: Option<f64>,
-    /// Judges by question. `None` with one judge, and without repeated samples: then it is in `draw`.
+    /// Judges by question. `None` with one judge, and without repeated samples: then it is in `sample`.
     pub question_judge: Option<f64>,
     /// Residual: samples of one judge on one question.
-    pub draw: f64,
+    pub sample: f64,
 }
 
 /// The variance components of `values`.
@@ -43,12 +43,12 @@ pub struct VarianceComponents {
 /// ```
 /// use scholareval::stats::{Judged, variance_components};
 ///
-/// // Two questions, two draws each, one judge: draws (0.1, 0.3) and (0.7, 0.9).
-/// let draws = [(0, 0.1), (0, 0.3), (1, 0.7), (1, 0.9)];
-/// let values = draws.map(|(question, value)| Judged { question, judge: 0, value });
-/// let parts = variance_components(&values).expect("two questions with repeated draws");
+/// // Two questions, two samples each, one judge: samples (0.1, 0.3) and (0.7, 0.9).
+/// let samples = [(0, 0.1), (0, 0.3), (1, 0.7), (1, 0.9)];
+/// let values = samples.map(|(question, value)| Judged { question, judge: 0, value });
+/// let parts = variance_components(&values).expect("two questions with repeated samples");
 /// // Within: (0.02 + 0.02) / 2 = 0.02. Between: the means 0.2 and 0.8 vary by 0.18, less 0.02 / 2.
-/// assert!((parts.draw - 0.02).abs() < 1e-12 && (parts.question - 0.17).abs() < 1e-12);
+/// assert!((parts.sample - 0.02).abs() < 1e-12 && (parts.question - 0.17).abs() < 1e-12);
 /// ```
 pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
     let table = Table::new(values)?;
@@ -64,16 +64,16 @@ pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
         question: solved[0],
         judge: (judges >= 2).then_some(solved[1]),
         question_judge: (judges >= 2 && repeated).then_some(solved[2]),
-        draw: solved[3],
+        sample: solved[3],
     })
 }
 
 impl VarianceComponents {
     /// The variance of one question's mean over this many judges with this many samples each, the judges being the same for
-    /// all questions: question + question_judge / j + draw / (j d).
-    pub fn of_question(&self, judges: usize, draws: usize) -> f64 {
+    /// all questions: question + question_judge / j + sample / (j d).
+    pub fn of_question(&self, judges: usize, samples: usize) -> f64 {
         let j = judges as f64;
-        self.question + self.question_judge.unwrap_or(0.0) / j + self.draw / (j * draws as f64)
+        self.question + self.question_judge.unwrap_or(0.0) / j + self.sample / (j * samples as f64)
     }
 }
 
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn two_judges_and_no_repeated_draw_by_hand() {
+    fn two_judges_and_no_repeated_sample_by_hand() {
         // Questions 1 2 6 under judge 0, 2 3 7 under judge 1: judges are 1 apart, nothing is left over.
         // MSQ = 2 * 7 = 14 (means 1.5 2.5 6.5, variance 7), MSJ = 3 * 0.5 = 1.5, rest 0: questions 7, judges 1.5 / 3.
         let rows = [
@@ -273,11 +273,11 @@ mod tests {
             (parts.question - 7.0).abs() < 1e-12 && (parts.judge.unwrap() - 0.5).abs() < 1e-12,
             "{parts:?}"
         );
-        assert!(parts.draw.abs() < 1e-12 && parts.question_judge.is_none());
+        assert!(parts.sample.abs() < 1e-12 && parts.question_judge.is_none());
     }
 
     #[test]
-    fn unequal_draws_of_one_judge_are_the_one_way_estimates() {
+    fn unequal_samples_of_one_judge_are_the_one_way_estimates() {
         // Question 0: 0 2 (mean 1), question 1: 5 7 9 (mean 7). Within (2 + 8) / 3 = 10/3; grand mean 23/5;
         // between 2 * 3.6^2 + 3 * 2.4^2 = 43.2 on 1 df; n0 = (5 - 13/5) / 1 = 2.4; (43.2 - 10/3) / 2.4 = 16.6111
         let rows = [
@@ -289,7 +289,7 @@ mod tests {
         ];
         let parts = variance_components(&judged(&rows)).unwrap();
         assert!(
-            (parts.draw - 10.0 / 3.0).abs() < 1e-12
+            (parts.sample - 10.0 / 3.0).abs() < 1e-12
                 && (parts.question - (43.2 - 10.0 / 3.0) / 2.4).abs() < 1e-12
         );
         assert!(parts.judge.is_none());
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn an_estimate_below_0_is_0() {
-        // Both questions have mean 1, draws 0 and 2: between 0, within 2, so questions (0 - 2) / 2 < 0.
+        // Both questions have mean 1, samples 0 and 2: between 0, within 2, so questions (0 - 2) / 2 < 0.
         let parts = variance_components(&judged(&[
             (0, 0, 0.0),
             (0, 0, 2.0),
@@ -325,7 +325,7 @@ mod tests {
             (1, 0, 2.0),
         ]))
         .unwrap();
-        assert_eq!((parts.question, parts.draw), (0.0, 2.0));
+        assert_eq!((parts.question, parts.sample), (0.0, 2.0));
     }
 
     #[test]
@@ -334,7 +334,7 @@ mod tests {
             question: 0.04,
             judge: Some(0.0009),
             question_judge: Some(0.01),
-            draw: 0.02,
+            sample: 0.02,
         };
         // 0.04 + 0.01 / 2 + 0.02 / (2 * 5)
         assert!((parts.of_question(2, 5) - 0.047).abs() < 1e-12);

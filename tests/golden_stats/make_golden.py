@@ -112,8 +112,8 @@ def regression(n, slope):
             "intercept_high": float(a_high), "slope_low": float(b_low), "slope_high": float(b_high)}
 
 
-def ppi(name, n, unlabelled, agreement):
-    truth, noise = rng.uniform(size=n + unlabelled), rng.uniform(size=n + unlabelled)
+def ppi(name, n, unlabeled, agreement):
+    truth, noise = rng.uniform(size=n + unlabeled), rng.uniform(size=n + unlabeled)
     judge = agreement * truth + (1 - agreement) * noise + 0.1
     human, paired, rest = truth[:n], judge[:n], judge[n:]
     tuned = float(np.squeeze(ppi_py.ppi_mean_pointestimate(human, paired, rest)))
@@ -121,11 +121,11 @@ def ppi(name, n, unlabelled, agreement):
     # Lambda is not given out: it is the place of the tuned estimate between those of lambda 0 and 1.
     weight = (tuned - human.mean()) / (full - human.mean())
     # Their interval has variances divided by n and a normal quantile; ours those by n - 1 and Welch's t.
-    left, right = weight**2 * rest.var(ddof=1) / unlabelled, (human - weight * paired).var(ddof=1) / n
-    df = (left + right) ** 2 / (left**2 / (unlabelled - 1) + right**2 / (n - 1))
+    left, right = weight**2 * rest.var(ddof=1) / unlabeled, (human - weight * paired).var(ddof=1) / n
+    df = (left + right) ** 2 / (left**2 / (unlabeled - 1) + right**2 / (n - 1))
     half = stats.t.ppf(0.975, df) * np.sqrt(left + right)
     low, high = (float(np.squeeze(end)) for end in ppi_py.ppi_mean_ci(human, paired, rest, alpha=0.05))
-    return {"name": name, "human": human.tolist(), "judge": paired.tolist(), "unlabelled": rest.tolist(),
+    return {"name": name, "human": human.tolist(), "judge": paired.tolist(), "unlabeled": rest.tolist(),
             "estimate": tuned, "estimate_lambda_1": full, "lambda": float(weight), "level": 0.95,
             "low": tuned - half, "high": tuned + half, "ppi_py_low": low, "ppi_py_high": high}
 

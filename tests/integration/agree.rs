@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use scholareval::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
+use scholareval::analysis::rater_agreement::{AgreementOptions, Labeled, rater_agreement};
 use scholareval::domain::{Rater, RaterKind, Rating};
 use serde_json::{Value, json};
 
@@ -135,7 +135,7 @@ fn a_run_is_compared_with_what_people_said() {
     // five labels and one verdict without one: too few verdicts
     let powered = &found["powered"][0];
     assert_eq!(
-        (&powered["labelled"], &powered["unlabelled"]),
+        (&powered["labeled"], &powered["unlabeled"]),
         (&5.into(), &1.into())
     );
     assert_eq!(
@@ -992,11 +992,11 @@ fn two_annotators_of_a_question_agree_as_scipy_says() {
         let proper = &case["proper"];
         let questions = annotators(&case["results_by_src"]);
         for (at, raters) in questions.into_iter().enumerate() {
-            let labelled = Labelled {
+            let labeled = Labeled {
                 raters: raters.into(),
-                ..Labelled::default()
+                ..Labeled::default()
             };
-            let found = rater_agreement(&labelled, &options).pairs.remove(0).overall;
+            let found = rater_agreement(&labeled, &options).pairs.remove(0).overall;
             for (name, ours) in [
                 ("kendall_tau_b", found.kendall_tau_b),
                 ("pearson", found.pearson),

@@ -26,7 +26,7 @@ fn golden() -> Option<File> {
 struct File {
     cases: Vec<Case>,
     groups: Vec<Group>,
-    self_consistency: Vec<Draws>,
+    self_consistency: Vec<Samples>,
 }
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ struct Group {
 }
 
 #[derive(Deserialize)]
-struct Draws {
+struct Samples {
     i: u64,
     outputs: Vec<String>,
     most_common: String,
@@ -195,8 +195,8 @@ fn every_golden_group_has_the_references_means_in_compat_and_its_own_by_default(
     }
 }
 
-/// What the default makes of the draws: the readable grades.
-const DRAWS: [(u64, [Option<f64>; 3]); 8] = [
+/// What the default makes of the samples: the readable grades.
+const SAMPLES: [(u64, [Option<f64>; 3]); 8] = [
     (0, [Some(4.0), Some(4.0), None]),
     (1, [Some(3.0), Some(3.0), None]),
     (4, [Some(4.0), None, Some(4.0)]),
@@ -210,18 +210,18 @@ const DRAWS: [(u64, [Option<f64>; 3]); 8] = [
 #[test]
 fn every_golden_self_consistency_merge_is_the_references_in_compat() {
     let Some(file) = golden() else { return };
-    for draws in file.self_consistency {
-        let replies: Vec<&str> = draws.outputs.iter().map(String::as_str).collect();
+    for samples in file.self_consistency {
+        let replies: Vec<&str> = samples.outputs.iter().map(String::as_str).collect();
         assert_eq!(
             merge_as_reference(&replies),
-            draws.summary_most_common.as_f64()
+            samples.summary_most_common.as_f64()
         );
         assert!(
             replies
                 .iter()
-                .any(|reply| reference_score(reply).text == draws.most_common)
+                .any(|reply| reference_score(reply).text == samples.most_common)
         );
-        let Some((_, own)) = DRAWS.iter().find(|(i, _)| *i == draws.i) else {
+        let Some((_, own)) = SAMPLES.iter().find(|(i, _)| *i == samples.i) else {
             continue;
         };
         let graded: Vec<Option<f64>> = replies

@@ -163,11 +163,11 @@ fn the_files_hold_byte_by_byte_what_a_run_sends_each_call_once() {
     let labels = work.lines("b/calls.jsonl");
     assert_eq!(labels.len(), exported.len());
     assert!(!work.read("b/calls.jsonl").contains("alpha"));
-    let draws: BTreeSet<u64> = labels
+    let samples: BTreeSet<u64> = labels
         .iter()
-        .map(|label| label["draw"].as_u64().unwrap())
+        .map(|label| label["sample"].as_u64().unwrap())
         .collect();
-    assert_eq!(draws, BTreeSet::from([0, 1]));
+    assert_eq!(samples, BTreeSet::from([0, 1]));
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn entry(number: u64) -> Entry {
         kind: "property".into(),
         judge: "gpt".into(),
         role: "rubric".into(),
-        draw: 0,
+        sample: 0,
         attempt: 0,
     };
     Entry::new(key(number), label, JudgeReply::of_text(content(number)))
@@ -156,7 +156,7 @@ fn request(number: u64) -> JudgeRequest {
         item: "expertise".into(),
         role: Role::Rubric,
         task,
-        draw: 0,
+        sample: 0,
         member: 0,
     };
     let case_id = number.to_string().into();

@@ -36,7 +36,7 @@ fn read_by(python: &str, form: &str, work: &Workspace, folder: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Two systems, three cases, two draws; one criterion of `c1` cannot be read, so `c1` is unscored.
+/// Two systems, three cases, two samples; one criterion of `c1` cannot be read, so `c1` is unscored.
 fn run() -> (Workspace, FakeServer) {
     let work = Workspace::new(&["alpha", "beta"], 3);
     let causes_of_c1 = |request: &_| section(request, "criterion").contains("causes of c1.");
@@ -321,7 +321,7 @@ mod parquet {
                 "kind",
                 "role",
                 "judge",
-                "draw",
+                "sample",
                 "attempt",
                 "fingerprint",
             ] {
@@ -355,7 +355,7 @@ mod parquet {
             assert_eq!(row["verdict"], verdict);
         }
         assert!(
-            rows.iter().any(|row| row["draw"] == 1)
+            rows.iter().any(|row| row["sample"] == 1)
                 && rows.iter().any(|row| row["reason_kind"] == "unreadable")
         );
         assert_eq!(tables["call_types"]["cached"], "bool");

@@ -49,7 +49,7 @@ fn request(text: &str) -> JudgeRequest {
         item: "expertise".into(),
         role: Role::Rubric,
         task,
-        draw: 0,
+        sample: 0,
         member: 0,
     };
     let messages = Messages::new(Some("judge".into()), text);

@@ -1,4 +1,4 @@
-//! Panels and repeated draws from the judges' replies to the scorecard.
+//! Panels and repeated samples from the judges' replies to the scorecard.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use scholareval::scorer::entailment::EntailmentScorer;
 use scholareval::scorer::prometheus::PrometheusScorer;
 use scholareval::scorer::rubric::RubricScorer;
 
-/// What a judge says of case c0, c1, .. in a draw.
-struct Opinion(fn(kind: CallKind, case: u32, draw: u32) -> String);
+/// What a judge says of case c0, c1, .. in a sample.
+struct Opinion(fn(kind: CallKind, case: u32, sample: u32) -> String);
 
 impl Judge for Opinion {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
@@ -28,7 +28,7 @@ impl Judge for Opinion {
             .trim_start_matches('c')
             .parse()
             .unwrap();
-        let text = (self.0)(request.call.task.kind(), case, request.call.draw);
+        let text = (self.0)(request.call.task.kind(), case, request.call.sample);
         Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(
             text,
         )))))
@@ -36,7 +36,7 @@ impl Judge for Opinion {
 }
 
 /// Points 8, two snippets, grades 4 5 5, everything attributable.
-fn kind(kind: CallKind, case: u32, _draw: u32) -> String {
+fn kind(kind: CallKind, case: u32, _sample: u32) -> String {
     match kind {
         CallKind::Expertise | CallKind::Property => r#"{"score": 8}"#.to_owned(),
         CallKind::Evidence => r#"{"score": 2}"#.to_owned(),
@@ -49,11 +49,11 @@ fn kind(kind: CallKind, case: u32, _draw: u32) -> String {
     }
 }
 
-/// Points 4 5 6 in the first draw and 2 more in the second, one snippet, grades 2 3 4, support in the first case only.
-fn strict(kind: CallKind, case: u32, draw: u32) -> String {
+/// Points 4 5 6 in the first sample and 2 more in the second, one snippet, grades 2 3 4, support in the first case only.
+fn strict(kind: CallKind, case: u32, sample: u32) -> String {
     match kind {
         CallKind::Expertise | CallKind::Property => {
-            format!(r#"{{"score": {}}}"#, 4 + case + 2 * draw)
+            format!(r#"{{"score": {}}}"#, 4 + case + 2 * sample)
         }
         CallKind::Evidence => r#"{"score": 1}"#.to_owned(),
         CallKind::Citations => {
@@ -245,11 +245,11 @@ async fn what_two_judges_reply_becomes_agreement_and_noise_of_every_group() {
     }
     // Labels 1 1 1 and 1 0 0: both agree on support in 1/3, by chance in 1 * 1/3 + 0 * 2/3 = 1/3: kappa 0.
     assert!(card.panels[4].kappa.estimate.unwrap().abs() < 1e-12);
-    // The draws of strict differ by 2 in points, sd = the square root of 2, and nowhere else; kind was asked once.
+    // The samples of strict differ by 2 in points, sd = the square root of 2, and nowhere else; kind was asked once.
     let noise: Vec<_> = card
         .noise
         .iter()
-        .map(|noise| (&*noise.judge, noise.draws, noise.units, noise.all_equal))
+        .map(|noise| (&*noise.judge, noise.samples, noise.units, noise.all_equal))
         .collect();
     let same = ("strict", 2, 3, Some(1.0));
     assert_eq!(noise, [("strict", 2, 6, Some(0.0)), same, same, same, same]);

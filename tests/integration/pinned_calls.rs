@@ -228,12 +228,12 @@ fn judges() -> Vec<Named<(RequestOptions, Structured)>> {
     ]
 }
 
-fn call(task: JudgeTask, draw: u32, member: u32) -> JudgeCall {
+fn call(task: JudgeTask, sample: u32, member: u32) -> JudgeCall {
     JudgeCall {
         item: "c1".into(),
         role: role_of(&task),
         task,
-        draw,
+        sample,
         member,
     }
 }
@@ -271,12 +271,15 @@ fn keys_and_bodies_of_every_question_over_every_wire_form_stay() {
         );
         let _ = writeln!(lines, "{judge}");
         for (name, task) in questions() {
-            for (draw, attempt) in [(0, 0), (2, 1)] {
-                let call = call(task.clone(), draw, 0);
+            for (sample, attempt) in [(0, 0), (2, 1)] {
+                let call = call(task.clone(), sample, 0);
                 let shown = renderer
                     .render(&call, attempt)
                     .map_or("not asked".to_owned(), |rendered| line(&rendered));
-                let _ = writeln!(lines, "  {name}, sample {draw}, attempt {attempt}: {shown}");
+                let _ = writeln!(
+                    lines,
+                    "  {name}, sample {sample}, attempt {attempt}: {shown}"
+                );
             }
         }
     }
@@ -287,16 +290,16 @@ fn keys_and_bodies_of_every_question_over_every_wire_form_stay() {
 fn call_ids_of_every_role_stay() {
     let mut lines = String::new();
     for (name, task) in questions() {
-        for (draw, member, attempt) in [(0, 0, 0), (3, 0, 0), (0, 1, 0), (0, 0, 2)] {
+        for (sample, member, attempt) in [(0, 0, 0), (3, 0, 0), (0, 1, 0), (0, 0, 2)] {
             let id = call_id(
                 &"gpt".into(),
                 &"case-1".into(),
-                &call(task.clone(), draw, member),
+                &call(task.clone(), sample, member),
                 attempt,
             );
             let _ = writeln!(
                 lines,
-                "{name}, sample {draw}, judge {member}, attempt {attempt}: {id}"
+                "{name}, sample {sample}, judge {member}, attempt {attempt}: {id}"
             );
         }
     }

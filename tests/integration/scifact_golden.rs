@@ -332,7 +332,7 @@ fn default_gives_what_the_module_scripts_print_but_on_their_faults() {
             // Two claims, the only line is for one of them: 1 hit of 2.
             "all_nei_hits" => vec![0.5, 0.5],
             "empty_file" => vec![0.0, 0.0],
-            // Nothing is labelled; the command gives no value.
+            // Nothing is labeled; the command gives no value.
             "none" => vec![0.0; 3],
             // REFUTES is CONTRADICT: one abstract, truly SUPPORT. Accuracy and F1 0; classes C and S; matrix [0 0] [1 0].
             "bad_label" => [vec![0.0; 9], vec![0.0, 0.0, 1.0, 0.0]].concat(),

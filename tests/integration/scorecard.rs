@@ -2,7 +2,6 @@
 //! supports, each role with judges of its own, against fake servers.
 
 mod context;
-mod draws;
 mod faults;
 mod injection;
 mod inputs;
@@ -10,6 +9,7 @@ mod intervals;
 mod probabilities;
 mod real_input;
 mod roles;
+mod samples;
 
 use serde_json::{Value, json};
 

@@ -237,16 +237,16 @@ fn lines_are_statsmodels() {
 #[test]
 fn prediction_powered_means_are_ppi_pythons_and_intervals_come_close() {
     for row in golden("ppi") {
-        let (human, judge, unlabelled) = (
+        let (human, judge, unlabeled) = (
             list(&row, "human"),
             list(&row, "judge"),
-            list(&row, "unlabelled"),
+            list(&row, "unlabeled"),
         );
         let labels = human
             .into_iter()
             .map(Some)
-            .chain(unlabelled.iter().map(|_| None));
-        let judged = labels.zip(judge.iter().chain(&unlabelled)).enumerate();
+            .chain(unlabeled.iter().map(|_| None));
+        let judged = labels.zip(judge.iter().chain(&unlabeled)).enumerate();
         let answers: Vec<JudgedAnswer> = judged
             .map(|(question, (human, judge))| JudgedAnswer {
                 judge: *judge,
@@ -301,7 +301,7 @@ fn variance_components_solve_hendersons_equations() {
             Some(parts.question),
             parts.judge,
             parts.question_judge,
-            Some(parts.draw),
+            Some(parts.sample),
         ];
         for (ours, key) in ours
             .into_iter()

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::shared::{SAME, SharedCases, slices};
 use super::{ComparisonOptions, MetricId, MetricTable, Observations};
-use crate::analysis::rater_agreement::{AgreementOptions, Labelled, RaterPair, rater_agreement};
+use crate::analysis::rater_agreement::{AgreementOptions, Labeled, RaterPair, rater_agreement};
 use crate::domain::{Rater, RaterKind, Rating, SystemName};
 use crate::stats::{Interval, PairedTest, mean, paired_family};
 
@@ -221,10 +221,10 @@ fn judge_change(
         .iter()
         .map(|case| (case.case_id.clone(), case.question.clone()))
         .collect();
-    let labelled = Labelled {
+    let labeled = Labeled {
         raters: [0, 1].map(rater).to_vec(),
         questions,
-        ..Labelled::default()
+        ..Labeled::default()
     };
     let (confidence, resamples) = (options.level, options.resamples);
     let options = AgreementOptions {
@@ -241,6 +241,6 @@ fn judge_change(
         whole: Shift::of(&whole, alpha),
         systems,
         swapped,
-        agreement: rater_agreement(&labelled, &options).pairs.pop(),
+        agreement: rater_agreement(&labeled, &options).pairs.pop(),
     })
 }

@@ -59,11 +59,11 @@ fn of_scorer(scorer: &'static str, parts: Vec<(&str, ComponentKind, Option<f64>)
     }
 }
 
-fn said(judge: &str, draws: &[Option<f64>]) -> MemberValues {
+fn said(judge: &str, samples: &[Option<f64>]) -> MemberValues {
     MemberValues {
         judge: judge.into(),
         value: None,
-        draws: draws.to_vec(),
+        samples: samples.to_vec(),
         spread: None,
     }
 }
@@ -292,7 +292,7 @@ fn citation_f1_is_the_answers_own_and_counts_are_not_better_when_higher() {
 }
 
 #[test]
-fn each_draw_gives_the_score_it_would_have_made() {
+fn each_sample_gives_the_score_it_would_have_made() {
     // length 0.5 and excerpts 0.5 counted or merged; a property (4 points, then 8) and its 4 snippets (2, then 6 counted).
     let mut evidence = component("p_evidence", ComponentKind::Evidence, 0.2, Some(0.75));
     evidence.text = "4 snippets".into();
@@ -310,14 +310,14 @@ fn each_draw_gives_the_score_it_would_have_made() {
         ("citations", [0.4, 0.8]),
     ];
     judged.members = values
-        .map(|(item, draws)| (item.into(), vec![said("j", &draws.map(Some))]))
+        .map(|(item, samples)| (item.into(), vec![said("j", &samples.map(Some))]))
         .into();
     let tables = observe(&[run("r", &arcs(vec![judged]))]);
     let drawn = |name: &str| {
         table(&tables, name)
             .samples
             .clone()
-            .map(|draws| draws[0][0][0].clone())
+            .map(|samples| samples[0][0][0].clone())
     };
     let close = |name: &str, expected: [f64; 2]| {
         let found = drawn(name).unwrap_or_default();
@@ -339,7 +339,7 @@ fn each_draw_gives_the_score_it_would_have_made() {
 }
 
 #[test]
-fn only_draws_that_give_the_whole_metric_count_and_a_closed_gate_stays_closed() {
+fn only_samples_that_give_the_whole_metric_count_and_a_closed_gate_stays_closed() {
     let parts = || {
         vec![
             component("p", ComponentKind::Property, 0.5, Some(0.4)),
@@ -366,10 +366,10 @@ fn only_draws_that_give_the_whole_metric_count_and_a_closed_gate_stays_closed() 
     ]);
     let once = answer("a", "2", score(parts()));
     let tables = observe(&[run("r", &arcs(vec![judged, once]))]);
-    let draws = table(&tables, "score").samples.clone().expect("draws");
+    let samples = table(&tables, "score").samples.clone().expect("samples");
     // Judge j: 0.5 * 0.2, nothing, 0.5 * 0.4; judge k: 0.5 * 0.4. The other answer was not drawn.
     assert_eq!(
-        draws,
+        samples,
         [[vec![vec![0.1, 0.2], vec![0.2]], vec![vec![], vec![]]]]
     );
 }

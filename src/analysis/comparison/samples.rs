@@ -97,7 +97,7 @@ pub(in crate::analysis) fn sample_values(
     let of_judge = |judge: &Arc<str>| {
         let samples = members()
             .filter(|member| member.judge == *judge)
-            .map(|member| member.draws.len())
+            .map(|member| member.samples.len())
             .max();
         let value = |sample: usize| {
             let values = components
@@ -154,7 +154,7 @@ fn component_value(
     let number = (*members
         .iter()
         .find(|member| member.judge == *judge)?
-        .draws
+        .samples
         .get(sample)?)?;
     match component.kind {
         ComponentKind::Property | ComponentKind::Expertise => Some(number / MAX_POINTS),

@@ -246,17 +246,17 @@ fn correlations_are_within_questions() {
 
 #[test]
 fn a_judge_whose_samples_differ_as_much_as_the_answers_is_noisy() {
-    let sampled = |system: &str, draws: [f64; 2]| {
+    let sampled = |system: &str, samples: [f64; 2]| {
         let mut answer = answer(
             system,
             "c",
-            &[("expertise", Expertise, (draws[0] + draws[1]) / 20.0)],
+            &[("expertise", Expertise, (samples[0] + samples[1]) / 20.0)],
         );
-        let draws = draws.map(Some).to_vec();
+        let samples = samples.map(Some).to_vec();
         let member = MemberValues {
             judge: "m".into(),
             value: None,
-            draws,
+            samples,
             spread: None,
         };
         answer.members.insert("expertise".into(), vec![member]);

@@ -3,12 +3,12 @@
 use super::*;
 use crate::analysis::test_support::{answer, component, simple_score};
 
-fn agreed(scored: &[ScoredAnswer]) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
+fn agreed(scored: &[ScoredAnswer]) -> (Vec<PanelAgreement>, Vec<SampleNoise>) {
     panel_agreement(scored, &Questions::of(scored.iter()), 0.95)
 }
 
-fn said(judge: &str, draws: &[Option<f64>]) -> MemberValues {
-    let readable: Vec<f64> = draws.iter().flatten().copied().collect();
+fn said(judge: &str, samples: &[Option<f64>]) -> MemberValues {
+    let readable: Vec<f64> = samples.iter().flatten().copied().collect();
     let value = if let [only] = readable[..] {
         Some(only)
     } else {
@@ -17,12 +17,12 @@ fn said(judge: &str, draws: &[Option<f64>]) -> MemberValues {
     MemberValues {
         judge: judge.into(),
         value,
-        draws: draws.to_vec(),
+        samples: samples.to_vec(),
         spread: sd(&readable),
     }
 }
 
-/// An answer of one judged item, with one draw of each judge `a`, `b`, ..
+/// An answer of one judged item, with one sample of each judge `a`, `b`, ..
 fn judged(
     system: &str,
     case: &str,
@@ -116,7 +116,7 @@ fn two_judges_of_an_aspect_by_hand() {
 }
 
 #[test]
-fn alpha_takes_means_of_draws_as_they_are_and_kappa_rounds_them() {
+fn alpha_takes_means_of_samples_as_they_are_and_kappa_rounds_them() {
     let score = || simple_score(Some(0.5));
     let item = "most_important_item_0";
     let rows = [("c0", 2.4, 2.0), ("c1", 6.6, 7.0), ("c2", 4.0, 4.0)];
@@ -310,18 +310,18 @@ fn the_answers_to_one_case_are_drawn_together() {
 }
 
 #[test]
-fn noise_is_the_mean_spread_of_readable_draws_and_the_share_of_units_where_all_agree() {
+fn noise_is_the_mean_spread_of_readable_samples_and_the_share_of_units_where_all_agree() {
     let mut scored = coverage(&[&[], &[], &[], &[]]);
-    let draws: [&[Option<f64>]; 4] = [
+    let samples: [&[Option<f64>]; 4] = [
         &[Some(1.0), Some(2.0), Some(3.0)],
         &[Some(4.0), None, Some(4.0)],
         &[None, Some(5.0), None],
         &[Some(3.0), Some(5.0), None],
     ];
-    for (answer, draws) in scored.iter_mut().zip(draws) {
+    for (answer, samples) in scored.iter_mut().zip(samples) {
         answer.members.insert(
             "coverage".into(),
-            vec![said("a", draws), said("b", &[Some(3.0)])],
+            vec![said("a", samples), said("b", &[Some(3.0)])],
         );
     }
     let (panels, noise) = agreed(&scored);
@@ -331,8 +331,8 @@ fn noise_is_the_mean_spread_of_readable_draws_and_the_share_of_units_where_all_a
         "b was asked once: nothing is known of its noise"
     );
     let noise = &noise[0];
-    assert_eq!((&*noise.judge, noise.draws, noise.units), ("a", 3, 3));
-    // 1 2 3: 1; 4 4: 0; 3 5: the square root of (1 + 1) / 1; one readable draw: none
+    assert_eq!((&*noise.judge, noise.samples, noise.units), ("a", 3, 3));
+    // 1 2 3: 1; 4 4: 0; 3 5: the square root of (1 + 1) / 1; one readable sample: none
     close(noise.mean_sd, (1.0 + 2.0_f64.sqrt()) / 3.0);
     close(noise.all_equal, 1.0 / 3.0);
 }
@@ -347,7 +347,7 @@ fn one_judge_asked_twice_is_no_panel_and_one_judge_asked_once_is_nothing() {
     assert!(panels.is_empty());
     assert_eq!(
         (
-            noise[0].draws,
+            noise[0].samples,
             noise[0].units,
             noise[0].mean_sd,
             noise[0].all_equal

@@ -25,7 +25,7 @@ const SCHEMA_VERSION: u32 = 1;
 
 /// Raters, and the questions of the cases.
 #[derive(Debug, Clone, Default)]
-pub struct Labelled {
+pub struct Labeled {
     /// The raters, names unique.
     pub raters: Vec<Rater>,
     /// The question of each case, if known: cases of one question are resampled together.
@@ -34,7 +34,7 @@ pub struct Labelled {
     pub probabilities: HashMap<(SystemName, CaseId), f64>,
 }
 
-impl Labelled {
+impl Labeled {
     /// The raters, and the mean of the people if there are several.
     pub(super) fn views(&self, options: &AgreementOptions) -> (Vec<RaterView>, Option<RaterView>) {
         let views: Vec<RaterView> = self
@@ -65,9 +65,9 @@ impl Labelled {
 
 /// Compares the raters: each judge with the mean of the people and with each person, people in pairs, judges in pairs
 /// (with at most six raters), and all together.
-pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> RaterAgreement {
-    let (views, humans) = labelled.views(options);
-    let context = labelled.context(&views, options);
+pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAgreement {
+    let (views, humans) = labeled.views(options);
+    let context = labeled.context(&views, options);
     let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) = views
         .iter()
         .partition(|view| view.rater.kind == RaterKind::Human);
@@ -89,11 +89,11 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
         .map(|(first, second)| rater_pair(first, second, &context))
         .collect();
     let labels = humans.as_ref().or(people.first().copied());
-    let labeled = judges
+    let labeled_runs: Vec<LabeledRun> = judges
         .iter()
-        .filter_map(|judge| LabeledRun::new(judge, labels?, &labelled.probabilities, &context));
-    let labeled: Vec<LabeledRun> = labeled.collect();
-    let powered: Vec<PoweredMean> = labeled.iter().flat_map(LabeledRun::means).collect();
+        .filter_map(|judge| LabeledRun::new(judge, labels?, &labeled.probabilities, &context))
+        .collect();
+    let powered: Vec<PoweredMean> = labeled_runs.iter().flat_map(LabeledRun::means).collect();
     let mut agreement = RaterAgreement {
         schema_version: SCHEMA_VERSION,
         options: options.clone(),
@@ -105,9 +105,9 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
             .collect(),
         pairs,
         groups: groups(&views, &context),
-        powered_notes: powered_notes(&powered, labeled.iter().any(LabeledRun::is_weighted)),
+        powered_notes: powered_notes(&powered, labeled_runs.iter().any(LabeledRun::is_weighted)),
         powered,
-        notes: labelled
+        notes: labeled
             .raters
             .iter()
             .filter_map(|rater| reversed_note(rater, options))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::compare::Labelled;
+use super::compare::Labeled;
 use super::powered::LabeledRun;
 use super::result::AgreementOptions;
 use crate::domain::RaterKind;
@@ -49,9 +49,9 @@ pub struct PlannedLabels {
 ///
 /// With n labels of N answers, the half width is z sd sqrt((1 - r^2 (1 - n / N)) / n): the normal approximation with the lambda
 /// that minimizes it, for independent answers.
-pub fn label_plans(labelled: &Labelled, options: &AgreementOptions) -> Vec<LabelPlan> {
-    let (views, humans) = labelled.views(options);
-    let context = labelled.context(&views, options);
+pub fn label_plans(labeled: &Labeled, options: &AgreementOptions) -> Vec<LabelPlan> {
+    let (views, humans) = labeled.views(options);
+    let context = labeled.context(&views, options);
     let judges = views
         .iter()
         .filter(|view| view.rater.kind == RaterKind::Judge);
@@ -64,7 +64,7 @@ pub fn label_plans(labelled: &Labelled, options: &AgreementOptions) -> Vec<Label
         return Vec::new();
     };
     let runs =
-        judges.filter_map(|judge| LabeledRun::new(judge, human, &labelled.probabilities, &context));
+        judges.filter_map(|judge| LabeledRun::new(judge, human, &labeled.probabilities, &context));
     runs.filter_map(|run| label_plan(&run, options.confidence))
         .collect()
 }
@@ -151,11 +151,11 @@ mod tests {
             judge.ratings.push(rating(value + 1.0));
             person.ratings.extend((case < 20).then(|| rating(value)));
         }
-        let labelled = Labelled {
+        let labeled = Labeled {
             raters: vec![judge, person],
-            ..Labelled::default()
+            ..Labeled::default()
         };
-        let plans = label_plans(&labelled, &AgreementOptions::seeded(1));
+        let plans = label_plans(&labeled, &AgreementOptions::seeded(1));
         let plan = &plans[0];
         assert_eq!(
             (plan.labels, plan.answers, plan.correlation),

@@ -5,7 +5,7 @@
 //! is never 0; questions with all their ratings are the units of intervals.
 //!
 //! ```
-//! use scholareval::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
+//! use scholareval::analysis::rater_agreement::{AgreementOptions, Labeled, rater_agreement};
 //! use scholareval::domain::{Rater, RaterKind, Rating};
 //!
 //! let rater = |name: &str, values: [f64; 3]| {
@@ -17,7 +17,7 @@
 //!         .collect();
 //!     rater
 //! };
-//! let labels = Labelled { raters: vec![rater("ann", [1.0, 2.0, 4.0]), rater("bob", [2.0, 3.0, 5.0])], ..Labelled::default() };
+//! let labels = Labeled { raters: vec![rater("ann", [1.0, 2.0, 4.0]), rater("bob", [2.0, 3.0, 5.0])], ..Labeled::default() };
 //! let agreement = rater_agreement(&labels, &AgreementOptions::seeded(42));
 //! assert_eq!(agreement.pairs[0].overall.kendall_tau_b.estimate, Some(1.0));
 //! ```
@@ -35,7 +35,7 @@ mod systems;
 mod units;
 
 pub use super::ratings::Estimate;
-pub use compare::{Labelled, rater_agreement};
+pub use compare::{Labeled, rater_agreement};
 pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
 pub use result::{
     AgreementLevel, AgreementOptions, Measures, PairAgreement, PartMeasures, PoweredMean,

@@ -197,8 +197,8 @@ impl<'a> LabeledRun<'a> {
             judge: Arc::clone(&self.judge.rater.name),
             human: Arc::clone(&self.human.rater.name),
             system: system.clone(),
-            labelled: labeled.len(),
-            unlabelled: answers.len() - labeled.len(),
+            labeled: labeled.len(),
+            unlabeled: answers.len() - labeled.len(),
             labels_only: estimate(mean(&labeled, Some(0.0)), few),
             lambda: found.map(|mean| mean.lambda),
             p: minus
@@ -229,11 +229,11 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
+    use crate::analysis::rater_agreement::{AgreementOptions, Labeled, rater_agreement};
     use crate::domain::{Note, Rater, RaterKind, Rating};
 
     /// One system, 25 labels from 1 to 5 among 125 verdicts in 0..=1 that are more lenient than people and noisy.
-    fn draw_labels(rng: &mut ChaCha8Rng, factor: f64) -> Labelled {
+    fn draw_labels(rng: &mut ChaCha8Rng, factor: f64) -> Labeled {
         let (mut person, mut judge) = (
             Rater::new("p", RaterKind::Human),
             Rater::new("j", RaterKind::Judge),
@@ -251,9 +251,9 @@ mod tests {
             judge.ratings.push(rating(verdict));
             person.ratings.extend((case < 25).then(|| rating(grade)));
         }
-        Labelled {
+        Labeled {
             raters: vec![judge, person],
-            ..Labelled::default()
+            ..Labeled::default()
         }
     }
 
@@ -267,22 +267,22 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let (mut held, mut width, mut plain) = (0, 0.0, 0.0);
         for _ in 0..300 {
-            let labelled = draw_labels(&mut rng, 1.0);
-            let people: Vec<f64> = labelled.raters[1]
+            let labeled = draw_labels(&mut rng, 1.0);
+            let people: Vec<f64> = labeled.raters[1]
                 .ratings
                 .iter()
                 .map(|rating| rating.value)
                 .collect();
             plain += 2.0 * 2.064 * sd(&people).unwrap() / 5.0;
 
-            let views: Vec<RaterView> = labelled
+            let views: Vec<RaterView> = labeled
                 .raters
                 .iter()
                 .map(|rater| RaterView::new(rater, &options))
                 .collect();
-            let context = Context::new(&views, &labelled.questions, &options);
+            let context = Context::new(&views, &labeled.questions, &options);
             let labeled =
-                LabeledRun::new(&views[0], &views[1], &labelled.probabilities, &context).unwrap();
+                LabeledRun::new(&views[0], &views[1], &labeled.probabilities, &context).unwrap();
             let mean = labeled.means().remove(0).powered;
             let (low, high) = (mean.low.unwrap(), mean.high.unwrap());
             held += u32::from(low <= 3.0 && 3.0 <= high);
@@ -301,8 +301,8 @@ mod tests {
             ..AgreementOptions::seeded(1)
         };
         let of = |factor: f64| {
-            let labelled = draw_labels(&mut ChaCha8Rng::seed_from_u64(3), factor);
-            rater_agreement(&labelled, &options)
+            let labeled = draw_labels(&mut ChaCha8Rng::seed_from_u64(3), factor);
+            rater_agreement(&labeled, &options)
                 .powered
                 .remove(0)
                 .powered
@@ -314,7 +314,7 @@ mod tests {
 
     /// Two systems of 120 cases: `b` has 0.5 more than `a` by people; the judge gives it 1 more. Cases up to `labels` have both
     /// labels, and case k the probability `probability(k)`.
-    fn two_systems(labels: usize, probability: impl Fn(usize) -> Option<f64>) -> Labelled {
+    fn two_systems(labels: usize, probability: impl Fn(usize) -> Option<f64>) -> Labeled {
         let (mut person, mut judge) = (
             Rater::new("p", RaterKind::Human),
             Rater::new("j", RaterKind::Judge),
@@ -339,10 +339,10 @@ mod tests {
                 );
             }
         }
-        Labelled {
+        Labeled {
             raters: vec![judge, person],
             probabilities,
-            ..Labelled::default()
+            ..Labeled::default()
         }
     }
 
@@ -367,7 +367,7 @@ mod tests {
         // Two means, then their difference.
         let pair = &all.powered[2];
         assert_eq!(
-            (pair.system.as_str(), pair.labelled, pair.unlabelled),
+            (pair.system.as_str(), pair.labeled, pair.unlabeled),
             ("a", 60, 60)
         );
         assert_eq!(pair.minus.as_ref().map(SystemName::as_str), Some("b"));

@@ -306,9 +306,9 @@ pub struct PoweredMean {
     /// For a difference: the system that is subtracted, over the cases that the judge rated for both.
     pub minus: Option<SystemName>,
     /// Answers with a label and a verdict; for a difference, cases with labels of both systems.
-    pub labelled: usize,
+    pub labeled: usize,
     /// Answers (cases) with a verdict only.
-    pub unlabelled: usize,
+    pub unlabeled: usize,
     /// The mean of the labels alone.
     pub labels_only: Estimate,
     /// The prediction-powered mean.

@@ -54,10 +54,10 @@ fn of(name: &str, kind: RaterKind, rows: &[&[f64]]) -> Rater {
 
 fn agree(raters: &[Rater], options: &AgreementOptions) -> RaterAgreement {
     rater_agreement(
-        &Labelled {
+        &Labeled {
             raters: raters.to_vec(),
             questions: HashMap::new(),
-            ..Labelled::default()
+            ..Labeled::default()
         },
         options,
     )
@@ -548,7 +548,7 @@ fn few_labels_and_many_verdicts_give_a_mean_on_the_human_scale() {
     let person = human("p", &[&[1.0], &[3.0], &[2.0], &[4.0]]);
     let found = agree(&[model.clone(), person.clone()], &options());
     let mean = &found.powered[0];
-    assert_eq!((mean.labelled, mean.unlabelled), (4, 4));
+    assert_eq!((mean.labeled, mean.unlabeled), (4, 4));
     close(&mean.labels_only, 2.5);
     // lambda = cov / ((1 + 4/4) var) with cov = 5/4 and var the n - 1 variance of all eight verdicts: sum of squares 8 around 4
     let lambda = 1.25 / (2.0 * (8.0 / 7.0));
@@ -613,10 +613,10 @@ fn cases_of_one_question_are_one_piece_of_evidence() {
         .collect();
     let raters = vec![human("x", &rows), human("y", &turned)];
     let found = rater_agreement(
-        &Labelled {
+        &Labeled {
             raters,
             questions,
-            ..Labelled::default()
+            ..Labeled::default()
         },
         &options(),
     );

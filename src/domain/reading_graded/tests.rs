@@ -207,8 +207,8 @@ fn in_compat_only_the_literal_label_is_support() {
 #[test]
 fn the_reference_merges_by_text() {
     // 4 and 4\t are different texts, each once: the first seen, which is a grade.
-    let draws = ["x [RESULT] 4", "x [RESULT] 4\t", "x [RESULT] 5.0"];
-    assert_eq!(merge_as_reference(&draws), Some(4.0));
+    let samples = ["x [RESULT] 4", "x [RESULT] 4\t", "x [RESULT] 5.0"];
+    assert_eq!(merge_as_reference(&samples), Some(4.0));
 }
 
 proptest! {

@@ -241,7 +241,7 @@ mod tests {
         let calls: String = (1_u8..=3)
             .map(|key| {
                 let id = format!("{key:02x}").repeat(32);
-                format!("{{\"custom_id\":\"{id}\",\"kind\":\"property\",\"judge\":\"m\",\"role\":\"rubric\",\"draw\":0,\"attempt\":0}}\n")
+                format!("{{\"custom_id\":\"{id}\",\"kind\":\"property\",\"judge\":\"m\",\"role\":\"rubric\",\"sample\":0,\"attempt\":0}}\n")
             })
             .collect();
         std::fs::write(&calls_path, calls).unwrap();

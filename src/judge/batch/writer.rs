@@ -253,7 +253,7 @@ mod tests {
                 kind: "property".into(),
                 judge: judge.into(),
                 role: "rubric".into(),
-                draw: 0,
+                sample: 0,
                 attempt: 0,
             },
         }

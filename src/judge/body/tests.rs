@@ -140,14 +140,14 @@ fn extra_members_are_sorted_and_replace_ours() {
 }
 
 #[test]
-fn draws_and_attempts_change_the_seed_that_is_sent() {
+fn samples_and_attempts_change_the_seed_that_is_sent() {
     let mut options = RequestOptions::new("m");
     options.seed = Some(5);
-    let sent = |draw, attempt| {
-        let rendered = options.render(CallKind::Property, messages(), draw, attempt);
+    let sent = |sample, attempt| {
+        let rendered = options.render(CallKind::Property, messages(), sample, attempt);
         serde_json::from_slice::<Value>(&rendered.body.bytes).unwrap()["seed"].as_i64()
     };
-    // 5 + 1000 draw + attempt
+    // 5 + 1000 sample + attempt
     assert_eq!(
         [sent(0, 0), sent(0, 2), sent(3, 1)],
         [Some(5), Some(7), Some(3006)]

@@ -41,8 +41,9 @@ pub struct CallLabel {
     pub judge: String,
     /// Name of the [`Role`](crate::domain::Role).
     pub role: String,
-    /// 0-based sample.
-    pub draw: u32,
+    /// 0-based sample. Caches that were filled before the first release have it as `draw`.
+    #[serde(alias = "draw")]
+    pub sample: u32,
     /// 0-based attempt.
     pub attempt: u32,
 }
@@ -54,7 +55,7 @@ impl CallLabel {
             kind: request.call.task.kind().as_str().to_owned(),
             judge: judge.to_owned(),
             role: request.call.role.name().into_owned(),
-            draw: request.call.draw,
+            sample: request.call.sample,
             attempt: request.attempt,
         }
     }

@@ -24,7 +24,7 @@
 //! let cache = Cache::open(&dir.join("cache.sqlite"))?;
 //! let key = Fingerprint::from([7; 32]);
 //! let label = CallLabel {
-//!     kind: "property".into(), judge: "gpt-x".into(), role: "rubric".into(), draw: 0, attempt: 0,
+//!     kind: "property".into(), judge: "gpt-x".into(), role: "rubric".into(), sample: 0, attempt: 0,
 //! };
 //! let entry = Entry::new(key, label, JudgeReply::of_text(r#"{"score": 7}"#));
 //! cache.put(&entry, None)?;

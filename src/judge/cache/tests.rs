@@ -25,7 +25,7 @@ fn label() -> CallLabel {
         kind: "property".into(),
         judge: "gpt".into(),
         role: "rubric".into(),
-        draw: 0,
+        sample: 0,
         attempt: 0,
     }
 }
@@ -629,7 +629,7 @@ proptest! {
         reason in any::<Option<String>>(),
         model in any::<Option<String>>(),
         judge in any::<String>(),
-        draw in any::<u32>(),
+        sample in any::<u32>(),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
@@ -640,7 +640,7 @@ proptest! {
             entry.reply.finish_reason.clone_from(&reason);
             entry.reply.model.clone_from(&model);
             entry.reply.usage.prompt_tokens = u64::MAX;
-            entry.label = CallLabel { judge: judge.clone(), draw, ..label() };
+            entry.label = CallLabel { judge: judge.clone(), sample, ..label() };
             a.put(&entry, None).unwrap();
             entries.push(entry);
         }

@@ -89,7 +89,7 @@ fn request(prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
         item: "expertise".into(),
         role: Role::Rubric,
         task,
-        draw: 0,
+        sample: 0,
         member: 0,
     };
     let fingerprint = Fingerprint::from([0; 32]);

@@ -167,7 +167,7 @@ async fn asked_as_a_judge_it_replies_under_its_name_without_tokens() {
             item: "c0".into(),
             role: Role::Rubric,
             task: task.clone(),
-            draw: 0,
+            sample: 0,
             member: 0,
         },
         system: SystemName::from("s"),

@@ -176,9 +176,9 @@ function memberLines(score, name, kind, isFault) {
   const isShare = ["citations", "excerpts", "share"].includes(kind);
   const short = (number) => (isShare ? `${figure(number, "share")}%` : String(Math.round(100 * (isFault ? -number : number)) / 100).replace("-", "−"));
   const members = Object.entries(score?.members ?? {}).filter(([item]) => sameItem(item, name));
-  return members.flatMap(([, judges]) => judges.map(({ judge, value, draws }) => {
-    const list = draws.map((draw) => (draw === null ? "unreadable" : short(draw))).join(", ");
-    return make("p", { class: "says" }, make("span", { class: "who" }, `${judge} `), make("b", {}, value === null ? "none" : short(value)), draws.length > 1 ? ` (samples ${list})` : "");
+  return members.flatMap(([, judges]) => judges.map(({ judge, value, samples }) => {
+    const list = samples.map((sample) => (sample === null ? "unreadable" : short(sample))).join(", ");
+    return make("p", { class: "says" }, make("span", { class: "who" }, `${judge} `), make("b", {}, value === null ? "none" : short(value)), samples.length > 1 ? ` (samples ${list})` : "");
   }));
 }
 
@@ -187,9 +187,9 @@ const sameItem = (item, name) => item === name || item.replace(/#\d+$/, "") === 
 
 function replies(entry, name) {
   const calls = (entry?.calls ?? []).filter((call) => sameItem(call.item, name));
-  calls.sort((one, other) => one.judge.localeCompare(other.judge) || one.draw - other.draw || one.attempt - other.attempt);
-  return calls.map(({ role, judge, draw, attempt, reply, reasoning, unscored, note }) => {
-    const which = [`${judge}, ${role}`, calls.length > 1 && `sample ${draw + 1}`, attempt && `asked again (${attempt})`].filter(Boolean).join(", ");
+  calls.sort((one, other) => one.judge.localeCompare(other.judge) || one.sample - other.sample || one.attempt - other.attempt);
+  return calls.map(({ role, judge, sample, attempt, reply, reasoning, unscored, note }) => {
+    const which = [`${judge}, ${role}`, calls.length > 1 && `sample ${sample + 1}`, attempt && `asked again (${attempt})`].filter(Boolean).join(", ");
     return make("details", { open: calls.length < 3 }, make("summary", {}, `Raw reply: ${which}`),
       unscored && make("p", { class: "says warn" }, unscored), note && make("p", { class: "says quiet" }, note),
       reasoning && make("details", {}, make("summary", {}, "Reasoning"), make("pre", { class: "raw", tabindex: "0", dir: "auto" }, reasoning)),

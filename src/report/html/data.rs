@@ -226,7 +226,7 @@ fn call_entry(call: &CallRecord) -> Value {
         "item": call.item,
         "role": call.role,
         "judge": call.judge,
-        "draw": call.draw,
+        "sample": call.sample,
         "attempt": call.attempt,
         "reply": reply.map(|reply| &reply.content),
         "reasoning": reply.and_then(|reply| reply.reasoning.as_deref()),

@@ -401,7 +401,7 @@ fn panels_and_noise_are_in_json_and_notes() {
             .map(|(judge, grade)| MemberValues {
                 judge: (*judge).into(),
                 value: Some(grade),
-                draws: vec![Some(grade)],
+                samples: vec![Some(grade)],
                 spread: None,
             });
         scored.members.insert("coverage".into(), members.collect());
@@ -415,7 +415,7 @@ fn panels_and_noise_are_in_json_and_notes() {
     scored[0]
         .members
         .values_mut()
-        .for_each(|members| members[0].draws.push(Some(3.0)));
+        .for_each(|members| members[0].samples.push(Some(3.0)));
     let summary = summarize(&scored, &[], AggregateOptions::default());
     let json: Value = serde_json::from_str(&scorecard_json(&summary, &context()).unwrap()).unwrap();
     let panel = &json["panels"][0];

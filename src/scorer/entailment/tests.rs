@@ -63,7 +63,7 @@ fn run(
                 assert!(!calls.is_empty());
                 for call in calls {
                     assert_eq!(
-                        (&call.role, call.draw, call.member),
+                        (&call.role, call.sample, call.member),
                         (&Role::Citation, 0, 0)
                     );
                     asked.push(format!(

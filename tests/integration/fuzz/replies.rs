@@ -129,7 +129,7 @@ fn reply_bodies() {
             item: "expertise".into(),
             role: Role::Rubric,
             task,
-            draw: 0,
+            sample: 0,
             member: 0,
         };
         let request = JudgeRequest {

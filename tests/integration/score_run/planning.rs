@@ -82,7 +82,7 @@ fn a_dry_run_says_what_the_run_then_asks_and_asks_nothing() {
         dry.stdout,
         "plan: nothing to ask; all 30 replies are cached\n"
     );
-    // two more draws of everything; the draws that are paid stay paid
+    // two more samples of everything; the samples that are paid stay paid
     let more = ["--dry-run", "--samples", "3"];
     assert_eq!(
         planned(&work.score(&server, &more).stdout),
@@ -202,17 +202,17 @@ fn every_sample_is_asked_and_cached_under_its_index() {
         "p1_evidence",
     ] {
         let of_item = calls.iter().filter(|call| call["item"] == item);
-        let mut draws: Vec<u64> = of_item
+        let mut samples: Vec<u64> = of_item
             .clone()
-            .map(|call| call["draw"].as_u64().unwrap())
+            .map(|call| call["sample"].as_u64().unwrap())
             .collect();
-        draws.sort_unstable();
-        assert_eq!(draws, [0, 1, 2], "{item}");
+        samples.sort_unstable();
+        assert_eq!(samples, [0, 1, 2], "{item}");
         let keys: std::collections::HashSet<&serde_json::Value> =
             of_item.map(|call| &call["fingerprint"]).collect();
         assert_eq!(keys.len(), 3, "{item}");
     }
-    // draw d sends the seed 7 + 1000 d
+    // sample d sends the seed 7 + 1000 d
     let mut seeds: Vec<u64> = server
         .chats()
         .iter()
@@ -221,7 +221,7 @@ fn every_sample_is_asked_and_cached_under_its_index() {
     seeds.sort_unstable();
     seeds.dedup();
     assert_eq!(seeds, [7, 1007, 2007]);
-    // fewer samples later: the first draw is found
+    // fewer samples later: the first sample is found
     work.score(
         &server,
         &["--samples", "1", "--judge-seed", "7", "--out", "one"],
@@ -234,17 +234,17 @@ fn every_sample_is_asked_and_cached_under_its_index() {
 #[test]
 fn samples_are_merged_by_their_mean() {
     let work = Workspace::new(&["alpha"], 1);
-    // the draws of the first criterion are told apart by their seed: 2, 5 and 8 points
-    let draw = |seed: u64| {
+    // the samples of the first criterion are told apart by their seed: 2, 5 and 8 points
+    let sample = |seed: u64| {
         move |request: &Recorded| {
             request.json()["seed"] == seed && section(request, "criterion").contains("causes of c1")
         }
     };
     let points = |points: u64| Act::Content(json!({"score": points}).to_string());
     let judge = constant_judge()
-        .when(draw(7), points(2))
-        .when(draw(1007), points(5))
-        .when(draw(2007), points(8));
+        .when(sample(7), points(2))
+        .when(sample(1007), points(5))
+        .when(sample(2007), points(8));
     let server = FakeServer::start(judge);
     work.score(&server, &["--samples", "3", "--judge-seed", "7"])
         .exits_with(0);
@@ -256,7 +256,7 @@ fn samples_are_merged_by_their_mean() {
 }
 
 #[test]
-fn a_draw_that_counts_too_many_snippets_makes_up_for_no_other() {
+fn a_sample_that_counts_too_many_snippets_makes_up_for_no_other() {
     let work = Workspace::new(&["alpha"], 1);
     let counted = |seed: u64, count: u64| {
         let is_meant = move |request: &Recorded| {

@@ -303,7 +303,7 @@ fn a_run_that_was_killed_goes_on_without_a_cache() {
 }
 
 #[test]
-fn the_rubrics_judge_may_be_a_further_one_whose_draws_the_record_knows() {
+fn the_rubrics_judge_may_be_a_further_one_whose_samples_the_record_knows() {
     let work = Workspace::new(&["alpha"], 1);
     // grades of expertise and criteria: 2, 4, 6 by turns
     let turn = std::sync::atomic::AtomicUsize::new(0);
@@ -332,11 +332,14 @@ fn the_rubrics_judge_may_be_a_further_one_whose_draws_the_record_knows() {
     let first = work.run(&arguments).exits_with(0);
     let scores = work.read("out/scores.jsonl");
     let line = &work.lines("out/scores.jsonl")[0];
-    // the draws of each criterion are 2, 4, 6 in some order: median 4
+    // the samples of each criterion are 2, 4, 6 in some order: median 4
     close(&line["components"]["expertise"], 0.4);
     close(&line["components"]["p0"], 0.4);
     assert_eq!(
-        line["members"]["p0"][0]["draws"].as_array().unwrap().len(),
+        line["members"]["p0"][0]["samples"]
+            .as_array()
+            .unwrap()
+            .len(),
         3,
         "{line}"
     );

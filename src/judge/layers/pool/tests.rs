@@ -103,7 +103,7 @@ fn call(case: &str, n: u8) -> JudgeRequest {
         item: "expertise".into(),
         role: Role::Rubric,
         task,
-        draw: 0,
+        sample: 0,
         member: 0,
     };
     let fingerprint = Fingerprint::from(*blake3::hash(format!("{case} {n}").as_bytes()).as_bytes());

@@ -1,4 +1,4 @@
-//! Several draws of one judge, and panels of several judges.
+//! Several samples of one judge, and panels of several judges.
 
 use serde_json::{Value, json};
 
@@ -88,7 +88,11 @@ fn draws_are_merged_by_the_rule_and_each_is_paid_once() {
         );
         let line = &work.lines(&format!("{out}/scores.jsonl"))[0];
         let member = &line["members"]["coverage"][0];
-        assert_eq!(member["draws"], json!([1.0, 1.0, 4.0, 5.0, 3.0]), "{line}");
+        assert_eq!(
+            member["samples"],
+            json!([1.0, 1.0, 4.0, 5.0, 3.0]),
+            "{line}"
+        );
         close(&member["value"], expected);
         // deviations from 2.8: squares 3.24, 3.24, 1.44, 4.84, 0.04 make 12.8; / (5 - 1)
         close(&member["spread"], 3.2_f64.sqrt());
@@ -125,7 +129,7 @@ fn draws_at_temperature_zero_are_warned_about() {
 }
 
 #[test]
-fn a_draw_that_cannot_be_read_is_left_out_of_the_mean_and_seen_in_the_record() {
+fn a_sample_that_cannot_be_read_is_left_out_of_the_mean_and_seen_in_the_record() {
     let work = one_answer();
     let judge = grades(&[2, 0, 5]);
     let server = FakeServer::start(judge);
@@ -143,7 +147,7 @@ fn a_draw_that_cannot_be_read_is_left_out_of_the_mean_and_seen_in_the_record() {
         3.5,
     );
     assert_eq!(
-        work.lines("out/scores.jsonl")[0]["members"]["coverage"][0]["draws"],
+        work.lines("out/scores.jsonl")[0]["members"]["coverage"][0]["samples"],
         json!([2.0, null, 5.0])
     );
 }
