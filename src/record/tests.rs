@@ -168,13 +168,13 @@ fn only_differing_parts_of_structured_settings_are_listed() {
         settings: [("merge".to_owned(), merge)].into_iter().collect(),
         ..manifest("m")
     };
-    let there = with(serde_json::json!({"rules": ["mean"], "judges": null, "samples": 3}));
+    let there = with(serde_json::json!({"drafts": ["mean"], "judges": null, "samples": 3}));
     let here =
-        with(serde_json::json!({"rules": ["mean", "median"], "judges": "mean", "samples": 3}));
+        with(serde_json::json!({"drafts": ["mean", "median"], "judges": "mean", "samples": 3}));
     assert_eq!(
         differences(&there, &here),
         [
-            "different merge.rules: [\"mean\"] (in the run), [\"mean\",\"median\"] (now)",
+            "different merge.drafts: [\"mean\"] (in the run), [\"mean\",\"median\"] (now)",
             "different merge.judges: unset (in the run), mean (now)"
         ]
     );

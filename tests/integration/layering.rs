@@ -46,6 +46,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "text",
             "stats",
             "dataset",
+            "prompt",
             "judge",
             "scorer",
             "analysis",
