@@ -6,6 +6,9 @@
 //! [`select_answers`] chooses the answers to label.
 
 mod agree;
+mod comparable;
+mod completeness;
+mod directories;
 mod import;
 mod import_logs;
 mod rescore;
@@ -14,9 +17,10 @@ mod run_set;
 mod selection;
 
 pub use agree::{agree, plan_labels};
+pub use directories::run_directories;
 pub use import::{ImportOptions, ImportedRun};
 pub use import_logs::import;
 pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run_list::{ListedRun, list_runs};
-pub use run_set::{RunSet, judged_by, run_directories};
+pub use run_set::{RunSet, judged_by};
 pub use selection::{SelectedAnswer, Selection, select_answers};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::run_set::runs_in;
+use super::directories::runs_in;
 use crate::analysis::{OnUnscored, distinct};
 use crate::error::{InputFault, Result};
 use crate::record::{Headline, Manifest, RunStatus};

@@ -1,24 +1,21 @@
 //! Recorded runs side by side, for `compare` and `report`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::DirEntry;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::comparable::{differences, has_unscored, keep_common_systems, require_same_answers};
+use super::completeness::{missing_answers, unfinished};
+use super::directories::run_directories;
 use crate::analysis::comparison::{
-    ComparedRun, Comparison, ComparisonOptions, JudgeChange, JudgedRole, MetricComparison,
-    Observations, ObservedSystem, RunAnswers, RunChange, compare, judge_changes, observe,
-    run_changes,
+    ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations,
+    ObservedSystem, RunAnswers, compare, judge_changes, observe, run_changes,
 };
 use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
-use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
+use crate::domain::{CaseId, ScoredAnswer, SystemName};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::Slice;
-use crate::record::{
-    AnsweredJudge, IMPORTED, Manifest, RecordedRun, RunStatus, load_run, setting_differences,
-};
-use crate::text::names::counted;
+use crate::record::{AnsweredJudge, IMPORTED, Manifest, RecordedRun, RoleEntry, load_run};
 use crate::text::words::word_count;
 
 /// Recorded runs that are comparable, or compared despite differences.
@@ -49,13 +46,11 @@ impl RunSet {
     /// As [`RunSet::open`]; for fewer than two runs, without a common system, and if an answer is not the same in all runs.
     pub fn open_across_judges(paths: &[PathBuf], anyway: bool) -> Result<Self> {
         let mut runs = Self::load(paths)?;
-        let (old, others) = first_and_others(
-            &runs,
-            "--across judges takes two runs: by the old judge and by the new one",
-        )?;
-        others
-            .iter()
-            .try_for_each(|new| require_same_answers(old, new))?;
+        let usage = "--across judges takes two runs: by the old judge and by the new one";
+        let (old, others) = first_and_others(&runs, usage)?;
+        for new in others {
+            require_same_answers(old, new)?;
+        }
         let left_out = keep_common_systems(&mut runs, "score the same answers by both judges")?;
         Ok(Self {
             left_out,
@@ -69,10 +64,8 @@ impl RunSet {
     /// As [`RunSet::open`]; for fewer than two runs, and without a common system.
     pub fn open_across_runs(paths: &[PathBuf], anyway: bool) -> Result<Self> {
         let mut runs = Self::load(paths)?;
-        first_and_others(
-            &runs,
-            "--across runs takes two runs: the earlier one and the later one",
-        )?;
+        let usage = "--across runs takes two runs: the earlier one and the later one";
+        first_and_others(&runs, usage)?;
         let left_out = keep_common_systems(
             &mut runs,
             "the answers of a system need the same file name in both runs",
@@ -118,32 +111,22 @@ impl RunSet {
         systems: &[ObservedSystem],
         anyway: bool,
     ) -> Result<()> {
-        let runs_of = |metric: &MetricComparison| -> Vec<usize> {
-            let with_values = metric.systems.iter().filter(|system| system.own_cases > 0);
-            with_values
-                .map(|system| systems[system.system].run)
-                .collect::<BTreeSet<_>>()
-                .into_iter()
-                .collect()
-        };
-        self.differences = differences(
-            &self.runs,
-            &metrics.iter().map(runs_of).collect::<Vec<_>>(),
-            anyway,
-            false,
-        )?;
+        let mut groups = Vec::new();
+        for metric in metrics {
+            groups.push(runs_with_values(metric, systems));
+        }
+        self.differences = differences(&self.runs, &groups, anyway, false)?;
         Ok(())
     }
 
     /// A run whose scores are at hand.
     pub fn single(name: &str, manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Self {
-        let (name, manifest, scored) = (name.to_owned(), manifest.clone(), scored.to_vec());
         let run = RecordedRun {
             path: PathBuf::new(),
-            name,
-            manifest,
+            name: name.to_owned(),
+            manifest: manifest.clone(),
             items: Vec::new(),
-            scored,
+            scored: scored.to_vec(),
         };
         Self {
             runs: vec![run],
@@ -157,33 +140,30 @@ impl RunSet {
     /// # Errors
     /// When a text cannot be read.
     pub fn observe(&self) -> Result<Observations> {
-        let word_counts = |run: &RecordedRun| {
-            let words = |item: &Item| {
-                let key = (item.answer.system.clone(), item.answer.case_id.clone());
-                Ok((key, word_count(with_text(item)?.answer.own_text())))
-            };
-            run.items
-                .iter()
-                .map(words)
-                .collect::<Result<HashMap<_, _>>>()
-        };
-        let answers = self.runs.iter().map(|run| {
-            let RecordedRun { name, scored, .. } = run;
-            Ok(RunAnswers {
-                name,
-                scored,
+        let mut answers = Vec::with_capacity(self.runs.len());
+        for run in &self.runs {
+            answers.push(RunAnswers {
+                name: &run.name,
+                scored: &run.scored,
                 words: word_counts(run)?,
                 unanswered: missing_answers(run),
                 on_unscored: run.manifest.policy.on_unscored,
-            })
-        });
-        let answers = answers.collect::<Result<Vec<_>>>()?;
-        let rows: BTreeSet<Option<&str>> = self.runs.iter().map(|run| run.manifest.row()).collect();
-        let row = rows.first().copied().flatten().filter(|_| rows.len() == 1);
+            });
+        }
         Ok(Observations {
-            row: row.map(str::to_owned),
+            row: self.benchmark_row().map(str::to_owned),
             ..observe(&answers)
         })
+    }
+
+    /// The row of a benchmark that all runs are of.
+    fn benchmark_row(&self) -> Option<&str> {
+        let rows: BTreeSet<Option<&str>> = self.runs.iter().map(|run| run.manifest.row()).collect();
+        if rows.len() == 1 {
+            rows.first().copied().flatten()
+        } else {
+            None
+        }
     }
 
     /// Statistics of every criterion, with its agreement with the item labels in these files.
@@ -200,14 +180,13 @@ impl RunSet {
         let scored: Vec<&[Arc<ScoredAnswer>]> =
             self.runs.iter().map(|run| run.scored.as_slice()).collect();
         let mut criteria = criteria(&scored, &people.raters);
-        if let Some(path) = labels
-            .first()
-            .filter(|_| criteria.criteria.iter().all(|row| row.labels == 0))
+        let is_labeled = criteria.criteria.iter().any(|row| row.labels > 0);
+        if let Some(path) = labels.first()
+            && !is_labeled
         {
             let fault = InputFault::new(path, "no label of a person is of a criterion in the run");
-            return Err(fault
-                .hint("write system, case_id and item (the criterion's name) as in items.csv")
-                .into());
+            let hint = "write system, case_id and item (the criterion's name) as in items.csv";
+            return Err(fault.hint(hint).into());
         }
         criteria.notes.extend(people.notes);
         Ok(criteria)
@@ -215,20 +194,13 @@ impl RunSet {
 
     /// The systems of these runs compared by these observations.
     pub fn compare(&self, observations: &Observations, options: &ComparisonOptions) -> Comparison {
-        let compared = |run: &RecordedRun| ComparedRun {
-            name: run.name.clone(),
-            unfinished: unfinished(run),
-            unscored_as_zero: run.manifest.policy.on_unscored == OnUnscored::Zero
-                && has_unscored(run),
-            answered_by_others: answered_by_others(&run.manifest),
-        };
-        let manifests: Vec<_> = self
+        let manifests: Vec<(&str, &Manifest)> = self
             .runs
             .iter()
             .map(|run| (run.name.as_str(), &run.manifest))
             .collect();
         Comparison {
-            runs: self.runs.iter().map(compared).collect(),
+            runs: self.runs.iter().map(compared_run).collect(),
             differences: self.differences.clone(),
             left_out: self.left_out.clone(),
             judged_by: judged_by(&manifests),
@@ -245,18 +217,20 @@ impl RunSet {
         observations: Observations,
         options: &ComparisonOptions,
     ) -> Result<Comparison> {
-        let run = |at: usize| (at, self.runs[at].name.as_str());
-        let changes = (1..self.runs.len())
-            .flat_map(|new| judge_changes(&observations, [run(0), run(new)], options));
-        let judge_changes: Vec<JudgeChange> = changes.collect();
-        if judge_changes.is_empty() {
-            let what = "no metric has values of both judges on two or more shared questions";
-            return Err(InputFault::new(&self.runs[1].path, what)
-                .hint("choose another --metric")
-                .into());
+        let old = self.numbered(0);
+        let mut changes = Vec::new();
+        for new in 1..self.runs.len() {
+            changes.extend(judge_changes(
+                &observations,
+                [old, self.numbered(new)],
+                options,
+            ));
+        }
+        if changes.is_empty() {
+            return Err(self.no_shared_questions("judges"));
         }
         Ok(Comparison {
-            judge_changes,
+            judge_changes: changes,
             ..self.compare(&observations.without_metrics(), options)
         })
     }
@@ -270,20 +244,35 @@ impl RunSet {
         observations: Observations,
         options: &ComparisonOptions,
     ) -> Result<Comparison> {
-        let run = |at: usize| (at, self.runs[at].name.as_str());
-        let run_changes: Vec<RunChange> = (1..self.runs.len())
-            .flat_map(|new| run_changes(&observations, [run(0), run(new)], options))
-            .collect();
-        if run_changes.is_empty() {
-            let what = "no metric has values of both runs on two or more shared questions";
-            return Err(InputFault::new(&self.runs[1].path, what)
-                .hint("choose another --metric")
-                .into());
+        let earlier = self.numbered(0);
+        let mut changes = Vec::new();
+        for later in 1..self.runs.len() {
+            changes.extend(run_changes(
+                &observations,
+                [earlier, self.numbered(later)],
+                options,
+            ));
+        }
+        if changes.is_empty() {
+            return Err(self.no_shared_questions("runs"));
         }
         Ok(Comparison {
-            run_changes,
+            run_changes: changes,
             ..self.compare(&observations.without_metrics(), options)
         })
+    }
+
+    /// The index of a run with its name.
+    fn numbered(&self, index: usize) -> (usize, &str) {
+        (index, &self.runs[index].name)
+    }
+
+    fn no_shared_questions(&self, compared: &str) -> Error {
+        let what =
+            format!("no metric has values of both {compared} on two or more shared questions");
+        InputFault::new(&self.runs[1].path, what)
+            .hint("choose another --metric")
+            .into()
     }
 }
 
@@ -295,367 +284,88 @@ fn first_and_others<'a>(
     runs: &'a [RecordedRun],
     usage: &str,
 ) -> Result<(&'a RecordedRun, &'a [RecordedRun])> {
-    runs.split_first()
-        .filter(|(_, others)| !others.is_empty())
-        .ok_or_else(|| Error::Usage(usage.to_owned()))
-}
-
-/// Keeps the systems that are in every run; returns the names of the others.
-///
-/// # Errors
-/// When there is none.
-fn keep_common_systems(runs: &mut [RecordedRun], hint: &str) -> Result<Vec<String>> {
-    let by_run: Vec<HashSet<SystemName>> = runs
-        .iter()
-        .map(|run| run.systems().into_iter().collect())
-        .collect();
-    let all: BTreeSet<&SystemName> = by_run.iter().flatten().collect();
-    let (common, others): (HashSet<&SystemName>, Vec<&SystemName>) = {
-        let is_common = |system: &&SystemName| by_run.iter().all(|own| own.contains(*system));
-        let (common, others): (Vec<&SystemName>, Vec<_>) = all.into_iter().partition(is_common);
-        (common.into_iter().collect(), others)
-    };
-    if common.is_empty() {
-        let what = format!("no system of {} is in this run", runs[0].name);
-        let path = &runs[runs.len() - 1].path;
-        return Err(InputFault::new(path, what).hint(hint).into());
-    }
-    for run in runs {
-        run.scored.retain(|own| common.contains(&own.system));
-    }
-    Ok(others.into_iter().map(ToString::to_string).collect())
-}
-
-/// # Errors
-/// When the answers of a run are not recorded, or one that both runs have is another one (text or sources).
-fn require_same_answers(old: &RecordedRun, new: &RecordedRun) -> Result<()> {
-    let answers = |run: &RecordedRun| -> BTreeMap<_, _> {
-        let of = |Item { answer: own, .. }: &Item| {
-            (
-                (own.system.clone(), own.case_id.clone()),
-                (own.text_hash(), own.prediction.clone()),
-            )
-        };
-        run.items.iter().map(of).collect()
-    };
-    let (own, others) = (answers(old), answers(new));
-    if let Some(run) = [old, new].into_iter().find(|run| run.items.is_empty()) {
-        let fault = InputFault::new(
-            &run.path,
-            "the answers are not recorded, so they may be others",
-        );
-        return Err(fault.hint("score again without --no-inputs").into());
-    }
-    let is_other = |key: &&(SystemName, CaseId)| {
-        others
-            .get(*key)
-            .is_some_and(|other| own.get(*key) != Some(other))
-    };
-    let differ: Vec<_> = own.keys().filter(is_other).collect();
-    let Some((system, case)) = differ.first() else {
-        return Ok(());
-    };
-    let what = format!(
-        "other texts than in {}: {}, the first by {system}",
-        old.name,
-        counted(differ.len(), "answer")
-    );
-    Err(InputFault::new(&new.path, what)
-        .of_case(case.as_str())
-        .hint("score the same answers by both judges")
-        .into())
-}
-
-/// The directories of runs that these paths name, in order, each once, and a line about each run that was skipped: a
-/// directory that has no manifest itself stands for the finished runs in it, sorted by name.
-///
-/// # Errors
-/// When a directory is not a run and contains none, or none that is finished.
-pub fn run_directories(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
-    let (mut runs, mut skipped, mut seen): (Vec<PathBuf>, Vec<String>, _) =
-        (Vec::new(), Vec::new(), HashSet::new());
-    for path in paths {
-        runs.extend(runs_within(path, &mut skipped)?);
-    }
-    runs.retain(|run| seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())));
-    Ok((runs, skipped))
-}
-
-/// The path if it is a run, else the finished runs in it.
-fn runs_within(path: &Path, skipped: &mut Vec<String>) -> Result<Vec<PathBuf>> {
-    if is_run(path) || !path.is_dir() {
-        return Ok(vec![path.to_path_buf()]);
-    }
-    let mut finished = Vec::new();
-    let all = runs_in(path)?;
-    for run in &all {
-        let why = match Manifest::of_run(run) {
-            Ok(manifest) if manifest.status == RunStatus::Complete => {
-                finished.push(run.clone());
-                continue;
-            }
-            Ok(manifest) => format!(
-                "it {}; run score once more to finish it",
-                end_of(manifest.status)
-            ),
-            Err(error) => error.to_string(),
-        };
-        skipped.push(format!("skipped {}: {why}", run.display()));
-    }
-    if finished.is_empty() {
-        let what = match all[..] {
-            [] => "neither a run (no manifest.json) nor a directory of runs",
-            _ => "none of the runs in it is finished",
-        };
-        return Err(InputFault::new(path, what)
-            .hint("name the directory of a run (score prints it at the end)")
-            .into());
-    }
-    Ok(finished)
-}
-
-/// The runs in a directory, sorted by name; a run itself.
-pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
-    if is_run(directory) {
-        return Ok(vec![directory.to_path_buf()]);
-    }
-    let entries =
-        std::fs::read_dir(directory).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
-    let entries = entries.map_err(Error::io(directory, "read"))?;
-    let mut found: Vec<PathBuf> = entries
-        .iter()
-        .map(DirEntry::path)
-        .filter(|path| is_run(path))
-        .collect();
-    found.sort();
-    Ok(found)
-}
-
-fn is_run(path: &Path) -> bool {
-    path.join("manifest.json").is_file()
-}
-
-/// What happened to an unfinished run.
-fn end_of(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Complete => "is complete",
-        RunStatus::Stopped => "was stopped early",
-        RunStatus::Running => "did not finish (or is still running)",
+    match runs.split_first() {
+        Some((first, others)) if !others.is_empty() => Ok((first, others)),
+        _ => Err(Error::Usage(usage.to_owned())),
     }
 }
 
-/// Run settings that differ within one of these groups of runs; with `across_judges` without those of the judges.
-///
-/// # Errors
-/// Without `anyway`: one fault for each difference, at the first run that differs from those before it; the first says
-/// what to do.
-fn differences(
-    runs: &[RecordedRun],
-    groups: &[Vec<usize>],
-    anyway: bool,
-    across_judges: bool,
-) -> Result<Vec<String>> {
-    let (mut texts, mut faults) = (Vec::new(), Vec::new());
-    for group in groups {
-        let manifests: Vec<_> = group
-            .iter()
-            .map(|run| (runs[*run].name.as_str(), &runs[*run].manifest))
-            .collect();
-        for difference in setting_differences(&manifests, false) {
-            if !(across_judges && difference.is_judge || texts.contains(&difference.text)) {
-                faults.push(InputFault::new(
-                    &runs[group[difference.run]].path,
-                    difference.text.as_str(),
-                ));
-                texts.push(difference.text);
-            }
-        }
-        if let Some((run, text)) =
-            policy_difference(runs, group).filter(|(_, text)| !texts.contains(text))
-        {
-            faults.push(InputFault::new(&runs[run].path, text.as_str()));
-            texts.push(text);
+/// The runs with a value of this metric.
+fn runs_with_values(metric: &MetricComparison, systems: &[ObservedSystem]) -> Vec<usize> {
+    let mut runs = BTreeSet::new();
+    for system in &metric.systems {
+        if system.own_cases > 0 {
+            runs.insert(systems[system.system].run);
         }
     }
-    let Some(first) = faults.first_mut().filter(|_| !anyway) else {
-        return Ok(texts);
-    };
-    first.hint =
-        "these runs are not comparable; --anyway compares them and flags the difference; compare --across judges \
-                  shows what another judge of the same answers changes"
-            .to_owned();
-    Err(Error::Input(faults))
+    runs.into_iter().collect()
 }
 
-/// The first run of this group that counts unscored answers otherwise than one before it, and what differs. Runs without any
-/// such answer have the same means by either policy.
-fn policy_difference(runs: &[RecordedRun], group: &[usize]) -> Option<(usize, String)> {
-    let concerned: Vec<usize> = group
-        .iter()
-        .copied()
-        .filter(|run| has_unscored(&runs[*run]))
-        .collect();
-    let policy = |run: usize| runs[run].manifest.policy.on_unscored;
-    let first = policy(*concerned.first()?);
-    let other = concerned
-        .iter()
-        .copied()
-        .find(|run| policy(*run) != first)?;
-    let counted: Vec<String> = concerned
-        .iter()
-        .map(|run| match policy(*run) {
-            OnUnscored::Exclude => format!("left out ({})", runs[*run].name),
-            OnUnscored::Zero => format!("as the lowest value ({})", runs[*run].name),
-        })
-        .collect();
-    let text = format!(
-        "unscored answers count differently: {}; rescore --on-unscored changes it",
-        counted.join(", ")
-    );
-    Some((other, text))
+/// The words of every recorded answer.
+fn word_counts(run: &RecordedRun) -> Result<HashMap<(SystemName, CaseId), usize>> {
+    let mut counts = HashMap::with_capacity(run.items.len());
+    for item in &run.items {
+        let key = (item.answer.system.clone(), item.answer.case_id.clone());
+        counts.insert(key, word_count(with_text(item)?.answer.own_text()));
+    }
+    Ok(counts)
 }
 
-fn has_unscored(run: &RecordedRun) -> bool {
-    run.scored.iter().any(|own| !own.score.is_complete())
+/// What a comparison says of a run.
+fn compared_run(run: &RecordedRun) -> ComparedRun {
+    let counts_zero = run.manifest.policy.on_unscored == OnUnscored::Zero;
+    let judges = run.manifest.answered_judges();
+    ComparedRun {
+        name: run.name.clone(),
+        unfinished: unfinished(run),
+        unscored_as_zero: counts_zero && has_unscored(run),
+        answered_by_others: judges.iter().filter_map(AnsweredJudge::warning).collect(),
+    }
 }
 
-/// The judges of each role in these runs, given by name and manifest.
+/// The judges of each role in these runs, given by name and manifest. Runs are named only where the judges of a role
+/// differ between them.
 pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
     let mut all: Vec<JudgedRole> = Vec::new();
     for (name, manifest) in runs {
         for (role, entry) in &manifest.roles {
-            let judge = match entry.judges.iter().all(|judge| judge.lexical) {
-                true => "the built-in lexical baseline, not an LLM".to_owned(),
-                false => entry.summary(),
-            };
-            let differs_from_published = entry
-                .differs_from_published(role)
-                .filter(|_| !manifest.is_set(IMPORTED));
-            let name = (*name).to_owned();
-            match all
+            let judge = judge_of(entry);
+            let known = all
                 .iter_mut()
-                .find(|known| known.role == *role && known.judge == judge)
-            {
-                Some(known) => known.runs.push(name),
-                None => all.push(JudgedRole {
-                    role: role.clone(),
-                    judge,
-                    differs_from_published,
-                    runs: vec![name],
-                }),
+                .find(|known| known.role == *role && known.judge == judge);
+            if let Some(known) = known {
+                known.runs.push((*name).to_owned());
+                continue;
             }
+            // An imported run did not send prompts of ours.
+            let differs_from_published = if manifest.is_set(IMPORTED) {
+                None
+            } else {
+                entry.differs_from_published(role)
+            };
+            all.push(JudgedRole {
+                role: role.clone(),
+                judge,
+                differs_from_published,
+                runs: vec![(*name).to_owned()],
+            });
         }
     }
     let roles: Vec<String> = all.iter().map(|own| own.role.clone()).collect();
-    let is_only = |role: &String| roles.iter().filter(|other| *other == role).count() == 1;
-    all.iter_mut()
-        .filter(|own| is_only(&own.role))
-        .for_each(|own| own.runs.clear());
+    for own in &mut all {
+        if roles.iter().filter(|role| **role == own.role).count() == 1 {
+            own.runs.clear();
+        }
+    }
     all
 }
 
-/// What a reader must know of the models that answered.
-fn answered_by_others(manifest: &Manifest) -> Vec<String> {
-    let judges = manifest.answered_judges();
-    judges.iter().filter_map(AnsweredJudge::warning).collect()
-}
-
-/// Why only some answers of a run have scores; `None` for a complete run.
-fn unfinished(run: &RecordedRun) -> Option<String> {
-    let (name, of) = (&run.name, run.manifest.answers);
-    if run.manifest.status == RunStatus::Complete {
-        let slice = run.manifest.settings.get("score.slice")?;
-        return Some(format!("{name} has slice {slice} of the answers only"));
-    }
-    let status = end_of(run.manifest.status);
-    // After rescoring, every answer has a score, even without replies.
-    let count = without_score(run);
-    if count == 0 {
-        return Some(format!("{name} {status}; run score once more to finish it"));
-    }
-    let what = if run.items.is_empty() {
-        "which ones is not recorded"
+fn judge_of(entry: &RoleEntry) -> String {
+    if entry.judges.iter().all(|judge| judge.lexical) {
+        "the built-in lexical baseline, not an LLM".to_owned()
     } else {
-        "they count as unscored"
-    };
-    Some(format!(
-        "{name} {status}: {count} of {of} answers have no score; {what}"
-    ))
-}
-
-/// Number of answers without a score in an unfinished run, for the scorer with the most of them.
-fn without_score(run: &RecordedRun) -> usize {
-    let was_judged = |component: &Component| {
-        component
-            .reason
-            .as_ref()
-            .is_none_or(|why| why.kind != UnscoredKind::NotAsked)
-    };
-    let is_unjudged = |answer: &&Arc<ScoredAnswer>| !answer.score.components.iter().any(was_judged);
-    let answers = |scorer: &'static str| {
-        run.scored
-            .iter()
-            .filter(move |answer| answer.score.scorer == scorer)
-    };
-    let unjudged = run
-        .scorers()
-        .into_iter()
-        .map(|scorer| answers(scorer).filter(is_unjudged).count());
-    let max_scored = run
-        .scorers()
-        .into_iter()
-        .map(|scorer| answers(scorer).count())
-        .max()
-        .unwrap_or(0);
-    let missing = usize::try_from(run.manifest.answers)
-        .unwrap_or(usize::MAX)
-        .saturating_sub(max_scored);
-    unjudged.max().unwrap_or(0).max(missing)
-}
-
-/// Pairs of system and test case without an answer. `None` where no test cases are recorded (the run had none, or is
-/// imported from results that do not name them).
-fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
-    let manifest = &run.manifest;
-    let kept: HashSet<CaseId> = manifest
-        .kept_cases
-        .iter()
-        .map(|case| case.as_str().into())
-        .collect();
-    if kept.is_empty() {
-        return None;
+        entry.summary()
     }
-    let slice = manifest
-        .settings
-        .get("score.slice")
-        .and_then(|slice| Slice::from_text(slice.as_str()?).ok());
-    let (systems, scored): (HashSet<&SystemName>, HashSet<(&SystemName, &CaseId)>) = run
-        .scored
-        .iter()
-        .map(|own| (&own.system, (&own.system, &own.case.case_id)))
-        .unzip();
-    // Questions outside the test cases are expected of every system once one system has answered them.
-    let cases: HashSet<&CaseId> = kept
-        .iter()
-        .chain(scored.iter().map(|(_, case)| *case))
-        .collect();
-    let all = systems
-        .iter()
-        .flat_map(|system| cases.iter().map(move |case| (*system, *case)));
-    let is_expected = |(system, case): &(&SystemName, &CaseId)| {
-        slice.is_none_or(|slice| slice.holds(system, case))
-    };
-    let without_score = all.filter(|pair| !scored.contains(pair) && is_expected(pair));
-    let listed = manifest
-        .missing
-        .iter()
-        .map(|(system, case)| (system.as_str().into(), case.as_str().into()));
-    Some(
-        without_score
-            .map(|(system, case)| (system.clone(), case.clone()))
-            .chain(listed)
-            .collect(),
-    )
 }
 
 #[cfg(test)]

@@ -1,0 +1,178 @@
+//! Which runs may be compared: equal settings wherever these affect scores, and the same systems or answers.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use crate::analysis::OnUnscored;
+use crate::domain::{CaseId, Digest, Prediction, SystemName};
+use crate::error::{Error, InputFault, Result};
+use crate::record::{Manifest, RecordedRun, setting_differences};
+use crate::text::names::counted;
+
+/// Differences of run settings, each once, with the fault of the first run that differs.
+#[derive(Default)]
+struct Differences {
+    texts: Vec<String>,
+    faults: Vec<InputFault>,
+}
+
+impl Differences {
+    fn add(&mut self, run: &RecordedRun, text: String) {
+        if self.texts.contains(&text) {
+            return;
+        }
+        self.faults.push(InputFault::new(&run.path, text.as_str()));
+        self.texts.push(text);
+    }
+}
+
+/// Run settings that differ within one of these groups of runs (indices); with `across_judges` without those of the
+/// judges.
+///
+/// # Errors
+/// Without `anyway`: one fault for each difference, at the first run that differs from those before it; the first says
+/// what to do.
+pub(super) fn differences(
+    runs: &[RecordedRun],
+    groups: &[Vec<usize>],
+    anyway: bool,
+    across_judges: bool,
+) -> Result<Vec<String>> {
+    let mut found = Differences::default();
+    for group in groups {
+        let group: Vec<&RecordedRun> = group.iter().map(|index| &runs[*index]).collect();
+        for difference in setting_differences(&manifests(&group), false) {
+            if across_judges && difference.is_judge {
+                continue;
+            }
+            found.add(group[difference.run], difference.text);
+        }
+        if let Some((run, text)) = policy_difference(&group) {
+            found.add(run, text);
+        }
+    }
+    let Differences { texts, mut faults } = found;
+    let Some(first) = faults.first_mut() else {
+        return Ok(texts);
+    };
+    if anyway {
+        return Ok(texts);
+    }
+    first.hint =
+        "these runs are not comparable; --anyway compares them and flags the difference; compare --across judges \
+                  shows what another judge of the same answers changes"
+            .to_owned();
+    Err(Error::Input(faults))
+}
+
+fn manifests<'a>(runs: &[&'a RecordedRun]) -> Vec<(&'a str, &'a Manifest)> {
+    runs.iter()
+        .map(|run| (run.name.as_str(), &run.manifest))
+        .collect()
+}
+
+/// The first run that counts unscored answers otherwise than one before it, and what differs. Runs without any such answer
+/// have the same means by either policy.
+fn policy_difference<'a>(group: &[&'a RecordedRun]) -> Option<(&'a RecordedRun, String)> {
+    let mut concerned = group.to_vec();
+    concerned.retain(|run| has_unscored(run));
+    let first = concerned.first()?.manifest.policy.on_unscored;
+    let other = concerned
+        .iter()
+        .find(|run| run.manifest.policy.on_unscored != first)?;
+    let policies: Vec<String> = concerned.iter().map(|run| policy_of(run)).collect();
+    let text = format!(
+        "unscored answers count differently: {}; rescore --on-unscored changes it",
+        policies.join(", ")
+    );
+    Some((other, text))
+}
+
+/// How a run counts unscored answers, with its name.
+fn policy_of(run: &RecordedRun) -> String {
+    match run.manifest.policy.on_unscored {
+        OnUnscored::Exclude => format!("left out ({})", run.name),
+        OnUnscored::Zero => format!("as the lowest value ({})", run.name),
+    }
+}
+
+/// Whether an answer of the run has no whole score.
+pub(super) fn has_unscored(run: &RecordedRun) -> bool {
+    run.scored.iter().any(|answer| !answer.score.is_complete())
+}
+
+/// Keeps the systems that are in every run; returns the names of the others, sorted.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn keep_common_systems(runs: &mut [RecordedRun], hint: &str) -> Result<Vec<String>> {
+    let by_run: Vec<HashSet<SystemName>> = runs
+        .iter()
+        .map(|run| run.systems().into_iter().collect())
+        .collect();
+    let all: BTreeSet<&SystemName> = by_run.iter().flatten().collect();
+    let mut common: HashSet<&SystemName> = HashSet::new();
+    let mut others = Vec::new();
+    for system in all {
+        if by_run.iter().all(|systems| systems.contains(system)) {
+            common.insert(system);
+        } else {
+            others.push(system.to_string());
+        }
+    }
+    if common.is_empty() {
+        let what = format!("no system of {} is in this run", runs[0].name);
+        let path = &runs[runs.len() - 1].path;
+        return Err(InputFault::new(path, what).hint(hint).into());
+    }
+    for run in runs {
+        run.scored.retain(|answer| common.contains(&answer.system));
+    }
+    Ok(others)
+}
+
+/// What makes an answer the same in two runs: the hash of its text, and its sources.
+type AnswerIdentity = (Digest<16>, Option<Arc<Prediction>>);
+
+/// The recorded answers of a run by system and case.
+fn recorded_answers(run: &RecordedRun) -> BTreeMap<(SystemName, CaseId), AnswerIdentity> {
+    let mut answers = BTreeMap::new();
+    for item in &run.items {
+        let answer = &item.answer;
+        let key = (answer.system.clone(), answer.case_id.clone());
+        answers.insert(key, (answer.text_hash(), answer.prediction.clone()));
+    }
+    answers
+}
+
+/// # Errors
+/// When the answers of a run are not recorded, or one that both runs have is another one (text or sources).
+pub(super) fn require_same_answers(old: &RecordedRun, new: &RecordedRun) -> Result<()> {
+    for run in [old, new] {
+        if run.items.is_empty() {
+            let what = "the answers are not recorded, so they may be others";
+            return Err(InputFault::new(&run.path, what)
+                .hint("score again without --no-inputs")
+                .into());
+        }
+    }
+    let others = recorded_answers(new);
+    let mut differ = Vec::new();
+    for (key, identity) in recorded_answers(old) {
+        if others.get(&key).is_some_and(|other| *other != identity) {
+            differ.push(key);
+        }
+    }
+    let Some((system, case)) = differ.first() else {
+        return Ok(());
+    };
+    let what = format!(
+        "other texts than in {}: {}, the first by {system}",
+        old.name,
+        counted(differ.len(), "answer")
+    );
+    Err(InputFault::new(&new.path, what)
+        .of_case(case.as_str())
+        .hint("score the same answers by both judges")
+        .into())
+}

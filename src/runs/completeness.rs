@@ -1,0 +1,99 @@
+//! Which answers of a run have no score: those of an unfinished run, and those that a system did not give.
+
+use std::collections::HashSet;
+
+use crate::domain::{CaseId, ScoredAnswer, SystemName, UnscoredKind};
+use crate::evaluation::Slice;
+use crate::record::{RecordedRun, RunStatus};
+
+use super::directories::end_of;
+
+/// Why only some answers of a run have scores; `None` for a complete run.
+pub(super) fn unfinished(run: &RecordedRun) -> Option<String> {
+    let name = &run.name;
+    if run.manifest.status == RunStatus::Complete {
+        let slice = run.manifest.settings.get("score.slice")?;
+        return Some(format!("{name} has slice {slice} of the answers only"));
+    }
+    let status = end_of(run.manifest.status);
+    // After rescoring, every answer has a score, even without replies.
+    let count = without_score(run);
+    if count == 0 {
+        return Some(format!("{name} {status}; run score once more to finish it"));
+    }
+    let what = if run.items.is_empty() {
+        "which ones is not recorded"
+    } else {
+        "they count as unscored"
+    };
+    let answers = run.manifest.answers;
+    Some(format!(
+        "{name} {status}: {count} of {answers} answers have no score; {what}"
+    ))
+}
+
+/// Number of answers without a score in an unfinished run, for the scorer with the most of them.
+fn without_score(run: &RecordedRun) -> usize {
+    let mut most_scored = 0;
+    let mut most_unjudged = 0;
+    for scorer in run.scorers() {
+        let mut scored = 0;
+        let mut unjudged = 0;
+        for answer in run.scored.iter().filter(|own| own.score.scorer == scorer) {
+            scored += 1;
+            unjudged += usize::from(!is_judged(answer));
+        }
+        most_scored = most_scored.max(scored);
+        most_unjudged = most_unjudged.max(unjudged);
+    }
+    let all = usize::try_from(run.manifest.answers).unwrap_or(usize::MAX);
+    most_unjudged.max(all.saturating_sub(most_scored))
+}
+
+/// Whether a component of the answer was asked about.
+fn is_judged(answer: &ScoredAnswer) -> bool {
+    answer.score.components.iter().any(|component| {
+        component
+            .reason
+            .as_ref()
+            .is_none_or(|why| why.kind != UnscoredKind::NotAsked)
+    })
+}
+
+/// Pairs of system and test case without an answer. `None` where no test cases are recorded (the run had none, or is
+/// imported from results that do not name them).
+pub(super) fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
+    let manifest = &run.manifest;
+    let mut cases: HashSet<CaseId> = HashSet::new();
+    cases.extend(manifest.kept_cases.iter().map(|case| case.as_str().into()));
+    if cases.is_empty() {
+        return None;
+    }
+    let mut systems: HashSet<&SystemName> = HashSet::new();
+    let mut scored: HashSet<(&SystemName, &CaseId)> = HashSet::new();
+    for answer in &run.scored {
+        systems.insert(&answer.system);
+        scored.insert((&answer.system, &answer.case.case_id));
+    }
+    // Questions outside the test cases are expected of every system once one system has answered them.
+    cases.extend(scored.iter().map(|(_, case)| (*case).clone()));
+    let slice = recorded_slice(run);
+    let mut missing: HashSet<(SystemName, CaseId)> = HashSet::new();
+    for system in systems {
+        for case in &cases {
+            let is_expected = slice.is_none_or(|slice| slice.holds(system, case));
+            if is_expected && !scored.contains(&(system, case)) {
+                missing.insert((system.clone(), case.clone()));
+            }
+        }
+    }
+    let listed = manifest.missing.iter();
+    missing.extend(listed.map(|(system, case)| (system.as_str().into(), case.as_str().into())));
+    Some(missing)
+}
+
+/// The part of the answers that the run scored; `None` if it scored all.
+fn recorded_slice(run: &RecordedRun) -> Option<Slice> {
+    let slice = run.manifest.settings.get("score.slice")?.as_str()?;
+    Slice::from_text(slice).ok()
+}
