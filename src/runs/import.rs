@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use serde_json::Value;
 
 use crate::dataset::{
     self, AnswerOptions, InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile,
-    ScorableOptions, SystemAnswers, SystemResults, TestCases, load_results, load_test_cases,
-    no_faults, pair, scorable,
+    ScorableOptions, SystemAnswers, TestCases, load_results, load_test_cases, no_faults, pair,
+    scorable,
 };
 use crate::domain::{
     Answer, CaseId, Component, Item, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase,
@@ -77,86 +78,39 @@ pub struct ImportedRun {
 /// # Errors
 /// [`Error::Input`] with every fault of the files; [`Error::Io`] when the run cannot be written.
 pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
-    let missing =
-        || Error::Usage("results files need their test cases: add --tests FILE".to_owned());
-    let tests = options.tests.as_ref().ok_or_else(missing)?;
+    let Some(tests) = &options.tests else {
+        let what = "results files need their test cases: add --tests FILE";
+        return Err(Error::Usage(what.to_owned()));
+    };
     let files = read_all(&options.files)?;
     let lexical = is_lexical(&files)?;
     let mode = options.mode.unwrap_or_else(|| mode_of(&files));
     let tests = load_test_cases(tests, mode)?;
-    let all = files
-        .iter()
-        .flat_map(|file| answers(file).map(|answer| (&*file.path, answer)));
-    let recorded: RecordedAnswers<'_> = all
-        .map(|(path, (system, answer))| {
-            (
-                (system, &answer.case_id),
-                Recorded {
-                    path,
-                    system,
-                    answer,
-                },
-            )
-        })
-        .collect();
+    let recorded = recorded_answers(&files);
     let (pairing, agreement) = paired(&files, &recorded, &tests)?;
     let mut warnings = Vec::from_iter(left_out(&pairing, &tests));
-    let scores = || {
-        pairing
-            .items
-            .iter()
-            .map(|item| (item, &recorded[&(&item.answer.system, &item.case.case_id)]))
-    };
-    let parts = parts_of(scores().map(|(item, recorded)| (recorded.answer, &*item.case)));
+    let parts = parts_of(&pairing.items, &recorded);
     let scorer = RubricScorer::new(parts, mode).lexical(lexical);
-    let mut scored = dataset::all(scores().map(|(item, recorded)| {
-        let score = recorded.score(&item.case, scorer.unjudged(&item.case), &mut warnings)?;
-        Ok(ScoredAnswer::new(
-            item.answer.system.clone(),
-            Arc::clone(&item.case),
-            score,
-        ))
-    }))?;
+    let mut scored = scored_answers(&pairing.items, &recorded, &scorer, &mut warnings)?;
     let (items, answer_files) = match options.answers.as_slice() {
         [] => (Vec::new(), Vec::new()),
         paths => answers_of(paths, &tests, &mut scored, mode, &mut warnings)?,
     };
     let mut inputs = vec![InputFile::new("tests", &tests.path, tests.blake3)];
-    inputs.extend(
-        files
-            .iter()
-            .map(|file| InputFile::new("results", &file.path, file.blake3)),
-    );
+    for file in &files {
+        inputs.push(InputFile::new("results", &file.path, file.blake3));
+    }
     inputs.extend(answer_files);
-    let settings = [
-        ("score.rubrics", parts.rubrics),
-        ("score.snippets", parts.snippets),
-        ("score.agreement", agreement),
-        ("score.compat", mode == Mode::Compat),
-        (IMPORTED, true),
-    ];
-    let judge = options.judge.clone().unwrap_or_else(|| hash_of(&files));
-    let judge = JudgeEntry {
-        id: format!("imported:{judge}"),
-        lexical,
-        samples: 1,
-        ..JudgeEntry::default()
-    };
-    let unknown = (options.mode.is_none() && mode == Mode::Compat).then(|| MODE_UNKNOWN.to_owned());
+    let mut manifest_warnings = pairing.warnings;
+    manifest_warnings.extend(warnings.iter().map(ToString::to_string));
+    if options.mode.is_none() && mode == Mode::Compat {
+        manifest_warnings.push(MODE_UNKNOWN.to_owned());
+    }
     let manifest = Manifest {
         label: options.run_label.clone(),
-        settings: settings
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.into()))
-            .collect(),
+        settings: settings(parts, agreement, mode),
         inputs,
-        roles: BTreeMap::from([(
-            "rubric".to_owned(),
-            RoleEntry {
-                judges: vec![judge],
-                ..RoleEntry::default()
-            },
-        )]),
+        roles: roles(options, &files, lexical),
         scorers: vec!["rubric".to_owned()],
         seed: ScoringOptions::default().seed,
         answers: scored.len() as u64,
@@ -166,25 +120,75 @@ pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
             .map(|(system, case)| (system.to_string(), case.to_string()))
             .collect(),
         kept_cases: pairing.kept_cases.iter().map(CaseId::to_string).collect(),
-        warnings: pairing
-            .warnings
-            .into_iter()
-            .chain(warnings.iter().map(ToString::to_string))
-            .chain(unknown)
-            .collect(),
+        warnings: manifest_warnings,
         ..Manifest::begin(mode)
     }
     .with_reference();
     let dir = RunDir::open(&options.out)?;
     dir.claim(&manifest, options.overwrite)?;
     let mut inputs = Inputs::new(items);
-    let is_kept = |case: &&Arc<TestCase>| pairing.kept_cases.contains(&case.case_id);
-    inputs.cases = tests.cases.iter().filter(is_kept).cloned().collect();
+    let mut kept_cases = tests.cases;
+    kept_cases.retain(|case| pairing.kept_cases.contains(&case.case_id));
+    inputs.cases = kept_cases;
     inputs.write(&dir.path().join("inputs.jsonl"))?;
     let mut record = RunRecord::open(dir, manifest, false)?;
     let scored: Vec<Arc<ScoredAnswer>> = scored.into_iter().map(Arc::new).collect();
     record.finish(RunStatus::Complete, &scored)?;
     Ok(ImportedRun { record, scored })
+}
+
+/// The settings of a run that `score` would have recorded.
+fn settings(parts: RubricParts, agreement: bool, mode: Mode) -> BTreeMap<String, Value> {
+    let settings = [
+        ("score.rubrics", parts.rubrics),
+        ("score.snippets", parts.snippets),
+        ("score.agreement", agreement),
+        ("score.compat", mode == Mode::Compat),
+        (IMPORTED, true),
+    ];
+    settings
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect()
+}
+
+/// The judge of the rubric: files do not name theirs, so that other files have another judge unless the user names one.
+fn roles(
+    options: &ImportOptions,
+    files: &[ResultsFile],
+    lexical: bool,
+) -> BTreeMap<String, RoleEntry> {
+    let name = options.judge.clone().unwrap_or_else(|| hash_of(files));
+    let judge = JudgeEntry {
+        id: format!("imported:{name}"),
+        lexical,
+        samples: 1,
+        ..JudgeEntry::default()
+    };
+    let role = RoleEntry {
+        judges: vec![judge],
+        ..RoleEntry::default()
+    };
+    BTreeMap::from([("rubric".to_owned(), role)])
+}
+
+/// The recorded scores of these items as scores of a run.
+///
+/// # Errors
+/// Every fault of every answer.
+fn scored_answers(
+    items: &[Item],
+    recorded: &RecordedAnswers<'_>,
+    scorer: &RubricScorer,
+    warnings: &mut Vec<InputFault>,
+) -> Result<Vec<ScoredAnswer>> {
+    dataset::all(items.iter().map(|item| {
+        let case = &item.case;
+        let own = &recorded[&(&item.answer.system, &case.case_id)];
+        let score = own.score(case, scorer.unjudged(case), warnings)?;
+        let system = item.answer.system.clone();
+        Ok(ScoredAnswer::new(system, Arc::clone(case), score))
+    }))
 }
 
 /// Every file, no system in two of them.
@@ -229,36 +233,41 @@ fn answers(file: &ResultsFile) -> impl Iterator<Item = (&SystemName, &RecordedAn
 /// # Errors
 /// When it judged only some answers: such numbers are never mixed.
 fn is_lexical(files: &[ResultsFile]) -> Result<bool> {
-    let of = |file: &ResultsFile, lexical: bool| {
-        answers(file).any(|(_, answer)| answer.lexical == lexical)
-    };
-    let lexical = files.iter().any(|file| of(file, true));
-    match files.iter().find(|file| of(file, false)) {
-        Some(file) if lexical => {
+    if !files.iter().any(|file| has_judge(file, true)) {
+        return Ok(false);
+    }
+    match files.iter().find(|file| has_judge(file, false)) {
+        Some(file) => {
             let what = "scores of a judge beside scores of the lexical baseline (lexical_score)";
             Err(InputFault::new(&file.path, what)
                 .hint("import them into runs of their own")
                 .into())
         }
-        _ => Ok(lexical),
+        None => Ok(true),
     }
+}
+
+/// Whether the file has an answer that the lexical baseline judged, or one that another judge did.
+fn has_judge(file: &ResultsFile, lexical: bool) -> bool {
+    answers(file).any(|(_, answer)| answer.lexical == lexical)
 }
 
 /// Our mode if the file holds what the reference script never writes: a null, or the baseline's scores.
 fn mode_of(files: &[ResultsFile]) -> Mode {
-    let has_null = |answer: &RecordedAnswer| {
-        let mut values = answer
-            .components
-            .values()
-            .copied()
-            .chain([answer.score, answer.ann_score]);
-        values.any(|value| value.is_none())
-    };
-    let ours = files
-        .iter()
-        .flat_map(answers)
-        .any(|(_, answer)| answer.lexical || has_null(answer));
-    if ours { Mode::Default } else { Mode::Compat }
+    for file in files {
+        for (_, answer) in answers(file) {
+            if answer.lexical || has_null(answer) {
+                return Mode::Default;
+            }
+        }
+    }
+    Mode::Compat
+}
+
+fn has_null(answer: &RecordedAnswer) -> bool {
+    answer.score.is_none()
+        || answer.ann_score.is_none()
+        || answer.components.values().any(Option::is_none)
 }
 
 /// The recorded scores of one answer, and their file.
@@ -273,6 +282,22 @@ type RecordedAnswers<'a> = HashMap<(&'a SystemName, &'a CaseId), Recorded<'a>>;
 
 const HINT: &str = "name the test cases that the answers were scored by";
 
+/// The recorded scores of all files.
+fn recorded_answers(files: &[ResultsFile]) -> RecordedAnswers<'_> {
+    let mut recorded = RecordedAnswers::new();
+    for file in files {
+        for (system, answer) in answers(file) {
+            let own = Recorded {
+                path: &file.path,
+                system,
+                answer,
+            };
+            recorded.insert((system, &answer.case_id), own);
+        }
+    }
+    recorded
+}
+
 /// The scored answers, without their texts, paired with the cases that any system has scores for (others were excluded
 /// by --limit or --cases), and whether a system has scores under two annotators' rubrics of one question.
 fn paired(
@@ -280,76 +305,84 @@ fn paired(
     recorded: &RecordedAnswers<'_>,
     tests: &TestCases,
 ) -> Result<(Pairing, bool)> {
-    let of_file = |file: &ResultsFile| {
-        let system = |results: &SystemResults| {
-            let answer = |answer: &RecordedAnswer| {
-                Answer::new(results.system.clone(), answer.case_id.clone(), "")
-            };
-            SystemAnswers {
-                answers: results.answers.iter().map(answer).collect(),
-                ..SystemAnswers::new(results.system.clone(), &file.path, file.blake3)
-            }
-        };
-        file.systems.iter().map(system).collect::<Vec<_>>()
-    };
-    let mut systems: Vec<SystemAnswers> = files.iter().flat_map(of_file).collect();
-    systems.sort_by(|one, other| one.system.cmp(&other.system));
-    let (mut asked, mut cases, mut agreement) = (HashSet::new(), Vec::new(), false);
+    let systems = systems_without_texts(files);
+    let mut asked = HashSet::new();
+    let mut cases = Vec::new();
+    let mut agreement = false;
     for case in &tests.cases {
-        let has_scores =
-            |system: &&SystemAnswers| recorded.contains_key(&(&system.system, &case.case_id));
-        for system in systems.iter().filter(has_scores) {
-            agreement |= !asked.insert((&system.system, &case.initial_prompt));
+        let mut has_scores = false;
+        for system in &systems {
+            if recorded.contains_key(&(&system.system, &case.case_id)) {
+                has_scores = true;
+                agreement |= !asked.insert((&system.system, &case.initial_prompt));
+            }
         }
-        cases.extend(
-            systems
-                .iter()
-                .any(|system| has_scores(&system))
-                .then(|| case.case_id.to_string()),
-        );
+        if has_scores {
+            cases.push(case.case_id.to_string());
+        }
     }
-    // Without agreement, one annotator's rubric represents the question.
-    let cases = (!cases.is_empty()).then_some(cases);
     let options = PairOptions {
         agreement,
+        // Without agreement, one annotator's rubric represents the question.
         compat: !agreement,
-        cases,
+        cases: if cases.is_empty() { None } else { Some(cases) },
         ..PairOptions::default()
     };
     Ok((pair(tests, &systems, &options)?, agreement))
 }
 
+/// The systems of the files in name order, their answers without texts.
+fn systems_without_texts(files: &[ResultsFile]) -> Vec<SystemAnswers> {
+    let mut systems = Vec::new();
+    for file in files {
+        for results in &file.systems {
+            let name = &results.system;
+            let mut system = SystemAnswers::new(name.clone(), &file.path, file.blake3);
+            for answer in &results.answers {
+                let case_id = answer.case_id.clone();
+                system.answers.push(Answer::new(name.clone(), case_id, ""));
+            }
+            systems.push(system);
+        }
+    }
+    systems.sort_by(|one, other| one.system.cmp(&other.system));
+    systems
+}
+
 /// The warning about questions without scores of any system.
 fn left_out(pairing: &Pairing, tests: &TestCases) -> Option<InputFault> {
-    let asked: HashSet<&str> = tests
-        .cases
-        .iter()
-        .map(|case| case.initial_prompt.as_str())
-        .collect();
-    let scored: HashSet<&str> = pairing
-        .items
-        .iter()
-        .map(|item| item.case.initial_prompt.as_str())
-        .collect();
+    let mut asked: HashSet<&str> = HashSet::new();
+    asked.extend(tests.cases.iter().map(|case| case.initial_prompt.as_str()));
+    let mut scored: HashSet<&str> = HashSet::new();
+    for item in &pairing.items {
+        scored.insert(&item.case.initial_prompt);
+    }
+    if scored.len() == asked.len() {
+        return None;
+    }
     let what = format!(
         "{} of {} questions have no scores of any system",
         asked.len() - scored.len(),
         asked.len()
     );
-    (scored.len() < asked.len()).then(|| InputFault::new(&tests.path, what).hint("left out"))
+    Some(InputFault::new(&tests.path, what).hint("left out"))
 }
 
 /// Which halves the components belong to; both where no case has a property.
-fn parts_of<'a>(answers: impl Iterator<Item = (&'a RecordedAnswer, &'a TestCase)>) -> RubricParts {
+fn parts_of(items: &[Item], recorded: &RecordedAnswers<'_>) -> RubricParts {
     let mut parts = RubricParts {
         rubrics: false,
         snippets: false,
     };
-    for (answer, case) in answers {
-        let has = |name: &str| answer.components.contains_key(name);
+    for item in items {
+        let case = &item.case;
+        let components = &recorded[&(&item.answer.system, &case.case_id)]
+            .answer
+            .components;
         for criterion in &case.rubric.criteria {
-            parts.rubrics |= has(&criterion.name);
-            parts.snippets |= has(&format!("{}_evidence", criterion.name));
+            let evidence = format!("{}_evidence", criterion.name);
+            parts.rubrics |= components.contains_key(&criterion.name);
+            parts.snippets |= components.contains_key(&evidence);
         }
     }
     if parts.rubrics || parts.snippets {
@@ -373,55 +406,49 @@ impl Recorded<'_> {
         warnings: &mut Vec<InputFault>,
     ) -> Result<Score> {
         let answer = self.answer;
-        if answer
-            .question
-            .as_ref()
-            .is_some_and(|asked| asked.trim() != case.initial_prompt.trim())
+        if let Some(question) = &answer.question
+            && question.trim() != case.initial_prompt.trim()
         {
-            warnings.push(
-                self.fault("its question is not that of the test case")
-                    .hint(HINT),
-            );
+            let fault = self.fault("its question is not that of the test case");
+            warnings.push(fault.hint(HINT));
         }
         let mut faults = Vec::new();
         for component in &mut score.components {
+            let name = component.name.escape_debug().to_string();
             match answer.components.get(&component.name) {
                 Some(value) => {
-                    warnings.extend(set_value(component, *value).map(|what| self.fault(&what)))
+                    let warning = set_value(component, *value);
+                    warnings.extend(warning.map(|what| self.fault(&what)));
                 }
-                None => faults.push(format!(
-                    "component \"{}\" of its rubric is missing",
-                    component.name.escape_debug()
-                )),
+                None => faults.push(format!("component \"{name}\" of its rubric is missing")),
             }
         }
-        let unknown = answer
-            .components
-            .keys()
-            .filter(|name| score.component(name).is_none());
-        faults.extend(unknown.map(|name| {
-            format!(
-                "\"{}\" is not a component of its rubric",
-                name.escape_debug()
-            )
-        }));
-        no_faults(
-            faults
-                .iter()
-                .map(|what| self.fault(what).hint(HINT))
-                .collect(),
-        )?;
-        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
-        (score.value, score.ann_score) = (finite(answer.score), finite(answer.ann_score));
-        warnings.extend(sums_that_differ(&score).iter().map(|what| self.fault(what)));
+        for name in answer.components.keys() {
+            if score.component(name).is_none() {
+                let name = name.escape_debug();
+                faults.push(format!("\"{name}\" is not a component of its rubric"));
+            }
+        }
+        let faults = faults.iter().map(|what| self.fault(what).hint(HINT));
+        no_faults(faults.collect())?;
+        score.value = finite(answer.score);
+        score.ann_score = finite(answer.ann_score);
+        for what in sums_that_differ(&score) {
+            warnings.push(self.fault(&what));
+        }
         Ok(score)
     }
+}
+
+/// Python writes NaN and infinities into JSON; they are no score.
+fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
 }
 
 /// Sets a component to its recorded value; returns a warning, if any.
 fn set_value(component: &mut Component, value: Option<f64>) -> Option<String> {
     let name = component.name.escape_debug().to_string();
-    component.value = value.filter(|value| value.is_finite());
+    component.value = finite(value);
     let (kind, message) = match value {
         Some(number) if number.is_finite() => {
             component.reason = None;
@@ -484,20 +511,14 @@ fn answers_of(
         ..AnswerOptions::default()
     };
     let (mut systems, notes) = reading.load(paths)?;
-    warnings.extend(
-        notes
-            .into_iter()
-            .map(|note| InputFault::new(&paths[0], note)),
-    );
-    let unscored = systems.extract_if(.., |system| {
-        !scored.iter().any(|answer| answer.system == system.system)
-    });
-    warnings.extend(unscored.map(|system| {
-        InputFault::new(
-            &system.path,
-            format!("no scores of {}: its answers are left out", system.system),
-        )
-    }));
+    for note in notes {
+        warnings.push(InputFault::new(&paths[0], note));
+    }
+    let with_scores: HashSet<&SystemName> = scored.iter().map(|answer| &answer.system).collect();
+    for system in systems.extract_if(.., |system| !with_scores.contains(&system.system)) {
+        let what = format!("no scores of {}: its answers are left out", system.system);
+        warnings.push(InputFault::new(&system.path, what));
+    }
     let options = ScorableOptions {
         // Cases of every annotator: the scores decide which count.
         pairing: PairOptions {
@@ -507,13 +528,11 @@ fn answers_of(
         block: Some(IndexBase::Zero),
     };
     let made = scorable(Some(tests), &systems, None, &options)?;
-    let key = |item: Item| {
-        (
-            (item.answer.system.clone(), item.case.case_id.clone()),
-            item,
-        )
-    };
-    let mut answers: HashMap<_, Item> = made.rubric.into_iter().map(key).collect();
+    let mut answers: HashMap<(SystemName, CaseId), Item> = HashMap::new();
+    for item in made.rubric {
+        let key = (item.answer.system.clone(), item.case.case_id.clone());
+        answers.insert(key, item);
+    }
     let mut items = Vec::new();
     for scored in scored.iter_mut() {
         let Some(item) = answers.remove(&(scored.system.clone(), scored.case.case_id.clone()))
