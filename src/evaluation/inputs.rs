@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::dataset::{
-    self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support,
-    SystemAnswers,
+    self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, Scorable, ScorableOptions,
+    Support, SystemAnswers, TestCases,
 };
 use crate::domain::{
     BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, RubricProfile, SystemName,
@@ -19,6 +19,7 @@ use crate::text::perturbation::Perturbation;
 
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::{Checked, Coverage, Preset};
+use super::slice::Slice;
 use crate::record::THINKING;
 
 /// All input of a run.
@@ -58,161 +59,200 @@ impl LoadedInputs {
     /// Every fault of every file at once where they can be found independently; see `dataset`. When a system does not
     /// answer every question of the row.
     pub(super) fn load(
-        settings: &EvaluationOptions,
+        options: &EvaluationOptions,
         preset: Option<&Preset>,
         perturbations: &[Perturbation],
     ) -> Result<Self> {
-        let (input, mode) = (&settings.input, settings.scoring.mode());
-        check_given(settings)?;
-        let rubric = settings.scorers.rubric.as_deref();
-        let (tests, profile) = match &input.tests {
-            Some(path) => dataset::load_tests(path, mode, rubric, input.partial_logs)
-                .map(|(tests, profile)| (Some(tests), profile))?,
-            None => (None, dataset::rubric_profile(rubric)?),
-        };
-        let profile = with_batch(profile, settings)?;
-        let reading = AnswerOptions {
-            mode,
-            fields: input.fields.clone(),
-            id_field: profile.case.id.clone(),
-            keep_thinking: input.keep_thinking,
-            leave_texts: preset.is_none(),
-            reports: profile.report,
-            partial_logs: input.partial_logs,
-            systems: input.systems.clone(),
-        };
+        check_given(options)?;
+        let input = &options.input;
+        let mode = options.scoring.mode();
+        let (tests, profile) = load_tests(options)?;
+        let profile = with_batch(profile, options)?;
+        let reading = answer_options(options, &profile, preset.is_none());
         let (systems, read_notes) = reading.load(&input.answers)?;
-        let Checked {
-            systems,
-            coverage,
-            warnings,
-            notes,
-        } = match preset {
+        let checked = match preset {
             Some(preset) => preset.check(systems, input.strict)?,
             None => Checked {
                 systems,
                 ..Checked::default()
             },
         };
-        let references = settings
-            .scorers
-            .references
-            .as_deref()
-            .map(dataset::load_references)
-            .transpose()?;
-        // The sources of a report are not part of its text.
-        let appended =
-            settings.scorers.references_block == ReferencesBlock::Append && !profile.report;
-        let index_base = settings.scorers.index_base;
-        let options = ScorableOptions {
-            pairing: PairOptions {
-                agreement: settings.scoring.agreement,
-                compat: mode == Mode::Compat,
-                cases: (!input.cases.is_empty()).then(|| input.cases.clone()),
-                limit: input.limit.map(NonZeroUsize::get),
-                strict: input.strict,
-            },
-            block: appended.then_some(index_base),
+        let references = match &options.scorers.references {
+            Some(path) => Some(dataset::load_references(path)?),
+            None => None,
         };
-        let mut made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
+        let systems = checked.systems;
+        let pairing = scorable_options(options, &profile);
+        let mut made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &pairing)?;
         if profile.report {
+            let index_base = options.scorers.index_base;
             made.notes.extend(as_reports(&mut made.rubric, index_base));
         }
-        let is_scored = |read: &&SystemAnswers| {
-            made.files
-                .iter()
-                .any(|file| file.name == read.system.as_str())
-        };
-        let mut settings: BTreeMap<String, Value> = BTreeMap::new();
-        for read in systems.iter().filter(is_scored) {
-            if read.thinking > 0 {
-                let what = if reading.keeps_thinking() {
-                    "kept"
-                } else {
-                    "removed"
-                };
-                settings.insert(THINKING.to_owned(), what.into());
-            }
-            if !read.renamed.is_empty() {
-                settings.insert(
-                    format!("score.fields.{}", read.system),
-                    read.renamed.as_str().into(),
-                );
-            }
-        }
-        let questions = preset
-            .map(|preset| &preset.asked)
-            .filter(|asked| !asked.are_test_cases);
-        let questions =
-            questions.map(|asked| InputFile::new("questions", &asked.path, asked.blake3));
+        let settings = reading_settings(&systems, &made.files, reading.keeps_thinking());
+        // Support counts whole files: a slice runs the same scorers as all slices together.
         let mut support = dataset::supports(&made);
         if profile.report && mode == Mode::Compat {
             // The reference scores reports of cases without ingredients as well.
             support.criteria = made.rubric.len();
         }
-        let holds = |system: &SystemName, case: &CaseId| {
-            input.slice.is_none_or(|slice| slice.holds(system, case))
-        };
-        made.rubric
-            .retain(|item| holds(&item.answer.system, &item.case.case_id));
-        made.plain
-            .retain(|item| holds(&item.answer.system, &item.case.case_id));
-        made.missing.retain(|(system, case)| holds(system, case));
+        if let Some(slice) = input.slice {
+            keep_slice(&mut made, slice);
+        }
         add_perturbed(&mut made.rubric, perturbations)?;
         add_perturbed(&mut made.plain, perturbations)?;
         let rubric: Arc<[Item]> = made.rubric.into();
-        // An answer in both lists is the same in both.
-        let is_same = |(one, other): (&Item, &Item)| {
-            Arc::ptr_eq(&one.case, &other.case) && one.answer.system == other.answer.system
+        // One list where both are the same, so that texts and scores are not held twice.
+        let plain = if are_same(&rubric, &made.plain) {
+            Arc::clone(&rubric)
+        } else {
+            made.plain.into()
         };
-        let are_same =
-            rubric.len() == made.plain.len() && rubric.iter().zip(&made.plain).all(is_same);
+        let mut files = made.files;
+        files.extend(preset.and_then(questions_file));
+        let mut warnings = checked.warnings;
+        warnings.extend(made.warnings);
+        let mut notes = read_notes;
+        notes.extend(checked.notes);
+        notes.extend(made.notes);
         Ok(Self {
+            rubric,
+            plain,
             profile,
             support,
-            plain: if are_same {
-                Arc::clone(&rubric)
-            } else {
-                made.plain.into()
-            },
-            rubric,
             all_cases: tests.map(|tests| tests.cases).unwrap_or_default(),
             kept_cases: made.kept_cases,
             missing: made.missing,
-            files: made.files.into_iter().chain(questions).collect(),
-            warnings: once(warnings.into_iter().chain(made.warnings).collect()),
-            notes: read_notes
-                .into_iter()
-                .chain(notes)
-                .chain(made.notes)
-                .collect(),
+            files,
+            warnings: once(warnings),
+            notes,
             settings,
-            coverage,
+            coverage: checked.coverage,
         })
     }
+}
+
+/// The test cases, if there are any, with the profile of their rubrics.
+fn load_tests(options: &EvaluationOptions) -> Result<(Option<TestCases>, RubricProfile)> {
+    let rubric = options.scorers.rubric.as_deref();
+    let Some(path) = &options.input.tests else {
+        return Ok((None, dataset::rubric_profile(rubric)?));
+    };
+    let mode = options.scoring.mode();
+    let (tests, profile) = dataset::load_tests(path, mode, rubric, options.input.partial_logs)?;
+    Ok((Some(tests), profile))
+}
+
+/// How answer files are read; with `leave_texts`, the texts of large ones stay in their files.
+fn answer_options(
+    options: &EvaluationOptions,
+    profile: &RubricProfile,
+    leave_texts: bool,
+) -> AnswerOptions {
+    let input = &options.input;
+    AnswerOptions {
+        mode: options.scoring.mode(),
+        fields: input.fields.clone(),
+        id_field: profile.case.id.clone(),
+        keep_thinking: input.keep_thinking,
+        leave_texts,
+        reports: profile.report,
+        partial_logs: input.partial_logs,
+        systems: input.systems.clone(),
+    }
+}
+
+/// How answers are paired with their cases.
+fn scorable_options(options: &EvaluationOptions, profile: &RubricProfile) -> ScorableOptions {
+    let input = &options.input;
+    let scorers = &options.scorers;
+    // The sources of a report are not part of its text.
+    let appends_sources = scorers.references_block == ReferencesBlock::Append && !profile.report;
+    ScorableOptions {
+        pairing: PairOptions {
+            agreement: options.scoring.agreement,
+            compat: options.scoring.mode() == Mode::Compat,
+            cases: (!input.cases.is_empty()).then(|| input.cases.clone()),
+            limit: input.limit.map(NonZeroUsize::get),
+            strict: input.strict,
+        },
+        block: appends_sources.then_some(scorers.index_base),
+    }
+}
+
+/// Run settings that come from reading: fields of answers that have other names than expected, and whether `<think>` blocks
+/// were kept. Only files with an answer to score count.
+fn reading_settings(
+    systems: &[SystemAnswers],
+    scored_files: &[InputFile],
+    keeps_thinking: bool,
+) -> BTreeMap<String, Value> {
+    let mut settings = BTreeMap::new();
+    for read in systems {
+        let name = read.system.as_str();
+        if !scored_files.iter().any(|file| file.name == name) {
+            continue;
+        }
+        if read.thinking > 0 {
+            let what = if keeps_thinking { "kept" } else { "removed" };
+            settings.insert(THINKING.to_owned(), what.into());
+        }
+        if !read.renamed.is_empty() {
+            let renamed = read.renamed.as_str();
+            settings.insert(format!("score.fields.{name}"), renamed.into());
+        }
+    }
+    settings
+}
+
+/// The file of a benchmark's questions, unless it is the file of test cases, which is listed already.
+fn questions_file(preset: &Preset) -> Option<InputFile> {
+    let asked = &preset.asked;
+    if asked.are_test_cases {
+        return None;
+    }
+    Some(InputFile::new("questions", &asked.path, asked.blake3))
+}
+
+/// Keeps the answers of this slice.
+fn keep_slice(made: &mut Scorable, slice: Slice) {
+    for items in [&mut made.rubric, &mut made.plain] {
+        items.retain(|item| slice.holds(&item.answer.system, &item.case.case_id));
+    }
+    made.missing
+        .retain(|(system, case)| slice.holds(system, case));
+}
+
+/// Whether both lists have the same answers in the same order; an answer that is in both is equal in both.
+fn are_same(rubric: &[Item], plain: &[Item]) -> bool {
+    rubric.len() == plain.len()
+        && rubric.iter().zip(plain).all(|(one, other)| {
+            Arc::ptr_eq(&one.case, &other.case) && one.answer.system == other.answer.system
+        })
 }
 
 /// Gives plain texts a report that cites the sources of their predictions; a note counts them.
 fn as_reports(items: &mut [Item], index_base: IndexBase) -> Option<String> {
     let mut plain = 0;
-    for answer in items
-        .iter_mut()
-        .map(|item| &mut item.answer)
-        .filter(|answer| answer.report.is_none())
-    {
+    for item in items.iter_mut() {
+        let answer = &mut item.answer;
+        if answer.report.is_some() {
+            continue;
+        }
         plain += 1;
-        if let Some(prediction) = answer
-            .prediction
-            .as_deref()
-            .filter(|own| !own.sources.is_empty())
+        if let Some(prediction) = answer.prediction.as_deref()
+            && !prediction.sources.is_empty()
         {
             let report = Report::of_text(answer.own_text(), Some((prediction, index_base)));
             answer.report = Some(report.into());
         }
     }
-    let what =
-        "answers are plain texts, each judged as one section that cites its sources by number";
-    (plain > 0).then(|| format!("{plain} of {} {what}", items.len()))
+    if plain == 0 {
+        return None;
+    }
+    Some(format!(
+        "{plain} of {} answers are plain texts, each judged as one section that cites its sources by number",
+        items.len()
+    ))
 }
 
 /// Adds each answer with each of the perturbations that changes it.
@@ -220,41 +260,34 @@ fn as_reports(items: &mut [Item], index_base: IndexBase) -> Option<String> {
 /// # Errors
 /// When a system has the name of perturbed answers, or a text cannot be read.
 fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Result<()> {
-    let systems: HashSet<SystemName> = items
-        .iter()
-        .map(|item| item.answer.system.clone())
-        .collect();
     let mut added = Vec::new();
     for perturbation in perturbations {
         for item in items.iter() {
             added.extend(dataset::perturbed(item, *perturbation)?);
         }
     }
-    if let Some(item) = added
-        .iter()
-        .find(|item| systems.contains(&item.answer.system))
-    {
-        let name = item.answer.system.as_str();
-        return Err(Error::Settings(format!(
-            "the system {name:?} has the name of perturbed answers; rename its file"
-        )));
+    let systems: HashSet<&SystemName> = items.iter().map(|item| &item.answer.system).collect();
+    for item in &added {
+        if systems.contains(&item.answer.system) {
+            let name = item.answer.system.as_str();
+            return Err(Error::Settings(format!(
+                "the system {name:?} has the name of perturbed answers; rename its file"
+            )));
+        }
     }
     items.extend(added);
     Ok(())
 }
 
 /// The profile with the number of criteria a call of the options.
-fn with_batch(profile: RubricProfile, settings: &EvaluationOptions) -> Result<RubricProfile> {
-    let batch = settings
-        .scorers
-        .criteria_per_call
-        .map_or(profile.batch, |BatchSize(size)| size);
-    let profile = RubricProfile { batch, ..profile };
+fn with_batch(mut profile: RubricProfile, options: &EvaluationOptions) -> Result<RubricProfile> {
+    if let Some(BatchSize(size)) = options.scorers.criteria_per_call {
+        profile.batch = size;
+    }
+    // ScholarQA-CS2 and RACE ask about all criteria of a case in one call (0), the other references about one.
     let of_reference = usize::from(!profile.report && profile.reply.second.is_empty());
-    if settings.scoring.compat
-        && profile.batch != of_reference
-        && profile.reply.form == ReplyForm::Object
-    {
+    let is_object = profile.reply.form == ReplyForm::Object;
+    if options.scoring.compat && is_object && profile.batch != of_reference {
         let what = "--compat asks as many criteria a call as the reference of this rubric; leave --criteria-per-call out";
         return Err(Error::Usage(what.to_owned()));
     }
@@ -262,20 +295,17 @@ fn with_batch(profile: RubricProfile, settings: &EvaluationOptions) -> Result<Ru
 }
 
 /// Rejects a run without answers, and a rubric without test cases.
-fn check_given(settings: &EvaluationOptions) -> Result<()> {
-    let usage = |what: &str| Err(Error::Usage(what.to_owned()));
-    if settings.input.answers.is_empty() {
-        return usage(
-            "no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..",
-        );
+fn check_given(options: &EvaluationOptions) -> Result<()> {
+    if options.input.answers.is_empty() {
+        let what = "no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..";
+        return Err(Error::Usage(what.to_owned()));
     }
     let needs_tests = [ScorerName::Rubric, ScorerName::Criteria]
         .iter()
-        .any(|name| settings.scorers.names(*name));
-    if settings.input.tests.is_none() && needs_tests {
-        return usage(
-            "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file",
-        );
+        .any(|name| options.scorers.names(*name));
+    if needs_tests && options.input.tests.is_none() {
+        let what = "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file";
+        return Err(Error::Usage(what.to_owned()));
     }
     Ok(())
 }
