@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Mutex;
 
-use super::expected;
+use super::Job;
 use super::gates;
 use super::lane::Lanes;
 use super::legibility::Legibility;
@@ -18,17 +18,12 @@ use super::panel::Member;
 use super::sender::EventSender;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
-use super::{Job, Options};
 use crate::domain::{
-    CallKind, GradeMerge, Item, JudgeCall, JudgeReply, JudgeTask, MemberValues, Mode, ScoredAnswer,
+    CallKind, GradeMerge, Item, JudgeCall, JudgeTask, MemberValues, Mode, ScoredAnswer,
     UnscoredKind, UnscoredReason,
 };
 use crate::error::Error;
-use crate::judge::planner::recall;
-use crate::judge::render::Beginning;
-use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::prompt::injection;
-use crate::record::{CallRecord, RunEvent};
 use crate::scorer::{Judged, Possible, Step, Verdicts};
 
 /// Why an answer was abandoned.
@@ -77,15 +72,16 @@ struct Unit<'a> {
 }
 
 /// The result of a unit: its verdict, its first reply, and flags.
-struct Answered {
-    sample: Sample,
-    /// Empty unless the text is merged: others are not held until the answer is scored.
-    raw: Option<String>,
-    flags: Vec<String>,
+pub(super) struct Answered {
+    pub(super) sample: Sample,
+    /// The text of the first reply; empty unless texts are merged, so that others are not held until the answer is
+    /// scored. `None` without any reply.
+    pub(super) raw: Option<String>,
+    pub(super) flags: Vec<String>,
 }
 
 impl Answered {
-    fn unscored(reason: UnscoredReason) -> Self {
+    pub(super) fn unscored(reason: UnscoredReason) -> Self {
         Self {
             sample: Err(reason),
             raw: None,
@@ -203,15 +199,12 @@ impl AnswerRun<'_> {
     ) -> Result<(), Abort> {
         let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
         let mut units = units(self.job, &calls, gates).into_iter();
-        let (own_slot, is_over) = (Mutex::new(()), AtomicBool::new(false));
+        let own_slot = Mutex::new(());
+        let is_over = AtomicBool::new(false);
         let ask = |unit| self.ask_unit(unit, &own_slot, &is_over);
         let mut in_flight = FuturesUnordered::new();
-        in_flight.extend(
-            units
-                .by_ref()
-                .take(if state.is_warm { usize::MAX } else { 1 })
-                .map(ask),
-        );
+        let at_first = if state.is_warm { usize::MAX } else { 1 };
+        in_flight.extend(units.by_ref().take(at_first).map(ask));
         let mut abort: Option<Abort> = None;
         while let Some((unit, end)) = in_flight.next().await {
             let asked = &mut asked[unit.call_index];
@@ -233,10 +226,9 @@ impl AnswerRun<'_> {
         if let Some(abort) = abort {
             return Err(abort);
         }
-        calls
-            .into_iter()
-            .zip(asked)
-            .for_each(|(call, asked)| state.merge_samples(call, asked, self.job));
+        for (call, asked) in calls.into_iter().zip(asked) {
+            state.merge_samples(call, asked, self.job);
+        }
         Ok(())
     }
 
@@ -248,262 +240,16 @@ impl AnswerRun<'_> {
         is_over: &AtomicBool,
     ) -> (Unit<'u>, Result<Option<Answered>, Abort>) {
         let ask = async {
-            match is_over.load(Ordering::Relaxed) {
-                true => Err(Abort::Stopped),
-                false => {
-                    self.ask_until_read(&unit.call, unit.member, unit.gates)
-                        .await
-                }
+            if is_over.load(Ordering::Relaxed) {
+                return Err(Abort::Stopped);
             }
+            self.ask_until_read(&unit.call, unit.member, unit.gates)
+                .await
         };
         let end = self.lanes.in_slot(own_slot, ask).await;
         is_over.fetch_or(end.is_err(), Ordering::Relaxed);
         (unit, end)
     }
-
-    /// The outcome of one attempt: from cached replies when planning, else from the judge.
-    async fn ask(&self, member: &Member, request: &JudgeRequest) -> Result<Outcome, AskError> {
-        match self.pass {
-            Pass::Run(_) => member.judge.ask(request).await,
-            Pass::Plan(_) => recall(&*member.source, request)
-                .map(|recalled| recalled.unwrap_or(Outcome::Deferred)),
-        }
-    }
-
-    async fn record(&self, record: CallRecord) {
-        match self.pass {
-            Pass::Plan(tally) => tally.recall(record),
-            Pass::Run(sender) => sender.send(RunEvent::Call(Box::new(record))).await,
-        }
-    }
-
-    /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help; `None` if it was deferred.
-    async fn ask_until_read(
-        &self,
-        call: &JudgeCall,
-        member: &Member,
-        gates: usize,
-    ) -> Result<Option<Answered>, Abort> {
-        let begun = self.legibility.begin(call.task.kind());
-        let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
-        let mut raw: Option<String> = None;
-        let mut fresh_tries = 0;
-        let mut attempt = 0;
-        loop {
-            if self.stop.is_set() {
-                return Err(Abort::Stopped);
-            }
-            let request = self.request(call, member, attempt, beginning);
-            let asked = match self.ask(member, &request).await {
-                Ok(Outcome::Reply(reply)) => Ok(reply),
-                Ok(Outcome::Deferred) => {
-                    if let Pass::Plan(tally) = self.pass {
-                        tally.count(&request, member, gates);
-                    }
-                    return Ok(None);
-                }
-                Ok(Outcome::Unscored(reason)) => Err(reason),
-                Err(AskError::Fatal(error)) => return Err(Abort::Fatal(error)),
-                Err(AskError::Transient { message, .. }) => {
-                    Err(UnscoredReason::new(UnscoredKind::Unreachable, message))
-                }
-                Err(AskError::Refused { message, kind, .. }) => {
-                    Err(UnscoredReason::new(kind, message))
-                }
-                Err(AskError::Unsupported { parameter, message }) => {
-                    let Some(renderer) = &member.renderer else {
-                        return Err(Abort::Fatal(Error::JudgeUnavailable(message)));
-                    };
-                    renderer.leave_out(parameter).map_err(Abort::Fatal)?;
-                    continue;
-                }
-            };
-            let mut reply = match asked {
-                Ok(reply) => reply,
-                Err(reason) => {
-                    if let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered)
-                        && renderer
-                            .drops_refused_schema(rendered, &reason)
-                            .map_err(Abort::Fatal)?
-                    {
-                        continue;
-                    }
-                    self.record(CallRecord::of(
-                        &request,
-                        &member.judge_id,
-                        None,
-                        Err(reason.clone()),
-                    ))
-                    .await;
-                    return Ok(Some(Answered::unscored(reason)));
-                }
-            };
-            // A reply that shows that the server ignores schemas is one of the attempts that the reference counts.
-            if self.job.options.mode == Mode::Default
-                && let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered)
-                && renderer
-                    .drops_schema(rendered, &reply)
-                    .map_err(Abort::Fatal)?
-            {
-                continue;
-            }
-            let is_merged = merges_texts(self.job, member, call.task.kind());
-            raw.get_or_insert_with(|| {
-                if is_merged {
-                    reply.content.clone()
-                } else {
-                    String::new()
-                }
-            });
-            let read = call.task.parse(&reply, self.job.options.mode);
-            fresh_tries += u32::from(!reply.cached);
-            if let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered) {
-                renderer
-                    .note_reading(call, rendered, attempt, read.is_ok())
-                    .map_err(Abort::Fatal)?;
-            }
-            let again = match &read {
-                Ok(_) => false,
-                Err(unreadable) => {
-                    let next = self.request(call, member, attempt + 1, beginning);
-                    let may_help = unreadable.ask_again
-                        || unreadable.kind == UnscoredKind::Cut
-                            && self.repeats_cut(&request, &next, member, &reply)?;
-                    self.asks_again(may_help, (attempt, fresh_tries), &next, member)?
-                }
-            };
-            // The flag is recorded with the reply, since rescoring renders no prompt.
-            let of_call = request
-                .rendered
-                .as_ref()
-                .and_then(|call| call.note.as_ref());
-            reply.note = match (of_call, reply.note.take()) {
-                // A recorded reply has the notes of its call.
-                (Some(of_call), Some(known)) if !known.contains(of_call) => {
-                    Some(format!("{of_call}; {known}"))
-                }
-                (of_call, known) => known.or(of_call.cloned()),
-            };
-            let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
-            let sample: Sample = read.map_err(UnscoredReason::from);
-            let sample = if member.expected {
-                expected::weigh(call, &reply, sample, &mut flags)
-            } else {
-                sample
-            };
-            let verdict = sample
-                .as_ref()
-                .map(|(verdict, _)| verdict.clone())
-                .map_err(Clone::clone);
-            let is_fresh = !reply.cached;
-            let unreadable = sample.as_ref().err().cloned();
-            let unreadable = unreadable.map(|reason| (reason, reply.content.clone()));
-            self.record(CallRecord::of(
-                &request,
-                &member.judge_id,
-                Some(reply),
-                verdict,
-            ))
-            .await;
-            if !again {
-                // With `retry_unscored`, new calls repeat unreadable replies, which is not a fair sample of the judge.
-                // Of an unreadable reply about several criteria each is asked alone.
-                let has_several = matches!(&call.task, JudgeTask::Criteria { criteria, .. } if criteria.len() > 1);
-                let is_final = !has_several || self.job.options.mode == Mode::Compat;
-                if sample.is_ok() || (is_fresh && is_final && !self.job.options.retry_unscored) {
-                    self.legibility
-                        .note(&request, member, unreadable.as_ref(), begun)
-                        .map_err(Abort::Fatal)?;
-                }
-                return Ok(Some(Answered { sample, raw, flags }));
-            }
-            attempt += 1;
-        }
-    }
-
-    /// Whether to make attempt `attempt + 1`. The limit applies to new calls; a cached reply is used
-    /// whenever a repeat may help.
-    fn asks_again(
-        &self,
-        may_help: bool,
-        (attempt, fresh_tries): (u32, u32),
-        next: &JudgeRequest,
-        member: &Member,
-    ) -> Result<bool, Abort> {
-        let Options {
-            parse_retries,
-            retry_unscored,
-            ..
-        } = *self.job.options;
-        let may_call = attempt < parse_retries || (retry_unscored && fresh_tries <= parse_retries);
-        if !may_help || may_call {
-            return Ok(may_help);
-        }
-        is_stored(next, member).map_err(Abort::Fatal)
-    }
-
-    /// Whether a reply that was cut has, or is worth, a repeat in another form. Only the first one: the next would be cut
-    /// as well. Compat reads cut replies as the reference does.
-    fn repeats_cut(
-        &self,
-        request: &JudgeRequest,
-        next: &JudgeRequest,
-        member: &Member,
-        reply: &JudgeReply,
-    ) -> Result<bool, Abort> {
-        if request.attempt > 0 || self.job.options.mode == Mode::Compat {
-            return Ok(false);
-        }
-        if is_stored(next, member).map_err(Abort::Fatal)? {
-            return Ok(true);
-        }
-        let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered) else {
-            return Ok(false);
-        };
-        Ok(renderer.repeats_cut(&request.call, rendered, reply))
-    }
-
-    /// Whether the attempts of this call begin with our schema. What is stored decides first, so that a run finds its
-    /// replies whatever was learned of the judge after they were given.
-    fn beginning(&self, call: &JudgeCall, member: &Member) -> crate::error::Result<Beginning> {
-        let Some(renderer) = &member.renderer else {
-            return Ok(Beginning::Plain);
-        };
-        if !renderer.may_carry_schema(call) {
-            return Ok(Beginning::Plain);
-        }
-        let request = |beginning| self.request(call, member, 0, beginning);
-        if is_stored(&request(Beginning::Plain), member)? {
-            return Ok(Beginning::Plain);
-        }
-        if renderer.needs_schema() || is_stored(&request(Beginning::Schema), member)? {
-            return Ok(Beginning::Schema);
-        }
-        Ok(Beginning::Plain)
-    }
-
-    fn request(
-        &self,
-        call: &JudgeCall,
-        member: &Member,
-        attempt: u32,
-        beginning: Beginning,
-    ) -> JudgeRequest {
-        JudgeRequest {
-            call: call.clone(),
-            system: self.item.answer.system.clone(),
-            case_id: self.item.case.case_id.clone(),
-            attempt,
-            rendered: member
-                .renderer
-                .as_ref()
-                .and_then(|renderer| renderer.render_from(call, attempt, beginning)),
-        }
-    }
-}
-
-fn is_stored(request: &JudgeRequest, member: &Member) -> crate::error::Result<bool> {
-    Ok(member.source.find(request)?.is_some())
 }
 
 /// Every sample of these calls from every judge of its role, judge by judge, so that each judge finds the prefix of its
@@ -620,6 +366,6 @@ impl State {
 }
 
 /// The reference merges the texts of several grades.
-fn merges_texts(job: &Job, member: &Member, kind: CallKind) -> bool {
+pub(super) fn merges_texts(job: &Job, member: &Member, kind: CallKind) -> bool {
     job.options.mode == Mode::Compat && member.samples > 1 && kind == CallKind::Aspect
 }

@@ -9,6 +9,7 @@
 //! prints, and only [`record`](crate::record) writes; what is done with finished runs is in [`runs`](crate::runs).
 
 mod answer;
+mod attempts;
 mod builder;
 mod case_order;
 mod choice;

@@ -1,0 +1,332 @@
+//! Asks for one sample of a call: attempt after attempt until a reply can be read, or a repeat cannot help.
+//!
+//! An attempt goes to the judge in a run, and to the cached replies in planning. Each of its replies is recorded, readable
+//! or not, before the next attempt is made.
+
+use super::answer::{Abort, AnswerRun, Answered, Pass, merges_texts};
+use super::expected;
+use super::merge::Sample;
+use super::panel::Member;
+use crate::domain::{
+    JudgeCall, JudgeReply, JudgeTask, Mode, Unreadable, UnscoredKind, UnscoredReason,
+};
+use crate::error::{Error, Result};
+use crate::judge::planner::recall;
+use crate::judge::render::Beginning;
+use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
+use crate::record::{CallRecord, RunEvent};
+
+/// What one attempt brought.
+enum AttemptEnd {
+    Reply(JudgeReply),
+    /// There is no reply, for this reason.
+    Failed(UnscoredReason),
+    /// Not asked: no cached reply, and planning makes no call.
+    Deferred,
+    /// The server does not take a part of the request. It is left out of all requests from now on, and the attempt is
+    /// made again.
+    OtherForm,
+}
+
+/// The attempts of a sample so far.
+#[derive(Clone, Copy)]
+struct Tries {
+    /// 0-based index of the current one.
+    attempt: u32,
+    /// How many were answered by a call, not from the cache.
+    fresh: u32,
+}
+
+impl AnswerRun<'_> {
+    /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help; `None` if it was deferred.
+    /// `gates` is the number of gates before the call that are assumed to be open.
+    pub(super) async fn ask_until_read(
+        &self,
+        call: &JudgeCall,
+        member: &Member,
+        gates: usize,
+    ) -> Result<Option<Answered>, Abort> {
+        let begun = self.legibility.begin(call.task.kind());
+        let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
+        let mut raw: Option<String> = None;
+        let mut tries = Tries {
+            attempt: 0,
+            fresh: 0,
+        };
+        loop {
+            if self.stop.is_set() {
+                return Err(Abort::Stopped);
+            }
+            let request = self.request(call, member, tries.attempt, beginning);
+            let mut reply = match self.attempt(&request, member, gates).await? {
+                AttemptEnd::Reply(reply) => reply,
+                AttemptEnd::OtherForm => continue,
+                AttemptEnd::Deferred => return Ok(None),
+                AttemptEnd::Failed(reason) => {
+                    self.record(&request, member, None, &Err(reason.clone()))
+                        .await;
+                    return Ok(Some(Answered::unscored(reason)));
+                }
+            };
+            let is_fresh = !reply.cached;
+            tries.fresh += u32::from(is_fresh);
+            if raw.is_none() {
+                raw = Some(self.text_to_merge(call, member, &reply));
+            }
+            let read = call.task.parse(&reply, self.job.options.mode);
+            note_reading(&request, member, read.is_ok()).map_err(Abort::Fatal)?;
+            let again = match &read {
+                Ok(_) => false,
+                Err(unreadable) => {
+                    let next = self.request(call, member, tries.attempt + 1, beginning);
+                    let may_help = unreadable.ask_again
+                        || self.repeats_cut(&request, &next, member, &reply, unreadable)?;
+                    self.asks_again(may_help, tries, &next, member)?
+                }
+            };
+            reply.note = with_note_of_call(&request, reply.note.take());
+            let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
+            let mut sample: Sample = read.map_err(UnscoredReason::from);
+            if member.expected {
+                sample = expected::weigh(call, &reply, sample, &mut flags);
+            }
+            let unreadable = match &sample {
+                Ok(_) => None,
+                Err(reason) => Some((reason.clone(), reply.content.clone())),
+            };
+            self.record(&request, member, Some(reply), &sample).await;
+            if again {
+                tries.attempt += 1;
+                continue;
+            }
+            if sample.is_ok() || (is_fresh && self.is_final(call)) {
+                self.legibility
+                    .note(&request, member, unreadable.as_ref(), begun)
+                    .map_err(Abort::Fatal)?;
+            }
+            return Ok(Some(Answered { sample, raw, flags }));
+        }
+    }
+
+    /// Makes one attempt: with cached replies when planning, else by the judge.
+    async fn attempt(
+        &self,
+        request: &JudgeRequest,
+        member: &Member,
+        gates: usize,
+    ) -> Result<AttemptEnd, Abort> {
+        let outcome = match self.pass {
+            Pass::Run(_) => member.judge.ask(request).await,
+            Pass::Plan(_) => recall(&*member.source, request)
+                .map(|recalled| recalled.unwrap_or(Outcome::Deferred)),
+        };
+        let failed = match outcome {
+            Ok(Outcome::Reply(reply)) => {
+                if self.drops_schema(request, member, &reply)? {
+                    return Ok(AttemptEnd::OtherForm);
+                }
+                return Ok(AttemptEnd::Reply(reply));
+            }
+            Ok(Outcome::Deferred) => {
+                if let Pass::Plan(tally) = self.pass {
+                    tally.count(request, member, gates);
+                }
+                return Ok(AttemptEnd::Deferred);
+            }
+            Ok(Outcome::Unscored(reason)) => reason,
+            Err(AskError::Fatal(error)) => return Err(Abort::Fatal(error)),
+            Err(AskError::Transient { message, .. }) => {
+                UnscoredReason::new(UnscoredKind::Unreachable, message)
+            }
+            Err(AskError::Refused { message, kind, .. }) => UnscoredReason::new(kind, message),
+            Err(AskError::Unsupported { parameter, message }) => {
+                let Some(renderer) = &member.renderer else {
+                    return Err(Abort::Fatal(Error::JudgeUnavailable(message)));
+                };
+                renderer.leave_out(parameter).map_err(Abort::Fatal)?;
+                return Ok(AttemptEnd::OtherForm);
+            }
+        };
+        if drops_refused_schema(request, member, &failed).map_err(Abort::Fatal)? {
+            return Ok(AttemptEnd::OtherForm);
+        }
+        Ok(AttemptEnd::Failed(failed))
+    }
+
+    /// Whether the reply shows that the server ignores our schema, so that it is not sent any more. In compat mode, such
+    /// a reply is one of the attempts that the reference counts.
+    fn drops_schema(
+        &self,
+        request: &JudgeRequest,
+        member: &Member,
+        reply: &JudgeReply,
+    ) -> Result<bool, Abort> {
+        match (&member.renderer, &request.rendered) {
+            (Some(renderer), Some(rendered)) if self.job.options.mode == Mode::Default => {
+                renderer.drops_schema(rendered, reply).map_err(Abort::Fatal)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The text of the reply where the texts of samples are merged, else nothing.
+    fn text_to_merge(&self, call: &JudgeCall, member: &Member, reply: &JudgeReply) -> String {
+        if merges_texts(self.job, member, call.task.kind()) {
+            reply.content.clone()
+        } else {
+            String::new()
+        }
+    }
+
+    /// Records the outcome of an attempt: at once in a run, with the answer in planning.
+    async fn record(
+        &self,
+        request: &JudgeRequest,
+        member: &Member,
+        reply: Option<JudgeReply>,
+        sample: &Sample,
+    ) {
+        let verdict = match sample {
+            Ok((verdict, _)) => Ok(verdict.clone()),
+            Err(reason) => Err(reason.clone()),
+        };
+        let record = CallRecord::of(request, &member.judge_id, reply, verdict);
+        match self.pass {
+            Pass::Plan(tally) => tally.recall(record),
+            Pass::Run(sender) => sender.send(RunEvent::Call(Box::new(record))).await,
+        }
+    }
+
+    /// Whether an unreadable last reply to this call counts against the judge.
+    ///
+    /// With `--retry-unscored`, new calls repeat unreadable replies, which is not a fair sample of the judge. After an
+    /// unreadable reply about several criteria each of them is asked alone, except in compat mode.
+    fn is_final(&self, call: &JudgeCall) -> bool {
+        let has_several =
+            matches!(&call.task, JudgeTask::Criteria { criteria, .. } if criteria.len() > 1);
+        let is_asked_alone = has_several && self.job.options.mode == Mode::Default;
+        !is_asked_alone && !self.job.options.retry_unscored
+    }
+
+    /// Whether to make the attempt `next`. The limit of repeats applies to new calls; a cached reply is used whenever a
+    /// repeat may help.
+    fn asks_again(
+        &self,
+        may_help: bool,
+        tries: Tries,
+        next: &JudgeRequest,
+        member: &Member,
+    ) -> Result<bool, Abort> {
+        if !may_help {
+            return Ok(false);
+        }
+        let repeats = self.job.options.parse_retries;
+        let retries_unscored = self.job.options.retry_unscored && tries.fresh <= repeats;
+        if tries.attempt < repeats || retries_unscored {
+            return Ok(true);
+        }
+        is_stored(next, member).map_err(Abort::Fatal)
+    }
+
+    /// Whether a reply that was cut has, or is worth, a repeat in another form. Only the first one: the next would be cut
+    /// as well. Compat reads cut replies as the reference does.
+    fn repeats_cut(
+        &self,
+        request: &JudgeRequest,
+        next: &JudgeRequest,
+        member: &Member,
+        reply: &JudgeReply,
+        unreadable: &Unreadable,
+    ) -> Result<bool, Abort> {
+        let is_cut = unreadable.kind == UnscoredKind::Cut;
+        if !is_cut || request.attempt > 0 || self.job.options.mode == Mode::Compat {
+            return Ok(false);
+        }
+        if is_stored(next, member).map_err(Abort::Fatal)? {
+            return Ok(true);
+        }
+        let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered) else {
+            return Ok(false);
+        };
+        Ok(renderer.repeats_cut(&request.call, rendered, reply))
+    }
+
+    /// Whether the attempts of this call begin with our schema. What is stored decides first, so that a run finds its
+    /// replies whatever was learned of the judge after they were given.
+    fn beginning(&self, call: &JudgeCall, member: &Member) -> Result<Beginning> {
+        let Some(renderer) = &member.renderer else {
+            return Ok(Beginning::Plain);
+        };
+        if !renderer.may_carry_schema(call) {
+            return Ok(Beginning::Plain);
+        }
+        let plain = self.request(call, member, 0, Beginning::Plain);
+        if is_stored(&plain, member)? {
+            return Ok(Beginning::Plain);
+        }
+        let with_schema = self.request(call, member, 0, Beginning::Schema);
+        if renderer.needs_schema() || is_stored(&with_schema, member)? {
+            return Ok(Beginning::Schema);
+        }
+        Ok(Beginning::Plain)
+    }
+
+    fn request(
+        &self,
+        call: &JudgeCall,
+        member: &Member,
+        attempt: u32,
+        beginning: Beginning,
+    ) -> JudgeRequest {
+        let rendered = match &member.renderer {
+            Some(renderer) => renderer.render_from(call, attempt, beginning),
+            None => None,
+        };
+        JudgeRequest {
+            call: call.clone(),
+            system: self.item.answer.system.clone(),
+            case_id: self.item.case.case_id.clone(),
+            attempt,
+            rendered,
+        }
+    }
+}
+
+/// Lets the renderer learn whether this judge's replies can be read in the form in which they are asked for.
+fn note_reading(request: &JudgeRequest, member: &Member, is_readable: bool) -> Result<()> {
+    match (&member.renderer, &request.rendered) {
+        (Some(renderer), Some(rendered)) => {
+            renderer.note_reading(&request.call, rendered, request.attempt, is_readable)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the call failed because of our schema, so that it is not sent any more.
+fn drops_refused_schema(
+    request: &JudgeRequest,
+    member: &Member,
+    reason: &UnscoredReason,
+) -> Result<bool> {
+    match (&member.renderer, &request.rendered) {
+        (Some(renderer), Some(rendered)) => renderer.drops_refused_schema(rendered, reason),
+        _ => Ok(false),
+    }
+}
+
+/// The note of a reply together with that of its call. It is recorded with the reply, since rescoring renders no prompt;
+/// a recorded reply has the note of its call already.
+fn with_note_of_call(request: &JudgeRequest, note: Option<String>) -> Option<String> {
+    let rendered = request.rendered.as_ref();
+    let of_call = rendered.and_then(|rendered| rendered.note.as_ref());
+    match (of_call, note) {
+        (Some(of_call), Some(note)) if !note.contains(of_call) => {
+            Some(format!("{of_call}; {note}"))
+        }
+        (of_call, note) => note.or(of_call.cloned()),
+    }
+}
+
+fn is_stored(request: &JudgeRequest, member: &Member) -> Result<bool> {
+    Ok(member.source.find(request)?.is_some())
+}
