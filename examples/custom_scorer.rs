@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use scholareval::domain::{Answer, JudgeCall, JudgeTask, Role, Score, TestCase, Verdict};
-use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
+use scholareval::domain::{Answer, JudgeCall, JudgeTask, Reading, Role, Score, TestCase, Verdict};
+use scholareval::scorer::{Scorer, Step, Verdicts};
 use scholareval::{Evaluation, Result};
 
 struct Limits;
@@ -19,7 +19,10 @@ impl Scorer for Limits {
 
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
         let value = match verdicts.get("limits") {
-            Some(Judged::Verdict(Verdict::Points(points), _)) => Some(points / 10.0),
+            Some(Ok(Reading {
+                verdict: Verdict::Points(points),
+                ..
+            })) => Some(points / 10.0),
             // No verdict, no value: an answer that could not be judged is unscored, and never 0.
             Some(_) => None,
             None => {

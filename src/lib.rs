@@ -96,7 +96,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use scholareval::domain::{Answer, JudgeReply, Mode, RubricParts};
-//! use scholareval::scorer::{Judged, Scorer, Step, Verdicts, rubric::RubricScorer};
+//! use scholareval::scorer::{Scorer, Step, Verdicts, rubric::RubricScorer};
 //!
 //! # fn main() -> scholareval::Result<()> {
 //! let tests = scholareval::dataset::load_test_cases("data/test_cases.json".as_ref(), Mode::Default)?;
@@ -112,11 +112,8 @@
 //!         Step::Ask(calls) => {
 //!             for call in calls {
 //!                 let reply = JudgeReply::of_text(judge.answer(&call.task));
-//!                 let judged = match call.task.parse(&reply, Mode::Default) {
-//!                     Ok((verdict, feedback)) => Judged::Verdict(verdict, feedback),
-//!                     Err(unreadable) => Judged::Unscored(unreadable.into()),
-//!                 };
-//!                 verdicts.insert(Arc::clone(&call.item), judged);
+//!                 let judgment = call.task.parse(&reply, Mode::Default);
+//!                 verdicts.insert(Arc::clone(&call.item), judgment.map_err(Into::into));
 //!             }
 //!         }
 //!     }

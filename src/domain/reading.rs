@@ -35,7 +35,7 @@ impl JudgeTask {
         if let Some(unusable) = unusable(reply, mode) {
             return Err(unusable);
         }
-        let (verdict, feedback) = match (self, mode) {
+        let reading = match (self, mode) {
             (Self::Aspect { .. }, _) => return reading_graded::grade(reply, mode),
             (Self::Attribution { .. }, _) => return reading_graded::label(reply, mode),
             (
@@ -48,10 +48,13 @@ impl JudgeTask {
             }
             (Self::Precision { .. }, _) => return reading_cs2::irrelevant(reply, mode),
             (Self::CitationGroup { .. }, _) => return reading_cs2::cited_claims(reply, mode),
-            (_, Mode::Compat) => (reading_compat::read(self, &reply.content)?, None),
+            (_, Mode::Compat) => Reading::new(reading_compat::read(self, &reply.content)?),
             (_, Mode::Default) => read(self, reply)?,
         };
-        Ok((self.capped(verdict), feedback))
+        Ok(Reading {
+            verdict: self.capped(reading.verdict),
+            feedback: reading.feedback,
+        })
     }
 
     /// Caps a count at the number of snippets; NaN stays NaN.
@@ -100,7 +103,10 @@ fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
         JudgeTask::Evidence { .. } => count(&object).map(Verdict::Count),
         _ => claim_shares(&object).map(Verdict::Claims),
     };
-    Ok((verdict.map_err(Unreadable::new)?, feedback(&object)))
+    Ok(Reading {
+        verdict: verdict.map_err(Unreadable::new)?,
+        feedback: feedback(&object),
+    })
 }
 
 /// The number under `score`; infinite beyond the range of floats, which no range allows.

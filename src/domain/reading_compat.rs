@@ -111,7 +111,7 @@ fn items(value: &Value) -> Option<Vec<Option<&Value>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{JudgeReply, Mode};
+    use crate::domain::{JudgeReply, Mode, Reading};
 
     fn task(kind: &str) -> JudgeTask {
         let (question, answer) = ("q".into(), "a".into());
@@ -133,7 +133,10 @@ mod tests {
     /// The number of a reply; `None` if the script raises an exception.
     fn number(kind: &str, text: &str) -> Option<f64> {
         match task(kind).parse(&JudgeReply::of_text(text), Mode::Compat) {
-            Ok((Verdict::Points(value) | Verdict::Count(value), None)) => Some(value),
+            Ok(Reading {
+                verdict: Verdict::Points(value) | Verdict::Count(value),
+                feedback: None,
+            }) => Some(value),
             Ok(other) => panic!("{other:?}"),
             Err(unreadable) => {
                 assert!(!unreadable.ask_again && unreadable.kind == UnscoredKind::Exception);
@@ -144,7 +147,10 @@ mod tests {
 
     fn shares(text: &str) -> (f64, f64) {
         match task("citations").parse(&JudgeReply::of_text(text), Mode::Compat) {
-            Ok((Verdict::Claims(shares), None)) => (shares.citations, shares.excerpts),
+            Ok(Reading {
+                verdict: Verdict::Claims(shares),
+                feedback: None,
+            }) => (shares.citations, shares.excerpts),
             other => panic!("{other:?}"),
         }
     }

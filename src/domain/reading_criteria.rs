@@ -43,7 +43,7 @@ pub(super) fn verdicts(
             objects(&reply.content, shape, criteria, mode).map_err(Unreadable::new)
         }
     }?;
-    Ok((Verdict::Criteria(verdicts.into()), None))
+    Ok(Reading::new(Verdict::Criteria(verdicts.into())))
 }
 
 fn objects(

@@ -120,10 +120,8 @@ pub(super) fn irrelevant(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unre
         Some(Value::Object(empty)) if mode == Mode::Compat && empty.is_empty() => &[],
         _ => list_of(&object, "irrelevant_paragraphs", "").map_err(fault)?,
     };
-    Ok((
-        Verdict::Irrelevant(list.iter().map(text).collect::<Result<_, _>>()?),
-        None,
-    ))
+    let texts = list.iter().map(text).collect::<Result<_, _>>()?;
+    Ok(Reading::new(Verdict::Irrelevant(texts)))
 }
 
 /// Parses the list under `claims`.
@@ -135,7 +133,7 @@ pub(super) fn cited_claims(reply: &JudgeReply, mode: Mode) -> Result<Reading, Un
         .map(|own| claim(own, mode))
         .collect::<Result<_, _>>()
         .map_err(Unreadable::new)?;
-    Ok((Verdict::CitedClaims(claims), None))
+    Ok(Reading::new(Verdict::CitedClaims(claims)))
 }
 
 fn object_of(reply: &JudgeReply, mode: Mode) -> Result<Value, Unreadable> {

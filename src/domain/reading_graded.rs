@@ -29,7 +29,10 @@ pub(super) fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
     if mode == Mode::Compat {
         let read = reference_score(&reply.content);
         return match grade_of(&read.text) {
-            Some(grade) => Ok((Verdict::Grade(grade), Some(read.feedback.to_owned()))),
+            Some(grade) => Ok(Reading {
+                verdict: Verdict::Grade(grade),
+                feedback: Some(read.feedback.to_owned()),
+            }),
             None => Err(Unreadable {
                 what: format!("the reference drops \"{}\"", quoted(&read.text)),
                 ask_again: false,
@@ -39,7 +42,10 @@ pub(super) fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
     }
     match found(&reply.content) {
         Ok((_, _, "" | ".")) | Err(_) if reply.is_cut() => Err(Unreadable::cut(reply)),
-        Ok((grade, feedback, _)) => Ok((Verdict::Grade(grade), feedback)),
+        Ok((grade, feedback, _)) => Ok(Reading {
+            verdict: Verdict::Grade(grade),
+            feedback,
+        }),
         Err(what) => Err(Unreadable::new(what)),
     }
 }
@@ -214,10 +220,8 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
         let literal = Attribution::ALL
             .into_iter()
             .find(|label| label.as_str() == reply.content);
-        return Ok((
-            Verdict::Attribution(literal.unwrap_or(Attribution::Extrapolatory)),
-            None,
-        ));
+        let label = literal.unwrap_or(Attribution::Extrapolatory);
+        return Ok(Reading::new(Verdict::Attribution(label)));
     }
     if reply.is_cut() {
         return Err(Unreadable::cut(reply));
@@ -227,7 +231,7 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
         c.is_whitespace() || (c.is_ascii_punctuation() || "“”‘’«»。".contains(c))
     });
     if let Some(label) = label_of(bare) {
-        return Ok((Verdict::Attribution(label), None));
+        return Ok(Reading::new(Verdict::Attribution(label)));
     }
     let mut end = text.len();
     for line in text.rsplit('\n') {
@@ -246,7 +250,8 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
             } else {
                 &others
             };
-            return Ok((Verdict::Attribution(label), Some(others.trim().to_owned())));
+            let feedback = Some(others.trim().to_owned());
+            return Ok(Reading::new(Verdict::Attribution(label)).with_feedback(feedback));
         }
         end = start.saturating_sub(1);
     }

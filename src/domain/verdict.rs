@@ -48,8 +48,33 @@ impl ClaimShares {
     }
 }
 
-/// A verdict with the judge's feedback.
-pub type Reading = (Verdict, Option<String>);
+/// What a judge's reply says: a verdict, with an explanation where the judge gives one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The judge's explanation.
+    pub feedback: Option<String>,
+}
+
+impl Reading {
+    /// A verdict without an explanation.
+    pub fn new(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            feedback: None,
+        }
+    }
+
+    /// The same verdict with this explanation.
+    #[must_use]
+    pub fn with_feedback(self, feedback: Option<String>) -> Self {
+        Self { feedback, ..self }
+    }
+}
+
+/// The result of one question, or of one of its samples: what the judge says, or why there is no verdict.
+pub type Judgment = Result<Reading, UnscoredReason>;
 
 /// A parsed reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -11,20 +11,18 @@ use super::Job;
 use super::gates;
 use super::lane::Lanes;
 use super::legibility::Legibility;
-use super::merge::{
-    Sample, by_criterion, member_values, merge_members, merge_samples, merge_texts,
-};
+use super::merge::{by_criterion, member_values, merge_members, merge_samples, merge_texts};
 use super::panel::Member;
 use super::sender::EventSender;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
 use crate::domain::{
-    CallKind, GradeMerge, Item, JudgeCall, JudgeTask, MemberValues, Mode, ScoredAnswer,
+    CallKind, GradeMerge, Item, JudgeCall, JudgeTask, Judgment, MemberValues, Mode, ScoredAnswer,
     UnscoredKind, UnscoredReason,
 };
 use crate::error::Error;
 use crate::prompt::injection;
-use crate::scorer::{Judged, Possible, Step, Verdicts};
+use crate::scorer::{Possible, Step, Verdicts};
 
 /// Why an answer was abandoned.
 #[derive(Debug)]
@@ -73,7 +71,7 @@ struct Unit<'a> {
 
 /// The result of a unit: its verdict, its first reply, and flags.
 pub(super) struct Answered {
-    pub(super) sample: Sample,
+    pub(super) sample: Judgment,
     /// The text of the first reply; empty unless texts are merged, so that others are not held until the answer is
     /// scored. `None` without any reply.
     pub(super) raw: Option<String>,
@@ -293,8 +291,7 @@ impl State {
             .count() as u64;
         if asked.deferred {
             let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
-            self.verdicts
-                .insert(Arc::clone(&call.item), Judged::Unscored(reason));
+            self.verdicts.insert(Arc::clone(&call.item), Err(reason));
             self.deferred.push((call.item, call.task.kind()));
             return;
         }
@@ -317,7 +314,7 @@ impl State {
                 .collect(),
             _ => vec![Arc::clone(&call.item)],
         };
-        let mut merged: Vec<(Vec<Judged>, Vec<MemberValues>)> =
+        let mut merged: Vec<(Vec<Judgment>, Vec<MemberValues>)> =
             vec![Default::default(); names.len()];
         for (index, member) in (0_u32..).zip(&panel.members) {
             let (mut raws, mut samples) = (Vec::new(), Vec::new());
@@ -352,7 +349,7 @@ impl State {
         for (name, (judged, values)) in names.into_iter().zip(merged) {
             let judged = merge_members(judged, &judges, panel.merge);
             // A call about several criteria without a usable reply leaves each of them open.
-            let item = if matches!(judged, Judged::Unscored(_)) {
+            let item = if judged.is_err() {
                 Arc::clone(&call.item)
             } else {
                 Arc::clone(&name)

@@ -5,10 +5,9 @@
 
 use super::answer::{Abort, AnswerRun, Answered, Pass, merges_texts};
 use super::expected;
-use super::merge::Sample;
 use super::panel::Member;
 use crate::domain::{
-    JudgeCall, JudgeReply, JudgeTask, Mode, Unreadable, UnscoredKind, UnscoredReason,
+    JudgeCall, JudgeReply, JudgeTask, Judgment, Mode, Unreadable, UnscoredKind, UnscoredReason,
 };
 use crate::error::{Error, Result};
 use crate::judge::planner::recall;
@@ -86,7 +85,7 @@ impl AnswerRun<'_> {
             };
             reply.note = with_note_of_call(&request, reply.note.take());
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
-            let mut sample: Sample = read.map_err(UnscoredReason::from);
+            let mut sample: Judgment = read.map_err(UnscoredReason::from);
             if member.expected {
                 sample = expected::weigh(call, &reply, sample, &mut flags);
             }
@@ -184,10 +183,10 @@ impl AnswerRun<'_> {
         request: &JudgeRequest,
         member: &Member,
         reply: Option<JudgeReply>,
-        sample: &Sample,
+        sample: &Judgment,
     ) {
         let verdict = match sample {
-            Ok((verdict, _)) => Ok(verdict.clone()),
+            Ok(reading) => Ok(reading.verdict.clone()),
             Err(reason) => Err(reason.clone()),
         };
         let record = CallRecord::of(request, &member.judge_id, reply, verdict);

@@ -1,8 +1,8 @@
 //! Expected scores, weighted by the judge's token probabilities where the server reports them.
 
-use super::merge::Sample;
 use crate::domain::{
-    JudgeCall, JudgeReply, JudgeTask, ScoreLocation, Verdict, WhyNot, expected_value,
+    JudgeCall, JudgeReply, JudgeTask, Judgment, Reading, ScoreLocation, Verdict, WhyNot,
+    expected_value,
 };
 
 /// Replaces the score of a sample with the expected one. Without probabilities the plain score stays, with a flag that
@@ -10,10 +10,10 @@ use crate::domain::{
 pub(super) fn weigh(
     call: &JudgeCall,
     reply: &JudgeReply,
-    sample: Sample,
+    sample: Judgment,
     marks: &mut Vec<String>,
-) -> Sample {
-    let (verdict, said) = sample?;
+) -> Judgment {
+    let Reading { verdict, feedback } = sample?;
     let (range, location) = match (&call.task, &verdict) {
         (_, Verdict::Points(_)) => (0..=10, ScoreLocation::JsonScore),
         (_, Verdict::Grade(_)) => (1..=5, ScoreLocation::AfterResult),
@@ -21,7 +21,7 @@ pub(super) fn weigh(
             0..=u32::try_from(snippets.len()).unwrap_or(u32::MAX),
             ScoreLocation::JsonScore,
         ),
-        _ => return Ok((verdict, said)),
+        _ => return Ok(Reading { verdict, feedback }),
     };
     let verdict = match expected_value(reply, range, location) {
         Ok(expected) => match verdict {
@@ -41,7 +41,7 @@ pub(super) fn weigh(
             verdict
         }
     };
-    Ok((verdict, said))
+    Ok(Reading { verdict, feedback })
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_score_is_weighed_where_probabilities_came_and_marked_where_not() {
         let mut reply = JudgeReply::of_text("{\"score\": 7}");
-        let plain = || Ok((Verdict::Points(7.0), None));
+        let plain = || Ok(Reading::new(Verdict::Points(7.0)));
         let mut marks = Vec::new();
         assert_eq!(weigh(&call(), &reply, plain(), &mut marks), plain());
         assert_eq!(
@@ -89,7 +89,10 @@ mod tests {
             token("}", &[]),
         ]);
         let mut marks = Vec::new();
-        let Ok((Verdict::Points(points), None)) = weigh(&call(), &reply, plain(), &mut marks)
+        let Ok(Reading {
+            verdict: Verdict::Points(points),
+            feedback: None,
+        }) = weigh(&call(), &reply, plain(), &mut marks)
         else {
             panic!("no points")
         };

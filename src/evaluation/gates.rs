@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Attribution, CallKind, ClaimShares, MAX_GRADE, Verdict};
-use crate::scorer::{Judged, Verdicts};
+use crate::domain::{Attribution, CallKind, ClaimShares, MAX_GRADE, Reading, Verdict};
+use crate::scorer::Verdicts;
 
 /// Items that were deferred, with their kind.
 pub(super) type Deferred = [(Arc<str>, CallKind)];
@@ -11,7 +11,7 @@ pub(super) type Deferred = [(Arc<str>, CallKind)];
 /// Gives deferred calls the verdicts that open their gates.
 pub(super) fn open(verdicts: &mut Verdicts, deferred: &Deferred) {
     for (item, kind) in deferred {
-        verdicts.insert(Arc::clone(item), Judged::Verdict(open_verdict(*kind), None));
+        verdicts.insert(Arc::clone(item), Ok(Reading::new(open_verdict(*kind))));
     }
 }
 

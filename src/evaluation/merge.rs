@@ -3,54 +3,46 @@
 use std::cmp::Ordering;
 
 use crate::domain::{
-    Attribution, ClaimShares, CriterionVerdict, GradeMerge, MemberValues, UnscoredKind,
-    UnscoredReason, Verdict, merge_as_reference,
+    Attribution, ClaimShares, CriterionVerdict, GradeMerge, Judgment, MemberValues, Reading,
+    UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
 };
-use crate::scorer::Judged;
 use crate::stats::sd;
-
-/// One sample: the verdict and feedback, or why there is none.
-pub(super) type Sample = Result<(Verdict, Option<String>), UnscoredReason>;
 
 /// Merges the readable samples; the first reason if none is readable. Keeps the feedback of the first readable sample.
 ///
 /// Points, counts and grades follow `merge`; so do the two shares of claims (their counts are summed). Labels merge to
 /// the most common one; on a tie, to one that is not support. Lists (irrelevant texts, cited claims) cannot be averaged: the
 /// sample with the median number counts as a whole, of two the one with the lower number.
-pub(super) fn merge_samples(samples: Vec<Sample>, merge: GradeMerge) -> Judged {
-    let verdicts: Vec<Verdict> = samples
-        .iter()
-        .flatten()
-        .map(|(verdict, _)| verdict.clone())
-        .collect();
-    let no_sample = || UnscoredReason::new(UnscoredKind::NotAsked, "no sample was taken");
+pub(super) fn merge_samples(samples: Vec<Judgment>, merge: GradeMerge) -> Judgment {
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    let mut feedback: Option<String> = None;
+    let mut reason: Option<UnscoredReason> = None;
+    for sample in samples {
+        match sample {
+            Ok(reading) => {
+                verdicts.push(reading.verdict);
+                feedback = feedback.or(reading.feedback);
+            }
+            Err(why) => reason = reason.or(Some(why)),
+        }
+    }
     match merged(&verdicts, merge) {
-        Some(verdict) => Judged::Verdict(
-            verdict,
-            samples
-                .into_iter()
-                .flatten()
-                .find_map(|(_, feedback)| feedback),
-        ),
-        None => Judged::Unscored(
-            samples
-                .into_iter()
-                .find_map(Result::err)
-                .unwrap_or_else(no_sample),
-        ),
+        Some(verdict) => Ok(Reading { verdict, feedback }),
+        None => Err(reason
+            .unwrap_or_else(|| UnscoredReason::new(UnscoredKind::NotAsked, "no sample was taken"))),
     }
 }
 
 /// The grade that the reference computes from several replies to one question (its self-consistency).
-pub(super) fn merge_texts(replies: &[String], merge: GradeMerge) -> Judged {
+pub(super) fn merge_texts(replies: &[String], merge: GradeMerge) -> Judgment {
     let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
     if merge != GradeMerge::MostCommon {
         let what = "the reference script merges samples by the most common text only";
-        return Judged::Unscored(UnscoredReason::new(UnscoredKind::Exception, what));
+        return Err(UnscoredReason::new(UnscoredKind::Exception, what));
     }
     match merge_as_reference(&texts) {
-        Some(grade) => Judged::Verdict(Verdict::Grade(grade), None),
-        None => Judged::Unscored(UnscoredReason::new(
+        Some(grade) => Ok(Reading::new(Verdict::Grade(grade))),
+        None => Err(UnscoredReason::new(
             UnscoredKind::Unreadable,
             "no grade of 1 to 5",
         )),
@@ -59,10 +51,14 @@ pub(super) fn merge_texts(replies: &[String], merge: GradeMerge) -> Judged {
 
 /// The panel's verdict, from all its judges or none: a missing judge would silently shift the score by how strict the
 /// others are.
-pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: GradeMerge) -> Judged {
+pub(super) fn merge_members(
+    members: Vec<Judgment>,
+    judges: &[&str],
+    merge: GradeMerge,
+) -> Judgment {
     if members.len() <= 1 {
         let no_judge = || {
-            Judged::Unscored(UnscoredReason::new(
+            Err(UnscoredReason::new(
                 UnscoredKind::NotAsked,
                 "no judge was asked",
             ))
@@ -72,9 +68,9 @@ pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: GradeM
     let mut samples = Vec::with_capacity(members.len());
     for (member, judge) in members.into_iter().zip(judges) {
         match member {
-            Judged::Verdict(verdict, feedback) => samples.push(Ok((verdict, feedback))),
-            Judged::Unscored(reason) => {
-                return Judged::Unscored(UnscoredReason::new(
+            Ok(reading) => samples.push(Ok(reading)),
+            Err(reason) => {
+                return Err(UnscoredReason::new(
                     reason.kind,
                     format!("{judge}: {}", reason.message),
                 ));
@@ -87,29 +83,22 @@ pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: GradeM
 /// The verdict of one judge: its merged value, its samples and their spread.
 pub(super) fn member_values(
     judge: &std::sync::Arc<str>,
-    merged: &Judged,
-    samples: &[Sample],
+    merged: &Judgment,
+    samples: &[Judgment],
 ) -> MemberValues {
-    let samples: Vec<Option<f64>> = samples
-        .iter()
-        .map(|sample| {
-            sample
-                .as_ref()
-                .ok()
-                .and_then(|(verdict, _)| number(verdict))
-        })
-        .collect();
+    let samples: Vec<Option<f64>> = samples.iter().map(number_of).collect();
     let readable: Vec<f64> = samples.iter().flatten().copied().collect();
-    let value = match merged {
-        Judged::Verdict(verdict, _) => number(verdict),
-        Judged::Unscored(_) => None,
-    };
     MemberValues {
         judge: std::sync::Arc::clone(judge),
-        value,
+        value: number_of(merged),
         samples,
         spread: sd(&readable),
     }
+}
+
+/// The number of a readable verdict.
+fn number_of(judgment: &Judgment) -> Option<f64> {
+    number(&judgment.as_ref().ok()?.verdict)
 }
 
 fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {
@@ -159,15 +148,18 @@ fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {
 }
 
 /// Samples of a call about several criteria as samples of each: one list for each criterion.
-pub(super) fn by_criterion(samples: &[Sample], count: usize) -> Vec<Vec<Sample>> {
-    let of = |place: usize, sample: &Sample| match sample {
-        Ok((Verdict::Criteria(all), _)) => {
+pub(super) fn by_criterion(samples: &[Judgment], count: usize) -> Vec<Vec<Judgment>> {
+    let of = |place: usize, sample: &Judgment| match sample {
+        Ok(Reading {
+            verdict: Verdict::Criteria(all),
+            ..
+        }) => {
             let own = all
                 .get(place)
                 .cloned()
                 .ok_or_else(UnscoredReason::other_kind)?;
             let feedback = own.feedback.clone();
-            Ok((Verdict::Criteria([own].into()), feedback))
+            Ok(Reading::new(Verdict::Criteria([own].into())).with_feedback(feedback))
         }
         other => other.clone(),
     };
@@ -229,12 +221,18 @@ mod tests {
     #[test]
     fn readable_samples_are_averaged_and_unreadable_ones_left_out() {
         let samples = vec![
-            Ok((Verdict::Points(7.0), None)),
+            Ok(Reading::new(Verdict::Points(7.0))),
             Err(unreadable()),
-            Ok((Verdict::Points(4.0), Some("brief".into()))),
+            Ok(Reading {
+                verdict: Verdict::Points(4.0),
+                feedback: Some("brief".into()),
+            }),
         ];
         // (7 + 4) / 2
-        let expected = Judged::Verdict(Verdict::Points(5.5), Some("brief".into()));
+        let expected = Ok(Reading {
+            verdict: Verdict::Points(5.5),
+            feedback: Some("brief".into()),
+        });
         assert_eq!(merge_samples(samples.clone(), GradeMerge::Mean), expected);
         let judged = merge_samples(samples.clone(), GradeMerge::Mean);
         let values = member_values(&"j".into(), &judged, &samples);
@@ -250,7 +248,7 @@ mod tests {
     fn without_a_readable_sample_the_first_reason_is_kept() {
         assert_eq!(
             merge_samples(vec![Err(unreadable())], GradeMerge::Median),
-            Judged::Unscored(unreadable())
+            Err(unreadable())
         );
     }
 
@@ -263,27 +261,27 @@ mod tests {
             citation_count: 1,
         };
         let merged = merge_samples(
-            vec![Ok((Verdict::Claims(shares), None))],
+            vec![Ok(Reading::new(Verdict::Claims(shares)))],
             GradeMerge::MostCommon,
         );
-        assert_eq!(merged, Judged::Verdict(Verdict::Claims(shares), None));
+        assert_eq!(merged, Ok(Reading::new(Verdict::Claims(shares))));
     }
 
     #[test]
     fn claims_are_merged_by_their_shares() {
         let sample = |citations, excerpts| {
-            Ok((
-                Verdict::Claims(ClaimShares {
-                    citations,
-                    excerpts,
-                    claim_count: 2,
-                    citation_count: 1,
-                }),
-                None,
-            ))
+            Ok(Reading::new(Verdict::Claims(ClaimShares {
+                citations,
+                excerpts,
+                claim_count: 2,
+                citation_count: 1,
+            })))
         };
         let samples = vec![sample(1.0, 0.0), sample(0.5, 1.0)];
-        let Judged::Verdict(Verdict::Claims(merged), _) = merge_samples(samples, GradeMerge::Mean)
+        let Ok(Reading {
+            verdict: Verdict::Claims(merged),
+            ..
+        }) = merge_samples(samples, GradeMerge::Mean)
         else {
             panic!("expected claims")
         };
@@ -297,12 +295,12 @@ mod tests {
         let vote = |labels: &[Attribution]| {
             let samples = labels
                 .iter()
-                .map(|label| Ok((Verdict::Attribution(*label), None)))
+                .map(|label| Ok(Reading::new(Verdict::Attribution(*label))))
                 .collect();
             merge_samples(samples, GradeMerge::Mean)
         };
         use Attribution::{Attributable, Contradictory, Extrapolatory};
-        let is = |label| Judged::Verdict(Verdict::Attribution(label), None);
+        let is = |label| Ok(Reading::new(Verdict::Attribution(label)));
         assert_eq!(
             vote(&[Attributable, Extrapolatory, Attributable]),
             is(Attributable)
@@ -322,28 +320,28 @@ mod tests {
         // "4 " is the most common text and not a valid grade there; ours would be 4
         assert!(matches!(
             merge_texts(&replies, GradeMerge::MostCommon),
-            Judged::Unscored(_)
+            Err(_)
         ));
-        let Judged::Unscored(reason) = merge_texts(&replies, GradeMerge::Mean) else {
+        let Err(reason) = merge_texts(&replies, GradeMerge::Mean) else {
             panic!("no mean")
         };
         assert_eq!(reason.kind, UnscoredKind::Exception);
         assert_eq!(
             merge_texts(&replies[2..], GradeMerge::MostCommon),
-            Judged::Verdict(Verdict::Grade(2.0), None)
+            Ok(Reading::new(Verdict::Grade(2.0)))
         );
     }
 
     #[test]
     fn a_panel_with_a_missing_judge_has_no_verdict() {
-        let grade = |grade| Judged::Verdict(Verdict::Grade(grade), None);
+        let grade = |grade| Ok(Reading::new(Verdict::Grade(grade)));
         let judges = ["strict", "kind"];
         assert_eq!(
             merge_members(vec![grade(2.0), grade(5.0)], &judges, GradeMerge::Mean),
             grade(3.5)
         );
-        let Judged::Unscored(reason) = merge_members(
-            vec![grade(2.0), Judged::Unscored(unreadable())],
+        let Err(reason) = merge_members(
+            vec![grade(2.0), Err(unreadable())],
             &judges,
             GradeMerge::Mean,
         ) else {

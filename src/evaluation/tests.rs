@@ -8,13 +8,13 @@ use std::time::Duration;
 use super::*;
 use crate::domain::{
     Answer, CallId, CaseId, Component, ComponentKind, GradeMerge, JudgeCall, JudgeReply, JudgeTask,
-    Mode, Role, Rubric, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Mode, Reading, Role, Rubric, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 use crate::record::{EventSink, RunEvent};
-use crate::scorer::{Judged, Step, Verdicts};
+use crate::scorer::{Step, Verdicts};
 
 /// Asks `a` and `b`, then `a_evidence` if `a` earned something.
 struct Toy;
@@ -36,8 +36,7 @@ impl Scorer for Toy {
             sample: 0,
             member: 0,
         };
-        let earned =
-            matches!(verdicts.get("a"), Some(Judged::Verdict(Verdict::Points(p), _)) if *p > 0.0);
+        let earned = matches!(verdicts.get("a"), Some(Ok(Reading { verdict: Verdict::Points(p), .. })) if *p > 0.0);
         let wanted: &[&str] = if earned {
             &["a", "b", "a_evidence"]
         } else {
@@ -53,9 +52,12 @@ impl Scorer for Toy {
         }
         let component = |item: &&str| {
             let (value, reason) = match &verdicts[*item] {
-                Judged::Verdict(Verdict::Points(points), _) => (Some(points / 10.0), None),
-                Judged::Verdict(..) => (None, None),
-                Judged::Unscored(reason) => (None, Some(reason.clone().into())),
+                Ok(Reading {
+                    verdict: Verdict::Points(points),
+                    ..
+                }) => (Some(points / 10.0), None),
+                Ok(_) => (None, None),
+                Err(reason) => (None, Some(reason.clone().into())),
             };
             Component {
                 value,

@@ -159,8 +159,8 @@ mod tests {
             Err(true),
             "asked again"
         );
-        let (verdict, _) = read(json!({"score": 3}), json!({"score": 3})).unwrap();
-        assert_eq!(verdict, Verdict::Points(3.0));
+        let reading = read(json!({"score": 3}), json!({"score": 3})).unwrap();
+        assert_eq!(reading.verdict, Verdict::Points(3.0));
     }
 
     #[test]

@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Report,
+    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Reading, Report,
     ReportFault, Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::scorer::report::{self, Credit};
 use crate::scorer::report_metrics::ingredient_shares;
-use crate::scorer::{Judged, Scorer, Step, Verdicts};
+use crate::scorer::{Scorer, Step, Verdicts};
 
 /// Name of the scorer.
 pub const CRITERIA: &str = "criteria";
@@ -90,7 +90,10 @@ impl CriteriaScorer {
             .get(criterion.name.as_str())
             .or_else(|| verdicts.get(item_of(batch).as_str()));
         match judged {
-            Some(Judged::Verdict(Verdict::Criteria(of_one), _)) => {
+            Some(Ok(Reading {
+                verdict: Verdict::Criteria(of_one),
+                ..
+            })) => {
                 let verdict = of_one.first().ok_or_else(UnscoredReason::other_kind)?;
                 let abstained =
                     || UnscoredReason::new(UnscoredKind::Abstained, "the judge cannot assess it");
@@ -99,13 +102,11 @@ impl CriteriaScorer {
                 let both = if both == 0.0 { WITHOUT_POINTS } else { both };
                 Ok((credit / both, both, verdict.feedback.clone()))
             }
-            Some(Judged::Unscored(reason))
-                if self.counts_zero() && reason.kind == UnscoredKind::Unreadable =>
-            {
+            Some(Err(reason)) if self.counts_zero() && reason.kind == UnscoredKind::Unreadable => {
                 Ok((0.0, 1.0, None))
             }
-            Some(Judged::Unscored(reason)) => Err(reason.clone()),
-            Some(Judged::Verdict(..)) => Err(UnscoredReason::other_kind()),
+            Some(Err(reason)) => Err(reason.clone()),
+            Some(Ok(_)) => Err(UnscoredReason::other_kind()),
             None => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
         }
     }
@@ -260,7 +261,7 @@ impl Scorer for CriteriaScorer {
                 None if batch.iter().any(|criterion| is_open(&criterion)) => {
                     calls.push(self.call(case, answer, batch))
                 }
-                Some(Judged::Unscored(reason))
+                Some(Err(reason))
                     if self.mode == Mode::Default && is_worth_splitting(reason.kind) =>
                 {
                     let alone = batch.iter().filter(is_open).map(std::slice::from_ref);

@@ -22,10 +22,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, Attribution, JudgeCall, JudgeTask, Mode, Role, TestCase, UnscoredReason, Verdict,
+    Answer, Attribution, JudgeCall, JudgeTask, Judgment, Mode, Reading, Role, TestCase,
+    UnscoredReason, Verdict,
 };
 use crate::scorer::citation::IndexBase;
-use crate::scorer::{Judged, Possible, Scorer, Step, Verdicts};
+use crate::scorer::{Possible, Scorer, Step, Verdicts};
 
 use claims::{Claim, ClaimPlan, Refused};
 use reach::Reach;
@@ -309,15 +310,18 @@ impl<'a> Round<'a> {
     }
 }
 
-fn read(judged: &Judged) -> Support {
+fn read(judged: &Judgment) -> Support {
     match judged {
-        Judged::Verdict(Verdict::Attribution(label), feedback) => Support::Known {
+        Ok(Reading {
+            verdict: Verdict::Attribution(label),
+            feedback,
+        }) => Support::Known {
             holds: label.is_support(),
             label: Some(*label),
             feedback: feedback.clone(),
         },
-        Judged::Verdict(..) => Support::Unscored(UnscoredReason::other_kind()),
-        Judged::Unscored(reason) => Support::Unscored(reason.clone()),
+        Ok(_) => Support::Unscored(UnscoredReason::other_kind()),
+        Err(reason) => Support::Unscored(reason.clone()),
     }
 }
 

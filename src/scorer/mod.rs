@@ -20,19 +20,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::domain::{Answer, JudgeCall, Role, Score, TestCase, UnscoredReason, Verdict};
+use crate::domain::{Answer, JudgeCall, Judgment, Role, Score, TestCase};
 
-/// The result of one question, samples already merged.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Judged {
-    /// The merged verdict and the judge's feedback.
-    Verdict(Verdict, Option<String>),
-    /// No verdict, for this reason.
-    Unscored(UnscoredReason),
-}
-
-/// The verdicts so far, by component name.
-pub type Verdicts = HashMap<Arc<str>, Judged>;
+/// The results of the questions so far, samples already merged, by component name.
+pub type Verdicts = HashMap<Arc<str>, Judgment>;
 
 /// Next step of a scorer.
 #[derive(Debug, Clone, PartialEq)]

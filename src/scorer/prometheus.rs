@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Mode, Prediction,
-    Role, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Judgment, Mode,
+    Prediction, Reading, Role, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::scorer::citation::IndexBase;
-use crate::scorer::{Judged, Scorer, Step, Verdicts};
+use crate::scorer::{Scorer, Step, Verdicts};
 
 use super::predicted::{prediction_of, question_of};
 
@@ -205,11 +205,14 @@ impl PrometheusScorer {
     }
 }
 
-fn grade(judged: Option<&Judged>) -> Graded {
+fn grade(judged: Option<&Judgment>) -> Graded {
     match judged {
-        Some(Judged::Verdict(Verdict::Grade(grade), feedback)) => Ok((*grade, feedback.clone())),
-        Some(Judged::Verdict(..)) => Err(UnscoredReason::other_kind()),
-        Some(Judged::Unscored(reason)) => Err(reason.clone()),
+        Some(Ok(Reading {
+            verdict: Verdict::Grade(grade),
+            feedback,
+        })) => Ok((*grade, feedback.clone())),
+        Some(Ok(_)) => Err(UnscoredReason::other_kind()),
+        Some(Err(reason)) => Err(reason.clone()),
         None => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
     }
 }

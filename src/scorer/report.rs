@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use super::Verdicts;
 use super::report_metrics::{
     CitationCounts, METRIC_WEIGHTS, answer_precision, global_average, ingredient_recall,
     ingredient_shares,
 };
-use super::{Judged, Verdicts};
 use crate::domain::{
     Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS,
-    Report, Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Reading, Report, Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 
 /// Item of the call about irrelevant paragraphs; not the component's, since samples are numbers of texts.
@@ -112,8 +112,8 @@ fn citations(
 
 fn verdict<'a>(verdicts: &'a Verdicts, item: &str) -> Result<&'a Verdict, UnscoredReason> {
     match verdicts.get(item) {
-        Some(Judged::Verdict(verdict, _)) => Ok(verdict),
-        Some(Judged::Unscored(reason)) => Err(reason.clone()),
+        Some(Ok(Reading { verdict, .. })) => Ok(verdict),
+        Some(Err(reason)) => Err(reason.clone()),
         None => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
     }
 }

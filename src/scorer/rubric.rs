@@ -14,10 +14,10 @@ mod plan;
 use std::sync::Arc;
 
 use crate::domain::{
-    Answer, Component, JudgeCall, JudgeTask, Mode, Role, Rubric, RubricParts, Score, TestCase,
-    UnscoredKind, UnscoredReason, Verdict, WeightedSums,
+    Answer, Component, JudgeCall, JudgeTask, Mode, Reading, Role, Rubric, RubricParts, Score,
+    TestCase, UnscoredKind, UnscoredReason, Verdict, WeightedSums,
 };
-use crate::scorer::{Judged, Scorer, Step, Verdicts};
+use crate::scorer::{Scorer, Step, Verdicts};
 use crate::text::words::word_count;
 
 use plan::{Part, Plan, Source};
@@ -96,8 +96,8 @@ impl RubricScorer {
     /// Value of a component whose gate is open, from its verdict; `None` if there is none yet.
     fn value(part: &Part, case: &TestCase, verdicts: &Verdicts) -> Option<Value> {
         let (verdict, feedback) = match verdicts.get(part.item.as_str())? {
-            Judged::Verdict(verdict, feedback) => (verdict.clone(), feedback.clone()),
-            Judged::Unscored(reason) => return Some(Err(reason.clone())),
+            Ok(Reading { verdict, feedback }) => (verdict.clone(), feedback.clone()),
+            Err(reason) => return Some(Err(reason.clone())),
         };
         let value = match (part.source, verdict) {
             (Source::Expertise | Source::Criterion(_), Verdict::Points(points)) => {

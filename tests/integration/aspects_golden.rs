@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scholareval::domain::{
-    Aspect, GradeMerge, JudgeReply, JudgeTask, Mode, Verdict, merge_as_reference, reference_score,
+    Aspect, GradeMerge, JudgeReply, JudgeTask, Mode, Reading, Verdict, merge_as_reference,
+    reference_score,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -63,7 +64,10 @@ fn grade(output: &str, mode: Mode) -> Option<f64> {
         reference: None,
     };
     match task.parse(&JudgeReply::of_text(output), mode) {
-        Ok((Verdict::Grade(grade), _)) => Some(grade),
+        Ok(Reading {
+            verdict: Verdict::Grade(grade),
+            ..
+        }) => Some(grade),
         Ok(other) => panic!("{other:?}"),
         Err(unreadable) => {
             assert_eq!(

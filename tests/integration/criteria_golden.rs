@@ -6,11 +6,11 @@ use std::sync::Arc;
 use scholareval::analysis::{AggregateOptions, summarize};
 use scholareval::dataset::rubric_profile;
 use scholareval::domain::{
-    Answer, CaseCriterion, CriterionVerdict, JudgeCall, JudgeReply, JudgeTask, Mode, Score,
-    ScoredAnswer, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, CriterionVerdict, JudgeCall, JudgeReply, JudgeTask, Mode, Reading,
+    Score, ScoredAnswer, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use scholareval::scorer::criteria::CriteriaScorer;
-use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Verdicts};
 use serde_json::{Value, json};
 
 use crate::text_golden::golden;
@@ -68,8 +68,9 @@ fn read<'a>(
 ) -> Result<Arc<[CriterionVerdict]>, UnscoredKind> {
     for _ in 0..attempts {
         let Some(reply) = replies.next() else { break };
-        match task.parse(&JudgeReply::of_text(reply.as_str().unwrap()), Mode::Compat) {
-            Ok((Verdict::Criteria(verdicts), _)) => return Ok(verdicts),
+        let read = task.parse(&JudgeReply::of_text(reply.as_str().unwrap()), Mode::Compat);
+        match read.map(|reading| reading.verdict) {
+            Ok(Verdict::Criteria(verdicts)) => return Ok(verdicts),
             Ok(other) => panic!("{other:?}"),
             Err(unreadable) if unreadable.ask_again => {}
             Err(unreadable) => return Err(unreadable.kind),
@@ -102,15 +103,12 @@ fn score(
                 Ok(all) => {
                     for (criterion, one) in criteria.iter().zip(all.iter()) {
                         let verdict = Verdict::Criteria([one.clone()].into());
-                        verdicts.insert(
-                            criterion.name.as_str().into(),
-                            Judged::Verdict(verdict, None),
-                        );
+                        verdicts.insert(criterion.name.as_str().into(), Ok(Reading::new(verdict)));
                     }
                 }
                 Err(kind) => {
                     let reason = UnscoredReason::new(kind, "no verdict");
-                    verdicts.insert(Arc::clone(&call.item), Judged::Unscored(reason));
+                    verdicts.insert(Arc::clone(&call.item), Err(reason));
                 }
             }
         }

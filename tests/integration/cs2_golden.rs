@@ -6,12 +6,12 @@ use std::sync::Arc;
 use scholareval::analysis::{AggregateOptions, summarize};
 use scholareval::dataset::{load_tests, rubric_profile};
 use scholareval::domain::{
-    Answer, CitedClaim, JudgeReply, JudgeTask, Mode, REPORT_METRICS, Report, RubricProfile, Score,
-    ScoredAnswer, ShownText, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CitedClaim, JudgeReply, JudgeTask, Mode, REPORT_METRICS, Reading, Report,
+    RubricProfile, Score, ScoredAnswer, ShownText, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use scholareval::scorer::criteria::CriteriaScorer;
 use scholareval::scorer::report_metrics::{CitationCounts, global_average, irrelevant_paragraphs};
-use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Verdicts};
 use scholareval::text::difflib::{paragraphs, ratio};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -87,7 +87,7 @@ impl Replies<'_> {
                 continue;
             };
             match task.parse(&JudgeReply::of_text(reply), mode) {
-                Ok((verdict, _)) => return Ok(verdict),
+                Ok(reading) => return Ok(reading.verdict),
                 Err(unreadable) if unreadable.ask_again => {}
                 Err(unreadable) => return Err(unreadable.into()),
             }
@@ -106,8 +106,7 @@ impl Replies<'_> {
                 match (&call.task, self.judged(&call.task, scorer.mode)) {
                     (JudgeTask::Criteria { criteria, .. }, Ok(Verdict::Criteria(all))) => {
                         for (criterion, one) in criteria.iter().zip(all.iter()) {
-                            let verdict =
-                                Judged::Verdict(Verdict::Criteria([one.clone()].into()), None);
+                            let verdict = Ok(Reading::new(Verdict::Criteria([one.clone()].into())));
                             verdicts.insert(criterion.name.as_str().into(), verdict);
                         }
                     }
@@ -119,10 +118,10 @@ impl Replies<'_> {
                             }
                             _ => {}
                         }
-                        verdicts.insert(call.item, Judged::Verdict(verdict, None));
+                        verdicts.insert(call.item, Ok(Reading::new(verdict)));
                     }
                     (_, Err(reason)) => {
-                        verdicts.insert(call.item, Judged::Unscored(reason));
+                        verdicts.insert(call.item, Err(reason));
                     }
                 }
             }

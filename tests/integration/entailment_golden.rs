@@ -13,12 +13,12 @@ use std::sync::Arc;
 use scholareval::analysis::{AggregateOptions, CITATION_F1, CITATION_F1_MACRO, summarize};
 use scholareval::dataset::{load_predictions, parse_predictions};
 use scholareval::domain::{
-    Answer, Attribution, CaseId, Mode, Prediction, Score, ScoredAnswer, TestCase, UnscoredKind,
-    Verdict,
+    Answer, Attribution, CaseId, Mode, Prediction, Reading, Score, ScoredAnswer, TestCase,
+    UnscoredKind, Verdict,
 };
 use scholareval::scorer::citation::IndexBase;
 use scholareval::scorer::entailment::{EntailmentScorer, Form};
-use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Verdicts};
 use scholareval::stats::mean;
 use serde_json::Value;
 
@@ -125,10 +125,7 @@ fn score(scorer: &EntailmentScorer, item: &Prediction) -> (Score, HashSet<(Strin
                         "asked twice: {}",
                         call.item
                     );
-                    verdicts.insert(
-                        call.item,
-                        Judged::Verdict(Verdict::Attribution(label), None),
-                    );
+                    verdicts.insert(call.item, Ok(Reading::new(Verdict::Attribution(label))));
                 }
             }
         }

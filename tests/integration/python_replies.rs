@@ -18,12 +18,11 @@ fn same(actual: f64, expected: f64) -> bool {
 
 /// The number or numbers that compat mode makes of a reply, or that Python raises an exception.
 fn read(task: &JudgeTask, raw: &str) -> Result<Vec<f64>, UnscoredKind> {
-    match task.parse(&JudgeReply::of_text(raw), Mode::Compat) {
-        Ok((Verdict::Points(points), _)) => Ok(vec![points / 10.0]),
-        Ok((Verdict::Count(count), _)) => {
-            Ok(vec![if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 }])
-        }
-        Ok((Verdict::Claims(shares), _)) => Ok(vec![shares.citations, shares.excerpts]),
+    let read = task.parse(&JudgeReply::of_text(raw), Mode::Compat);
+    match read.map(|reading| reading.verdict) {
+        Ok(Verdict::Points(points)) => Ok(vec![points / 10.0]),
+        Ok(Verdict::Count(count)) => Ok(vec![if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 }]),
+        Ok(Verdict::Claims(shares)) => Ok(vec![shares.citations, shares.excerpts]),
         Ok(_) => panic!("the rubric does not ask this"),
         Err(unreadable) => Err(unreadable.kind),
     }

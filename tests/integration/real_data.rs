@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use scholareval::dataset::{PairOptions, load_answers, load_test_cases, pair};
 use scholareval::domain::{JudgeReply, Mode, RubricParts, Usage};
 use scholareval::scorer::rubric::RubricScorer;
-use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Verdicts};
 use serde_json::Value;
 
 use crate::rubric_golden::shared;
@@ -143,8 +143,8 @@ fn pure_scores(
                 Step::Ask(asked) => {
                     for call in asked {
                         let reply = plain_reply(&raw[&key(&call.item)]);
-                        let (verdict, _) = call.task.parse(&reply, Mode::Default).unwrap();
-                        verdicts.insert(call.item, Judged::Verdict(verdict, None));
+                        let reading = call.task.parse(&reply, Mode::Default).unwrap();
+                        verdicts.insert(call.item, Ok(reading));
                     }
                 }
             }

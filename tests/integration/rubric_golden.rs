@@ -16,10 +16,11 @@ use scholareval::dataset::{
     PairOptions, TestCases, load_answers, load_test_cases, pair, parse_test_cases,
 };
 use scholareval::domain::{
-    Answer, JudgeReply, JudgeTask, Mode, RubricParts, Score, TestCase, UnscoredKind, Verdict,
+    Answer, JudgeReply, JudgeTask, Mode, Reading, RubricParts, Score, TestCase, UnscoredKind,
+    UnscoredReason, Verdict,
 };
 use scholareval::scorer::rubric::RubricScorer;
-use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Verdicts};
 use serde_json::Value;
 
 use oracle::Expected;
@@ -112,10 +113,8 @@ fn run(
         for call in asked {
             *calls.entry(call.task.kind().to_string()).or_default() += 1;
             let text = raw.map_or_else(|| stub::reply(&call.task), str::to_owned);
-            let judged = match call.task.parse(&JudgeReply::of_text(text), mode) {
-                Ok((verdict, feedback)) => Judged::Verdict(verdict, feedback),
-                Err(unreadable) => Judged::Unscored(unreadable.into()),
-            };
+            let read = call.task.parse(&JudgeReply::of_text(text), mode);
+            let judged = read.map_err(UnscoredReason::from);
             assert_eq!(
                 verdicts.insert(call.item, judged),
                 None,
@@ -443,14 +442,19 @@ fn parse(kind: &str, raw: &str, mode: Mode) -> Result<Value, String> {
         }
     };
     match task.parse(&JudgeReply::of_text(raw), mode) {
-        Ok((Verdict::Points(points), _)) => Ok(number(points / 10.0)),
+        Ok(Reading {
+            verdict: Verdict::Points(points),
+            ..
+        }) => Ok(number(points / 10.0)),
         // Python's min(count / 3, 1.0), NaN included.
-        Ok((Verdict::Count(count), _)) => {
-            Ok(number(if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 }))
-        }
-        Ok((Verdict::Claims(shares), _)) => {
-            Ok(serde_json::json!({"citations": shares.citations, "excerpts": shares.excerpts}))
-        }
+        Ok(Reading {
+            verdict: Verdict::Count(count),
+            ..
+        }) => Ok(number(if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 })),
+        Ok(Reading {
+            verdict: Verdict::Claims(shares),
+            ..
+        }) => Ok(serde_json::json!({"citations": shares.citations, "excerpts": shares.excerpts})),
         Ok(_) => panic!("the rubric does not ask this"),
         Err(unreadable) => Err(unreadable.what),
     }

@@ -44,7 +44,10 @@ fn read(task: usize, text: &str) -> Result<Reading, String> {
 
 fn points_of(text: &str) -> Result<f64, String> {
     match read(1, text)? {
-        (Verdict::Points(points), _) => Ok(points),
+        Reading {
+            verdict: Verdict::Points(points),
+            ..
+        } => Ok(points),
         other => panic!("{other:?}"),
     }
 }
@@ -120,7 +123,7 @@ fn a_count_above_the_snippets_counts_as_all_of_them_and_none_is_negative() {
         let reply = format!("{{\"score\": {count}}}");
         assert_eq!(
             read(2, &reply),
-            Ok((Verdict::Count(expected), None)),
+            Ok(Reading::new(Verdict::Count(expected))),
             "{count}"
         );
     }
@@ -148,7 +151,7 @@ fn claims_are_counted_where_every_list_is_a_list() {
         claim_count: 2,
         citation_count: 2,
     };
-    assert_eq!(read(3, text), Ok((Verdict::Claims(shares), None)));
+    assert_eq!(read(3, text), Ok(Reading::new(Verdict::Claims(shares))));
     let none = ClaimShares {
         citations: 0.0,
         excerpts: 0.0,
@@ -157,7 +160,7 @@ fn claims_are_counted_where_every_list_is_a_list() {
     };
     assert_eq!(
         read(3, "{\"claims\": []}"),
-        Ok((Verdict::Claims(none), None))
+        Ok(Reading::new(Verdict::Claims(none)))
     );
 }
 
@@ -191,9 +194,11 @@ fn claims_of_another_shape_are_unreadable_and_say_where() {
 
 #[test]
 fn feedback_comes_along_where_it_is_a_string() {
-    let (_, feedback) = read(1, "{\"reason\": \"b\", \"feedback\": \"a\", \"score\": 1}").unwrap();
+    let Reading { feedback, .. } =
+        read(1, "{\"reason\": \"b\", \"feedback\": \"a\", \"score\": 1}").unwrap();
     assert_eq!(feedback.as_deref(), Some("a"));
-    let (_, feedback) = read(1, "{\"explanation\": \"c\", \"feedback\": 3, \"score\": 1}").unwrap();
+    let Reading { feedback, .. } =
+        read(1, "{\"explanation\": \"c\", \"feedback\": 3, \"score\": 1}").unwrap();
     assert_eq!(feedback.as_deref(), Some("c"));
 }
 
@@ -223,7 +228,7 @@ fn a_cut_reply_is_never_read_nor_asked_again() {
     );
     assert_eq!(
         tasks()[1].parse(&reply, Mode::Compat),
-        Ok((Verdict::Points(7.0), None))
+        Ok(Reading::new(Verdict::Points(7.0)))
     );
 }
 
@@ -256,7 +261,7 @@ proptest! {
     ]) {
         for task in tasks() {
             let reply = JudgeReply::of_text(text.clone());
-            if let Ok((verdict, _)) = task.parse(&reply, Mode::Default) {
+            if let Ok(Reading { verdict, .. }) = task.parse(&reply, Mode::Default) {
                 let in_range = match verdict {
                     Verdict::Points(points) => (0.0..=10.0).contains(&points),
                     Verdict::Grade(grade) => (1.0..=5.0).contains(&grade),

@@ -25,7 +25,10 @@ fn read(text: &str, form: ReplyForm, count: usize) -> Result<Vec<Option<f64>>, S
         &vec![CaseCriterion::default(); count],
         Mode::Default,
     ) {
-        Ok((Verdict::Criteria(all), None)) => Ok(all.iter().map(|one| one.credit).collect()),
+        Ok(Reading {
+            verdict: Verdict::Criteria(all),
+            feedback: None,
+        }) => Ok(all.iter().map(|one| one.credit).collect()),
         Ok(other) => Err(format!("{other:?}")),
         Err(unreadable) => Err(unreadable.what),
     }
@@ -118,7 +121,7 @@ fn a_level_may_begin_with_a_number() {
         Mode::Default,
     )
     .unwrap()
-    .0;
+    .verdict;
     let Verdict::Criteria(all) = read else {
         panic!("{read:?}")
     };
@@ -148,7 +151,10 @@ fn a_continuous_scale_takes_numbers_between_its_ends_and_compat_any() {
         &[CaseCriterion::default()],
         mode,
     ) {
-        Ok((Verdict::Criteria(all), None)) => all[0].credit,
+        Ok(Reading {
+            verdict: Verdict::Criteria(all),
+            feedback: None,
+        }) => all[0].credit,
         _ => None,
     };
     for (score, default, compat) in [
@@ -175,8 +181,10 @@ fn a_continuous_scale_takes_numbers_between_its_ends_and_compat_any() {
             mode,
         )
     };
-    let Ok((Verdict::Criteria(both), _)) =
-        read("{\"score\": 6, \"reference\": \"8\"}", Mode::Default)
+    let Ok(Reading {
+        verdict: Verdict::Criteria(both),
+        ..
+    }) = read("{\"score\": 6, \"reference\": \"8\"}", Mode::Default)
     else {
         panic!()
     };
@@ -199,7 +207,10 @@ fn ingredients() -> ReplyShape {
 fn read_two(text: &str, shape: &ReplyShape) -> Result<Vec<Option<f64>>, String> {
     let criteria = vec![CaseCriterion::default(); 2];
     match verdicts(&JudgeReply::of_text(text), shape, &criteria, Mode::Default) {
-        Ok((Verdict::Criteria(all), None)) => Ok(all.iter().map(|one| one.credit).collect()),
+        Ok(Reading {
+            verdict: Verdict::Criteria(all),
+            feedback: None,
+        }) => Ok(all.iter().map(|one| one.credit).collect()),
         Ok(other) => Err(format!("{other:?}")),
         Err(unreadable) => {
             assert!(unreadable.ask_again, "{unreadable:?}");
@@ -321,7 +332,7 @@ fn the_credit_of_a_number_lies_between_those_of_the_levels_around_it() {
         for shape in [&bent, &falling] {
             let reply = JudgeReply::of_text(format!("{{\"score\": {score}}}"));
             let read = verdicts(&reply, shape, &[CaseCriterion::default()], Mode::Default);
-            let credit = read.ok().and_then(|(verdict, _)| match verdict {
+            let credit = read.ok().and_then(|reading| match reading.verdict {
                 Verdict::Criteria(all) => all[0].credit,
                 _ => None,
             });
@@ -350,7 +361,7 @@ fn the_level_that_is_written_exactly_so_comes_before_one_of_another_form() {
     let reply = JudgeReply::of_text("yes\nYES\n1.0");
     let read = verdicts(&reply, &twins, &criteria, Mode::Default)
         .unwrap()
-        .0;
+        .verdict;
     let Verdict::Criteria(all) = read else {
         panic!("{read:?}")
     };
@@ -373,7 +384,7 @@ fn true_is_the_number_1_in_compat_mode_where_levels_are_numbers() {
     let of = |text: &str, mode| {
         let criteria = [CaseCriterion::default()];
         let read = verdicts(&JudgeReply::of_text(text), &scores, &criteria, mode);
-        read.ok().and_then(|(verdict, _)| match verdict {
+        read.ok().and_then(|reading| match reading.verdict {
             Verdict::Criteria(all) => all[0].credit,
             _ => None,
         })
@@ -404,7 +415,7 @@ fn race_needs_a_readable_score_in_every_dimension() {
     let criteria = [criterion("depth"), criterion("depth"), criterion("style")];
     let of = |text: &str| {
         let read = verdicts(&JudgeReply::of_text(text), &race, &criteria, Mode::Compat);
-        read.map(|(verdict, _)| match verdict {
+        read.map(|reading| match reading.verdict {
             Verdict::Criteria(all) => all.iter().map(|own| own.credit).collect(),
             _ => Vec::new(),
         })

@@ -19,14 +19,20 @@ fn cut_reply(content: &str) -> JudgeReply {
 
 fn graded(content: &str) -> Result<(f64, Option<String>), Unreadable> {
     match grade(&JudgeReply::of_text(content), Mode::Default)? {
-        (Verdict::Grade(grade), feedback) => Ok((grade, feedback)),
+        Reading {
+            verdict: Verdict::Grade(grade),
+            feedback,
+        } => Ok((grade, feedback)),
         other => panic!("{other:?}"),
     }
 }
 
 fn labeled(content: &str) -> Result<(Attribution, Option<String>), Unreadable> {
     match label(&JudgeReply::of_text(content), Mode::Default)? {
-        (Verdict::Attribution(label), feedback) => Ok((label, feedback)),
+        Reading {
+            verdict: Verdict::Attribution(label),
+            feedback,
+        } => Ok((label, feedback)),
         other => panic!("{other:?}"),
     }
 }
@@ -91,25 +97,30 @@ fn a_cut_reply_is_read_only_where_the_digit_cannot_go_on() {
             "{content}"
         );
     }
-    assert_eq!(read("x [RESULT] 4\nAnd").unwrap().0, Verdict::Grade(4.0));
+    assert_eq!(
+        read("x [RESULT] 4\nAnd").unwrap().verdict,
+        Verdict::Grade(4.0)
+    );
 }
 
 #[test]
 fn in_compat_the_first_marker_counts_and_only_an_exact_digit_is_a_grade() {
     let read = |content: &str| grade(&JudgeReply::of_text(content), Mode::Compat);
     assert_eq!(
-        read("x [RESULT] 5\nagain [RESULT] 1").unwrap().0,
+        read("x [RESULT] 5\nagain [RESULT] 1").unwrap().verdict,
         Verdict::Grade(5.0)
     );
     // The text after the first 8 characters is 4.
-    assert_eq!(read("Rating: 4").unwrap().0, Verdict::Grade(4.0));
+    assert_eq!(read("Rating: 4").unwrap().verdict, Verdict::Grade(4.0));
     let dropped = read("x [RESULT] 4.").unwrap_err();
     assert_eq!(
         (dropped.what.as_str(), dropped.ask_again),
         ("the reference drops \"4.\"", false)
     );
     assert_eq!(
-        grade(&cut_reply("x [RESULT] 1"), Mode::Compat).unwrap().0,
+        grade(&cut_reply("x [RESULT] 1"), Mode::Compat)
+            .unwrap()
+            .verdict,
         Verdict::Grade(1.0)
     );
 }
@@ -185,7 +196,7 @@ fn in_compat_only_the_literal_label_is_support() {
     let read = |content: &str| {
         label(&JudgeReply::of_text(content), Mode::Compat)
             .unwrap()
-            .0
+            .verdict
     };
     assert_eq!(
         read("Attributable"),
@@ -218,7 +229,7 @@ proptest! {
     ) {
         for reply in [JudgeReply::of_text(content.as_str()), cut_reply(&content)] {
             for mode in [Mode::Default, Mode::Compat] {
-                if let Ok((Verdict::Grade(grade), _)) = grade(&reply, mode) {
+                if let Ok(Reading { verdict: Verdict::Grade(grade), .. }) = grade(&reply, mode) {
                     prop_assert!((1.0..=5.0).contains(&grade) && grade.fract() == 0.0);
                 }
                 let _ = label(&reply, mode);

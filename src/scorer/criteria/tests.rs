@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::dataset::rubric_profile;
-use crate::domain::CriterionVerdict;
+use crate::domain::{CriterionVerdict, Judgment};
 
 fn case(weights: &[f64]) -> TestCase {
     let criterion = |(at, weight): (usize, &f64)| CaseCriterion {
@@ -24,16 +24,13 @@ fn answer() -> Answer {
 
 fn judged(credits: &[(&str, Option<f64>)]) -> Verdicts {
     let verdict = |credit| {
-        Judged::Verdict(
-            Verdict::Criteria(
-                [CriterionVerdict {
-                    credit,
-                    ..CriterionVerdict::default()
-                }]
-                .into(),
-            ),
-            None,
-        )
+        Ok(Reading::new(Verdict::Criteria(
+            [CriterionVerdict {
+                credit,
+                ..CriterionVerdict::default()
+            }]
+            .into(),
+        )))
     };
     credits
         .iter()
@@ -60,8 +57,8 @@ fn done(case: &TestCase, verdicts: &Verdicts) -> Score {
     }
 }
 
-fn unreadable() -> Judged {
-    Judged::Unscored(UnscoredReason::new(UnscoredKind::Unreadable, "no JSON"))
+fn unreadable() -> Judgment {
+    Err(UnscoredReason::new(UnscoredKind::Unreadable, "no JSON"))
 }
 
 #[test]
@@ -165,7 +162,7 @@ fn beside_a_reference_a_criterion_without_points_counts_only_where_nothing_else_
             second: Some(second),
             ..CriterionVerdict::default()
         };
-        let judged = |points| Judged::Verdict(Verdict::Criteria([verdict(points)].into()), None);
+        let judged = |points| Ok(Reading::new(Verdict::Criteria([verdict(points)].into())));
         let verdicts = points
             .into_iter()
             .zip(["c1", "c2"])
@@ -198,7 +195,7 @@ fn shares_from_negative_points_are_the_references_with_a_note() {
                 ..CriterionVerdict::default()
             };
             let verdict = Verdict::Criteria([verdict].into());
-            verdicts.insert(Arc::from(name), Judged::Verdict(verdict, None));
+            verdicts.insert(Arc::from(name), Ok(Reading::new(verdict)));
         }
         let case = case(&[0.5, 0.5]);
         let credit = |own| race.credit(own, std::slice::from_ref(own), &verdicts);

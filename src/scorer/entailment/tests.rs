@@ -6,7 +6,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::{CaseId, ClaimSupport, Prediction, Score, Source, UnscoredKind};
+use crate::domain::{
+    CaseId, ClaimSupport, Judgment, Prediction, Reading, Score, Source, UnscoredKind,
+};
 
 const DEFAULT: EntailmentScorer = EntailmentScorer {
     form: Form::Long,
@@ -52,7 +54,7 @@ fn long(text: &str) -> String {
 fn run(
     scorer: &EntailmentScorer,
     answer: &Answer,
-    judge: impl Fn(&str) -> Judged,
+    judge: impl Fn(&str) -> Judgment,
 ) -> (Vec<String>, Score) {
     let mut verdicts = Verdicts::new();
     let mut asked = Vec::new();
@@ -79,13 +81,16 @@ fn run(
     }
 }
 
-fn label(holds: bool) -> Judged {
+fn label(holds: bool) -> Judgment {
     let label = if holds {
         Attribution::Attributable
     } else {
         Attribution::Contradictory
     };
-    Judged::Verdict(Verdict::Attribution(label), Some("because".to_owned()))
+    Ok(Reading {
+        verdict: Verdict::Attribution(label),
+        feedback: Some("because".to_owned()),
+    })
 }
 
 fn values(score: &Score) -> [Option<f64>; 3] {
@@ -261,7 +266,7 @@ fn what_could_not_be_judged_is_null_with_its_bounds_never_0() {
     let lost = UnscoredReason::new(UnscoredKind::Cut, "reply cut at 10 tokens");
     let judge = |document: &str| {
         if document == "text 0" {
-            Judged::Unscored(lost.clone())
+            Err(lost.clone())
         } else {
             label(true)
         }
@@ -293,7 +298,7 @@ fn an_unscored_precision_question_leaves_recall_whole() {
     let lost = UnscoredReason::new(UnscoredKind::Refused, "no");
     let judge = |document: &str| {
         if document == "text 1" {
-            Judged::Unscored(lost.clone())
+            Err(lost.clone())
         } else {
             label(true)
         }
@@ -467,7 +472,7 @@ proptest! {
                     prop_assert!(gates.is_some_and(|gates| gates <= rounds - round), "{:?} is {:?} away", call, gates);
                 }
                 let judged = match labels.next() {
-                    Some(0) => Judged::Unscored(UnscoredReason::new(UnscoredKind::Unreadable, "?")),
+                    Some(0) => Err(UnscoredReason::new(UnscoredKind::Unreadable, "?")),
                     Some(1) => label(false),
                     _ => label(true),
                 };

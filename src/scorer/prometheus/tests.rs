@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::{CaseId, Source};
+use crate::domain::{CaseId, Reading, Source};
 
 fn aspect(name: &str, use_title: bool, use_docs: bool) -> Arc<Aspect> {
     Arc::new(Aspect {
@@ -57,8 +57,11 @@ fn shown(scorer: &PrometheusScorer, answer: &Answer) -> String {
 
 fn with(grades: &[(&str, Option<f64>)]) -> Verdicts {
     let judged = |grade: Option<f64>| match grade {
-        Some(grade) => Judged::Verdict(Verdict::Grade(grade), Some("good".to_owned())),
-        None => Judged::Unscored(UnscoredReason::new(
+        Some(grade) => Ok(Reading {
+            verdict: Verdict::Grade(grade),
+            feedback: Some("good".to_owned()),
+        }),
+        None => Err(UnscoredReason::new(
             UnscoredKind::Unreadable,
             "no [RESULT] in the reply",
         )),
@@ -280,7 +283,7 @@ proptest! {
         let Step::Ask(calls) = scorer.step(&case(), &answer("A.", None), &Verdicts::new()) else { panic!("done") };
         let items: HashSet<Arc<str>> = calls.iter().map(|call| Arc::clone(&call.item)).collect();
         prop_assert_eq!(items.len(), calls.len());
-        let verdicts = items.into_iter().map(|item| (item, Judged::Verdict(Verdict::Grade(2.0), None))).collect();
+        let verdicts = items.into_iter().map(|item| (item, Ok(Reading::new(Verdict::Grade(2.0))))).collect();
         prop_assert!(matches!(scorer.step(&case(), &answer("A.", None), &verdicts), Step::Done(_)));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::{CallKind, ClaimShares, ComponentKind, Criterion};
+use crate::domain::{CallKind, ClaimShares, ComponentKind, Criterion, Judgment, Reading};
 
 fn criterion(name: &str, text: &str, weight: f64, snippets: usize) -> Criterion {
     let snippets = (0..snippets)
@@ -41,19 +41,19 @@ fn answer(text: &str) -> Answer {
     Answer::new("s".into(), "c".into(), text)
 }
 
-fn points(value: f64) -> Judged {
-    Judged::Verdict(Verdict::Points(value), None)
+fn points(value: f64) -> Judgment {
+    Ok(Reading::new(Verdict::Points(value)))
 }
 
-fn reason(kind: UnscoredKind) -> Judged {
-    Judged::Unscored(UnscoredReason::new(kind, "r"))
+fn reason(kind: UnscoredKind) -> Judgment {
+    Err(UnscoredReason::new(kind, "r"))
 }
 
 /// Runs a scorer to its end; returns the items of each round and the score.
 fn run(
     scorer: RubricScorer,
     case: &TestCase,
-    judge: impl Fn(&JudgeCall) -> Judged,
+    judge: impl Fn(&JudgeCall) -> Judgment,
 ) -> (Vec<Vec<String>>, Score) {
     let (mut verdicts, mut rounds) = (Verdicts::new(), Vec::new());
     loop {
@@ -72,7 +72,7 @@ fn run(
 }
 
 /// Half of everything: 5 points, half the snippets, half of claims and citations.
-fn half_marks(call: &JudgeCall) -> Judged {
+fn half_marks(call: &JudgeCall) -> Judgment {
     let verdict = match &call.task {
         crate::domain::JudgeTask::Evidence { snippets, .. } => {
             Verdict::Count(snippets.len() as f64 / 2.0)
@@ -85,7 +85,10 @@ fn half_marks(call: &JudgeCall) -> Judged {
         }),
         _ => Verdict::Points(5.0),
     };
-    Judged::Verdict(verdict, Some(format!("about {}", call.item)))
+    Ok(Reading {
+        verdict,
+        feedback: Some(format!("about {}", call.item)),
+    })
 }
 
 const DEFAULT: RubricScorer = RubricScorer {
@@ -336,7 +339,7 @@ fn compat_takes_numbers_as_they_are_and_nan_opens_the_gate() {
     let with = |a: f64, evidence: f64| {
         run(COMPAT, &case, |call| match &*call.item {
             "a" => points(a),
-            "a_evidence" => Judged::Verdict(Verdict::Count(evidence), None),
+            "a_evidence" => Ok(Reading::new(Verdict::Count(evidence))),
             _ => half_marks(call),
         })
     };
@@ -398,9 +401,7 @@ fn in_compat_colliding_names_collapse_to_the_last_but_each_is_asked() {
 #[test]
 fn a_verdict_of_another_kind_is_unscored_and_no_panic() {
     let case = case(vec![criterion("a", "x", 0.6, 0)]);
-    let (_, score) = run(DEFAULT, &case, |_| {
-        Judged::Verdict(Verdict::Count(3.0), None)
-    });
+    let (_, score) = run(DEFAULT, &case, |_| Ok(Reading::new(Verdict::Count(3.0))));
     assert_eq!(score.value, None);
     assert_eq!(
         score
@@ -453,7 +454,7 @@ proptest! {
                             Verdict::Claims(ClaimShares { citations, excerpts, claim_count: 1, citation_count: 1 }),
                         _ => Verdict::Points(points),
                     };
-                    let judged = if fails { reason(UnscoredKind::Refused) } else { Judged::Verdict(verdict, None) };
+                    let judged = if fails { reason(UnscoredKind::Refused) } else { Ok(Reading::new(verdict)) };
                     verdicts.insert(call.item, judged);
                 },
             }

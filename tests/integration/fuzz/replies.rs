@@ -73,8 +73,8 @@ fn is_on_its_scale(verdict: Verdict) {
 /// Reads a verdict of every kind in this reply.
 fn read_verdicts(reply: &JudgeReply) {
     for task in tasks() {
-        if let Ok((verdict, _)) = task.parse(reply, Mode::Default) {
-            is_on_its_scale(verdict);
+        if let Ok(reading) = task.parse(reply, Mode::Default) {
+            is_on_its_scale(reading.verdict);
         }
         let _ = task.parse(reply, Mode::Compat);
     }
