@@ -14,11 +14,12 @@ use super::legibility::shortened;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
 use super::scorers::ScorerSetup;
+use super::slice::keep_slice;
 use super::{Job, Options, Plan, PlanEstimate, PlanOutcome, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::dataset::InputFile;
 use crate::domain::{
-    BatchSize, CaseId, Item, JudgeReply, Role, RubricProfile, ScoredAnswer, Severity, SystemName,
+    BatchSize, CaseId, JudgeReply, Role, RubricProfile, ScoredAnswer, Severity, SystemName,
     UnscoredKind, UnscoredReason,
 };
 use crate::error::{Error, Result};
@@ -156,7 +157,7 @@ impl Evaluation {
             notify,
         } = self;
         options.check()?;
-        let mut inputs = LoadedInputs::load(&options, preset.as_deref(), &perturbations)?;
+        let mut inputs = LoadedInputs::load(&options, preset.as_deref())?;
         if options.scoring.compat {
             let repeats = inputs.profile.repeats_in_compat();
             options.scoring.parse_retries = options.scoring.parse_retries.max(repeats);
@@ -180,7 +181,9 @@ impl Evaluation {
             Vec::new()
         };
         let (parts, mode) = (options.scoring.parts(), options.scoring.mode());
-        let (scorer_options, aspects, items) = (&options.scorers, &aspects[..], &inputs.plain[..]);
+        // Of all slices, so that each runs the same scorers with the same settings.
+        let all_items = Arc::clone(&inputs.plain);
+        let (scorer_options, aspects, items) = (&options.scorers, &aspects[..], &all_items[..]);
         let made = |profile: &RubricProfile, is_lexical: bool| {
             let setup = ScorerSetup {
                 options: scorer_options,
@@ -212,6 +215,10 @@ impl Evaluation {
                 .rubric()
                 .is_some_and(|named| named.judge.is_lexical()),
         );
+        if let Some(slice) = options.input.slice {
+            keep_slice(&mut inputs, slice, &scorers, &judges)?;
+        }
+        inputs.add_perturbed(&perturbations)?;
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
         manifest.settings.extend(inputs.settings.clone());
         let label = of_reports.map(|set| set.family_of(PromptFamily::Cs2).label());
@@ -305,7 +312,7 @@ impl Prepared {
             meters,
         )?;
         let job = |scorer: &Arc<dyn Scorer>| Job {
-            items: Arc::clone(self.items(&**scorer)),
+            items: Arc::clone(self.inputs.items(&**scorer)),
             scorer: Arc::clone(scorer),
             panels: Arc::clone(&panels),
             options: Arc::new(Options {
@@ -363,18 +370,6 @@ impl Prepared {
                 notes.push(note);
             }
         }
-    }
-
-    fn items(&self, scorer: &dyn Scorer) -> &Arc<[Item]> {
-        if needs_rubric(scorer) && self.has_tests() {
-            &self.inputs.rubric
-        } else {
-            &self.inputs.plain
-        }
-    }
-
-    fn has_tests(&self) -> bool {
-        !self.inputs.all_cases.is_empty()
     }
 
     /// Counts the calls that a run into its directory would make, without making any.
@@ -510,7 +505,7 @@ impl Prepared {
         let (rubric, plain) = (self.inputs.rubric.to_vec(), &self.inputs.plain);
         let with_rubric = self.scorers.iter().any(|scorer| needs_rubric(&**scorer));
         match self.scorers.iter().all(|scorer| needs_rubric(&**scorer)) {
-            true if self.has_tests() => Inputs::new(rubric),
+            true if self.inputs.has_tests() => Inputs::new(rubric),
             _ => Inputs::of_lists(if with_rubric { &rubric } else { &[] }, plain),
         }
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::dataset::{
-    self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, Scorable, ScorableOptions,
-    Support, SystemAnswers, TestCases,
+    self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support,
+    SystemAnswers, TestCases,
 };
 use crate::domain::{
     BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, RubricProfile, SystemName,
@@ -17,10 +17,11 @@ use crate::domain::{
 use crate::error::{Error, Result};
 use crate::text::perturbation::Perturbation;
 
+use super::builder::needs_rubric;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::{Checked, Coverage, Preset};
-use super::slice::Slice;
 use crate::record::THINKING;
+use crate::scorer::Scorer;
 
 /// All input of a run.
 pub struct LoadedInputs {
@@ -53,16 +54,11 @@ pub struct LoadedInputs {
 
 impl LoadedInputs {
     /// Reads, checks and pairs all input files. For a row of a benchmark, only answers to its questions are kept.
-    /// Perturbed answers are those of further systems.
     ///
     /// # Errors
     /// Every fault of every file at once where they can be found independently; see `dataset`. When a system does not
     /// answer every question of the row.
-    pub(super) fn load(
-        options: &EvaluationOptions,
-        preset: Option<&Preset>,
-        perturbations: &[Perturbation],
-    ) -> Result<Self> {
+    pub(super) fn load(options: &EvaluationOptions, preset: Option<&Preset>) -> Result<Self> {
         check_given(options)?;
         let input = &options.input;
         let mode = options.scoring.mode();
@@ -95,18 +91,7 @@ impl LoadedInputs {
             // The reference scores reports of cases without ingredients as well.
             support.criteria = made.rubric.len();
         }
-        if let Some(slice) = input.slice {
-            keep_slice(&mut made, slice);
-        }
-        add_perturbed(&mut made.rubric, perturbations)?;
-        add_perturbed(&mut made.plain, perturbations)?;
-        let rubric: Arc<[Item]> = made.rubric.into();
-        // One list where both are the same, so that texts and scores are not held twice.
-        let plain = if are_same(&rubric, &made.plain) {
-            Arc::clone(&rubric)
-        } else {
-            made.plain.into()
-        };
+        let (rubric, plain) = shared(made.rubric, made.plain);
         let mut files = made.files;
         files.extend(preset.and_then(questions_file));
         let mut warnings = checked.warnings;
@@ -129,6 +114,53 @@ impl LoadedInputs {
             coverage: checked.coverage,
         })
     }
+
+    /// The answers that this scorer scores.
+    pub(super) fn items(&self, scorer: &dyn Scorer) -> &Arc<[Item]> {
+        if needs_rubric(scorer) && self.has_tests() {
+            &self.rubric
+        } else {
+            &self.plain
+        }
+    }
+
+    /// Whether there are test cases.
+    pub(super) fn has_tests(&self) -> bool {
+        !self.all_cases.is_empty()
+    }
+
+    /// Keeps the answers for which `keep` is true.
+    pub(super) fn retain(&mut self, keep: impl Fn(&Item) -> bool) {
+        let kept = |items: &[Item]| items.iter().filter(|item| keep(item)).cloned().collect();
+        (self.rubric, self.plain) = shared(kept(&self.rubric), kept(&self.plain));
+    }
+
+    /// Adds every answer with each of these perturbations that changes it, as an answer of a further system.
+    ///
+    /// # Errors
+    /// When a system has the name of perturbed answers, or a text cannot be read.
+    pub(super) fn add_perturbed(&mut self, perturbations: &[Perturbation]) -> Result<()> {
+        if perturbations.is_empty() {
+            return Ok(());
+        }
+        let mut rubric = self.rubric.to_vec();
+        let mut plain = self.plain.to_vec();
+        add_perturbed(&mut rubric, perturbations)?;
+        add_perturbed(&mut plain, perturbations)?;
+        (self.rubric, self.plain) = shared(rubric, plain);
+        Ok(())
+    }
+}
+
+/// Both lists; one list where both are the same, so that texts and scores are not held twice.
+fn shared(rubric: Vec<Item>, plain: Vec<Item>) -> (Arc<[Item]>, Arc<[Item]>) {
+    let rubric: Arc<[Item]> = rubric.into();
+    let plain = if are_same(&rubric, &plain) {
+        Arc::clone(&rubric)
+    } else {
+        plain.into()
+    };
+    (rubric, plain)
 }
 
 /// The test cases, if there are any, with the profile of their rubrics.
@@ -211,15 +243,6 @@ fn questions_file(preset: &Preset) -> Option<InputFile> {
         return None;
     }
     Some(InputFile::new("questions", &asked.path, asked.blake3))
-}
-
-/// Keeps the answers of this slice.
-fn keep_slice(made: &mut Scorable, slice: Slice) {
-    for items in [&mut made.rubric, &mut made.plain] {
-        items.retain(|item| slice.holds(&item.answer.system, &item.case.case_id));
-    }
-    made.missing
-        .retain(|(system, case)| slice.holds(system, case));
 }
 
 /// Whether both lists have the same answers in the same order; an answer that is in both is equal in both.

@@ -249,6 +249,17 @@ impl Judges {
             .filter_map(|name| Some((name.as_str(), self.by_name.get(name)?)))
     }
 
+    /// Calls for one question of a role: every sample of every judge.
+    pub(super) fn calls_a_question(&self, role: &Role) -> u64 {
+        let names = self.roles.iter().find(|(known, _)| known == role);
+        let Some((_, names)) = names else {
+            return 0;
+        };
+        self.of(names)
+            .map(|(_, named)| u64::from(named.samples))
+            .sum()
+    }
+
     fn refuse_twins(&self) -> Result<()> {
         for (role, names) in &self.roles {
             let mut seen: BTreeMap<&str, &str> = BTreeMap::new();

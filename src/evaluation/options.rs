@@ -137,7 +137,7 @@ pub struct InputOptions {
     /// Only the first N cases
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<NonZeroUsize>,
-    /// Only the I-th of N fixed parts of the answers, such as 2/5; the caches of all parts can be merged
+    /// Only the I-th of N parts of the answers, such as 2/5, with about equally many calls; their caches can be merged
     #[arg(long, value_name = "I/N", value_parser = Slice::from_text, help_heading = "Bounds")]
     pub slice: Option<Slice>,
     /// Treat warnings about the input as errors, and exit with 4 if several models answered as one judge

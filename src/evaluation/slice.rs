@@ -1,10 +1,22 @@
-//! Slices: fixed parts of the answers, for scoring on several machines.
+//! Slices: fixed parts of the answers with about equally many calls, for scoring on several machines.
+//!
+//! Every machine computes the same slices, because they depend on the input and the options alone: not on the cache, which
+//! differs between machines, and not on what a server replies.
 
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{CaseId, SystemName};
+use super::gates;
+use super::inputs::LoadedInputs;
+use super::judges::Judges;
+use crate::dataset::with_text;
+use crate::domain::{CaseId, Item, SystemName};
+use crate::error::Result;
+use crate::scorer::{Scorer, Step, Verdicts};
 
 /// The I-th of N fixed parts of the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,18 +44,88 @@ impl Slice {
         Ok(Self { number, of })
     }
 
-    /// Whether the answer is in this slice. It depends on system and case alone, not on the other answers or the
-    /// scorers.
-    pub fn holds(&self, system: &SystemName, case_id: &CaseId) -> bool {
-        let mut hasher = blake3::Hasher::new();
-        for text in [system.as_str(), case_id.as_str()] {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
+    /// Which of these units, each with so many calls, are in this slice.
+    ///
+    /// The unit with the most calls goes first, each to the slice with the fewest calls so far; of slices with equally many
+    /// to the one with the fewest units, so that slices are even without any calls, too.
+    fn holds(self, calls: &[u64]) -> Vec<bool> {
+        let mut order: Vec<usize> = (0..calls.len()).collect();
+        order.sort_by_key(|&unit| Reverse(calls[unit]));
+        // Slices beyond the number of units are empty.
+        let count = self
+            .of
+            .get()
+            .min(u32::try_from(calls.len()).unwrap_or(u32::MAX));
+        let mut slices: BinaryHeap<_> = (1..=count).map(|number| Reverse((0, 0, number))).collect();
+        let mut held = vec![false; calls.len()];
+        for unit in order {
+            let Some(Reverse((dealt, units, number))) = slices.pop() else {
+                break;
+            };
+            held[unit] = number == self.number;
+            slices.push(Reverse((
+                calls[unit].saturating_add(dealt),
+                units + 1,
+                number,
+            )));
         }
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-        u64::from_le_bytes(bytes) % u64::from(self.of.get()) == u64::from(self.number - 1)
+        held
     }
+}
+
+/// An answer by its system and its case.
+type AnswerKey<'a> = (&'a SystemName, &'a CaseId);
+
+/// Keeps the answers of this slice, and an even part of the pairs without an answer.
+///
+/// # Errors
+/// When the text of an answer cannot be read.
+pub(super) fn keep_slice(
+    inputs: &mut LoadedInputs,
+    slice: Slice,
+    scorers: &[Arc<dyn Scorer>],
+    judges: &Judges,
+) -> Result<()> {
+    let mut keys: Vec<AnswerKey<'_>> = Vec::new();
+    let mut calls: HashMap<AnswerKey<'_>, u64> = HashMap::new();
+    for item in inputs.rubric.iter().chain(inputs.plain.iter()) {
+        let key = (&item.answer.system, &item.case.case_id);
+        if calls.insert(key, 0).is_none() {
+            keys.push(key);
+        }
+    }
+    for scorer in scorers {
+        for item in inputs.items(&**scorer).iter() {
+            let key = (&item.answer.system, &item.case.case_id);
+            *calls.entry(key).or_default() += calls_of(&**scorer, &with_text(item)?, judges);
+        }
+    }
+    let numbers: Vec<u64> = keys.iter().map(|key| calls[key]).collect();
+    let mut kept: HashSet<(SystemName, CaseId)> = HashSet::new();
+    for ((system, case), is_held) in keys.into_iter().zip(slice.holds(&numbers)) {
+        if is_held {
+            kept.insert((system.clone(), case.clone()));
+        }
+    }
+    inputs.retain(|item| kept.contains(&(item.answer.system.clone(), item.case.case_id.clone())));
+    let mut held = slice.holds(&vec![0; inputs.missing.len()]).into_iter();
+    inputs.missing.retain(|_| held.next().unwrap_or(false));
+    Ok(())
+}
+
+/// How many calls the answer takes if every gate opens and nothing is cached.
+fn calls_of(scorer: &dyn Scorer, item: &Item, judges: &Judges) -> u64 {
+    let mut verdicts = Verdicts::default();
+    let mut calls = 0;
+    while let Step::Ask(asked) = scorer.step(&item.case, &item.answer, &verdicts) {
+        let mut opened = Vec::with_capacity(asked.len());
+        for call in asked {
+            calls += judges.calls_a_question(&call.role);
+            opened.push((call.item, call.task.kind()));
+        }
+        gates::open(&mut verdicts, &opened);
+    }
+    calls
 }
 
 impl TryFrom<String> for Slice {
@@ -78,28 +160,38 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_answer_is_in_exactly_one_part_and_the_parts_have_about_one_size() {
-        let of = NonZeroU32::new(4).unwrap();
-        let mut sizes = [0; 4];
-        for case in 0..1000 {
-            let (system, case_id) = ("s".into(), format!("c{case}").as_str().into());
-            let holders: Vec<u32> = (1..=4)
-                .filter(|number| {
-                    Slice {
-                        number: *number,
-                        of,
-                    }
-                    .holds(&system, &case_id)
-                })
-                .collect();
-            assert_eq!(holders.len(), 1);
-            sizes[holders[0] as usize - 1] += 1;
+    /// The calls of each slice.
+    fn dealt(calls: &[u64], of: u32) -> Vec<u64> {
+        let of = NonZeroU32::new(of).unwrap();
+        let mut holders = vec![0; calls.len()];
+        let mut sums = Vec::new();
+        for number in 1..=of.get() {
+            let held = Slice { number, of }.holds(calls);
+            sums.push(
+                (0..calls.len())
+                    .filter(|&at| held[at])
+                    .map(|at| calls[at])
+                    .sum(),
+            );
+            (0..calls.len()).for_each(|at| holders[at] += u32::from(held[at]));
         }
-        // Expected: 250 with a standard deviation of sqrt(1000 * 1/4 * 3/4) = 13.7; tolerated: five of these.
-        assert!(
-            sizes.iter().all(|size: &i32| (size - 250).abs() < 69),
-            "{sizes:?}"
-        );
+        assert!(holders.iter().all(|count| *count == 1), "each in one slice");
+        sums
+    }
+
+    #[test]
+    fn every_unit_is_in_exactly_one_slice_and_slices_are_even_in_calls() {
+        assert_eq!(dealt(&[4; 24], 3), [32, 32, 32]);
+        // 9 | 7 | 5, then 5 to the last (10), 4 to the second (11), 2 to the first (11)
+        assert_eq!(dealt(&[2, 9, 5, 7, 5, 4], 3), [11, 11, 10]);
+        assert_eq!(dealt(&[3, 3], 4), [3, 3, 0, 0]);
+        assert_eq!(dealt(&[], 2), [0, 0]);
+    }
+
+    #[test]
+    fn units_without_calls_are_even_in_number() {
+        let of = NonZeroU32::new(2).unwrap();
+        let held = Slice { number: 1, of }.holds(&[0, 0, 0, 0]);
+        assert_eq!(held, [true, false, true, false]);
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use crate::domain::{CaseId, ScoredAnswer, SystemName, UnscoredKind};
-use crate::evaluation::Slice;
 use crate::record::{RecordedRun, RunStatus};
 
 use super::directories::end_of;
@@ -77,23 +76,18 @@ pub(super) fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, 
     }
     // Questions outside the test cases are expected of every system once one system has answered them.
     cases.extend(scored.iter().map(|(_, case)| (*case).clone()));
-    let slice = recorded_slice(run);
     let mut missing: HashSet<(SystemName, CaseId)> = HashSet::new();
-    for system in systems {
-        for case in &cases {
-            let is_expected = slice.is_none_or(|slice| slice.holds(system, case));
-            if is_expected && !scored.contains(&(system, case)) {
-                missing.insert((system.clone(), case.clone()));
+    // Pairs that are not in a slice are in others. Answers of the slice without a score are among `scored`.
+    if !manifest.settings.contains_key("score.slice") {
+        for system in systems {
+            for case in &cases {
+                if !scored.contains(&(system, case)) {
+                    missing.insert((system.clone(), case.clone()));
+                }
             }
         }
     }
     let listed = manifest.missing.iter();
     missing.extend(listed.map(|(system, case)| (system.as_str().into(), case.as_str().into())));
     Some(missing)
-}
-
-/// The part of the answers that the run scored; `None` if it scored all.
-fn recorded_slice(run: &RecordedRun) -> Option<Slice> {
-    let slice = run.manifest.settings.get("score.slice")?.as_str()?;
-    Slice::from_text(slice).ok()
 }

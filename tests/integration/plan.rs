@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::fake_server::{Behaviour, FakeServer, Gate};
 use crate::support::judging::constant_judge;
-use crate::support::workspace::{AT_MOST, Finished, NOW, Running, Workspace};
+use crate::support::workspace::{AT_MOST, Finished, NOW, Running, Workspace, test_case};
 
 const PRICES: &str = "[prices.\"fake-judge\"]\nprompt = 1.0\ncompletion = 10.0\n";
 
@@ -316,7 +316,14 @@ fn slices_are_disjoint_complete_and_merge_into_a_run_that_asks_nothing() {
             format!("out-{number}"),
         );
         let more = ["--slice", &slice, "--cache", &cache, "--out", &out];
-        work.score(&server, &more).exits_with(0);
+        let hint = format!(
+            "next: when all 3 slices are done, scholareval cache merge {cache} OTHER_CACHES.. --into all.sqlite"
+        );
+        let done = work.score(&server, &more).exits_with(0).says(&[&hint]);
+        assert!(
+            !done.all_text().contains("scholareval compare"),
+            "slices have hardly any case of several systems"
+        );
         assert_eq!(
             work.json(&format!("{out}/manifest.json"))["settings"]["score.slice"],
             slice
@@ -350,6 +357,61 @@ fn slices_are_disjoint_complete_and_merge_into_a_run_that_asks_nothing() {
     work.score(&server, &["--slice", "0/3"])
         .exits_with(2)
         .says(&["2/5"]);
+}
+
+#[test]
+fn slices_are_even_in_calls_whatever_is_cached() {
+    let short: [(&str, &[&str]); 1] = [("Names rain.", &["Rain."])];
+    let long: [(&str, &[&str]); 4] = [
+        ("Names rain.", &["Rain."]),
+        ("Names wind.", &["Wind."]),
+        ("Names dust.", &["Dust."]),
+        ("Names snow.", &["Snow."]),
+    ];
+    let ids = ["c1", "c2", "c3", "c4", "c5", "c6"];
+    let mut cases = Vec::new();
+    for pair in ids.chunks(2) {
+        cases.push(test_case(pair[0], &short));
+        cases.push(test_case(pair[1], &long));
+    }
+    let work = Workspace::with_cases(&cases);
+    for system in ["alpha", "beta"] {
+        work.answers(system, ids.map(|id| (id, format!("{system} on {id}."))));
+    }
+    let server = FakeServer::start(constant_judge());
+    // Two general questions, and two for each criterion: 4 calls for a short case and 10 for a long one, together
+    // 2 x (3 x 4 + 3 x 10) = 84, a third of which is 28. The cache is shared: what the first slice paid does not count less
+    // for the others.
+    for number in 1..=3 {
+        let slice = format!("{number}/3");
+        work.score(
+            &server,
+            &["--slice", &slice, "--out", &slice.replace('/', "-")],
+        )
+        .exits_with(0);
+        assert_eq!(server.chat_count(), 28 * number);
+    }
+    work.score(&server, &[]).exits_with(0);
+    assert_eq!(server.chat_count(), 84);
+}
+
+#[test]
+fn a_slice_of_the_baseline_and_one_without_a_cache_end_with_what_is_next() {
+    let work = Workspace::new(&["alpha", "beta"], 2);
+    let arguments = [
+        "score",
+        "answers",
+        "--tests",
+        "tests.json",
+        "--slice",
+        "1/2",
+    ];
+    let baseline = work.run(&arguments).exits_with(0);
+    baseline.says(&["next: the same command without --slice scores all answers"]);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--slice", "2/2", "--no-cache"])
+        .exits_with(0)
+        .says(&["without a cache cannot be joined"]);
 }
 
 /// The run `out` of two systems on so many cases, with a spread of their differences.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::ExitCode;
 use crate::cli::args::{CacheCommand, OutputFormat};
 use crate::cli::origin::escape_controls;
-use crate::cli::terminal::{grouped, path_text, write_stdout};
+use crate::cli::terminal::{self, grouped, path_text, write_stdout};
 use crate::error::{Error, Result};
 use crate::judge::cache::{self, Cache, CacheStats, Inserted, MergeReport};
 use crate::report::render_json;
@@ -31,6 +31,10 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
                 .try_for_each(|source| existing(source).map(drop))?;
             let report = cache::merge(sources, into)?;
             write_stdout(merge_text(into, &report).as_bytes())?;
+            for (path, what) in &report.suspicious {
+                let warning = format!("warning: {}: {what}", path.display());
+                terminal::note(&escape_controls(&warning));
+            }
             // A failing exit code, so that scripts do not delete incompletely merged sources.
             if !report.incomplete.is_empty() {
                 return Ok(ExitCode::BadInput);
@@ -109,6 +113,7 @@ fn merge_text(into: &Path, report: &MergeReport) -> String {
         inserted,
         damaged,
         incomplete,
+        ..
     } = report;
     let mut text = inserted_text("merged", into, *inserted);
     if *damaged > 0 {
@@ -174,6 +179,7 @@ mod tests {
                 },
                 damaged: 4,
                 incomplete,
+                ..MergeReport::default()
             },
         );
         assert!(text.ends_with(

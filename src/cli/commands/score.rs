@@ -20,7 +20,7 @@ use crate::cli::terminal::{self, grouped};
 use crate::domain::{EndpointUse, Severity, SystemName};
 use crate::error::Result;
 use crate::evaluation::options::ScorerName;
-use crate::evaluation::{Evaluation, Prepared, Preset, Run, StopHandle};
+use crate::evaluation::{Evaluation, Prepared, Preset, Run, Slice, StopHandle};
 use crate::record::{AnsweredJudge, Manifest};
 use crate::record::{NoEvents, remedy};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
@@ -171,7 +171,10 @@ async fn score(
     }
     context.note(&format!("record of the run: {}", path.display()));
     report_run(context.environment, &path);
-    context.note(&next_steps(&run));
+    context.note(&match settings.options.input.slice {
+        Some(slice) => next_after_slice(slice, cache, is_lexical),
+        None => next_steps(&run),
+    });
     Ok(code)
 }
 
@@ -271,6 +274,23 @@ fn next_steps(run: &Run) -> String {
         String::new()
     };
     format!("next: {compare}scholareval report {path} --out report.html")
+}
+
+/// How the slices become one run: a comparison of a part's systems may have no shared case.
+fn next_after_slice(slice: Slice, cache: Option<&Path>, is_lexical: bool) -> String {
+    if is_lexical {
+        return "next: the same command without --slice scores all answers".to_owned();
+    }
+    let Some(cache) = cache else {
+        return "next: the replies of slices without a cache cannot be joined; give each slice its --cache FILE"
+            .to_owned();
+    };
+    format!(
+        "next: when all {} slices are done, scholareval cache merge {} OTHER_CACHES.. --into all.sqlite; then the same \
+         command with --cache all.sqlite and without --slice (slices that share a cache need no merge)",
+        slice.of,
+        shell_text(cache)
+    )
 }
 
 /// The path as a word of a shell command.

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use reqwest::Url;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use super::owner::is_this_process;
+use super::store::release_void;
 use crate::domain::Fingerprint;
 use crate::error::{Error, Result};
 
@@ -141,7 +143,14 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection> {
 /// Opens another's cache: checked, never written, and on a network file system without locks.
 pub(super) fn open_source(path: &Path) -> Result<Connection> {
     if is_new(path)? {
-        return Err(fault(path, "is missing or empty; name an existing cache"));
+        let log = beside(path, "-wal");
+        return Err(fault(
+            path,
+            format!(
+                "is missing or empty: it holds no replies; name an existing cache, or copy {} with it, if there is one",
+                log.display()
+            ),
+        ));
     }
     check_version(path, &open_bare(path)?)?;
     // Without a log it may stand where SQLite could not make one: on a medium for reading only.
@@ -164,6 +173,7 @@ pub fn settle(path: &Path) -> Result<()> {
     }
     let connection =
         connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed(path, "open it"))?;
+    release_void(&connection, is_this_process).map_err(failed(path, "give its leases back"))?;
     empty_log(path, &connection)
 }
 

@@ -18,6 +18,14 @@ pub(super) fn has_ended(owner: &str) -> bool {
     place == host() && process.parse().is_ok_and(is_gone)
 }
 
+/// True if the owner is this process, by whatever handle.
+pub(super) fn is_this_process(owner: &str) -> bool {
+    let mut parts = owner.split('|');
+    let process = parts.next();
+    parts.next().is_some_and(|place| place == host())
+        && process.is_some_and(|id| id == std::process::id().to_string())
+}
+
 /// The owner's process in words, if that is another process than this one.
 pub(super) fn process_of(owner: &str) -> Option<String> {
     let mut parts = owner.split('|');
@@ -69,6 +77,8 @@ mod tests {
         assert!(has_ended(&format!("99999999|{}|00", host())));
         assert!(!has_ended("99999999|another host|00"));
         assert!(!has_ended("unreadable"));
+        assert!(is_this_process(&owner_name()));
+        assert!(!is_this_process("99999999|another host|00"));
     }
 
     #[test]

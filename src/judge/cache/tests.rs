@@ -452,6 +452,56 @@ fn by_model(number: u32, model: &str) -> Entry {
     entry
 }
 
+/// What a merge says of `source`.
+fn suspicion(source: &Path) -> Option<String> {
+    let target = source.with_file_name("target");
+    let report = merged(&[source], &target).unwrap();
+    report.suspicious.into_iter().next().map(|(_, what)| what)
+}
+
+#[test]
+fn a_merge_names_the_log_of_an_empty_source() {
+    let (_dir, path) = dir();
+    drop(Cache::open(&path).unwrap());
+    let what = suspicion(&path).unwrap();
+    assert!(
+        what.starts_with("holds no replies") && what.contains("cache.sqlite-wal"),
+        "{what}"
+    );
+}
+
+#[test]
+fn a_merge_names_the_missing_log_of_a_file_that_was_copied_while_in_use() {
+    let (_dir, path) = dir();
+    let cache = Cache::open(&path).unwrap();
+    cache.put(&entry(1, "x"), None).unwrap();
+    let lease = lease(&cache, 2);
+    // SQLite moves the log into the file whenever it has grown to a thousand pages.
+    let log = "PRAGMA wal_checkpoint(PASSIVE)";
+    let checkpoint = |connection: &rusqlite::Connection| connection.query_row(log, [], |_| Ok(()));
+    checkpoint(&rusqlite::Connection::open(&path).unwrap()).unwrap();
+    let copy = path.with_file_name("copy.sqlite");
+    std::fs::copy(&path, &copy).unwrap();
+    let what = suspicion(&copy).unwrap();
+    assert!(what.contains("copy.sqlite-wal is missing"), "{what}");
+    // With its log the same file is whole.
+    assert_eq!(suspicion(&path), None);
+    drop((lease, cache));
+    assert_eq!(suspicion(&path), None);
+}
+
+#[test]
+fn a_process_that_ends_at_once_leaves_a_file_without_leases() {
+    let (_dir, path) = dir();
+    let cache = Cache::open(&path).unwrap();
+    cache.put(&entry(1, "x"), None).unwrap();
+    let _lease = lease(&cache, 2);
+    settle(&path).unwrap();
+    let copy = path.with_file_name("copy.sqlite");
+    std::fs::copy(&path, &copy).unwrap();
+    assert_eq!(suspicion(&copy), None);
+}
+
 #[test]
 fn a_key_keeps_the_replies_of_every_model_also_through_a_merge() {
     let dir = tempfile::tempdir().unwrap();

@@ -78,6 +78,8 @@ pub struct MergeReport {
     pub damaged: u64,
     /// Sources that could not be read to their end, with the reason; what came before it was copied.
     pub incomplete: Vec<(PathBuf, String)>,
+    /// Sources that seem to be without replies that they should have, with what is missing.
+    pub suspicious: Vec<(PathBuf, String)>,
 }
 
 impl Cache {
@@ -164,6 +166,10 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
     let target = Cache::open(into)?;
     let mut report = MergeReport::default();
     for (path, source) in opened {
+        // A source that cannot be read is reported below.
+        if let Ok(Some(what)) = missing_replies(path, &source) {
+            report.suspicious.push((path.clone(), what));
+        }
         if let Some(error) =
             target.write("store entries", |target| copy(&source, target, &mut report))?
         {
@@ -174,6 +180,37 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
         }
     }
     Ok(report)
+}
+
+/// What a source seems to be missing: everything, or its log. A file that was copied from under a running command, or after
+/// `kill -9`, holds only what SQLite had moved into it by then; leases in it show that the command had not ended.
+fn missing_replies(path: &Path, source: &Connection) -> rusqlite::Result<Option<String>> {
+    let has_no_replies = is_empty(source, "replies")?;
+    let log = beside(path, "-wal");
+    // With a log, the source is read as its command sees it.
+    if log.exists() {
+        return Ok(has_no_replies.then(|| "holds no replies".to_owned()));
+    }
+    let log = log.display();
+    let copy_both = format!(
+        "if a command was using the cache when it was copied, the replies are in {log}, which is missing: copy both, or copy \
+         the file again once the command has ended"
+    );
+    if has_no_replies {
+        return Ok(Some(format!("holds no replies; {copy_both}")));
+    }
+    if is_empty(source, "leases")? {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "a command had not finished with it, and its log {log} is missing: the last replies may not be in the file; copy \
+         both, or copy the file again once the command has ended"
+    )))
+}
+
+fn is_empty(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+    let sql = format!("SELECT NOT EXISTS (SELECT 1 FROM {table})");
+    connection.query_row(&sql, [], |row| row.get(0))
 }
 
 /// Copies what can be read of a source; gives the source's error, if it has one.

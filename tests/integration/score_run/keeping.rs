@@ -1,5 +1,6 @@
 //! The cache file and prompt sets, as their commands show and change them.
 
+use scholareval::judge::cache::Cache;
 use serde_json::Value;
 
 use super::judging::constant_judge;
@@ -73,6 +74,28 @@ fn merged_caches_serve_the_work_of_both() {
         before + AT_MOST,
         "beta's answer to c2 is left"
     );
+}
+
+#[test]
+fn a_merge_warns_of_an_empty_cache_and_names_the_file_that_is_missing() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--cache", "a.sqlite"]).exits_with(0);
+    drop(Cache::open(&work.path("b.sqlite")).unwrap());
+    let arguments = [
+        "cache", "merge", "a.sqlite", "b.sqlite", "--into", "c.sqlite",
+    ];
+    let merged = work.run(&arguments).exits_with(0);
+    assert!(
+        merged
+            .stderr
+            .contains("warning: b.sqlite: holds no replies; ")
+            && merged.stderr.contains("b.sqlite-wal, which is missing")
+            && !merged.stderr.contains("a.sqlite:"),
+        "{}",
+        merged.stderr
+    );
+    assert_eq!(stats(&work, "c.sqlite")["entries"], AT_MOST);
 }
 
 #[test]
