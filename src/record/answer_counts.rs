@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use super::answered::{AnsweredJudge, AnsweringModel};
 use super::lines::LineReader;
-use super::manifest::{JudgeEntry, Manifest};
+use super::manifest::Manifest;
+use super::role::JudgeEntry;
 use crate::domain::Role;
 use crate::error::Result;
 
@@ -33,16 +34,20 @@ impl Manifest {
     /// # Errors
     /// When the file cannot be read.
     pub(super) fn count_answers(&mut self, dir: &Path) -> Result<()> {
-        let judges = self.roles.values_mut().flat_map(|role| &mut role.judges);
-        judges.for_each(|judge| judge.answered_by.clear());
+        for role in self.roles.values_mut() {
+            for judge in &mut role.judges {
+                judge.answered_by.clear();
+            }
+        }
         let Some(mut lines) = LineReader::to_resume(&dir.join("calls.jsonl"))? else {
             return Ok(());
         };
         while let Some((_, call)) = lines.read::<AnsweredCall>()? {
             let Some(reply) = call.reply else { continue };
-            let role = self.roles.get_mut(&*call.role.name());
-            let judges = role.map(|role| role.judges.iter_mut());
-            let mut judges = judges.into_iter().flatten();
+            let Some(role) = self.roles.get_mut(&*call.role.name()) else {
+                continue;
+            };
+            let mut judges = role.judges.iter_mut();
             if let Some(judge) = judges.find(|judge| judge.id == call.judge) {
                 let counted = model_among(&mut judge.answered_by, recorded_name(reply.model));
                 counted.calls += 1;
@@ -55,7 +60,7 @@ impl Manifest {
     }
 
     /// Whether nobody has counted yet who answered: the run was killed, or written before this was recorded.
-    pub(super) fn lacks_answers(&self) -> bool {
+    pub(super) fn misses_answers(&self) -> bool {
         let mut judges = self.roles.values().flat_map(|role| &role.judges);
         judges.all(|judge| judge.answered_by.is_empty())
     }

@@ -83,11 +83,12 @@ impl AnsweredJudge {
     pub fn warning(&self) -> Option<String> {
         let judge = &self.judge;
         if self.is_mixed() {
-            let models = self.models.iter().filter_map(|model| {
-                let name = model.model.as_deref()?;
-                Some(format!("{name} ({})", calls(model.calls)))
-            });
-            let models: Vec<String> = models.collect();
+            let mut models = Vec::new();
+            for model in &self.models {
+                if let Some(name) = &model.model {
+                    models.push(format!("{name} ({})", calls(model.calls)));
+                }
+            }
             return Some(format!(
                 "Several models answered as judge {judge}: {}; their scores are not comparable, so score again with \
                  another --out",
@@ -132,12 +133,11 @@ pub(super) fn names(models: &[AnsweringModel]) -> Vec<&str> {
 
 /// As [`AnsweredJudge::label`].
 pub(super) fn label(judge: &str, requested: Option<&str>, answered: &[&str]) -> String {
-    let is_other = |name: &&str| requested.is_none_or(|requested| bare(requested) != bare(name));
-    if answered.iter().any(is_other) {
-        format!("{judge} (answered by {})", answered.join(" and "))
-    } else {
-        judge.to_owned()
+    let requested = requested.map(bare);
+    if answered.iter().all(|name| requested == Some(bare(name))) {
+        return judge.to_owned();
     }
+    format!("{judge} (answered by {})", answered.join(" and "))
 }
 
 fn calls(count: u64) -> String {
@@ -157,9 +157,12 @@ fn extends(requested: &str, answered: &str) -> bool {
         return rest.is_empty();
     };
     let first = version.split('-').next().unwrap_or_default();
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let is_dated = first.len() >= MIN_DIGITS && version.split('-').all(is_number);
     is_dated || version == "latest"
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A model's name without what gateways and file systems add: `openai/gpt-4o`, `models/gemini-2.5-pro`, `/w/qwen-7b.gguf`.

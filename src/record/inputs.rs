@@ -62,21 +62,20 @@ impl Inputs {
         for (index, item) in rubric.iter().enumerate() {
             index_of.insert((&item.answer.system, &item.case.case_id), index);
         }
-        let index = |item: &Item| {
-            index_of
-                .get(&(&item.answer.system, &item.case.case_id))
-                .copied()
-                .unwrap_or_else(|| {
-                    items.push(item.clone());
-                    items.len() - 1
-                })
-        };
-        let plain = plain.iter().map(index).collect();
+        let mut plain_indices = Vec::with_capacity(plain.len());
+        for item in plain {
+            let key = (&item.answer.system, &item.case.case_id);
+            let index = index_of.get(&key).copied().unwrap_or(items.len());
+            if index == items.len() {
+                items.push(item.clone());
+            }
+            plain_indices.push(index);
+        }
         Self {
             cases: cases_of(&items),
-            rubric: (0..rubric.len()).collect(),
             items,
-            plain,
+            rubric: (0..rubric.len()).collect(),
+            plain: plain_indices,
         }
     }
 
@@ -98,16 +97,16 @@ impl Inputs {
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         write_whole(path, |out| {
-            let mut line = |line: InputLine<&TestCase, &Item>| {
+            let mut write = |line: InputLine<&TestCase, &Item>| {
                 write_line(out, &line).map_err(Error::io(path, "write"))
             };
-            self.cases
-                .iter()
-                .try_for_each(|case| line(InputLine::Case(case)))?;
-            self.items
-                .iter()
-                .try_for_each(|item| line(InputLine::Answer(&with_text(item)?)))?;
-            line(InputLine::Lists {
+            for case in &self.cases {
+                write(InputLine::Case(case))?;
+            }
+            for item in &self.items {
+                write(InputLine::Answer(&with_text(item)?))?;
+            }
+            write(InputLine::Lists {
                 rubric: self.rubric.clone(),
                 plain: self.plain.clone(),
             })
@@ -143,10 +142,9 @@ impl Inputs {
                             .of_case(answer.case_id.as_str())
                     })?;
                     answer.case_id = case.case_id.clone();
-                    let output = answer
-                        .prediction
-                        .as_ref()
-                        .and_then(|prediction| prediction.output.as_deref());
+                    // The output of the prediction is left in the file with the text, so both must be equal.
+                    let prediction = answer.prediction.as_ref();
+                    let output = prediction.and_then(|own| own.output.as_deref());
                     if output == Some(answer.own_text()) {
                         answer.leave_text(&field, position.offset, position.length);
                     }
@@ -156,7 +154,8 @@ impl Inputs {
                     });
                 }
                 InputLine::Lists { rubric, plain } => {
-                    (inputs.rubric, inputs.plain) = (rubric, plain)
+                    inputs.rubric = rubric;
+                    inputs.plain = plain;
                 }
             }
         }

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::SCHEMA_VERSION;
-use super::answered::{self, AnsweringModel};
+use super::role::RoleEntry;
 use super::stamp::FileStamp;
 use crate::analysis::OnUnscored;
 use crate::dataset::InputFile;
-use crate::domain::{CallKind, EndpointUse, Fingerprint, GradeMerge, Mode, Unit};
+use crate::domain::{EndpointUse, Mode, Unit};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
 use crate::text::perturbation::Perturbation;
@@ -56,71 +56,6 @@ pub enum RunStatus {
     Stopped,
 }
 
-/// The prompt set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromptsEntry {
-    /// Its label (`scholareval@1a2b3c4d`, `scholarqabench@95e6fc5`).
-    pub label: String,
-    /// blake3 over its contents.
-    pub fingerprint: Fingerprint,
-    /// True only for the published wording.
-    pub comparable_with_published: bool,
-}
-
-/// A judge of a role.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct JudgeEntry {
-    /// The identity in cache keys.
-    pub id: String,
-    /// The requested model; `None` for the lexical baseline.
-    pub model: Option<String>,
-    /// Its address, secrets masked; `None` for the lexical baseline.
-    pub base_url: Option<String>,
-    /// The model that the server reported, if it did.
-    pub served: Option<Value>,
-    /// True for the built-in baseline, which is not an LLM.
-    pub lexical: bool,
-    /// Samples per call.
-    pub samples: u32,
-    /// How its samples are merged.
-    pub merge: GradeMerge,
-    /// What else affects its replies: temperature, reply limits, ..
-    pub settings: Map<String, Value>,
-    /// The models that its recorded replies name; counted when the run ends, and not part of its identity.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answered_by: Vec<AnsweringModel>,
-}
-
-impl JudgeEntry {
-    /// Its reply limits by kind of question.
-    fn limits(&self) -> ReplyLimits {
-        let mut limits = ReplyLimits::new();
-        let given = self.settings.get("max_tokens").and_then(Value::as_object);
-        for (name, limit) in given.into_iter().flatten() {
-            if let Some(kind) = CallKind::from_name(name) {
-                limits.entry(kind).or_default().insert(limit.as_u64());
-            }
-        }
-        limits
-    }
-
-    /// The name for people: the model's (of a file its stem) or `cache_id`, without what the server reported.
-    pub fn name(&self) -> &str {
-        let name = self.id.split('|').next().unwrap_or_default();
-        let stem = name
-            .strip_suffix(".gguf")
-            .and_then(|stem| stem.rsplit(['/', '\\']).next());
-        stem.unwrap_or(name)
-    }
-
-    /// Whether its scores are expected scores.
-    pub fn is_expected(&self) -> bool {
-        self.settings
-            .get("logprobs")
-            .is_some_and(|count| !count.is_null())
-    }
-}
-
 impl Manifest {
     /// The reply limits of its judges, by their identity.
     pub fn reply_limits(&self) -> BTreeMap<String, ReplyLimits> {
@@ -151,17 +86,6 @@ impl Default for PolicyEntry {
             max_unscored: 1.0,
         }
     }
-}
-
-/// Judges and prompts of a role.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RoleEntry {
-    /// One judge, or the panel.
-    pub judges: Vec<JudgeEntry>,
-    /// How the verdicts of a panel are merged.
-    pub merge: GradeMerge,
-    /// The prompts; `None` if the role uses none.
-    pub prompts: Option<PromptsEntry>,
 }
 
 /// The manifest of a run.
@@ -249,84 +173,6 @@ fn reference_by_scorer<'de, D: Deserializer<'de>>(
     }
 }
 
-impl RoleEntry {
-    /// Judge and prompts: `gpt-4o; prompts scholareval@1a2b3c4d`.
-    pub fn summary(&self) -> String {
-        let judge = |judge: &JudgeEntry| {
-            let merged = match judge.samples {
-                0 | 1 => String::new(),
-                samples => format!(
-                    ", {} of {samples} samples",
-                    judge.merge.as_str().replace('_', " ")
-                ),
-            };
-            let expected = if judge.is_expected() {
-                ", expected scores"
-            } else {
-                ""
-            };
-            let answered = answered::names(&judge.answered_by);
-            let name = answered::label(judge.name(), judge.model.as_deref(), &answered);
-            format!("{name}{merged}{expected}")
-        };
-        let judges: Vec<String> = self.judges.iter().map(judge).collect();
-        let panel = if judges.len() > 1 {
-            format!(" ({} of the panel)", self.merge.as_str())
-        } else {
-            String::new()
-        };
-        let prompts = self
-            .prompts
-            .as_ref()
-            .map(|prompts| format!("; prompts {}", prompts.label));
-        format!(
-            "{}{panel}{}",
-            judges.join(" and "),
-            prompts.unwrap_or_default()
-        )
-    }
-
-    /// What differs from the published numbers of this role: judge, prompts. `None` if nothing does, if it has no
-    /// published numbers, and for the lexical baseline, which is never comparable.
-    pub fn differs_from_published(&self, role: &str) -> Option<String> {
-        let published = match role {
-            "rubric" => "gpt-4o",
-            "aspect.organization" | "aspect.coverage" => "prometheus-bgb-8x7b-v2.0",
-            "aspect.relevance" => "prometheus-8x7b-v2.0",
-            "citation" => "attrscore-flan-t5-xl",
-            _ => return None,
-        };
-        let judges: Vec<&JudgeEntry> = self.judges.iter().filter(|judge| !judge.lexical).collect();
-        // A version of the model by its date is the model.
-        let is_version = |rest: &str| rest.is_empty() || rest.starts_with("-20");
-        let is_published = |judge: &&JudgeEntry| {
-            let model = judge
-                .model
-                .as_deref()
-                .and_then(|model| model.rsplit('/').next())
-                .unwrap_or_default();
-            model
-                .to_lowercase()
-                .strip_prefix(published)
-                .is_some_and(is_version)
-        };
-        let mut differences = Vec::new();
-        if !judges.iter().all(is_published) {
-            let names: Vec<&str> = judges.iter().map(|judge| judge.name()).collect();
-            differences.push(format!(
-                "judge {} instead of {published}",
-                names.join(" and ")
-            ));
-        }
-        let prompts = self
-            .prompts
-            .as_ref()
-            .filter(|prompts| !prompts.comparable_with_published);
-        differences.extend(prompts.map(|prompts| format!("prompts {}", prompts.label)));
-        (!judges.is_empty() && !differences.is_empty()).then(|| differences.join(", "))
-    }
-}
-
 impl Manifest {
     /// The manifest of a new run.
     pub fn begin(mode: Mode) -> Self {
@@ -346,13 +192,13 @@ impl Manifest {
         if self.mode == Mode::Default {
             return self;
         }
-        let of_profile = self.settings.get("scorer.criteria");
-        let of_profile = of_profile.and_then(|profile| profile["reference"].as_str());
+        let profile = self.settings.get("scorer.criteria");
+        let of_profile = profile.and_then(|profile| profile["reference"].as_str());
         for scorer in &self.scorers {
-            let reference = if OF_QABENCH.contains(&scorer.as_str()) {
-                Some(QABENCH)
-            } else {
-                of_profile.filter(|_| scorer == "criteria")
+            let reference = match scorer.as_str() {
+                name if OF_QABENCH.contains(&name) => Some(QABENCH),
+                "criteria" => of_profile,
+                _ => None,
             };
             if let Some(reference) = reference {
                 self.reference.insert(scorer.clone(), reference.to_owned());
@@ -363,11 +209,10 @@ impl Manifest {
 
     /// The manifest of the run while it is unfinished.
     pub(super) fn unfinished(self) -> Self {
-        let (status, files) = (RunStatus::Running, BTreeMap::new());
         Self {
-            status,
+            status: RunStatus::Running,
             finished_at: None,
-            files,
+            files: BTreeMap::new(),
             scores: 0,
             headline: None,
             ..self
@@ -376,14 +221,17 @@ impl Manifest {
 
     /// The command that repairs a damaged file of the run in `dir`.
     pub(super) fn remedy(&self, dir: &Path, name: &str) -> String {
-        let can_rescore = name == "scores.jsonl" && self.files.contains_key("inputs.jsonl");
-        match self.is_set(IMPORTED) {
-            true => "run the same import command again".to_owned(),
-            false if can_rescore => {
-                format!("`scholareval rescore {} --out NEW` makes the scores again from its calls", dir.display())
-            }
-            false => "run the same score command again, which mends it from the recorded and cached replies".to_owned(),
+        if self.is_set(IMPORTED) {
+            return "run the same import command again".to_owned();
         }
+        if name == "scores.jsonl" && self.files.contains_key("inputs.jsonl") {
+            let dir = dir.display();
+            return format!(
+                "`scholareval rescore {dir} --out NEW` makes the scores again from its calls"
+            );
+        }
+        "run the same score command again, which mends it from the recorded and cached replies"
+            .to_owned()
     }
 
     /// Reads `manifest.json` of a run directory; `None` if it does not exist.
@@ -403,25 +251,17 @@ impl Manifest {
             }
             Err(error) => return Err(Error::io(&path, "read")(error)),
         };
-        let is_no_manifest = |error: serde_json::Error| {
-            InputFault::new(&path, format!("no manifest of a run: {error}"))
-                .hint("name a run directory")
-        };
-        let Version {
-            schema_version,
-            scholareval_version,
-        } = serde_json::from_str(&text).map_err(is_no_manifest)?;
-        if schema_version != SCHEMA_VERSION {
+        let version: Version = parse(&path, &text)?;
+        if version.schema_version != SCHEMA_VERSION {
             let what = format!(
-                "written by scholareval {scholareval_version} in format {schema_version}; this program reads format \
-                 {SCHEMA_VERSION}"
+                "written by scholareval {} in format {}; this program reads format {SCHEMA_VERSION}",
+                version.scholareval_version, version.schema_version
             );
             return Err(InputFault::new(&path, what)
                 .hint("use that version, or run score again")
                 .into());
         }
-        let manifest = serde_json::from_str(&text).map_err(is_no_manifest)?;
-        Ok(Some(manifest))
+        Ok(Some(parse(&path, &text)?))
     }
 
     /// The manifest of a run directory.
@@ -439,16 +279,10 @@ impl Manifest {
 
     /// The label of the run in this directory, else the directory's own name.
     pub fn run_name(&self, dir: &Path) -> String {
-        let directory = || {
-            dir.canonicalize()
-                .ok()?
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-        };
-        self.label
-            .clone()
-            .or_else(directory)
-            .unwrap_or_else(|| dir.display().to_string())
+        if let Some(label) = &self.label {
+            return label.clone();
+        }
+        directory_name(dir).unwrap_or_else(|| dir.display().to_string())
     }
 
     /// The systems whose answers are inputs.
@@ -500,65 +334,22 @@ impl Manifest {
     }
 }
 
+/// Parses the manifest, or some of its fields.
+fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| {
+        InputFault::new(path, format!("no manifest of a run: {error}"))
+            .hint("name a run directory")
+            .into()
+    })
+}
+
+/// The directory's own name, whatever path leads to it.
+fn directory_name(dir: &Path) -> Option<String> {
+    let path = dir.canonicalize().ok()?;
+    Some(path.file_name()?.to_string_lossy().into_owned())
+}
+
 /// RFC 3339, UTC.
 pub(super) fn now() -> String {
     crate::domain::timestamp(std::time::SystemTime::now())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn role(id: &str, model: &str, published_prompts: bool) -> RoleEntry {
-        let judge = JudgeEntry {
-            id: id.to_owned(),
-            model: Some(model.to_owned()),
-            ..JudgeEntry::default()
-        };
-        let fingerprint = [0xab; 32].into();
-        let prompts = PromptsEntry {
-            label: "p".to_owned(),
-            fingerprint,
-            comparable_with_published: published_prompts,
-        };
-        RoleEntry {
-            judges: vec![judge],
-            prompts: Some(prompts),
-            ..RoleEntry::default()
-        }
-    }
-
-    #[test]
-    fn a_judge_is_called_by_its_model_and_a_file_by_its_stem() {
-        let name = |id: &str| role(id, "m", true).judges[0].name().to_owned();
-        let ids = [
-            "gpt-4o",
-            "org/m|root=/w",
-            "/models/qwen-7b.gguf|path=/models/qwen-7b.gguf",
-            "C:\\m\\a.gguf",
-        ];
-        assert_eq!(ids.map(name), ["gpt-4o", "org/m", "qwen-7b", "a"]);
-    }
-
-    #[test]
-    fn only_the_published_judge_with_the_published_prompts_is_comparable() {
-        let differs = |role_name: &str, model: &str, prompts| {
-            role(model, model, prompts).differs_from_published(role_name)
-        };
-        assert_eq!(differs("rubric", "gpt-4o-2024-08-06", true), None);
-        assert_eq!(
-            differs("rubric", "gpt-4o-mini", true).unwrap(),
-            "judge gpt-4o-mini instead of gpt-4o"
-        );
-        assert_eq!(differs("rubric", "gpt-4o", false).unwrap(), "prompts p");
-        assert_eq!(
-            differs("citation", "osunlp/attrscore-flan-t5-xl", true),
-            None
-        );
-        assert_eq!(
-            differs("aspect.depth", "m", false),
-            None,
-            "no published numbers"
-        );
-    }
 }

@@ -17,6 +17,7 @@ mod inputs;
 mod lines;
 mod manifest;
 mod remedy;
+mod role;
 mod run;
 mod settings;
 mod stamp;
@@ -28,11 +29,9 @@ pub use answered::{AnsweredJudge, AnsweringModel};
 pub use calls::{RecordedReplies, for_each_call};
 pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
 pub use inputs::Inputs;
-pub use manifest::{
-    Headline, IMPORTED, JudgeEntry, Manifest, PERTURBATIONS, PolicyEntry, PromptsEntry, RoleEntry,
-    RunStatus, THINKING,
-};
+pub use manifest::{Headline, IMPORTED, Manifest, PERTURBATIONS, PolicyEntry, RunStatus, THINKING};
 pub use remedy::remedy;
+pub use role::{JudgeEntry, PromptsEntry, RoleEntry};
 pub use run::{RecordedRun, load_run};
 pub(crate) use run::{criteria_scorer, rubric_scorer};
 pub use settings::{SettingDifference, setting_differences};

@@ -62,7 +62,7 @@ const RESUME: &str = "run score once more to finish the run, its replies are kep
 /// ```
 pub fn load_run(dir: &Path) -> Result<RecordedRun> {
     let mut manifest = Manifest::of_run(dir)?;
-    if manifest.lacks_answers() {
+    if manifest.misses_answers() {
         manifest.count_answers(dir)?;
     }
     let inputs = Inputs::load(dir, &manifest)?.unwrap_or_default();

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
 use super::answered;
-use super::manifest::{JudgeEntry, Manifest, OTHER_INPUTS, RoleEntry, THINKING};
+use super::manifest::{Manifest, OTHER_INPUTS, THINKING};
+use super::role::{JudgeEntry, RoleEntry};
 use crate::domain::Fingerprint;
 
 /// How the names of settings about answering models begin.
@@ -76,7 +77,36 @@ pub struct SettingDifference {
 /// The settings that differ between runs, which are given by name and manifest; the judges first. With `all`, every
 /// setting counts, otherwise only those that make runs incomparable, among the runs that have them.
 pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<SettingDifference> {
-    let mut by_name: BTreeMap<String, Vec<(Setting, Vec<usize>)>> = BTreeMap::new();
+    let mut differences = Vec::new();
+    for (name, mut values) in values_by_setting(runs, all) {
+        let mut without: Vec<usize> = (0..runs.len()).collect();
+        without.retain(|run| !values.iter().any(|value| value.runs.contains(run)));
+        // Another kind of judge has other settings.
+        let has_missing = !without.is_empty() && !is_of_judge(&name);
+        if all && has_missing {
+            values.push(ValueOfRuns {
+                setting: Setting::new(&"none".into(), false),
+                runs: without,
+            });
+            values.sort_by_key(|value| value.runs[0]);
+        }
+        if values.len() > 1 {
+            differences.push(difference(&name, &values, runs));
+        }
+    }
+    differences.sort_by_key(|difference| !difference.is_judge);
+    differences
+}
+
+/// A value of a setting, with the runs that have it (indices, ascending, at least one).
+struct ValueOfRuns {
+    setting: Setting,
+    runs: Vec<usize>,
+}
+
+/// The different values of every setting, each in the order of its first run.
+fn values_by_setting(runs: &[(&str, &Manifest)], all: bool) -> BTreeMap<String, Vec<ValueOfRuns>> {
+    let mut by_name: BTreeMap<String, Vec<ValueOfRuns>> = BTreeMap::new();
     for (run, (_, manifest)) in runs.iter().enumerate() {
         let mut settings = manifest.run_settings();
         if !all {
@@ -86,62 +116,50 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
         }
         for (name, setting) in settings {
             let values = by_name.entry(name).or_default();
-            match values
+            let known = values
                 .iter_mut()
-                .find(|(known, _)| known.value == setting.value)
-            {
-                Some((_, its_runs)) => its_runs.push(run),
-                None => values.push((setting, vec![run])),
+                .find(|known| known.setting.value == setting.value);
+            match known {
+                Some(known) => known.runs.push(run),
+                None => values.push(ValueOfRuns {
+                    setting,
+                    runs: vec![run],
+                }),
             }
         }
     }
-    let mut differences = Vec::new();
-    for (name, mut values) in by_name {
-        let without: Vec<usize> = (0..runs.len())
-            .filter(|run| values.iter().all(|(_, its_runs)| !its_runs.contains(run)))
-            .collect();
-        // Another kind of judge has other settings.
-        if all && !without.is_empty() && !name.contains(" of the judge ") {
-            values.push((Setting::new(&"none".into(), false), without));
-            values.sort_by_key(|(_, its_runs)| its_runs[0]);
-        }
-        if values.len() > 1 {
-            let (label, of_zero) = match name.as_str() {
-                "scorer.criteria.batch" => ("criteria per call", "all"),
-                other => (other, "0"),
-            };
-            let value = |(setting, its_runs): &(Setting, Vec<usize>)| {
-                let names: Vec<&str> = its_runs.iter().map(|run| runs[*run].0).collect();
-                let shown = if setting.value == "0" {
-                    of_zero
-                } else {
-                    &setting.shown
-                };
-                format!("{shown} ({})", names.join(", "))
-            };
-            let text = format!(
-                "different {label}: {}",
-                values.iter().map(value).collect::<Vec<_>>().join(", ")
-            );
-            let run = values
-                .iter()
-                .map(|(_, its_runs)| its_runs[0])
-                .max()
-                .unwrap_or_default();
-            let is_judge = name.starts_with("judge ")
-                || name.starts_with(ANSWERED)
-                || name.starts_with("merge of ")
-                || name.contains(" of the judge ");
-            differences.push(SettingDifference {
-                text,
-                run,
-                is_judge,
-                is_reply_limit: is_reply_limit(&name),
-            });
-        }
+    by_name
+}
+
+/// `different samples of the judge of rubric: 1 (one), 3 (two)`
+fn difference(name: &str, values: &[ValueOfRuns], runs: &[(&str, &Manifest)]) -> SettingDifference {
+    let is_batch = name == "scorer.criteria.batch";
+    let label = if is_batch { "criteria per call" } else { name };
+    let mut shown = Vec::new();
+    for value in values {
+        let names: Vec<&str> = value.runs.iter().map(|run| runs[*run].0).collect();
+        let text = if is_batch && value.setting.value == "0" {
+            "all"
+        } else {
+            &value.setting.shown
+        };
+        shown.push(format!("{text} ({})", names.join(", ")));
     }
-    differences.sort_by_key(|difference| !difference.is_judge);
-    differences
+    let first_runs = values.iter().map(|value| value.runs[0]);
+    SettingDifference {
+        text: format!("different {label}: {}", shown.join(", ")),
+        run: first_runs.max().unwrap_or_default(),
+        is_judge: name.starts_with("judge ")
+            || name.starts_with(ANSWERED)
+            || name.starts_with("merge of ")
+            || is_of_judge(name),
+        is_reply_limit: is_reply_limit(name),
+    }
+}
+
+/// Whether the setting of this name is one of a judge, such as its temperature.
+fn is_of_judge(name: &str) -> bool {
+    name.contains(" of the judge ")
 }
 
 /// Whether the setting of this name is the reply limits of a judge. A run continues under other ones.
@@ -152,30 +170,31 @@ fn is_reply_limit(name: &str) -> bool {
 impl Manifest {
     /// A hash of the run settings, reply limits left out.
     pub fn identity(&self) -> Fingerprint {
-        let settings = self
-            .run_settings()
-            .into_iter()
-            .filter(|(name, _)| !is_reply_limit(name))
-            .map(|(name, setting)| (name, setting.value));
-        let settings: BTreeMap<String, String> = settings.collect();
+        let mut settings: BTreeMap<String, String> = BTreeMap::new();
+        for (name, setting) in self.run_settings() {
+            if !is_reply_limit(&name) {
+                settings.insert(name, setting.value);
+            }
+        }
         blake3::hash(json!([SCHEMA_VERSION, settings]).to_string().as_bytes()).into()
     }
 
     fn run_settings(&self) -> BTreeMap<String, Setting> {
-        let mut settings = BTreeMap::from([(
-            "scorers".to_owned(),
-            Setting::new(&json!(self.scorers), false),
-        )]);
+        let mut settings = BTreeMap::new();
+        let scorers = Setting::new(&json!(self.scorers), false);
+        settings.insert("scorers".to_owned(), scorers);
         let has_rubric = self.scorers.iter().any(|scorer| scorer == "rubric");
         for (name, value) in &self.settings {
             let is_compared = name.starts_with("scorer.")
                 || OF_ALL_ANSWERS.contains(&name.as_str())
                 || has_rubric && OF_RUBRICS.contains(&name.as_str());
-            match value {
-                Value::Object(parts) => settings.extend(parts.iter().map(|(part, value)| {
-                    (format!("{name}.{part}"), Setting::new(value, is_compared))
-                })),
-                value => _ = settings.insert(name.clone(), Setting::new(value, is_compared)),
+            let Value::Object(parts) = value else {
+                settings.insert(name.clone(), Setting::new(value, is_compared));
+                continue;
+            };
+            for (part, value) in parts {
+                let setting = Setting::new(value, is_compared);
+                settings.insert(format!("{name}.{part}"), setting);
             }
         }
         self.add_inputs(&mut settings);
@@ -195,12 +214,10 @@ impl Manifest {
             let is_compared = SHARED_INPUTS.contains(&name.as_str());
             // The answers of a system may have the name of another input.
             let setting = settings.entry(name).or_default();
-            let and = if setting.shown.is_empty() {
-                ""
-            } else {
-                " and "
-            };
-            setting.shown += &format!("{and}{} [{}..]", input.path, input.blake3.short(8));
+            if !setting.shown.is_empty() {
+                setting.shown.push_str(" and ");
+            }
+            setting.shown += &format!("{} [{}..]", input.path, input.blake3.short(8));
             setting.value += &input.blake3.short(64);
             setting.is_compared = is_compared;
         }
@@ -210,18 +227,19 @@ impl Manifest {
                 .or_insert_with(|| Setting::new(&"none".into(), true));
         }
         if !self.kept_cases.is_empty() {
-            let mut cases = self.kept_cases.clone();
-            cases.sort_unstable();
-            let hash = blake3::hash(json!(cases).to_string().as_bytes()).to_hex();
-            let shown = format!("{} [{}..]", cases.len(), &hash[..8]);
-            settings.insert(
-                "cases".to_owned(),
-                Setting {
-                    value: hash.to_string(),
-                    shown,
-                    is_compared: true,
-                },
-            );
+            settings.insert("cases".to_owned(), self.cases_setting());
+        }
+    }
+
+    /// The choice of cases, whatever their order.
+    fn cases_setting(&self) -> Setting {
+        let mut cases = self.kept_cases.clone();
+        cases.sort_unstable();
+        let hash = blake3::hash(json!(cases).to_string().as_bytes()).to_hex();
+        Setting {
+            shown: format!("{} [{}..]", cases.len(), &hash[..8]),
+            value: hash.to_string(),
+            is_compared: true,
         }
     }
 }
@@ -242,47 +260,52 @@ fn add_answering_models(settings: &mut BTreeMap<String, Setting>, manifest: &Man
 }
 
 fn add_role(settings: &mut BTreeMap<String, Setting>, role: &str, entry: &RoleEntry) {
-    let mut add = |name: String, value: &Value| settings.insert(name, Setting::new(value, true));
     let ids: Vec<&str> = entry.judges.iter().map(|judge| judge.id.as_str()).collect();
-    add(format!("judge of {role}"), &ids.join(" + ").into());
+    add(
+        settings,
+        format!("judge of {role}"),
+        &ids.join(" + ").into(),
+    );
     let is_panel = entry.judges.len() > 1;
     if is_panel {
-        add(format!("merge of {role}"), &json!(entry.merge));
+        add(settings, format!("merge of {role}"), &json!(entry.merge));
     }
-    for (
-        at,
-        JudgeEntry {
-            samples,
-            merge,
-            settings,
-            ..
-        },
-    ) in entry.judges.iter().enumerate()
-    {
-        let judge = if is_panel {
-            format!("judge {} of {role}", at + 1)
+    for (number, judge) in (1..).zip(&entry.judges) {
+        let name = if is_panel {
+            format!("judge {number} of {role}")
         } else {
             format!("judge of {role}")
         };
-        for (key, value) in settings {
-            add(format!("{key} of the {judge}"), value);
-        }
-        add(format!("samples of the {judge}"), &json!(samples));
-        // The merge rule has no effect on a single value.
-        if *samples > 1 {
-            add(format!("merge of the {judge}"), &json!(merge));
-        }
+        add_judge(settings, &name, judge);
     }
     if let Some(prompts) = &entry.prompts {
-        let (value, shown) = (prompts.fingerprint.short(64), prompts.fingerprint.short(8));
-        let shown = format!("{} [{shown}..]", prompts.label);
-        settings.insert(
-            format!("prompts of {role}"),
-            Setting {
-                value,
-                shown,
-                is_compared: true,
-            },
+        let fingerprint = &prompts.fingerprint;
+        let setting = Setting {
+            value: fingerprint.short(64),
+            shown: format!("{} [{}..]", prompts.label, fingerprint.short(8)),
+            is_compared: true,
+        };
+        settings.insert(format!("prompts of {role}"), setting);
+    }
+}
+
+/// The settings of one judge; `name` is such as `judge of rubric`.
+fn add_judge(settings: &mut BTreeMap<String, Setting>, name: &str, judge: &JudgeEntry) {
+    for (key, value) in &judge.settings {
+        add(settings, format!("{key} of the {name}"), value);
+    }
+    let samples = json!(judge.samples);
+    add(settings, format!("samples of the {name}"), &samples);
+    // The merge rule has no effect on a single value.
+    if judge.samples > 1 {
+        add(
+            settings,
+            format!("merge of the {name}"),
+            &json!(judge.merge),
         );
     }
+}
+
+fn add(settings: &mut BTreeMap<String, Setting>, name: String, value: &Value) {
+    settings.insert(name, Setting::new(value, true));
 }
