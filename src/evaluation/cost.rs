@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Plan;
 use super::run::PlanOutcome;
 use super::tally::{PlanGroup, PlannedCalls};
 use crate::domain::Usage;
@@ -38,46 +37,59 @@ pub struct Cost {
 
 impl Cost {
     fn of(planned: PlannedCalls, price: Option<Price>) -> Self {
-        let PlannedCalls {
-            calls,
-            prompt_tokens,
-            reply_limit,
-        } = planned;
-        let usd = price.map(|price| {
-            let cost = |share: f64, completion_tokens: u64| {
-                let prompt_tokens = (prompt_tokens as f64 * share).round() as u64;
-                price.cost(&Usage {
-                    prompt_tokens,
-                    completion_tokens,
-                    ..Usage::default()
-                })
-            };
-            let low = cost(1.0 - ESTIMATE_ERROR, calls.min(reply_limit));
-            Interval {
-                low,
-                high: cost(1.0 + ESTIMATE_ERROR, reply_limit),
-            }
-        });
         Self {
-            calls,
-            prompt_tokens,
-            reply_tokens: reply_limit,
-            usd,
+            calls: planned.calls,
+            prompt_tokens: planned.prompt_tokens,
+            reply_tokens: planned.reply_limit,
+            usd: price.map(|price| range(planned, price)),
         }
     }
 
+    /// Calls without any.
+    fn nothing() -> Self {
+        Self {
+            usd: Some(Interval {
+                low: 0.0,
+                high: 0.0,
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// The sum; without a cost if either has none.
     fn plus(self, other: Self) -> Self {
-        let sum = |a: Interval, b: Interval| Interval {
-            low: a.low + b.low,
-            high: a.high + b.high,
+        let usd = match (self.usd, other.usd) {
+            (Some(one), Some(other)) => Some(Interval {
+                low: one.low + other.low,
+                high: one.high + other.high,
+            }),
+            _ => None,
         };
         Self {
             calls: self.calls + other.calls,
             prompt_tokens: self.prompt_tokens + other.prompt_tokens,
             reply_tokens: self.reply_tokens + other.reply_tokens,
-            usd: self.usd.zip(other.usd).map(|(a, b)| sum(a, b)),
+            usd,
         }
     }
+}
+
+/// The cost from the luckiest run (replies of a token each) to the unluckiest (replies of full length).
+fn range(planned: PlannedCalls, price: Price) -> Interval {
+    let tokens = planned.prompt_tokens as f64;
+    let shortest = planned.calls.min(planned.reply_limit);
+    Interval {
+        low: usd(price, tokens * (1.0 - ESTIMATE_ERROR), shortest),
+        high: usd(price, tokens * (1.0 + ESTIMATE_ERROR), planned.reply_limit),
+    }
+}
+
+fn usd(price: Price, prompt_tokens: f64, completion_tokens: u64) -> f64 {
+    price.cost(&Usage {
+        prompt_tokens: prompt_tokens.round() as u64,
+        completion_tokens,
+        ..Usage::default()
+    })
 }
 
 /// The calls of one role to one judge, or the total.
@@ -97,34 +109,28 @@ pub struct PlanLine {
 
 impl PlanLine {
     fn of(group: &PlanGroup, price: Option<Price>) -> Self {
-        let [now, at_most] = [group.now, group.at_most].map(|calls| Cost::of(calls, price));
-        let (role, judge) = (group.role.name().into_owned(), group.judge.to_string());
         Self {
-            role,
+            role: group.role.name().into_owned(),
             kind: group.kind.as_str(),
-            judge,
-            now,
-            at_most,
+            judge: group.judge.to_string(),
+            now: Cost::of(group.now, price),
+            at_most: Cost::of(group.at_most, price),
         }
     }
 
     fn total(lines: &[Self]) -> Self {
-        let nothing = Cost {
-            usd: Some(Interval {
-                low: 0.0,
-                high: 0.0,
-            }),
-            ..Cost::default()
-        };
-        let sum = |of: fn(&Self) -> Cost| lines.iter().map(of).fold(nothing, Cost::plus);
-        let (now, at_most) = (sum(|line| line.now), sum(|line| line.at_most));
-        Self {
+        let mut total = Self {
             role: "all".to_owned(),
             kind: "",
             judge: String::new(),
-            now,
-            at_most,
+            now: Cost::nothing(),
+            at_most: Cost::nothing(),
+        };
+        for line in lines {
+            total.now = total.now.plus(line.now);
+            total.at_most = total.at_most.plus(line.at_most);
         }
+        total
     }
 }
 
@@ -154,13 +160,8 @@ impl PlanEstimate {
         terms: &BTreeMap<String, JudgeTerms>,
         prices_of: Option<String>,
     ) -> Self {
-        let Plan {
-            answers,
-            answer_scores,
-            cached,
-            ..
-        } = planned.plan;
-        let (mut lines, mut unpriced) = (Vec::new(), Vec::new());
+        let mut lines = Vec::new();
+        let mut unpriced = Vec::new();
         for group in &planned.groups {
             let Some(JudgeTerms { model, price }) = terms.get(&*group.judge) else {
                 continue;
@@ -172,9 +173,9 @@ impl PlanEstimate {
         }
         let total = PlanLine::total(&lines);
         Self {
-            answers,
-            answer_scores,
-            cached,
+            answers: planned.plan.answers,
+            answer_scores: planned.plan.answer_scores,
+            cached: planned.plan.cached,
             unpriced,
             prices_of,
             lines,

@@ -68,43 +68,40 @@ impl RunDir {
     /// without a manifest.
     pub fn claim(&self, manifest: &Manifest, overwrite: bool) -> Result<bool> {
         if overwrite {
-            for path in FILES
-                .map(|name| self.path.join(name))
-                .iter()
-                .filter(|path| path.exists())
-            {
-                std::fs::remove_file(path).map_err(Error::io(path, "remove"))?;
-            }
-            return self
-                .write_manifest(&manifest.clone().unfinished())
-                .map(|()| false);
+            self.remove_files()?;
+            self.write_manifest(&manifest.clone().unfinished())?;
+            return Ok(false);
         }
-        let what = match Manifest::load(&self.path)? {
-            Some(there) => {
-                let mut differences =
-                    setting_differences(&[("in the run", &there), ("now", manifest)], true);
-                differences.retain(|difference| !difference.is_reply_limit);
-                if differences.is_empty() {
-                    return check_calls(&self.path, &there).map(|()| true);
-                }
-                let texts: Vec<String> = differences
-                    .into_iter()
-                    .map(|difference| difference.text)
-                    .collect();
-                format!("{}; the directory holds another run", texts.join("; "))
+        let what = if let Some(there) = Manifest::load(&self.path)? {
+            let runs = [("in the run", &there), ("now", manifest)];
+            let mut differences = setting_differences(&runs, true);
+            differences.retain(|difference| !difference.is_reply_limit);
+            if differences.is_empty() {
+                check_calls(&self.path, &there)?;
+                return Ok(true);
             }
-            None => match self.foreign_file()? {
-                None => {
-                    return self
-                        .write_manifest(&manifest.clone().unfinished())
-                        .map(|()| false);
-                }
-                Some(name) => format!("holds {name:?} but no manifest.json: it is not a run"),
-            },
+            let texts: Vec<String> = differences.into_iter().map(|own| own.text).collect();
+            format!("{}; the directory holds another run", texts.join("; "))
+        } else if let Some(name) = self.foreign_file()? {
+            format!("holds {name:?} but no manifest.json: it is not a run")
+        } else {
+            self.write_manifest(&manifest.clone().unfinished())?;
+            return Ok(false);
         };
         Err(InputFault::new(&self.path, what)
             .hint("name another directory with --out, or add --overwrite to replace the run")
             .into())
+    }
+
+    /// Removes what this program writes into a run directory.
+    fn remove_files(&self) -> Result<()> {
+        for name in FILES {
+            let path = self.path.join(name);
+            if path.exists() {
+                std::fs::remove_file(&path).map_err(Error::io(&path, "remove"))?;
+            }
+        }
+        Ok(())
     }
 
     /// A file in the directory that is not hidden.
@@ -128,22 +125,22 @@ impl RunDir {
     ) -> Result<()> {
         let path = self.path.join("scores.jsonl");
         write_whole(&path, |out| {
-            let mut answers = scored.iter();
-            answers
-                .try_for_each(|answer| write_line(out, &**answer))
-                .map_err(Error::io(&path, "write"))
+            for answer in scored {
+                write_line(out, &**answer).map_err(Error::io(&path, "write"))?;
+            }
+            Ok(())
         })?;
         manifest.count_answers(&self.path)?;
         manifest.files.clear();
         for name in STAMPED {
-            let stamp = FileStamp::of(&self.path.join(name))?;
-            manifest
-                .files
-                .extend(stamp.map(|stamp| (name.to_owned(), stamp)));
+            if let Some(stamp) = FileStamp::of(&self.path.join(name))? {
+                manifest.files.insert(name.to_owned(), stamp);
+            }
         }
         sync_directory(&self.path);
-        (manifest.status, manifest.scores, manifest.finished_at) =
-            (status, scored.len(), Some(now()));
+        manifest.status = status;
+        manifest.scores = scored.len();
+        manifest.finished_at = Some(now());
         manifest.headline = if status == RunStatus::Complete {
             headline(manifest, scored)
         } else {
