@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::options::{DEFAULT_JUDGE, EvaluationOptions, judge_settings};
-use super::roles::JudgeRef;
 use super::spending::Spending;
 use super::{JudgeTerms, Member, Panel, Panels};
 use crate::domain::{EndpointUse, GradeMerge, Role, Severity, TestCase};
@@ -39,20 +38,20 @@ impl Endpoints {
 
     /// What each server did so far, for judges with any calls.
     pub fn stats(&self) -> Vec<EndpointUse> {
-        let of_judge = |(judge, fleet): &(String, Arc<Fleet>)| {
+        let mut uses = Vec::new();
+        for (judge, fleet) in &self.0 {
             let stats = fleet.stats();
-            let was_asked = stats.iter().any(|stats| stats.calls > 0);
-            let uses = stats.into_iter().map(|stats| EndpointUse {
-                judge: judge.clone(),
-                stats,
-            });
-            if was_asked {
-                uses.collect()
-            } else {
-                Vec::new()
+            if stats.iter().all(|stats| stats.calls == 0) {
+                continue;
             }
-        };
-        self.0.iter().flat_map(of_judge).collect()
+            for stats in stats {
+                uses.push(EndpointUse {
+                    judge: judge.clone(),
+                    stats,
+                });
+            }
+        }
+        uses
     }
 }
 
@@ -68,6 +67,51 @@ pub struct NamedJudge {
 }
 
 impl NamedJudge {
+    /// Asks the servers of this judge which model they serve; its price is left open.
+    ///
+    /// # Errors
+    /// As [`JudgeBuilder::identify`]; when no judge has the name.
+    async fn identify(
+        name: &str,
+        options: &EvaluationOptions,
+        own: Option<&Arc<dyn Judge>>,
+        prompts: &Arc<PromptSet>,
+        notify: &Notify,
+    ) -> Result<Self> {
+        let named = options
+            .judge_named(name)
+            .ok_or_else(|| Error::Settings(format!("[roles]: no judge is called {name:?}")))?;
+        let builder = JudgeBuilder {
+            options: named.judge.clone(),
+            limits: named.limits.clone(),
+            cache: options.cache.clone(),
+            own: own.cloned(),
+        };
+        let judge = builder.identify(prompts, notify).await?;
+        if judge.is_lexical() && options.scoring.prompts.is_some() {
+            let what =
+                "the lexical judge reads no prompts; --prompts has no effect without a model";
+            notify(Severity::Warning, what);
+        }
+        Ok(Self {
+            judge,
+            price: None,
+            limits: named.limits.clone(),
+            samples: named.samples,
+            merge: named.merge,
+            options: named.judge.clone(),
+        })
+    }
+
+    /// The price of its model in the list, at the rate of its service tier.
+    fn listed_price(&self, list: &PriceList) -> Option<Price> {
+        let server = self.judge.server()?;
+        let endpoint = server.servers.endpoints().next()?;
+        let price = list.find(&server.request.model, endpoint)?;
+        let tier = self.options.service_tier;
+        Some(price.times(tier.map_or(1.0, ServiceTier::price_share)))
+    }
+
     /// Concurrent answers that keep all its servers busy. An answer stays at its server and the hash spreads answers
     /// unevenly, so this is slightly above the servers' total.
     fn lanes(&self) -> usize {
@@ -107,6 +151,22 @@ impl NamedJudge {
             merge: self.merge,
             settings,
             answered_by: Vec::new(),
+        }
+    }
+
+    /// The judge with its layers, as a member of a panel.
+    fn member(&self, built: &BuiltJudge) -> Member {
+        let in_flight = built.fleet.clone();
+        Member {
+            judge: Arc::clone(&built.judge),
+            renderer: built.renderer.clone(),
+            source: Arc::clone(&built.source),
+            answering: built.answering.clone(),
+            in_flight: in_flight.map(|fleet| Arc::new(move || fleet.activity().in_flight) as _),
+            judge_id: self.judge.judge_id().into(),
+            samples: self.samples,
+            merge: self.merge,
+            expected: self.options.logprobs.is_some(),
         }
     }
 
@@ -156,80 +216,45 @@ impl Judges {
             Some(dir) => PromptSet::load(&dir)?,
             None => PromptSet::builtin(),
         });
-        let judges_of = |role: &Role| (role.clone(), options.judges_of(role));
-        let roles: Vec<_> = roles.iter().map(judges_of).collect();
-        if let Some((role, _)) = roles.iter().find(|(_, judges)| judges.is_empty()) {
-            return Err(Error::Settings(format!(
-                "no judge has the role {}; give it one under [roles]",
-                role.name()
-            )));
+        let mut with_judges: Vec<(Role, Vec<String>)> = Vec::new();
+        for role in roles {
+            let judges = options.judges_of(role);
+            if judges.is_empty() {
+                return Err(Error::Settings(format!(
+                    "no judge has the role {}; give it one under [roles]",
+                    role.name()
+                )));
+            }
+            with_judges.push((role.clone(), judges));
         }
         let list = PriceList::load(options.budget.prices.as_deref())?;
-        let (mut by_name, mut uses_list) = (BTreeMap::<String, NamedJudge>::new(), false);
-        for name in roles.iter().flat_map(|(_, judges)| judges) {
+        let mut by_name: BTreeMap<String, NamedJudge> = BTreeMap::new();
+        let mut uses_list = false;
+        for name in with_judges.iter().flat_map(|(_, judges)| judges) {
             if by_name.contains_key(name) {
                 continue;
             }
-            let JudgeRef {
-                judge: judge_options,
-                limits,
-                samples,
-                merge,
-                ..
-            } = options
-                .judge_named(name)
-                .ok_or_else(|| Error::Settings(format!("[roles]: no judge is called {name:?}")))?;
-            let builder = JudgeBuilder {
-                options: judge_options.clone(),
-                limits: limits.clone(),
-                cache: options.cache.clone(),
-                own: own.filter(|_| name == DEFAULT_JUDGE).cloned(),
-            };
-            let judge = builder.identify(&prompts, notify).await?;
-            if judge.is_lexical() && options.scoring.prompts.is_some() {
-                let what =
-                    "the lexical judge reads no prompts; --prompts has no effect without a model";
-                notify(Severity::Warning, what);
+            let own = own.filter(|_| name == DEFAULT_JUDGE);
+            let mut named = NamedJudge::identify(name, options, own, &prompts, notify).await?;
+            named.price = given_price(options, name, &named.judge);
+            if named.price.is_none() {
+                named.price = named.listed_price(&list);
+                uses_list |= named.price.is_some();
             }
-            let given = options.budget.price().filter(|_| name == DEFAULT_JUDGE);
-            let given =
-                given.or_else(|| options.prices.get(&judge.server()?.request.model).copied());
-            let listed = |server: &ServedModel| {
-                list.find(&server.request.model, server.servers.endpoints().next()?)
-            };
-            let listed = judge.server().filter(|_| given.is_none()).and_then(listed);
-            let share = judge_options
-                .service_tier
-                .map_or(1.0, ServiceTier::price_share);
-            let listed = listed.map(|price| price.times(share));
-            uses_list |= listed.is_some();
-            let price = given.or(listed);
-            let (options, limits) = (judge_options.clone(), limits.clone());
-            by_name.insert(
-                name.clone(),
-                NamedJudge {
-                    judge,
-                    price,
-                    limits,
-                    samples,
-                    merge,
-                    options,
-                },
-            );
+            by_name.insert(name.clone(), named);
         }
-        let models = by_name
-            .values()
-            .filter_map(|named| Some((named.judge.server()?, named.price)));
-        let spending = Spending::of(
-            options,
-            models.map(|(server, price)| (server.request.model.as_str(), price)),
-        )?;
-        let prices_of = uses_list.then_some(list.date);
+        let mut models = Vec::new();
+        for named in by_name.values() {
+            if let Some(server) = named.judge.server() {
+                models.push((server.request.model.as_str(), named.price));
+            }
+        }
+        let spending = Spending::of(options, models.into_iter())?;
         let judges = Self {
             by_name,
-            roles,
+            roles: with_judges,
             panel_merge: options.roles.merge,
-            prices_of,
+            prices_of: uses_list.then_some(list.date),
             spending,
         };
         judges.refuse_twins()?;
@@ -305,11 +330,14 @@ impl Judges {
 
     /// True if replies are cached, or there is no judge.
     pub fn is_cached(&self) -> bool {
-        let mut judges = self.by_name.values().map(|named| &named.judge);
-        judges
-            .clone()
-            .all(|judge| judge.is_cached() || judge.is_lexical())
-            && judges.any(IdentifiedJudge::is_cached)
+        let mut is_any_cached = false;
+        for named in self.by_name.values() {
+            if !named.judge.is_cached() && !named.judge.is_lexical() {
+                return false;
+            }
+            is_any_cached |= named.judge.is_cached();
+        }
+        is_any_cached
     }
 
     /// Every judge by name.
@@ -321,62 +349,66 @@ impl Judges {
 
     /// Why a run with calls for one of these roles must not start.
     pub(super) fn cannot_be_asked(&self, roles: &[Role]) -> Option<String> {
-        let names = self
-            .roles
-            .iter()
-            .filter(|(role, _)| roles.contains(role))
-            .flat_map(|(_, names)| names);
-        names
-            .filter_map(|name| self.by_name.get(name)?.judge.server()?.cannot_be_asked())
-            .next()
+        for (role, names) in &self.roles {
+            if !roles.contains(role) {
+                continue;
+            }
+            for (_, named) in self.of(names) {
+                let server = named.judge.server();
+                if let Some(why) = server.and_then(ServedModel::cannot_be_asked) {
+                    return Some(why);
+                }
+            }
+        }
+        None
     }
 
     /// Whether the judge with this identity cannot be asked.
     pub(super) fn is_out_of_reach(&self, judge_id: &str) -> bool {
-        let mut judges = self.by_name.values().map(|named| &named.judge);
-        judges.any(|judge| {
-            let server = judge.server().filter(|_| judge.judge_id() == judge_id);
-            server.is_some_and(|server| server.cannot_be_asked().is_some())
+        self.by_name.values().any(|named| {
+            let server = named.judge.server();
+            named.judge.judge_id() == judge_id
+                && server.is_some_and(|server| server.cannot_be_asked().is_some())
         })
     }
 
     /// The manifest entries of the roles.
     pub(super) fn entries(&self) -> BTreeMap<String, RoleEntry> {
-        let entry = |(role, names): &(Role, Vec<String>)| {
-            let (family, members) = (family_of(role), self.of(names).map(|(_, named)| named));
-            let entry = RoleEntry {
-                prompts: members
-                    .clone()
-                    .next()
-                    .and_then(|named| named.prompts(family)),
-                judges: members.map(|named| named.entry(family)).collect(),
+        let mut entries = BTreeMap::new();
+        for (role, names) in &self.roles {
+            let family = family_of(role);
+            let mut entry = RoleEntry {
                 merge: self.panel_merge,
+                ..RoleEntry::default()
             };
-            (role.name().into_owned(), entry)
-        };
-        self.roles.iter().map(entry).collect()
+            for (_, named) in self.of(names) {
+                if entry.judges.is_empty() {
+                    entry.prompts = named.prompts(family);
+                }
+                entry.judges.push(named.entry(family));
+            }
+            entries.insert(role.name().into_owned(), entry);
+        }
+        entries
     }
 
     /// Each model with its price, by judge identity.
     pub(super) fn terms(&self) -> BTreeMap<String, JudgeTerms> {
-        let servers = self
-            .by_name
-            .values()
-            .filter_map(|named| Some((named.judge.server()?, named.price)));
-        let terms = servers.map(|(server, price)| {
-            (
-                server.request.judge_id.clone(),
-                JudgeTerms {
+        let mut terms = BTreeMap::new();
+        for named in self.by_name.values() {
+            if let Some(server) = named.judge.server() {
+                let own = JudgeTerms {
                     model: server.request.model.clone(),
-                    price,
-                },
-            )
-        });
-        terms.collect()
+                    price: named.price,
+                };
+                terms.insert(server.request.judge_id.clone(), own);
+            }
+        }
+        terms
     }
 
-    /// The panels of the run and their servers, with the layers around every judge. `corpus` weighs words for the lexical baseline; `recorded` are replies of
-    /// an earlier session, which were asked for under `earlier_limits`.
+    /// The panels of the run and their servers, with the layers around every judge. `corpus` weighs words for the lexical
+    /// baseline; `recorded` are replies of an earlier session, which were asked for under `earlier_limits`.
     ///
     /// # Errors
     /// When no HTTP client can be set up; when the cache cannot be written.
@@ -401,47 +433,50 @@ impl Judges {
         for (name, named) in self.all() {
             built.insert(name, named.judge.build(&shared, named.price)?);
         }
-        let fleet =
-            |(name, judge): (&&str, &BuiltJudge)| Some(((*name).to_owned(), judge.fleet.clone()?));
-        let endpoints = Endpoints(built.iter().filter_map(fleet).collect());
-        let member = |(name, named): (&str, &NamedJudge)| {
-            let built = built.get(name)?;
-            Some(Member {
-                judge: Arc::clone(&built.judge),
-                renderer: built.renderer.clone(),
-                source: Arc::clone(&built.source),
-                answering: built.answering.clone(),
-                in_flight: built
-                    .fleet
-                    .clone()
-                    .map(|fleet| Arc::new(move || fleet.activity().in_flight) as _),
-                judge_id: named.judge.judge_id().into(),
-                samples: named.samples,
-                merge: named.merge,
-                expected: named.options.logprobs.is_some(),
-            })
-        };
-        let panel = |(role, names): &(Role, Vec<String>)| {
-            let members = self.of(names).filter_map(member).collect();
-            (
-                role.clone(),
-                Panel {
-                    members,
-                    merge: self.panel_merge,
-                },
-            )
-        };
-        let panels: Panels = self.roles.iter().map(panel).collect();
+        let mut endpoints = Endpoints::default();
+        for (name, judge) in &built {
+            if let Some(fleet) = &judge.fleet {
+                endpoints.0.push(((*name).to_owned(), Arc::clone(fleet)));
+            }
+        }
+        let mut panels = Panels::new();
+        for (role, names) in &self.roles {
+            let mut panel = Panel {
+                members: Vec::new(),
+                merge: self.panel_merge,
+            };
+            for (name, named) in self.of(names) {
+                if let Some(built) = built.get(name) {
+                    panel.members.push(named.member(built));
+                }
+            }
+            panels.insert(role.clone(), panel);
+        }
         Ok((Arc::new(panels), endpoints))
     }
 
     /// Concurrent calls for a scorer with these roles: as many as the fastest of them takes.
     pub(super) fn concurrency(&self, roles: &[Role]) -> usize {
-        let own = self.roles.iter().filter(|(role, _)| roles.contains(role));
-        own.map(|(_, names)| self.of(names).map(|(_, named)| named.lanes()).sum())
-            .max()
-            .unwrap_or(1)
+        let mut most = None;
+        for (role, names) in &self.roles {
+            if roles.contains(role) {
+                let calls: usize = self.of(names).map(|(_, named)| named.lanes()).sum();
+                most = most.max(Some(calls));
+            }
+        }
+        most.unwrap_or(1)
     }
+}
+
+/// The price that the user gave: that of the options for the judge of `[judge]`, else that of the model's name.
+fn given_price(options: &EvaluationOptions, name: &str, judge: &IdentifiedJudge) -> Option<Price> {
+    if name == DEFAULT_JUDGE
+        && let Some(price) = options.budget.price()
+    {
+        return Some(price);
+    }
+    let model = &judge.server()?.request.model;
+    options.prices.get(model).copied()
 }
 
 /// The prompts of a role's calls.

@@ -201,11 +201,10 @@ impl Default for ScoringOptions {
 impl ScoringOptions {
     /// Which halves of the rubrics are scored.
     pub fn parts(&self) -> RubricParts {
-        let (rubrics, snippets) = (
-            self.only != Some(RubricPart::Snippets),
-            self.only != Some(RubricPart::Criteria),
-        );
-        RubricParts { rubrics, snippets }
+        RubricParts {
+            rubrics: self.only != Some(RubricPart::Snippets),
+            snippets: self.only != Some(RubricPart::Criteria),
+        }
     }
 
     /// The scoring rules: the default ones, or those of the reference script.
@@ -288,55 +287,25 @@ impl EvaluationOptions {
     /// # Errors
     /// The first value that cannot be used.
     pub fn check(&self) -> Result<(), OptionFault> {
-        if let Some((part, _)) = self
-            .input
-            .fields
-            .iter()
-            .find(|(part, _)| !ANSWER_PARTS.contains(&part.as_str()))
-        {
-            let what = format!(
-                "expected {}, found {}",
-                ANSWER_PARTS.join(", "),
-                part.escape_debug()
-            );
-            return Err(OptionFault::new("score.fields", what));
+        for (part, _) in &self.input.fields {
+            if !ANSWER_PARTS.contains(&part.as_str()) {
+                let expected = ANSWER_PARTS.join(", ");
+                let what = format!("expected {expected}, found {}", part.escape_debug());
+                return Err(OptionFault::new("score.fields", what));
+            }
         }
         self.judge.check()?;
         self.limits.check()?;
         self.budget.check()?;
         for (name, table) in &self.judges {
-            let in_table = |fault: OptionFault| {
-                let table_key = |key: &str| {
-                    format!(
-                        "judges.{name}.{}",
-                        key.rsplit('.').next().unwrap_or_default()
-                    )
-                };
-                let (key, contradicts) = (
-                    table_key(&fault.key),
-                    fault.contradicts.as_deref().map(table_key),
-                );
-                OptionFault {
-                    key,
-                    contradicts,
-                    ..fault
-                }
-            };
-            let JudgeOptions {
-                kind,
-                model,
-                base_url,
-                ..
-            } = &table.judge;
-            if kind.is_none() && model.is_none() && base_url.is_empty() {
+            let judge = &table.judge;
+            if judge.kind.is_none() && judge.model.is_none() && judge.base_url.is_empty() {
                 let what = "neither model nor base_url; add one of them, or kind = \"lexical\" for the built-in baseline";
                 return Err(OptionFault::new(&format!("judges.{name}.model"), what));
             }
-            table
-                .judge
-                .check()
-                .and_then(|()| table.limits.check())
-                .map_err(in_table)?;
+            judge.check().map_err(|fault| in_table(fault, name))?;
+            let limits = table.limits.check();
+            limits.map_err(|fault| in_table(fault, name))?;
         }
         for (model, price) in &self.prices {
             if !price.is_valid() {
@@ -349,14 +318,12 @@ impl EvaluationOptions {
 
     /// The prompt set: the one given, else that of the rubric's directory.
     pub fn prompts_dir(&self) -> Option<PathBuf> {
-        let of_rubric = || {
-            self.scorers
-                .rubric
-                .as_ref()
-                .map(PathBuf::from)
-                .filter(|dir| dir.join(MANIFEST).is_file())
-        };
-        self.scoring.prompts.clone().or_else(of_rubric)
+        if let Some(dir) = &self.scoring.prompts {
+            return Some(dir.clone());
+        }
+        let rubric = PathBuf::from(self.scorers.rubric.as_ref()?);
+        let is_prompt_set = rubric.join(MANIFEST).is_file();
+        is_prompt_set.then_some(rubric)
     }
 
     /// The settings that affect scores, by config-file key, except those of judges, and without anything specific to the
@@ -367,12 +334,13 @@ impl EvaluationOptions {
             as_map(&self.scoring),
             as_map(&self.scorers),
         ];
-        let mut settings: BTreeMap<String, Value> = groups
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| (format!("score.{key}"), value))
-            .filter(|(key, _)| !NOT_RUN_SETTINGS.contains(&key.as_str()))
-            .collect();
+        let mut settings: BTreeMap<String, Value> = BTreeMap::new();
+        for (key, value) in groups.into_iter().flatten() {
+            let key = format!("score.{key}");
+            if !NOT_RUN_SETTINGS.contains(&key.as_str()) {
+                settings.insert(key, value);
+            }
+        }
         let parts = self.scoring.parts();
         settings.insert("score.rubrics".to_owned(), json!(parts.rubrics));
         settings.insert("score.snippets".to_owned(), json!(parts.snippets));
@@ -389,6 +357,21 @@ impl EvaluationOptions {
         settings.retain(|_, value| !value.is_null());
         settings
     }
+}
+
+/// A fault of a judge's options as one of the table `[judges.NAME]`.
+fn in_table(fault: OptionFault, name: &str) -> OptionFault {
+    OptionFault {
+        key: table_key(&fault.key, name),
+        contradicts: fault.contradicts.as_ref().map(|key| table_key(key, name)),
+        ..fault
+    }
+}
+
+/// `judge.temperature` as `judges.NAME.temperature`
+fn table_key(key: &str, name: &str) -> String {
+    let last = key.rsplit('.').next().unwrap_or_default();
+    format!("judges.{name}.{last}")
 }
 
 /// The settings that affect the replies of a judge, besides its identity. Strings in request fields that look like API

@@ -100,14 +100,15 @@ async fn plan_into(
         pending: vec![Vec::new(); jobs.len()],
         ..PlanOutcome::default()
     };
-    let items = || jobs.iter().flat_map(|job| job.items.iter());
-    outcome.plan.answers = items()
-        .map(|item| (&item.answer.system, &item.case.case_id))
-        .collect::<HashSet<_>>()
-        .len() as u64;
-    outcome.plan.answer_scores = items().count() as u64;
+    let mut answers = HashSet::new();
+    for item in jobs.iter().flat_map(|job| job.items.iter()) {
+        answers.insert((&item.answer.system, &item.case.case_id));
+        outcome.plan.answer_scores += 1;
+    }
+    outcome.plan.answers = answers.len() as u64;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let (tally, keeps) = (Arc::new(Tally::default()), collect.is_some());
+    let tally = Arc::new(Tally::default());
+    let keeps = collect.is_some();
     let begun = case_by_case(jobs).into_iter().map(|(at, index)| {
         let (job, tally) = (jobs[at].clone(), Arc::clone(&tally));
         let task = tokio::spawn(async move { plan_one(&job, index, &tally, keeps).await });
@@ -118,10 +119,11 @@ async fn plan_into(
     while let Some((at, index, joined)) = planned.next().await {
         let (end, AnswerCalls { recalled, deferred }) = joined.map_err(task_error)??;
         if let Some(collect) = &mut collect {
-            let mut new = deferred
-                .into_iter()
-                .filter(|call| collected.insert(call.call.custom_id));
-            new.try_for_each(collect)?;
+            for call in deferred {
+                if collected.insert(call.call.custom_id) {
+                    collect(call)?;
+                }
+            }
         }
         match end {
             AnswerEnd::Scored(scored, paid) => {
@@ -196,10 +198,9 @@ pub async fn run(
     let mut failure: Option<Error> = None;
     let mut deadline: Option<Instant> = None;
     let mut quiet = 0;
-    passes
-        .iter_mut()
-        .enumerate()
-        .for_each(|(at, pass)| pass.fill(at, &mut tasks));
+    for (at, pass) in passes.iter_mut().enumerate() {
+        pass.fill(at, &mut tasks);
+    }
     while !tasks.is_empty() {
         tokio::select! {
             biased;
