@@ -36,6 +36,15 @@ impl Note {
         is_any.then(|| Self::warning("Scored by the built-in lexical baseline, not by an LLM."))
     }
 
+    /// The note with what it is about before it.
+    #[must_use]
+    pub(crate) fn about(self, subject: &str) -> Self {
+        Self {
+            text: format!("{subject}: {}", self.text),
+            ..self
+        }
+    }
+
     /// A note shown on request.
     pub fn info(text: impl Into<String>) -> Self {
         Self {

@@ -1,10 +1,12 @@
 //! The row of a benchmark: metrics of several scorers under the benchmark's names.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::visible;
 use crate::analysis::{
-    ASPECT_MEAN, Metric, MetricColumn, ScorerSummary, Summary, SystemSummary, row_metrics,
+    ASPECT_MEAN, Metric, MetricColumn, ScorerSummary, Summary, SystemSummary, distinct, row_metrics,
 };
 use crate::domain::{Note, SystemName, Unit};
 use crate::evaluation::Coverage;
@@ -53,80 +55,31 @@ impl Bench {
     }
 
     fn columns_of(&self, scorer: &str) -> Vec<&'static str> {
-        let own = row_metrics(self.name)
-            .iter()
-            .filter(|(own, _)| *own == scorer);
-        own.flat_map(|(_, names)| names.iter().copied()).collect()
+        let mut columns = Vec::new();
+        for (own, names) in row_metrics(self.name) {
+            if *own == scorer {
+                columns.extend_from_slice(names);
+            }
+        }
+        columns
     }
 
     /// The summary with the row as its only scorer. What nobody judged is blank.
     pub(super) fn row(&self, summary: &Summary) -> Summary {
-        let other_rubric = if summary.scorer("lexical_rubric").is_some() {
-            "rubric"
-        } else {
-            "lexical_rubric"
-        };
-        let scorers = row_metrics(self.name)
-            .iter()
-            .filter(|(scorer, _)| *scorer != other_rubric);
-        let metrics: Vec<(&str, &str)> = scorers
-            .clone()
-            .flat_map(|(scorer, names)| names.iter().map(|name| (*scorer, *name)))
-            .collect();
-        let covered = |system: &SystemName| self.coverage.iter().find(|of| of.system == *system);
-        let metric = |(scorer, name): &(&str, &str), system: &SystemName| -> Option<Metric> {
-            if *scorer == CITATIONS && !covered(system).is_some_and(|of| of.has_sources) {
-                return None;
-            }
-            let own = summary.scorer(scorer)?;
-            let is_scored = |name: &&str| {
-                own.metric(system, name)
-                    .is_some_and(|own| own.estimate.is_some())
-            };
-            // The mean is that of all aspects.
-            let is_whole = *name != ASPECT_MEAN || self.columns_of(scorer).iter().all(is_scored);
-            own.metric(system, name).copied().filter(|_| is_whole)
-        };
-        let row = |system: &SystemName| {
-            let rows = || {
-                scorers
-                    .clone()
-                    .filter_map(|(scorer, _)| summary.scorer(scorer)?.row(system))
-            };
-            let metrics = metrics
-                .iter()
-                .map(|own| (own.1.to_owned(), metric(own, system).unwrap_or_default()))
-                .collect();
-            let answers = covered(system).map_or(0, |of| of.answered);
-            SystemSummary {
-                system: system.clone(),
-                rank: None,
-                answers,
-                missing: self.asked.saturating_sub(answers),
-                unscored: rows().map(|row| row.unscored).max().unwrap_or(0),
-                unscored_reasons: rows()
-                    .flat_map(|row| row.unscored_reasons.clone())
-                    .collect(),
-                injections: rows().map(|row| row.injections).max().unwrap_or(0),
-                metrics,
-            }
-        };
-        let column = |(scorer, name): &(&str, &str)| MetricColumn {
-            name: (*name).to_owned(),
-            unit: if *scorer == "prometheus" {
-                Unit::Grade
-            } else {
-                Unit::Share
-            },
-        };
+        let columns = self.columns(summary);
+        let mut rows = Vec::new();
+        for system in summary.systems() {
+            rows.push(self.system_row(summary, system, &columns));
+        }
+        let mut notes = Vec::new();
+        for scorer in scorers_of(summary, &columns) {
+            notes.extend(scorer.notes.iter().cloned());
+        }
         let row = ScorerSummary {
             scorer: self.name,
-            columns: metrics.iter().map(column).collect(),
-            rows: summary.systems().into_iter().map(row).collect(),
-            notes: scorers
-                .filter_map(|(scorer, _)| summary.scorer(scorer))
-                .flat_map(|own| own.notes.clone())
-                .collect(),
+            columns: columns.iter().map(BenchColumn::metric_column).collect(),
+            rows,
+            notes,
         };
         Summary {
             scorers: vec![row],
@@ -134,42 +87,137 @@ impl Bench {
         }
     }
 
+    /// The columns of the row. Of the rubric there are two judges, an LLM and the baseline, of which the run has one.
+    fn columns(&self, summary: &Summary) -> Vec<BenchColumn> {
+        let other_rubric = if summary.scorer("lexical_rubric").is_some() {
+            "rubric"
+        } else {
+            "lexical_rubric"
+        };
+        let mut columns = Vec::new();
+        for (scorer, names) in row_metrics(self.name) {
+            if *scorer != other_rubric {
+                columns.extend(names.iter().map(|name| BenchColumn { scorer, name }));
+            }
+        }
+        columns
+    }
+
+    /// One system over the scorers of the columns.
+    fn system_row(
+        &self,
+        summary: &Summary,
+        system: &SystemName,
+        columns: &[BenchColumn],
+    ) -> SystemSummary {
+        let answers = self.covered(system).map_or(0, |of| of.answered);
+        let mut row = SystemSummary {
+            system: system.clone(),
+            rank: None,
+            answers,
+            missing: self.asked.saturating_sub(answers),
+            unscored: 0,
+            unscored_reasons: Vec::new(),
+            injections: 0,
+            metrics: BTreeMap::new(),
+        };
+        for column in columns {
+            let metric = self.metric(summary, system, column).unwrap_or_default();
+            row.metrics.insert(column.name.to_owned(), metric);
+        }
+        for scorer in scorers_of(summary, columns) {
+            if let Some(own) = scorer.row(system) {
+                row.unscored = row.unscored.max(own.unscored);
+                row.injections = row.injections.max(own.injections);
+                row.unscored_reasons
+                    .extend(own.unscored_reasons.iter().cloned());
+            }
+        }
+        row
+    }
+
+    /// The number of a system in a column; `None` where it would be wrong: citations of answers without sources, and the mean
+    /// of the aspects unless all of them have a mean.
+    fn metric(
+        &self,
+        summary: &Summary,
+        system: &SystemName,
+        column: &BenchColumn,
+    ) -> Option<Metric> {
+        if column.scorer == CITATIONS && !self.covered(system)?.has_sources {
+            return None;
+        }
+        let scorer = summary.scorer(column.scorer)?;
+        if column.name == ASPECT_MEAN {
+            for aspect in self.columns_of(column.scorer) {
+                scorer.metric(system, aspect)?.estimate?;
+            }
+        }
+        scorer.metric(system, column.name).copied()
+    }
+
+    fn covered(&self, system: &SystemName) -> Option<&Coverage> {
+        self.coverage.iter().find(|of| of.system == *system)
+    }
+
     /// What is blank or was not answered.
     pub(super) fn notes(&self) -> Vec<Note> {
-        let blank = self
-            .blank
-            .iter()
-            .map(|of| format!("Blank: {}: {}.", of.columns.join(", "), of.reason));
-        let incomplete = self
-            .coverage
-            .iter()
-            .filter(|of| of.answered < self.asked)
-            .map(|of| {
-                let (system, missing) = (visible(of.system.as_str()), self.asked - of.answered);
-                format!(
-                    "{system}: {missing} of {} questions have no prediction.",
+        let mut notes = Vec::new();
+        for blank in &self.blank {
+            let columns = blank.columns.join(", ");
+            notes.push(format!("Blank: {columns}: {}.", blank.reason));
+        }
+        for of in &self.coverage {
+            if of.answered < self.asked {
+                notes.push(format!(
+                    "{}: {} of {} questions have no prediction.",
+                    visible(of.system.as_str()),
+                    self.asked - of.answered,
                     self.asked
-                )
-            });
+                ));
+            }
+        }
         let citations = self.columns_of(CITATIONS);
         let is_judged = !self.blank.iter().any(|of| of.columns == citations);
-        let without_sources = self
-            .coverage
-            .iter()
-            .filter(|of| is_judged && !of.has_sources)
-            .map(|of| {
-                format!(
+        for of in &self.coverage {
+            if is_judged && !of.has_sources {
+                notes.push(format!(
                     "Blank: {} of {}: its answers have no sources (ctxs or docs).",
                     citations.join(", "),
                     of.system
-                )
-            });
-        blank
-            .chain(incomplete)
-            .chain(without_sources)
-            .map(Note::warning)
-            .collect()
+                ));
+            }
+        }
+        notes.into_iter().map(Note::warning).collect()
     }
+}
+
+/// A column of a row: a metric of a scorer.
+struct BenchColumn {
+    scorer: &'static str,
+    name: &'static str,
+}
+
+impl BenchColumn {
+    fn metric_column(&self) -> MetricColumn {
+        let unit = match self.scorer {
+            "prometheus" => Unit::Grade,
+            _ => Unit::Share,
+        };
+        MetricColumn {
+            name: self.name.to_owned(),
+            unit,
+        }
+    }
+}
+
+/// The scorers of the columns that the run has, each once.
+fn scorers_of<'a>(
+    summary: &'a Summary,
+    columns: &'a [BenchColumn],
+) -> impl Iterator<Item = &'a ScorerSummary> {
+    let names = distinct(columns.iter().map(|column| column.scorer));
+    names.into_iter().filter_map(|name| summary.scorer(name))
 }
 
 #[cfg(test)]

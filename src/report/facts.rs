@@ -1,10 +1,8 @@
 //! Leaderboards of SciFact and FEVER as tables, and the texts of `--explain`.
 
-use std::fmt::Write as _;
-
 use super::table::{Cell, Column, Format, Table};
 use super::visible;
-use crate::facts::{Explanation, Leaderboard, Standing};
+use crate::facts::{Explanation, Leaderboard, Measurement, Standing};
 
 /// Maximum number of measures in one row.
 const SIDE_BY_SIDE: usize = 5;
@@ -12,99 +10,93 @@ const SIDE_BY_SIDE: usize = 5;
 /// The leaderboard: one row per system or, for one system with many measures, one row per measure. With many measures and
 /// several systems only the F1s are shown, that which ranks the systems first. With `all`, every measure by system.
 pub fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
-    let format = Format::PercentTo(board.decimals);
-    let is_wide = !all
-        && board
-            .systems
-            .first()
-            .is_some_and(|system| system.metrics.len() > SIDE_BY_SIDE);
-    if let ([system], true) = (&board.systems[..], is_wide) {
-        let columns = vec![
-            Column::new("measure", Format::Text),
-            Column::headed("value", &system.system, format),
-        ];
-        let mut table = Table {
-            notes: board.notes.clone(),
-            ..Table::new(board.title.clone(), columns)
-        };
-        for metric in &system.metrics {
-            table.rows.push(vec![
-                Cell::text(&metric.name),
-                Cell::estimate(metric.estimate, metric.interval),
-            ]);
-        }
-        return table;
-    }
-    let shown = |system: &Standing| {
-        let metrics = system
-            .metrics
-            .iter()
-            .filter(|metric| !is_wide || metric.name.ends_with("f1"));
-        let mut shown: Vec<_> = metrics.cloned().collect();
-        // Without change of order but for the measure that ranks the systems, which comes first.
-        shown.sort_by_key(|metric| metric.name != board.ranked_by);
-        shown
-    };
-    let (mut table, systems) = (Table::new(board.title.clone(), Vec::new()), &board.systems);
-    table.push(
-        Column::new("system", Format::Text),
-        systems.iter().map(|own| Cell::text(&own.system)),
-    );
-    table.push(
-        Column::new("rank", Format::Count),
-        systems.iter().map(|own| Cell::count(own.rank)),
-    );
-    for (at, metric) in systems
+    let measures = board
+        .systems
         .first()
-        .map(shown)
-        .unwrap_or_default()
+        .map_or(0, |system| system.metrics.len());
+    let is_wide = !all && measures > SIDE_BY_SIDE;
+    let mut table = match &board.systems[..] {
+        [only] if is_wide => measures_of_one(board, only),
+        _ => systems_by_measure(board, is_wide),
+    };
+    table.notes.clone_from(&board.notes);
+    table
+}
+
+/// A row for each measure of the only system.
+fn measures_of_one(board: &Leaderboard, system: &Standing) -> Table {
+    let format = Format::PercentTo(board.decimals);
+    let columns = vec![
+        Column::text("measure"),
+        Column::headed("value", &system.system, format),
+    ];
+    let mut table = Table::new(board.title.clone(), columns);
+    for metric in &system.metrics {
+        table.rows.push(vec![
+            Cell::text(&metric.name),
+            Cell::estimate(metric.estimate, metric.interval),
+        ]);
+    }
+    table
+}
+
+/// A row for each system, with its F1s or with all measures.
+fn systems_by_measure(board: &Leaderboard, only_f1: bool) -> Table {
+    let systems = &board.systems;
+    let mut table = Table::new(board.title.clone(), Vec::new());
+    let names = systems.iter().map(|own| Cell::text(&own.system));
+    table.push(Column::text("system"), names);
+    let ranks = systems.iter().map(|own| Cell::count(own.rank));
+    table.push(Column::count("rank"), ranks);
+    let by_system: Vec<Vec<&Measurement>> = systems
         .iter()
-        .enumerate()
-    {
+        .map(|system| shown_measures(board, system, only_f1))
+        .collect();
+    for (at, metric) in by_system.first().into_iter().flatten().enumerate() {
         let column = Column {
             highest_is_best: true,
             is_kept: metric.name == board.ranked_by,
-            ..Column::new(&metric.name, format)
+            ..Column::new(&metric.name, Format::PercentTo(board.decimals))
         };
-        let cell = |own: &Standing| {
-            shown(own).get(at).map_or(Cell::Missing, |own| {
-                Cell::estimate(own.estimate, own.interval)
-            })
-        };
-        table.push(column, systems.iter().map(cell));
+        let cells = by_system.iter().map(|metrics| match metrics.get(at) {
+            Some(own) => Cell::estimate(own.estimate, own.interval),
+            None => Cell::Missing,
+        });
+        table.push(column, cells);
     }
-    let claims = |own: &Standing| {
-        own.details
-            .get("claims")
-            .and_then(serde_json::Value::as_f64)
-    };
-    table.push(
-        Column::new("claims", Format::Count),
-        systems.iter().map(|own| Cell::maybe(claims(own))),
-    );
-    Table {
-        notes: board.notes.clone(),
-        ..table
+    let claims = systems.iter().map(|own| {
+        let claims = own.details.get("claims");
+        Cell::maybe(claims.and_then(serde_json::Value::as_f64))
+    });
+    table.push(Column::count("claims"), claims);
+    table
+}
+
+/// The measures in their order, but for the one that ranks the systems, which comes first.
+fn shown_measures<'a>(
+    board: &Leaderboard,
+    system: &'a Standing,
+    only_f1: bool,
+) -> Vec<&'a Measurement> {
+    let mut shown: Vec<&Measurement> = system.metrics.iter().collect();
+    if only_f1 {
+        shown.retain(|metric| metric.name.ends_with("f1"));
     }
+    shown.sort_by_key(|metric| metric.name != board.ranked_by);
+    shown
 }
 
 /// How a claim was scored, for each system.
 pub fn explanation(explained: &[Explanation]) -> String {
     let mut out = String::new();
-    for Explanation {
-        system,
-        claim,
-        findings,
-    } in explained
-    {
-        let _ = writeln!(out, "{}, claim {}", visible(system), visible(claim));
-        for found in findings {
-            let _ = writeln!(
-                out,
-                "  {}: {}",
-                visible(&found.item),
-                visible(&found.finding)
-            );
+    for claim in explained {
+        out += &format!(
+            "{}, claim {}\n",
+            visible(&claim.system),
+            visible(&claim.claim)
+        );
+        for found in &claim.findings {
+            out += &format!("  {}: {}\n", visible(&found.item), visible(&found.finding));
         }
     }
     out

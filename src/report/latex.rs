@@ -18,18 +18,13 @@ impl Table {
         } else {
             "table"
         };
-        let stop = if self.title.ends_with(['.', '?', '!']) {
-            ""
-        } else {
-            "."
-        };
-        let mut caption = format!("{}{stop}", self.title);
-        self.warnings()
-            .for_each(|note| caption += &format!(" {}", note.text));
         let align: String = self
             .columns
             .iter()
-            .map(|c| if c.format == Format::Text { 'l' } else { 'r' })
+            .map(|column| match column.format {
+                Format::Text => 'l',
+                _ => 'r',
+            })
             .collect();
         let headings: Vec<String> = self
             .columns
@@ -41,17 +36,31 @@ impl Table {
              \\label{{{label}}}\n\\small\n\
              \\resizebox{{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}}{{!}}{{%\n\
              \\begin{{tabular}}{{{align}}}\n\\toprule\n{}{} \\\\\n\\midrule\n",
-            latex_text(&caption),
+            latex_text(&self.caption()),
             self.groups(),
             headings.join(" & ")
         );
         for (at, row) in self.rows.iter().enumerate() {
-            let cells = row.iter().zip(&self.columns).enumerate();
-            let cells = cells
-                .map(|(place, (cell, column))| latex_cell(cell, column, self.is_best(at, place)));
-            out.push_str(&format!("{} \\\\\n", cells.collect::<Vec<_>>().join(" & ")));
+            let mut cells = Vec::new();
+            for (place, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
+                cells.push(latex_cell(cell, column, self.is_best(at, place)));
+            }
+            out += &format!("{} \\\\\n", cells.join(" & "));
         }
         out + &format!("\\bottomrule\n\\end{{tabular}}}}\n\\end{{{float}}}\n")
+    }
+
+    /// The title and the warnings, as sentences.
+    fn caption(&self) -> String {
+        let mut caption = self.title.clone();
+        if !self.title.ends_with(['.', '?', '!']) {
+            caption.push('.');
+        }
+        for note in self.warnings() {
+            caption.push(' ');
+            caption += &note.text;
+        }
+        caption
     }
 
     /// The row of group headings with the rules below; empty without groups.
@@ -59,16 +68,18 @@ impl Table {
         if self.columns.iter().all(|column| column.group.is_empty()) {
             return String::new();
         }
-        let (mut cells, mut rules, mut first) = (Vec::new(), String::new(), 1);
+        let mut cells = Vec::new();
+        let mut rules = String::new();
+        let mut first = 1;
         for columns in self.columns.chunk_by(|a, b| a.group == b.group) {
-            let (count, last) = (columns.len(), first + columns.len() - 1);
-            if columns[0].group.is_empty() {
+            let count = columns.len();
+            let last = first + count - 1;
+            let group = &columns[0].group;
+            if group.is_empty() {
                 cells.extend(vec![String::new(); count]);
             } else {
-                cells.push(format!(
-                    "\\multicolumn{{{count}}}{{c}}{{{}}}",
-                    latex_text(&columns[0].group)
-                ));
+                let group = latex_text(group);
+                cells.push(format!("\\multicolumn{{{count}}}{{c}}{{{group}}}"));
                 rules.push_str(&format!("\\cmidrule(lr){{{first}-{last}}}"));
             }
             first = last + 1;
@@ -78,93 +89,88 @@ impl Table {
 
     /// Characters in the widest row, with two between columns.
     fn width(&self) -> usize {
-        let characters = |text: &String| text.chars().count();
-        let of_column = |(at, column): (usize, &Column)| {
-            self.column_texts(at)
-                .iter()
-                .chain([&column.heading])
-                .map(characters)
-                .max()
-                .unwrap_or(0)
-                + 2
-        };
-        self.columns.iter().enumerate().map(of_column).sum()
+        let mut width = 0;
+        for (at, column) in self.columns.iter().enumerate() {
+            let cells = self.column_texts(at);
+            let widest = cells.iter().map(|text| text.chars().count()).max();
+            width += 2 + widest.unwrap_or(0).max(column.heading.chars().count());
+        }
+        width
     }
 }
 
 fn latex_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
-    match cell {
-        Cell::Text(text) => latex_text(text),
-        Cell::Missing => "--".to_owned(),
+    let (value, interval, flag) = match cell {
+        Cell::Text(text) => return latex_text(text),
+        Cell::Missing => return "--".to_owned(),
         Cell::Value {
             value,
             interval,
             flag,
-        } => {
-            let number = latex_number(&column.format.show(*value));
-            let number = if is_best {
-                format!("\\textbf{{{number}}}")
-            } else {
-                number
-            };
-            let flag = latex_text(flag);
-            let flag = if flag.is_empty() {
-                flag
-            } else {
-                format!("$^{{\\textrm{{{flag}}}}}$")
-            };
-            let interval = interval
-                .map(|interval| format!("~{}", latex_number(&column.show_interval(interval))));
-            number + &flag + &interval.unwrap_or_default()
-        }
+        } => (*value, *interval, flag),
+    };
+    let mut text = latex_number(&column.format.show(value));
+    if is_best {
+        text = format!("\\textbf{{{text}}}");
     }
+    if !flag.is_empty() {
+        text += &format!("$^{{\\textrm{{{}}}}}$", latex_text(flag));
+    }
+    if let Some(interval) = interval {
+        text.push('~');
+        text += &latex_number(&column.show_interval(interval));
+    }
+    text
 }
 
+/// Signs and comparisons in math mode: in text, a minus would be a hyphen and `<` another character.
 fn latex_number(shown: &str) -> String {
-    shown
-        .chars()
-        .map(|c| match c {
-            '-' => "$-$".to_owned(),
-            '±' => "$\\pm$".to_owned(),
-            '<' | '>' => format!("${c}$"),
-            '[' | ']' => c.to_string(),
-            c => latex_text(&c.to_string()),
-        })
-        .collect()
+    let mut text = String::new();
+    for c in shown.chars() {
+        match c {
+            '-' => text.push_str("$-$"),
+            '±' => text.push_str("$\\pm$"),
+            '<' | '>' => text += &format!("${c}$"),
+            '[' | ']' => text.push(c),
+            c => text += &latex_text(&c.to_string()),
+        }
+    }
+    text
 }
 
 /// Escapes text for pdflatex: commands are spelled out, and letters beyond Western European ones, for which the default
 /// fonts have no glyph, are given by number.
 pub(super) fn latex_text(text: &str) -> String {
-    visible(text)
-        .chars()
-        .fold(String::with_capacity(text.len() + 8), |mut out, c| {
-            match c {
-                '\\' => out.push_str("\\textbackslash{}"),
-                '~' => out.push_str("\\textasciitilde{}"),
-                '^' => out.push_str("\\textasciicircum{}"),
-                '<' => out.push_str("\\textless{}"),
-                '>' => out.push_str("\\textgreater{}"),
-                '|' => out.push_str("\\textbar{}"),
-                '"' => out.push_str("\\char34{}"),
-                // At the start of a row these would be arguments of the previous row's end.
-                '[' | ']' | '*' => out.extend(['{', c, '}']),
-                '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
-                // Two of them would become a dash or another quotation mark.
-                '-' | '`' | '\'' | ',' if out.ends_with(c) => {
-                    out.push_str("{}");
-                    out.push(c);
-                }
-                '–' => out.push_str("--"),
-                c if c.is_ascii()
-                    || ('\u{c0}'..='\u{ff}').contains(&c) && !"ÐÞðþ×÷".contains(c) =>
-                {
-                    out.push(c)
-                }
-                other => out.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(other))),
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in visible(text).chars() {
+        match c {
+            '\\' => out.push_str("\\textbackslash{}"),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '<' => out.push_str("\\textless{}"),
+            '>' => out.push_str("\\textgreater{}"),
+            '|' => out.push_str("\\textbar{}"),
+            '"' => out.push_str("\\char34{}"),
+            // At the start of a row these would be arguments of the previous row's end.
+            '[' | ']' | '*' => out.extend(['{', c, '}']),
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            // Two of them would become a dash or another quotation mark.
+            '-' | '`' | '\'' | ',' if out.ends_with(c) => {
+                out.push_str("{}");
+                out.push(c);
             }
-            out
-        })
+            '–' => out.push_str("--"),
+            c if has_glyph(c) => out.push(c),
+            other => out.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(other))),
+        }
+    }
+    out
+}
+
+/// Whether the default fonts of pdflatex have the character: ASCII, and Western European letters but for those that need the T1
+/// encoding.
+fn has_glyph(c: char) -> bool {
+    c.is_ascii() || ('\u{c0}'..='\u{ff}').contains(&c) && !"ÐÞðþ×÷".contains(c)
 }
 
 #[cfg(test)]

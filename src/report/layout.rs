@@ -9,21 +9,30 @@ pub(super) use crate::text::names::counted;
 const LISTED: usize = 5;
 
 /// The first of the items, each at most 120 characters, then the number of the others; `None` without items.
-pub(super) fn listed(items: impl Iterator<Item = String>) -> Option<String> {
-    let mut list: Vec<String> = items.map(|item| shortened(&item, 120)).collect();
+pub(super) fn listed(items: impl IntoIterator<Item = String>) -> Option<String> {
+    let mut list: Vec<String> = items
+        .into_iter()
+        .map(|item| shortened(&item, 120))
+        .collect();
+    if list.is_empty() {
+        return None;
+    }
     let more = list.len().saturating_sub(LISTED);
-    list.truncate(LISTED);
-    list.extend((more > 0).then(|| format!("and {more} more")));
-    (!list.is_empty()).then(|| list.join("; "))
+    if more > 0 {
+        list.truncate(LISTED);
+        list.push(format!("and {more} more"));
+    }
+    Some(list.join("; "))
 }
 
 /// Wraps `text` to `width` characters, without a final line break. Continuation lines keep the indent of the first; a
 /// word longer than a line (a path, an address) is not cut.
 pub fn wrapped(text: &str, width: usize) -> String {
-    text.split('\n')
-        .map(|line| wrapped_line(line, width))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        lines.push(wrapped_line(line, width));
+    }
+    lines.join("\n")
 }
 
 fn wrapped_line(line: &str, width: usize) -> String {
@@ -32,6 +41,7 @@ fn wrapped_line(line: &str, width: usize) -> String {
     }
     let content = line.trim_start_matches(' ');
     let indent = &line[..line.len() - content.len()];
+    // Below the text of a list's item, not below its dash.
     let hanging = if content.starts_with("- ") {
         format!("{indent}  ")
     } else {
@@ -39,11 +49,11 @@ fn wrapped_line(line: &str, width: usize) -> String {
     };
     let options = textwrap::Options::new(width)
         .initial_indent(indent)
-        .subsequent_indent(&hanging);
-    let options = options
+        .subsequent_indent(&hanging)
         .word_separator(WordSeparator::AsciiSpace)
-        .word_splitter(WordSplitter::NoHyphenation);
-    textwrap::fill(content, options.break_words(false))
+        .word_splitter(WordSplitter::NoHyphenation)
+        .break_words(false);
+    textwrap::fill(content, options)
 }
 
 #[cfg(test)]

@@ -12,54 +12,35 @@ impl Table {
     /// # Errors
     /// [`Error::Internal`] if the table cannot be written.
     pub fn csv(&self, texts: CsvText) -> Result<String> {
-        let failed =
-            |error: &dyn std::fmt::Display| Error::Internal(format!("table as CSV: {error}"));
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let extra: Vec<(bool, bool)> = (0..self.columns.len())
-            .map(|at| self.has_intervals_and_flags(at))
-            .collect();
+        let mut extras = Vec::new();
         let mut header = Vec::new();
-        for (column, (intervals, flags)) in self.columns.iter().zip(&extra) {
+        for (at, column) in self.columns.iter().enumerate() {
+            let extra = ExtraColumns {
+                interval: column.has_interval || self.has_intervals(at),
+                flag: column.has_flag || self.has_flags(at),
+            };
             let key = visible(&column.key);
             header.push(key.to_string());
-            header.extend(
-                intervals
-                    .then(|| [format!("{key}_low"), format!("{key}_high")])
-                    .into_iter()
-                    .flatten(),
-            );
-            header.extend(flags.then(|| format!("{key}_flag")));
+            if extra.interval {
+                header.push(format!("{key}_low"));
+                header.push(format!("{key}_high"));
+            }
+            if extra.flag {
+                header.push(format!("{key}_flag"));
+            }
+            extras.push(extra);
         }
-        writer
-            .write_record(&header)
-            .map_err(|error| failed(&error))?;
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&header).map_err(not_written)?;
         for row in &self.rows {
-            let cells = row.iter().zip(&self.columns).zip(&extra);
-            let cells = cells
-                .flat_map(|((cell, column), extra)| csv_cells(cell, &column.key, texts, *extra));
-            writer.write_record(cells).map_err(|error| failed(&error))?;
+            let mut fields = Vec::new();
+            for ((cell, column), extra) in row.iter().zip(&self.columns).zip(&extras) {
+                push_fields(&mut fields, cell, &column.key, texts, *extra);
+            }
+            writer.write_record(fields).map_err(not_written)?;
         }
-        let bytes = writer.into_inner().map_err(|error| failed(&error))?;
-        String::from_utf8(bytes).map_err(|error| failed(&error))
-    }
-
-    fn has_intervals_and_flags(&self, at: usize) -> (bool, bool) {
-        let cells = || self.rows.iter().filter_map(|row| row.get(at));
-        let has_interval = |cell: &Cell| {
-            matches!(
-                cell,
-                Cell::Value {
-                    interval: Some(_),
-                    ..
-                }
-            )
-        };
-        let has_flag = |cell: &Cell| matches!(cell, Cell::Value { flag, .. } if !flag.is_empty());
-        let column = &self.columns[at];
-        (
-            column.has_interval || cells().any(has_interval),
-            column.has_flag || cells().any(has_flag),
-        )
+        let bytes = writer.into_inner().map_err(not_written)?;
+        String::from_utf8(bytes).map_err(not_written)
     }
 
     /// A pipe table with its title in bold and its warnings below, a line feed at the end. All text is escaped.
@@ -68,71 +49,52 @@ impl Table {
         if !self.title.is_empty() {
             out.push_str(&format!("**{}**\n\n", markdown_text(&self.title)));
         }
-        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        out.push_str(&line(
-            self.columns
-                .iter()
-                .map(|column| markdown_text(&column.full_heading()))
-                .collect(),
-        ));
-        let rule = |column: &Column| {
-            if column.format == Format::Text {
-                ":--"
-            } else {
-                "--:"
-            }
-            .to_owned()
-        };
-        out.push_str(&line(self.columns.iter().map(rule).collect()));
+        let headings = self
+            .columns
+            .iter()
+            .map(|column| markdown_text(&column.full_heading()));
+        push_markdown_row(&mut out, headings.collect());
+        let rules = self.columns.iter().map(|column| match column.format {
+            Format::Text => ":--".to_owned(),
+            _ => "--:".to_owned(),
+        });
+        push_markdown_row(&mut out, rules.collect());
         for (at, row) in self.rows.iter().enumerate() {
-            let cells =
-                row.iter().zip(&self.columns).enumerate().map(
-                    |(place, (cell, column))| match cell {
-                        Cell::Text(text) => markdown_text(text),
-                        Cell::Value {
-                            value,
-                            interval,
-                            flag,
-                        } => {
-                            let number = markdown_text(&column.format.show(*value));
-                            let number = if self.is_best(at, place) {
-                                format!("**{number}**")
-                            } else {
-                                number
-                            };
-                            let flag = markdown_text(flag);
-                            let flag = if flag.is_empty() {
-                                flag
-                            } else {
-                                format!("<sup>{flag}</sup>")
-                            };
-                            let interval = interval
-                                .map(|interval| format!(" {}", column.show_interval(interval)));
-                            number + &flag + &interval.unwrap_or_default()
-                        }
-                        Cell::Missing => "-".to_owned(),
-                    },
-                );
-            out.push_str(&line(cells.collect()));
+            let mut cells = Vec::new();
+            for (place, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
+                cells.push(markdown_cell(cell, column, self.is_best(at, place)));
+            }
+            push_markdown_row(&mut out, cells);
         }
-        let notes: String = self
-            .warnings()
-            .map(|note| format!("- {}\n", markdown_text(&note.text)))
-            .collect();
-        if notes.is_empty() {
-            out
-        } else {
-            format!("{out}\n{notes}")
+        for (at, note) in self.warnings().enumerate() {
+            if at == 0 {
+                out.push('\n');
+            }
+            out.push_str(&format!("- {}\n", markdown_text(&note.text)));
         }
+        out
     }
 }
 
-fn csv_cells(
+fn not_written(error: impl std::fmt::Display) -> Error {
+    Error::Internal(format!("table as CSV: {error}"))
+}
+
+/// The columns of a CSV file behind that of the value.
+#[derive(Clone, Copy)]
+struct ExtraColumns {
+    interval: bool,
+    flag: bool,
+}
+
+/// Adds the fields of a cell.
+fn push_fields(
+    fields: &mut Vec<String>,
     cell: &Cell,
     key: &str,
     texts: CsvText,
-    (intervals, flags): (bool, bool),
-) -> Vec<String> {
+    extra: ExtraColumns,
+) {
     let (value, interval, flag) = match cell {
         Cell::Text(text) => (texts.cell(key, &visible(text)).into_owned(), None, ""),
         Cell::Value {
@@ -142,41 +104,66 @@ fn csv_cells(
         } => (value.to_string(), *interval, flag.as_str()),
         Cell::Missing => (String::new(), None, ""),
     };
-    let mut cells = vec![value];
-    if intervals {
-        cells.extend(
-            [interval.map(|i| i.low), interval.map(|i| i.high)]
-                .map(|end| end.map(|e| e.to_string()).unwrap_or_default()),
-        );
+    fields.push(value);
+    if extra.interval {
+        let ends = interval.map(|interval| [interval.low, interval.high]);
+        let ends = ends.map(|ends| ends.map(|end| end.to_string()));
+        fields.extend(ends.unwrap_or_default());
     }
-    if flags {
-        cells.push(visible(flag).into_owned());
+    if extra.flag {
+        fields.push(visible(flag).into_owned());
     }
-    cells
+}
+
+fn push_markdown_row(out: &mut String, cells: Vec<String>) {
+    out.push_str(&format!("| {} |\n", cells.join(" | ")));
+}
+
+fn markdown_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
+    let (value, interval, flag) = match cell {
+        Cell::Text(text) => return markdown_text(text),
+        Cell::Missing => return "-".to_owned(),
+        Cell::Value {
+            value,
+            interval,
+            flag,
+        } => (*value, *interval, flag),
+    };
+    let mut text = markdown_text(&column.format.show(value));
+    if is_best {
+        text = format!("**{text}**");
+    }
+    if !flag.is_empty() {
+        text += &format!("<sup>{}</sup>", markdown_text(flag));
+    }
+    if let Some(interval) = interval {
+        text.push(' ');
+        text += &column.show_interval(interval);
+    }
+    text
 }
 
 /// Escapes text for Markdown and HTML: it makes no cell, link, image, mention or tag.
 fn markdown_text(text: &str) -> String {
-    visible(text)
-        .chars()
-        .fold(String::with_capacity(text.len() + 8), |mut out, c| {
-            match c {
-                '&' => out.push_str("&amp;"),
-                '<' => out.push_str("&lt;"),
-                '>' => out.push_str("&gt;"),
-                '@' => out.push_str("&#64;"),
-                // `https:` and `www.` would become links.
-                ':' if out.ends_with("http") || out.ends_with("https") || out.ends_with("ftp") => {
-                    out.push_str("&#58;")
-                }
-                '.' if out.ends_with("www") => out.push_str("&#46;"),
-                '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
-                    out.extend(['\\', c])
-                }
-                other => out.push(other),
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in visible(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '@' => out.push_str("&#64;"),
+            // `https:` and `www.` would become links.
+            ':' if out.ends_with("http") || out.ends_with("https") || out.ends_with("ftp") => {
+                out.push_str("&#58;")
             }
-            out
-        })
+            '.' if out.ends_with("www") => out.push_str("&#46;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
+                out.extend(['\\', c])
+            }
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 #[cfg(test)]

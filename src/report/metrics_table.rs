@@ -1,15 +1,19 @@
 //! Systems by metrics, over one or several runs: the table of a paper, the overview of a comparison, the scorecard of the
 //! page.
+//!
+//! The metrics are the columns, in the order in which they are asked for but for those of a group, which stand together. The
+//! names in print are the rows: systems of one name in several runs share one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 
-use super::comparison::{judge_lines, metric_name, percent, run_warnings, unit_name, unpublished};
+use super::comparison::{judge_lines, metric_name, run_warnings, unpublished};
 use super::layout::counted;
+use super::numbers::{percent, unit_name};
 use super::table::{Cell, Column, Format, Table};
 use crate::analysis::comparison::{
-    Comparison, JudgedRole, MetricComparison, ObservedSystem, SystemMean, unknown_name,
+    Comparison, MetricComparison, ObservedSystem, SystemMean, unknown_name,
 };
 use crate::analysis::distinct;
 use crate::domain::Note;
@@ -73,45 +77,42 @@ impl MetricsTableOptions {
             .collect()
     }
 
-    /// The name in print of what has one of these names.
+    /// The name in print of what has one of these names; the first of them goes before the others.
     fn renamed(&self, names: &[&str]) -> Option<&str> {
-        let text = |name: &&str| {
-            self.names
-                .iter()
-                .find(|(own, _)| own == name)
-                .map(|(_, text)| text.as_str())
-        };
-        names.iter().find_map(text)
+        for name in names {
+            if let Some((_, text)) = self.names.iter().find(|(own, _)| own == name) {
+                return Some(text);
+            }
+        }
+        None
     }
 
     /// The heading of the group that the metric is in; empty without one.
     fn group_of(&self, metric: &MetricComparison) -> &str {
-        let is_in = |names: &[String]| names.iter().any(|name| metric.metric.is_called(name));
-        self.group
-            .iter()
-            .find(|(_, names)| is_in(names))
-            .map_or("", |(heading, _)| heading)
+        for (heading, names) in &self.group {
+            if names.iter().any(|name| metric.metric.is_called(name)) {
+                return heading;
+            }
+        }
+        ""
     }
 }
 
 fn parse_name(text: &str) -> std::result::Result<(String, String), String> {
-    let pair = text
-        .split_once('=')
-        .filter(|(name, text)| !name.trim().is_empty() && !text.trim().is_empty());
-    let (name, text) = pair.ok_or("write NAME=TEXT, such as gpt=\"GPT-4o\"")?;
-    Ok((name.trim().to_owned(), text.trim().to_owned()))
+    let (name, text) = text.split_once('=').unwrap_or_default();
+    let name = name.trim();
+    let text = text.trim();
+    if name.is_empty() || text.is_empty() {
+        return Err("write NAME=TEXT, such as gpt=\"GPT-4o\"".to_owned());
+    }
+    Ok((name.to_owned(), text.to_owned()))
 }
 
 fn parse_group(text: &str) -> std::result::Result<(String, Vec<String>), String> {
     let (heading, metrics) =
         parse_name(text).map_err(|_| "write HEADING=METRICS, such as Rubric=score,ann_score")?;
-    Ok((
-        heading,
-        metrics
-            .split(',')
-            .map(|name| name.trim().to_owned())
-            .collect(),
-    ))
+    let metrics = metrics.split(',').map(|name| name.trim().to_owned());
+    Ok((heading, metrics.collect()))
 }
 
 /// These metrics of the comparison as columns, a row per system: means over the shared cases. Metrics of a group stand
@@ -125,43 +126,51 @@ pub(super) fn metrics_table(
     options: &MetricsTableOptions,
 ) -> Result<Table> {
     let names = names_in_print(comparison, metrics, options)?;
-    let groups = distinct(metrics.iter().map(|metric| options.group_of(metric)));
-    let mut shown = metrics.to_vec();
-    shown.sort_by_key(|metric| {
-        groups
-            .iter()
-            .position(|group| *group == options.group_of(metric))
-    });
-    let mut columns = vec![Column::headed(
-        "system",
-        options.renamed(&["system"]).unwrap_or("system"),
-        Format::Text,
-    )];
-    columns.extend(
-        shown
-            .iter()
-            .map(|metric| column(comparison, metric, options)),
-    );
+    let shown = by_group(metrics, options);
+    let heading = options.renamed(&["system"]).unwrap_or("system");
+    let mut columns = vec![Column::headed("system", heading, Format::Text)];
+    for metric in &shown {
+        columns.push(column(comparison, metric, options));
+    }
     let mut table = Table::new(title(comparison, metrics, options), columns);
     for name in ordered(comparison, metrics, &names, options)? {
-        let cell = |metric: &&MetricComparison| {
-            let own = with_values(metric).find(|own| names[own.system] == name);
-            let interval = own
-                .and_then(|own| own.interval)
-                .filter(|_| options.interval != IntervalStyle::None);
-            let letters = own
-                .filter(|_| options.letters)
-                .map_or("", |own| own.letters.as_str());
-            Cell::estimate(own.and_then(|own| own.mean), interval).flagged(letters)
-        };
-        table.rows.push(
-            std::iter::once(Cell::text(name))
-                .chain(shown.iter().map(cell))
-                .collect(),
-        );
+        let mut row = vec![Cell::text(name)];
+        for metric in &shown {
+            let system = with_values(metric).find(|own| names[own.system] == name);
+            row.push(system.map_or(Cell::Missing, |own| mean_cell(own, options)));
+        }
+        table.rows.push(row);
     }
     table.notes = notes(comparison, metrics, options);
     Ok(table)
+}
+
+/// The metrics with those of a group together, at the place of its first.
+fn by_group<'a>(
+    metrics: &[&'a MetricComparison],
+    options: &MetricsTableOptions,
+) -> Vec<&'a MetricComparison> {
+    let groups = distinct(metrics.iter().map(|metric| options.group_of(metric)));
+    let mut shown = metrics.to_vec();
+    shown.sort_by_key(|metric| {
+        let group = options.group_of(metric);
+        groups.iter().position(|own| *own == group)
+    });
+    shown
+}
+
+/// The mean with its interval and letters, as the options have them.
+fn mean_cell(system: &SystemMean, options: &MetricsTableOptions) -> Cell {
+    let interval = match options.interval {
+        IntervalStyle::None => None,
+        IntervalStyle::Brackets | IntervalStyle::Pm => system.interval,
+    };
+    let letters = if options.letters {
+        system.letters.as_str()
+    } else {
+        ""
+    };
+    Cell::estimate(system.mean, interval).flagged(letters)
 }
 
 /// The table of these metrics for a paper: its notes also have what differs between the runs, and the judges.
@@ -174,21 +183,20 @@ pub fn paper_table(
     options: &MetricsTableOptions,
 ) -> Result<Table> {
     let mut table = metrics_table(comparison, metrics, options)?;
-    let is_shown = |judged: &&JudgedRole| {
-        metrics
+    let mut judged = Vec::new();
+    for role in &comparison.judged_by {
+        let has_values = metrics
             .iter()
-            .any(|metric| has_role(&metric.metric.scorer, &judged.role))
-    };
-    let judged: Vec<&JudgedRole> = comparison.judged_by.iter().filter(is_shown).collect();
-    let judges = judge_lines(&judged)
-        .into_iter()
-        .chain(unpublished(&judged))
-        .map(Note::warning);
-    table.notes = run_warnings(comparison)
-        .into_iter()
-        .chain(judges)
-        .chain(table.notes)
-        .collect();
+            .any(|metric| has_role(&metric.metric.scorer, &role.role));
+        if has_values {
+            judged.push(role);
+        }
+    }
+    let mut notes = run_warnings(comparison);
+    notes.extend(judge_lines(&judged).into_iter().map(Note::warning));
+    notes.extend(unpublished(&judged).map(Note::warning));
+    notes.append(&mut table.notes);
+    table.notes = notes;
     Ok(table)
 }
 
@@ -201,6 +209,7 @@ fn has_role(scorer: &str, role: &str) -> bool {
     }
 }
 
+/// The systems that the metric has values of, best first.
 fn with_values(metric: &MetricComparison) -> impl Iterator<Item = &SystemMean> {
     metric.systems.iter().filter(|own| own.own_cases > 0)
 }
@@ -212,43 +221,57 @@ fn names_in_print<'a>(
     metrics: &[&MetricComparison],
     options: &'a MetricsTableOptions,
 ) -> Result<Vec<&'a str>> {
-    let systems = &comparison.systems;
-    let plain = |own: &'a ObservedSystem| {
-        let is_it = |other: &&SystemMean| systems[other.system].system == own.system;
-        let is_alone = metrics
-            .iter()
-            .all(|metric| with_values(metric).filter(is_it).count() < 2);
-        if is_alone {
-            own.system.as_str()
-        } else {
-            own.label.as_str()
+    let mut names = Vec::new();
+    let mut known = Vec::new();
+    for system in &comparison.systems {
+        let plain = plain_name(comparison, metrics, system);
+        let renamed = options.renamed(&[&system.label, plain]);
+        names.push(renamed.unwrap_or(plain));
+        known.extend([system.label.as_str(), plain]);
+    }
+    let metric_names = metric_names(comparison, metrics);
+    known.extend(metric_names.iter().map(String::as_str));
+    known.push("system");
+    check_names(&distinct(known.into_iter()), options)?;
+    check_rows(metrics, &names)?;
+    Ok(names)
+}
+
+/// The name of the system; with its run where a metric has values of it from another run, too.
+fn plain_name<'a>(
+    comparison: &Comparison,
+    metrics: &[&MetricComparison],
+    system: &'a ObservedSystem,
+) -> &'a str {
+    for metric in metrics {
+        let same = with_values(metric)
+            .filter(|other| comparison.systems[other.system].system == system.system);
+        if same.count() > 1 {
+            return &system.label;
         }
-    };
-    let metric_names: Vec<String> = metrics
+    }
+    system.system.as_str()
+}
+
+fn metric_names(comparison: &Comparison, metrics: &[&MetricComparison]) -> Vec<String> {
+    metrics
         .iter()
         .map(|metric| metric_name(comparison, metric))
-        .collect();
-    let known = systems
-        .iter()
-        .flat_map(|own| [own.label.as_str(), plain(own)]);
-    let known = distinct(
-        known
-            .chain(metric_names.iter().map(String::as_str))
-            .chain(["system"]),
-    );
-    if let Some((name, _)) = options
-        .names
-        .iter()
-        .find(|(name, _)| !known.contains(&name.as_str()))
-    {
-        return Err(unknown_name("system or metric", name, &known, None));
+        .collect()
+}
+
+/// Every name that is given another in print is one of these.
+fn check_names(known: &[&str], options: &MetricsTableOptions) -> Result<()> {
+    for (name, _) in &options.names {
+        if !known.contains(&name.as_str()) {
+            return Err(unknown_name("system or metric", name, known, None));
+        }
     }
-    let in_print = |own: &'a ObservedSystem| {
-        options
-            .renamed(&[&own.label, plain(own)])
-            .unwrap_or(plain(own))
-    };
-    let names: Vec<&str> = systems.iter().map(in_print).collect();
+    Ok(())
+}
+
+/// No metric has values of two systems of one name: only one of them would be shown.
+fn check_rows(metrics: &[&MetricComparison], names: &[&str]) -> Result<()> {
     for metric in metrics {
         let mut seen = BTreeMap::new();
         for own in with_values(metric) {
@@ -261,7 +284,7 @@ fn names_in_print<'a>(
             }
         }
     }
-    Ok(names)
+    Ok(())
 }
 
 /// The names of the rows, in order.
@@ -271,49 +294,33 @@ fn ordered<'a>(
     names: &[&'a str],
     options: &'a MetricsTableOptions,
 ) -> Result<Vec<&'a str>> {
-    let of_metric = |metric: &MetricComparison| {
-        with_values(metric)
-            .map(|own| names[own.system])
-            .collect::<Vec<_>>()
-    };
-    let all: Vec<&str> = metrics
-        .iter()
-        .flat_map(|metric| of_metric(metric))
-        .collect();
-    let first: Vec<&str> = match options.order.as_deref() {
+    let mut all: Vec<&str> = Vec::new();
+    for metric in metrics {
+        all.extend(with_values(metric).map(|own| names[own.system]));
+    }
+    let mut first: Vec<&str> = match options.order.as_deref() {
         None => Vec::new(),
-        Some("name") => all
-            .iter()
-            .copied()
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect(),
-        Some("given") => options
-            .names
-            .iter()
-            .map(|(_, text)| text.as_str())
-            .chain(names.iter().copied())
-            .collect(),
-        Some(order) => match metrics.iter().find(|metric| metric.metric.is_called(order)) {
-            Some(metric) => of_metric(metric),
-            None => {
-                let known: Vec<String> = metrics
-                    .iter()
-                    .map(|metric| metric_name(comparison, metric))
-                    .collect();
-                let known: Vec<&str> = known
-                    .iter()
-                    .map(String::as_str)
-                    .chain(["name", "given"])
-                    .collect();
+        Some("name") => {
+            let mut sorted = all.clone();
+            sorted.sort_unstable();
+            sorted
+        }
+        Some("given") => {
+            let in_print = options.names.iter().map(|(_, text)| text.as_str());
+            in_print.chain(names.iter().copied()).collect()
+        }
+        Some(order) => {
+            let Some(metric) = metrics.iter().find(|metric| metric.metric.is_called(order)) else {
+                let known = metric_names(comparison, metrics);
+                let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
+                known.extend(["name", "given"]);
                 return Err(unknown_name("column or order", order, &known, None));
-            }
-        },
+            };
+            with_values(metric).map(|own| names[own.system]).collect()
+        }
     };
-    let first = first
-        .into_iter()
-        .filter(|name| all.contains(name))
-        .collect::<Vec<_>>();
+    // `given` names systems without values and metrics, too.
+    first.retain(|name| all.contains(name));
     Ok(distinct(first.into_iter().chain(all)))
 }
 
@@ -322,16 +329,21 @@ fn column(
     metric: &MetricComparison,
     options: &MetricsTableOptions,
 ) -> Column {
-    let (id, name) = (&metric.metric, metric_name(comparison, metric));
-    let heading = options
-        .renamed(&[&name, &id.name])
-        .map_or_else(|| name.replace('_', " "), str::to_owned);
+    let id = &metric.metric;
+    let name = metric_name(comparison, metric);
+    let mut heading = match options.renamed(&[&name, &id.name]) {
+        Some(renamed) => renamed.to_owned(),
+        None => name.replace('_', " "),
+    };
+    if has_fewer_cases(metric) {
+        heading.push('*');
+    }
     let format = match options.decimals {
         Some(decimals) => Format::of_mean_to(id.unit, usize::from(decimals)),
         None => Format::of_mean(id.unit),
     };
     let mut column = Column {
-        heading: heading + if has_fewer_cases(metric) { "*" } else { "" },
+        heading,
         format,
         half_widths: options.interval == IntervalStyle::Pm,
         group: options.group_of(metric).to_owned(),
@@ -357,28 +369,21 @@ fn title(
     metrics: &[&MetricComparison],
     options: &MetricsTableOptions,
 ) -> String {
-    let units = distinct(metrics.iter().map(|metric| unit_name(metric.metric.unit)));
-    let questions: BTreeSet<usize> = metrics.iter().map(|metric| metric.questions).collect();
-    let (least, most) = (
-        questions.first().copied().unwrap_or(0),
-        questions.last().copied().unwrap_or(0),
-    );
-    let least = if least < most {
-        format!("{least} to ")
-    } else {
-        String::new()
-    };
+    let units = distinct(metrics.iter().map(|metric| unit_name(metric.metric.unit))).join(", ");
+    let questions = metrics.iter().map(|metric| metric.questions);
+    let least = questions.clone().min().unwrap_or(0);
+    let most = questions.max().unwrap_or(0);
+    let mut over = counted(most, "question");
+    if least < most {
+        over = format!("{least} to {over}");
+    }
     let level = percent(comparison.options.level);
     let interval = match options.interval {
         IntervalStyle::Brackets => format!(", with {level} intervals"),
         IntervalStyle::Pm => format!(", with half the width of {level} intervals"),
         IntervalStyle::None => String::new(),
     };
-    format!(
-        "Means ({}) over {least}{}{interval}",
-        units.join(", "),
-        counted(most, "question")
-    )
+    format!("Means ({units}) over {over}{interval}")
 }
 
 /// What letters and `*` mean.
@@ -387,26 +392,29 @@ fn notes(
     metrics: &[&MetricComparison],
     options: &MetricsTableOptions,
 ) -> Vec<Note> {
-    let letters = options.letters.then(|| {
-        "In a column, systems that share a letter do not differ significantly (adjusted for all pairs); a column without \
-         letters was not tested."
-            .to_owned()
-    });
-    let fewer = metrics.iter().filter(|metric| has_fewer_cases(metric));
-    let fewer = fewer.map(|own| {
-        format!(
-            "{} {} of {}",
-            metric_name(comparison, own),
-            own.cases.len(),
-            own.cases_in_all
-        )
-    });
-    let fewer = fewer.reduce(|all, own| format!("{all}, {own}"));
-    let fewer =
-        fewer.map(|cases| format!("* Over the cases with a value of every system: {cases}."));
-    [letters, fewer]
-        .into_iter()
-        .flatten()
-        .map(Note::warning)
-        .collect()
+    let mut notes = Vec::new();
+    if options.letters {
+        notes.push(Note::warning(
+            "In a column, systems that share a letter do not differ significantly (adjusted for all pairs); a column without \
+             letters was not tested.",
+        ));
+    }
+    let mut fewer = Vec::new();
+    for metric in metrics {
+        if has_fewer_cases(metric) {
+            fewer.push(format!(
+                "{} {} of {}",
+                metric_name(comparison, metric),
+                metric.cases.len(),
+                metric.cases_in_all
+            ));
+        }
+    }
+    if !fewer.is_empty() {
+        let cases = fewer.join(", ");
+        notes.push(Note::warning(format!(
+            "* Over the cases with a value of every system: {cases}."
+        )));
+    }
+    notes
 }

@@ -16,6 +16,7 @@ mod latex;
 mod layout;
 mod markup;
 mod metrics_table;
+mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod power;

@@ -1,8 +1,8 @@
 //! A planned study, for people and as a table.
 
 use super::TableStyle;
-use super::comparison::{percent, points};
 use super::layout::{counted, wrapped};
+use super::numbers::{percent, points};
 use super::table::{Cell, Column, Format, Table};
 use super::visible;
 use crate::analysis::comparison::{PlannedStudy, PowerPlan};

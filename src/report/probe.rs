@@ -1,6 +1,10 @@
 //! A probe of a judge: a verdict in words, and for each metric a table of the perturbations.
+//!
+//! Each perturbation is a row, from which the table has its numbers and the verdict its clause; rows with the same finding
+//! share a sentence.
 
-use super::comparison::{metric_notes, points, shown_difference, unit_name};
+use super::comparison::metric_notes;
+use super::numbers::{points, shown_difference, unit_name};
 use super::table::{Cell, Column, Format, Table};
 use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison};
 use crate::analysis::{Probe, Probed, UNCHANGED, distinct, may_move};
@@ -9,7 +13,7 @@ use crate::stats::Interval;
 use crate::text::perturbation::Perturbation;
 
 /// A perturbation by one metric.
-struct Row<'a> {
+struct ProbeRow<'a> {
     probed: &'a Probed,
     may_move: bool,
     /// `None` if it changes no answer with a value.
@@ -18,29 +22,57 @@ struct Row<'a> {
     pair: Option<PairComparison>,
 }
 
-/// What a judge does, in the order of a verdict.
-const FINDINGS: [&str; 5] = [
-    "The judge moves by more than chance when",
-    "It moves, as it may, when",
-    "It does not move measurably when",
-    "It gives every answer the same score when",
-    "Too few answers change to say what it does when",
-];
+/// What a judge does when an answer is perturbed. The order is that of a verdict.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ProbeFinding {
+    Moves,
+    MovesAsItMay,
+    Still,
+    SameScore,
+    TooFew,
+}
 
-/// Indices of findings.
-const STILL: usize = 2;
-const SAME: usize = 3;
-const FEW: usize = 4;
+impl ProbeFinding {
+    const ALL: [Self; 5] = [
+        Self::Moves,
+        Self::MovesAsItMay,
+        Self::Still,
+        Self::SameScore,
+        Self::TooFew,
+    ];
 
-impl Row<'_> {
-    /// The index of the finding.
-    fn finding(&self) -> usize {
+    /// The start of the sentence on the perturbations with this finding.
+    fn start(self) -> &'static str {
+        match self {
+            Self::Moves => "The judge moves by more than chance when",
+            Self::MovesAsItMay => "It moves, as it may, when",
+            Self::Still => "It does not move measurably when",
+            Self::SameScore => "It gives every answer the same score when",
+            Self::TooFew => "Too few answers change to say what it does when",
+        }
+    }
+}
+
+impl<'a> ProbeRow<'a> {
+    fn new(probed: &'a Probed, id: &MetricId) -> Self {
+        let mut metrics = probed.comparison.metrics.iter();
+        let metric = metrics.find(|metric| metric.metric == *id);
+        Self {
+            probed,
+            may_move: may_move(probed.perturbation, id),
+            metric,
+            pair: metric.and_then(after_minus_before),
+        }
+    }
+
+    fn finding(&self) -> ProbeFinding {
         match &self.pair {
-            None => FEW,
-            Some(pair) if pair.differs => usize::from(self.may_move),
-            Some(pair) if pair.wins + pair.losses == 0 => SAME,
-            Some(pair) if pair.detectable.is_none() => FEW,
-            Some(_) => STILL,
+            None => ProbeFinding::TooFew,
+            Some(pair) if pair.differs && self.may_move => ProbeFinding::MovesAsItMay,
+            Some(pair) if pair.differs => ProbeFinding::Moves,
+            Some(pair) if pair.wins + pair.losses == 0 => ProbeFinding::SameScore,
+            Some(pair) if pair.detectable.is_none() => ProbeFinding::TooFew,
+            Some(_) => ProbeFinding::Still,
         }
     }
 
@@ -62,83 +94,105 @@ impl Row<'_> {
             None => clause.to_owned(),
         }
     }
+
+    /// The mean of the unchanged (`before`) or of the perturbed answers.
+    fn mean(&self, before: bool) -> Cell {
+        let systems = self.metric.map_or(&[][..], |metric| &metric.systems);
+        let system = systems
+            .iter()
+            .find(|system| (system.label == UNCHANGED) == before);
+        Cell::maybe(system.and_then(|system| system.mean))
+    }
+
+    fn difference(&self) -> Cell {
+        let Some(pair) = &self.pair else {
+            return Cell::Missing;
+        };
+        let flag = if pair.differs { "*" } else { "" };
+        Cell::estimate(Some(pair.difference), pair.interval).flagged(flag)
+    }
 }
 
-fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<Row<'a>> {
-    let row = |probed: &'a Probed| {
-        let metric = probed
-            .comparison
-            .metrics
-            .iter()
-            .find(|metric| metric.metric == *id);
-        let pair = metric.and_then(|metric| {
-            let mut pair = metric
-                .pairs
-                .first()
-                .filter(|pair| pair.p.is_some())?
-                .clone();
-            if metric.systems[pair.first].label == UNCHANGED {
-                pair.difference = 0.0 - pair.difference;
-                pair.interval = pair.interval.map(|own| Interval {
-                    low: -own.high,
-                    high: -own.low,
-                });
-            }
-            Some(pair)
+/// The only pair of the metric. A comparison subtracts the lower from the higher mean, a probe what was before from what is
+/// after.
+fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
+    let mut pair = metric
+        .pairs
+        .first()
+        .filter(|pair| pair.p.is_some())?
+        .clone();
+    if metric.systems[pair.first].label == UNCHANGED {
+        // Not its negative: a difference of 0 stays without a sign.
+        pair.difference = 0.0 - pair.difference;
+        pair.interval = pair.interval.map(|own| Interval {
+            low: -own.high,
+            high: -own.low,
         });
-        Row {
-            probed,
-            may_move: may_move(probed.perturbation, id),
-            metric,
-            pair,
-        }
-    };
-    probe.perturbations.iter().map(row).collect()
+    }
+    Some(pair)
+}
+
+fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<ProbeRow<'a>> {
+    probe
+        .perturbations
+        .iter()
+        .map(|probed| ProbeRow::new(probed, id))
+        .collect()
 }
 
 /// The verdict on each headline metric.
 pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
-    let of = |id: &MetricId| match probe.headline.len() {
-        1 => verdict(&rows(probe, id), id.unit),
-        _ => format!("{}: {}", id.name, verdict(&rows(probe, id), id.unit)),
-    };
     if probe.headline.is_empty() {
         return vec![
             "Nothing is probed: no answer that changes has a score by a judge.".to_owned(),
         ];
     }
-    probe.headline.iter().map(of).collect()
+    let mut verdicts = Vec::new();
+    for id in &probe.headline {
+        let verdict = verdict(&rows(probe, id), id.unit);
+        verdicts.push(match probe.headline.len() {
+            1 => verdict,
+            _ => format!("{}: {verdict}", id.name),
+        });
+    }
+    verdicts
 }
 
-fn verdict(rows: &[Row<'_>], unit: Unit) -> String {
-    let sentence = |(finding, start): (usize, &&str)| {
-        let own = || rows.iter().filter(move |row| row.finding() == finding);
-        let clauses: Vec<String> = own().map(|row| row.clause(unit)).collect();
-        let (last, others) = clauses.split_last()?;
-        let either = if others.is_empty() {
-            String::new()
-        } else {
-            format!("{} or ", others.join(", "))
-        };
-        let still = own().filter(|_| finding == STILL);
-        let detectable = still
-            .filter_map(|row| row.pair.as_ref()?.detectable)
-            .reduce(f64::max);
-        let found = |most| format!(" ({} would be found with 80% power)", points(most, unit));
-        let end = detectable.map_or_else(String::new, found);
-        Some(format!("{start} {either}{last}{end}."))
-    };
-    let text = FINDINGS
-        .iter()
-        .enumerate()
-        .filter_map(sentence)
-        .collect::<Vec<_>>()
-        .join(" ");
+/// A sentence for each finding that any row has. The first names the judge.
+fn verdict(rows: &[ProbeRow<'_>], unit: Unit) -> String {
+    let mut sentences = Vec::new();
+    for finding in ProbeFinding::ALL {
+        let found: Vec<&ProbeRow<'_>> =
+            rows.iter().filter(|row| row.finding() == finding).collect();
+        if !found.is_empty() {
+            sentences.push(sentence(finding, &found, unit));
+        }
+    }
+    let text = sentences.join(" ");
     if text.starts_with("It ") {
         text.replacen("It", "The judge", 1)
     } else {
         text
     }
+}
+
+/// `It does not move measurably when filler is added or the layout changes (2.1 points would be found with 80% power).`
+fn sentence(finding: ProbeFinding, rows: &[&ProbeRow<'_>], unit: Unit) -> String {
+    let clauses: Vec<String> = rows.iter().map(|row| row.clause(unit)).collect();
+    let clauses = match clauses.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => clauses.concat(),
+    };
+    let mut end = String::new();
+    if finding == ProbeFinding::Still {
+        // What the least sensitive of them would have found.
+        let pairs = rows.iter().filter_map(|row| row.pair.as_ref());
+        if let Some(most) = pairs.filter_map(|pair| pair.detectable).reduce(f64::max) {
+            let most = points(most, unit);
+            end = format!(" ({most} would be found with 80% power)");
+        }
+    }
+    format!("{} {clauses}{end}.", finding.start())
 }
 
 /// All metrics, those of the headline first.
@@ -160,48 +214,31 @@ pub(super) fn tables(probe: &Probe) -> Vec<Table> {
 }
 
 fn table(probe: &Probe, id: &MetricId) -> Table {
-    let unit = unit_name(id.unit);
     let title = format!(
-        "{} ({unit}), differences with simultaneous 95% intervals; * significant",
-        id.name
+        "{} ({}), differences with simultaneous 95% intervals; * significant",
+        id.name,
+        unit_name(id.unit)
     );
-    let (mut table, rows) = (Table::new(title, Vec::new()), rows(probe, id));
-    let text = |key: &str| Column::new(key, Format::Text);
-    table.push(
-        text("perturbation"),
-        rows.iter()
-            .map(|row| Cell::text(row.probed.perturbation.name())),
-    );
+    let rows = rows(probe, id);
+    let mut table = Table::new(title, Vec::new());
+    let names = rows
+        .iter()
+        .map(|row| Cell::text(row.probed.perturbation.name()));
+    table.push(Column::text("perturbation"), names);
     let answers = rows
         .iter()
-        .map(|row| Cell::count(row.metric.map_or(0, |own| own.cases.len())));
-    table.push(Column::new("answers", Format::Count), answers);
-    for (key, is_before) in [("before", true), ("after", false)] {
-        let mean = |row: &Row<'_>| {
-            let mut systems = row.metric?.systems.iter();
-            systems
-                .find(|own| (own.label == UNCHANGED) == is_before)?
-                .mean
-        };
-        table.push(
-            Column::new(key, Format::of_mean(id.unit)),
-            rows.iter().map(|row| Cell::maybe(mean(row))),
-        );
+        .map(|row| Cell::count(row.metric.map_or(0, |metric| metric.cases.len())));
+    table.push(Column::count("answers"), answers);
+    for (key, before) in [("before", true), ("after", false)] {
+        let column = Column::new(key, Format::of_mean(id.unit));
+        table.push(column, rows.iter().map(|row| row.mean(before)));
     }
-    let pairs = || rows.iter().map(|row| row.pair.as_ref());
-    let flag = |pair: &PairComparison| if pair.differs { "*" } else { "" };
-    let difference = |own: &PairComparison| {
-        Cell::estimate(Some(own.difference), own.interval).flagged(flag(own))
-    };
-    let differences = pairs().map(|pair| pair.map_or(Cell::Missing, difference));
-    table.push(
-        Column::new("difference", Format::of_difference(id.unit)),
-        differences,
-    );
-    table.push(
-        Column::new("p", Format::PValue),
-        pairs().map(|pair| Cell::maybe(pair.and_then(|pair| pair.p))),
-    );
+    let difference = Column::new("difference", Format::of_difference(id.unit));
+    table.push(difference, rows.iter().map(ProbeRow::difference));
+    let p = rows
+        .iter()
+        .map(|row| Cell::maybe(row.pair.as_ref().and_then(|pair| pair.p)));
+    table.push(Column::new("p", Format::PValue), p);
     let may_move = rows
         .iter()
         .map(|row| Cell::text(if row.may_move { "yes" } else { "no" }));
@@ -214,30 +251,28 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
 
 /// All metrics in one table for programs.
 pub(super) fn tidy(probe: &Probe) -> Table {
-    let mut all = Table::new(
-        "",
-        ["scorer", "metric"]
-            .map(|key| Column::new(key, Format::Text))
-            .to_vec(),
-    );
+    let mut all = Table::new("", ["scorer", "metric"].map(Column::text).to_vec());
     for id in metrics(probe) {
-        all.append(&[&id.scorer, &id.name].map(Cell::text), &table(probe, id));
+        let lead = [&id.scorer, &id.name].map(Cell::text);
+        all.append(&lead, &table(probe, id));
     }
     all
 }
 
 /// What a reader needs to use the numbers: the notes of each comparison, and what was left out.
 pub(super) fn notes(probe: &Probe) -> Vec<Note> {
-    let mut notes = Vec::from_iter(Note::of_baseline(
-        probe.headline.iter().map(|id| id.scorer.as_str()),
-    ));
-    let left_out = probe
-        .perturbations
-        .iter()
-        .filter(|probed| probed.unchanged > 0);
-    let left_out: Vec<String> = left_out
-        .map(|probed| format!("{} {}", probed.perturbation.name(), probed.unchanged))
-        .collect();
+    let scorers = probe.headline.iter().map(|id| id.scorer.as_str());
+    let mut notes = Vec::from_iter(Note::of_baseline(scorers));
+    let mut left_out = Vec::new();
+    for probed in &probe.perturbations {
+        if probed.unchanged > 0 {
+            left_out.push(format!(
+                "{} {}",
+                probed.perturbation.name(),
+                probed.unchanged
+            ));
+        }
+    }
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
         notes.push(Note::warning(format!(
@@ -245,17 +280,18 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
         )));
     }
     for id in &probe.headline {
-        for row in rows(probe, id).iter().filter(|row| row.finding() != SAME) {
-            let named = |note: Note| Note {
-                text: format!(
-                    "{}, {}: {}",
-                    id.name,
-                    row.probed.perturbation.name(),
-                    note.text
-                ),
-                ..note
-            };
-            notes.extend(row.metric.into_iter().flat_map(metric_notes).map(named));
+        for row in rows(probe, id) {
+            let Some(metric) = row.metric else { continue };
+            // Their notes are on differences, of which there are none.
+            if row.finding() == ProbeFinding::SameScore {
+                continue;
+            }
+            let subject = format!("{}, {}", id.name, row.probed.perturbation.name());
+            notes.extend(
+                metric_notes(metric)
+                    .into_iter()
+                    .map(|note| note.about(&subject)),
+            );
         }
     }
     notes.push(Note::info(

@@ -8,71 +8,85 @@ use crate::runs::ListedRun;
 
 /// One row per run. For people, names and times are short, and scores have the format of their unit.
 pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
-    let text = |key: &str, heading: &str| Column::headed(key, heading, Format::Text);
     let columns = vec![
-        text("run", "run"),
-        text("started_at", "started"),
-        text("judge", "judge"),
-        text("status", "status"),
+        Column::text("run"),
+        Column::headed("started_at", "started", Format::Text),
+        Column::text("judge"),
+        Column::text("status"),
         Column::new("lowest", Format::Number(3)),
         Column::new("highest", Format::Number(3)),
-        text("metric", "metric"),
-        Column::new("systems", Format::Count),
-        Column::new("cases", Format::Count),
+        Column::text("metric"),
+        Column::count("systems"),
+        Column::count("cases"),
     ];
-    let mut table = Table::new(
-        "Runs, newest first, with the lowest and highest mean of a system",
-        columns,
-    );
+    let title = "Runs, newest first, with the lowest and highest mean of a system";
+    let mut table = Table::new(title, columns);
     for run in runs {
-        let path = run.run.display().to_string();
+        table.rows.push(row(run, for_people));
         if run.on_unscored == OnUnscored::Zero {
             table.notes.push(Note::warning(format!(
-                "{path}: unscored answers count as the lowest value (--on-unscored zero)."
+                "{}: unscored answers count as the lowest value (--on-unscored zero).",
+                run.run.display()
             )));
         }
-        let name = run
-            .run
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        let minute = run
-            .started_at
-            .get(..16)
-            .map(|minute| minute.replace('T', " "));
-        let headline = run.headline.as_ref();
-        let mean = |value: Option<f64>| match (value, headline.map(|headline| headline.unit)) {
-            (Some(mean), Some(Unit::Share | Unit::Net)) if for_people => {
-                Cell::text(Format::Percent.show(mean) + "%")
-            }
-            (mean, _) => Cell::maybe(mean),
-        };
-        let or_missing = |text: &str| {
-            if text.is_empty() {
-                Cell::Missing
-            } else {
-                Cell::text(text)
-            }
-        };
-        table.rows.push(vec![
-            Cell::text(name.filter(|_| for_people).unwrap_or(path)),
-            Cell::text(
-                minute
-                    .filter(|_| for_people)
-                    .unwrap_or(run.started_at.clone()),
-            ),
-            or_missing(&run.judge),
-            Cell::text(run.status),
-            mean(headline.map(|headline| headline.lowest)),
-            mean(headline.map(|headline| headline.highest)),
-            or_missing(headline.map_or("", |headline| &headline.metric)),
-            Cell::count(run.systems.len()),
-            Cell::count(run.cases),
-        ]);
-        table.notes.extend(
-            run.problem
-                .as_ref()
-                .map(|problem| Note::warning(format!("{problem}."))),
-        );
+        if let Some(problem) = &run.problem {
+            table.notes.push(Note::warning(format!("{problem}.")));
+        }
     }
     table
+}
+
+fn row(run: &ListedRun, for_people: bool) -> Vec<Cell> {
+    let headline = run.headline.as_ref();
+    let unit = headline.map(|headline| headline.unit);
+    let lowest = headline.map(|headline| headline.lowest);
+    let highest = headline.map(|headline| headline.highest);
+    let (name, started) = if for_people {
+        (short_name(run), to_the_minute(&run.started_at))
+    } else {
+        (run.run.display().to_string(), run.started_at.clone())
+    };
+    vec![
+        Cell::text(name),
+        Cell::text(started),
+        text_or_missing(&run.judge),
+        Cell::text(run.status),
+        mean(lowest, unit.filter(|_| for_people)),
+        mean(highest, unit.filter(|_| for_people)),
+        text_or_missing(headline.map_or("", |headline| &headline.metric)),
+        Cell::count(run.systems.len()),
+        Cell::count(run.cases),
+    ]
+}
+
+/// The name of the run's directory.
+fn short_name(run: &ListedRun) -> String {
+    match run.run.file_name() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => run.run.display().to_string(),
+    }
+}
+
+/// `2026-01-02 03:04` of a timestamp; a text that is none stays as it is.
+fn to_the_minute(timestamp: &str) -> String {
+    match timestamp.get(..16) {
+        Some(minute) => minute.replace('T', " "),
+        None => timestamp.to_owned(),
+    }
+}
+
+/// A mean; for people, whose unit is given, a share in percent.
+fn mean(mean: Option<f64>, unit: Option<Unit>) -> Cell {
+    match (mean, unit) {
+        (Some(mean), Some(Unit::Share | Unit::Net)) => Cell::text(Format::Percent.show(mean) + "%"),
+        (mean, _) => Cell::maybe(mean),
+    }
+}
+
+fn text_or_missing(text: &str) -> Cell {
+    if text.is_empty() {
+        Cell::Missing
+    } else {
+        Cell::text(text)
+    }
 }

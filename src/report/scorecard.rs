@@ -4,57 +4,60 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::agreement::in_line;
 use super::json::render_json;
 use super::layout::{counted, listed};
+use super::numbers::shown_coefficient;
 use super::table::{Cell, Column, Format, Legend, Table, short_names};
 use super::visible::shortened;
-use super::{Bench, CsvText, ReportContext, visible};
+use super::{CsvText, ReportContext, visible};
 use crate::analysis::{
     Agreement, CITATION_F1, CITATION_F1_MACRO, Metric, MetricColumn, OnUnscored, PanelAgreement,
     SampleNoise, Scale, ScorerSummary, Summary, SystemSummary, distinct,
 };
-use crate::domain::{Mode, Note, REPORT_METRICS, SystemName, UnscoredKind, scores_test_cases};
+use crate::domain::{Mode, Note, REPORT_METRICS, SystemName, scores_test_cases};
 use crate::error::Result;
 
 /// The tables that a reader sees first: the headline metrics of all scorers, or all metrics of a single one, and the
 /// agreement of annotators if it was requested.
 pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
     if summary.scorers.is_empty() {
-        return vec![Table::new(
-            "No answer was scored",
-            vec![Column::new("system", Format::Text)],
-        )];
+        let columns = vec![Column::text("system")];
+        return vec![Table::new("No answer was scored", columns)];
     }
     let first = with_compared_f1(summary, summary.headline(context.row.as_deref()));
-    let is_first = |name: &str| first.iter().any(|(_, own)| own.name == name);
-    let rest = match &summary.scorers[..] {
-        [only] => only
-            .columns
-            .iter()
-            .filter(|column| !is_first(&column.name))
-            .map(|column| (only, column))
-            .collect(),
-        _ => Vec::new(),
-    };
-    let (means, judge) = (means(summary), context.judge_label());
+    let mut rest = Vec::new();
+    if let [only] = &summary.scorers[..] {
+        for column in &only.columns {
+            if !first.iter().any(|(_, own)| own.name == column.name) {
+                rest.push((only, column));
+            }
+        }
+    }
+    let title = title(summary, context);
+    let card = metrics_table(&title, summary, &first, &rest, context.unfinished);
+    let mut tables = vec![card];
+    tables.extend(context.agreement.as_ref().map(agreement_table));
+    tables
+}
+
+/// What the means are of, for a benchmark with its questions, and who judged.
+fn title(summary: &Summary, context: &ReportContext) -> String {
+    let means = means(summary);
     let mut title = match &context.bench {
-        Some(of) => format!(
+        Some(bench) => format!(
             "{}: {} questions of {}; {}",
-            of.name,
-            of.asked,
-            of.data,
+            bench.name,
+            bench.asked,
+            bench.data,
             means.to_lowercase()
         ),
         None => means,
     };
+    let judge = context.judge_label();
     if !judge.is_empty() {
         title += &format!("; judge: {judge}");
     }
-    let card = metrics_table(&title, summary, &first, &rest, context.unfinished);
-    std::iter::once(card)
-        .chain(context.agreement.as_ref().map(agreement_table))
-        .collect()
+    title
 }
 
 /// These metrics, for several systems with the mean F1 of answers behind the citation F1: the verdict compares systems by
@@ -116,7 +119,11 @@ pub(crate) const SCORECARD_LEGEND: &[Legend] = &[
 
 /// A table for each of several scorers, with all its metrics; of an unfinished run, if so.
 pub(super) fn scorer_tables(summary: &Summary, unfinished: bool) -> Vec<Table> {
-    let table = |scorer: &ScorerSummary| {
+    if summary.scorers.len() < 2 {
+        return Vec::new();
+    }
+    let mut tables = Vec::new();
+    for scorer in &summary.scorers {
         let columns: Vec<_> = scorer
             .columns
             .iter()
@@ -128,15 +135,12 @@ pub(super) fn scorer_tables(summary: &Summary, unfinished: bool) -> Vec<Table> {
         for column in table.columns.iter_mut().skip(2) {
             column.is_kept = false;
         }
-        table
-    };
-    if summary.scorers.len() > 1 {
-        summary.scorers.iter().map(table).collect()
-    } else {
-        Vec::new()
+        tables.push(table);
     }
+    tables
 }
 
+/// What the numbers of the tables are.
 fn means(summary: &Summary) -> String {
     format!(
         "Means per answer, {:.0}% intervals, shares in %",
@@ -151,11 +155,10 @@ fn means(summary: &Summary) -> String {
 /// # Errors
 /// [`crate::Error::Internal`] if it cannot be written.
 pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
-    let (mut table, systems) = (Table::new("", Vec::new()), summary.systems());
-    table.push(
-        Column::new("system", Format::Text),
-        systems.iter().map(|system| Cell::text(system.as_str())),
-    );
+    let mut table = Table::new("", Vec::new());
+    let systems = summary.systems();
+    let names = systems.iter().map(|system| Cell::text(system.as_str()));
+    table.push(Column::text("system"), names);
     for scorer in &summary.scorers {
         let is_rubric = scores_test_cases(scorer.scorer);
         let prefix = if is_rubric {
@@ -163,54 +166,57 @@ pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
         } else {
             format!("{}.", scorer.scorer)
         };
-        let push_count =
-            |table: &mut Table, name: &str, count: fn(&SystemSummary) -> Option<usize>| {
-                let counts = systems.iter().map(|system| {
-                    scorer
-                        .row(system)
-                        .and_then(count)
-                        .map_or(Cell::Missing, Cell::count)
-                });
-                table.push(
-                    Column::new(&format!("{prefix}{name}"), Format::Count),
-                    counts,
-                );
-            };
+        let rows: Vec<Option<&SystemSummary>> =
+            systems.iter().map(|system| scorer.row(system)).collect();
         if is_rubric {
-            push_count(&mut table, "rank", |row| row.rank);
+            let ranks = rows
+                .iter()
+                .map(|row| Cell::maybe_count(row.and_then(|row| row.rank)));
+            table.push(Column::count(&format!("{prefix}rank")), ranks);
         }
         for column in &scorer.columns {
             let key = summary.metric_name(scorer.scorer, &column.name);
-            let metric = |system: &&SystemName| {
-                scorer
-                    .metric(system, &column.name)
-                    .copied()
-                    .unwrap_or_default()
-            };
-            let means = systems
-                .iter()
-                .map(metric)
-                .map(|own| Cell::estimate(own.estimate, own.interval));
-            table.push(Column::metric(&key, column.unit), means);
-            let count = |part: &str| Column::new(&format!("{key}_{part}"), Format::Count);
-            table.push(
-                count("n"),
-                systems.iter().map(metric).map(|own| Cell::count(own.n)),
-            );
-            table.push(
-                count("unscored"),
-                systems
-                    .iter()
-                    .map(metric)
-                    .map(|own| Cell::count(own.unscored)),
-            );
+            push_metric(&mut table, &key, column, &rows);
         }
-        push_count(&mut table, "answers", |row| Some(row.answers));
-        push_count(&mut table, "missing", |row| Some(row.missing));
-        push_count(&mut table, "unscored", |row| Some(row.unscored));
+        for (name, count) in COUNTS {
+            let counts = rows.iter().map(|row| Cell::maybe_count(row.map(count)));
+            table.push(Column::count(&format!("{prefix}{name}")), counts);
+        }
     }
     table.csv(texts)
 }
+
+/// Adds a metric of these systems: the mean with its interval, and the numbers of values and of missing ones.
+fn push_metric(
+    table: &mut Table,
+    key: &str,
+    column: &MetricColumn,
+    rows: &[Option<&SystemSummary>],
+) {
+    let metrics: Vec<Metric> = rows
+        .iter()
+        .map(|row| metric_of(*row, column).unwrap_or_default())
+        .collect();
+    let means = metrics
+        .iter()
+        .map(|metric| Cell::estimate(metric.estimate, metric.interval));
+    table.push(Column::metric(key, column.unit), means);
+    let values = metrics.iter().map(|metric| Cell::count(metric.n));
+    table.push(Column::count(&format!("{key}_n")), values);
+    let unscored = metrics.iter().map(|metric| Cell::count(metric.unscored));
+    table.push(Column::count(&format!("{key}_unscored")), unscored);
+}
+
+fn metric_of(row: Option<&SystemSummary>, column: &MetricColumn) -> Option<Metric> {
+    row?.metrics.get(&column.name).copied()
+}
+
+/// The numbers of answers in a row.
+const COUNTS: [(&str, fn(&SystemSummary) -> usize); 3] = [
+    ("answers", |row| row.answers),
+    ("missing", |row| row.missing),
+    ("unscored", |row| row.unscored),
+];
 
 /// `summary.json`: [`Summary`] and [`ReportContext`] in one object, with `schema_version` and all notes.
 ///
@@ -244,67 +250,61 @@ fn metrics_table(
     unfinished: bool,
 ) -> Table {
     let scorers = distinct(first.iter().chain(rest).map(|(scorer, _)| *scorer));
-    let rows = |system: &SystemName| {
-        scorers
-            .iter()
-            .filter_map(|scorer| scorer.row(system))
-            .collect::<Vec<_>>()
-    };
-    let systems: Vec<_> = summary
-        .systems()
-        .into_iter()
-        .filter(|system| !rows(system).is_empty())
-        .collect();
-    let push_means = |table: &mut Table, metrics: &[ScorerMetric<'_>], are_kept: bool| {
-        for (scorer, column) in metrics {
-            let most = most_answers(scorer);
-            let mean = |system: &&SystemName| {
-                let metric = scorer
-                    .metric(system, &column.name)
-                    .copied()
-                    .unwrap_or_default();
-                let flag = if metric.n < most { "*" } else { "" };
-                Cell::estimate(metric.estimate, metric.interval).flagged(flag)
-            };
-            let name = summary.metric_name(scorer.scorer, &column.name);
-            let mut heading = Column {
-                is_kept: are_kept,
-                ..Column::metric(&name, column.unit)
-            };
-            heading.highest_is_best &= !unfinished || are_over_same_cases(scorer, column);
-            table.push(heading, systems.iter().map(mean));
-        }
-    };
+    let mut systems = summary.systems();
+    systems.retain(|system| scorers.iter().any(|scorer| scorer.row(system).is_some()));
     let mut table = Table::new(title, Vec::new());
-    table.push(
-        Column::new("system", Format::Text),
-        systems.iter().map(|system| Cell::text(system.as_str())),
-    );
-    push_means(&mut table, first, true);
-    type Count = fn(&SystemSummary) -> usize;
-    let counts: [(&str, Count); 3] = [
-        ("answers", |row| row.answers),
-        ("missing", |row| row.missing),
-        ("unscored", |row| row.unscored),
-    ];
-    for (name, count) in counts {
-        let most = |system: &&SystemName| {
-            rows(system)
-                .into_iter()
-                .map(count)
-                .max()
-                .unwrap_or_default()
-        };
-        let counts: Vec<usize> = systems.iter().map(most).collect();
+    let names = systems.iter().map(|system| Cell::text(system.as_str()));
+    table.push(Column::text("system"), names);
+    for metric in first {
+        let (mut column, cells) = mean_column(summary, *metric, &systems, unfinished);
+        column.is_kept = true;
+        table.push(column, cells);
+    }
+    for (name, count) in COUNTS {
+        let counts: Vec<usize> = systems
+            .iter()
+            .map(|system| most_of(&scorers, system, count))
+            .collect();
+        // Only answers are worth a column of zeros.
         if name == "answers" || counts.iter().any(|count| *count > 0) {
-            table.push(
-                Column::new(name, Format::Count),
-                counts.into_iter().map(Cell::count),
-            );
+            table.push(Column::count(name), counts.into_iter().map(Cell::count));
         }
     }
-    push_means(&mut table, rest, false);
+    for metric in rest {
+        let (column, cells) = mean_column(summary, *metric, &systems, unfinished);
+        table.push(column, cells);
+    }
     table
+}
+
+/// The means of these systems; `*` flags those over fewer answers than the others.
+fn mean_column(
+    summary: &Summary,
+    (scorer, column): ScorerMetric<'_>,
+    systems: &[&SystemName],
+    unfinished: bool,
+) -> (Column, Vec<Cell>) {
+    let most = most_answers(scorer);
+    let mut cells = Vec::new();
+    for system in systems {
+        let metric = metric_of(scorer.row(system), column).unwrap_or_default();
+        let flag = if metric.n < most { "*" } else { "" };
+        cells.push(Cell::estimate(metric.estimate, metric.interval).flagged(flag));
+    }
+    let name = summary.metric_name(scorer.scorer, &column.name);
+    let mut heading = Column::metric(&name, column.unit);
+    heading.highest_is_best &= !unfinished || are_over_same_cases(scorer, column);
+    (heading, cells)
+}
+
+/// The largest of these counts of the system over the scorers.
+fn most_of(
+    scorers: &[&ScorerSummary],
+    system: &SystemName,
+    count: fn(&SystemSummary) -> usize,
+) -> usize {
+    let rows = scorers.iter().filter_map(|scorer| scorer.row(system));
+    rows.map(count).max().unwrap_or(0)
 }
 
 /// Whether every system has a mean of this metric, and all of them over the same cases.
@@ -317,110 +317,126 @@ fn are_over_same_cases(scorer: &ScorerSummary, column: &MetricColumn) -> bool {
     })
 }
 
+/// The answers of the system that has most.
 fn most_answers(scorer: &ScorerSummary) -> usize {
     scorer.rows.iter().map(|row| row.answers).max().unwrap_or(0)
 }
 
 /// Agreement of the rubrics of two annotators.
 fn agreement_table(agreement: &Agreement) -> Table {
+    let title = "Agreement of annotators on ann_score";
     let columns = vec![
-        Column::headed(
-            "coefficient",
-            "Agreement of annotators on ann_score",
-            Format::Text,
-        ),
+        Column::headed("coefficient", title, Format::Text),
         Column::new("mean", Format::Number(3)),
-        Column::new("questions", Format::Count),
+        Column::count("questions"),
     ];
     let mut table = Table::new("", columns);
-    let row =
-        |name, mean, questions| vec![Cell::text(name), Cell::maybe(mean), Cell::count(questions)];
-    table.rows.push(row(
-        "Kendall's tau-b",
-        agreement.kendall_tau_b,
-        agreement.kendall_questions,
-    ));
-    table.rows.push(row(
-        "Pearson's r",
-        agreement.pearson,
-        agreement.pearson_questions,
-    ));
+    for (name, mean, questions) in [
+        (
+            "Kendall's tau-b",
+            agreement.kendall_tau_b,
+            agreement.kendall_questions,
+        ),
+        (
+            "Pearson's r",
+            agreement.pearson,
+            agreement.pearson_questions,
+        ),
+    ] {
+        table.rows.push(vec![
+            Cell::text(name),
+            Cell::maybe(mean),
+            Cell::count(questions),
+        ]);
+    }
     table
 }
 
 /// All notes, most important first.
 pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
-    let slice = context
-        .slice
-        .iter()
-        .map(|slice| format!("Slice {slice}: a part of the answers, not a result."));
-    let mut notes: Vec<Note> = slice.map(Note::warning).collect();
+    let mut notes = Vec::new();
+    if let Some(slice) = &context.slice {
+        notes.push(Note::warning(format!(
+            "Slice {slice}: a part of the answers, not a result."
+        )));
+    }
     notes.extend(context.answer_warnings());
     if context.unfinished {
         notes.extend(shared_cases(summary, context).map(Note::warning));
     }
     // Of a benchmark's row, the columns say whose scores these are.
-    let columns = summary
-        .scorers
-        .iter()
-        .flat_map(|scorer| &scorer.columns)
-        .map(|column| column.name.as_str());
-    notes.extend(Note::of_baseline(columns));
+    let columns = summary.scorers.iter().flat_map(|scorer| &scorer.columns);
+    notes.extend(Note::of_baseline(
+        columns.map(|column| column.name.as_str()),
+    ));
     if summary.mode == Mode::Compat {
-        let what =
-            "Compat mode: pairing, parsing and arithmetic are those of the reference script.";
-        notes.push(Note::warning(what));
+        notes.push(Note::warning(
+            "Compat mode: pairing, parsing and arithmetic are those of the reference script.",
+        ));
     }
-    notes.extend(context.bench.iter().flat_map(Bench::notes));
-    notes.extend(
-        summary
-            .scorers
-            .iter()
-            .flat_map(|scorer| scorer_notes(scorer, summary.on_unscored)),
-    );
-    notes.extend(
-        missing(summary)
-            .into_iter()
-            .chain(injections(summary))
-            .map(Note::warning),
-    );
+    if let Some(bench) = &context.bench {
+        notes.extend(bench.notes());
+    }
+    for scorer in &summary.scorers {
+        notes.extend(scorer_notes(scorer, summary.on_unscored));
+    }
+    notes.extend(missing(summary).map(Note::warning));
+    notes.extend(injections(summary).map(Note::warning));
     notes.extend(context.notes.iter().cloned());
     notes.extend(summary.panels.iter().map(panel_note));
     notes.extend(summary.noise.iter().filter_map(noise_note));
-    notes.push(Note::info(format!(
+    notes.push(intervals_note(summary));
+    if let Some(bench) = &context.bench {
+        notes.extend(
+            bench
+                .legend
+                .iter()
+                .map(|line| Note::info(format!("{line}."))),
+        );
+    }
+    notes
+}
+
+/// What the intervals are over.
+fn intervals_note(summary: &Summary) -> Note {
+    Note::info(format!(
         "Intervals: {:.0}%, over {} with all their cases ({}), {} resamples, seed {}.",
         100.0 * summary.level,
         counted(summary.questions, "question"),
         summary.cases,
         Format::Count.show(f64::from(summary.resamples)),
         summary.seed
-    )));
-    let legend = context.bench.iter().flat_map(|bench| &bench.legend);
-    notes.extend(legend.map(|line| Note::info(format!("{line}."))));
-    notes
+    ))
 }
 
 /// How many cases of an unfinished run can be compared, by its first metric.
 fn shared_cases(summary: &Summary, context: &ReportContext) -> Option<String> {
     let headline = summary.headline(context.row.as_deref());
     let (scorer, column) = *headline.first()?;
-    let metrics = scorer.rows.iter().map(|row| row.metrics.get(&column.name));
-    // A system without any value does not reduce the shared cases of the others.
-    let shared = metrics
-        .map(|metric| metric?.shared)
-        .collect::<Option<Vec<_>>>();
-    let shared = shared.and_then(|means| means.first().map(|mean| mean.n));
     let name = summary.metric_name(scorer.scorer, &column.name);
     let name = visible(&name);
-    Some(match shared.filter(|cases| *cases > 0) {
-        Some(cases) => format!(
+    Some(match cases_of_all_systems(scorer, column) {
+        0 => format!(
+            "Unfinished run: no case has a value of {name} for every system, so the systems cannot be compared."
+        ),
+        cases => format!(
             "Unfinished run: every system has a value of {name} for {cases} of {}.",
             counted(summary.cases, "case")
         ),
-        None => format!(
-            "Unfinished run: no case has a value of {name} for every system, so the systems cannot be compared."
-        ),
     })
+}
+
+/// The cases for which every system has a value of the metric.
+fn cases_of_all_systems(scorer: &ScorerSummary, column: &MetricColumn) -> usize {
+    let mut cases = None;
+    for row in &scorer.rows {
+        // A system without any value does not reduce the shared cases of the others, but leaves none for all.
+        match metric_of(Some(row), column).and_then(|metric| metric.shared) {
+            Some(shared) => cases = cases.or(Some(shared.n)),
+            None => return 0,
+        }
+    }
+    cases.unwrap_or(0)
 }
 
 /// Agreement of a panel's judges.
@@ -435,8 +451,8 @@ fn panel_note(panel: &PanelAgreement) -> Note {
         panel.scorer.replace('_', " "),
         shortened(&panel.group.name, 60),
         judges.join(", "),
-        in_line(&panel.alpha),
-        in_line(&panel.kappa),
+        shown_coefficient(&panel.alpha),
+        shown_coefficient(&panel.kappa),
         counted(panel.units, "rating"),
         counted(panel.cases, "case")
     ))
@@ -471,20 +487,21 @@ fn scale_name(scale: Scale) -> &'static str {
 
 /// Means below 0, which HealthBench reports as 0.
 fn clipped(scorer: &ScorerSummary) -> Option<String> {
-    let both = |system: &SystemName, name: &str, metric: &Metric| {
-        let [plain, clipped] =
-            [metric.estimate?, metric.clipped?].map(|mean| Format::Percent.show(mean));
-        Some(format!(
-            "{} {name} {plain} ({clipped})",
-            shortened(system.as_str(), 60)
-        ))
-    };
-    let of_all = scorer.rows.iter().flat_map(|row| {
-        row.metrics
-            .iter()
-            .map(|(name, own)| (&row.system, name, own))
-    });
-    let means = listed(of_all.filter_map(|(system, name, metric)| both(system, name, metric)))?;
+    let mut means = Vec::new();
+    for row in &scorer.rows {
+        for (name, metric) in &row.metrics {
+            let (Some(mean), Some(clipped)) = (metric.estimate, metric.clipped) else {
+                continue;
+            };
+            means.push(format!(
+                "{} {name} {} ({})",
+                shortened(row.system.as_str(), 60),
+                Format::Percent.show(mean),
+                Format::Percent.show(clipped)
+            ));
+        }
+    }
+    let means = listed(means)?;
     Some(format!(
         "Means outside 0..100, in parentheses clipped to it: {means}."
     ))
@@ -492,27 +509,18 @@ fn clipped(scorer: &ScorerSummary) -> Option<String> {
 
 /// Notes on one scorer's numbers.
 fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
-    let own = scorer.notes.iter();
-    let own = own.map(|own| {
-        format!(
-            "{} ({}).",
-            shortened(&own.note, 300),
-            counted(own.answers, "answer")
-        )
-    });
-    let first = [
-        unscored(scorer, on_unscored),
-        fewer_answers(scorer),
-        clipped(scorer),
-    ];
-    first
-        .into_iter()
-        .flatten()
-        .chain(own)
-        .map(Note::warning)
-        .collect()
+    let mut notes = Vec::new();
+    notes.extend(unscored(scorer, on_unscored));
+    notes.extend(fewer_answers(scorer));
+    notes.extend(clipped(scorer));
+    for own in &scorer.notes {
+        let answers = counted(own.answers, "answer");
+        notes.push(format!("{} ({answers}).", shortened(&own.note, 300)));
+    }
+    notes.into_iter().map(Note::warning).collect()
 }
 
+/// Unscored answers by system, what becomes of them, and an example of each kind of reason.
 fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
     let policy = match on_unscored {
         OnUnscored::Exclude => "left out of the means",
@@ -520,22 +528,24 @@ fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
     };
     let rows: Vec<&SystemSummary> = scorer.rows.iter().filter(|row| row.unscored > 0).collect();
     let names = short_names(rows.iter().map(|row| row.system.as_str()));
-    let system = |(row, name): (&&SystemSummary, String)| {
-        format!("{name} {} of {}", row.unscored, row.answers)
-    };
-    let systems = listed(rows.iter().zip(names).map(system))?;
-    let reasons = rows.iter().flat_map(|row| &row.unscored_reasons);
-    let reasons: BTreeMap<UnscoredKind, String> = reasons
-        .map(|reason| (reason.kind, shortened(&reason.example, 120)))
-        .collect();
-    let reasons = reasons.into_values().collect::<Vec<_>>().join("; ");
-    let zeros = means_with_zeros(scorer)
-        .filter(|_| on_unscored == OnUnscored::Exclude)
-        .unwrap_or_default();
-    Some(format!(
-        "{}: unscored answers are {policy}: {systems} ({reasons}).{zeros}",
+    let mut systems = Vec::new();
+    let mut examples = BTreeMap::new();
+    for (row, name) in rows.iter().zip(names) {
+        systems.push(format!("{name} {} of {}", row.unscored, row.answers));
+        for reason in &row.unscored_reasons {
+            examples.insert(reason.kind, shortened(&reason.example, 120));
+        }
+    }
+    let systems = listed(systems)?;
+    let reasons = examples.into_values().collect::<Vec<_>>().join("; ");
+    let mut text = format!(
+        "{}: unscored answers are {policy}: {systems} ({reasons}).",
         scorer.scorer
-    ))
+    );
+    if on_unscored == OnUnscored::Exclude {
+        text += &means_with_zeros(scorer).unwrap_or_default();
+    }
+    Some(text)
 }
 
 /// The mean scores of reports with unscored ones at 0: ScholarQA-CS2 leaves those out that it cannot read.
@@ -546,33 +556,47 @@ fn means_with_zeros(scorer: &ScorerSummary) -> Option<String> {
         .find(|column| column.name == REPORT_METRICS[0])?;
     let column = scorer.columns.first()?;
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let means = scorer.rows.iter().zip(names).filter_map(|(row, name)| {
-        let metric = row.metrics.get(&column.name).filter(|_| row.answers > 0)?;
-        let mean = metric.estimate.unwrap_or(0.0) * metric.n as f64 / row.answers as f64;
-        Some(format!(
-            "{name} {}",
-            Format::of_mean(column.unit).show(mean)
-        ))
-    });
-    listed(means).map(|means| format!(" {} with them at 0: {means}.", visible(&column.name)))
+    let mut means = Vec::new();
+    for (row, name) in scorer.rows.iter().zip(names) {
+        let Some(metric) = metric_of(Some(row), column) else {
+            continue;
+        };
+        if row.answers > 0 {
+            let mean = metric.estimate.unwrap_or(0.0) * metric.n as f64 / row.answers as f64;
+            means.push(format!(
+                "{name} {}",
+                Format::of_mean(column.unit).show(mean)
+            ));
+        }
+    }
+    let means = listed(means)?;
+    Some(format!(
+        " {} with them at 0: {means}.",
+        visible(&column.name)
+    ))
 }
 
 /// Explains `*`, with the means over the shared cases.
 fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     let most = most_answers(scorer);
-    let is_flagged = |metric: &Metric| metric.estimate.is_some() && metric.n < most;
-    let is_in = |column: &&MetricColumn| {
-        scorer
-            .rows
-            .iter()
-            .any(|row| row.metrics.get(&column.name).is_some_and(is_flagged))
-    };
-    let column = scorer.columns.iter().find(is_in)?;
+    let column = scorer
+        .columns
+        .iter()
+        .find(|column| has_fewer_values(scorer, column, most))?;
     let shared = shared_means(scorer, column).unwrap_or_default();
     Some(format!(
         "* mean over fewer than {most} answers ({}).{shared}",
         scorer.scorer
     ))
+}
+
+/// Whether a system has a mean over fewer answers.
+fn has_fewer_values(scorer: &ScorerSummary, column: &MetricColumn, most: usize) -> bool {
+    let mut metrics = scorer
+        .rows
+        .iter()
+        .filter_map(|row| row.metrics.get(&column.name));
+    metrics.any(|metric| metric.estimate.is_some() && metric.n < most)
 }
 
 /// The means of the column over the shared cases; `None` for a single system.
@@ -581,17 +605,21 @@ fn shared_means(scorer: &ScorerSummary, column: &MetricColumn) -> Option<String>
         return None;
     }
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let mean = |row: &SystemSummary| {
-        Some(Format::of_mean(column.unit).show(row.metrics.get(&column.name)?.shared?.estimate))
-    };
-    let means = scorer
-        .rows
-        .iter()
-        .zip(names)
-        .filter_map(|(row, name)| Some(format!("{name} {}", mean(row)?)));
-    listed(means).map(|means| format!(" {} over the shared cases: {means}.", visible(&column.name)))
+    let mut means = Vec::new();
+    for (row, name) in scorer.rows.iter().zip(names) {
+        if let Some(shared) = metric_of(Some(row), column).and_then(|metric| metric.shared) {
+            let mean = Format::of_mean(column.unit).show(shared.estimate);
+            means.push(format!("{name} {mean}"));
+        }
+    }
+    let means = listed(means)?;
+    Some(format!(
+        " {} over the shared cases: {means}.",
+        visible(&column.name)
+    ))
 }
 
+/// The cases without an answer of a system.
 fn missing(summary: &Summary) -> Option<String> {
     let names = summary
         .missing
@@ -604,20 +632,17 @@ fn missing(summary: &Summary) -> Option<String> {
     ))
 }
 
+/// The answers that may try to steer a judge.
 fn injections(summary: &Summary) -> Option<String> {
-    let entries = summary.injections.iter();
-    let entries = entries.map(|entry| {
-        format!(
-            "{}/{} ({})",
-            entry.system,
-            entry.case_id,
-            entry.signs.join(", ")
-        )
-    });
-    let count = counted(summary.injections.len(), "answer");
+    let mut answers = Vec::new();
+    for entry in &summary.injections {
+        let signs = entry.signs.join(", ");
+        answers.push(format!("{}/{} ({signs})", entry.system, entry.case_id));
+    }
+    let count = counted(answers.len(), "answer");
+    let answers = listed(answers)?;
     Some(format!(
-        "{count} with signs of prompt injection: {}.",
-        listed(entries)?
+        "{count} with signs of prompt injection: {answers}."
     ))
 }
 

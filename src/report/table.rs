@@ -226,6 +226,11 @@ impl Cell {
         Self::number(count as f64)
     }
 
+    /// A count, if there is one.
+    pub fn maybe_count(count: Option<usize>) -> Self {
+        count.map_or(Self::Missing, Self::count)
+    }
+
     /// A number without an interval.
     pub fn number(value: f64) -> Self {
         Self::estimate(Some(value), None)
@@ -238,12 +243,14 @@ impl Cell {
 
     /// An estimate with its interval, if there is one.
     pub fn estimate(value: Option<f64>, interval: Option<Interval>) -> Self {
-        let cell = |value| Self::Value {
-            value,
-            interval,
-            flag: String::new(),
-        };
-        value.map_or(Self::Missing, cell)
+        match value {
+            Some(value) => Self::Value {
+                value,
+                interval,
+                flag: String::new(),
+            },
+            None => Self::Missing,
+        }
     }
 
     /// The cell with a flag.
@@ -262,12 +269,21 @@ impl Column {
         Self::headed(key, key, format)
     }
 
+    /// A column of texts.
+    pub fn text(key: &str) -> Self {
+        Self::new(key, Format::Text)
+    }
+
+    /// A column of counts.
+    pub fn count(key: &str) -> Self {
+        Self::new(key, Format::Count)
+    }
+
     /// A column.
     pub fn headed(key: &str, heading: &str, format: Format) -> Self {
-        let (key, heading, group) = (key.to_owned(), heading.to_owned(), String::new());
         Self {
-            key,
-            heading,
+            key: key.to_owned(),
+            heading: heading.to_owned(),
             meaning: "",
             format,
             has_interval: false,
@@ -275,7 +291,7 @@ impl Column {
             highest_is_best: false,
             half_widths: false,
             is_kept: false,
-            group,
+            group: String::new(),
         }
     }
 
@@ -329,13 +345,12 @@ impl Table {
 
     /// Adds a column with its cells; the first column makes the rows.
     pub fn push(&mut self, column: Column, cells: impl IntoIterator<Item = Cell>) {
-        match self.columns.is_empty() {
-            true => self.rows = cells.into_iter().map(|cell| vec![cell]).collect(),
-            false => self
-                .rows
-                .iter_mut()
-                .zip(cells)
-                .for_each(|(row, cell)| row.push(cell)),
+        if self.columns.is_empty() {
+            self.rows = cells.into_iter().map(|cell| vec![cell]).collect();
+        } else {
+            for (row, cell) in self.rows.iter_mut().zip(cells) {
+                row.push(cell);
+            }
         }
         self.columns.push(column);
     }
@@ -347,43 +362,75 @@ impl Table {
                 self.columns.push(column.clone());
             }
         }
-        let place = |column: &Column| other.columns.iter().position(|own| own.key == column.key);
-        let places: Vec<Option<usize>> = self.columns[lead.len()..].iter().map(place).collect();
         for row in &other.rows {
-            let cells = places
-                .iter()
-                .map(|place| place.map_or(Cell::Missing, |at| row[at].clone()));
-            self.rows.push(lead.iter().cloned().chain(cells).collect());
+            let mut cells = lead.to_vec();
+            for column in &self.columns[lead.len()..] {
+                cells.push(other.cell(row, &column.key));
+            }
+            self.rows.push(cells);
         }
-        self.rows
-            .iter_mut()
-            .for_each(|row| row.resize(self.columns.len(), Cell::Missing));
+        // Rows of earlier tables are missing the columns that this one added.
+        for row in &mut self.rows {
+            row.resize(self.columns.len(), Cell::Missing);
+        }
+    }
+
+    /// The cell of a row in the column of this key; missing without such a column.
+    fn cell(&self, row: &[Cell], key: &str) -> Cell {
+        let at = self.columns.iter().position(|column| column.key == key);
+        at.map_or(Cell::Missing, |at| row[at].clone())
     }
 
     /// Whether any cell has a number.
     pub fn has_values(&self) -> bool {
-        let is_value = |cell: &Cell| matches!(cell, Cell::Value { .. });
-        self.rows.iter().flatten().any(is_value)
+        self.rows
+            .iter()
+            .flatten()
+            .any(|cell| matches!(cell, Cell::Value { .. }))
+    }
+
+    /// Whether any cell of the column has an interval.
+    pub(super) fn has_intervals(&self, at: usize) -> bool {
+        self.column_cells(at).any(|cell| {
+            matches!(
+                cell,
+                Cell::Value {
+                    interval: Some(_),
+                    ..
+                }
+            )
+        })
+    }
+
+    /// Whether any cell of the column has a flag.
+    pub(super) fn has_flags(&self, at: usize) -> bool {
+        self.column_cells(at)
+            .any(|cell| matches!(cell, Cell::Value { flag, .. } if !flag.is_empty()))
+    }
+
+    fn column_cells(&self, at: usize) -> impl Iterator<Item = &Cell> {
+        self.rows.iter().filter_map(move |row| row.get(at))
     }
 
     /// Whether the cell shows the highest value of a column in which that is the best; none does if all are equal.
     pub(super) fn is_best(&self, row: usize, at: usize) -> bool {
         let column = &self.columns[at];
-        let value = |cells: &Vec<Cell>| {
-            if let Some(Cell::Value { value, .. }) = cells.get(at) {
-                Some(*value)
-            } else {
-                None
-            }
-        };
-        let Some(own) = value(&self.rows[row]).filter(|_| column.highest_is_best) else {
+        if !column.highest_is_best {
+            return false;
+        }
+        let Some(value) = value_at(&self.rows[row], at) else {
             return false;
         };
-        // Only three numbers are formatted: a table of many systems asks for each of its cells.
-        let values = || self.rows.iter().filter_map(value);
-        let highest = column.format.show(values().fold(own, f64::max));
-        let lowest = column.format.show(values().fold(own, f64::min));
-        column.format.show(own) == highest && lowest != highest
+        let mut highest = value;
+        let mut lowest = value;
+        for other in self.rows.iter().filter_map(|cells| value_at(cells, at)) {
+            highest = highest.max(other);
+            lowest = lowest.min(other);
+        }
+        // Values that look the same are equally good. Only three are formatted: a table of many systems asks for each of its
+        // cells.
+        let highest = column.format.show(highest);
+        column.format.show(value) == highest && column.format.show(lowest) != highest
     }
 
     /// The warnings among its notes.
@@ -394,18 +441,26 @@ impl Table {
     }
 }
 
+/// The number in this cell of a row, if it is one.
+fn value_at(cells: &[Cell], at: usize) -> Option<f64> {
+    match cells.get(at) {
+        Some(Cell::Value { value, .. }) => Some(*value),
+        _ => None,
+    }
+}
+
 /// The notes below a result, most important first: at most five, and how to see the others; with `all`, every note.
 pub(super) fn note_lines(notes: &[Note], all: bool) -> Vec<String> {
-    let mut lines: Vec<String> = shown_notes(notes, all)
-        .iter()
-        .map(|note| note.text.clone())
-        .collect();
-    let more = notes
+    let shown = shown_notes(notes, all);
+    let mut lines: Vec<String> = shown.iter().map(|note| note.text.clone()).collect();
+    let warnings = notes
         .iter()
         .filter(|note| note.severity == Severity::Warning)
-        .count()
-        .saturating_sub(lines.len());
-    lines.extend((more > 0).then(|| format!("{}: --notes", counted(more, "more note"))));
+        .count();
+    let more = warnings.saturating_sub(lines.len());
+    if more > 0 {
+        lines.push(format!("{}: --notes", counted(more, "more note")));
+    }
     lines
 }
 
@@ -424,24 +479,21 @@ pub fn shown_notes(notes: &[Note], all: bool) -> Vec<&Note> {
 
 /// Names for people: escaped, long ones shortened in the middle, in full if two would look the same.
 pub fn short_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let whole: Vec<String> = names.map(|name| visible(name).into_owned()).collect();
-    let short: Vec<String> = whole
+    let full: Vec<String> = names.map(|name| visible(name).into_owned()).collect();
+    let short: Vec<String> = full
         .iter()
         .map(|name| without_middle(name, NAME_WIDTH))
         .collect();
-    let is_unique = |at: usize| {
-        let same = (0..whole.len()).filter(|other| short[*other] == short[at]);
-        same.into_iter().all(|other| whole[other] == whole[at])
-    };
-    (0..whole.len())
-        .map(|at| {
-            if is_unique(at) {
-                short[at].clone()
-            } else {
-                whole[at].clone()
-            }
-        })
-        .collect()
+    let mut shown = Vec::new();
+    for (full_name, short_name) in full.iter().zip(&short) {
+        let is_ambiguous = full
+            .iter()
+            .zip(&short)
+            .any(|(other, other_short)| other_short == short_name && other != full_name);
+        let name = if is_ambiguous { full_name } else { short_name };
+        shown.push(name.clone());
+    }
+    shown
 }
 
 #[cfg(test)]

@@ -39,16 +39,16 @@ impl TableStyle {
 
     /// Notes as a list, after an empty line; empty without notes.
     pub(super) fn notes(&self, notes: &[Note]) -> String {
-        let lines = note_lines(notes, self.all_notes);
-        let lines = lines
-            .iter()
-            .map(|line| wrapped(&format!("- {}", visible(line)), self.columns()) + "\n");
-        let lines: String = lines.collect();
-        if lines.is_empty() {
-            lines
-        } else {
-            format!("\n{lines}")
+        let mut text = String::new();
+        for line in note_lines(notes, self.all_notes) {
+            let line = format!("- {}", visible(&line));
+            text.push('\n');
+            text += &wrapped(&line, self.columns());
         }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text
     }
 }
 
@@ -81,11 +81,11 @@ impl Table {
         out + &style.notes(&self.notes)
     }
 
-    /// Drops or shortens columns from the right until the table fits.
+    /// Drops or shortens columns from the right until the table fits. Of the kept columns, all lose their intervals before
+    /// the first is dropped.
     fn fitted(&self, style: &TableStyle) -> Fitted {
-        let places = Vec::from_iter(0..self.columns.len());
-        let mut texts: Vec<Vec<String>> = places.iter().map(|at| self.column_texts(*at)).collect();
-        let mut kept = places;
+        let mut kept = Vec::from_iter(0..self.columns.len());
+        let mut texts: Vec<Vec<String>> = kept.iter().map(|at| self.column_texts(*at)).collect();
         let mut dropped: Vec<usize> = Vec::new();
         let mut shortened: Vec<usize> = Vec::new();
         let mut drawn = self.draw(&texts, &kept, style.color);
@@ -129,19 +129,6 @@ impl Table {
             .collect()
     }
 
-    fn has_intervals(&self, at: usize) -> bool {
-        let has_interval = |row: &Vec<Cell>| {
-            matches!(
-                row.get(at),
-                Some(Cell::Value {
-                    interval: Some(_),
-                    ..
-                })
-            )
-        };
-        self.rows.iter().any(has_interval)
-    }
-
     /// The cells of a column of numbers, without intervals.
     fn texts_without_intervals(&self, at: usize) -> Vec<String> {
         let mut plain = self.clone();
@@ -155,37 +142,33 @@ impl Table {
 
     /// The cells of a column, numbers aligned at the decimal point.
     pub(super) fn column_texts(&self, at: usize) -> Vec<String> {
-        let format = self.columns[at].format;
+        let column = &self.columns[at];
         let cells = self
             .rows
             .iter()
             .map(|row| row.get(at).unwrap_or(&Cell::Missing));
-        if format == Format::Text {
+        if column.format == Format::Text {
             let texts = cells.map(|cell| match cell {
                 Cell::Text(text) => text.as_str(),
                 _ => "-",
             });
-            return match self.columns[at].key.as_str() {
+            return match column.key.as_str() {
                 "system" | "against" => short_names(texts),
                 _ => texts.map(|text| visible(text).into_owned()).collect(),
             };
         }
-        let parts: Vec<[String; 3]> = cells.map(|cell| parts(cell, &self.columns[at])).collect();
-        let width = |part: usize| {
-            parts
-                .iter()
-                .map(|parts| measure_text_width(&parts[part]))
-                .max()
-                .unwrap_or(0)
-        };
-        let [estimate, flag, interval] = [0, 1, 2].map(width);
-        let line = |own: &[String; 3]| {
-            format!(
+        let numbers: Vec<NumberText> = cells.map(|cell| NumberText::of(cell, column)).collect();
+        let estimate = widest(numbers.iter().map(|number| &number.estimate));
+        let flag = widest(numbers.iter().map(|number| &number.flag));
+        let interval = widest(numbers.iter().map(|number| &number.interval));
+        let mut lines = Vec::new();
+        for own in &numbers {
+            lines.push(format!(
                 "{:>estimate$}{:<flag$}{:<interval$}",
-                own[0], own[1], own[2]
-            )
-        };
-        parts.iter().map(line).collect()
+                own.estimate, own.flag, own.interval
+            ));
+        }
+        lines
     }
 
     /// Green for the best of a column, yellow for what is missing or unscored.
@@ -200,6 +183,7 @@ impl Table {
         }
     }
 
+    /// The kept columns with these texts of their cells.
     fn draw(&self, texts: &[Vec<String>], kept: &[usize], color: bool) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(
@@ -212,23 +196,12 @@ impl Table {
             table.force_no_tty();
         }
         table.set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(kept.iter().map(|at| {
-            let cell = DrawnCell::new(visible(&self.columns[*at].full_heading()));
-            if color {
-                cell.add_attribute(Attribute::Bold)
-            } else {
-                cell
-            }
-        }));
-        let drawn = |row: usize, at: usize| {
-            let cell = DrawnCell::new(texts[at][row].as_str());
-            match self.color(row, at).filter(|_| color) {
-                Some(color) => cell.fg(color),
-                None => cell,
-            }
-        };
+        table.set_header(kept.iter().map(|at| self.drawn_heading(*at, color)));
         for row in 0..self.rows.len() {
-            table.add_row(kept.iter().map(|at| drawn(row, *at)));
+            table.add_row(kept.iter().map(|at| {
+                let color = self.color(row, *at).filter(|_| color);
+                drawn_cell(&texts[*at][row], color)
+            }));
         }
         for (column, at) in table.column_iter_mut().zip(kept) {
             column.set_padding((0, 1));
@@ -237,6 +210,15 @@ impl Table {
             }
         }
         table.trim_fmt()
+    }
+
+    fn drawn_heading(&self, at: usize, color: bool) -> DrawnCell {
+        let heading = DrawnCell::new(visible(&self.columns[at].full_heading()));
+        if color {
+            heading.add_attribute(Attribute::Bold)
+        } else {
+            heading
+        }
     }
 }
 
@@ -253,23 +235,45 @@ fn fits(drawn: &str, style: &TableStyle) -> bool {
     drawn.lines().map(measure_text_width).max().unwrap_or(0) <= style.columns()
 }
 
-/// Estimate, flag and interval; empty if missing.
-fn parts(cell: &Cell, column: &Column) -> [String; 3] {
-    match cell {
-        Cell::Text(text) => [visible(text).into_owned(), String::new(), String::new()],
-        Cell::Missing => ["-".to_owned(), String::new(), String::new()],
-        Cell::Value {
-            value,
-            interval,
-            flag,
-        } => {
-            let interval = interval.map(|interval| format!(" {}", column.show_interval(interval)));
-            [
-                column.format.show(*value),
-                visible(flag).into_owned(),
-                interval.unwrap_or_default(),
-            ]
+/// A number of a column, in parts that are aligned with those of the other rows; empty where it has none.
+struct NumberText {
+    estimate: String,
+    flag: String,
+    interval: String,
+}
+
+impl NumberText {
+    fn of(cell: &Cell, column: &Column) -> Self {
+        let (estimate, flag, interval) = match cell {
+            Cell::Text(text) => (visible(text).into_owned(), "", None),
+            Cell::Missing => ("-".to_owned(), "", None),
+            Cell::Value {
+                value,
+                interval,
+                flag,
+            } => (column.format.show(*value), flag.as_str(), *interval),
+        };
+        let interval = interval.map(|interval| format!(" {}", column.show_interval(interval)));
+        Self {
+            estimate,
+            flag: visible(flag).into_owned(),
+            interval: interval.unwrap_or_default(),
         }
+    }
+}
+
+fn widest<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
+    texts
+        .map(|text| measure_text_width(text))
+        .max()
+        .unwrap_or(0)
+}
+
+fn drawn_cell(text: &str, color: Option<Color>) -> DrawnCell {
+    let cell = DrawnCell::new(text);
+    match color {
+        Some(color) => cell.fg(color),
+        None => cell,
     }
 }
 

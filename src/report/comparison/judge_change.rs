@@ -1,113 +1,122 @@
-//! What changes with the judge, in words and as tables.
+//! What changes with the judge, in sentences and as a table: the shift, the order of the systems, how the judges agree.
 
-use super::tables::{percent, shown_difference, unit_name};
-use super::verdict::points;
 use crate::analysis::Estimate;
-use crate::analysis::comparison::{JudgeChange, Shift, SwappedPair, SystemShift};
+use crate::analysis::comparison::{JudgeChange, SwappedPair, SystemShift};
 use crate::domain::Unit;
 use crate::report::layout::{counted, listed};
+use crate::report::numbers::{COEFFICIENT, percent, points, shown_difference, unit_name};
 use crate::report::table::{Cell, Column, Format, Table};
-use crate::stats::Interval;
 
-/// The shift and the order of the systems; then how the judges agree.
+/// The sentences in the order in which a reader needs them.
 pub(super) fn sentences(change: &JudgeChange) -> Vec<String> {
-    let JudgeChange {
-        old,
-        new,
-        metric,
-        whole:
-            Shift {
-                shift,
-                interval,
-                differs,
-                ..
-            },
-        ..
-    } = change;
-    let shown = |difference: f64, interval: Option<Interval>| {
-        shown_difference(difference, interval, metric.unit)
-    };
-    let average = shown(*shift, *interval);
-    let shift = match differs {
-        true => {
-            let side = if *shift > 0.0 { "higher" } else { "lower" };
-            format!(
-                "{new} scores {} {side} than {old} on average ({average})",
-                points(shift.abs(), metric.unit)
-            )
+    let mut statements = vec![shift(change)];
+    if change.systems.len() > 1 {
+        statements.push(order(change));
+    }
+    let statements = statements.join("; ");
+    let mut sentences = vec![format!("{}: {statements}.", change.metric.name)];
+    sentences.extend(agreement(change));
+    sentences
+}
+
+/// `gpt-5 scores 3.1 points lower than gpt-4o on average (-3.1 [-4.0, -2.2])`
+fn shift(change: &JudgeChange) -> String {
+    let old = &change.old;
+    let new = &change.new;
+    let unit = change.metric.unit;
+    let whole = &change.whole;
+    let average = shown_difference(whole.shift, whole.interval, unit);
+    if !whole.differs {
+        return format!("{new} and {old} do not differ significantly on average ({average})");
+    }
+    let side = if whole.shift > 0.0 { "higher" } else { "lower" };
+    let size = points(whole.shift.abs(), unit);
+    format!("{new} scores {size} {side} than {old} on average ({average})")
+}
+
+/// Which systems change places; those that neither judge tells apart are only counted.
+fn order(change: &JudgeChange) -> String {
+    let mut changes = Vec::new();
+    let mut unclear = 0;
+    for pair in &change.swapped {
+        if pair.differs.contains(&true) {
+            changes.push(changed_places(pair, change));
+        } else {
+            unclear += 1;
         }
-        false => format!("{new} and {old} do not differ significantly on average ({average})"),
-    };
-    let (clear, unclear): (Vec<&SwappedPair>, Vec<_>) = change
-        .swapped
-        .iter()
-        .partition(|pair| pair.differs != [false; 2]);
-    let swapped = clear.into_iter().map(|pair| {
-        let [first, second] =
-            [0, 1].map(|judge| shown(pair.differences[judge], pair.intervals[judge]));
-        format!(
-            "{} and {} change places ({first} by {old}, {second} by {new})",
-            pair.systems[0], pair.systems[1]
-        )
-    });
-    let others = (!unclear.is_empty()).then(|| {
-        let pairs = counted(unclear.len(), "pair");
-        format!(
+    }
+    if unclear > 0 {
+        let pairs = counted(unclear, "pair");
+        changes.push(format!(
             "ordered otherwise without a significant difference by either judge: {pairs} of systems"
-        )
-    });
-    let order = match change.systems.len() {
-        1 => None,
-        _ => listed(swapped.chain(others))
-            .or_else(|| Some("the order of the systems is unchanged".to_owned())),
-    };
-    let shift = [Some(shift), order]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join("; ");
-    let pair = change.agreement.as_ref();
-    let half = pair.and_then(|pair| Some(&pair.overall.comparisons.as_ref()?.half_credit));
-    let order = pair.and_then(|pair| Some(&pair.ranking.as_ref()?.kendall_tau_b));
-    let measures = [
-        (
-            "tau-b of scores",
-            Format::Number(2),
-            pair.map(|pair| &pair.overall.kendall_tau_b),
-        ),
-        ("same one of two answers better (%)", Format::Percent, half),
-        ("tau-b of the orders of systems", Format::Number(2), order),
-    ];
-    let shown = |(what, format, own): (&str, Format, Option<&Estimate>)| {
-        Some(format!(
-            "{what} {}",
-            format.show_estimate(own?.estimate?, own?.interval())
-        ))
-    };
-    let agreement = listed(measures.into_iter().filter_map(shown));
-    let agreement = agreement.map(|measures| format!("Agreement of the two judges: {measures}."));
-    std::iter::once(format!("{}: {shift}.", metric.name))
-        .chain(agreement)
-        .collect()
+        ));
+    }
+    listed(changes).unwrap_or_else(|| "the order of the systems is unchanged".to_owned())
+}
+
+/// `careful and brief change places (+2.1 [0.3, 3.9] by gpt-4o, -1.9 [-3.7, -0.1] by gpt-5)`
+fn changed_places(pair: &SwappedPair, change: &JudgeChange) -> String {
+    let unit = change.metric.unit;
+    let [first, second] = &pair.systems;
+    let [by_old, by_new] =
+        [0, 1].map(|judge| shown_difference(pair.differences[judge], pair.intervals[judge], unit));
+    format!(
+        "{first} and {second} change places ({by_old} by {}, {by_new} by {})",
+        change.old, change.new
+    )
+}
+
+/// None of the three measures exists for every change: two systems have no order to compare.
+fn agreement(change: &JudgeChange) -> Option<String> {
+    let judges = change.agreement.as_ref()?;
+    let mut measures = Vec::new();
+    measures.extend(measure(
+        "tau-b of scores",
+        COEFFICIENT,
+        &judges.overall.kendall_tau_b,
+    ));
+    if let Some(comparisons) = &judges.overall.comparisons {
+        measures.extend(measure(
+            "same one of two answers better (%)",
+            Format::Percent,
+            &comparisons.half_credit,
+        ));
+    }
+    if let Some(ranking) = &judges.ranking {
+        measures.extend(measure(
+            "tau-b of the orders of systems",
+            COEFFICIENT,
+            &ranking.kendall_tau_b,
+        ));
+    }
+    let measures = listed(measures)?;
+    Some(format!("Agreement of the two judges: {measures}."))
+}
+
+/// `tau-b of scores 0.61 [0.50, 0.70]`; `None` where it is not defined.
+fn measure(name: &str, format: Format, estimate: &Estimate) -> Option<String> {
+    let shown = format.show_estimate(estimate.estimate?, estimate.interval());
+    Some(format!("{name} {shown}"))
 }
 
 /// The systems by both judges.
 pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
-    let (unit, level_text) = (change.metric.unit, percent(level));
+    let unit = change.metric.unit;
     let title = format!(
-        "{} ({}) by {} (old) and {} (new), shift with simultaneous {level_text} intervals, * significant: {}",
+        "{} ({}) by {} (old) and {} (new), shift with simultaneous {} intervals, * significant: {}",
         change.metric.name,
         unit_name(unit),
         change.old,
         change.new,
+        percent(level),
         counted(change.cases, "shared case"),
     );
     let rows = &change.systems;
     let mut table = shifts_table(title, rows, unit);
-    shift_columns(&mut table, "shift", rows, unit);
+    push_shifts(&mut table, "shift", rows, unit);
     for (judge, key, heading) in [(0, "old_rank", "old rank"), (1, "new_rank", "new rank")] {
         let column = Column::headed(key, heading, Format::Count);
-        table.push(column, rows.iter().map(|own| Cell::count(own.ranks[judge])));
+        table.push(column, rows.iter().map(|row| Cell::count(row.ranks[judge])));
     }
     table
 }
@@ -115,27 +124,24 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
 /// The systems with their old and new means.
 pub(super) fn shifts_table(title: String, rows: &[SystemShift], unit: Unit) -> Table {
     let mut table = Table::new(title, Vec::new());
-    table.push(
-        Column::new("system", Format::Text),
-        rows.iter().map(|own| Cell::text(own.system.as_str())),
-    );
+    let systems = rows.iter().map(|row| Cell::text(row.system.as_str()));
+    table.push(Column::text("system"), systems);
     for (at, key, heading) in [(0, "old_mean", "old"), (1, "new_mean", "new")] {
         let column = Column::headed(key, heading, Format::of_mean(unit));
-        table.push(column, rows.iter().map(|own| Cell::number(own.means[at])));
+        table.push(column, rows.iter().map(|row| Cell::number(row.means[at])));
     }
     table
 }
 
-/// Adds the shifts of these systems, which this column is named for, and their p.
-pub(super) fn shift_columns(table: &mut Table, name: &str, rows: &[SystemShift], unit: Unit) {
-    let shift = |own: &SystemShift| {
-        let flag = if own.shift.differs { "*" } else { "" };
-        Cell::estimate(Some(own.shift.shift), own.shift.interval).flagged(flag)
-    };
+/// Adds the shifts of these systems in a column of that name, and their p.
+pub(super) fn push_shifts(table: &mut Table, name: &str, rows: &[SystemShift], unit: Unit) {
     let column = Column::new(name, Format::of_difference(unit)).kept();
-    table.push(column, rows.iter().map(shift));
-    table.push(
-        Column::new("p", Format::PValue),
-        rows.iter().map(|own| Cell::number(own.shift.p)),
-    );
+    table.push(column, rows.iter().map(shift_cell));
+    let p = rows.iter().map(|row| Cell::number(row.shift.p));
+    table.push(Column::new("p", Format::PValue), p);
+}
+
+fn shift_cell(row: &SystemShift) -> Cell {
+    let flag = if row.shift.differs { "*" } else { "" };
+    Cell::estimate(Some(row.shift.shift), row.shift.interval).flagged(flag)
 }

@@ -1,4 +1,7 @@
 //! A comparison for a terminal and as CSV: the verdict, the means, and what a reader must know to use them.
+//!
+//! `render` puts the pages together: `verdict`, `judge_change` and `run_change` write its sentences, `tables` its tables (whose
+//! headings `legend` explains), `notes` what stands below them. The page and a paper's table use the same parts.
 
 mod judge_change;
 mod legend;
@@ -14,7 +17,5 @@ pub(crate) use legend::COMPARISON_LEGEND;
 pub use notes::run_warnings;
 pub(super) use notes::{judge_lines, metric_notes, unpublished};
 pub use render::{comparison_table, comparison_text};
-pub(super) use tables::{
-    metric_name, pairs_table, percent, shown_difference, systems_table, unit_name,
-};
-pub(super) use verdict::{points, verdicts};
+pub(super) use tables::{metric_name, pairs_table, systems_table};
+pub(super) use verdict::verdicts;

@@ -2,66 +2,52 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tables::{metric_name, percent, shown_difference};
-use super::verdict::{labels, points};
+use super::tables::metric_name;
+use super::verdict::labels;
 use crate::analysis::comparison::{
-    ComparedRun, Comparison, JudgedRole, LengthEffect, MIN_QUESTIONS, MetricComparison,
-    PairComparison,
+    Comparison, JudgedRole, LengthEffect, MIN_QUESTIONS, MetricComparison, PairComparison,
 };
 use crate::analysis::distinct;
 use crate::domain::Note;
 use crate::report::layout::{counted, listed};
+use crate::report::numbers::{percent, points, shown_difference};
 use crate::report::table::Format;
 use crate::stats::PairedMethod;
 
 /// Warnings on the runs, for all metrics.
 pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
-    let differences = comparison
-        .differences
-        .iter()
-        .map(|difference| format!("Not comparable: {difference}."));
-    let unfinished = comparison
+    let mut warnings = Vec::new();
+    for difference in &comparison.differences {
+        warnings.push(format!("Not comparable: {difference}."));
+    }
+    for unfinished in comparison
         .runs
         .iter()
-        .filter_map(|run| run.unfinished.as_ref());
-    let unfinished = unfinished.map(|unfinished| format!("Unfinished: {unfinished}."));
-    let as_zero = comparison
-        .runs
-        .iter()
-        .filter(|run| run.unscored_as_zero)
-        .map(|run| {
-            format!(
-                "{}: unscored answers count as the lowest value (--on-unscored zero).",
-                run.name
-            )
-        });
-    let left_out = listed(comparison.left_out.iter().cloned());
-    let left_out = left_out.map(|systems| format!("Left out, since not in every run: {systems}."));
-    let answered = comparison.runs.iter().flat_map(answered_by_others);
-    differences
-        .chain(unfinished)
-        .chain(answered)
-        .chain(as_zero)
-        .chain(left_out)
-        .map(Note::warning)
-        .collect()
-}
-
-/// Who answered in the run, where that is not the requested model.
-fn answered_by_others(run: &ComparedRun) -> impl Iterator<Item = String> {
-    let name = &run.name;
-    let sentences = run.answered_by_others.iter();
-    sentences.map(move |sentence| format!("{name}: {sentence}."))
+        .filter_map(|run| run.unfinished.as_ref())
+    {
+        warnings.push(format!("Unfinished: {unfinished}."));
+    }
+    for run in &comparison.runs {
+        for sentence in &run.answered_by_others {
+            warnings.push(format!("{}: {sentence}.", run.name));
+        }
+    }
+    for run in comparison.runs.iter().filter(|run| run.unscored_as_zero) {
+        warnings.push(format!(
+            "{}: unscored answers count as the lowest value (--on-unscored zero).",
+            run.name
+        ));
+    }
+    if let Some(systems) = listed(comparison.left_out.iter().cloned()) {
+        warnings.push(format!("Left out, since not in every run: {systems}."));
+    }
+    warnings.into_iter().map(Note::warning).collect()
 }
 
 /// The warning about numbers of the lexical baseline, if there are any.
 pub(super) fn baseline(comparison: &Comparison) -> Option<Note> {
-    Note::of_baseline(
-        comparison
-            .metrics
-            .iter()
-            .map(|metric| metric.metric.scorer.as_str()),
-    )
+    let metrics = comparison.metrics.iter();
+    Note::of_baseline(metrics.map(|metric| metric.metric.scorer.as_str()))
 }
 
 /// Every note, prefixed with the metric's name if there are several.
@@ -69,89 +55,95 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<Note> {
     let mut notes = run_warnings(comparison);
     notes.extend(baseline(comparison));
     for metric in &comparison.metrics {
-        let name = metric_name(comparison, metric);
-        let several = comparison.metrics.len() > 1;
-        let named = |note: Note| {
-            if several {
-                Note {
-                    text: format!("{name}: {}", note.text),
-                    ..note
-                }
-            } else {
-                note
-            }
-        };
-        notes.extend(metric_notes(metric).into_iter().map(named));
+        if comparison.metrics.len() > 1 {
+            let name = metric_name(comparison, metric);
+            notes.extend(
+                metric_notes(metric)
+                    .into_iter()
+                    .map(|note| note.about(&name)),
+            );
+        } else {
+            notes.extend(metric_notes(metric));
+        }
     }
     let judged: Vec<&JudgedRole> = comparison.judged_by.iter().collect();
-    notes.extend(
-        unpublished(&judged)
-            .into_iter()
-            .chain(judge_lines(&judged))
-            .map(Note::info),
-    );
+    notes.extend(unpublished(&judged).map(Note::info));
+    notes.extend(judge_lines(&judged).into_iter().map(Note::info));
     notes.extend(method(comparison));
     notes
 }
 
 /// Notes on one metric.
 pub(in crate::report) fn metric_notes(metric: &MetricComparison) -> Vec<Note> {
-    let all = [
-        too_small(metric),
-        sensitive(metric),
-        length_effects(
-            metric,
-            |length| length.changes_conclusion,
-            "the conclusion changes",
-        )
-        .map(Note::warning),
-        length_effects(
-            metric,
-            |length| length.less_precise,
-            "the estimate is unchanged, less precise",
-        )
-        .map(Note::info),
-        detectable(metric),
-    ];
-    all.into_iter()
-        .flatten()
-        .chain(metric.notes.iter().cloned())
-        .collect()
+    let mut notes = Vec::new();
+    notes.extend(too_small(metric));
+    notes.extend(sensitive(metric));
+    let changed = length_effects(
+        metric,
+        |length| length.changes_conclusion,
+        "the conclusion changes",
+    );
+    notes.extend(changed.map(Note::warning));
+    let less_precise = length_effects(
+        metric,
+        |length| length.less_precise,
+        "the estimate is unchanged, less precise",
+    );
+    notes.extend(less_precise.map(Note::info));
+    notes.extend(detectable(metric));
+    notes.extend(metric.notes.iter().cloned());
+    notes
 }
 
 /// A sentence on each judge, with its roles.
 pub(in crate::report) fn judge_lines(judged: &[&JudgedRole]) -> Vec<String> {
-    let line = |own: &JudgedRole| match own.runs.is_empty() {
-        true => own.judge.clone(),
-        false => format!("{} ({})", own.judge, own.runs.join(", ")),
-    };
-    let by_judge = by_text(judged.iter().map(|own| (line(own), own.role.as_str())));
+    let by_judge = by_text(
+        judged
+            .iter()
+            .map(|judged| (judge_with_runs(judged), judged.role.as_str())),
+    );
     by_judge
         .into_iter()
         .map(|(judge, roles)| format!("Judge of {roles}: {judge}."))
         .collect()
 }
 
+/// The judge; where it is not that of all runs, with the runs that it is of.
+fn judge_with_runs(judged: &JudgedRole) -> String {
+    if judged.runs.is_empty() {
+        judged.judge.clone()
+    } else {
+        format!("{} ({})", judged.judge, judged.runs.join(", "))
+    }
+}
+
 /// A sentence on judges and prompts that are not those of the published numbers, if there are any.
 pub(in crate::report) fn unpublished(judged: &[&JudgedRole]) -> Option<String> {
-    let differ = judged
-        .iter()
-        .filter_map(|own| Some((own.differs_from_published.clone()?, own.role.as_str())));
-    let differ = by_text(differ)
+    let mut differences = Vec::new();
+    for role in judged {
+        if let Some(difference) = &role.differs_from_published {
+            differences.push((difference.clone(), role.role.as_str()));
+        }
+    }
+    if differences.is_empty() {
+        return None;
+    }
+    let differences: Vec<String> = by_text(differences.into_iter())
         .into_iter()
-        .map(|(what, roles)| format!("{roles} ({what})"));
-    let differ = differ.collect::<Vec<_>>().join("; ");
-    (!differ.is_empty()).then(|| format!("Not comparable with published numbers: {differ}."))
+        .map(|(difference, roles)| format!("{roles} ({difference})"))
+        .collect();
+    let differences = differences.join("; ");
+    Some(format!(
+        "Not comparable with published numbers: {differences}."
+    ))
 }
 
 /// Each text with its roles.
 fn by_text<'a>(texts: impl Iterator<Item = (String, &'a str)>) -> Vec<(String, String)> {
     let mut by_text: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for (text, role) in texts {
-        by_text
-            .entry(text)
-            .or_default()
-            .insert(role.strip_prefix("aspect.").unwrap_or(role));
+        let role = role.strip_prefix("aspect.").unwrap_or(role);
+        by_text.entry(text).or_default().insert(role);
     }
     by_text
         .into_iter()
@@ -165,32 +157,29 @@ fn pair_name(metric: &MetricComparison, pair: &PairComparison) -> String {
 
 /// With so few differences no verdict is possible.
 fn too_small(metric: &MetricComparison) -> Option<Note> {
+    let least = metric.smallest_p?;
     let has_verdict = metric.pairs.iter().any(|pair| pair.detectable.is_some());
-    let least = metric
-        .smallest_p
-        .filter(|least| !has_verdict && *least < 1.0)?;
-    let (questions, p) = (
-        counted(metric.questions, "question"),
-        Format::PValue.show(least),
-    );
-    let text = format!(
+    if has_verdict || least >= 1.0 {
+        return None;
+    }
+    let p = Format::PValue.show(least);
+    let questions = counted(metric.questions, "question");
+    Some(Note::warning(format!(
         "Too few differences for a verdict: were all in favor of one system, p would be {p} ({questions})."
-    );
-    Some(Note::warning(text))
+    )))
 }
 
+/// The pairs whose verdict depends on what is missing, with the bounds of their differences.
 fn sensitive(metric: &MetricComparison) -> Option<Note> {
-    let pairs = metric
-        .pairs
-        .iter()
-        .filter(|pair| pair.sensitive)
-        .map(|pair| {
-            let format = Format::of_difference(metric.metric.unit);
-            let range = pair
-                .bounds
-                .map(|bounds| format!(" (difference within {})", format.show_interval(bounds)));
-            pair_name(metric, pair) + &range.unwrap_or_default()
-        });
+    let format = Format::of_difference(metric.metric.unit);
+    let mut pairs = Vec::new();
+    for pair in metric.pairs.iter().filter(|pair| pair.sensitive) {
+        let mut text = pair_name(metric, pair);
+        if let Some(bounds) = pair.bounds {
+            text += &format!(" (difference within {})", format.show_interval(bounds));
+        }
+        pairs.push(text);
+    }
     let pairs = listed(pairs)?;
     Some(Note::warning(format!(
         "With all answers present and scored the verdict could change: {pairs}."
@@ -200,21 +189,24 @@ fn sensitive(metric: &MetricComparison) -> Option<Note> {
 /// The pairs with this effect of length, after what it means.
 fn length_effects(
     metric: &MetricComparison,
-    has: fn(&LengthEffect) -> bool,
+    has_effect: fn(&LengthEffect) -> bool,
     meaning: &str,
 ) -> Option<String> {
     let unit = metric.metric.unit;
-    let effect = |pair: &PairComparison| {
-        let length = pair.length.as_ref().filter(|length| has(length))?;
-        Some(format!(
+    let mut pairs = Vec::new();
+    for pair in &metric.pairs {
+        let Some(length) = pair.length.as_ref().filter(|length| has_effect(length)) else {
+            continue;
+        };
+        pairs.push(format!(
             "{} {} instead of {} ({:+.0} words)",
             pair_name(metric, pair),
             shown_difference(length.adjusted, Some(length.interval), unit),
             shown_difference(pair.difference, pair.pointwise, unit),
             length.words
-        ))
-    };
-    let pairs = listed(metric.pairs.iter().filter_map(effect))?;
+        ));
+    }
+    let pairs = listed(pairs)?;
     Some(format!(
         "Length-adjusted, each pair alone, {meaning}: {pairs}."
     ))
@@ -234,16 +226,15 @@ pub(super) fn without_lengths(comparison: &Comparison) -> Option<Note> {
     )))
 }
 
+/// The largest of the differences that the pairs could have shown.
 fn detectable(metric: &MetricComparison) -> Option<Note> {
     let most = metric
         .pairs
         .iter()
         .filter_map(|pair| pair.detectable)
         .reduce(f64::max)?;
-    let (most, questions) = (
-        points(most, metric.metric.unit),
-        counted(metric.questions, "question"),
-    );
+    let most = points(most, metric.metric.unit);
+    let questions = counted(metric.questions, "question");
     Some(Note::info(format!(
         "Detectable difference with {questions}: {most} (80% power)."
     )))
@@ -252,36 +243,14 @@ fn detectable(metric: &MetricComparison) -> Option<Note> {
 /// The methods, as a sentence for a paper.
 fn method(comparison: &Comparison) -> Option<Note> {
     let options = &comparison.options;
-    let over = |metric: &MetricComparison| {
-        let name = metric_name(comparison, metric);
-        format!(
-            "{} of {} cases ({name})",
-            metric.cases.len(),
-            metric.cases_in_all
-        )
-    };
-    let over = listed(
-        comparison
-            .metrics
-            .iter()
-            .filter(|metric| !metric.cases.is_empty())
-            .map(over),
-    )?;
+    let over = listed(cases_by_metric(comparison))?;
     let family = if options.baseline.is_some() {
         "the pairs with the baseline"
     } else {
         "all pairs"
     };
-    let tests = distinct(
-        comparison
-            .metrics
-            .iter()
-            .filter_map(|metric| metric.method)
-            .map(|method| match method {
-                PairedMethod::BootstrapT => "the bootstrap max-t",
-                PairedMethod::SignFlip => "sign flips (max-t)",
-            }),
-    );
+    let methods = comparison.metrics.iter().filter_map(|metric| metric.method);
+    let tests = distinct(methods.map(test_name)).join(" and ");
     let level = percent(options.level);
     let several = if comparison.metrics.len() > 1 {
         ", not for several metrics"
@@ -291,10 +260,33 @@ fn method(comparison: &Comparison) -> Option<Note> {
     Some(Note::info(format!(
         "For the paper: scholareval {}; means over {over} with {level} intervals over questions (Wilson's with an effective \
          number of questions for shares and grades, bootstrap-t for counts and net shares); differences with \
-         simultaneous {level} intervals and p adjusted over {family} of a metric{several} by {} ({} resamples, seed {}).",
+         simultaneous {level} intervals and p adjusted over {family} of a metric{several} by {tests} ({} resamples, seed {}).",
         env!("CARGO_PKG_VERSION"),
-        tests.join(" and "),
         Format::Count.show(f64::from(options.resamples)),
         options.seed,
     )))
+}
+
+/// `98 of 100 cases (score)` for each metric with shared cases.
+fn cases_by_metric(comparison: &Comparison) -> Vec<String> {
+    let mut cases = Vec::new();
+    for metric in &comparison.metrics {
+        if !metric.cases.is_empty() {
+            cases.push(format!(
+                "{} of {} cases ({})",
+                metric.cases.len(),
+                metric.cases_in_all,
+                metric_name(comparison, metric)
+            ));
+        }
+    }
+    cases
+}
+
+/// The test as a paper calls it.
+fn test_name(method: PairedMethod) -> &'static str {
+    match method {
+        PairedMethod::BootstrapT => "the bootstrap max-t",
+        PairedMethod::SignFlip => "sign flips (max-t)",
+    }
 }

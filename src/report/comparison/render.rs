@@ -8,7 +8,7 @@ use super::verdict::verdicts;
 use crate::analysis::comparison::{Comparison, MetricId};
 use crate::error::Result;
 use crate::report::metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
-use crate::report::table::{Cell, Column, Format, Table, legend_notes};
+use crate::report::table::{Cell, Column, Table, legend_notes};
 use crate::report::{TableStyle, visible, wrapped};
 
 /// The verdict of each metric, the means, then the notes. Pairs, and the systems of each of several metrics, are shown
@@ -21,50 +21,65 @@ pub fn comparison_text(
     lengths: bool,
     style: &TableStyle,
 ) -> Result<String> {
-    let several = comparison.metrics.len() > 1;
-    let (mut tables, mut notes) = (Vec::new(), notes(comparison));
-    if several {
-        let metrics: Vec<_> = comparison.metrics.iter().collect();
-        let options = MetricsTableOptions {
-            interval: IntervalStyle::None,
-            letters: true,
-            ..MetricsTableOptions::default()
-        };
-        let mut means = metrics_table(comparison, &metrics, &options)?;
+    let mut tables = Vec::new();
+    let mut notes = notes(comparison);
+    let has_several = comparison.metrics.len() > 1;
+    if has_several {
+        let mut means = means_of_all(comparison)?;
         notes.append(&mut means.notes);
         tables.push(means);
     }
     for metric in &comparison.metrics {
-        tables.extend((style.all_notes || !several).then(|| systems_table(comparison, metric)));
-        let shows_pairs = style.all_notes || lengths;
-        tables.extend(pairs_table(comparison, metric, lengths).filter(|_| shows_pairs));
+        if style.all_notes || !has_several {
+            tables.push(systems_table(comparison, metric));
+        }
+        if style.all_notes || lengths {
+            tables.extend(pairs_table(comparison, metric, lengths));
+        }
     }
     if lengths {
         notes.extend(without_lengths(comparison));
     }
-    let changes = comparison.judge_changes.iter().flat_map(sentences);
-    let changes = changes.chain(comparison.run_changes.iter().map(sentence));
-    let verdicts = verdicts(comparison)
-        .into_iter()
-        .chain(changes)
-        .map(|verdict| wrapped(&visible(&verdict), style.columns()) + "\n");
-    tables.extend(
-        comparison
-            .judge_changes
-            .iter()
-            .map(|change| systems_by_judge(change, comparison.options.level)),
-    );
-    tables.extend(
-        comparison
-            .run_changes
-            .iter()
-            .map(|change| systems_by_run(change, comparison.options.level)),
-    );
+    let level = comparison.options.level;
+    for change in &comparison.judge_changes {
+        tables.push(systems_by_judge(change, level));
+    }
+    for change in &comparison.run_changes {
+        tables.push(systems_by_run(change, level));
+    }
     notes.extend(legend_notes(&tables));
-    let blocks =
-        std::iter::once(verdicts.collect()).chain(tables.iter().map(|table| table.terminal(style)));
-    let blocks: Vec<String> = blocks.filter(|block: &String| !block.is_empty()).collect();
+    let mut blocks = vec![statements(comparison, style)];
+    blocks.extend(tables.iter().map(|table| table.terminal(style)));
+    blocks.retain(|block| !block.is_empty());
     Ok(blocks.join("\n") + &style.notes(&notes))
+}
+
+/// The means of all metrics, side by side.
+fn means_of_all(comparison: &Comparison) -> Result<Table> {
+    let metrics: Vec<_> = comparison.metrics.iter().collect();
+    let options = MetricsTableOptions {
+        interval: IntervalStyle::None,
+        letters: true,
+        ..MetricsTableOptions::default()
+    };
+    metrics_table(comparison, &metrics, &options)
+}
+
+/// The verdicts and what changes, a paragraph each.
+fn statements(comparison: &Comparison, style: &TableStyle) -> String {
+    let mut statements = verdicts(comparison);
+    for change in &comparison.judge_changes {
+        statements.extend(sentences(change));
+    }
+    for change in &comparison.run_changes {
+        statements.push(sentence(change));
+    }
+    let mut text = String::new();
+    for statement in statements {
+        text += &wrapped(&visible(&statement), style.columns());
+        text.push('\n');
+    }
+    text
 }
 
 /// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`), with `lengths` with their
@@ -78,12 +93,12 @@ pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
         .collect();
     let warnings = &warnings.join(" ");
     let lead = ["kind", "scorer", "metric", "unit", "warnings"];
-    let mut all = Table::new("", lead.map(|key| Column::new(key, Format::Text)).to_vec());
+    let mut all = Table::new("", lead.map(Column::text).to_vec());
     for metric in &comparison.metrics {
-        let systems = ("system", systems_table(comparison, metric));
-        let pairs = pairs_table(comparison, metric, lengths).map(|pairs| ("pair", pairs));
-        for (kind, table) in std::iter::once(systems).chain(pairs) {
-            append(&mut all, kind, &metric.metric, warnings, &table);
+        let systems = systems_table(comparison, metric);
+        append(&mut all, "system", &metric.metric, warnings, &systems);
+        if let Some(pairs) = pairs_table(comparison, metric, lengths) {
+            append(&mut all, "pair", &metric.metric, warnings, &pairs);
         }
     }
     let level = comparison.options.level;
@@ -102,7 +117,7 @@ pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
 fn with_runs(mut table: Table, old: &str, new: &str) -> Table {
     for (key, run) in [("old_run", old), ("new_run", new)] {
         let cells = vec![Cell::text(run); table.rows.len()];
-        table.push(Column::new(key, Format::Text), cells);
+        table.push(Column::text(key), cells);
     }
     table
 }

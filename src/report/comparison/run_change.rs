@@ -1,52 +1,61 @@
 //! What changes from one run to another, in a sentence and as a table.
 
-use super::judge_change::{shift_columns, shifts_table};
-use super::tables::{percent, shown_difference, unit_name};
-use super::verdict::points;
+use super::judge_change::{push_shifts, shifts_table};
 use crate::analysis::comparison::{RunChange, Shift, SystemShift, p_text};
 use crate::report::layout::{counted, listed};
+use crate::report::numbers::{percent, points, shown_difference, unit_name};
 use crate::report::table::Table;
 
 /// Which systems change significantly.
 pub(super) fn sentence(change: &RunChange) -> String {
-    let changed: Vec<&SystemShift> = change
-        .systems
-        .iter()
-        .filter(|own| own.shift.differs)
-        .collect();
-    let name = &change.metric.name;
-    let runs = format!("from {} to {}", change.old, change.new);
-    let Some(named) = listed(changed.iter().map(|own| changed_by(own, change))) else {
-        return match &change.systems[..] {
-            [only] => format!(
-                "{name}: {} does not change significantly {runs} ({}).",
-                only.system,
-                evidence(&only.shift, change)
-            ),
-            systems => format!(
-                "{name}: none of {} changes significantly {runs}.",
-                counted(systems.len(), "system")
-            ),
-        };
+    let mut changed = Vec::new();
+    for row in &change.systems {
+        if row.shift.differs {
+            changed.push(changed_by(row, change));
+        }
+    }
+    let others = change.systems.len() - changed.len();
+    let Some(changed) = listed(changed) else {
+        return unchanged(change);
     };
-    let rest = match change.systems.len() - changed.len() {
+    let rest = match others {
         0 => "",
         1 => "; the other system does not change significantly",
         _ => "; no other system changes significantly",
     };
-    format!("{name} {runs}: {named}{rest}.")
+    format!(
+        "{} from {} to {}: {changed}{rest}.",
+        change.metric.name, change.old, change.new
+    )
+}
+
+/// The sentence where no system changes significantly.
+fn unchanged(change: &RunChange) -> String {
+    let name = &change.metric.name;
+    let runs = format!("from {} to {}", change.old, change.new);
+    match &change.systems[..] {
+        [only] => format!(
+            "{name}: {} does not change significantly {runs} ({}).",
+            only.system,
+            evidence(&only.shift, change)
+        ),
+        systems => format!(
+            "{name}: none of {} changes significantly {runs}.",
+            counted(systems.len(), "system")
+        ),
+    }
 }
 
 /// `careful scores 3.1 points higher (+3.1 [0.2, 6.0], p = 0.011)`
-fn changed_by(own: &SystemShift, change: &RunChange) -> String {
-    let size = points(own.shift.shift.abs(), change.metric.unit);
-    let side = if own.shift.shift > 0.0 {
+fn changed_by(row: &SystemShift, change: &RunChange) -> String {
+    let size = points(row.shift.shift.abs(), change.metric.unit);
+    let side = if row.shift.shift > 0.0 {
         "higher"
     } else {
         "lower"
     };
-    let evidence = evidence(&own.shift, change);
-    format!("{} scores {size} {side} ({evidence})", own.system)
+    let evidence = evidence(&row.shift, change);
+    format!("{} scores {size} {side} ({evidence})", row.system)
 }
 
 /// `+3.1 [0.2, 6.0], p = 0.011`
@@ -68,6 +77,6 @@ pub(super) fn systems_by_run(change: &RunChange, level: f64) -> Table {
         counted(change.cases, "shared case"),
     );
     let mut table = shifts_table(title, &change.systems, change.metric.unit);
-    shift_columns(&mut table, "change", &change.systems, change.metric.unit);
+    push_shifts(&mut table, "change", &change.systems, change.metric.unit);
     table
 }

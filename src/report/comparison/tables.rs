@@ -2,10 +2,9 @@
 
 use super::legend::explained;
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
-use crate::domain::Unit;
 use crate::report::layout::counted;
+use crate::report::numbers::{percent, unit_name};
 use crate::report::table::{Cell, Column, Format, Table};
-use crate::stats::Interval;
 
 /// The metric's name, with its scorer's if two scorers have a metric of that name.
 pub(in crate::report) fn metric_name(comparison: &Comparison, metric: &MetricComparison) -> String {
@@ -27,77 +26,77 @@ pub(in crate::report) fn systems_table(
     comparison: &Comparison,
     metric: &MetricComparison,
 ) -> Table {
-    let several = metric.systems.len() > 1;
+    let rows = &metric.systems;
+    let mut table = Table::new(systems_title(comparison, metric), Vec::new());
+    let labels = rows.iter().map(|row| Cell::text(&row.label));
+    table.push(Column::text("system"), labels);
+    let means = rows
+        .iter()
+        .map(|row| Cell::estimate(row.mean, row.interval));
+    let mean = Column::new("mean", Format::of_mean(metric.metric.unit));
+    table.push(mean, means);
+    if !metric.groups.is_empty() {
+        let letters = rows.iter().map(|row| Cell::text(&row.letters));
+        table.push(explained("group", Format::Text), letters);
+    }
+    push_ranked_first(&mut table, metric);
+    // A system without a value is not compared, and has no part in the shared cases.
+    let cases = rows.iter().map(|row| match row.mean {
+        Some(_) => Cell::count(metric.cases.len()),
+        None => Cell::count(0),
+    });
+    table.push(explained("cases", Format::Count), cases);
+    let unscored = rows.iter().map(|row| Cell::count(row.unscored));
+    table.push(explained("unscored", Format::Count), unscored);
+    if rows.iter().any(|row| row.missing > 0) {
+        let missing = rows.iter().map(|row| Cell::count(row.missing));
+        table.push(explained("missing", Format::Count), missing);
+    }
+    table
+}
+
+/// `score (%), 95% intervals, best first: 98 shared cases of 100`, and what the letters mean.
+fn systems_title(comparison: &Comparison, metric: &MetricComparison) -> String {
     let order = if metric.metric.higher_is_better {
         "best first"
     } else {
         "highest first"
     };
-    let cases = counted(
-        metric.cases.len(),
-        if several { "shared case" } else { "case" },
-    );
-    let of_all = if metric.cases_in_all == metric.cases.len() {
-        String::new()
+    let what = if metric.systems.len() > 1 {
+        "shared case"
     } else {
-        format!(" of {}", metric.cases_in_all)
+        "case"
     };
     let mut title = format!(
-        "{} ({}), {} intervals, {order}: {cases}{of_all}",
+        "{} ({}), {} intervals, {order}: {}",
         metric_name(comparison, metric),
         unit_name(metric.metric.unit),
-        percent(comparison.options.level)
+        percent(comparison.options.level),
+        counted(metric.cases.len(), what),
     );
+    if metric.cases_in_all != metric.cases.len() {
+        title += &format!(" of {}", metric.cases_in_all);
+    }
     if !metric.groups.is_empty() {
         title += "; systems that share a letter do not differ significantly";
     }
-    let (mut table, rows) = (Table::new(title, Vec::new()), &metric.systems);
-    let counts = |key: &str| explained(key, Format::Count);
-    table.push(
-        Column::new("system", Format::Text),
-        rows.iter().map(|own| Cell::text(&own.label)),
-    );
-    let means = rows
-        .iter()
-        .map(|own| Cell::estimate(own.mean, own.interval));
-    table.push(
-        Column::new("mean", Format::of_mean(metric.metric.unit)),
-        means,
-    );
-    if !metric.groups.is_empty() {
-        table.push(
-            explained("group", Format::Text),
-            rows.iter().map(|own| Cell::text(&own.letters)),
-        );
+    title
+}
+
+/// Adds how often each of several systems ranks first, where the first place is a good one.
+fn push_ranked_first(table: &mut Table, metric: &MetricComparison) {
+    let Some(ranks) = &metric.ranks else { return };
+    if metric.systems.len() < 2 || !metric.metric.higher_is_better {
+        return;
     }
-    if let Some(ranks) = metric
-        .ranks
-        .as_ref()
-        .filter(|_| several && metric.metric.higher_is_better)
-    {
-        let first = |rank: usize| ranks.get(rank).and_then(|own| own.first()).copied();
-        table.push(
-            explained("first", Format::Percent),
-            (0..rows.len()).map(|at| Cell::maybe(first(at))),
-        );
+    let mut cells = Vec::new();
+    for at in 0..metric.systems.len() {
+        let shares = ranks.get(at);
+        cells.push(Cell::maybe(
+            shares.and_then(|shares| shares.first()).copied(),
+        ));
     }
-    table.push(
-        counts("cases"),
-        // A system without a value is not compared, and has no part in the shared cases.
-        rows.iter()
-            .map(|own| Cell::count(own.mean.map_or(0, |_| metric.cases.len()))),
-    );
-    table.push(
-        counts("unscored"),
-        rows.iter().map(|own| Cell::count(own.unscored)),
-    );
-    if rows.iter().any(|own| own.missing > 0) {
-        table.push(
-            counts("missing"),
-            rows.iter().map(|own| Cell::count(own.missing)),
-        );
-    }
-    table
+    table.push(explained("first", Format::Percent), cells);
 }
 
 /// The pairs of a metric, in the order of its systems, with `lengths` also the length-adjusted differences; `None` if there are
@@ -110,102 +109,79 @@ pub(in crate::report) fn pairs_table(
     if metric.pairs.is_empty() {
         return None;
     }
-    let options = &comparison.options;
-    let mut title = format!(
-        "Differences in {} with simultaneous {} intervals; * significant",
-        metric_name(comparison, metric),
-        percent(options.level)
-    );
-    if metric.pairs.iter().any(|pair| pair.sensitive) {
-        title += ", ! sensitive to missing data";
-    }
-    if let Some(baseline) = &options.baseline {
-        title += &format!("; pairs with {baseline} (baseline)");
-    }
-    let (mut table, rows) = (Table::new(title, Vec::new()), &metric.pairs);
+    let rows = &metric.pairs;
     let label = |rank: usize| Cell::text(&metric.systems[rank].label);
-    let (text, difference) = (Format::Text, Format::of_difference(metric.metric.unit));
+    let difference = Format::of_difference(metric.metric.unit);
+    let mut table = Table::new(pairs_title(comparison, metric), Vec::new());
     table.push(
-        Column::new("system", text),
-        rows.iter().map(|own| label(own.first)),
+        Column::text("system"),
+        rows.iter().map(|row| label(row.first)),
     );
     table.push(
-        Column::new("against", text),
-        rows.iter().map(|own| label(own.second)),
+        Column::text("against"),
+        rows.iter().map(|row| label(row.second)),
     );
-    let cell = |own: &PairComparison| {
-        Cell::estimate(Some(own.difference), own.interval).flagged(&own.flags())
-    };
     let differences = Column {
         has_interval: true,
         has_flag: true,
         ..Column::new("difference", difference)
     };
-    table.push(differences, rows.iter().map(cell));
-    table.push(
-        explained("p", Format::PValue),
-        rows.iter().map(|own| Cell::maybe(own.p)),
-    );
+    table.push(differences, rows.iter().map(difference_cell));
+    let p = rows.iter().map(|row| Cell::maybe(row.p));
+    table.push(explained("p", Format::PValue), p);
     if lengths {
         push_lengths(&mut table, rows, difference);
     }
-    let counts =
-        |own: &PairComparison| Cell::text(format!("{}/{}/{}", own.wins, own.ties, own.losses));
-    table.push(explained("wins_ties_losses", text), rows.iter().map(counts));
-    table.push(
-        explained("cohens_dz", Format::Number(2)),
-        rows.iter().map(|own| Cell::maybe(own.cohens_dz)),
-    );
+    let counts = rows
+        .iter()
+        .map(|row| Cell::text(format!("{}/{}/{}", row.wins, row.ties, row.losses)));
+    table.push(explained("wins_ties_losses", Format::Text), counts);
+    let effects = rows.iter().map(|row| Cell::maybe(row.cohens_dz));
+    table.push(explained("cohens_dz", Format::Number(2)), effects);
     let alone = rows
         .iter()
-        .map(|own| Cell::estimate(Some(own.difference), own.pointwise));
+        .map(|row| Cell::estimate(Some(row.difference), row.pointwise));
     table.push(explained("pointwise", difference), alone);
-    let p_alone = explained("pointwise_p", Format::PValue);
-    table.push(p_alone, rows.iter().map(|own| Cell::maybe(own.pointwise_p)));
+    let p_alone = rows.iter().map(|row| Cell::maybe(row.pointwise_p));
+    table.push(explained("pointwise_p", Format::PValue), p_alone);
     Some(table)
+}
+
+/// What the table of pairs shows, and what its flags mean.
+fn pairs_title(comparison: &Comparison, metric: &MetricComparison) -> String {
+    let mut title = format!(
+        "Differences in {} with simultaneous {} intervals; * significant",
+        metric_name(comparison, metric),
+        percent(comparison.options.level)
+    );
+    if metric.pairs.iter().any(|pair| pair.sensitive) {
+        title += ", ! sensitive to missing data";
+    }
+    if let Some(baseline) = &comparison.options.baseline {
+        title += &format!("; pairs with {baseline} (baseline)");
+    }
+    title
+}
+
+fn difference_cell(pair: &PairComparison) -> Cell {
+    Cell::estimate(Some(pair.difference), pair.interval).flagged(&pair.flags())
 }
 
 /// Adds the length-adjusted difference of each pair, and how many words the answers of its first system have more.
 fn push_lengths(table: &mut Table, rows: &[PairComparison], difference: Format) {
+    let mut differences = Vec::new();
+    let mut words = Vec::new();
+    for row in rows {
+        let length = row.length.as_ref();
+        differences.push(length.map_or(Cell::Missing, |length| {
+            Cell::estimate(Some(length.adjusted), Some(length.interval))
+        }));
+        words.push(Cell::maybe(length.map(|length| length.words)));
+    }
     let adjusted = Column {
         has_interval: true,
         ..explained("length_adjusted", difference)
     };
-    let cell = |own: &PairComparison| {
-        own.length.as_ref().map_or(Cell::Missing, |length| {
-            Cell::estimate(Some(length.adjusted), Some(length.interval))
-        })
-    };
-    table.push(adjusted, rows.iter().map(cell));
-    let words = |own: &PairComparison| Cell::maybe(own.length.as_ref().map(|length| length.words));
-    table.push(
-        explained("words_difference", Format::Difference(0)),
-        rows.iter().map(words),
-    );
-}
-
-/// The unit of a metric, in words.
-pub(in crate::report) fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Share | Unit::Net => "%",
-        Unit::Grade => "grades from 1 to 5",
-        Unit::Count => "count per answer",
-    }
-}
-
-/// `95%`, `97.5%`.
-pub(in crate::report) fn percent(level: f64) -> String {
-    format!("{}%", (1000.0 * level).round() / 10.0)
-}
-
-/// `+3.4 [0.2, 6.6]`.
-pub(in crate::report) fn shown_difference(
-    difference: f64,
-    interval: Option<Interval>,
-    unit: Unit,
-) -> String {
-    let shown = Format::of_difference(unit).show(difference);
-    let interval =
-        interval.map(|interval| format!(" {}", Format::of_mean(unit).show_interval(interval)));
-    shown + &interval.unwrap_or_default()
+    table.push(adjusted, differences);
+    table.push(explained("words_difference", Format::Difference(0)), words);
 }

@@ -1,9 +1,8 @@
 //! The verdict of a comparison, in one or two sentences.
 
-use super::tables::{metric_name, shown_difference};
+use super::tables::metric_name;
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
-use crate::domain::Unit;
-use crate::report::table::Format;
+use crate::report::numbers::shown_difference;
 
 /// Significant pairs named before the rest is counted.
 const NAMED: usize = 3;
@@ -12,13 +11,14 @@ const NAMED: usize = 3;
 /// a significant difference share a line.
 pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
     let is_only = comparison.metrics.len() == 1;
-    let (mut lines, mut same) = (Vec::new(), Vec::new());
-    for metric in comparison
-        .metrics
-        .iter()
-        .filter(|metric| !metric.pairs.is_empty())
-    {
+    let mut lines = Vec::new();
+    let mut same = Vec::new();
+    for metric in &comparison.metrics {
+        if metric.pairs.is_empty() {
+            continue;
+        }
         let name = metric_name(comparison, metric);
+        // The only pair of the only metric is always worth its numbers.
         let has_evidence = is_only && metric.pairs.len() == 1;
         if has_evidence || metric.pairs.iter().any(|pair| pair.differs) {
             lines.push(format!("{name}: {}", verdict(metric)));
@@ -27,10 +27,8 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
         }
     }
     if !same.is_empty() {
-        lines.push(format!(
-            "No pair differs significantly in {}.",
-            same.join(", ")
-        ));
+        let names = same.join(", ");
+        lines.push(format!("No pair differs significantly in {names}."));
     }
     lines
 }
@@ -39,39 +37,40 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
 pub(super) fn verdict(metric: &MetricComparison) -> String {
     let significant: Vec<&PairComparison> =
         metric.pairs.iter().filter(|pair| pair.differs).collect();
-    let others = metric.pairs.len() - significant.len();
+    match (&significant[..], &metric.pairs[..]) {
+        (_, []) => String::new(),
+        ([], [only]) => {
+            let [first, second] = labels(metric, only);
+            let evidence = evidence(metric, only);
+            format!("{first} and {second} do not differ significantly ({evidence}).")
+        }
+        ([], _) => "No pair differs significantly.".to_owned(),
+        (significant, _) => differences(metric, significant),
+    }
+}
+
+/// The first significant pairs, and what is to say of the others.
+fn differences(metric: &MetricComparison, significant: &[&PairComparison]) -> String {
     let scores = if metric.metric.higher_is_better {
         "scores higher than"
     } else {
         "has more than"
     };
-    let named = significant.iter().take(NAMED).map(|pair| {
+    let mut named = Vec::new();
+    for pair in significant.iter().take(NAMED) {
         let [first, second] = labels(metric, pair);
-        format!("{first} {scores} {second} ({})", evidence(metric, pair))
-    });
-    let named = named.collect::<Vec<_>>().join("; ");
-    let more = significant.len().saturating_sub(NAMED);
-    let rest = match (more, others) {
+        let evidence = evidence(metric, pair);
+        named.push(format!("{first} {scores} {second} ({evidence})"));
+    }
+    let all = metric.pairs.len();
+    let others = all - significant.len();
+    let rest = match (significant.len() - named.len(), others) {
         (0, 0) => String::new(),
         (0, 1) => "; the other pair does not differ significantly".to_owned(),
         (0, _) => "; no other pair differs significantly".to_owned(),
-        (more, _) => format!(
-            "; significant differences in {more} more of the {} pairs",
-            metric.pairs.len()
-        ),
+        (more, _) => format!("; significant differences in {more} more of the {all} pairs"),
     };
-    match (&significant[..], &metric.pairs[..]) {
-        (_, []) => String::new(),
-        ([], [only]) => {
-            let [first, second] = labels(metric, only);
-            format!(
-                "{first} and {second} do not differ significantly ({}).",
-                evidence(metric, only)
-            )
-        }
-        ([], _) => "No pair differs significantly.".to_owned(),
-        _ => format!("{named}{rest}."),
-    }
+    format!("{}{rest}.", named.join("; "))
 }
 
 /// The labels of a pair.
@@ -83,14 +82,4 @@ pub(super) fn labels<'a>(metric: &'a MetricComparison, pair: &PairComparison) ->
 fn evidence(metric: &MetricComparison, pair: &PairComparison) -> String {
     let difference = shown_difference(pair.difference, pair.interval, metric.metric.unit);
     format!("{difference}, {}", pair.p_text())
-}
-
-/// A difference between means with its unit.
-pub(in crate::report) fn points(value: f64, unit: Unit) -> String {
-    let name = match unit {
-        Unit::Share | Unit::Net => " points",
-        Unit::Grade => " grades",
-        Unit::Count => "",
-    };
-    Format::of_mean(unit).show(value) + name
 }

@@ -1,0 +1,161 @@
+//! The agreement as CSV: every number of the result, one per row.
+
+use super::powered_name;
+use crate::analysis::Estimate;
+use crate::analysis::rater_agreement::{PoweredMean, RaterAgreement, RaterGroup, RaterPair};
+use crate::error::Result;
+use crate::report::CsvText;
+use crate::report::numbers::COEFFICIENT;
+use crate::report::table::{Cell, Column, Table};
+
+/// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,
+/// `ratings` or `preferences` for a group (`first` is its name), `mean` for a prediction-powered mean, `difference` for one
+/// of two systems (`name` is `FIRST - SECOND`).
+///
+/// # Errors
+/// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
+pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Result<String> {
+    let mut columns = Vec::new();
+    columns.extend(["first", "second", "part", "name", "measure"].map(Column::text));
+    columns.extend(["n", "questions"].map(Column::count));
+    columns.extend(["estimate", "low", "high"].map(|key| Column::new(key, COEFFICIENT)));
+    columns.push(Column::text("undefined"));
+    let mut table = Table::new("", columns);
+    for pair in &agreement.pairs {
+        push_pair(&mut table, pair);
+    }
+    for group in &agreement.groups {
+        push_group(&mut table, group);
+    }
+    for mean in &agreement.powered {
+        push_mean(&mut table, mean);
+    }
+    table.csv(texts)
+}
+
+/// What the numbers of some rows are about.
+#[derive(Clone, Copy)]
+struct Topic<'a> {
+    first: &'a str,
+    second: &'a str,
+    part: &'a str,
+    name: &'a str,
+}
+
+/// Adds a number with the units and questions that it is over.
+fn push(
+    table: &mut Table,
+    topic: Topic<'_>,
+    measure: &str,
+    counts: [usize; 2],
+    estimate: &Estimate,
+) {
+    let mut cells = vec![
+        Cell::text(topic.first),
+        Cell::text(topic.second),
+        Cell::text(topic.part),
+        Cell::text(topic.name),
+        Cell::text(measure),
+    ];
+    cells.extend(counts.map(Cell::count));
+    cells.extend([estimate.estimate, estimate.low, estimate.high].map(Cell::maybe));
+    let reason = estimate.undefined.as_deref().unwrap_or_default();
+    cells.push(Cell::text(reason));
+    table.rows.push(cells);
+}
+
+/// Two raters: over everything, by item and system, at each tie threshold, then the orders of systems.
+fn push_pair(table: &mut Table, pair: &RaterPair) {
+    let of_pair = Topic {
+        first: &pair.first,
+        second: &pair.second,
+        part: "",
+        name: "",
+    };
+    let mut parts = vec![("overall", "", &pair.overall)];
+    for item in &pair.items {
+        parts.push(("item", item.name.as_str(), &item.measures));
+    }
+    for system in &pair.systems {
+        parts.push(("system", system.name.as_str(), &system.measures));
+    }
+    for (part, name, measures) in parts {
+        for (measure, counts, estimate) in measures.estimates() {
+            let topic = Topic {
+                part,
+                name,
+                ..of_pair
+            };
+            push(table, topic, measure, counts, estimate);
+        }
+    }
+    for at in &pair.by_tie_threshold {
+        let threshold = at.tie_threshold.to_string();
+        for (measure, counts, estimate) in at.comparisons.estimates() {
+            let topic = Topic {
+                part: "tie_threshold",
+                name: &threshold,
+                ..of_pair
+            };
+            push(table, topic, measure, counts, estimate);
+        }
+    }
+    let rated = pair.overall.questions;
+    let compared = match &pair.overall.comparisons {
+        Some(comparisons) => comparisons.questions,
+        None => rated,
+    };
+    for (part, order, questions) in [
+        ("ranking", &pair.ranking, rated),
+        ("wins", &pair.wins, compared),
+    ] {
+        if let Some(order) = order {
+            let counts = [order.systems.len(), questions];
+            let topic = Topic { part, ..of_pair };
+            push(table, topic, "kendall_tau_b", counts, &order.kendall_tau_b);
+        }
+    }
+}
+
+/// Several raters together.
+fn push_group(table: &mut Table, group: &RaterGroup) {
+    let topic = Topic {
+        first: &group.name,
+        second: "",
+        part: group.of,
+        name: "",
+    };
+    for (measure, units, estimate) in [
+        ("alpha_nominal", group.n, &group.alpha_nominal),
+        ("alpha_ordinal", group.n, &group.alpha_ordinal),
+        ("alpha_interval", group.n, &group.alpha_interval),
+        ("icc_2_1", group.complete, &group.icc_2_1),
+    ] {
+        push(table, topic, measure, [units, group.questions], estimate);
+    }
+}
+
+/// A system's mean on the human scale, or the difference of two with its p.
+fn push_mean(table: &mut Table, mean: &PoweredMean) {
+    let is_difference = mean.minus.is_some();
+    let topic = Topic {
+        first: &mean.judge,
+        second: &mean.human,
+        part: if is_difference { "difference" } else { "mean" },
+        name: &powered_name(mean),
+    };
+    let labeled = mean.labeled;
+    let all = mean.labeled + mean.unlabeled;
+    push(table, topic, "labels_only", [labeled; 2], &mean.labels_only);
+    push(
+        table,
+        topic,
+        "prediction_powered",
+        [all, labeled],
+        &mean.powered,
+    );
+    if is_difference {
+        let p = Estimate::new(mean.p, || None, "no interval");
+        push(table, topic, "p", [all, labeled], &p);
+    }
+}

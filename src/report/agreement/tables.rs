@@ -1,0 +1,384 @@
+//! The tables of an agreement: the summary of every run of `agree`, and the detailed ones that `--by` asks for.
+
+use std::collections::HashMap;
+
+use super::{PEOPLE, powered_name};
+use crate::analysis::Estimate;
+use crate::analysis::rater_agreement::{
+    AgreementLevel, LabelPlan, Measures, PartMeasures, PlannedLabels, PoweredMean, RankedSystem,
+    RaterAgreement, RaterPair, ThresholdAgreement,
+};
+use crate::domain::{Note, RaterKind};
+use crate::report::numbers::{COEFFICIENT, shown_coefficient};
+use crate::report::table::{Cell, Column, Format, Table, short_names};
+
+/// Decimals of raters' means, which keep their own scales.
+const MEAN: Format = Format::Number(3);
+
+/// Estimates of one table: their keys in the result, headings and formats.
+type Headings = [(&'static str, &'static str, Format)];
+const RATINGS: &Headings = &[
+    ("kendall_tau_b", "Kendall tau-b", COEFFICIENT),
+    (
+        "within_question_tau_b",
+        "tau-b within question",
+        COEFFICIENT,
+    ),
+    ("spearman", "Spearman", COEFFICIENT),
+    ("pearson", "Pearson", COEFFICIENT),
+    ("kappa", "Cohen's kappa", COEFFICIENT),
+    ("quadratic_kappa", "quadratic kappa", COEFFICIENT),
+];
+const COMPARISONS: &Headings = &[
+    ("pairs_half_credit", "better of two (%)", Format::Percent),
+    ("pairs_strict", "strict (%)", Format::Percent),
+    ("pairs_decided", "decided (%)", Format::Percent),
+    ("pairs_kappa", "kappa", COEFFICIENT),
+];
+
+/// Tables that are shown on request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum AgreementTables {
+    /// Every pair of raters, and raters together.
+    Rater,
+    /// Every item, at the level of items.
+    Item,
+    /// Every system.
+    System,
+}
+
+/// Agreement among people, the ceiling for every judge, and of each judge with people.
+pub(super) fn summary(agreement: &RaterAgreement) -> Table {
+    let has_people = agreement.summary.iter().any(|row| row.who == PEOPLE);
+    let ceiling = if has_people {
+        "; people with people is the ceiling"
+    } else {
+        ""
+    };
+    let title = format!(
+        "Agreement on {}, {:.0}% intervals{ceiling}",
+        level_name(agreement),
+        100.0 * agreement.options.confidence
+    );
+    let columns = vec![
+        Column::text("raters"),
+        Column::new("better of two (%)", Format::Percent),
+        Column::new("Kendall tau-b", COEFFICIENT),
+        Column::new("order of systems", COEFFICIENT),
+        Column::new("tau-b within question", COEFFICIENT),
+    ];
+    let mut table = Table::new(title, columns);
+    for row in &agreement.summary {
+        table.rows.push(vec![
+            Cell::text(&row.who),
+            estimate_cell(&row.half_credit),
+            estimate_cell(&row.kendall_tau_b),
+            estimate_cell(&row.systems),
+            estimate_cell(&row.within_question_tau_b),
+        ]);
+    }
+    table
+}
+
+/// The tables in `by`, or all of them.
+pub(super) fn tables(agreement: &RaterAgreement, by: &[AgreementTables], all: bool) -> Vec<Table> {
+    let is_shown = |table: AgreementTables| all || by.contains(&table);
+    let names = ShortNames::of(agreement);
+    let mut tables = Vec::new();
+    if is_shown(AgreementTables::Rater) {
+        tables.extend(tables_of_raters(agreement, &names));
+    }
+    for pair in &agreement.pairs {
+        if !is_detailed(agreement, pair) {
+            continue;
+        }
+        let raters = [names.get(&pair.first), names.get(&pair.second)];
+        if is_shown(AgreementTables::Item) {
+            tables.extend(tables_by_part(&raters, "item", &pair.items));
+        }
+        if is_shown(AgreementTables::System) {
+            tables.extend(tables_by_part(&raters, "system", &pair.systems));
+            tables.extend(order_of_systems(pair, &raters));
+        }
+    }
+    if is_shown(AgreementTables::System) {
+        tables.push(powered_means(agreement, &names));
+    }
+    tables
+}
+
+/// The names of raters as a table has room for them.
+struct ShortNames<'a>(HashMap<&'a str, String>);
+
+impl<'a> ShortNames<'a> {
+    fn of(agreement: &'a RaterAgreement) -> Self {
+        let names: Vec<&str> = agreement.raters.iter().map(|rater| &*rater.name).collect();
+        let short = short_names(names.iter().copied());
+        Self(names.into_iter().zip(short).collect())
+    }
+
+    fn get(&self, name: &str) -> String {
+        self.0.get(name).map_or(name, String::as_str).to_owned()
+    }
+}
+
+/// False for a judge and one of several people: the detailed tables use the people's mean.
+fn is_detailed(agreement: &RaterAgreement, pair: &RaterPair) -> bool {
+    let mean = agreement
+        .raters
+        .iter()
+        .find(|rater| !rater.mean_of.is_empty());
+    let Some(mean) = mean else { return true };
+    pair.second == mean.name || kind_of(agreement, &pair.first) == kind_of(agreement, &pair.second)
+}
+
+fn kind_of(agreement: &RaterAgreement, name: &str) -> Option<RaterKind> {
+    let rater = agreement.raters.iter().find(|rater| *rater.name == *name);
+    rater.map(|rater| rater.kind)
+}
+
+/// Every pair, every judge and person at several tie thresholds, and the groups.
+fn tables_of_raters(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Vec<Table> {
+    let mut rows = Vec::new();
+    for pair in &agreement.pairs {
+        let raters = vec![names.get(&pair.first), names.get(&pair.second)];
+        rows.push((raters, &pair.overall));
+    }
+    let title = format!("Agreement on {}", level_name(agreement));
+    let mut tables = tables_of_measures(&title, &["raters", ""], &rows);
+    tables.push(by_tie_threshold(agreement, names));
+    tables.push(groups(agreement));
+    tables
+}
+
+/// Two raters by item or by system.
+fn tables_by_part(raters: &[String; 2], part: &str, of_parts: &[PartMeasures]) -> Vec<Table> {
+    let mut rows = Vec::new();
+    for own in of_parts {
+        rows.push((vec![own.name.clone()], &own.measures));
+    }
+    let title = format!("{}, by {part}", raters.join(" and "));
+    tables_of_measures(&title, &[part], &rows)
+}
+
+/// A table of the ratings and one of the preferences in these rows, which begin with their names.
+fn tables_of_measures(
+    title: &str,
+    headings: &[&str],
+    rows: &[(Vec<String>, &Measures)],
+) -> Vec<Table> {
+    let better = format!("{title}: which of two is better");
+    vec![
+        table_of_measures(title.to_owned(), headings, rows, RATINGS),
+        table_of_measures(better, headings, rows, COMPARISONS),
+    ]
+}
+
+/// These measures of each row that has the first of them, whose number of units is that of the row.
+fn table_of_measures(
+    title: String,
+    headings: &[&str],
+    rows: &[(Vec<String>, &Measures)],
+    shown: &Headings,
+) -> Table {
+    let mut columns: Vec<Column> = headings
+        .iter()
+        .map(|heading| Column::text(heading))
+        .collect();
+    columns.push(Column::count("n"));
+    columns.extend(estimate_columns(shown));
+    let mut table = Table::new(title, columns);
+    for (names, measures) in rows {
+        let Some((units, _)) = find_measure(measures, shown[0].0) else {
+            continue;
+        };
+        let mut cells: Vec<Cell> = names.iter().map(Cell::text).collect();
+        cells.push(Cell::count(units));
+        for (key, ..) in shown {
+            let measure = find_measure(measures, key);
+            cells.push(measure.map_or(Cell::Missing, |(_, estimate)| estimate_cell(estimate)));
+        }
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// The measure of this key with its units, if it has any.
+fn find_measure<'a>(measures: &'a Measures, key: &str) -> Option<(usize, &'a Estimate)> {
+    for (measure, [units, _], estimate) in measures.estimates() {
+        if measure == key && units > 0 {
+            return Some((units, estimate));
+        }
+    }
+    None
+}
+
+fn estimate_columns(shown: &Headings) -> impl Iterator<Item = Column> {
+    shown
+        .iter()
+        .map(|(key, heading, format)| Column::headed(key, heading, *format))
+}
+
+/// Agreement of judges with people on which of two is better, at several tie thresholds.
+fn by_tie_threshold(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
+    let title = "Which of two is better, by the largest difference of the judge that is a tie: 0, 1% of its scale, as used";
+    let mut columns = vec![
+        Column::text("judge"),
+        Column::text("person"),
+        Column::new("tie up to", Format::Number(3)),
+        Column::count("ties"),
+    ];
+    columns.extend(estimate_columns(COMPARISONS));
+    let mut table = Table::new(title, columns);
+    for pair in &agreement.pairs {
+        for at in &pair.by_tie_threshold {
+            table.rows.push(threshold_row(pair, at, names));
+        }
+    }
+    table
+}
+
+fn threshold_row(pair: &RaterPair, at: &ThresholdAgreement, names: &ShortNames<'_>) -> Vec<Cell> {
+    let comparisons = &at.comparisons;
+    vec![
+        Cell::text(names.get(&pair.first)),
+        Cell::text(names.get(&pair.second)),
+        Cell::number(at.tie_threshold),
+        Cell::count(comparisons.first_ties),
+        estimate_cell(&comparisons.half_credit),
+        estimate_cell(&comparisons.strict),
+        estimate_cell(&comparisons.decided_agreement),
+        estimate_cell(&comparisons.kappa),
+    ]
+}
+
+/// All raters, all people and all judges together.
+fn groups(agreement: &RaterAgreement) -> Table {
+    let title = "Raters together: Krippendorff's alpha and ICC(2,1)";
+    let mut columns = vec![Column::text("raters"), Column::text(""), Column::count("n")];
+    for key in ["ordinal", "interval", "nominal", "ICC(2,1)"] {
+        columns.push(Column::new(key, COEFFICIENT));
+    }
+    let mut table = Table::new(title, columns);
+    for group in agreement.groups.iter().filter(|group| group.n > 0) {
+        table.rows.push(vec![
+            Cell::text(&group.name),
+            Cell::text(group.of),
+            Cell::count(group.n),
+            estimate_cell(&group.alpha_ordinal),
+            estimate_cell(&group.alpha_interval),
+            estimate_cell(&group.alpha_nominal),
+            estimate_cell(&group.icc_2_1),
+        ]);
+    }
+    table
+}
+
+/// The systems by the means of two raters.
+fn order_of_systems(pair: &RaterPair, raters: &[String; 2]) -> Option<Table> {
+    let ranking = pair.ranking.as_ref()?;
+    let title = format!(
+        "{}, means of systems: tau-b {}",
+        raters.join(" and "),
+        shown_coefficient(&ranking.kendall_tau_b)
+    );
+    let columns = vec![
+        Column::text("system"),
+        Column::count("n"),
+        Column::new(&raters[0], MEAN),
+        Column::count("rank"),
+        Column::new(&raters[1], MEAN),
+        Column::count("rank"),
+    ];
+    let mut table = Table::new(title, columns);
+    table.rows = ranking.systems.iter().map(ranked_row).collect();
+    Some(table)
+}
+
+fn ranked_row(system: &RankedSystem) -> Vec<Cell> {
+    vec![
+        Cell::text(system.system.as_str()),
+        Cell::count(system.n),
+        Cell::number(system.first_mean),
+        Cell::count(system.first_rank),
+        Cell::number(system.second_mean),
+        Cell::count(system.second_rank),
+    ]
+}
+
+/// Means and differences of systems on the human scale, with their notes.
+fn powered_means(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
+    let title = "Means on the human scale and their differences: by the labels alone, and prediction-powered";
+    let columns = vec![
+        Column::text("system"),
+        Column::text("judge"),
+        Column::count("labels"),
+        Column::count("answers"),
+        Column::new("labels only", COEFFICIENT),
+        Column::new("prediction-powered", COEFFICIENT),
+        Column::new("p", Format::PValue),
+    ];
+    let mut table = Table::new(title, columns);
+    for mean in &agreement.powered {
+        if mean.lambda.is_some() {
+            table.rows.push(powered_row(mean, names));
+        }
+    }
+    table.notes.clone_from(&agreement.powered_notes);
+    table
+}
+
+fn powered_row(mean: &PoweredMean, names: &ShortNames<'_>) -> Vec<Cell> {
+    vec![
+        Cell::text(powered_name(mean)),
+        Cell::text(names.get(&mean.judge)),
+        Cell::count(mean.labeled),
+        Cell::count(mean.labeled + mean.unlabeled),
+        estimate_cell(&mean.labels_only),
+        estimate_cell(&mean.powered),
+        Cell::maybe(mean.p),
+    ]
+}
+
+/// The half widths of planned numbers of labels, with the numbers that they rest on as notes.
+pub fn label_plan_table(plans: &[LabelPlan]) -> Table {
+    let title = "Half width of the 95% interval of a system's mean on the human scale, by its number of labels";
+    let columns = vec![
+        Column::text("judge"),
+        Column::count("labels"),
+        Column::headed("labels_only", "labels only", MEAN),
+        Column::headed("prediction_powered", "prediction-powered", MEAN),
+    ];
+    let mut table = Table::new(title, columns);
+    for plan in plans {
+        for labels in &plan.rows {
+            table.rows.push(planned_row(plan, labels));
+        }
+        table.notes.push(Note::warning(format!(
+            "{}: normal approximation from {} labels, for {} answers of a system; within systems labels have a standard deviation of \
+             {:.3} and a correlation of {:.2} with the judge.",
+            plan.judge, plan.labels, plan.answers, plan.sd, plan.correlation
+        )));
+    }
+    table
+}
+
+fn planned_row(plan: &LabelPlan, planned: &PlannedLabels) -> Vec<Cell> {
+    vec![
+        Cell::text(&*plan.judge),
+        Cell::count(planned.labels),
+        Cell::number(planned.labels_only),
+        Cell::number(planned.powered),
+    ]
+}
+
+fn level_name(agreement: &RaterAgreement) -> &'static str {
+    match agreement.options.level {
+        AgreementLevel::Answer => "answers",
+        AgreementLevel::Item => "items",
+    }
+}
+
+fn estimate_cell(estimate: &Estimate) -> Cell {
+    Cell::estimate(estimate.estimate, estimate.interval())
+}
