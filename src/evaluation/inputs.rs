@@ -17,8 +17,8 @@ use crate::domain::{
 use crate::error::{Error, Result};
 use crate::text::perturbation::Perturbation;
 
-use super::builder::needs_rubric;
 use super::options::{EvaluationOptions, ScorerName};
+use super::prepared::needs_rubric;
 use super::preset::{Checked, Coverage, Preset};
 use crate::record::THINKING;
 use crate::scorer::Scorer;

@@ -372,6 +372,13 @@ impl Judges {
         })
     }
 
+    /// The first address of the judge with this identity.
+    pub(super) fn first_url(&self, judge_id: &str) -> Option<String> {
+        let mut judges = self.by_name.values().map(|named| &named.judge);
+        let judge = judges.find(|judge| judge.judge_id() == judge_id)?;
+        judge.server()?.servers.first_url()
+    }
+
     /// The manifest entries of the roles.
     pub(super) fn entries(&self) -> BTreeMap<String, RoleEntry> {
         let mut entries = BTreeMap::new();

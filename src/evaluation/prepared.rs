@@ -1,0 +1,318 @@
+//! An evaluation that is ready: its input is read, its scorers are chosen, its judges are known.
+//!
+//! From here the same jobs are planned, written as a batch, or [started](Prepared::start) as a [`Run`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::choice::Choice;
+use super::inputs::LoadedInputs;
+use super::judges::{Endpoints, Judges};
+use super::options::{EvaluationOptions, ScorerName};
+use super::session::{CallResults, Run};
+use super::{Job, Options, PlanEstimate, PlanOutcome};
+use crate::domain::{BatchSize, RubricProfile, Severity};
+use crate::error::{Error, Result};
+use crate::judge::Notify;
+use crate::judge::answering::Answering;
+use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
+use crate::judge::kind::JudgeKind;
+use crate::judge::meters::Meters;
+use crate::judge::refusals::ReplyLimits;
+use crate::record::{Inputs, Manifest, NoEvents, RecordedReplies, RunDir, RunRecord};
+use crate::scorer::Scorer;
+use crate::scorer::criteria::CriteriaScorer;
+
+/// An evaluation that is ready to run.
+pub struct Prepared {
+    /// Its options.
+    pub options: EvaluationOptions,
+    /// Its input.
+    pub inputs: LoadedInputs,
+    /// The built-in scorers that run, and why others do not.
+    pub choice: Choice,
+    /// Its judges.
+    pub judges: Judges,
+    /// The manifest of the record.
+    pub manifest: Manifest,
+    pub(super) scorers: Vec<Arc<dyn Scorer>>,
+    pub(super) notify: Arc<Notify>,
+}
+
+impl Prepared {
+    /// The output directory of the options, else `runs/<hash>`: the same options give the same directory.
+    pub fn out_dir(&self) -> PathBuf {
+        match &self.options.output.out {
+            Some(dir) => dir.clone(),
+            None => PathBuf::from("runs").join(self.manifest.identity().short(12)),
+        }
+    }
+
+    /// The jobs of the run. `dir` may hold replies of an earlier session, which are used even if the cache is lost.
+    fn jobs(
+        &self,
+        scorers: &[Arc<dyn Scorer>],
+        dir: Option<&Path>,
+        meters: &Arc<Meters>,
+    ) -> Result<Work> {
+        let (recorded, earlier_limits) = match dir {
+            None => (None, BTreeMap::new()),
+            Some(dir) => {
+                let (replies, limits) = self.earlier_session(dir)?;
+                (Some(Arc::new(replies)), limits)
+            }
+        };
+        let (panels, endpoints) = self.judges.build(
+            &self.options,
+            &self.inputs.all_cases,
+            recorded.clone(),
+            earlier_limits,
+            meters,
+        )?;
+        let mut jobs = Vec::new();
+        for scorer in scorers {
+            jobs.push(Job {
+                items: Arc::clone(self.inputs.items(&**scorer)),
+                scorer: Arc::clone(scorer),
+                panels: Arc::clone(&panels),
+                options: Arc::new(Options {
+                    concurrency: self.judges.concurrency(&scorer.roles()),
+                    parse_retries: self.options.scoring.parse_retries,
+                    retry_unscored: self.options.cache.retry_unscored,
+                    mode: self.options.scoring.mode(),
+                }),
+            });
+        }
+        Ok(Work {
+            jobs,
+            endpoints,
+            recorded,
+        })
+    }
+
+    /// The replies that an earlier session recorded in `dir`, and the reply limits under which it asked, by judge; none
+    /// of both if the record there is replaced.
+    fn earlier_session(
+        &self,
+        dir: &Path,
+    ) -> Result<(RecordedReplies, BTreeMap<String, ReplyLimits>)> {
+        let asks_refused_again = self.options.cache.retry_unscored;
+        if self.options.output.overwrite {
+            let replies = RecordedReplies::of_new_run(dir);
+            return Ok((
+                replies.asking_refused_again(asks_refused_again),
+                BTreeMap::new(),
+            ));
+        }
+        let replies = RecordedReplies::to_resume(dir)?.asking_refused_again(asks_refused_again);
+        let limits = match Manifest::load(dir)? {
+            Some(earlier) => earlier.reply_limits(),
+            None => BTreeMap::new(),
+        };
+        Ok((replies, limits))
+    }
+
+    /// Decides which cached replies count where this plan did not use some because they are by another model; true if the
+    /// plan must be made again.
+    ///
+    /// As they are they count for a judge that then has no call to make, if they are by one model, or if it cannot be
+    /// asked: whose most recent live reply was by another model is no reason to pay for all of them again.
+    pub(super) async fn settle(&self, jobs: &[Job], planned: &PlanOutcome) -> Result<bool> {
+        let doubtful = doubtful(jobs);
+        if planned.is_done() || doubtful.is_empty() {
+            return Ok(false);
+        }
+        for answering in &doubtful {
+            answering.count_as_they_are();
+        }
+        let other = super::plan(jobs, &mut NoEvents).await?;
+        for answering in &doubtful {
+            let judge = answering.judge();
+            let is_asked = other.groups.iter().any(|group| *group.judge == *judge);
+            let is_whole = answering.used_one_model() || self.judges.is_out_of_reach(judge);
+            if is_asked || !is_whole {
+                answering.count_latest();
+            }
+        }
+        for answering in jobs.iter().flat_map(Job::answering) {
+            answering.begin_again();
+        }
+        Ok(true)
+    }
+
+    /// Shows which cached replies do not count, each note once.
+    pub(super) fn note_models(&self, jobs: &[Job]) {
+        let mut notes: Vec<String> = Vec::new();
+        for answering in jobs.iter().flat_map(Job::answering) {
+            let Some(note) = answering.note() else {
+                continue;
+            };
+            if !notes.contains(&note) {
+                (self.notify)(Severity::Warning, &note);
+                notes.push(note);
+            }
+        }
+    }
+
+    /// Counts the calls that a run into its directory would make, without making any.
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub async fn plan(&self) -> Result<PlanOutcome> {
+        let Work { jobs, .. } = self.jobs(&self.scorers, Some(&self.out_dir()), &Arc::default())?;
+        let mut planned = super::plan(&jobs, &mut NoEvents).await?;
+        if self.settle(&jobs, &planned).await? {
+            planned = super::plan(&jobs, &mut NoEvents).await?;
+        }
+        self.note_models(&jobs);
+        Ok(planned)
+    }
+
+    /// The cost of the criteria with 1, 8 and all of a case in a call; empty if no criteria are asked, or the reference
+    /// decides (compat).
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub async fn batch_costs(&self) -> Result<Vec<(BatchSize, PlanEstimate)>> {
+        let mut costs = Vec::new();
+        if !self.choice.scorers.contains(&ScorerName::Criteria) || self.options.scoring.compat {
+            return Ok(costs);
+        }
+        for size in [1, 8, 0] {
+            let profile = RubricProfile {
+                batch: size,
+                ..self.inputs.profile.clone()
+            };
+            let scorer = CriteriaScorer {
+                profile,
+                mode: self.options.scoring.mode(),
+                lexical: false,
+            };
+            let out = self.out_dir();
+            let work = self.jobs(&[Arc::new(scorer)], Some(&out), &Arc::default())?;
+            let planned = super::plan(&work.jobs, &mut NoEvents).await?;
+            costs.push((BatchSize(size), self.cost(&planned)));
+        }
+        Ok(costs)
+    }
+
+    /// The cost of planned calls.
+    pub fn cost(&self, planned: &PlanOutcome) -> PlanEstimate {
+        PlanEstimate::of(planned, &self.judges.terms(), self.judges.prices_of.clone())
+    }
+
+    /// Writes the calls that can be made now as request files of a batch below `dir`; no manifest if there are none.
+    ///
+    /// # Errors
+    /// When the cache cannot be read or a file not be written; for a route that the limits refuse.
+    pub async fn export_batch(
+        &self,
+        dir: PathBuf,
+        limits: BatchLimits,
+    ) -> Result<(PlanOutcome, Option<BatchManifest>)> {
+        let Work { jobs, .. } = self.jobs(&self.scorers, None, &Arc::default())?;
+        let planned = super::plan(&jobs, &mut NoEvents).await?;
+        self.settle(&jobs, &planned).await?;
+        let mut writer = BatchWriter::new(dir, limits);
+        let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {
+            let route = call
+                .route
+                .ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
+            if route == JudgeKind::Anthropic {
+                let what =
+                    "a judge of kind anthropic has no request files for a batch; score without one";
+                return Err(Error::Usage(what.to_owned()));
+            }
+            writer.add(&call.call, route, &call.body, call.prompt_tokens)
+        })
+        .await?;
+        let manifest = writer.finish(|judge_id| self.judges.first_url(judge_id))?;
+        Ok((planned, manifest))
+    }
+
+    /// Claims the directory, opens the record, and scores what cached replies suffice for. [`Run::ask`] does the rest.
+    ///
+    /// # Errors
+    /// For a directory that holds another run or changed calls, or cannot be written.
+    pub async fn start(self, path: &Path) -> Result<Run> {
+        let dir = RunDir::open(path)?;
+        let meters = Arc::new(Meters::default());
+        let Work {
+            jobs,
+            endpoints,
+            recorded,
+        } = self.jobs(&self.scorers, Some(path), &meters)?;
+        dir.claim(&self.manifest, self.options.output.overwrite)?;
+        let before = Manifest::of_run(path)?;
+        let manifest = Manifest {
+            started_at: before.started_at,
+            endpoints: before.endpoints,
+            ..self.manifest.clone()
+        };
+        let record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
+        // Those of an earlier session are written again: they may be damaged.
+        let inputs_path = path.join("inputs.jsonl");
+        if !self.options.output.no_inputs || inputs_path.exists() {
+            self.recorded_inputs().write(&inputs_path)?;
+        }
+        let mut run = Run {
+            prepared: self,
+            jobs,
+            endpoints,
+            meters,
+            recorded,
+            record,
+            planned: PlanOutcome::default(),
+            scored: Vec::new(),
+            results: CallResults::default(),
+        };
+        run.plan().await?;
+        if run.prepared.settle(&run.jobs, &run.planned).await? {
+            run.plan_again().await?;
+        }
+        run.prepared.note_models(&run.jobs);
+        Ok(run)
+    }
+
+    /// The answers to score.
+    fn recorded_inputs(&self) -> Inputs {
+        let rubric = &self.inputs.rubric;
+        let plain = &self.inputs.plain;
+        let mut scorers = self.scorers.iter();
+        if self.inputs.has_tests() && scorers.clone().all(|scorer| needs_rubric(&**scorer)) {
+            return Inputs::new(rubric.to_vec());
+        }
+        if scorers.any(|scorer| needs_rubric(&**scorer)) {
+            Inputs::of_lists(rubric, plain)
+        } else {
+            Inputs::of_lists(&[], plain)
+        }
+    }
+}
+
+/// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
+pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
+    ScorerName::of(scorer.name())
+        .is_none_or(|name| matches!(name, ScorerName::Rubric | ScorerName::Criteria))
+}
+
+/// What a run consists of before it starts.
+struct Work {
+    jobs: Vec<Job>,
+    endpoints: Endpoints,
+    /// Replies of earlier sessions; `None` without a directory.
+    recorded: Option<Arc<RecordedReplies>>,
+}
+
+/// The judges of which cached replies were not used because they are by another model.
+fn doubtful(jobs: &[Job]) -> Vec<Arc<Answering>> {
+    let mut doubtful: Vec<Arc<Answering>> = Vec::new();
+    for answering in jobs.iter().flat_map(Job::answering) {
+        let is_known = doubtful.iter().any(|known| Arc::ptr_eq(known, answering));
+        if answering.has_passed_over() && !is_known {
+            doubtful.push(Arc::clone(answering));
+        }
+    }
+    doubtful
+}

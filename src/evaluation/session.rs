@@ -1,0 +1,322 @@
+//! A run in its directory: it scores what cached replies suffice for, makes the calls that are left, and records both.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::judges::Endpoints;
+use super::legibility::shortened;
+use super::prepared::Prepared;
+use super::{Job, PlanEstimate, PlanOutcome, RunOutcome, StopHandle};
+use crate::analysis::{AggregateOptions, Summary, summarize};
+use crate::domain::{
+    CaseId, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredKind, UnscoredReason,
+};
+use crate::error::{Error, Result};
+use crate::judge::meters::Meters;
+use crate::record::{
+    EventSink, Manifest, NoEvents, RecordedReplies, RunEvent, RunRecord, RunStatus, remedy,
+};
+
+/// A run with its record.
+pub struct Run {
+    pub(super) prepared: Prepared,
+    pub(super) jobs: Vec<Job>,
+    /// The servers of its judges.
+    pub endpoints: Endpoints,
+    /// Its counters.
+    pub meters: Arc<Meters>,
+    pub(super) recorded: Option<Arc<RecordedReplies>>,
+    pub(crate) record: RunRecord,
+    /// Cached calls, and calls to make.
+    pub planned: PlanOutcome,
+    pub(crate) scored: Vec<Arc<ScoredAnswer>>,
+    pub(super) results: CallResults,
+}
+
+impl Run {
+    /// The directory of the record.
+    pub fn dir(&self) -> &Path {
+        self.record.dir().path()
+    }
+
+    /// Its label, else the name of its directory.
+    pub fn name(&self) -> String {
+        self.manifest().run_name(self.dir())
+    }
+
+    /// The record.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// The cost of its planned calls.
+    pub fn cost(&self) -> PlanEstimate {
+        self.prepared.cost(&self.planned)
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        self.record.manifest()
+    }
+
+    /// Every answer with its score: scorer by scorer, systems in name order, cases in file order.
+    pub fn scores(&self) -> &[Arc<ScoredAnswer>] {
+        &self.scored
+    }
+
+    /// Means with intervals and ranks of the scores.
+    pub fn summary(&self) -> Summary {
+        summary(self.manifest(), &self.scored)
+    }
+
+    /// Makes the planned calls until all are done or `stop` is set. The record holds what was scored until then, also
+    /// on error.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if it was stopped; [`Error::JudgeUnavailable`] if the judge cannot be used.
+    pub async fn ask(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<()> {
+        self.check_judges()?;
+        let mut asked = Ok(RunOutcome::default());
+        if !self.planned.is_done() {
+            asked = self.ask_pending(events, stop).await;
+        }
+        while self.jobs.iter().any(Job::is_contradicted) {
+            self.prepared.note_models(&self.jobs);
+            self.plan_again().await?;
+            let Ok(outcome) = &mut asked else { break };
+            if outcome.stopped.is_some() {
+                outcome.unfinished = self.planned.pending.iter().map(Vec::len).sum();
+                break;
+            }
+            if !self.planned.is_done() {
+                asked = self.ask_pending(events, stop).await;
+            }
+        }
+        in_input_order(&mut self.scored, &self.jobs);
+        let ended = match asked {
+            Ok(RunOutcome {
+                stopped: Some(reason),
+                unfinished,
+                ..
+            }) if unfinished > 0 => Err(self.stopped(&reason)),
+            // A signal after the last reply stopped nothing.
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        let status = if ended.is_ok() {
+            RunStatus::Complete
+        } else {
+            RunStatus::Stopped
+        };
+        self.record.finish(status, &self.scored)?;
+        ended
+    }
+
+    /// Scores what cached replies suffice for.
+    pub(super) async fn plan(&mut self) -> Result<()> {
+        let mut sink = Recording {
+            record: &mut self.record,
+            events: &mut NoEvents,
+            scored: &mut self.scored,
+            results: &mut self.results,
+        };
+        self.planned = super::plan(&self.jobs, &mut sink).await?;
+        let cached = self.planned.plan.cached;
+        self.meters.cache_hits.store(cached, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Plans anew, because other cached replies count now: what was scored is scored again. The live replies of this
+    /// session are in its record.
+    pub(super) async fn plan_again(&mut self) -> Result<()> {
+        self.record.begin_again()?;
+        if let Some(recorded) = &self.recorded {
+            recorded.reload()?;
+        }
+        for answering in self.jobs.iter().flat_map(Job::answering) {
+            answering.begin_again();
+        }
+        self.scored.clear();
+        self.results = CallResults::default();
+        self.plan().await
+    }
+
+    async fn ask_pending(
+        &mut self,
+        events: &mut dyn EventSink,
+        stop: &StopHandle,
+    ) -> Result<RunOutcome> {
+        self.prepared.judges.spending.bound(stop);
+        self.meters
+            .cases_asked
+            .store(self.cases_asked(), Ordering::Relaxed);
+        let mut sink = Recording {
+            record: &mut self.record,
+            events,
+            scored: &mut self.scored,
+            results: &mut self.results,
+        };
+        let ran = super::run(&self.jobs, &self.planned.pending, &mut sink, stop).await;
+        self.record.note_endpoints(self.endpoints.stats());
+        ran
+    }
+
+    /// The number of cases with calls to make.
+    fn cases_asked(&self) -> u64 {
+        let mut cases: HashSet<&CaseId> = HashSet::new();
+        for (job, pending) in self.jobs.iter().zip(&self.planned.pending) {
+            for index in pending {
+                cases.insert(&job.items[*index].case.case_id);
+            }
+        }
+        cases.len() as u64
+    }
+
+    /// Checks that the judges are available for the planned calls.
+    ///
+    /// # Errors
+    /// [`Error::JudgeUnavailable`] when a judge has no reachable server, or its key is missing.
+    pub fn check_judges(&self) -> Result<()> {
+        let mut roles: Vec<Role> = Vec::new();
+        for (job, pending) in self.jobs.iter().zip(&self.planned.pending) {
+            if !pending.is_empty() {
+                roles.extend(job.scorer.roles());
+            }
+        }
+        match self.prepared.judges.cannot_be_asked(&roles) {
+            Some(why) => {
+                let calls = self.planned.plan.askable_now;
+                Err(Error::JudgeUnavailable(format!(
+                    "{why}; {calls} calls or more are not in the cache"
+                )))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Why nothing could be judged, if calls were made and none has a verdict: [`Error::JudgeUnavailable`] without any
+    /// reply, else [`Error::Unreadable`].
+    pub fn nothing_judged(&self) -> Option<Error> {
+        let results = &self.results;
+        if results.verdicts > 0 {
+            return None;
+        }
+        let reason = results.failure.as_ref()?;
+        let remedy = remedy(reason.kind).unwrap_or_default();
+        Some(match results.replies {
+            0 => Error::JudgeUnavailable(format!(
+                "no call got a usable reply (the last one: {reason}); {remedy}"
+            )),
+            replies => Error::Unreadable(format!(
+                "none of {replies} replies can be read; the first one is \"{}\" ({reason}); {remedy}",
+                results.first_reply.as_deref().unwrap_or_default()
+            )),
+        })
+    }
+
+    fn stopped(&self, reason: &str) -> Error {
+        let scored = self.scored.len();
+        let all = self.planned.plan.answer_scores;
+        let kept = if self.prepared.judges.is_cached() {
+            "in the cache"
+        } else {
+            "recorded"
+        };
+        Error::Stopped(format!(
+            "stopped: {reason}; {scored} of {all} scores are done, every reply that arrived is {kept}; the same \
+             command continues from there, and rescore with the run's directory shows what is scored so far"
+        ))
+    }
+}
+
+/// What came of the calls of a run.
+#[derive(Default)]
+pub(super) struct CallResults {
+    verdicts: u64,
+    replies: u64,
+    /// The last failure; of replies that cannot be read the first.
+    failure: Option<UnscoredReason>,
+    /// The beginning of the first reply that cannot be read.
+    first_reply: Option<String>,
+}
+
+impl CallResults {
+    fn add_failure(&mut self, reason: &UnscoredReason, reply: Option<&JudgeReply>) {
+        match reply {
+            Some(_) if self.first_reply.is_some() => return,
+            Some(reply) => self.first_reply = Some(shortened(&reply.content)),
+            None => {}
+        }
+        self.failure = Some(reason.clone());
+    }
+}
+
+/// Writes the record, collects the scores, and forwards every event.
+struct Recording<'a> {
+    record: &'a mut RunRecord,
+    events: &'a mut dyn EventSink,
+    scored: &'a mut Vec<Arc<ScoredAnswer>>,
+    results: &'a mut CallResults,
+}
+
+impl EventSink for Recording<'_> {
+    fn on_event(&mut self, event: &RunEvent) -> Result<()> {
+        self.record.on_event(event)?;
+        match event {
+            RunEvent::Scored(scored) => self.scored.push(Arc::clone(scored)),
+            RunEvent::Call(call) => {
+                self.results.replies += u64::from(call.reply.is_some());
+                match &call.verdict {
+                    Ok(_) => self.results.verdicts += 1,
+                    // What a server refuses of one answer says nothing about the judge.
+                    Err(reason) if reason.kind == UnscoredKind::Moderated => {}
+                    Err(reason) => self.results.add_failure(reason, call.reply.as_ref()),
+                }
+            }
+            RunEvent::Stopping(_) => {}
+        }
+        self.events.on_event(event)
+    }
+}
+
+/// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
+pub(crate) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
+    let mut order: HashMap<(&str, &SystemName, &CaseId), usize> =
+        HashMap::with_capacity(scored.len());
+    for job in jobs {
+        for item in job.items.iter() {
+            let place = order.len();
+            order
+                .entry((job.scorer.name(), &item.answer.system, &item.case.case_id))
+                .or_insert(place);
+        }
+    }
+    scored.sort_by_key(|answer| {
+        let key = (answer.score.scorer, &answer.system, &answer.case.case_id);
+        order.get(&key).copied().unwrap_or(usize::MAX)
+    });
+}
+
+/// Means with intervals and ranks of the scores of a run, by its own mode, policy and seed.
+pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
+    let criteria = crate::record::criteria_scorer(manifest);
+    let options = AggregateOptions {
+        mode: manifest.mode,
+        on_unscored: manifest.policy.on_unscored,
+        seed: manifest.seed,
+        clip: criteria.is_ok_and(|scorer| scorer.profile.clip_in_compat),
+    };
+    // Without a judge the rubric was not scored, so nothing is missing of it.
+    let is_of_tests = ["rubric", "criteria"]
+        .iter()
+        .any(|role| manifest.roles.contains_key(*role));
+    let mut missing: Vec<(SystemName, CaseId)> = Vec::new();
+    if is_of_tests {
+        for (system, case) in &manifest.missing {
+            missing.push((system.as_str().into(), case.as_str().into()));
+        }
+    }
+    summarize(scored, &missing, options)
+}
