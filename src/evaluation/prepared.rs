@@ -25,6 +25,22 @@ use crate::scorer::Scorer;
 use crate::scorer::criteria::CriteriaScorer;
 
 /// An evaluation that is ready to run.
+///
+/// ```
+/// use scholareval::{Evaluation, Result};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<()> {
+/// let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers");
+/// let prepared = evaluation.prepare().await?;
+/// assert_eq!(prepared.inputs.kept_cases.len(), prepared.inputs.all_cases.len());
+///
+/// // The baseline answers at once, so a plan scores everything.
+/// let planned = prepared.plan().await?;
+/// assert!(planned.is_done());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Prepared {
     /// Its options.
     pub options: EvaluationOptions,

@@ -20,6 +20,23 @@ use crate::record::{
 };
 
 /// A run with its record.
+///
+/// ```
+/// use scholareval::{Evaluation, Result};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<()> {
+/// # let dir = std::env::temp_dir().join(format!("scholareval-session-{}", std::process::id()));
+/// let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers");
+/// let run = evaluation.run(dir.join("run")).await?;
+/// for scored in run.scores() {
+///     println!("{} {}: {:?}", scored.system, scored.case.case_id, scored.score.value);
+/// }
+/// assert!(run.dir().join("calls.jsonl").exists());
+/// # std::fs::remove_dir_all(dir).ok();
+/// # Ok(())
+/// # }
+/// ```
 pub struct Run {
     pub(super) prepared: Prepared,
     pub(super) jobs: Vec<Job>,

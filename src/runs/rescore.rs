@@ -18,7 +18,6 @@ use crate::record::NoEvents;
 use crate::record::{
     IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, THINKING,
 };
-use crate::scorer::Scorer;
 
 /// Settings to change when a run is rescored.
 #[derive(Debug, Clone, Default, Args)]
@@ -55,39 +54,32 @@ pub struct RescoredRun {
 
 /// Rescores a recorded run. Its own record is replaced, but not by scores of another mode.
 ///
+/// ```
+/// use scholareval::runs::{RescoreOptions, rescore};
+/// use scholareval::{Evaluation, Result};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<()> {
+/// # let dir = std::env::temp_dir().join(format!("scholareval-rescore-{}", std::process::id()));
+/// let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers");
+/// let run = evaluation.run(dir.join("run")).await?;
+///
+/// // What would the reference script have computed from the same replies? Nothing is written.
+/// let options = RescoreOptions { compat: true, ..RescoreOptions::default() };
+/// let rescored = rescore(run.dir(), &options).await?;
+/// assert_eq!(rescored.scored.len(), run.scores().len());
+/// assert!(rescored.dir.is_none());
+/// # std::fs::remove_dir_all(dir).ok();
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// When the directory does not contain a run that can be rescored, its inputs or calls are not as the finished run left them, or
 /// files cannot be written. Its scores may be damaged.
 pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun> {
     let recorded = Manifest::of_run(run)?;
-    if recorded.is_set(IMPORTED) {
-        let what = "this run was imported: it holds scores and no replies, so there is nothing to score again";
-        let hint = "compare and report read it as it is; for other scores run score on the answers";
-        return Err(InputFault::new(run, what).hint(hint).into());
-    }
-    if options.compat
-        && recorded
-            .settings
-            .get(THINKING)
-            .is_some_and(|what| what == "removed")
-    {
-        let fault = InputFault::new(
-            run,
-            "the answers were judged without their <think> blocks, which the reference keeps",
-        );
-        return Err(fault.hint("score them with --compat").into());
-    }
-    let has_reports = recorded
-        .settings
-        .get("scorer.criteria")
-        .is_some_and(|profile| profile["report"] == true);
-    if options.compat && recorded.mode != Mode::Compat && has_reports {
-        let fault = InputFault::new(
-            run,
-            "the reference reads reports in another way, so that other questions are asked",
-        );
-        return Err(fault.hint("score them with --compat").into());
-    }
+    require_replies(run, &recorded, options.compat)?;
     let mut manifest = rescored_manifest(&recorded, options);
     let is_other_mode = manifest.mode != recorded.mode;
     // The run's own directory under another name is not a copy: nothing there is removed or copied onto itself.
@@ -122,6 +114,32 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
     })
 }
 
+/// # Errors
+/// When the record has no replies, or none to the questions that compat mode asks.
+fn require_replies(run: &Path, recorded: &Manifest, compat: bool) -> Result<()> {
+    if recorded.is_set(IMPORTED) {
+        let what = "this run was imported: it holds scores and no replies, so there is nothing to score again";
+        let hint = "compare and report read it as it is; for other scores run score on the answers";
+        return Err(InputFault::new(run, what).hint(hint).into());
+    }
+    if !compat {
+        return Ok(());
+    }
+    let thinking = recorded.settings.get(THINKING);
+    let profile = recorded.settings.get("scorer.criteria");
+    let has_reports = profile.is_some_and(|profile| profile["report"] == true);
+    let what = if thinking.is_some_and(|what| what == "removed") {
+        "the answers were judged without their <think> blocks, which the reference keeps"
+    } else if recorded.mode != Mode::Compat && has_reports {
+        "the reference reads reports in another way, so that other questions are asked"
+    } else {
+        return Ok(());
+    };
+    Err(InputFault::new(run, what)
+        .hint("score them with --compat")
+        .into())
+}
+
 fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest {
     let mode = if options.compat {
         Mode::Compat
@@ -153,23 +171,24 @@ fn copy(run: &Path, out: &Path, manifest: &Manifest, overwrite: bool) -> Result<
     let dir = RunDir::open(out)?;
     let is_copy = dir.claim(manifest, overwrite)?;
     let calls = out.join("calls.jsonl");
-    if is_copy && calls.exists() {
-        let read = |path: &Path| std::fs::read(path).map_err(Error::io(path, "read"));
-        if read(&calls)? != read(&run.join("calls.jsonl"))? {
-            let fault = InputFault::new(out, "holds a record of other calls");
-            return Err(fault
-                .hint("name another place with --out, or add --overwrite")
-                .into());
-        }
+    if is_copy && calls.exists() && read(&calls)? != read(&run.join("calls.jsonl"))? {
+        return Err(InputFault::new(out, "holds a record of other calls")
+            .hint("name another place with --out, or add --overwrite")
+            .into());
     }
     for name in ["calls.jsonl", "inputs.jsonl"] {
-        let (from, to) = (run.join(name), out.join(name));
+        let from = run.join(name);
+        let to = out.join(name);
         let mut file = File::open(&from).map_err(Error::io(&from, "read"))?;
         write_whole(&to, |out| {
             std::io::copy(&mut file, out).map_err(Error::io(&to, "copy to"))
         })?;
     }
     Ok(dir)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(Error::io(path, "read"))
 }
 
 /// Scores every answer with the recorded replies.
@@ -202,24 +221,25 @@ async fn replay(
     let panels = Arc::new(panels(manifest, &replies));
     let rubric: Arc<[Item]> = inputs.rubric().cloned().collect();
     let plain: Arc<[Item]> = inputs.plain().cloned().collect();
-    let job = |scorer: Arc<dyn Scorer>| Job {
-        items: Arc::clone(if needs_rubric(&*scorer) {
+    let mut jobs = Vec::new();
+    for scorer in recorded_scorers(manifest)? {
+        let items = if needs_rubric(&*scorer) {
             &rubric
         } else {
             &plain
-        }),
-        scorer,
-        panels: Arc::clone(&panels),
-        options: Arc::clone(&options),
-    };
-    let jobs: Vec<Job> = recorded_scorers(manifest)?.into_iter().map(job).collect();
+        };
+        jobs.push(Job {
+            items: Arc::clone(items),
+            scorer,
+            panels: Arc::clone(&panels),
+            options: Arc::clone(&options),
+        });
+    }
     let planned = crate::evaluation::plan(&jobs, &mut NoEvents).await?;
+    let stop = StopHandle::new();
+    let ran = crate::evaluation::run(&jobs, &planned.pending, &mut NoEvents, &stop).await?;
     let mut scored = planned.scored;
-    scored.extend(
-        crate::evaluation::run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new())
-            .await?
-            .scored,
-    );
+    scored.extend(ran.scored);
     in_input_order(&mut scored, &jobs);
     Ok(scored)
 }
@@ -231,20 +251,20 @@ fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
         let Some(role) = Role::from_name(name) else {
             continue;
         };
-        let members = entry.judges.iter().map(|judge| Member {
-            source: Arc::clone(replies) as Arc<dyn ReplySource>,
-            samples: judge.samples,
-            merge: judge.merge,
-            expected: judge.is_expected(),
-            ..Member::new(Arc::clone(replies) as Arc<dyn Judge>, judge.id.as_str())
-        });
-        panels.insert(
-            role,
-            Panel {
-                members: members.collect(),
-                merge: entry.merge,
-            },
-        );
+        let mut panel = Panel {
+            members: Vec::new(),
+            merge: entry.merge,
+        };
+        for judge in &entry.judges {
+            panel.members.push(Member {
+                source: Arc::clone(replies) as Arc<dyn ReplySource>,
+                samples: judge.samples,
+                merge: judge.merge,
+                expected: judge.is_expected(),
+                ..Member::new(Arc::clone(replies) as Arc<dyn Judge>, judge.id.as_str())
+            });
+        }
+        panels.insert(role, panel);
     }
     panels
 }

@@ -19,6 +19,26 @@ use crate::record::{AnsweredJudge, IMPORTED, Manifest, RecordedRun, RoleEntry, l
 use crate::text::words::word_count;
 
 /// Recorded runs that are comparable, or compared despite differences.
+///
+/// ```
+/// use scholareval::analysis::comparison::ComparisonOptions;
+/// use scholareval::runs::RunSet;
+/// use scholareval::{Evaluation, Result};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<()> {
+/// # let dir = std::env::temp_dir().join(format!("scholareval-run-set-{}", std::process::id()));
+/// let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers");
+/// let run = evaluation.run(dir.join("run")).await?;
+///
+/// let runs = RunSet::open(&[run.dir().to_path_buf()], false)?;
+/// let comparison = runs.compare(&runs.observe()?, &ComparisonOptions::seeded(1));
+/// assert_eq!(comparison.systems.len(), 3);
+/// assert_eq!(comparison.judged_by[0].role, "rubric");
+/// # std::fs::remove_dir_all(dir).ok();
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct RunSet {
     /// The runs, each with a unique name.
