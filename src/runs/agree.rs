@@ -76,11 +76,9 @@ fn load(
         require_item(metric, &labels)?;
     }
     let mut notes = missing_answers(&runs, &raters, &labels)?;
-    notes.extend(
-        runs.iter()
-            .zip(&raters)
-            .flat_map(|(run, rater)| run_notes(run, rater)),
-    );
+    for (run, rater) in runs.iter().zip(&raters) {
+        notes.extend(run_notes(run, rater));
+    }
     notes.extend(labels.notes.iter().cloned());
     if labels.repeated > 0 {
         notes.push(Note::info(format!(
@@ -93,74 +91,67 @@ fn load(
         let found = raters.first().map_or("none".to_owned(), |rater| {
             rater.name.escape_debug().to_string()
         });
-        let remedy = match is_given && labels.raters.is_empty() {
-            true => "the files of labels hold no value; fill in the column value",
-            false => "add labels of people (--labels FILE) or a second run",
+        let remedy = if is_given && labels.raters.is_empty() {
+            "the files of labels hold no value; fill in the column value"
+        } else {
+            "add labels of people (--labels FILE) or a second run"
         };
         return Err(Error::Settings(format!(
             "agreement needs two raters, found only {found}; {remedy}"
         )));
     }
-    let answers = runs.iter().flat_map(|run| &run.scored);
-    let questions: HashMap<CaseId, Arc<str>> = answers
-        .map(|answer| {
-            (
-                answer.case.case_id.clone(),
-                answer.case.initial_prompt.as_str().into(),
-            )
-        })
-        .collect();
-    let probabilities = labels.probabilities.clone();
-    Ok((
-        Labeled {
-            raters,
-            questions,
-            probabilities,
-        },
-        labels,
-        notes,
-    ))
+    let mut questions: HashMap<CaseId, Arc<str>> = HashMap::new();
+    for answer in runs.iter().flat_map(|run| &run.scored) {
+        let question = answer.case.initial_prompt.as_str();
+        questions.insert(answer.case.case_id.clone(), question.into());
+    }
+    let labeled = Labeled {
+        raters,
+        questions,
+        probabilities: labels.probabilities.clone(),
+    };
+    Ok((labeled, labels, notes))
 }
 
 /// The run's name, or its path where another rater has that name.
 fn rater_name(run: &RecordedRun, runs: &[RecordedRun], labels: &Labels) -> Result<String> {
-    let is_labeled = |name: &str| labels.raters.iter().any(|rater| *rater.name == *name);
-    let path = run.path.display().to_string();
-    let is_taken =
-        is_labeled(&run.name) || runs.iter().filter(|other| other.name == run.name).count() > 1;
-    if is_taken
-        && (is_labeled(&path) || runs.iter().filter(|other| other.path == run.path).count() > 1)
-    {
-        let fault = InputFault::new(
-            &run.path,
-            format!("two raters are called {}", path.escape_debug()),
-        );
-        return Err(fault
-            .hint("name each run once, and give raters in the labels other names")
-            .into());
+    let with_name = runs.iter().filter(|other| other.name == run.name).count();
+    if with_name == 1 && !is_labeler(&run.name, labels) {
+        return Ok(run.name.clone());
     }
-    Ok(if is_taken { path } else { run.name.clone() })
+    let path = run.path.display().to_string();
+    let with_path = runs.iter().filter(|other| other.path == run.path).count();
+    if with_path == 1 && !is_labeler(&path, labels) {
+        return Ok(path);
+    }
+    let what = format!("two raters are called {}", path.escape_debug());
+    Err(InputFault::new(&run.path, what)
+        .hint("name each run once, and give raters in the labels other names")
+        .into())
 }
 
+/// Whether a rater of the labels has this name.
+fn is_labeler(name: &str, labels: &Labels) -> bool {
+    labels.raters.iter().any(|rater| *rater.name == *name)
+}
+
+/// The run's judge as a rater: its values of the metric.
 fn judge(name: &str, run: &RecordedRun, metric: Option<&str>) -> Result<Rater> {
-    let unknown = |known: Vec<String>| {
+    let rater = run_rater(name, &run.scored, metric);
+    Ok(rater.map_err(|known| {
         let metric = metric.unwrap_or_default();
-        InputFault::new(
-            &run.path,
-            format!("the run has no number called {metric:?}"),
-        )
-        .hint(suggestion(metric, &known))
-    };
-    Ok(run_rater(name, &run.scored, metric).map_err(unknown)?)
+        let what = format!("the run has no number called {metric:?}");
+        InputFault::new(&run.path, what).hint(suggestion(metric, &known))
+    })?)
 }
 
 /// The nearest known name, or the known names. The lexical baseline's score is not `score`, but is meant by it.
 fn suggestion(typed: &str, known: &[String]) -> String {
     let lexical = format!("lexical_{typed}");
-    match known.contains(&lexical) {
-        true => format!("did you mean {lexical}?"),
-        false => suggest(typed, known.iter().map(String::as_str)),
+    if known.contains(&lexical) {
+        return format!("did you mean {lexical}?");
     }
+    suggest(typed, known.iter().map(String::as_str))
 }
 
 fn require_item(metric: &str, labels: &Labels) -> Result<()> {
@@ -185,104 +176,66 @@ fn items(labels: &Labels) -> BTreeSet<&str> {
 
 /// Raters without shared items have no agreement, which differs from disagreement: a fault of the input.
 fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
-    let most = agreement
-        .pairs
-        .iter()
-        .map(|pair| pair.overall.n)
-        .max()
-        .unwrap_or(0);
-    if most > 1
-        || agreement
-            .pairs
-            .iter()
-            .any(|pair| pair.overall.comparisons.is_some())
-    {
-        return Ok(());
+    let mut most = 0;
+    for pair in &agreement.pairs {
+        if pair.overall.n > 1 || pair.overall.comparisons.is_some() {
+            return Ok(());
+        }
+        most = most.max(pair.overall.n);
     }
     let is_item = agreement.options.level == AgreementLevel::Item;
     let unit = if is_item { "item" } else { "answer" };
-    let what = match most {
-        1 => format!(
+    let what = if most == 1 {
+        format!(
             "no two raters share more than one {unit}; agreement needs two {unit}s that both rated"
-        ),
-        _ => format!("no two raters rated the same {unit}"),
+        )
+    } else {
+        format!("no two raters rated the same {unit}")
     };
+    let asks_for_answers = !is_item && agreement.options.metric.is_none();
     let items = items(labels);
-    let mut rated = labels.raters.iter().flat_map(|rater| &rater.ratings);
+    let mut ratings = labels.raters.iter().flat_map(|rater| &rater.ratings);
     let hint = match items.first() {
-        Some(first) if !is_item && agreement.options.metric.is_none() && rated.all(|rating| rating.item.is_some()) => {
+        Some(first) if asks_for_answers && ratings.all(|rating| rating.item.is_some()) => {
             let items = list(items.iter().copied(), 3);
             format!("all labels are of items ({items}); add --level item, or --metric {first:?}")
         }
-        _ => {
-            "check that system and case_id are written as in the run, or choose another --level or --metric".to_owned()
-        }
+        _ => "check that system and case_id are written as in the run, or choose another --level or --metric"
+            .to_owned(),
     };
     Err(Error::Settings(format!("{what}; {hint}")))
 }
+
+/// An answer by its system and its case.
+type AnswerOf<'a> = (&'a SystemName, &'a CaseId);
 
 /// A note about the labels of answers that a run does not have, with the unknown systems and cases.
 ///
 /// # Errors
 /// When no run has any answer with a label.
-fn missing_answers<'a>(
-    runs: &'a [RecordedRun],
-    judges: &[Rater],
-    labels: &'a Labels,
-) -> Result<Vec<Note>> {
-    let mut labeled: Vec<(&SystemName, &CaseId)> = Vec::new();
-    for rater in &labels.raters {
-        let pairs = rater.preferences.iter().map(|made| &made.pair);
-        labeled.extend(
-            pairs.flat_map(|pair| [(&pair.first, &pair.case_id), (&pair.second, &pair.case_id)]),
-        );
-        labeled.extend(
-            rater
-                .ratings
-                .iter()
-                .map(|rating| (&rating.system, &rating.case_id)),
-        );
-    }
+fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> Result<Vec<Note>> {
+    let labeled = labeled_answers(labels);
     let mut notes = Vec::new();
     let mut faults = Vec::new();
     for (run, judge) in runs.iter().zip(judges) {
         let answers = answers(run);
-        let missing: Vec<_> = labeled
-            .iter()
-            .copied()
-            .filter(|answer| !answers.contains(answer))
-            .collect();
+        let mut missing = labeled.clone();
+        missing.retain(|answer| !answers.contains(answer));
         if missing.is_empty() {
             continue;
         }
-        let unknown = |what: &str, of: fn((&'a SystemName, &'a CaseId)) -> &'a str| {
-            let known: BTreeSet<&str> = answers.iter().copied().map(of).collect();
-            let names: BTreeSet<&str> = missing
-                .iter()
-                .copied()
-                .map(of)
-                .filter(|name| !known.contains(name))
-                .collect();
-            if names.is_empty() {
-                return String::new();
-            }
-            format!(
-                "; no such {what}: {} (the run has {})",
-                list(names, 3),
-                list(known, 5)
-            )
-        };
-        let unknown = unknown("system", |answer| answer.0.as_str())
-            + &unknown("case", |answer| answer.1.as_str());
+        let unknown = unknown("system", systems_of(&missing), systems_of(&answers))
+            + &unknown("case", cases_of(&missing), cases_of(&answers));
         if missing.len() == labeled.len() {
             let what = format!("no label is of an answer in this run{unknown}");
-            faults.push(
-                InputFault::new(&run.path, what).hint("write system and case_id as in the run"),
-            );
+            let fault = InputFault::new(&run.path, what);
+            faults.push(fault.hint("write system and case_id as in the run"));
         }
-        let (missing, all, name) = (missing.len(), labeled.len(), &judge.name);
         notes.push(Note::warning(format!(
-            "{missing} of {all} labels are of answers that are not in {name}{unknown}."
+            "{} of {} labels are of answers that are not in {}{unknown}.",
+            missing.len(),
+            labeled.len(),
+            judge.name
         )));
     }
     if faults.len() == runs.len() {
@@ -291,7 +244,43 @@ fn missing_answers<'a>(
     Ok(notes)
 }
 
-fn answers(run: &RecordedRun) -> BTreeSet<(&SystemName, &CaseId)> {
+/// The answers that the labels are of, once for each label; a preference is of two.
+fn labeled_answers(labels: &Labels) -> Vec<AnswerOf<'_>> {
+    let mut labeled = Vec::new();
+    for rater in &labels.raters {
+        for preference in &rater.preferences {
+            let pair = &preference.pair;
+            labeled.push((&pair.first, &pair.case_id));
+            labeled.push((&pair.second, &pair.case_id));
+        }
+        for rating in &rater.ratings {
+            labeled.push((&rating.system, &rating.case_id));
+        }
+    }
+    labeled
+}
+
+/// `; no such system: a (the run has b, c)`; nothing if all are known.
+fn unknown(what: &str, mut names: BTreeSet<&str>, known: BTreeSet<&str>) -> String {
+    names.retain(|name| !known.contains(name));
+    if names.is_empty() {
+        return String::new();
+    }
+    let names = list(names, 3);
+    format!("; no such {what}: {names} (the run has {})", list(known, 5))
+}
+
+fn systems_of<'a>(answers: impl IntoIterator<Item = &'a AnswerOf<'a>>) -> BTreeSet<&'a str> {
+    let systems = answers.into_iter().map(|(system, _)| system.as_str());
+    systems.collect()
+}
+
+fn cases_of<'a>(answers: impl IntoIterator<Item = &'a AnswerOf<'a>>) -> BTreeSet<&'a str> {
+    let cases = answers.into_iter().map(|(_, case)| case.as_str());
+    cases.collect()
+}
+
+fn answers(run: &RecordedRun) -> BTreeSet<AnswerOf<'_>> {
     run.scored
         .iter()
         .map(|answer| (&answer.system, &answer.case.case_id))
@@ -299,7 +288,8 @@ fn answers(run: &RecordedRun) -> BTreeSet<(&SystemName, &CaseId)> {
 }
 
 fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
-    let (mut notes, name) = (Vec::new(), &judge.name);
+    let mut notes = Vec::new();
+    let name = &judge.name;
     if run.manifest.status != RunStatus::Complete {
         notes.push(Note::warning(format!(
             "{name}: the run did not finish; missing answers are left out."
@@ -310,10 +300,12 @@ fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
             "{name}: scored by the built-in lexical baseline, not by an LLM."
         )));
     }
-    let whole = judge.ratings.iter().filter(|rating| rating.item.is_none());
-    let scored: BTreeSet<_> = whole
-        .map(|rating| (&rating.system, &rating.case_id))
-        .collect();
+    let mut scored: BTreeSet<AnswerOf<'_>> = BTreeSet::new();
+    for rating in &judge.ratings {
+        if rating.item.is_none() {
+            scored.insert((&rating.system, &rating.case_id));
+        }
+    }
     let all = answers(run).len();
     if scored.len() < all {
         let unscored = all - scored.len();
