@@ -2,6 +2,7 @@
 
 use super::TableStyle;
 use super::layout::wrapped;
+use super::numbers::COEFFICIENT;
 use super::table::{Cell, Column, Format, Legend, Table, legend_notes};
 use super::visible::without_middle;
 use crate::analysis::{Criteria, CriterionStatistics, Estimate, Finding};
@@ -64,9 +65,6 @@ pub(crate) const CRITERIA_LEGEND: &[Legend] = &[
         meaning: "Kendall's tau-b with people's labels",
     },
 ];
-
-/// Decimals of correlations.
-const COEFFICIENT: Format = Format::Number(2);
 
 /// Key and heading of a column, and its cells.
 type Statistic = (
@@ -200,33 +198,15 @@ pub(super) fn criteria_verdict(criteria: &Criteria) -> String {
 /// The findings; suspicious criteria of single cases (with `all`, every one); those over all cases. Texts have at most `width`
 /// characters. Tables without rows are left out.
 pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> Vec<Table> {
-    let mut findings = Table::new(
-        "",
-        ["finding", "meaning"]
-            .map(|key| Column::new(key, Format::Text))
-            .to_vec(),
-    );
-    findings
-        .columns
-        .insert(1, Column::new("count", Format::Count));
-    let found: Vec<_> = criteria
-        .criteria
-        .iter()
-        .filter(|row| row.group_of == 0 && row.finding.is_some())
-        .collect();
-    for same in found.chunk_by(|a, b| a.finding == b.finding) {
-        let Some((name, meaning)) = same[0].finding.map(words) else {
-            continue;
-        };
-        findings.rows.push(vec![
-            Cell::text(name),
-            Cell::count(same.len()),
-            Cell::text(meaning),
-        ]);
+    let mut single = Vec::new();
+    let mut over_all = Vec::new();
+    for row in &criteria.criteria {
+        if row.case_id.is_none() {
+            over_all.push(shown(row, width));
+        } else if all || row.finding.is_some() {
+            single.push(shown(row, width));
+        }
     }
-    let rows = criteria.criteria.iter().map(|row| shown(row, width));
-    let (mut single, over_all): (Vec<_>, Vec<_>) = rows.partition(|row| row.case_id.is_some());
-    single.retain(|row| all || row.finding.is_some());
     let title = match single.len() {
         _ if all => "Criteria of single cases".to_owned(),
         count @ 0..=SHOWN => format!("Suspicious criteria of single cases ({count})"),
@@ -234,16 +214,42 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
             "Suspicious criteria of single cases ({SHOWN} of {count}; criteria --notes shows all)"
         ),
     };
-    single.truncate(if all { usize::MAX } else { SHOWN });
-    let tables = [
-        findings,
+    if !all {
+        single.truncate(SHOWN);
+    }
+    let mut tables = vec![
+        findings_table(criteria),
         table(title, &single, &UNSHOWN),
         table("Over all cases".to_owned(), &over_all, &UNSHOWN),
     ];
+    tables.retain(|table| !table.rows.is_empty());
     tables
-        .into_iter()
-        .filter(|table| !table.rows.is_empty())
-        .collect()
+}
+
+/// How often each finding occurs, and what it means. A group of criteria counts by its members.
+fn findings_table(criteria: &Criteria) -> Table {
+    let columns = vec![
+        Column::text("finding"),
+        Column::count("count"),
+        Column::text("meaning"),
+    ];
+    let mut table = Table::new("", columns);
+    let found: Vec<Finding> = criteria
+        .criteria
+        .iter()
+        .filter(|row| row.group_of == 0)
+        .filter_map(|row| row.finding)
+        .collect();
+    // Criteria come sorted by their finding.
+    for same in found.chunk_by(|a, b| a == b) {
+        let (name, meaning) = words(same[0]);
+        table.rows.push(vec![
+            Cell::text(name),
+            Cell::count(same.len()),
+            Cell::text(meaning),
+        ]);
+    }
+    table
 }
 
 /// The row for people: its name is the criterion's text, shortened, and says that a fault is one.
@@ -256,35 +262,34 @@ fn shown(row: &CriterionStatistics, width: usize) -> CriterionStatistics {
         (count, false) => format!("{}* ({count} criteria)", without_middle(label, width)),
         (count, true) => format!("{}* ({count} faults)", without_middle(label, width)),
     };
-    let case_id = row
-        .case_id
-        .as_ref()
-        .map(|case| without_middle(case.as_str(), width / 3).into());
-    CriterionStatistics {
-        name,
-        case_id,
-        ..row.clone()
+    let mut shown = row.clone();
+    shown.name = name;
+    if let Some(case) = &row.case_id {
+        shown.case_id = Some(without_middle(case.as_str(), width / 3).into());
     }
+    shown
 }
 
-/// These rows, without the columns of these keys; if there are such, also without those that have no value.
+/// These rows without the columns of these keys. For people, who get some columns less, those without a value are also left
+/// out.
 fn table(title: String, rows: &[CriterionStatistics], without: &[&str]) -> Table {
-    let has_values =
-        |cell: fn(&CriterionStatistics) -> Cell| rows.iter().any(|row| cell(row) != Cell::Missing);
-    let is_shown = |(key, .., cell): &&Statistic| {
-        without.is_empty() || !without.contains(key) && has_values(*cell)
-    };
-    let shown: Vec<&Statistic> = STATISTICS.iter().filter(is_shown).collect();
-    let column = |(key, heading, format, _): &&Statistic| Column {
-        has_interval: *format == COEFFICIENT,
-        meaning: meaning(key),
-        ..Column::headed(key, heading, *format)
-    };
-    let mut table = Table::new(title, shown.iter().map(column).collect());
-    table.rows = rows
-        .iter()
-        .map(|row| shown.iter().map(|(.., cell)| cell(row)).collect())
-        .collect();
+    let mut table = Table::new(title, Vec::new());
+    table.rows = vec![Vec::new(); rows.len()];
+    for (key, heading, format, cell) in STATISTICS {
+        let cells: Vec<Cell> = rows.iter().map(cell).collect();
+        let is_empty = cells.iter().all(|cell| *cell == Cell::Missing);
+        if !without.is_empty() && (without.contains(&key) || is_empty) {
+            continue;
+        }
+        table.columns.push(Column {
+            has_interval: format == COEFFICIENT,
+            meaning: meaning(key),
+            ..Column::headed(key, heading, format)
+        });
+        for (row, cell) in table.rows.iter_mut().zip(cells) {
+            row.push(cell);
+        }
+    }
     table
 }
 

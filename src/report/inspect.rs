@@ -24,7 +24,7 @@ use crate::domain::{
 };
 use crate::error::{Error, Result};
 use crate::files::write_bytes;
-use crate::record::{JudgeEntry, Manifest, RecordedRun, RunStatus};
+use crate::record::{Manifest, RecordedRun, RunStatus};
 use crate::stats::{mean, sd};
 
 /// The version of `EvalLog` that is written.
@@ -41,11 +41,10 @@ const KEPT_OF_A_NAME: usize = 40;
 /// # Errors
 /// When a file cannot be written.
 pub fn write_inspect_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
-    let items = run
-        .items
-        .iter()
-        .map(with_text)
-        .collect::<Result<Vec<_>>>()?;
+    let mut items = Vec::new();
+    for item in &run.items {
+        items.push(with_text(item)?);
+    }
     let answers: HashMap<(&SystemName, &CaseId), &Answer> = items
         .iter()
         .map(|item| ((&item.answer.system, &item.case.case_id), &item.answer))
@@ -59,25 +58,41 @@ pub fn write_inspect_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
 }
 
 /// One case of a system with its answer, if recorded, and its scores.
-type Sample<'a> = (&'a TestCase, Option<&'a Answer>, Vec<&'a ScoredAnswer>);
+struct InspectSample<'a> {
+    case: &'a TestCase,
+    answer: Option<&'a Answer>,
+    scored: Vec<&'a ScoredAnswer>,
+}
+
+/// The cases of a system, in the order of its scores.
+fn samples<'a>(
+    run: &'a RecordedRun,
+    system: &'a SystemName,
+    answers: &HashMap<(&SystemName, &CaseId), &'a Answer>,
+) -> Vec<InspectSample<'a>> {
+    let mut samples: Vec<InspectSample<'_>> = Vec::new();
+    let mut places: HashMap<&CaseId, usize> = HashMap::new();
+    for scored in run.scored.iter().filter(|scored| scored.system == *system) {
+        let case = &*scored.case;
+        let place = *places.entry(&case.case_id).or_insert_with(|| {
+            samples.push(InspectSample {
+                case,
+                answer: answers.get(&(system, &case.case_id)).copied(),
+                scored: Vec::new(),
+            });
+            samples.len() - 1
+        });
+        samples[place].scored.push(scored);
+    }
+    samples
+}
 
 fn render_inspect_log(
     run: &RecordedRun,
     system: &SystemName,
     answers: &HashMap<(&SystemName, &CaseId), &Answer>,
 ) -> Result<Vec<u8>> {
-    let mut samples: Vec<Sample<'_>> = Vec::new();
-    let mut places: HashMap<&CaseId, usize> = HashMap::new();
-    for scored in run.scored.iter().filter(|scored| scored.system == *system) {
-        let case = &*scored.case;
-        let place = *places.entry(&case.case_id).or_insert_with(|| {
-            let answer = answers.get(&(system, &case.case_id)).copied();
-            samples.push((case, answer, Vec::new()));
-            samples.len() - 1
-        });
-        samples[place].2.push(scored);
-    }
-    let log = log(run, system, &samples);
+    let log = log(run, system, &samples(run, system, answers));
     let mut bytes = Vec::new();
     log.serialize(&mut Serializer::with_formatter(&mut bytes, WithNan))
         .map_err(|error| Error::Internal(format!("log for inspect-ai: {error}")))?;
@@ -97,34 +112,26 @@ impl Formatter for WithNan {
     }
 }
 
-fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value {
+/// The log of a system.
+fn log(run: &RecordedRun, system: &SystemName, samples: &[InspectSample<'_>]) -> Value {
     let manifest = &run.manifest;
-    let rubric = manifest
-        .roles
-        .get("rubric")
-        .and_then(|entry| entry.prompts.as_ref());
+    let rubric = manifest.roles.get("rubric");
+    let prompts = rubric.and_then(|entry| entry.prompts.as_ref());
     let run_id = manifest.identity().short(16);
     let task_id = format!("{run_id}{}", short_hash(system));
-    let scored = samples
-        .iter()
-        .flat_map(|(.., scored)| scored.iter().copied());
-    let all: Vec<ScorerNumbers<'_>> = scored.map(numbers).collect();
-    let names = |scorer: &str| {
-        let own = all
-            .iter()
-            .filter(|(of, _)| *of == scorer)
-            .flat_map(|(_, numbers)| numbers);
-        distinct(own.map(|(name, _)| name.as_str()))
-    };
-    let scorers: Vec<(&str, Vec<&str>)> = distinct(all.iter().map(|(of, _)| *of))
-        .into_iter()
-        .map(|of| (of, names(of)))
-        .collect();
+    let mut numbers = Vec::new();
+    for sample in samples {
+        numbers.extend(sample.scored.iter().map(|scored| numbers_of(scored)));
+    }
+    let scorers = scorers_with_names(&numbers);
     // By key, for every key: a list would be for scores that are a single number.
     let metrics = json!({"*": [{"name": "inspect_ai/mean"}, {"name": "inspect_ai/stderr"}]});
-    let results = scorers
-        .iter()
-        .flat_map(|(of, names)| names.iter().map(|name| result(of, name, &all)));
+    let mut results = Vec::new();
+    for (scorer, names) in &scorers {
+        for name in names {
+            results.push(result(scorer, name, &numbers));
+        }
+    }
     json!({
         "version": VERSION,
         "status": if manifest.status == RunStatus::Complete { "success" } else { "cancelled" },
@@ -137,7 +144,7 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
             "task_version": 0,
             "dataset": {
                 "samples": samples.len(),
-                "sample_ids": samples.iter().map(|(case, ..)| &case.case_id).collect::<Vec<_>>(),
+                "sample_ids": samples.iter().map(|sample| &sample.case.case_id).collect::<Vec<_>>(),
                 "shuffled": false,
             },
             "model": system,
@@ -150,13 +157,13 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
                 "lexical": manifest.is_lexical(),
                 "answered_by": manifest.answered_judges(),
                 "warnings": answer_warnings(run),
-                "prompts": rubric.map(|prompts| &prompts.label),
+                "prompts": prompts.map(|prompts| &prompts.label),
                 "settings": manifest.settings,
             },
             "scorers": scorers.iter().map(|(of, _)| json!({"name": of, "metrics": metrics})).collect::<Vec<_>>(),
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
-        "results": {"total_samples": samples.len(), "completed_samples": samples.len(), "scores": results.collect::<Vec<_>>()},
+        "results": {"total_samples": samples.len(), "completed_samples": samples.len(), "scores": results},
         "stats": {
             "started_at": manifest.started_at,
             "completed_at": manifest.finished_at.as_deref().unwrap_or_default(),
@@ -166,10 +173,20 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
     })
 }
 
+/// Each scorer with the names of its numbers, which are the same in every sample's score.
+fn scorers_with_names<'a>(all: &'a [ScorerNumbers<'_>]) -> Vec<(&'a str, Vec<&'a str>)> {
+    let mut scorers = Vec::new();
+    for scorer in distinct(all.iter().map(|own| own.scorer)) {
+        let of_scorer = all.iter().filter(|own| own.scorer == scorer);
+        let names = of_scorer.flat_map(|own| &own.numbers);
+        scorers.push((scorer, distinct(names.map(|(name, _)| name.as_str()))));
+    }
+    scorers
+}
+
 /// The judges by role: `rubric`, `aspect.coverage`, `citation`; further members of a panel have a number as suffix.
 fn judges(manifest: &Manifest) -> Value {
     let mut judges = Map::new();
-    let entry = |judge: &JudgeEntry| json!({"model": judge.id, "base_url": judge.base_url, "config": {}, "args": {}});
     for (role, of_role) in &manifest.roles {
         for (at, judge) in of_role.judges.iter().enumerate() {
             let name = if at == 0 {
@@ -177,42 +194,56 @@ fn judges(manifest: &Manifest) -> Value {
             } else {
                 format!("{role}.{}", at + 1)
             };
-            judges.insert(name, entry(judge));
+            let entry = json!({
+                "model": judge.id,
+                "base_url": judge.base_url,
+                "config": {},
+                "args": {},
+            });
+            judges.insert(name, entry);
         }
     }
     judges.into()
 }
 
-/// A scorer with the numbers of an answer by name, as in `items.csv`.
-type ScorerNumbers<'a> = (&'a str, Vec<(String, Option<f64>)>);
+/// The numbers that a scorer gave an answer, by name, as in `items.csv`.
+struct ScorerNumbers<'a> {
+    scorer: &'a str,
+    numbers: Vec<(String, Option<f64>)>,
+}
 
-fn numbers(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
+impl ScorerNumbers<'_> {
+    fn value(&self, name: &str) -> Option<f64> {
+        self.numbers.iter().find(|(own, _)| own == name)?.1
+    }
+}
+
+fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
     let score = &scored.score;
-    let mut rows = component_rows("", scored, CsvText::Unchanged);
-    rows.retain(|row| !score.is_weighted_sum() || matches!(row.kind, "score" | "ann_score"));
-    (
-        score.scorer,
-        rows.into_iter()
-            .map(|row| (row.component.into_owned(), row.value))
-            .collect(),
-    )
+    let mut numbers = Vec::new();
+    for row in component_rows("", scored, CsvText::Unchanged) {
+        if !score.is_weighted_sum() || matches!(row.kind, "score" | "ann_score") {
+            numbers.push((row.component.into_owned(), row.value));
+        }
+    }
+    ScorerNumbers {
+        scorer: score.scorer,
+        numbers,
+    }
 }
 
 /// An entry of `results.scores`: mean and standard error of a number.
 fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
-    let answers = all.iter().filter(|(of, _)| *of == scorer);
-    let value = |(_, numbers): &ScorerNumbers<'_>| numbers.iter().find(|(own, _)| own == name)?.1;
-    let values: Vec<f64> = answers.clone().filter_map(value).collect();
+    let answers = all.iter().filter(|own| own.scorer == scorer);
+    let values: Vec<f64> = answers.clone().filter_map(|own| own.value(name)).collect();
     let stderr = sd(&values).map(|sd| sd / (values.len() as f64).sqrt());
-    let metrics: Map<String, Value> = [("mean", mean(&values)), ("stderr", stderr)]
-        .into_iter()
-        .filter_map(|(name, value)| {
-            Some((
-                name.to_owned(),
-                json!({"name": name, "value": value?, "params": {}}),
-            ))
-        })
-        .collect();
+    let mut metrics = Map::new();
+    for (name, value) in [("mean", mean(&values)), ("stderr", stderr)] {
+        if let Some(value) = value {
+            let metric = json!({"name": name, "value": value, "params": {}});
+            metrics.insert(name.to_owned(), metric);
+        }
+    }
     json!({
         "name": name,
         "scorer": scorer,
@@ -223,44 +254,27 @@ fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
     })
 }
 
-fn sample(
-    system: &SystemName,
-    (case, recorded, all): &Sample<'_>,
-    scorers: &[(&str, Vec<&str>)],
-) -> Value {
+/// A case as inspect-ai knows it: the question, the answer, and a score by each scorer.
+fn sample(system: &SystemName, sample: &InspectSample<'_>, scorers: &[(&str, Vec<&str>)]) -> Value {
+    let case = sample.case;
     let question = case.initial_prompt.as_str();
-    let answer = recorded.map_or("", |answer| &answer.answer_text);
-    let gold = recorded.and_then(|answer| answer.prediction.as_ref()?.gold.answer.as_deref());
-    let target = gold.or_else(|| recorded.and_then(|answer| answer.reference_answer.as_deref()));
-    let score = |scored: &&ScoredAnswer| {
-        let (scorer, own) = numbers(scored);
-        let names = scorers
-            .iter()
-            .filter(|(of, _)| *of == scorer)
-            .flat_map(|(_, names)| names);
-        let value = |name: &str| {
-            let number = own.iter().find(|(known, _)| known == name)?.1;
-            number.map(Value::from)
-        };
-        let object: Map<String, Value> = names
-            .map(|name| {
-                let value = value(name).unwrap_or_else(|| NAN.into());
-                ((*name).to_owned(), value)
-            })
-            .collect();
-        (scorer.to_owned(), entry(scored, object))
-    };
-    let scores: Map<String, Value> = all.iter().map(score).collect();
+    let answer = sample.answer.map_or("", |answer| &answer.answer_text);
+    let mut scores = Map::new();
+    for scored in &sample.scored {
+        let value = value_of(scored, scorers);
+        scores.insert(scored.score.scorer.to_owned(), entry(scored, value));
+    }
     let assistant =
         json!({"role": "assistant", "content": answer, "model": system, "source": "generate"});
-    let note = recorded
-        .is_none()
-        .then_some("the record of the run does not hold this answer");
+    let note = match sample.answer {
+        Some(_) => None,
+        None => Some("the record of the run does not hold this answer"),
+    };
     json!({
         "id": case.case_id,
         "epoch": 1,
         "input": question,
-        "target": target.unwrap_or_default(),
+        "target": sample.answer.and_then(target).unwrap_or_default(),
         "messages": [{"role": "user", "content": question, "source": "input"}, assistant],
         "output": {
             "model": system,
@@ -276,6 +290,32 @@ fn sample(
     })
 }
 
+/// What the answer should be: its gold answer, else its reference answer.
+fn target(answer: &Answer) -> Option<&str> {
+    let gold = answer
+        .prediction
+        .as_ref()
+        .and_then(|prediction| prediction.gold.answer.as_deref());
+    gold.or(answer.reference_answer.as_deref())
+}
+
+/// Every number that the scorer has for any answer; unscored is NaN.
+fn value_of(scored: &ScoredAnswer, scorers: &[(&str, Vec<&str>)]) -> Map<String, Value> {
+    let own = numbers_of(scored);
+    let mut object = Map::new();
+    for (scorer, names) in scorers {
+        if *scorer != own.scorer {
+            continue;
+        }
+        for name in names {
+            let value = own.value(name).map_or(Value::from(NAN), Value::from);
+            object.insert((*name).to_owned(), value);
+        }
+    }
+    object
+}
+
+/// A score: its numbers, why some are missing, and what a reader of the log sees of it.
 fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
     let score = &scored.score;
     let is_unscored = value.values().any(|value| *value == NAN);
@@ -295,14 +335,9 @@ fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
 /// The matching inspect-ai reason: the judge failed, or there was nothing to judge with.
 fn inspect_reason(reason: &UnscoredReason) -> &'static str {
     use UnscoredKind::{ContextOverflow, Cut, Moderated, Refused, Unreachable, Unreadable};
-    let is_of_judge = matches!(
-        reason.kind,
-        Unreadable | Cut | ContextOverflow | Refused | Moderated | Unreachable
-    );
-    if is_of_judge {
-        "grader_failed"
-    } else {
-        "scoring_failed"
+    match reason.kind {
+        Unreadable | Cut | ContextOverflow | Refused | Moderated | Unreachable => "grader_failed",
+        _ => "scoring_failed",
     }
 }
 
@@ -315,19 +350,18 @@ fn explanation(score: &Score) -> String {
             (None, Some(reason)) => format!("unscored ({reason})"),
             (None, None) => "unscored".to_owned(),
         };
-        let feedback = component
-            .feedback
-            .as_ref()
-            .map(|feedback| format!(": {feedback}"))
-            .unwrap_or_default();
-        let fault = if component.is_fault() {
-            " (fault: a negative weight)"
-        } else {
-            ""
-        };
-        lines.push(format!("- {} = {value}{fault}{feedback}", component.name));
+        let mut line = format!("- {} = {value}", component.name);
+        if component.is_fault() {
+            line += " (fault: a negative weight)";
+        }
+        if let Some(feedback) = &component.feedback {
+            line += &format!(": {feedback}");
+        }
+        lines.push(line);
     }
-    lines.extend(score.notes.iter().map(|note| format!("- note: {note}")));
+    for note in &score.notes {
+        lines.push(format!("- note: {note}"));
+    }
     lines.join("\n")
 }
 
@@ -359,14 +393,13 @@ fn file_name(run: &RecordedRun, system: &SystemName) -> String {
 
 /// The name without path separators and other unsafe characters.
 fn harmless(name: &str) -> String {
-    let kept = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' {
-            c
-        } else {
-            '-'
-        }
-    };
-    name.chars().take(KEPT_OF_A_NAME).map(kept).collect()
+    name.chars()
+        .take(KEPT_OF_A_NAME)
+        .map(|c| match c {
+            c if c.is_ascii_alphanumeric() => c,
+            _ => '-',
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -18,12 +18,16 @@ pub fn render_json<T: Serialize>(value: &T) -> Result<String> {
 
 /// Control characters other than the layout's line feeds occur only in strings, where `\uXXXX` is equivalent.
 fn terminal_safe_json(json: &str) -> String {
-    let safe = |c: char| match c != '\n' && is_unseen(c) {
-        // All are in the basic plane: four digits suffice.
-        true => format!("\\u{:04x}", u32::from(c)),
-        false => c.to_string(),
-    };
-    json.chars().map(safe).collect()
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && is_unseen(c) {
+            // All are in the basic plane: four digits suffice.
+            safe += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
 }
 
 #[cfg(test)]

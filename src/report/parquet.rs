@@ -22,11 +22,11 @@ use crate::error::{self, Error};
 use crate::files::write_whole;
 use crate::record::{RecordedRun, SCHEMA_VERSION, for_each_call};
 
-use Kind::{Flag, Number, Text, Whole};
+use ColumnKind::{Flag, Number, Text, Whole};
 
 /// Type of a column; all are nullable. Text columns hold other values as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ColumnKind {
     Text,
     Number,
     Whole,
@@ -34,9 +34,9 @@ enum Kind {
 }
 
 /// A column: its name, its type, and the JSON pointer to its value in a row.
-type Column = (&'static str, Kind, &'static str);
+type ParquetColumn = (&'static str, ColumnKind, &'static str);
 
-const SCORES: [Column; 14] = [
+const SCORES: [ParquetColumn; 14] = [
     ("run", Text, "/run"),
     ("system", Text, "/system"),
     ("case_id", Text, "/case_id"),
@@ -53,7 +53,7 @@ const SCORES: [Column; 14] = [
     ("feedback", Text, "/feedback"),
 ];
 
-const CALLS: [Column; 26] = [
+const CALLS: [ParquetColumn; 26] = [
     ("call_id", Text, "/call_id"),
     ("system", Text, "/system"),
     ("case_id", Text, "/case_id"),
@@ -111,23 +111,27 @@ fn json(row: &impl Serialize) -> serde_json::Result<Value> {
 /// Writes the table at `path`; returns its row count.
 fn write_table(
     path: &Path,
-    columns: &[Column],
+    columns: &[ParquetColumn],
     run: &RecordedRun,
     fill: impl FnOnce(
         &mut dyn FnMut(serde_json::Result<Value>) -> error::Result<()>,
     ) -> error::Result<()>,
 ) -> error::Result<u64> {
-    let failed = |error| Error::io(path, "write")(io_error(error));
     write_whole(path, |out| {
-        let mut table = ParquetTable::new(out, columns, &about(run)).map_err(failed)?;
+        let table = ParquetTable::new(out, columns, &about(run));
+        let mut table = table.map_err(|error| not_written(path, error))?;
         fill(&mut |row| {
             let row = row.map_err(|error| {
                 Error::Internal(format!("a row of {}: {error}", path.display()))
             })?;
-            table.push(row).map_err(failed)
+            table.push(row).map_err(|error| not_written(path, error))
         })?;
-        table.finish().map_err(failed)
+        table.finish().map_err(|error| not_written(path, error))
     })
+}
+
+fn not_written(path: &Path, error: ParquetError) -> Error {
+    Error::io(path, "write")(io_error(error))
 }
 
 /// The metadata of a table.
@@ -159,7 +163,7 @@ const BYTES_OF_A_GROUP: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
 /// A table that is being written.
 struct ParquetTable<'a, W: Write + Send> {
     writer: SerializedFileWriter<W>,
-    columns: &'a [Column],
+    columns: &'a [ParquetColumn],
     /// For each column the values of unwritten rows.
     values: Vec<Vec<Value>>,
     bytes: usize,
@@ -168,7 +172,7 @@ struct ParquetTable<'a, W: Write + Send> {
 
 impl<'a, W: Write + Send> ParquetTable<'a, W> {
     /// Creates a file with these columns; `about` is its metadata.
-    fn new(out: W, columns: &'a [Column], about: &[(&str, String)]) -> Result<Self> {
+    fn new(out: W, columns: &'a [ParquetColumn], about: &[(&str, String)]) -> Result<Self> {
         let fields = columns
             .iter()
             .map(|(name, kind, _)| field(name, *kind))
@@ -242,7 +246,7 @@ impl<'a, W: Write + Send> ParquetTable<'a, W> {
 /// Writes the values of a column; a value of another type is an error.
 fn write_column(
     writer: &mut SerializedColumnWriter<'_>,
-    kind: Kind,
+    kind: ColumnKind,
     values: &[Value],
 ) -> Result<usize> {
     let levels: Vec<i16> = values
@@ -279,7 +283,7 @@ fn write_column(
     }
 }
 
-fn field(name: &str, kind: Kind) -> Result<TypePtr> {
+fn field(name: &str, kind: ColumnKind) -> Result<TypePtr> {
     let physical = match kind {
         Text => Physical::BYTE_ARRAY,
         Number => Physical::DOUBLE,
@@ -315,7 +319,7 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
 
-    const COLUMNS: [Column; 4] = [
+    const COLUMNS: [ParquetColumn; 4] = [
         ("name", Text, "/name"),
         ("value", Number, "/value"),
         ("count", Whole, "/count"),

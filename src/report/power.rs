@@ -13,35 +13,40 @@ const FEW: usize = 20;
 
 /// The answer in one sentence, then the table with its notes.
 pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {
+    let sentence = wrapped(&visible(&sentence(plan)), style.columns());
+    format!("{sentence}\n\n{}", power_table(plan).terminal(style))
+}
+
+/// How many questions the main difference takes.
+fn sentence(plan: &PowerPlan) -> String {
     let by_difference: Vec<&[PlannedStudy]> = plan
         .studies
         .chunk_by(|a, b| a.difference == b.difference)
         .collect();
     // The only difference, or the one before the largest.
     let main = by_difference[by_difference.len().saturating_sub(2)];
-    let questions = |study: &PlannedStudy| Format::Count.show(study.questions as f64);
-    let most = fewest_questions(main)
-        .filter(|best| best.questions < main[0].questions)
-        .and_then(|best| {
-            Some(format!(
-                " ({} with {} each)",
-                questions(best),
-                counted(best.samples?, "sample")
-            ))
-        });
-    let sentence = format!(
+    format!(
         "To find a difference of {} in {} between two of {} with 80% power, ask about {} questions{}.",
         points(main[0].difference, plan.metric.unit),
         plan.metric.name,
         counted(plan.systems, "system"),
-        questions(&main[0]),
-        most.unwrap_or_default(),
-    );
-    format!(
-        "{}\n\n{}",
-        wrapped(&visible(&sentence), style.columns()),
-        power_table(plan).terminal(style)
+        questions_of(&main[0]),
+        with_more_samples(main).unwrap_or_default(),
     )
+}
+
+fn questions_of(study: &PlannedStudy) -> String {
+    Format::Count.show(study.questions as f64)
+}
+
+/// ` (120 with 4 samples each)`, if more samples than one make fewer questions enough.
+fn with_more_samples(studies: &[PlannedStudy]) -> Option<String> {
+    let best = fewest_questions(studies)?;
+    if best.questions >= studies[0].questions {
+        return None;
+    }
+    let samples = counted(best.samples?, "sample");
+    Some(format!(" ({} with {samples} each)", questions_of(best)))
 }
 
 /// The study with the fewest questions and, of several, that with the fewest samples: more samples would only be paid for.
@@ -53,45 +58,53 @@ fn fewest_questions(studies: &[PlannedStudy]) -> Option<&PlannedStudy> {
 
 /// The planned studies, one per row.
 pub fn power_table(plan: &PowerPlan) -> Table {
-    let (pilot, level) = (counted(plan.questions, "question"), percent(plan.level));
+    let pilot = counted(plan.questions, "question");
+    let level = percent(plan.level);
     let title = format!("Questions for 80% power at level {level}, from a pilot of {pilot}");
-    let (mut table, rows) = (Table::new(title, Vec::new()), &plan.studies);
-    let count = Format::Count;
-    let differences = rows.iter().map(|own| Cell::number(own.difference));
+    let rows = &plan.studies;
+    let mut table = Table::new(title, Vec::new());
+    let difference = Column::new("difference", Format::of_mean(plan.metric.unit));
     table.push(
-        Column::new("difference", Format::of_mean(plan.metric.unit)),
-        differences,
+        difference,
+        rows.iter().map(|row| Cell::number(row.difference)),
     );
-    if rows.iter().any(|own| own.samples.is_some()) {
-        table.push(
-            Column::new("samples", count),
-            rows.iter()
-                .map(|own| own.samples.map_or(Cell::Missing, Cell::count)),
-        );
+    if rows.iter().any(|row| row.samples.is_some()) {
+        let samples = rows.iter().map(|row| Cell::maybe_count(row.samples));
+        table.push(Column::count("samples"), samples);
     }
     let questions = rows
         .iter()
-        .map(|own| Cell::estimate(Some(own.questions as f64), Some(own.interval)));
-    table.push(Column::new("questions", count), questions);
+        .map(|row| Cell::estimate(Some(row.questions as f64), Some(row.interval)));
+    table.push(Column::count("questions"), questions);
+    table.notes = notes(plan);
+    table
+}
+
+/// What the numbers rest on.
+fn notes(plan: &PowerPlan) -> Vec<Note> {
+    let mut notes = Vec::new();
     if plan.left_out > 0 {
         let cases = counted(plan.left_out, "case");
-        table.notes.push(Note::warning(format!(
+        notes.push(Note::warning(format!(
             "Left out of the pilot: {cases} without a value of every system."
         )));
     }
     if plan.questions < FEW {
-        let text = format!(
+        let pilot = counted(plan.questions, "question");
+        notes.push(Note::warning(format!(
             "{pilot} are too few to plan by: the true number may be far off. Ask {FEW} or more first."
-        );
-        table.notes.push(Note::warning(text));
+        )));
     }
-    let [low, high] = [plan.range.low, plan.range.high].map(|factor| 100.0 * (factor.sqrt() - 1.0));
-    table.notes.push(Note::warning(format!(
+    // The numbers of questions range like the variance, the standard deviation like its root.
+    let low = 100.0 * (plan.range.low.sqrt() - 1.0);
+    let high = 100.0 * (plan.range.high.sqrt() - 1.0);
+    notes.push(Note::warning(format!(
         "The ranges are what the pilot leaves open: it measures the standard deviation of differences, {}, only to within \
-         {low:+.0}% to {high:+.0}% ({level} interval for normal differences).",
+         {low:+.0}% to {high:+.0}% ({} interval for normal differences).",
         points(plan.sd, plan.metric.unit),
+        percent(plan.level),
     )));
-    table
+    notes
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The reference script's results file: `{source: [{scores, case_id, annotator, agreement, question}]}`; a source is
 //! the name of an answer file.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,19 +16,13 @@ use crate::error::{Error, Result};
 /// When it cannot be opened for writing.
 pub fn check_writable(path: &Path) -> Result<()> {
     let existed = path.exists();
-    std::fs::OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path)
-        .map(drop)
-        .and_then(|()| {
-            if existed {
-                Ok(())
-            } else {
-                std::fs::remove_file(path)
-            }
-        })
-        .map_err(Error::io(path, "write the results file"))
+    let opened = OpenOptions::new().append(true).create(true).open(path);
+    let failed = "write the results file";
+    drop(opened.map_err(Error::io(path, failed))?);
+    if !existed {
+        std::fs::remove_file(path).map_err(Error::io(path, failed))?;
+    }
+    Ok(())
 }
 
 /// Writes the weighted sums: answers of a system sorted by annotator and case, as the reference does; null if unscored.
@@ -47,40 +42,40 @@ fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
         .map(AsRef::as_ref)
         .filter(|answer: &&ScoredAnswer| answer.score.has_ann_score())
         .collect();
-    let key = |answer: &&ScoredAnswer| {
+    sorted.sort_by_cached_key(|answer| {
         (
             answer.system.clone(),
             answer.case.annotator.clone(),
             answer.case.case_id.clone(),
         )
-    };
-    sorted.sort_by_cached_key(key);
+    });
     let mut sources: Map<String, Value> = Map::new();
     for answer in sorted {
-        let score = &answer.score;
-        let mut scores = Map::new();
-        let (name, ann_name) = score.sum_names();
-        scores.insert(name.to_owned(), json!(score.value));
-        scores.insert(ann_name.to_owned(), json!(score.ann_score));
-        scores.extend(
-            score
-                .components
-                .iter()
-                .map(|part| (part.name.to_string(), json!(part.value))),
-        );
-        let entry = json!({
-            "scores": scores,
-            "case_id": answer.case.case_id,
-            "annotator": answer.case.annotator,
-            "agreement": answer.case.agreement,
-            "question": answer.case.initial_prompt,
-        });
-        if let Value::Array(entries) = sources
+        let entries = sources
             .entry(format!("{}.jsonl", answer.system))
-            .or_insert_with(|| Value::Array(Vec::new()))
-        {
-            entries.push(entry);
+            .or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(entries) = entries {
+            entries.push(entry(answer));
         }
     }
     Value::Object(sources)
+}
+
+/// An answer as the script writes it: the sums under their names, then the components.
+fn entry(answer: &ScoredAnswer) -> Value {
+    let score = &answer.score;
+    let mut scores = Map::new();
+    let (name, ann_name) = score.sum_names();
+    scores.insert(name.to_owned(), json!(score.value));
+    scores.insert(ann_name.to_owned(), json!(score.ann_score));
+    for component in &score.components {
+        scores.insert(component.name.to_string(), json!(component.value));
+    }
+    json!({
+        "scores": scores,
+        "case_id": answer.case.case_id,
+        "annotator": answer.case.annotator,
+        "agreement": answer.case.agreement,
+        "question": answer.case.initial_prompt,
+    })
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
 use crate::analysis::comparison::{ComparisonOptions, SEED};
-use crate::analysis::{self, Summary, agreement, distinct};
+use crate::analysis::{self, Probe, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::evaluation::summary;
@@ -53,80 +53,78 @@ impl RunReport {
     ) -> Result<Self> {
         let summary = summary(manifest, scored);
         let mut context = context(manifest, run, scored);
-        let both = |[json, csv]: [&'static str; 2],
-                    summary: &Summary,
-                    context: &ReportContext|
-         -> Result<_> {
-            Ok([
-                (json, scorecard_json(summary, context)?),
-                (csv, scorecard_csv(summary, texts)?),
-            ])
-        };
-        let mut files = both(["summary.json", "summary.csv"], &summary, &context)?.to_vec();
+        let mut files = vec![
+            ("summary.json", scorecard_json(&summary, &context)?),
+            ("summary.csv", scorecard_csv(&summary, texts)?),
+        ];
+        let perturbations = manifest.perturbations();
+        if !perturbations.is_empty() {
+            let probed = analysis::probe(scored, &perturbations, manifest.seed);
+            return Self::of_probe(summary, &context, &probed, files, texts);
+        }
         let mut shown = summary.clone();
         if let Some(bench) = bench {
             shown = bench.row(&summary);
             context.bench = Some(bench.clone());
-            files.extend(both(["bench.json", "bench.csv"], &shown, &context)?);
+            files.push(("bench.json", scorecard_json(&shown, &context)?));
+            files.push(("bench.csv", scorecard_csv(&shown, texts)?));
         }
-        let perturbations = manifest.perturbations();
-        if !perturbations.is_empty() {
-            let probed = analysis::probe(scored, &perturbations, manifest.seed);
-            files.push(("probe.json", render_json(&probed)?));
-            files.push(("probe.csv", probe::tidy(&probed).csv(texts)?));
-            let mut tables = probe::tables(&probed);
-            let details = tables.split_off(probed.headline.len());
-            let notes = context
-                .answer_warnings()
-                .chain(probe::notes(&probed))
-                .chain(context.notes.iter().cloned())
-                .collect();
-            let (verdict, verdict_first) = (probe::verdicts(&probed), true);
-            return Ok(Self {
-                summary,
-                tables,
-                details,
-                verdict,
-                notes,
-                verdict_first,
-                files,
-            });
-        }
-        let (tables, notes) = (
-            scorecard(&shown, &context),
-            scorecard_notes(&shown, &context),
-        );
-        let (details, verdict) = (
-            scorer_tables(&summary, context.unfinished),
-            verdict(manifest, run, scored, &summary)?,
-        );
+        Ok(Self {
+            tables: scorecard(&shown, &context),
+            details: scorer_tables(&summary, context.unfinished),
+            verdict: verdict(manifest, run, scored, &summary)?,
+            notes: scorecard_notes(&shown, &context),
+            verdict_first: false,
+            files,
+            summary,
+        })
+    }
+
+    /// The report of a probe: its verdict is the result, before the tables of the headline metrics.
+    fn of_probe(
+        summary: Summary,
+        context: &ReportContext,
+        probed: &Probe,
+        mut files: Vec<(&'static str, String)>,
+        texts: CsvText,
+    ) -> Result<Self> {
+        files.push(("probe.json", render_json(probed)?));
+        files.push(("probe.csv", probe::tidy(probed).csv(texts)?));
+        let mut tables = probe::tables(probed);
+        let details = tables.split_off(probed.headline.len());
+        let mut notes: Vec<Note> = context.answer_warnings().collect();
+        notes.extend(probe::notes(probed));
+        notes.extend(context.notes.iter().cloned());
         Ok(Self {
             summary,
             tables,
             details,
-            verdict,
+            verdict: probe::verdicts(probed),
             notes,
-            verdict_first: false,
+            verdict_first: true,
             files,
         })
     }
 
     /// The report for a terminal: tables, verdict, notes.
     pub fn terminal(&self, style: &TableStyle) -> String {
-        let details = self.details.iter().filter(|_| style.all_notes);
+        let mut verdict = String::new();
+        for line in &self.verdict {
+            verdict += &wrapped(&visible(line), style.columns());
+            verdict.push('\n');
+        }
         let mut blocks: Vec<String> = self
             .tables
             .iter()
-            .chain(details)
             .map(|table| table.terminal(style))
             .collect();
-        let verdict = self
-            .verdict
-            .iter()
-            .map(|line| wrapped(&visible(line), style.columns()) + "\n");
-        let verdict = Some(verdict.collect::<String>()).filter(|lines| !lines.is_empty());
-        let place = if self.verdict_first { 0 } else { blocks.len() };
-        blocks.splice(place..place, verdict);
+        if style.all_notes {
+            blocks.extend(self.details.iter().map(|table| table.terminal(style)));
+        }
+        if !verdict.is_empty() {
+            let place = if self.verdict_first { 0 } else { blocks.len() };
+            blocks.insert(place, verdict);
+        }
         blocks.join("\n") + &style.notes(&self.notes)
     }
 
@@ -143,9 +141,10 @@ impl RunReport {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, dir: &RunDir) -> Result<()> {
-        self.files
-            .iter()
-            .try_for_each(|(name, text)| dir.write_file(name, text.as_bytes()))
+        for (name, text) in &self.files {
+            dir.write_file(name, text.as_bytes())?;
+        }
+        Ok(())
     }
 }
 
@@ -202,42 +201,20 @@ fn verdict(
     ))
 }
 
+/// What the manifest tells of the run.
 fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> ReportContext {
-    // An imported results file does not name its prompts.
-    let unnamed = if manifest.is_set(IMPORTED) {
-        "unknown (imported)"
-    } else {
-        "none"
-    };
-    let prompts = manifest
-        .roles
-        .get("rubric")
-        .and_then(|entry| entry.prompts.as_ref());
-    let prompts = prompts.map_or(unnamed, |prompts| &prompts.label).to_owned();
-    let judges = distinct(
-        manifest
-            .roles
-            .values()
-            .flat_map(|entry| &entry.judges)
-            .map(JudgeEntry::name),
-    );
-    let judged = judged_by(&[(run, manifest)]);
-    let judged: Vec<_> = judged.iter().collect();
-    let mut notes = Vec::from_iter(unpublished(&judged).map(Note::warning));
-    notes.extend(judge_lines(&judged).into_iter().map(Note::info));
+    let judges = manifest.roles.values().flat_map(|entry| &entry.judges);
+    let judges = distinct(judges.map(JudgeEntry::name));
     let answered = manifest.answered_judges();
-    let fingerprints = answered.iter().flat_map(AnsweredJudge::fingerprints);
-    notes.extend(fingerprints.map(|line| Note::info(format!("{line}."))));
+    let notes = judge_notes(manifest, run, &answered);
     let is_answered = answered.iter().any(AnsweredJudge::is_named);
-    let slice = manifest
-        .settings
-        .get("score.slice")
-        .and_then(|slice| slice.as_str());
+    let slice = manifest.settings.get("score.slice");
+    let slice = slice.and_then(|slice| slice.as_str());
     ReportContext {
         run: run.to_owned(),
         judge: judges.join(" and "),
         answered_by: if is_answered { answered } else { Vec::new() },
-        prompts,
+        prompts: prompts(manifest).to_owned(),
         row: manifest.row().map(str::to_owned),
         bench: None,
         slice: slice.map(str::to_owned),
@@ -248,4 +225,26 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
             .then(|| agreement(scored, manifest.mode)),
         endpoints: manifest.endpoints.clone(),
     }
+}
+
+/// The label of the rubric's prompts. An imported results file does not name them.
+fn prompts(manifest: &Manifest) -> &str {
+    let rubric = manifest.roles.get("rubric");
+    match rubric.and_then(|entry| entry.prompts.as_ref()) {
+        Some(prompts) => &prompts.label,
+        None if manifest.is_set(IMPORTED) => "unknown (imported)",
+        None => "none",
+    }
+}
+
+/// What differs from the published judges, each judge with its roles, and the system fingerprints of those that answered.
+fn judge_notes(manifest: &Manifest, run: &str, answered: &[AnsweredJudge]) -> Vec<Note> {
+    let judged = judged_by(&[(run, manifest)]);
+    let judged: Vec<_> = judged.iter().collect();
+    let mut notes = Vec::new();
+    notes.extend(unpublished(&judged).map(Note::warning));
+    notes.extend(judge_lines(&judged).into_iter().map(Note::info));
+    let fingerprints = answered.iter().flat_map(AnsweredJudge::fingerprints);
+    notes.extend(fingerprints.map(|line| Note::info(format!("{line}."))));
+    notes
 }

@@ -8,14 +8,15 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unseen) {
         return Cow::Borrowed(text);
     }
-    let shown = |c: char| {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
         if is_unseen(c) {
-            c.escape_default().to_string()
+            shown.extend(c.escape_default());
         } else {
-            c.to_string()
+            shown.push(c);
         }
-    };
-    Cow::Owned(text.chars().map(shown).collect())
+    }
+    Cow::Owned(shown)
 }
 
 /// [`visible`], cut after `limit` characters with an ellipsis.
@@ -44,6 +45,7 @@ pub(super) fn without_middle(text: &str, limit: usize) -> String {
         .collect()
 }
 
+/// Control characters, line separators, bidirectional controls, and what has no width.
 pub(super) fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(

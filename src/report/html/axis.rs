@@ -14,10 +14,14 @@ pub(super) struct Axis {
 impl Axis {
     /// An axis with round ends around these numbers; `None` without numbers.
     pub(super) fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let finite = values.into_iter().filter(|value| value.is_finite());
-        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
+        let mut low = f64::INFINITY;
+        let mut high = f64::NEG_INFINITY;
+        for value in values {
+            if value.is_finite() {
+                low = low.min(value);
+                high = high.max(value);
+            }
+        }
         if low > high {
             return None;
         }
@@ -28,15 +32,13 @@ impl Axis {
         };
         let step = round_step(width / 3.0);
         // A single number is in the middle.
-        let (low, high) = if high > low {
-            (low, high)
-        } else {
-            (low - step, high + step)
-        };
-        let ends = ((low / step).floor() * step, (high / step).ceil() * step);
+        if high <= low {
+            low -= step;
+            high += step;
+        }
         Some(Self {
-            low: ends.0,
-            high: ends.1,
+            low: (low / step).floor() * step,
+            high: (high / step).ceil() * step,
             step,
         })
     }
@@ -51,17 +53,13 @@ impl Axis {
     /// The grid lines, ends included: position in percent of the width, and label.
     pub(super) fn ticks(&self, unit: Unit) -> Vec<(f64, String)> {
         let count = ((self.high - self.low) / self.step).round() as usize;
-        let tick = |line: usize| {
+        let mut ticks = Vec::new();
+        for line in 0..=count.min(12) {
             let value = self.low + line as f64 * self.step;
-            (
-                self.at(value),
-                Format::of_mean(unit)
-                    .show(value)
-                    .trim_end_matches(".0")
-                    .to_owned(),
-            )
-        };
-        (0..=count.min(12)).map(tick).collect()
+            let label = Format::of_mean(unit).show(value);
+            ticks.push((self.at(value), label.trim_end_matches(".0").to_owned()));
+        }
+        ticks
     }
 }
 

@@ -18,18 +18,20 @@ pub(super) struct Citation {
 
 /// Numbers in brackets, and author-year citations that do not overlap with them, in order.
 pub(super) fn citations(text: &str, prediction: Option<&Prediction>, base: u64) -> Vec<Citation> {
-    let numbered = number_markers(text)
-        .into_iter()
-        .map(|marker| resolved(marker.range, &marker.numbers, prediction, base));
-    let named = author_year_markers(text)
-        .into_iter()
-        .map(|range| resolved(range, &[], None, base));
-    let mut found: Vec<Citation> = numbered.chain(named).collect();
+    let mut found = Vec::new();
+    for marker in number_markers(text) {
+        found.push(resolved(marker.range, &marker.numbers, prediction, base));
+    }
+    for range in author_year_markers(text) {
+        found.push(resolved(range, &[], None, base));
+    }
     found.sort_by_key(|citation| citation.range.start);
     let mut end = 0;
     found.retain(|citation| {
         let is_apart = citation.range.start >= end;
-        end = if is_apart { citation.range.end } else { end };
+        if is_apart {
+            end = citation.range.end;
+        }
         is_apart
     });
     found

@@ -9,7 +9,7 @@ use super::HtmlReport;
 use super::citations::citations;
 use super::safety::embedded;
 use crate::analysis::ASPECT_MEAN;
-use crate::analysis::comparison::Observation;
+use crate::analysis::comparison::{MetricComparison, Observation, Observations};
 use crate::dataset::with_text;
 use crate::domain::{Answer, CaseId, Item, ScoredAnswer, SystemName, Unit};
 use crate::error::Result;
@@ -30,47 +30,50 @@ fn short(value: f64) -> Value {
 /// Systems, cases, and the values of every metric by system and case: a number, `[low, high]` where it is unscored,
 /// null where there is no answer.
 pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
-    let (comparison, observations) = (report.comparison, report.observations);
-    let names = short_names(
-        comparison
-            .systems
-            .iter()
-            .map(|system| system.label.as_str()),
-    );
-    let systems = comparison.systems.iter().zip(names);
-    let observed = |observation: &Observation| match observation {
+    let comparison = report.comparison;
+    let labels = comparison.systems.iter().map(|system| &system.label);
+    let names = short_names(labels.clone().map(String::as_str));
+    let systems = labels.zip(names);
+    let cases = report.observations.cases.iter();
+    let mut metrics = Vec::new();
+    for metric in &comparison.metrics {
+        metrics.push(json!({
+            "key": metric_name(comparison, metric),
+            "scorer": metric.metric.scorer,
+            "unit": metric.metric.unit,
+            "order": metric.systems.iter().map(|row| row.system).collect::<Vec<_>>(),
+            "values": values_of(report.observations, metric),
+        }));
+    }
+    json!({
+        "first": first,
+        "systems": systems.map(|(label, short)| json!({"label": label, "short": short})).collect::<Value>(),
+        "cases": cases.map(|case| json!([case.case_id, case.question])).collect::<Value>(),
+        "metrics": metrics,
+    })
+}
+
+/// The values of a metric, a row for each system; null where the runs have none of it.
+fn values_of(observations: &Observations, metric: &MetricComparison) -> Value {
+    let mut tables = observations.metrics.iter();
+    let Some(table) = tables.find(|table| table.metric == metric.metric) else {
+        return Value::Null;
+    };
+    let mut rows = Vec::new();
+    for row in &table.values {
+        rows.push(row.iter().map(observed).collect::<Value>());
+    }
+    Value::Array(rows)
+}
+
+fn observed(observation: &Observation) -> Value {
+    match observation {
         Observation::Value(value) => short(*value),
         Observation::Unscored(range) | Observation::Lowest(range) => {
             json!([short(range.low), short(range.high)])
         }
         Observation::Missing | Observation::NotApplicable => Value::Null,
-    };
-    let metrics = comparison.metrics.iter().map(|metric| {
-        let table = observations
-            .metrics
-            .iter()
-            .find(|table| table.metric == metric.metric);
-        let values = table.map(|table| {
-            table
-                .values
-                .iter()
-                .map(|row| row.iter().map(observed).collect::<Value>())
-                .collect::<Value>()
-        });
-        json!({
-            "key": metric_name(comparison, metric),
-            "scorer": metric.metric.scorer,
-            "unit": metric.metric.unit,
-            "order": metric.systems.iter().map(|row| row.system).collect::<Vec<_>>(),
-            "values": values,
-        })
-    });
-    json!({
-        "first": first,
-        "systems": systems.map(|(system, short)| json!({"label": system.label, "short": short})).collect::<Vec<_>>(),
-        "cases": observations.cases.iter().map(|case| json!([case.case_id, case.question])).collect::<Vec<_>>(),
-        "metrics": metrics.collect::<Vec<_>>(),
-    })
+    }
 }
 
 /// One system in a case's block: its answer, its scores, and the judges' replies.
@@ -89,7 +92,7 @@ struct CaseBlock<'a> {
 }
 
 /// A part of a case's block, with the index of its run.
-enum Part<'a> {
+enum CasePart<'a> {
     Score(&'a ScoredAnswer),
     /// With the number of the first source, as citation scorers record it.
     Answer(&'a Item, u64),
@@ -97,7 +100,18 @@ enum Part<'a> {
 }
 
 /// The parts of each case, in the order of the runs.
-type Parts<'a> = HashMap<&'a CaseId, Vec<(usize, Part<'a>)>>;
+#[derive(Default)]
+struct PartsByCase<'a>(HashMap<&'a CaseId, Vec<(usize, CasePart<'a>)>>);
+
+impl<'a> PartsByCase<'a> {
+    fn add(&mut self, case: &'a CaseId, run: usize, part: CasePart<'a>) {
+        self.0.entry(case).or_default().push((run, part));
+    }
+
+    fn of_case(&self, case: &CaseId) -> &[(usize, CasePart<'a>)] {
+        self.0.get(case).map_or(&[], Vec::as_slice)
+    }
+}
 
 /// The blocks of all cases, in their order. Each is made when it is needed: as JSON values, all of them would take several
 /// times the memory of the page.
@@ -106,53 +120,47 @@ type Parts<'a> = HashMap<&'a CaseId, Vec<(usize, Part<'a>)>>;
 /// When one cannot be serialized.
 pub(super) fn case_blocks(report: &HtmlReport<'_>) -> impl Iterator<Item = Result<String>> {
     let parts = parts_by_case(report);
-    report.observations.cases.iter().map(move |case| {
-        let own = parts.get(&case.case_id).map_or(&[][..], Vec::as_slice);
-        case_block(report, own)
-    })
+    let cases = report.observations.cases.iter();
+    cases.map(move |case| case_block(report, parts.of_case(&case.case_id)))
 }
 
-fn parts_by_case<'a>(report: &'a HtmlReport<'_>) -> Parts<'a> {
-    let mut parts = Parts::new();
-    let mut add = |case: &'a CaseId, run: usize, part: Part<'a>| {
-        parts.entry(case).or_default().push((run, part));
-    };
+fn parts_by_case<'a>(report: &'a HtmlReport<'_>) -> PartsByCase<'a> {
+    let mut parts = PartsByCase::default();
     for (at, run) in report.runs.iter().enumerate() {
         for scored in &run.scored {
-            add(&scored.case.case_id, at, Part::Score(scored));
+            parts.add(&scored.case.case_id, at, CasePart::Score(scored));
         }
-        let base = run
-            .manifest
-            .settings
-            .values()
-            .find_map(|setting| setting.get("index_base")?.as_u64())
-            .unwrap_or(0);
-        for item in run.items.iter().filter(|_| report.with_answers) {
-            add(&item.answer.case_id, at, Part::Answer(item, base));
+        if report.with_answers {
+            let mut settings = run.manifest.settings.values();
+            let base = settings.find_map(|setting| setting.get("index_base")?.as_u64());
+            for item in &run.items {
+                let part = CasePart::Answer(item, base.unwrap_or(0));
+                parts.add(&item.answer.case_id, at, part);
+            }
         }
         for call in report.calls.get(at).into_iter().flatten() {
-            add(&call.case_id, at, Part::Call(call));
+            parts.add(&call.case_id, at, CasePart::Call(call));
         }
     }
     parts
 }
 
-fn case_block(report: &HtmlReport<'_>, parts: &[(usize, Part<'_>)]) -> Result<String> {
+fn case_block(report: &HtmlReport<'_>, parts: &[(usize, CasePart<'_>)]) -> Result<String> {
     let mut entries: HashMap<(usize, &SystemName), SystemEntry> = HashMap::new();
     let mut snippets: Option<BTreeMap<String, &[String]>> = None;
     for (run, part) in parts {
         match part {
-            Part::Score(scored) => {
+            CasePart::Score(scored) => {
                 let entry = entries.entry((*run, &scored.system)).or_default();
                 entry.scores.push(score_entry(scored));
                 snippets.get_or_insert_with(|| snippets_of(scored));
             }
-            Part::Answer(item, base) => {
+            CasePart::Answer(item, base) => {
                 let answer = &item.answer;
                 let entry = entries.entry((*run, &answer.system)).or_default();
                 entry.answer = answer_entry(&with_text(item)?.answer, *base);
             }
-            Part::Call(call) => {
+            CasePart::Call(call) => {
                 let entry = entries.entry((*run, &call.system)).or_default();
                 entry.calls.push(call_entry(call));
             }
@@ -167,11 +175,14 @@ fn case_block(report: &HtmlReport<'_>, parts: &[(usize, Part<'_>)]) -> Result<St
 
 /// The snippets of the criteria of the answer's case, by the name of their component.
 fn snippets_of(scored: &ScoredAnswer) -> BTreeMap<String, &[String]> {
-    let criteria = scored.case.rubric.criteria.iter();
-    criteria
-        .filter(|criterion| !criterion.snippets.is_empty())
-        .map(|criterion| (format!("{}_evidence", criterion.name), &*criterion.snippets))
-        .collect()
+    let mut snippets = BTreeMap::new();
+    for criterion in &scored.case.rubric.criteria {
+        if !criterion.snippets.is_empty() {
+            let component = format!("{}_evidence", criterion.name);
+            snippets.insert(component, &*criterion.snippets);
+        }
+    }
+    snippets
 }
 
 /// `own` is the start of an appended list of references; `cites` are start, end, indices of the cited sources, and numbers
@@ -179,19 +190,17 @@ fn snippets_of(scored: &ScoredAnswer) -> BTreeMap<String, &[String]> {
 fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let text: &str = &answer.answer_text;
     let prediction = answer.prediction.as_deref();
-    let cites = citations(answer.own_text(), prediction, index_base).into_iter();
-    let cites = cites.map(|cite| {
-        json!([
-            utf16(text, cite.range.start),
-            utf16(text, cite.range.end),
-            cite.sources,
-            cite.dangling
-        ])
-    });
+    let mut cites = Vec::new();
+    for cite in citations(answer.own_text(), prediction, index_base) {
+        let start = utf16(text, cite.range.start);
+        let end = utf16(text, cite.range.end);
+        cites.push(json!([start, end, cite.sources, cite.dangling]));
+    }
+    let own = answer.own_bytes.filter(|own| *own < text.len());
     json!({
         "text": text,
-        "cites": cites.collect::<Value>(),
-        "own": answer.own_bytes.filter(|own| *own < text.len()).map(|own| utf16(text, own)),
+        "cites": cites,
+        "own": own.map(|own| utf16(text, own)),
         "words": word_count(answer.own_text()),
         "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),
     })

@@ -20,18 +20,18 @@ use crate::error::{Error, Result};
 /// assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
 /// ```
 pub fn content_security_policy(script: &str, style: &str) -> String {
-    let hash = |text: &str| {
-        format!(
-            "'sha256-{}'",
-            STANDARD.encode(Sha256::digest(text.as_bytes()))
-        )
-    };
     format!(
         "default-src 'none'; script-src {}; style-src {}; img-src 'none'; font-src 'none'; connect-src 'none'; \
          frame-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'",
-        hash(script),
-        hash(style)
+        source_hash(script),
+        source_hash(style)
     )
+}
+
+/// The text as the policy names it: `'sha256-..'`.
+fn source_hash(text: &str) -> String {
+    let hash = STANDARD.encode(Sha256::digest(text.as_bytes()));
+    format!("'sha256-{hash}'")
 }
 
 /// The value as JSON for a `<script type="application/json">`: `<`, `>`, `&`, U+2028 and U+2029, which occur only in
@@ -40,12 +40,12 @@ pub fn content_security_policy(script: &str, style: &str) -> String {
 /// # Errors
 /// [`Error::Internal`] if the value cannot be serialized.
 pub(super) fn embedded<T: Serialize>(value: &T) -> Result<String> {
-    let json = serde_json::to_string(value)
+    let mut json = serde_json::to_string(value)
         .map_err(|error| Error::Internal(format!("data of the report: {error}")))?;
-    let unsafe_in_html = ['<', '>', '&', '\u{2028}', '\u{2029}'];
-    Ok(unsafe_in_html.into_iter().fold(json, |json, c| {
-        json.replace(c, &format!("\\u{:04x}", u32::from(c)))
-    }))
+    for c in ['<', '>', '&', '\u{2028}', '\u{2029}'] {
+        json = json.replace(c, &format!("\\u{:04x}", u32::from(c)));
+    }
+    Ok(json)
 }
 
 #[cfg(test)]
