@@ -27,7 +27,7 @@ pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// One value of the file.
 #[derive(Clone)]
-pub(super) struct Entry {
+pub(super) struct ConfigEntry {
     /// Its table: `judge`, `judges.NAME`, `roles`.
     pub(super) table: String,
     /// Its key in the table.
@@ -44,7 +44,7 @@ pub(super) struct ConfigFile {
     pub(super) path: PathBuf,
     /// BLAKE3 of the file.
     pub(super) hash: String,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<ConfigEntry>,
 }
 
 impl ConfigFile {
@@ -62,19 +62,11 @@ impl ConfigFile {
 
     fn parse(path: &Path, text: &str) -> Result<Self> {
         check_nesting(text, path)?;
-        let line_of = |offset: usize| {
-            text.as_bytes()
-                .iter()
-                .take(offset)
-                .filter(|byte| **byte == b'\n')
-                .count()
-                + 1
-        };
         let document = DeTable::parse(text).map_err(|error| {
             // Only the message: the parser's own display repeats the line, and the line may hold a secret.
-            let fault =
-                InputFault::new(path, format!("not valid TOML: {}", error.message().trim()));
-            Error::from(fault.at_line(line_of(error.span().map_or(0, |span| span.start))))
+            let what = format!("not valid TOML: {}", error.message().trim());
+            let offset = error.span().map_or(0, |span| span.start);
+            Error::from(InputFault::new(path, what).at_line(line_of(text, offset)))
         })?;
         let mut file = Self {
             path: path.to_path_buf(),
@@ -82,80 +74,81 @@ impl ConfigFile {
             entries: Vec::new(),
         };
         for (name, content) in document.get_ref() {
-            let (line, name) = (line_of(name.span().start), name.get_ref().as_ref());
+            let line = line_of(text, name.span().start);
             match content.get_ref() {
-                DeValue::Table(judges) if name == "judges" => {
+                DeValue::Table(judges) if name.get_ref() == "judges" => {
                     for (name, content) in judges {
-                        let (line, name) = (line_of(name.span().start), name.get_ref().as_ref());
+                        let line = line_of(text, name.span().start);
+                        let name = name.get_ref();
                         file.check_judge(name, line)?;
-                        file.add(&format!("judges.{name}"), content.get_ref(), line, &line_of)?;
+                        let table = format!("judges.{name}");
+                        file.add_table(&table, content.get_ref(), line, text)?;
                     }
                 }
-                other => file.add(name, other, line, &line_of)?,
+                other => file.add_table(name.get_ref(), other, line, text)?,
             }
         }
         file.entries.sort_by_key(|entry| entry.line);
         Ok(file)
     }
 
-    fn add(
+    /// Adds the values of a table whose header is on this line of the text.
+    fn add_table(
         &mut self,
         table: &str,
         content: &DeValue<'_>,
         line: usize,
-        line_of: &dyn Fn(usize) -> usize,
+        text: &str,
     ) -> Result<()> {
         let DeValue::Table(keys) = content else {
-            let fault = InputFault::new(
-                &self.path,
-                format!("{} is outside of a table", table.escape_debug()),
-            );
-            return Err(fault
+            let what = format!("{} is outside of a table", table.escape_debug());
+            let hint = "keys belong below the header of their table, such as [judge]";
+            return Err(InputFault::new(&self.path, what)
                 .at_line(line)
-                .hint("keys belong below the header of their table, such as [judge]")
+                .hint(hint)
                 .into());
-        };
-        let mut entry = |key: String, at: usize, value: &DeValue<'_>| {
-            self.entries.push(Entry {
-                table: table.to_owned(),
-                key,
-                value: to_json(value),
-                line: line_of(at),
-            });
         };
         for (key, value) in keys {
             match value.get_ref() {
                 // aspect.coverage = .. without quotes is a table in TOML.
                 DeValue::Table(aspects) if table == "roles" && key.get_ref() == ASPECT_ROLE => {
                     for (aspect, value) in aspects {
-                        entry(
-                            format!("{ASPECT_ROLE}.{}", aspect.get_ref()),
-                            aspect.span().start,
-                            value.get_ref(),
-                        );
+                        self.entries.push(ConfigEntry {
+                            table: table.to_owned(),
+                            key: format!("{ASPECT_ROLE}.{}", aspect.get_ref()),
+                            value: to_json(value.get_ref()),
+                            line: line_of(text, aspect.span().start),
+                        });
                     }
                 }
-                other => entry(key.get_ref().to_string(), key.span().start, other),
+                other => self.entries.push(ConfigEntry {
+                    table: table.to_owned(),
+                    key: key.get_ref().to_string(),
+                    value: to_json(other),
+                    line: line_of(text, key.span().start),
+                }),
             }
         }
         Ok(())
     }
 
+    /// The name of a further judge is part of the names of its options, which errors show.
     fn check_judge(&self, name: &str, line: usize) -> Result<()> {
-        let good = !name.is_empty()
-            && name
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-        let (what, hint) = match name {
-            DEFAULT_JUDGE => (
+        let is_plain = name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let (what, hint) = if name == DEFAULT_JUDGE {
+            (
                 "[judges.judge]: judge is the name of [judge]".to_owned(),
                 "give this one another name, or write [judge]",
-            ),
-            _ if good => return Ok(()),
-            _ => (
+            )
+        } else if name.is_empty() || !is_plain {
+            (
                 format!("[judges]: {name:?} is not a judge's name"),
                 "use letters, digits, - and _, as in [judges.prometheus-bgb]",
-            ),
+            )
+        } else {
+            return Ok(());
         };
         Err(InputFault::new(&self.path, what)
             .at_line(line)
@@ -170,6 +163,12 @@ impl ConfigFile {
             .find(|entry| entry.table == table && entry.key == key)
             .map(|entry| entry.line)
     }
+}
+
+/// The 1-based line at this offset of a text.
+fn line_of(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().iter().take(offset);
+    1 + before.filter(|byte| **byte == b'\n').count()
 }
 
 /// TOML as JSON: options need no dates, so these become strings; numbers keep their exact integer value. A number that JSON

@@ -51,19 +51,7 @@ fn run(environment: &Environment) -> ExitCode {
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => {
-            if let Some(text) = fault_of_variable(&error, &known, environment) {
-                terminal::note(&text);
-                return ExitCode::BadInput;
-            }
-            // Help and version are not errors; a failure to print cannot be reported.
-            let _ = error.print();
-            return if error.use_stderr() {
-                ExitCode::Usage
-            } else {
-                ExitCode::Ok
-            };
-        }
+        Err(error) => return answer_instead(&error, &known, environment),
     };
     logging::start(cli.global.verbose);
     match commands::run(cli, &matches, environment) {
@@ -72,6 +60,25 @@ fn run(environment: &Environment) -> ExitCode {
             terminal::note(&error_text(&error, &command_of(std::env::args().skip(1))));
             ExitCode::from(&error)
         }
+    }
+}
+
+/// Prints help, the version or what is wrong with the arguments: clap has all three as errors.
+fn answer_instead(
+    error: &clap::Error,
+    known: &clap::Command,
+    environment: &Environment,
+) -> ExitCode {
+    if let Some(text) = fault_of_variable(error, known, environment) {
+        terminal::note(&text);
+        return ExitCode::BadInput;
+    }
+    // A failure to print cannot be reported.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::Usage
+    } else {
+        ExitCode::Ok
     }
 }
 
@@ -92,12 +99,10 @@ pub fn program() -> clap::Command {
 /// The command with its subcommands. A blank environment variable counts as unset, and help shows no values of
 /// variables, which may be secret.
 fn command(command: clap::Command, environment: &Environment) -> clap::Command {
-    let is_blank = |arg: &clap::Arg| {
-        std::env::var_os(variable(arg)).is_some() && environment.get(&variable(arg)).is_none()
-    };
     let command = command.mut_args(|arg| {
         let arg = arg.hide_env_values(true);
-        if is_blank(&arg) {
+        let name = variable(&arg);
+        if std::env::var_os(&name).is_some() && environment.get(&name).is_none() {
             arg.env(Resettable::Reset)
         } else {
             arg
@@ -106,6 +111,7 @@ fn command(command: clap::Command, environment: &Environment) -> clap::Command {
     command.mut_subcommands(|sub| self::command(sub, environment))
 }
 
+/// The environment variable of an argument; empty without one.
 fn variable(arg: &clap::Arg) -> String {
     arg.get_env()
         .unwrap_or_default()
@@ -119,33 +125,32 @@ fn fault_of_variable(
     known: &clap::Command,
     environment: &Environment,
 ) -> Option<String> {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let (flag, value) = (
-        text(ContextKind::InvalidArg)?,
-        text(ContextKind::InvalidValue)?,
-    );
+    let flag = context_text(error, ContextKind::InvalidArg)?;
+    let value = context_text(error, ContextKind::InvalidValue)?;
     let long = flag.split([' ', '=']).next()?.trim_start_matches("--");
     if std::env::args().any(|arg| arg.trim_start_matches("--").split('=').next() == Some(long)) {
         return None;
     }
     let arg = all_args(known).into_iter().find(|arg| {
-        arg.get_long() == Some(long)
-            && environment
-                .get(&variable(arg))
-                .is_some_and(|set| set.contains(value))
+        let set = environment.get(&variable(arg));
+        arg.get_long() == Some(long) && set.is_some_and(|set| set.contains(value))
     })?;
-    let why = std::error::Error::source(error).map_or_else(
-        || "not one of the possible values".to_owned(),
-        ToString::to_string,
-    );
+    let why = match std::error::Error::source(error) {
+        Some(source) => source.to_string(),
+        None => "not one of the possible values".to_owned(),
+    };
     Some(format!(
         "error: environment variable {} ({}): {why}",
         variable(arg),
         origin::escape_controls(value)
     ))
+}
+
+fn context_text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
 }
 
 /// The arguments of a command and of its subcommands.

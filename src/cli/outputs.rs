@@ -16,16 +16,16 @@ pub(super) fn refuse_input<'a>(
     let Ok(target) = out.canonicalize() else {
         return Ok(());
     };
-    let is_it = |input: &&Path| input.canonicalize().is_ok_and(|input| input == target);
-    let Some(input) = inputs.into_iter().find(is_it) else {
-        return Ok(());
-    };
-    let what = format!(
-        "{option} {}: this is the input {}; name another file",
-        out.display(),
-        input.display()
-    );
-    Err(Error::Usage(what))
+    for input in inputs {
+        if input.canonicalize().is_ok_and(|input| input == target) {
+            return Err(Error::Usage(format!(
+                "{option} {}: this is the input {}; name another file",
+                out.display(),
+                input.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

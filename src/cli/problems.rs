@@ -18,7 +18,7 @@ const EXAMPLE: usize = 80;
 /// Failures by kind; each kind is reported once.
 #[derive(Default)]
 pub(super) struct Problems {
-    failures: BTreeMap<Kind, u64>,
+    failures: BTreeMap<ProblemKind, u64>,
     /// Whether attempts fail one after the other.
     is_failing: bool,
     /// Whether the wait for another process is reported.
@@ -26,30 +26,30 @@ pub(super) struct Problems {
 }
 
 /// The failure and, where it is one of reading, the kind of call.
-type Kind = (UnscoredKind, Option<CallKind>);
+type ProblemKind = (UnscoredKind, Option<CallKind>);
 
 impl Problems {
     /// The line to print after this call.
     pub(super) fn call(&mut self, record: &CallRecord) -> Option<String> {
         let reason = record.verdict.as_ref().err()?;
-        let remedy = remedy(reason.kind)
-            .filter(|_| record.reply.as_ref().is_none_or(|reply| !reply.cached))?;
+        let remedy = remedy(reason.kind)?;
+        let reply = record.reply.as_ref();
+        // A cached reply was reported when it came.
+        if reply.is_some_and(|reply| reply.cached) {
+            return None;
+        }
         let is_read = matches!(reason.kind, UnscoredKind::Unreadable | UnscoredKind::Cut);
         let kind = (reason.kind, is_read.then_some(record.kind));
         let failures = self.failures.entry(kind).or_default();
         *failures += 1;
-        let example = shortened(
-            record
-                .reply
-                .as_ref()
-                .map_or(&reason.message, |reply| &reply.content),
-        );
-        (*failures == FAILURES).then(|| {
-            format!(
-                "warning: {FAILURES} {}, such as {example:?}; {remedy}",
-                name(kind)
-            )
-        })
+        if *failures != FAILURES {
+            return None;
+        }
+        let example = shortened(reply.map_or(&reason.message, |reply| &reply.content));
+        Some(format!(
+            "warning: {FAILURES} {}, such as {example:?}; {remedy}",
+            name(kind)
+        ))
     }
 
     /// The line to print where so many attempts failed since the last reply, the last one for this reason.
@@ -75,23 +75,24 @@ impl Problems {
         let is_long = waiting
             .since
             .is_some_and(|since| since.elapsed() > LONG_WAIT);
-        let begins = is_long && !self.is_waiting;
-        self.is_waiting = is_long;
-        begins.then(|| {
-            format!(
-                "note: waiting for {}, which asks the same calls (same cache); its replies are used here, too",
-                waiting.process
-            )
-        })
+        let was_long = std::mem::replace(&mut self.is_waiting, is_long);
+        if !is_long || was_long {
+            return None;
+        }
+        Some(format!(
+            "note: waiting for {}, which asks the same calls (same cache); its replies are used here, too",
+            waiting.process
+        ))
     }
 }
 
+/// The beginning of an example: whatever a judge or a server wrote, on one line and without secrets.
 fn shortened(text: &str) -> String {
     console::truncate_str(&excerpt(text), EXAMPLE, "..").into_owned()
 }
 
 /// The failures in words.
-fn name((failure, call): Kind) -> String {
+fn name((failure, call): ProblemKind) -> String {
     match (failure, call) {
         (UnscoredKind::Cut, Some(call)) => format!("{call} replies cut at their limit"),
         (_, Some(call)) => format!("unreadable {call} replies"),

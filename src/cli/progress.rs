@@ -36,11 +36,16 @@ const EARLIEST_ESTIMATE: Duration = Duration::from_secs(2);
 pub struct Progress {
     /// Also counts while hidden.
     bar: ProgressBar,
-    counts: Arc<Counts>,
+    counts: Arc<ProgressCounts>,
     /// The end has its own message: no more problems are reported.
     is_stopping: bool,
-    /// Reports problems and, where no bar is drawn, writes lines, until the sender is dropped.
-    watch: (Sender<()>, JoinHandle<()>),
+    watch: Watch,
+}
+
+/// The thread that reports problems and, where no bar is drawn, writes lines, until the sender is dropped.
+struct Watch {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
 }
 
 impl Progress {
@@ -57,36 +62,24 @@ impl Progress {
             cached: before,
             ..Seen::default()
         });
-        let activity = Box::new(activity);
-        let counts = Arc::new(Counts {
+        let counts = Arc::new(ProgressCounts {
             meters,
-            activity,
+            activity: Box::new(activity),
             prices_of,
             start: Instant::now(),
             before,
             seen,
         });
-        planned
-            .scored
-            .iter()
-            .for_each(|answer| counts.seen().scored(answer));
+        for answer in &planned.scored {
+            counts.seen().scored(answer);
+        }
         let bar = ProgressBar::with_draw_target(
             Some(plan.at_most + plan.cached),
             ProgressDrawTarget::stderr(),
         );
         bar.set_position(before);
         if !bar.is_hidden() {
-            let shown = Arc::clone(&counts);
-            let style = ProgressStyle::with_template("{bar:8} {counters}")
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
-            bar.set_style(style.with_key(
-                "counters",
-                move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                    let room =
-                        usize::from(console::Term::stderr().size().1).saturating_sub(BAR + 2);
-                    let _ = out.write_str(&console::truncate_str(&shown.line(state), room, ".."));
-                },
-            ));
+            bar.set_style(bar_style(&counts));
             bar.enable_steady_tick(TICK);
         }
         let watch = watch(&bar, &counts);
@@ -98,12 +91,22 @@ impl Progress {
         }
     }
 
+    /// What happens after the stop; the error that ends the command gives its reason. A budget, a time limit or a lost judge needs
+    /// no key; before the first outcome there is nothing to wait for.
+    fn stopping_line(&self, reason: &str) -> Option<String> {
+        if reason.starts_with("SIG") || reason == "Ctrl-C" {
+            let line = "stopping: calls in flight may finish; press Ctrl-C to leave at once";
+            return Some(line.to_owned());
+        }
+        let has_outcome = self.bar.position() > self.counts.before;
+        has_outcome.then(|| "stopping: calls in flight may finish".to_owned())
+    }
+
     /// Removes the display and writes the closing line.
     pub fn finish(self) {
-        let (stop, thread) = self.watch;
-        drop(stop);
+        drop(self.watch.stop);
         // The thread only sleeps and writes; a panic in it needs no handling.
-        let _ = thread.join();
+        let _ = self.watch.thread.join();
         let calls = self.bar.position();
         self.bar.finish_and_clear();
         if calls > 0 {
@@ -112,9 +115,26 @@ impl Progress {
     }
 }
 
-fn watch(bar: &ProgressBar, counts: &Arc<Counts>) -> (Sender<()>, JoinHandle<()>) {
+/// A bar and the counters, cut to the width of the terminal at each drawing.
+fn bar_style(counts: &Arc<ProgressCounts>) -> ProgressStyle {
+    let counts = Arc::clone(counts);
+    ProgressStyle::with_template("{bar:8} {counters}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .with_key(
+            "counters",
+            move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let width = usize::from(console::Term::stderr().size().1);
+                let room = width.saturating_sub(BAR + 2);
+                let line = counts.line(state);
+                let _ = out.write_str(&console::truncate_str(&line, room, ".."));
+            },
+        )
+}
+
+fn watch(bar: &ProgressBar, counts: &Arc<ProgressCounts>) -> Watch {
     let (stop, stopped) = channel();
-    let (bar, counts) = (bar.clone(), Arc::clone(counts));
+    let bar = bar.clone();
+    let counts = Arc::clone(counts);
     let thread = std::thread::spawn(move || {
         let mut ticks = 0;
         while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
@@ -128,14 +148,14 @@ fn watch(bar: &ProgressBar, counts: &Arc<Counts>) -> (Sender<()>, JoinHandle<()>
             }
         }
     });
-    (stop, thread)
+    Watch { stop, thread }
 }
 
 /// Prints lines above the bar.
 fn print(bar: &ProgressBar, lines: impl IntoIterator<Item = String>) {
-    lines
-        .into_iter()
-        .for_each(|line| bar.suspend(|| terminal::note(&line)));
+    for line in lines {
+        bar.suspend(|| terminal::note(&line));
+    }
 }
 
 impl EventSink for Progress {
@@ -150,22 +170,9 @@ impl EventSink for Progress {
                 print(&self.bar, line.filter(|_| !self.is_stopping));
             }
             RunEvent::Scored(answer) => self.counts.seen().scored(answer),
-            // The error that ends the command gives the reason. A budget, a time limit or a lost judge needs no key;
-            // before the first outcome there is nothing to wait for.
             RunEvent::Stopping(reason) => {
                 self.is_stopping = true;
-                let is_signal = reason.starts_with("SIG") || reason == "Ctrl-C";
-                let how = if is_signal {
-                    "; press Ctrl-C to leave at once"
-                } else {
-                    ""
-                };
-                if is_signal || self.bar.position() > self.counts.before {
-                    print(
-                        &self.bar,
-                        [format!("stopping: calls in flight may finish{how}")],
-                    );
-                }
+                print(&self.bar, self.stopping_line(reason));
             }
         }
         Ok(())
@@ -173,7 +180,7 @@ impl EventSink for Progress {
 }
 
 /// A run as the display and its thread see it.
-struct Counts {
+struct ProgressCounts {
     meters: Arc<Meters>,
     activity: Box<dyn Fn() -> Activity + Send + Sync>,
     prices_of: Option<String>,
@@ -200,19 +207,22 @@ struct Seen {
 }
 
 impl Seen {
-    /// Counts a call; gives the line to print.
+    /// ProgressCounts a call; gives the line to print.
     fn call(&mut self, record: &CallRecord) -> Option<String> {
         let is_cached = record.reply.as_ref().is_some_and(|reply| reply.cached);
-        self.made += u64::from(!is_cached);
-        match record.attempt {
-            0 => self.cached += u64::from(is_cached),
-            // The attempt before it had no verdict.
-            _ => {
-                self.repeats += u64::from(!is_cached);
-                self.failed = self.failed.saturating_sub(1);
-            }
+        if !is_cached {
+            self.made += 1;
         }
-        self.failed += u64::from(record.verdict.is_err());
+        if record.attempt == 0 {
+            self.cached += u64::from(is_cached);
+        } else {
+            self.repeats += u64::from(!is_cached);
+            // The attempt before it had no verdict.
+            self.failed = self.failed.saturating_sub(1);
+        }
+        if record.verdict.is_err() {
+            self.failed += 1;
+        }
         self.problems.call(record)
     }
 
@@ -222,7 +232,7 @@ impl Seen {
     }
 }
 
-impl Counts {
+impl ProgressCounts {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -234,81 +244,101 @@ impl Counts {
     /// `1,204/5,205 calls, 12 min left, 32 in flight (oldest 45 s), $0.42, 3 min elapsed`: the least important last,
     /// where a narrow terminal cuts; nothing that is 0.
     fn line(&self, state: &ProgressState) -> String {
-        let (done, now) = (state.pos(), Instant::now());
-        let (total, elapsed) = (
-            state.len().unwrap_or_default().max(done),
-            now.duration_since(self.start),
-        );
-        let (usd, tokens, unscored) = (self.meters.usd(), self.tokens(), self.seen().unscored);
-        let Activity {
-            in_flight,
-            oldest,
-            pause,
-            servers,
-            down,
-        } = (self.activity)();
-        // Those of this session determine the speed.
-        let asked = done.saturating_sub(self.before);
-        let left = elapsed.mul_f64((total - done) as f64 / asked.max(1) as f64);
-        let has_left = asked > 0 && elapsed >= EARLIEST_ESTIMATE && !left.is_zero();
-        let money = if usd > 0.0 {
-            dollars(usd)
-        } else {
-            format!("{} tokens", about(tokens as f64))
-        };
-        let oldest = oldest.map_or_else(String::new, |call| oldest_text(&call, now));
-        let pause = pause.map(|(until, why)| match until.duration_since(now) {
-            rest if rest > ALMOST_SECOND => {
-                format!("{why}, resuming in {}", span(rest + ALMOST_SECOND))
-            }
-            _ => why.to_owned(),
-        });
+        let now = Instant::now();
+        let done = state.pos();
+        let total = state.len().unwrap_or_default().max(done);
+        let elapsed = now.duration_since(self.start);
+        let activity = (self.activity)();
+        let mut parts = vec![format!("{}/{} calls", grouped(done), grouped(total))];
+        if let Some(left) = self.time_left(done, total, elapsed) {
+            parts.push(format!("{} left", span(left)));
+        }
+        if let Some((until, why)) = activity.pause {
+            parts.push(pause_text(why, until.duration_since(now)));
+        }
+        if activity.servers > 1 && activity.down > 0 {
+            let down = activity.down;
+            parts.push(format!("{down} of {} endpoints down", activity.servers));
+        }
+        if activity.in_flight > 0 {
+            let oldest = activity.oldest.map(|call| oldest_text(&call, now));
+            let oldest = oldest.unwrap_or_default();
+            parts.push(format!("{} in flight{oldest}", activity.in_flight));
+        }
         let waiting = self.meters.waiting().calls;
-        let parts = [
-            has_left.then(|| format!("{} left", span(left))),
-            pause,
-            (servers > 1 && down > 0).then(|| format!("{down} of {servers} endpoints down")),
-            (in_flight > 0).then(|| format!("{in_flight} in flight{oldest}")),
-            (waiting > 0).then(|| format!("{waiting} asked by another process")),
-            (usd > 0.0 || tokens > 0).then_some(money),
-            (unscored > 0).then(|| format!("{} unscored", grouped(unscored))),
-            (elapsed >= EARLIEST_ESTIMATE).then(|| format!("{} elapsed", span(elapsed))),
-        ];
-        let line = format!("{}/{} calls", grouped(done), grouped(total));
-        parts
-            .into_iter()
-            .flatten()
-            .fold(line, |line, part| format!("{line}, {part}"))
+        if waiting > 0 {
+            parts.push(format!("{waiting} asked by another process"));
+        }
+        parts.extend(self.spent());
+        let unscored = self.seen().unscored;
+        if unscored > 0 {
+            parts.push(format!("{} unscored", grouped(unscored)));
+        }
+        if elapsed >= EARLIEST_ESTIMATE {
+            parts.push(format!("{} elapsed", span(elapsed)));
+        }
+        parts.join(", ")
+    }
+
+    /// The time that the other calls take at the speed of this session; cached replies took none.
+    fn time_left(&self, done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
+        let asked = done.saturating_sub(self.before);
+        if asked == 0 || elapsed < EARLIEST_ESTIMATE {
+            return None;
+        }
+        let left = elapsed.mul_f64((total - done) as f64 / asked as f64);
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// The cost so far; without prices, the tokens.
+    fn spent(&self) -> Option<String> {
+        let usd = self.meters.usd();
+        if usd > 0.0 {
+            return Some(dollars(usd));
+        }
+        let tokens = self.tokens();
+        (tokens > 0).then(|| format!("{} tokens", about(tokens as f64)))
     }
 
     /// The calls that were made and the replies that were cached, apart; what they cost, and what they gave. Other counters
     /// that are 0 are left out.
     fn closing_line(&self) -> String {
-        let (seen, usd) = (self.seen(), self.meters.usd());
-        let some =
-            |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
+        let seen = self.seen();
         let mut made = counted_calls(seen.made);
         if seen.repeats > 0 {
             let repeats = grouped(seen.repeats);
             made += &format!(" ({repeats} of them after an unreadable reply)");
         }
-        let parts = [
-            Some(made),
-            some(seen.cached, "cached"),
-            some(seen.failed, "without a verdict"),
-            Some(format!("in {}", span(self.start.elapsed()))),
-            some(
-                Meters::read(&self.meters.retries),
-                "retried after a failed request",
-            ),
-            some(self.tokens(), "tokens"),
-            (usd > 0.0).then(|| dollars(usd) + &of_day(self.prices_of.as_deref())),
-            some(
-                seen.unscored,
-                &format!("of {} scores unscored", grouped(seen.scored)),
-            ),
-        ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        let mut parts = vec![made];
+        push_count(&mut parts, seen.cached, "cached");
+        push_count(&mut parts, seen.failed, "without a verdict");
+        parts.push(format!("in {}", span(self.start.elapsed())));
+        let retries = Meters::read(&self.meters.retries);
+        push_count(&mut parts, retries, "retried after a failed request");
+        push_count(&mut parts, self.tokens(), "tokens");
+        let usd = self.meters.usd();
+        if usd > 0.0 {
+            parts.push(dollars(usd) + &of_day(self.prices_of.as_deref()));
+        }
+        let of_scores = format!("of {} scores unscored", grouped(seen.scored));
+        push_count(&mut parts, seen.unscored, &of_scores);
+        parts.join(", ")
+    }
+}
+
+/// Adds a counter, unless it is 0.
+fn push_count(parts: &mut Vec<String>, count: u64, what: &str) {
+    if count > 0 {
+        parts.push(format!("{} {what}", grouped(count)));
+    }
+}
+
+/// `rate limited, resuming in 12 s`
+fn pause_text(why: &str, rest: Duration) -> String {
+    if rest > ALMOST_SECOND {
+        format!("{why}, resuming in {}", span(rest + ALMOST_SECOND))
+    } else {
+        why.to_owned()
     }
 }
 
@@ -327,8 +357,10 @@ fn oldest_text(call: &CallInFlight, now: Instant) -> String {
     if age <= VERY_LONG {
         return format!(" (oldest {})", span(age));
     }
-    let names = short_names([call.system.as_str(), call.case_id.as_str(), &call.item].into_iter());
+    let names = [call.system.as_str(), call.case_id.as_str(), &call.item];
+    let names = short_names(names.into_iter());
     let kind = call.kind.as_str();
+    // The only question of its kind has the kind's name.
     let question = if *call.item == *kind {
         kind.to_owned()
     } else {
@@ -345,11 +377,14 @@ fn oldest_text(call: &CallInFlight, now: Instant) -> String {
 /// `12 s`, `3 min`, `2 h 5 min`.
 fn span(time: Duration) -> String {
     let seconds = time.as_secs();
-    match (seconds, (seconds + 30) / 60) {
-        (0..90, _) => format!("{seconds} s"),
-        (_, minutes @ 0..60) => format!("{minutes} min"),
-        (_, minutes) => format!("{} h {} min", minutes / 60, minutes % 60),
+    if seconds < 90 {
+        return format!("{seconds} s");
     }
+    let minutes = (seconds + 30) / 60;
+    if minutes < 60 {
+        return format!("{minutes} min");
+    }
+    format!("{} h {} min", minutes / 60, minutes % 60)
 }
 
 #[cfg(test)]

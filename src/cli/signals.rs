@@ -75,8 +75,8 @@ fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
     use tokio::signal::unix::{SignalKind, signal};
     let (sender, names) = unbounded_channel();
     for (name, number) in STOPPING {
-        let kind = SignalKind::from_raw(number.as_raw());
-        let (mut signal, sender) = (signal(kind)?, sender.clone());
+        let mut signal = signal(SignalKind::from_raw(number.as_raw()))?;
+        let sender = sender.clone();
         tokio::spawn(
             async move { while signal.recv().await.is_some() && sender.send(name).is_ok() {} },
         );
