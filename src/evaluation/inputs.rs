@@ -18,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::text::perturbation::Perturbation;
 
 use super::options::{EvaluationOptions, ScorerName};
-use super::prepared::needs_rubric;
 use super::preset::{Checked, Coverage, Preset};
+use super::scorers::needs_rubric;
 use crate::record::THINKING;
 use crate::scorer::Scorer;
 

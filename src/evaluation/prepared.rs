@@ -1,6 +1,6 @@
 //! An evaluation that is ready: its input is read, its scorers are chosen, its judges are known.
 //!
-//! From here the same jobs are planned, written as a batch, or [started](Prepared::start) as a [`Run`].
+//! From here the same jobs are planned, written as a batch, or [started](Prepared::start) as a [`Run`](super::Run).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::choice::Choice;
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges};
 use super::options::{EvaluationOptions, ScorerName};
-use super::session::{CallResults, Run};
+use super::scorers::needs_rubric;
 use super::{Job, Options, PlanEstimate, PlanOutcome};
 use crate::domain::{BatchSize, RubricProfile, Severity};
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
 use crate::judge::refusals::ReplyLimits;
-use crate::record::{Inputs, Manifest, NoEvents, RecordedReplies, RunDir, RunRecord};
+use crate::record::{Inputs, Manifest, NoEvents, RecordedReplies};
 use crate::scorer::Scorer;
 use crate::scorer::criteria::CriteriaScorer;
 
@@ -66,7 +66,7 @@ impl Prepared {
     }
 
     /// The jobs of the run. `dir` may hold replies of an earlier session, which are used even if the cache is lost.
-    fn jobs(
+    pub(super) fn jobs(
         &self,
         scorers: &[Arc<dyn Scorer>],
         dir: Option<&Path>,
@@ -247,52 +247,8 @@ impl Prepared {
         Ok((planned, manifest))
     }
 
-    /// Claims the directory, opens the record, and scores what cached replies suffice for. [`Run::ask`] does the rest.
-    ///
-    /// # Errors
-    /// For a directory that holds another run or changed calls, or cannot be written.
-    pub async fn start(self, path: &Path) -> Result<Run> {
-        let dir = RunDir::open(path)?;
-        let meters = Arc::new(Meters::default());
-        let Work {
-            jobs,
-            endpoints,
-            recorded,
-        } = self.jobs(&self.scorers, Some(path), &meters)?;
-        dir.claim(&self.manifest, self.options.output.overwrite)?;
-        let before = Manifest::of_run(path)?;
-        let manifest = Manifest {
-            started_at: before.started_at,
-            endpoints: before.endpoints,
-            ..self.manifest.clone()
-        };
-        let record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
-        // Those of an earlier session are written again: they may be damaged.
-        let inputs_path = path.join("inputs.jsonl");
-        if !self.options.output.no_inputs || inputs_path.exists() {
-            self.recorded_inputs().write(&inputs_path)?;
-        }
-        let mut run = Run {
-            prepared: self,
-            jobs,
-            endpoints,
-            meters,
-            recorded,
-            record,
-            planned: PlanOutcome::default(),
-            scored: Vec::new(),
-            results: CallResults::default(),
-        };
-        run.plan().await?;
-        if run.prepared.settle(&run.jobs, &run.planned).await? {
-            run.plan_again().await?;
-        }
-        run.prepared.note_models(&run.jobs);
-        Ok(run)
-    }
-
     /// The answers to score.
-    fn recorded_inputs(&self) -> Inputs {
+    pub(super) fn recorded_inputs(&self) -> Inputs {
         let rubric = &self.inputs.rubric;
         let plain = &self.inputs.plain;
         let mut scorers = self.scorers.iter();
@@ -307,18 +263,12 @@ impl Prepared {
     }
 }
 
-/// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
-pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
-    ScorerName::of(scorer.name())
-        .is_none_or(|name| matches!(name, ScorerName::Rubric | ScorerName::Criteria))
-}
-
 /// What a run consists of before it starts.
-struct Work {
-    jobs: Vec<Job>,
-    endpoints: Endpoints,
+pub(super) struct Work {
+    pub(super) jobs: Vec<Job>,
+    pub(super) endpoints: Endpoints,
     /// Replies of earlier sessions; `None` without a directory.
-    recorded: Option<Arc<RecordedReplies>>,
+    pub(super) recorded: Option<Arc<RecordedReplies>>,
 }
 
 /// The judges of which cached replies were not used because they are by another model.

@@ -174,6 +174,12 @@ pub(super) struct ScorerSetup<'a> {
     pub(super) is_lexical: bool,
 }
 
+/// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
+pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
+    ScorerName::of(scorer.name())
+        .is_none_or(|name| matches!(name, ScorerName::Rubric | ScorerName::Criteria))
+}
+
 /// The scorers of a recorded run.
 ///
 /// # Errors

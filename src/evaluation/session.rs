@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::judges::Endpoints;
 use super::legibility::shortened;
-use super::prepared::Prepared;
+use super::prepared::{Prepared, Work};
 use super::{Job, PlanEstimate, PlanOutcome, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::domain::{
@@ -16,8 +16,54 @@ use crate::domain::{
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::record::{
-    EventSink, Manifest, NoEvents, RecordedReplies, RunEvent, RunRecord, RunStatus, remedy,
+    EventSink, Manifest, NoEvents, RecordedReplies, RunDir, RunEvent, RunRecord, RunStatus, remedy,
 };
+
+impl Prepared {
+    /// Claims the directory, opens the record, and scores what cached replies suffice for. [`Run::ask`] does the rest.
+    ///
+    /// # Errors
+    /// For a directory that holds another run or changed calls, or cannot be written.
+    pub async fn start(self, path: &Path) -> Result<Run> {
+        let dir = RunDir::open(path)?;
+        let meters = Arc::new(Meters::default());
+        let Work {
+            jobs,
+            endpoints,
+            recorded,
+        } = self.jobs(&self.scorers, Some(path), &meters)?;
+        dir.claim(&self.manifest, self.options.output.overwrite)?;
+        let before = Manifest::of_run(path)?;
+        let manifest = Manifest {
+            started_at: before.started_at,
+            endpoints: before.endpoints,
+            ..self.manifest.clone()
+        };
+        let record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
+        // Those of an earlier session are written again: they may be damaged.
+        let inputs_path = path.join("inputs.jsonl");
+        if !self.options.output.no_inputs || inputs_path.exists() {
+            self.recorded_inputs().write(&inputs_path)?;
+        }
+        let mut run = Run {
+            prepared: self,
+            jobs,
+            endpoints,
+            meters,
+            recorded,
+            record,
+            planned: PlanOutcome::default(),
+            scored: Vec::new(),
+            results: CallResults::default(),
+        };
+        run.plan().await?;
+        if run.prepared.settle(&run.jobs, &run.planned).await? {
+            run.plan_again().await?;
+        }
+        run.prepared.note_models(&run.jobs);
+        Ok(run)
+    }
+}
 
 /// A run with its record.
 ///
@@ -38,18 +84,18 @@ use crate::record::{
 /// # }
 /// ```
 pub struct Run {
-    pub(super) prepared: Prepared,
-    pub(super) jobs: Vec<Job>,
+    prepared: Prepared,
+    jobs: Vec<Job>,
     /// The servers of its judges.
     pub endpoints: Endpoints,
     /// Its counters.
     pub meters: Arc<Meters>,
-    pub(super) recorded: Option<Arc<RecordedReplies>>,
+    recorded: Option<Arc<RecordedReplies>>,
     pub(crate) record: RunRecord,
     /// Cached calls, and calls to make.
     pub planned: PlanOutcome,
     pub(crate) scored: Vec<Arc<ScoredAnswer>>,
-    pub(super) results: CallResults,
+    results: CallResults,
 }
 
 impl Run {
@@ -132,7 +178,7 @@ impl Run {
     }
 
     /// Scores what cached replies suffice for.
-    pub(super) async fn plan(&mut self) -> Result<()> {
+    async fn plan(&mut self) -> Result<()> {
         let mut sink = Recording {
             record: &mut self.record,
             events: &mut NoEvents,
@@ -147,7 +193,7 @@ impl Run {
 
     /// Plans anew, because other cached replies count now: what was scored is scored again. The live replies of this
     /// session are in its record.
-    pub(super) async fn plan_again(&mut self) -> Result<()> {
+    async fn plan_again(&mut self) -> Result<()> {
         self.record.begin_again()?;
         if let Some(recorded) = &self.recorded {
             recorded.reload()?;
@@ -250,7 +296,7 @@ impl Run {
 
 /// What came of the calls of a run.
 #[derive(Default)]
-pub(super) struct CallResults {
+struct CallResults {
     verdicts: u64,
     replies: u64,
     /// The last failure; of replies that cannot be read the first.

@@ -4,19 +4,10 @@
 //! differs between machines, and not on what a server replies.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-
-use super::gates;
-use super::inputs::LoadedInputs;
-use super::judges::Judges;
-use crate::dataset::with_text;
-use crate::domain::{CaseId, Item, SystemName};
-use crate::error::Result;
-use crate::scorer::{Scorer, Step, Verdicts};
 
 /// The I-th of N fixed parts of the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +39,7 @@ impl Slice {
     ///
     /// The unit with the most calls goes first, each to the slice with the fewest calls so far; of slices with equally many
     /// to the one with the fewest units, so that slices are even without any calls, too.
-    fn holds(self, calls: &[u64]) -> Vec<bool> {
+    pub(super) fn holds(self, calls: &[u64]) -> Vec<bool> {
         let mut order: Vec<usize> = (0..calls.len()).collect();
         order.sort_by_key(|&unit| Reverse(calls[unit]));
         // Slices beyond the number of units are empty.
@@ -71,61 +62,6 @@ impl Slice {
         }
         held
     }
-}
-
-/// An answer by its system and its case.
-type AnswerKey<'a> = (&'a SystemName, &'a CaseId);
-
-/// Keeps the answers of this slice, and an even part of the pairs without an answer.
-///
-/// # Errors
-/// When the text of an answer cannot be read.
-pub(super) fn keep_slice(
-    inputs: &mut LoadedInputs,
-    slice: Slice,
-    scorers: &[Arc<dyn Scorer>],
-    judges: &Judges,
-) -> Result<()> {
-    let mut keys: Vec<AnswerKey<'_>> = Vec::new();
-    let mut calls: HashMap<AnswerKey<'_>, u64> = HashMap::new();
-    for item in inputs.rubric.iter().chain(inputs.plain.iter()) {
-        let key = (&item.answer.system, &item.case.case_id);
-        if calls.insert(key, 0).is_none() {
-            keys.push(key);
-        }
-    }
-    for scorer in scorers {
-        for item in inputs.items(&**scorer).iter() {
-            let key = (&item.answer.system, &item.case.case_id);
-            *calls.entry(key).or_default() += calls_of(&**scorer, &with_text(item)?, judges);
-        }
-    }
-    let numbers: Vec<u64> = keys.iter().map(|key| calls[key]).collect();
-    let mut kept: HashSet<(SystemName, CaseId)> = HashSet::new();
-    for ((system, case), is_held) in keys.into_iter().zip(slice.holds(&numbers)) {
-        if is_held {
-            kept.insert((system.clone(), case.clone()));
-        }
-    }
-    inputs.retain(|item| kept.contains(&(item.answer.system.clone(), item.case.case_id.clone())));
-    let mut held = slice.holds(&vec![0; inputs.missing.len()]).into_iter();
-    inputs.missing.retain(|_| held.next().unwrap_or(false));
-    Ok(())
-}
-
-/// How many calls the answer takes if every gate opens and nothing is cached.
-fn calls_of(scorer: &dyn Scorer, item: &Item, judges: &Judges) -> u64 {
-    let mut verdicts = Verdicts::default();
-    let mut calls = 0;
-    while let Step::Ask(asked) = scorer.step(&item.case, &item.answer, &verdicts) {
-        let mut opened = Vec::with_capacity(asked.len());
-        for call in asked {
-            calls += judges.calls_a_question(&call.role);
-            opened.push((call.item, call.task.kind()));
-        }
-        gates::open(&mut verdicts, &opened);
-    }
-    calls
 }
 
 impl TryFrom<String> for Slice {
