@@ -51,14 +51,15 @@ fn fitted(text: &str, width: Option<u16>) -> Cow<'_, str> {
     let Some(width) = width.map(usize::from).filter(|width| *width > 0) else {
         return Cow::Borrowed(text);
     };
-    let fit = |line: &str| {
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
         if line.contains('\u{1b}') {
-            line.to_owned()
+            lines.push(line.to_owned());
         } else {
-            wrapped(line, width)
+            lines.push(wrapped(line, width));
         }
-    };
-    Cow::Owned(text.split('\n').map(fit).collect::<Vec<_>>().join("\n"))
+    }
+    Cow::Owned(lines.join("\n"))
 }
 
 /// Writes lines to standard error, wrapped to the width of its terminal, with control characters visible: names may

@@ -58,7 +58,7 @@ pub fn write_inspect_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
 }
 
 /// One case of a system with its answer, if recorded, and its scores.
-struct InspectSample<'a> {
+struct InspectCase<'a> {
     case: &'a TestCase,
     answer: Option<&'a Answer>,
     scored: Vec<&'a ScoredAnswer>,
@@ -69,13 +69,13 @@ fn samples<'a>(
     run: &'a RecordedRun,
     system: &'a SystemName,
     answers: &HashMap<(&SystemName, &CaseId), &'a Answer>,
-) -> Vec<InspectSample<'a>> {
-    let mut samples: Vec<InspectSample<'_>> = Vec::new();
+) -> Vec<InspectCase<'a>> {
+    let mut samples: Vec<InspectCase<'_>> = Vec::new();
     let mut places: HashMap<&CaseId, usize> = HashMap::new();
     for scored in run.scored.iter().filter(|scored| scored.system == *system) {
         let case = &*scored.case;
         let place = *places.entry(&case.case_id).or_insert_with(|| {
-            samples.push(InspectSample {
+            samples.push(InspectCase {
                 case,
                 answer: answers.get(&(system, &case.case_id)).copied(),
                 scored: Vec::new(),
@@ -113,7 +113,7 @@ impl Formatter for WithNan {
 }
 
 /// The log of a system.
-fn log(run: &RecordedRun, system: &SystemName, samples: &[InspectSample<'_>]) -> Value {
+fn log(run: &RecordedRun, system: &SystemName, samples: &[InspectCase<'_>]) -> Value {
     let manifest = &run.manifest;
     let rubric = manifest.roles.get("rubric");
     let prompts = rubric.and_then(|entry| entry.prompts.as_ref());
@@ -255,7 +255,7 @@ fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
 }
 
 /// A case as inspect-ai knows it: the question, the answer, and a score by each scorer.
-fn sample(system: &SystemName, sample: &InspectSample<'_>, scorers: &[(&str, Vec<&str>)]) -> Value {
+fn sample(system: &SystemName, sample: &InspectCase<'_>, scorers: &[(&str, Vec<&str>)]) -> Value {
     let case = sample.case;
     let question = case.initial_prompt.as_str();
     let answer = sample.answer.map_or("", |answer| &answer.answer_text);

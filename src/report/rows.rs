@@ -49,61 +49,81 @@ pub fn component_rows<'a>(
     texts: CsvText,
 ) -> Vec<ComponentRow<'a>> {
     let score = &scored.score;
-    let (score_name, ann_score_name) = score.sum_names();
+    let (mut name, ann_name) = score.sum_names();
+    if score.scorer == "prometheus" {
+        name = ASPECT_MEAN;
+    }
     // The overall score of the citation scorers is one of their components.
     let has_own_score = !matches!(score.scorer, "entailment" | "citation_audit");
-    let score_name = if score.scorer == "prometheus" {
-        ASPECT_MEAN
-    } else {
-        score_name
-    };
-    let is_sum = score.is_weighted_sum();
-    let sum = |kind: &'static str, name: &'a str, value| ComponentRow {
+    let mut rows = Vec::with_capacity(score.components.len() + 2);
+    if score.is_weighted_sum() || (has_own_score && score.value.is_some()) {
+        rows.push(ComponentRow {
+            value: score.value,
+            ..row_of("score", name, run, scored, texts)
+        });
+    }
+    if score.has_ann_score() {
+        rows.push(ComponentRow {
+            value: score.ann_score,
+            ..row_of("ann_score", ann_name, run, scored, texts)
+        });
+    }
+    for component in &score.components {
+        rows.push(component_row(component, run, scored, texts));
+    }
+    rows
+}
+
+/// A number of the answer without its value.
+fn row_of<'a>(
+    kind: &'static str,
+    name: &'a str,
+    run: &'a str,
+    scored: &'a ScoredAnswer,
+    texts: CsvText,
+) -> ComponentRow<'a> {
+    ComponentRow {
         run: texts.cell("run", run),
         system: scored.system.as_str(),
         case_id: scored.case.case_id.as_str(),
-        scorer: score.scorer,
+        scorer: scored.score.scorer,
         component: texts.cell("component", name),
         kind,
-        unit: score.unit(),
+        unit: scored.score.unit(),
         question: texts.cell("question", &scored.case.initial_prompt),
         text: None,
         weight: None,
-        value,
+        value: None,
         reason_kind: None,
         reason: None,
         feedback: None,
-    };
-    let component = |component: &'a Component| ComponentRow {
-        unit: component.kind.unit(),
-        text: Some(&*component.text)
-            .filter(|text| !text.is_empty())
-            .map(|text| texts.cell("text", text)),
-        weight: component.kind.is_weighted().then_some(component.weight),
-        reason_kind: component.reason.as_ref().map(|reason| reason.kind),
-        reason: component
-            .reason
-            .as_ref()
-            .map(|reason| texts.cell("reason", &reason.message)),
-        feedback: component
-            .feedback
-            .as_deref()
-            .map(|text| texts.cell("feedback", text)),
-        ..sum(
-            component.kind.as_str(),
-            metric_of(score.scorer, &component.name),
-            component.value,
-        )
-    };
-    let mut rows = Vec::with_capacity(score.components.len() + 2);
-    if is_sum || (has_own_score && score.value.is_some()) {
-        rows.push(sum("score", score_name, score.value));
     }
-    if score.has_ann_score() {
-        rows.push(sum("ann_score", ann_score_name, score.ann_score));
+}
+
+fn component_row<'a>(
+    component: &'a Component,
+    run: &'a str,
+    scored: &'a ScoredAnswer,
+    texts: CsvText,
+) -> ComponentRow<'a> {
+    let name = metric_of(scored.score.scorer, &component.name);
+    let mut row = row_of(component.kind.as_str(), name, run, scored, texts);
+    row.unit = component.kind.unit();
+    row.value = component.value;
+    if !component.text.is_empty() {
+        row.text = Some(texts.cell("text", &component.text));
     }
-    rows.extend(score.components.iter().map(component));
-    rows
+    if component.kind.is_weighted() {
+        row.weight = Some(component.weight);
+    }
+    if let Some(reason) = &component.reason {
+        row.reason_kind = Some(reason.kind);
+        row.reason = Some(texts.cell("reason", &reason.message));
+    }
+    if let Some(feedback) = &component.feedback {
+        row.feedback = Some(texts.cell("feedback", feedback));
+    }
+    row
 }
 
 /// `items.csv` of a run: a header and one line per row (nothing without rows), quoted as in RFC 4180, lines end in a

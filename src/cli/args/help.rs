@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clap::{Arg, Args as _, Command};
+use clap::{Args as _, Command};
 
 use crate::evaluation::options::EvaluationOptions;
 
@@ -63,10 +63,10 @@ pub(in crate::cli) fn laid_out(program: Command) -> Command {
         .mut_subcommands(|command| short(command, &rare))
 }
 
+/// The command with rare options in `--help` only.
 fn short(command: Command, rare: &[String]) -> Command {
-    let is_rare = |arg: &Arg| rare.iter().any(|id| arg.get_id() == id);
     let command = command.mut_args(|arg| {
-        if is_rare(&arg) {
+        if rare.iter().any(|id| arg.get_id() == id) {
             arg.hide_short_help(true)
         } else {
             arg

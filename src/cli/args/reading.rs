@@ -104,11 +104,15 @@ pub enum TableFormat {
 
 /// A label that LaTeX takes as it is.
 fn parse_label(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '-' | '_' | '.' | '/');
-    if text.is_empty() || !text.chars().all(is_plain) {
+    let mut characters = text.chars();
+    if text.is_empty() || !characters.all(is_plain) {
         return Err("write letters, digits and : - _ . /, such as tab:scores".to_owned());
     }
     Ok(text.to_owned())
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, ':' | '-' | '_' | '.' | '/')
 }
 
 /// Which runs are shown, and how.

@@ -1,10 +1,10 @@
 //! `scholareval agree`: agreement of judges with people, among judges, and among people.
 
-use super::Context;
+use super::CommandContext;
 use crate::cli::args::{AgreeArgs, OutputFormat};
 use crate::cli::terminal::{write_form, write_stdout};
 use crate::error::{Error, Result};
-use crate::report::table::{Cell, Column, Format, Table, shown_notes};
+use crate::report::table::{Cell, Column, Table, shown_notes};
 use crate::report::{label_plan_table, render_agreement_csv, render_agreement_table, render_json};
 use crate::runs::{agree, plan_labels, select_answers};
 
@@ -12,7 +12,7 @@ use crate::runs::{agree, plan_labels, select_answers};
 ///
 /// # Errors
 /// As [`agree`].
-pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<()> {
+pub(super) fn run(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<()> {
     if args.runs.is_empty() && args.labels.is_empty() {
         let what = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
         return Err(Error::Usage(what.to_owned()));
@@ -33,14 +33,15 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<()> {
     write_form(&text, format)?;
     if format != OutputFormat::Table {
         let notes = [&agreement.notes[..], &agreement.powered_notes].concat();
-        shown_notes(&notes, false)
-            .iter()
-            .for_each(|warning| context.note(&format!("warning: {}", warning.text)));
+        for warning in shown_notes(&notes, false) {
+            context.note(&format!("warning: {}", warning.text));
+        }
     }
     Ok(())
 }
 
-fn plan(args: &AgreeArgs, context: &Context<'_>) -> Result<()> {
+/// Shows how many labels the means of systems need.
+fn plan(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<()> {
     let plans = plan_labels(&context.runs(&args.runs)?.0, &args.labels, &args.options)?;
     let table = label_plan_table(&plans);
     context.show(
@@ -53,45 +54,42 @@ fn plan(args: &AgreeArgs, context: &Context<'_>) -> Result<()> {
 }
 
 /// Writes a file of labels to fill in to standard output.
-fn select(args: &AgreeArgs, n: usize, context: &Context<'_>) -> Result<()> {
+fn select(args: &AgreeArgs, n: usize, context: &CommandContext<'_>) -> Result<()> {
     let [run] = &context.runs(&args.runs)?.0[..] else {
         return Err(Error::Usage(
             "--select draws answers of one run: agree RUN --select N".to_owned(),
         ));
     };
     let selection = select_answers(run, args.options.metric.as_deref(), n, args.options.seed)?;
-    let mut template = vec!["system", "case_id", "rater", "value", "probability"];
-    let item = args
-        .options
-        .metric
-        .as_deref()
-        .inspect(|_| template.insert(2, "item"));
-    let mut table = Table::new(
-        "",
-        template
-            .into_iter()
-            .map(|key| Column::new(key, Format::Text))
-            .collect(),
-    );
-    table.rows.extend(selection.answers.iter().map(|answer| {
-        let names = [answer.system.as_str(), answer.case_id.as_str()]
-            .into_iter()
-            .chain(item)
-            .chain(["person", ""]);
-        names
-            .map(Cell::text)
-            .chain([Cell::text(answer.probability.to_string())])
-            .collect()
-    }));
+    let item = args.options.metric.as_deref();
+    let mut columns = vec![Column::text("system"), Column::text("case_id")];
+    if item.is_some() {
+        columns.push(Column::text("item"));
+    }
+    columns.extend(["rater", "value", "probability"].map(Column::text));
+    let mut table = Table::new("", columns);
+    for answer in &selection.answers {
+        let mut row = vec![
+            Cell::text(answer.system.as_str()),
+            Cell::text(answer.case_id.as_str()),
+        ];
+        row.extend(item.map(Cell::text));
+        row.push(Cell::text("person"));
+        // Empty for the label.
+        row.push(Cell::text(""));
+        row.push(Cell::text(answer.probability.to_string()));
+        table.rows.push(row);
+    }
     write_stdout(table.csv(context.global.csv_text())?.as_bytes())?;
     let how = if selection.uniform {
         "all with the same probability, since the run has no samples or panel that show where its judge is unsure"
     } else {
         "more often where samples and judges differ"
     };
-    let (drawn, of) = (selection.answers.len(), selection.of);
     context.note(&format!(
-        "{drawn} of {of} answers drawn, {how}; fill in value, then pass the file to --labels"
+        "{} of {} answers drawn, {how}; fill in value, then pass the file to --labels",
+        selection.answers.len(),
+        selection.of
     ));
     Ok(())
 }

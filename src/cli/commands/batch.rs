@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::cache::inserted_text;
 use super::score::evaluation;
-use super::{Context, runtime};
+use super::{CommandContext, runtime};
 use crate::cli::args::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 use crate::cli::keys::{KeyUse, NamedServers, not_set, secret};
 use crate::cli::origin::{Origin, escape_controls};
@@ -29,7 +29,7 @@ const ERRORS_SHOWN: usize = 20;
 ///
 /// # Errors
 /// Any error; the same command continues with what is not done.
-pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<()> {
+pub(super) fn run(command: BatchCommand, context: &CommandContext<'_>) -> Result<()> {
     match command {
         BatchCommand::Export(args) => {
             runtime()?.block_on(export(&args, &context.settings(&args.score)?, context))
@@ -40,7 +40,11 @@ pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<()> {
     }
 }
 
-async fn export(args: &BatchExportArgs, settings: &Settings, context: &Context<'_>) -> Result<()> {
+async fn export(
+    args: &BatchExportArgs,
+    settings: &Settings,
+    context: &CommandContext<'_>,
+) -> Result<()> {
     let Some(dir) = &args.score.options.output.out else {
         return Err(Error::Usage(
             "no directory for the batch is named; add --out DIR".into(),
@@ -104,7 +108,8 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
 
 fn import(args: &BatchImportArgs) -> Result<()> {
     let path = &args.cache.cache;
-    let (manifest, list) = (BatchManifest::load(&args.dir)?, args.dir.join(CALLS_FILE));
+    let manifest = BatchManifest::load(&args.dir)?;
+    let list = args.dir.join(CALLS_FILE);
     let files = if args.files.is_empty() {
         fetched(&args.dir, &manifest)?
     } else {
@@ -112,20 +117,19 @@ fn import(args: &BatchImportArgs) -> Result<()> {
     };
     refuse_link(&list)?;
     let cache = Cache::open(path)?;
-    let (mut calls, mut report) = (BatchCalls::default(), ImportReport::default());
+    let mut calls = BatchCalls::default();
+    let mut report = ImportReport::default();
     let known = calls.read(&list)?;
-    files
-        .iter()
-        .try_for_each(|file| calls.import(file, &cache, &mut report))?;
+    for file in &files {
+        calls.import(file, &cache, &mut report)?;
+    }
     terminal::write_stdout(import_text(&report, path).as_bytes())?;
     for (id, reason) in report.errors.iter().take(ERRORS_SHOWN) {
         terminal::note(&format!("no reply: {id}: {reason}"));
     }
-    if report.errors.len() > ERRORS_SHOWN {
-        terminal::note(&format!(
-            "and {} more requests without a reply",
-            report.errors.len() - ERRORS_SHOWN
-        ));
+    let more = report.errors.len().saturating_sub(ERRORS_SHOWN);
+    if more > 0 {
+        terminal::note(&format!("and {more} more requests without a reply"));
     }
     if !report.faults.is_empty() {
         return Err(Error::Input(report.faults));
@@ -146,7 +150,9 @@ fn fetched(dir: &Path, manifest: &BatchManifest) -> Result<Vec<PathBuf>> {
         .flat_map(|part| &part.results)
         .map(|name| dir.join(name))
         .collect();
-    files.iter().try_for_each(|file| refuse_link(file))?;
+    for file in &files {
+        refuse_link(file)?;
+    }
     if files.is_empty() {
         let dir = path_text(dir);
         let what = "no results were fetched into this batch yet; run scholareval batch fetch";
@@ -171,11 +177,15 @@ fn import_text(report: &ImportReport, cache: &Path) -> String {
     text
 }
 
-async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
+/// What a service does meanwhile, such as waiting.
+fn notify(text: &str) {
+    terminal::note(&format!("note: {text}"));
+}
+
+async fn submit(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result<()> {
     let (mut manifest, _lock) = BatchManifest::load_locked(&args.dir)?;
     let services = services(&manifest, args, context)?;
     for (part, service) in services.iter().enumerate() {
-        let notify = |text: &str| terminal::note(&format!("note: {text}"));
         let verb = if service.submit(&mut manifest, part, &notify).await? {
             "submitted"
         } else {
@@ -194,7 +204,7 @@ async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
 
 /// Shows the service's progress on each file, and downloads finished results. Exits with 7 while some are pending, and
 /// with 4 if results cannot be had; those of the other files are fetched all the same, since they are paid.
-async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<()> {
+async fn fetch(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result<()> {
     let (mut manifest, _lock) = BatchManifest::load_locked(&args.dir)?;
     let services = services(&manifest, args, context)?;
     let mut failures = Vec::new();
@@ -252,11 +262,9 @@ fn part_text(part: &BatchPart) -> String {
         grouped(part.requests),
         grouped(part.failed)
     );
-    text.extend(
-        part.errors
-            .iter()
-            .map(|error| format!("  {}\n", escape_controls(error))),
-    );
+    for error in &part.errors {
+        text.push_str(&format!("  {}\n", escape_controls(error)));
+    }
     text
 }
 
@@ -264,27 +272,22 @@ fn part_text(part: &BatchPart) -> String {
 fn services(
     manifest: &BatchManifest,
     args: &BatchServiceArgs,
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
 ) -> Result<Vec<BatchService>> {
     let mut keyless = BTreeSet::new();
-    let service = |part: &BatchPart| {
-        let url = args
-            .base_url
-            .as_deref()
-            .or(part.base_url.as_deref())
-            .unwrap_or(OPENAI_BASE_URL);
-        if url.contains("***") {
-            return Err(Error::Usage(format!(
-                "the address of {} has a secret, which is not stored in {}; give it with --base-url",
-                part.file,
-                path_text(&args.dir)
-            )));
-        }
-        BatchService::new(endpoint(url, args, context, &mut keyless)?)
-    };
-    let services = manifest.parts.iter().map(service).collect::<Result<_>>()?;
+    let mut services = Vec::new();
+    for part in &manifest.parts {
+        let url = address(part, args)?;
+        services.push(BatchService::new(endpoint(
+            url,
+            args,
+            context,
+            &mut keyless,
+        )?)?);
+    }
+    let name = &args.api_key_env;
+    let file = path_text(&args.dir.join(MANIFEST_FILE));
     for url in keyless {
-        let (name, file) = (&args.api_key_env, path_text(&args.dir.join(MANIFEST_FILE)));
         terminal::note(&format!(
             "warning: {name} is not sent to {url}, which only {file} names; add --base-url {url} to send it"
         ));
@@ -292,17 +295,36 @@ fn services(
     Ok(services)
 }
 
+/// The address of the service that a request file goes to.
+///
+/// # Errors
+/// When only the export had all of it: the directory holds no secret.
+fn address<'a>(part: &'a BatchPart, args: &'a BatchServiceArgs) -> Result<&'a str> {
+    let given = args.base_url.as_deref();
+    let url = given
+        .or(part.base_url.as_deref())
+        .unwrap_or(OPENAI_BASE_URL);
+    if url.contains("***") {
+        return Err(Error::Usage(format!(
+            "the address of {} has a secret, which is not stored in {}; give it with --base-url",
+            part.file,
+            path_text(&args.dir)
+        )));
+    }
+    Ok(url)
+}
+
 /// The endpoint of a service; the address of one that must not get the key goes into `keyless`.
 fn endpoint(
     url: &str,
     args: &BatchServiceArgs,
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     keyless: &mut BTreeSet<String>,
 ) -> Result<Endpoint> {
     let mut endpoint = Endpoint::new(url)?;
-    let (variable, environment) = (&args.api_key_env, context.environment);
-    let is_named = context.is_flag("api_key_env");
-    let named_by = if is_named {
+    let variable = &args.api_key_env;
+    let environment = context.environment;
+    let named_by = if context.is_flag("api_key_env") {
         Origin::Flag("--api-key-env".to_owned())
     } else {
         Origin::Default
@@ -320,11 +342,16 @@ fn endpoint(
         endpoint.headers.push(header.clone());
     }
     for header in &args.header_env {
-        let usage = |what: String| Error::Usage(format!("--header-env: {what}"));
-        check_header_variable(header).map_err(|fault| usage(fault.what))?;
-        let value =
-            secret(environment, &header.1, true)?.ok_or_else(|| usage(not_set(&header.1)))?;
-        endpoint.secret_headers.push((header.0.clone(), value));
+        check_header_variable(header).map_err(|fault| header_fault(&fault.what))?;
+        let (name, variable) = header;
+        let Some(value) = secret(environment, variable, true)? else {
+            return Err(header_fault(&not_set(variable)));
+        };
+        endpoint.secret_headers.push((name.clone(), value));
     }
     Ok(endpoint)
+}
+
+fn header_fault(what: &str) -> Error {
+    Error::Usage(format!("--header-env: {what}"))
 }

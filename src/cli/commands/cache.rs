@@ -26,9 +26,9 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
             write_stdout(text.as_bytes())?;
         }
         CacheCommand::Merge { sources, into } => {
-            sources
-                .iter()
-                .try_for_each(|source| existing(source).map(drop))?;
+            for source in sources {
+                existing(source)?;
+            }
             let report = cache::merge(sources, into)?;
             write_stdout(merge_text(into, &report).as_bytes())?;
             for (path, what) in &report.suspicious {
@@ -57,10 +57,8 @@ fn existing(path: &Path) -> Result<&Path> {
 }
 
 fn stats_text(stats: &CacheStats) -> String {
-    let (prompt, reply) = (
-        grouped(stats.prompt_tokens),
-        grouped(stats.completion_tokens),
-    );
+    let prompt = grouped(stats.prompt_tokens);
+    let reply = grouped(stats.completion_tokens);
     let reasoning = match stats.reasoning_tokens {
         0 => String::new(),
         tokens => format!(", {} of them reasoning", grouped(tokens)),
@@ -88,38 +86,32 @@ fn stats_text(stats: &CacheStats) -> String {
 }
 
 /// How many replies a cache got.
-pub(super) fn inserted_text(
-    verb: &str,
-    into: &Path,
-    Inserted {
-        added,
-        known,
-        conflicts,
-    }: Inserted,
-) -> String {
-    let (into, added, there) = (path_text(into), grouped(added), grouped(known + conflicts));
-    let mut text = format!("{verb} into {into}: {added} replies added, {there} already there\n");
-    if conflicts > 0 {
+pub(super) fn inserted_text(verb: &str, into: &Path, inserted: Inserted) -> String {
+    let there = inserted.known + inserted.conflicts;
+    let mut text = format!(
+        "{verb} into {}: {} replies added, {} already there\n",
+        path_text(into),
+        grouped(inserted.added),
+        grouped(there)
+    );
+    if inserted.conflicts > 0 {
         text.push_str(&format!(
             "{} of these have a different reply in the cache, which is kept\n",
-            grouped(conflicts)
+            grouped(inserted.conflicts)
         ));
     }
     text
 }
 
 fn merge_text(into: &Path, report: &MergeReport) -> String {
-    let MergeReport {
-        inserted,
-        damaged,
-        incomplete,
-        ..
-    } = report;
-    let mut text = inserted_text("merged", into, *inserted);
-    if *damaged > 0 {
-        text.push_str(&format!("{damaged} damaged replies were left out\n"));
+    let mut text = inserted_text("merged", into, report.inserted);
+    if report.damaged > 0 {
+        text.push_str(&format!(
+            "{} damaged replies were left out\n",
+            report.damaged
+        ));
     }
-    for (path, why) in incomplete {
+    for (path, why) in &report.incomplete {
         text.push_str(&format!(
             "{}: only partly read: {}\n",
             path_text(path),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Context;
+use super::CommandContext;
 use super::score::evaluation;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
@@ -16,7 +16,7 @@ use crate::text::names::counted;
 ///
 /// # Errors
 /// The errors of `score`.
-pub(super) async fn run(settings: &Settings, context: &Context<'_>) -> Result<()> {
+pub(super) async fn run(settings: &Settings, context: &CommandContext<'_>) -> Result<()> {
     let prepared = evaluation(settings, context).prepare().await?;
     let mut lines = input_line(&prepared.inputs);
     let mut failed = None;

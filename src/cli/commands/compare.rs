@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Context;
+use super::CommandContext;
 use crate::analysis::comparison::{
     ComparisonOptions, Gate, MOST_PAIRS, Observations, REMEDY, pair_count, unmet_gates,
 };
@@ -10,14 +10,14 @@ use crate::cli::ExitCode;
 use crate::cli::args::{Across, CompareArgs};
 use crate::cli::terminal::{self, grouped};
 use crate::error::{Error, InputFault, Result};
-use crate::report::{TableStyle, comparison_table, comparison_text, run_warnings};
+use crate::report::{comparison_table, comparison_text, run_warnings};
 use crate::runs::RunSet;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
-pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
     let (directories, skipped) = context.runs(&args.runs)?;
     let runs = match args.across {
         Some(Across::Judges) => RunSet::open_across_judges(&directories, args.anyway)?,
@@ -30,12 +30,10 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
             .hint("score some answers first");
         return Err(fault.into());
     }
-    let baseline = args
-        .options
-        .baseline
-        .as_deref()
-        .map(|name| observations.system_named(name))
-        .transpose()?;
+    let baseline = match &args.options.baseline {
+        Some(name) => Some(observations.system_named(name)?),
+        None => None,
+    };
     let options = ComparisonOptions {
         baseline: baseline.map(str::to_owned),
         ..args.options.clone()
@@ -52,24 +50,21 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         Some(Across::Runs) => runs.compare_runs(observations, &options)?,
         None => runs.compare(&observations, &options),
     };
-    let text = |style: &TableStyle| comparison_text(&comparison, args.length_adjusted, style);
-    let csv = || comparison_table(&comparison, args.length_adjusted);
     context.show(
         args.display.format,
         &comparison,
         &run_warnings(&comparison),
-        text,
-        csv,
+        |style| comparison_text(&comparison, args.length_adjusted, style),
+        || comparison_table(&comparison, args.length_adjusted),
     )?;
     let mut unmet = unmet_gates(&gates, &comparison, args.gates.tolerate_missing);
     // Without its unfinished runs, a directory could pass by its good ones.
-    let skipped = skipped
-        .iter()
-        .filter(|_| !gates.is_empty() && !args.gates.tolerate_missing);
-    unmet.extend(skipped.map(|line| format!("{line}; {REMEDY}")));
-    unmet
-        .iter()
-        .for_each(|line| terminal::note(&format!("error: not met: {line}")));
+    if !gates.is_empty() && !args.gates.tolerate_missing {
+        unmet.extend(skipped.iter().map(|line| format!("{line}; {REMEDY}")));
+    }
+    for line in &unmet {
+        terminal::note(&format!("error: not met: {line}"));
+    }
     Ok(if unmet.is_empty() {
         ExitCode::Ok
     } else {
@@ -97,24 +92,19 @@ pub(super) fn check_pairs(systems: usize, has_baseline: bool) -> Result<()> {
 
 /// Keeps the metrics of these names (the headline metrics without names), then those of the gates, in this order.
 fn select(observations: &mut Observations, names: &[String], gates: &[Gate]) -> Result<()> {
-    let names = names
-        .iter()
-        .map(|name| name.trim())
-        .filter(|name| !name.is_empty());
-    let mut chosen = names
-        .map(|name| observations.metrics_named(name))
-        .collect::<Result<Vec<_>>>()?
-        .concat();
+    let mut chosen = Vec::new();
+    for name in names.iter().map(|name| name.trim()) {
+        if !name.is_empty() {
+            chosen.extend(observations.metrics_named(name)?);
+        }
+    }
     if chosen.is_empty() {
         chosen = observations.headline();
     }
-    let of_gates = gates.iter().map(|gate| {
-        observations
-            .metrics
-            .iter()
-            .position(|own| own.metric == *gate.metric())
-    });
-    chosen.extend(of_gates.flatten());
+    for gate in gates {
+        let mut metrics = observations.metrics.iter();
+        chosen.extend(metrics.position(|own| own.metric == *gate.metric()));
+    }
     let mut seen = BTreeSet::new();
     chosen.retain(|at| seen.insert(*at));
     observations.metrics = chosen

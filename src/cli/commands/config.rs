@@ -1,18 +1,28 @@
 //! `scholareval config`: the effective settings, each with its origin.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::Context;
+use super::CommandContext;
 use crate::cli::origin::SettingLine;
 use crate::cli::settings::Settings;
 use crate::error::Result;
-use crate::report::table::{Cell, Column, Format, Table};
+use crate::report::table::{Cell, Column, Table};
 use crate::report::visible;
 
-pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<()> {
+/// Runs the command.
+///
+/// # Errors
+/// When the settings cannot be written.
+pub(super) fn run(settings: &Settings, context: &CommandContext<'_>) -> Result<()> {
     let lines = &settings.lines;
-    let row = |line: &SettingLine| json!({"key": line.key, "value": line.value, "origin": line.origin.to_string()});
-    let rows: Vec<Value> = lines.iter().map(row).collect();
+    let mut rows = Vec::new();
+    for line in lines {
+        rows.push(json!({
+            "key": line.key,
+            "value": line.value,
+            "origin": line.origin.to_string(),
+        }));
+    }
     context.show(
         settings.format,
         &rows,
@@ -24,37 +34,34 @@ pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<()> {
 
 /// A line for each setting: key, value and where it comes from.
 fn render_text(lines: &[SettingLine]) -> String {
-    lines
-        .iter()
-        .map(|line| {
-            format!(
-                "{} = {}  # {}\n",
-                line.key,
-                line.value_text(),
-                visible(&line.origin.to_string())
-            )
-        })
-        .collect()
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&format!(
+            "{} = {}  # {}\n",
+            line.key,
+            line.value_text(),
+            visible(&line.origin.to_string())
+        ));
+    }
+    text
 }
 
 fn table(lines: &[SettingLine]) -> Table {
-    let mut table = Table::new(
-        "",
-        ["key", "value", "origin"]
-            .map(|key| Column::new(key, Format::Text))
-            .to_vec(),
-    );
-    let cells = |line: &SettingLine| {
-        [line.key.clone(), line.value_text(), line.origin.to_string()]
-            .map(Cell::Text)
-            .to_vec()
-    };
-    table.rows = lines.iter().map(cells).collect();
+    let mut table = Table::new("", ["key", "value", "origin"].map(Column::text).to_vec());
+    for line in lines {
+        table.rows.push(vec![
+            Cell::text(&line.key),
+            Cell::text(line.value_text()),
+            Cell::text(line.origin.to_string()),
+        ]);
+    }
     table
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::cli::origin::Origin;
     use crate::report::CsvText;

@@ -1,6 +1,6 @@
 //! `scholareval convert` and `build-tests`: predictions to answers, annotated ingredients to test cases, as `score` reads them.
 
-use super::Context;
+use super::CommandContext;
 use crate::cli::args::{BuildTestsArgs, ConvertArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
@@ -13,7 +13,7 @@ use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::counted;
 
-pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<()> {
+pub(super) fn run(args: &ConvertArgs, context: &CommandContext<'_>) -> Result<()> {
     refuse_input(
         "--out",
         &args.out,
@@ -37,7 +37,8 @@ pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<()> {
     };
     let (systems, notes) = reading.load(std::slice::from_ref(&args.file))?;
     let mut warnings = tests.warnings.clone();
-    let (mut text, mut answers) = (String::new(), 0);
+    let mut text = String::new();
+    let mut answers = 0;
     for system in systems {
         if !system.by_question {
             let fault = InputFault::new(&system.path, "holds answers with a case_id already");
@@ -45,12 +46,9 @@ pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<()> {
         }
         let converted = convert(&system, &tests, &how)?;
         warnings.extend(system.warnings);
-        warnings.extend(
-            converted
-                .unasked
-                .into_iter()
-                .map(|fault| fault.hint("left out")),
-        );
+        for fault in converted.unasked {
+            warnings.push(fault.hint("left out"));
+        }
         warnings.extend(converted.repeated);
         text.extend(converted.answers.iter().map(render_answer));
         answers += converted.answers.len();
@@ -65,9 +63,9 @@ pub(super) fn run(args: &ConvertArgs, context: &Context<'_>) -> Result<()> {
             .into());
     }
     std::fs::write(&args.out, text).map_err(Error::io(&args.out, "write"))?;
-    notes
-        .iter()
-        .for_each(|text| context.note(&format!("note: {}", escape_controls(text))));
+    for note in &notes {
+        context.note(&format!("note: {}", escape_controls(note)));
+    }
     context.warn(&warnings);
     let out = path_text(&args.out);
     write_stdout(format!("wrote {} to {out}\n", counted(answers, "answer")).as_bytes())

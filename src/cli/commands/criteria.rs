@@ -1,17 +1,17 @@
 //! `scholareval criteria`: which criteria discriminate.
 
-use super::Context;
+use super::CommandContext;
 use crate::analysis::comparison::{ComparisonOptions, Observations};
 use crate::cli::args::CriteriaArgs;
 use crate::error::{InputFault, Result};
-use crate::report::{TableStyle, criteria_table, criteria_text, run_warnings};
+use crate::report::{criteria_table, criteria_text, run_warnings};
 use crate::runs::RunSet;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When a run or labels cannot be read, runs are not comparable, or no run has criteria.
-pub(super) fn run(args: &CriteriaArgs, context: &Context<'_>) -> Result<()> {
+pub(super) fn run(args: &CriteriaArgs, context: &CommandContext<'_>) -> Result<()> {
     let set = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     let mut criteria = set.criteria(&args.labels)?;
     if criteria.criteria.is_empty() {
@@ -25,12 +25,11 @@ pub(super) fn run(args: &CriteriaArgs, context: &Context<'_>) -> Result<()> {
     }
     let comparison = set.compare(&Observations::default(), &ComparisonOptions::seeded(0));
     criteria.notes.splice(..0, run_warnings(&comparison));
-    let text = |style: &TableStyle| Ok(criteria_text(&criteria, style));
     context.show(
         args.display.format,
         &criteria,
         &criteria.notes,
-        text,
+        |style| Ok(criteria_text(&criteria, style)),
         || criteria_table(&criteria),
     )
 }

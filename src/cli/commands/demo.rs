@@ -6,7 +6,7 @@ use std::path::Path;
 
 use include_dir::{Dir, File, include_dir};
 
-use super::{Context, report, score};
+use super::{CommandContext, report, score};
 use crate::cli::ExitCode;
 use crate::cli::args::{DisplayOptions, ReportArgs};
 use crate::cli::settings::Settings;
@@ -21,42 +21,37 @@ static DATA: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/data");
 ///
 /// # Errors
 /// When a file of the same name has other content (nothing is written then), or anything cannot be written.
-pub(super) fn run(dir: &Path, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(dir: &Path, context: &CommandContext<'_>) -> Result<ExitCode> {
     let data = dir.join("data");
     write_sample(&data)?;
-    let (answers, tests, out) = (
-        data.join("answers"),
-        data.join("test_cases.json"),
-        dir.join("runs/demo"),
-    );
+    let answers = data.join("answers");
+    let tests = data.join("test_cases.json");
+    let out = dir.join("runs/demo");
     let mut options = EvaluationOptions::default();
     options.input.answers = vec![answers.clone()];
     options.input.tests = Some(tests.clone());
     options.output.out = Some(out.clone());
     // Neither a config file nor the environment may choose a judge that costs something.
-    let format = DisplayOptions::default().format;
     let settings = Settings {
         options,
-        format,
+        format: DisplayOptions::default().format,
         dry_run: false,
         warnings: Vec::new(),
         lines: Vec::new(),
     };
     let code = score::run(&settings, context)?;
-    let page = dir.join("report.html");
-    report::run(
-        &ReportArgs {
-            runs: vec![out],
-            out: page,
-            no_answers: false,
-            anyway: false,
-        },
-        context,
-    )?;
-    let [answers, tests] = [answers, tests].map(|path| score::shell_text(&path));
+    let page = ReportArgs {
+        runs: vec![out],
+        out: dir.join("report.html"),
+        no_answers: false,
+        anyway: false,
+    };
+    report::run(&page, context)?;
     context.note(&format!(
         "Open the page in a browser. By a real judge (plan in place of score shows what it costs):\n  \
-         export OPENAI_API_KEY=..\n  scholareval score {answers} --tests {tests} --model gpt-4o"
+         export OPENAI_API_KEY=..\n  scholareval score {} --tests {} --model gpt-4o",
+        score::shell_text(&answers),
+        score::shell_text(&tests)
     ));
     Ok(code)
 }

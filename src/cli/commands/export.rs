@@ -1,6 +1,6 @@
 //! `scholareval export`: a run in the formats of other programs.
 
-use super::Context;
+use super::CommandContext;
 use crate::cli::args::{ExportArgs, ExportCommand};
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::report::write_inspect_logs;
 ///
 /// # Errors
 /// When the directory is not a run, or a file cannot be written.
-pub(super) fn run(command: &ExportCommand, context: &Context<'_>) -> Result<()> {
+pub(super) fn run(command: &ExportCommand, context: &CommandContext<'_>) -> Result<()> {
     let (args, what) = match command {
         ExportCommand::Parquet(args) => (args, parquet(args, context)?),
         ExportCommand::Inspect(args) => (args, inspect(args, context)?),
@@ -20,7 +20,7 @@ pub(super) fn run(command: &ExportCommand, context: &Context<'_>) -> Result<()> 
     write_stdout(format!("wrote {what} to {out}\n").as_bytes())
 }
 
-fn inspect(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
+fn inspect(args: &ExportArgs, context: &CommandContext<'_>) -> Result<String> {
     let run = open(args, context)?;
     let logs = write_inspect_logs(&run, &args.out)?;
     if run.items.is_empty() {
@@ -35,13 +35,13 @@ fn inspect(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_args: &ExportArgs, _context: &Context<'_>) -> Result<String> {
+fn parquet(_args: &ExportArgs, _context: &CommandContext<'_>) -> Result<String> {
     let what = "export parquet: this program was built without it; build it with `cargo install --path . --features parquet` (the cargo feature `parquet`)";
     Err(Error::Settings(what.to_owned()))
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
+fn parquet(args: &ExportArgs, context: &CommandContext<'_>) -> Result<String> {
     use crate::text::names::counted;
 
     let run = open(args, context)?;
@@ -54,7 +54,7 @@ fn parquet(args: &ExportArgs, context: &Context<'_>) -> Result<String> {
 }
 
 /// Loads the run and creates the output directory.
-fn open(args: &ExportArgs, context: &Context<'_>) -> Result<RecordedRun> {
+fn open(args: &ExportArgs, context: &CommandContext<'_>) -> Result<RecordedRun> {
     let run = load_run(&args.run)?;
     if run.manifest.status != RunStatus::Complete {
         context.warn(&[

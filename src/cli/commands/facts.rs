@@ -1,18 +1,18 @@
 //! `scholareval scifact ..` and `scholareval fever ..`.
 
-use super::Context;
+use super::CommandContext;
 use crate::cli::args::{DisplayOptions, FeverCommand, OutputFormat, ScifactCommand};
 use crate::cli::terminal::{write_form, write_text};
 use crate::error::{Error, Result};
 use crate::facts::claims::Checked;
 use crate::facts::{Explanation, Leaderboard, fever_files, scifact_files};
-use crate::report::{TableStyle, facts, render_json, visible};
+use crate::report::{facts, render_json, visible};
 
 /// Runs `scifact`.
 ///
 /// # Errors
 /// Every fault of the files.
-pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result<()> {
+pub(super) fn scifact(command: &ScifactCommand, context: &CommandContext<'_>) -> Result<()> {
     match command {
         ScifactCommand::Score {
             options,
@@ -45,7 +45,7 @@ pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result
 ///
 /// # Errors
 /// Every fault of the files.
-pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<()> {
+pub(super) fn fever(command: &FeverCommand, context: &CommandContext<'_>) -> Result<()> {
     match command {
         FeverCommand::Score {
             options,
@@ -66,22 +66,28 @@ pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<()>
 }
 
 fn show_check(checked: &Checked) -> Result<()> {
-    let notes: String = checked
-        .notes
-        .iter()
-        .map(|note| format!("note: {}\n", visible(&note.text)))
-        .collect();
-    write_text(&format!("ok: {}\n{notes}", checked.summary))
+    let mut text = format!("ok: {}\n", checked.summary);
+    for note in &checked.notes {
+        text.push_str(&format!("note: {}\n", visible(&note.text)));
+    }
+    write_text(&text)
 }
 
-fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>) -> Result<()> {
+fn show(
+    mut board: Leaderboard,
+    display: &DisplayOptions,
+    context: &CommandContext<'_>,
+) -> Result<()> {
     if context.global.quiet {
         board.notes.clear();
     }
-    let text = |style: &TableStyle| Ok(facts::leaderboard_table(&board, false).terminal(style));
-    context.show(display.format, &board, &board.notes, text, || {
-        facts::leaderboard_table(&board, true)
-    })
+    context.show(
+        display.format,
+        &board,
+        &board.notes,
+        |style| Ok(facts::leaderboard_table(&board, false).terminal(style)),
+        || facts::leaderboard_table(&board, true),
+    )
 }
 
 fn show_explanation(explained: &[Explanation], format: OutputFormat) -> Result<()> {

@@ -1,6 +1,6 @@
 //! `scholareval import`: converts the reference script's results file, or logs of ScholarQA-CS2, into a run.
 
-use super::{Context, runtime};
+use super::{CommandContext, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::ImportArgs;
 use crate::cli::outcome::report_run;
@@ -17,7 +17,7 @@ const WARNINGS_SHOWN: usize = 20;
 ///
 /// # Errors
 /// Every fault of the files, and when the run cannot be written.
-pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(args: &ImportArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
     let ImportedRun { record, scored } = runtime()?.block_on(import(&args.options))?;
     let warnings = &record.manifest().warnings;
     context.warn(&warnings[..warnings.len().min(WARNINGS_SHOWN)]);

@@ -48,7 +48,7 @@ const PLAIN_WIDTH: u16 = 100;
 
 /// Input of every command besides its own arguments.
 #[derive(Clone)]
-pub struct Context<'a> {
+pub struct CommandContext<'a> {
     /// The arguments as clap parsed them, with their sources.
     pub matches: &'a ArgMatches,
     /// The process environment.
@@ -59,7 +59,7 @@ pub struct Context<'a> {
     pub color: bool,
 }
 
-impl Context<'_> {
+impl CommandContext<'_> {
     /// The options of `args` from all sources; their warnings go to standard error.
     fn settings(&self, args: &ScoreArgs) -> Result<Settings> {
         let settings = Settings::load(args, self.matches, self.environment)?;
@@ -91,9 +91,9 @@ impl Context<'_> {
     /// As [`run_directories`].
     fn runs(&self, paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
         let (runs, skipped) = run_directories(paths)?;
-        skipped
-            .iter()
-            .for_each(|line| self.note(&format!("note: {line}")));
+        for line in &skipped {
+            self.note(&format!("note: {line}"));
+        }
         Ok((runs, skipped))
     }
 
@@ -114,23 +114,27 @@ impl Context<'_> {
             OutputFormat::Json => render_json(value)?,
             OutputFormat::Csv => csv().csv(self.global.csv_text())?,
         };
-        for warning in warnings.iter().filter(|_| format != OutputFormat::Table) {
-            self.note(&format!("warning: {}", warning.text));
+        if format != OutputFormat::Table {
+            for warning in warnings {
+                self.note(&format!("warning: {}", warning.text));
+            }
         }
         terminal::write_form(&shown, format)
     }
 
     /// How tables are shown.
     fn style(&self) -> TableStyle {
-        let columns = || self.environment.get("COLUMNS")?.parse().ok();
-        let width = terminal::stdout_width()
-            .or_else(columns)
-            .unwrap_or(PLAIN_WIDTH);
+        let width = terminal::stdout_width().or_else(|| self.given_width());
         TableStyle {
-            width,
+            width: width.unwrap_or(PLAIN_WIDTH),
             color: self.color,
             all_notes: self.global.notes,
         }
+    }
+
+    /// `COLUMNS`, as far as it is a number.
+    fn given_width(&self) -> Option<u16> {
+        self.environment.get("COLUMNS")?.parse().ok()
     }
 
     /// True if the command line has this argument, given by its id.
@@ -163,7 +167,7 @@ pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Res
     while let Some((_, of_command)) = matches.subcommand() {
         matches = of_command;
     }
-    let context = Context {
+    let context = CommandContext {
         matches,
         environment,
         global: cli.global,
@@ -198,20 +202,7 @@ pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Res
         Command::Scifact(command) => facts::scifact(&command, &context)?,
         Command::Cache(command) => return cache::run(&command),
         Command::Fever(command) => facts::fever(&command, &context)?,
-        Command::Citations(args) if context.is_flag("entail") => {
-            return score::run_scorers(
-                &[ScorerName::Entailment, ScorerName::CitationAudit],
-                *args,
-                &context,
-            );
-        }
-        Command::Citations(_) if context.is_flag("model") => {
-            let what = "--model: without --entail, citations asks no judge; add --entail, or leave the model out";
-            return Err(Error::Settings(what.to_owned()));
-        }
-        Command::Citations(args) => {
-            return score::run_scorers(&[ScorerName::CitationAudit], *args, &context);
-        }
+        Command::Citations(args) => return citations(*args, &context),
         Command::Agree(args) => agree::run(&args, &context)?,
         Command::Criteria(args) => criteria::run(&args, &context)?,
         Command::Overlap(args) => {
@@ -224,4 +215,17 @@ pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Res
         Command::ShellCompletions { shell } => shell_completions::run(shell)?,
     }
     Ok(ExitCode::Ok)
+}
+
+/// The audit of citations, which is free; with `--entail` also what a judge says of them.
+fn citations(args: ScoreArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
+    let audit = ScorerName::CitationAudit;
+    if context.is_flag("entail") {
+        return score::run_scorers(&[ScorerName::Entailment, audit], args, context);
+    }
+    if context.is_flag("model") {
+        let what = "--model: without --entail, citations asks no judge; add --entail, or leave the model out";
+        return Err(Error::Settings(what.to_owned()));
+    }
+    score::run_scorers(&[audit], args, context)
 }

@@ -13,7 +13,7 @@ use crate::report::TableStyle;
 use crate::report::table::{Cell, Column, Format, Table, short_names};
 use crate::stats::Interval;
 
-use super::Context;
+use super::CommandContext;
 
 /// Shows the estimate of a run.
 ///
@@ -22,17 +22,17 @@ use super::Context;
 pub(super) async fn show_plan(
     prepared: &Prepared,
     format: OutputFormat,
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
 ) -> Result<()> {
     let estimate = prepared.cost(&prepared.plan().await?);
     let batches = prepared.batch_costs().await?;
-    let criteria_per_call = batches
-        .iter()
-        .map(|(size, estimate)| SizedCost {
+    let mut criteria_per_call = Vec::new();
+    for (size, estimate) in &batches {
+        criteria_per_call.push(SizedCost {
             size: *size,
             cost: estimate.total.at_most,
-        })
-        .collect();
+        });
+    }
     let value = WithBatches {
         estimate: &estimate,
         criteria_per_call,
@@ -66,15 +66,13 @@ struct SizedCost {
 fn batch_table(batches: &[(BatchSize, PlanEstimate)]) -> Table {
     let mut table = Table::new("", Vec::new());
     let sizes = batches.iter().map(|(size, _)| Cell::text(size.to_string()));
-    table.push(
-        Column::headed("criteria_per_call", "Criteria per call", Format::Text),
-        sizes,
-    );
-    push_costs(
-        &mut table,
-        ("calls", "Calls"),
-        batches.iter().map(|(_, estimate)| estimate.total.at_most),
-    );
+    let size = Column::headed("criteria_per_call", "Criteria per call", Format::Text);
+    table.push(size, sizes);
+    let costs: Vec<Cost> = batches
+        .iter()
+        .map(|(_, estimate)| estimate.total.at_most)
+        .collect();
+    push_costs(&mut table, "calls", "Calls", &costs);
     table
 }
 
@@ -99,29 +97,31 @@ fn text(
             batch_table(batches).terminal(style)
         ));
     }
-    let hint = |model: &String| {
-        format!(
+    for model in &estimate.unpriced {
+        text.push_str(&format!(
             "no price for {}: {}\n",
             escape_controls(model),
             Price::how_to_set(model)
-        )
-    };
-    text.extend(estimate.unpriced.iter().map(hint));
+        ));
+    }
     text
 }
 
 /// The plan, printed before the first paid call.
 pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
-    let (PlanLine { now, at_most, .. }, cached) = (&estimate.total, grouped(estimate.cached));
+    let now = &estimate.total.now;
+    let at_most = &estimate.total.at_most;
+    let cached = grouped(estimate.cached);
     if at_most.calls == 0 {
         return format!("plan: nothing to ask; all {cached} replies are cached");
     }
-    let [calls, most] = [now, at_most].map(|cost| grouped(cost.calls));
-    let [tokens, most_tokens] = [now, at_most].map(|cost| about(cost.prompt_tokens as f64));
-    let mut line = format!("plan: {calls} calls now");
-    if calls != most {
+    let mut line = format!("plan: {} calls now", grouped(now.calls));
+    if now.calls != at_most.calls {
+        let most = grouped(at_most.calls);
         line.push_str(&format!(", up to {most} with all follow-up questions"));
     }
+    let tokens = about(now.prompt_tokens as f64);
+    let most_tokens = about(at_most.prompt_tokens as f64);
     line.push_str(&format!("; ~{tokens} prompt tokens"));
     if tokens != most_tokens {
         line.push_str(&format!(" (up to ~{most_tokens})"));
@@ -131,11 +131,8 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
             low: now.low,
             high: most.high,
         };
-        line.push_str(&format!(
-            "; {}{}",
-            cost_range(range),
-            of_day(estimate.prices_of.as_deref())
-        ));
+        let of_day = of_day(estimate.prices_of.as_deref());
+        line.push_str(&format!("; {}{of_day}", cost_range(range)));
     }
     if estimate.cached > 0 {
         line.push_str(&format!("; {cached} cached"));
@@ -151,62 +148,49 @@ fn short_name(name: &str) -> String {
 /// A row for each question, judges named by `judge_name`. These come last: where the terminal is too narrow, the last
 /// columns are left out, and the numbers are what was asked for.
 fn table(estimate: &PlanEstimate, judge_name: fn(&str) -> String) -> Table {
-    let lines = || {
-        estimate
-            .lines
-            .iter()
-            .filter(|line| line.at_most.calls > 0)
-            .chain([&estimate.total])
-    };
-    let question = |line: &PlanLine| match line.role == line.kind {
-        true => Cell::text(line.kind),
-        false => Cell::text(format!("{} {}", line.role, line.kind).trim_end()),
-    };
+    let mut lines: Vec<&PlanLine> = estimate.lines.iter().collect();
+    lines.retain(|line| line.at_most.calls > 0);
+    lines.push(&estimate.total);
     let mut table = Table::new("", Vec::new());
-    table.push(
-        Column::headed("question", "Question", Format::Text),
-        lines().map(question),
-    );
-    let now = lines().map(|line| Cell::number(line.now.calls as f64));
+    let question = Column::headed("question", "Question", Format::Text);
+    table.push(question, lines.iter().map(|line| question_cell(line)));
+    let now = lines.iter().map(|line| Cell::number(line.now.calls as f64));
     table.push(Column::headed("calls_now", "Now", Format::Count), now);
-    push_costs(
-        &mut table,
-        ("calls_at_most", "At most"),
-        lines().map(|line| line.at_most),
-    );
-    table.push(
-        Column::headed("judge", "Judge", Format::Text),
-        lines().map(|line| Cell::text(judge_name(&line.judge))),
-    );
+    let costs: Vec<Cost> = lines.iter().map(|line| line.at_most).collect();
+    push_costs(&mut table, "calls_at_most", "At most", &costs);
+    let judges = lines.iter().map(|line| Cell::text(judge_name(&line.judge)));
+    table.push(Column::headed("judge", "Judge", Format::Text), judges);
     table
 }
 
+/// The role and the kind of a question, once where both have one name; the total has no kind.
+fn question_cell(line: &PlanLine) -> Cell {
+    if line.role == line.kind {
+        Cell::text(line.kind)
+    } else {
+        Cell::text(format!("{} {}", line.role, line.kind).trim_end())
+    }
+}
+
 /// Calls, prompt tokens and the range of their cost.
-fn push_costs(
-    table: &mut Table,
-    (key, heading): (&str, &str),
-    costs: impl Iterator<Item = Cost> + Clone,
-) {
-    let usd = |key: &str, heading: &str| Column::headed(key, heading, Format::Number(2));
-    let count = |key: &str, heading: &str| Column::headed(key, heading, Format::Count);
-    table.push(
-        count(key, heading),
-        costs.clone().map(|cost| Cell::number(cost.calls as f64)),
-    );
+fn push_costs(table: &mut Table, key: &str, heading: &str, costs: &[Cost]) {
+    let calls = costs.iter().map(|cost| Cell::number(cost.calls as f64));
+    table.push(Column::headed(key, heading, Format::Count), calls);
     let tokens = costs
-        .clone()
+        .iter()
         .map(|cost| Cell::number(cost.prompt_tokens as f64));
-    table.push(count("prompt_tokens", "Prompt tokens"), tokens);
-    table.push(
-        usd("usd_low", "USD from"),
-        costs
-            .clone()
-            .map(|cost| Cell::maybe(cost.usd.map(|usd| usd.low))),
-    );
-    table.push(
-        usd("usd_high", "USD to"),
-        costs.map(|cost| Cell::maybe(cost.usd.map(|usd| usd.high))),
-    );
+    let column = Column::headed("prompt_tokens", "Prompt tokens", Format::Count);
+    table.push(column, tokens);
+    let low = costs
+        .iter()
+        .map(|cost| Cell::maybe(cost.usd.map(|usd| usd.low)));
+    let column = Column::headed("usd_low", "USD from", Format::Number(2));
+    table.push(column, low);
+    let high = costs
+        .iter()
+        .map(|cost| Cell::maybe(cost.usd.map(|usd| usd.high)));
+    let column = Column::headed("usd_high", "USD to", Format::Number(2));
+    table.push(column, high);
 }
 
 #[cfg(test)]

@@ -4,29 +4,22 @@ use std::path::Path;
 
 use clap::Args as _;
 
-use super::Context;
+use super::CommandContext;
 use crate::analysis::comparison::{ComparisonOptions, SEED, plan_power};
 use crate::cli::args::{PlanArgs, ScoreArgs};
 use crate::error::{Error, InputFault, Result};
-use crate::report::{TableStyle, power_table, power_text};
+use crate::report::{power_table, power_text};
 use crate::runs::RunSet;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When an option of `score` is given, the run cannot be read or has too few systems or questions, or has no such metric.
-pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Result<()> {
-    let of_score = ScoreArgs::augment_args(clap::Command::new("plan"));
-    let is_given =
-        |arg: &&clap::Arg| context.is_flag(arg.get_id().as_str()) && arg.get_id() != "format";
-    if let Some(arg) = of_score.get_arguments().find(is_given) {
-        let name = arg
-            .get_long()
-            .map_or("ANSWERS".to_owned(), |long| format!("--{long}"));
-        let what = format!(
-            "{name} cannot be used with --power, which plans from a recorded run and scores nothing"
-        );
-        return Err(Error::Usage(what));
+pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -> Result<()> {
+    if let Some(option) = option_of_score(context) {
+        return Err(Error::Usage(format!(
+            "{option} cannot be used with --power, which plans from a recorded run and scores nothing"
+        )));
     }
     let runs = RunSet::open(&context.runs(&[pilot.to_path_buf()])?.0, false)?;
     let observations = runs.observe()?;
@@ -35,15 +28,34 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &Context<'_>) -> Resul
         None => observations.headline(),
     };
     let metric = metrics.first().copied().unwrap_or_default();
-    let plan =
-        plan_power(&observations, metric, args.difference, &ComparisonOptions::seeded(SEED)).ok_or_else(|| {
-            let what = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
-            InputFault::new(pilot, what).hint("score two systems on some 20 questions first")
-        })?;
-    let (table, text) = (power_table(&plan), |style: &TableStyle| {
-        Ok(power_text(&plan, style))
-    });
-    context.show(args.score.display.format, &plan, &table.notes, text, || {
-        table.clone()
-    })
+    let options = ComparisonOptions::seeded(SEED);
+    let Some(plan) = plan_power(&observations, metric, args.difference, &options) else {
+        let what = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
+        let fault =
+            InputFault::new(pilot, what).hint("score two systems on some 20 questions first");
+        return Err(fault.into());
+    };
+    let table = power_table(&plan);
+    context.show(
+        args.score.display.format,
+        &plan,
+        &table.notes,
+        |style| Ok(power_text(&plan, style)),
+        || table.clone(),
+    )
+}
+
+/// An option that only scoring has, if one is given.
+fn option_of_score(context: &CommandContext<'_>) -> Option<String> {
+    let of_score = ScoreArgs::augment_args(clap::Command::new("plan"));
+    for arg in of_score.get_arguments() {
+        let id = arg.get_id().as_str();
+        if id != "format" && context.is_flag(id) {
+            return Some(match arg.get_long() {
+                Some(long) => format!("--{long}"),
+                None => "ANSWERS".to_owned(),
+            });
+        }
+    }
+    None
 }

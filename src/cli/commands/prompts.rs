@@ -40,9 +40,10 @@ fn written(set: &PromptSet, dir: &Path) -> Result<String> {
 fn summary(set: &PromptSet) -> String {
     let mut text = String::new();
     for family in set.families() {
-        let (name, label) = (family.id.as_str(), escape_controls(&family.label()));
         text.push_str(&format!(
-            "{name}\n  prompts:     {label}\n  fingerprint: {}\n",
+            "{}\n  prompts:     {}\n  fingerprint: {}\n",
+            family.id.as_str(),
+            escape_controls(&family.label()),
             family.fingerprint()
         ));
         if let Some(note) = family.comparability_note() {

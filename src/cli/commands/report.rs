@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::Context;
+use super::CommandContext;
 use crate::analysis::comparison::{ComparisonOptions, MOST_PAIRS, SEED, pair_count};
 use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
@@ -20,7 +20,11 @@ use crate::text::names::counted;
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
 const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
 
-pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<()> {
+/// Runs the command.
+///
+/// # Errors
+/// When a run cannot be read, runs are not comparable, or the page cannot be written.
+pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()> {
     let set = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     check_output(&args.out, &set.runs)?;
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
@@ -32,72 +36,74 @@ pub(super) fn run(args: &ReportArgs, context: &Context<'_>) -> Result<()> {
         ..ComparisonOptions::seeded(SEED)
     };
     let comparison = set.compare(&observations, &options);
-    let calls_of_runs = set.runs.iter().map(|run| calls_of(run, with_answers));
-    let (calls, counts): (Vec<_>, Vec<usize>) = calls_of_runs.collect::<Result<_>>()?;
-    let mut left_out: Vec<String> = left_out(answers, args.no_answers).into_iter().collect();
-    let without_inputs = set
-        .runs
-        .iter()
-        .filter(|run| run.items.is_empty() && with_answers);
-    left_out.extend(without_inputs.map(|run| {
-        format!(
-            "{} was made with --no-inputs: the page has no answers of it.",
-            run.name
-        )
-    }));
+    let mut calls = Vec::new();
+    let mut call_count = 0;
+    for run in &set.runs {
+        let (of_run, count) = calls_of(run, with_answers)?;
+        calls.push(of_run);
+        call_count += count;
+    }
+    let mut left_out = Vec::from_iter(left_out(answers, args.no_answers));
+    if with_answers {
+        for run in set.runs.iter().filter(|run| run.items.is_empty()) {
+            left_out.push(format!(
+                "{} was made with --no-inputs: the page has no answers of it.",
+                run.name
+            ));
+        }
+    }
     if options.means_only {
         left_out.push(format!(
             "{} pairs of systems: the page has means without tests; compare --baseline SYSTEM tests the pairs of one system.",
             grouped(pairs as u64)
         ));
     }
-    for text in left_out.iter().filter(|_| !args.no_answers) {
-        context.note(&format!("note: {text}"));
+    if !args.no_answers {
+        for text in &left_out {
+            context.note(&format!("note: {text}"));
+        }
     }
-    let report = HtmlReport {
+    let page = html::page(&HtmlReport {
         comparison: &comparison,
         criteria: &set.criteria(&[])?,
         observations: &observations,
         runs: &set.runs,
         calls,
-        call_count: counts.iter().sum(),
+        call_count,
         with_answers,
         left_out,
-    };
-    let page = html::page(&report)?;
+    })?;
     write_bytes(&args.out, &page)?;
-    let out = path_text(&args.out);
-    let (systems, cases) = (
+    let line = format!(
+        "wrote {}: {}, {}, {:.1} MB\n",
+        path_text(&args.out),
         counted(comparison.systems.len(), "system"),
         counted(observations.cases.len(), "case"),
+        page.len() as f64 / 1e6
     );
-    write_stdout(
-        format!(
-            "wrote {out}: {systems}, {cases}, {:.1} MB\n",
-            page.len() as f64 / 1e6
-        )
-        .as_bytes(),
-    )
+    write_stdout(line.as_bytes())
 }
 
 /// Why the page has no texts, if it has none.
 fn left_out(answers: u64, no_answers: bool) -> Option<String> {
-    let (shown, most) = (grouped(answers), grouped(MOST_ANSWERS_WITH_TEXTS));
-    match (no_answers, answers > MOST_ANSWERS_WITH_TEXTS) {
-        (true, _) => Some(
-            "Made with --no-answers: the page has scores only, without answers and replies."
-                .to_owned(),
-        ),
-        (false, true) => Some(format!(
-            "{shown} answers: the page has their scores only; up to {most} it has texts and replies, too."
-        )),
-        (false, false) => None,
+    if no_answers {
+        let text = "Made with --no-answers: the page has scores only, without answers and replies.";
+        return Some(text.to_owned());
     }
+    if answers <= MOST_ANSWERS_WITH_TEXTS {
+        return None;
+    }
+    Some(format!(
+        "{} answers: the page has their scores only; up to {} it has texts and replies, too.",
+        grouped(answers),
+        grouped(MOST_ANSWERS_WITH_TEXTS)
+    ))
 }
 
 /// The judges' calls, if they are kept, and their number; none if a run does not record them.
 fn calls_of(run: &RecordedRun, keeps: bool) -> Result<(Vec<CallRecord>, usize)> {
-    let (mut calls, mut count) = (Vec::new(), 0);
+    let mut calls = Vec::new();
+    let mut count = 0;
     if run.path.join("calls.jsonl").is_file() {
         for_each_call(&run.path, &run.manifest, |call| {
             count += 1;

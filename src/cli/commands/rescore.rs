@@ -1,6 +1,6 @@
 //! `scholareval rescore`: scores and tables again, from the raw replies of a recorded run.
 
-use super::{Context, runtime};
+use super::{CommandContext, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::RescoreArgs;
 use crate::cli::summary::conclude;
@@ -15,7 +15,7 @@ use crate::runs::{RescoredRun, rescore};
 ///
 /// # Errors
 /// When the directory does not contain a run that can be rescored, or files cannot be written.
-pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(args: &RescoreArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
     let RescoredRun {
         manifest,
         scored,

@@ -1,5 +1,7 @@
 //! `scholareval rubrics list|show|check`.
 
+use std::path::Path;
+
 use crate::cli::args::RubricsCommand;
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{path_text, write_stdout};
@@ -8,37 +10,47 @@ use crate::domain::Mode;
 use crate::error::Result;
 use crate::text::names::counted;
 
+/// Runs the command.
+///
+/// # Errors
+/// When there is no such profile, or every fault of a file that is checked.
 pub(super) fn run(command: &RubricsCommand) -> Result<()> {
     let text = match command {
-        RubricsCommand::List => {
-            let line = |(name, _): &(&str, &str)| {
-                Ok(format!("{name:<16}{}\n", rubric_profile(Some(name))?.about))
-            };
-            SHIPPED_PROFILES
-                .iter()
-                .map(line)
-                .collect::<Result<String>>()?
-        }
+        RubricsCommand::List => list()?,
         RubricsCommand::Show { rubric } => profile_source(rubric)?.1,
-        RubricsCommand::Check { file, rubric } => {
-            let (tests, _) = load_tests(file, Mode::Default, rubric.as_deref(), true)?;
-            let criteria = || tests.cases.iter().flat_map(|case| &case.criteria);
-            let negative = criteria()
-                .filter(|criterion| criterion.weight < 0.0)
-                .count();
-            let (cases, all) = (counted(tests.cases.len(), "case"), criteria().count());
-            let criteria = if all == 1 { "criterion" } else { "criteria" };
-            let mut text = format!(
-                "{}: {cases}, {all} {criteria}, {negative} of negative weight\n",
-                path_text(file)
-            );
-            let shown = tests
-                .warnings
-                .iter()
-                .map(|warning| escape_controls(&warning.to_string()));
-            text.extend(shown.map(|warning| format!("warning: {warning}\n")));
-            text
-        }
+        RubricsCommand::Check { file, rubric } => check(file, rubric.as_deref())?,
     };
     write_stdout(text.as_bytes())
+}
+
+/// The profiles of the program, a line each.
+fn list() -> Result<String> {
+    let mut text = String::new();
+    for (name, _) in SHIPPED_PROFILES {
+        let about = rubric_profile(Some(name))?.about;
+        text.push_str(&format!("{name:<16}{about}\n"));
+    }
+    Ok(text)
+}
+
+/// How many criteria the test cases have under a profile, and what is suspicious about them.
+fn check(file: &Path, rubric: Option<&str>) -> Result<String> {
+    let (tests, _) = load_tests(file, Mode::Default, rubric, true)?;
+    let mut all = 0;
+    let mut negative = 0;
+    for criterion in tests.cases.iter().flat_map(|case| &case.criteria) {
+        all += 1;
+        negative += usize::from(criterion.weight < 0.0);
+    }
+    let criteria = if all == 1 { "criterion" } else { "criteria" };
+    let mut text = format!(
+        "{}: {}, {all} {criteria}, {negative} of negative weight\n",
+        path_text(file),
+        counted(tests.cases.len(), "case")
+    );
+    for warning in &tests.warnings {
+        let warning = escape_controls(&warning.to_string());
+        text.push_str(&format!("warning: {warning}\n"));
+    }
+    Ok(text)
 }

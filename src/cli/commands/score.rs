@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::ValueEnum as _;
 
 use super::plan::{plan_line, show_plan};
-use super::{Context, runtime};
+use super::{CommandContext, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::ScoreArgs;
 use crate::cli::origin::escape_controls;
@@ -31,16 +31,9 @@ use crate::text::perturbation::Perturbation;
 ///
 /// # Errors
 /// Any error; no reply that was paid for is lost.
-pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
-    runtime()?.block_on(async {
-        score(
-            evaluation(settings, context).prepare().await?,
-            settings,
-            context,
-            None,
-        )
-        .await
-    })
+pub(super) fn run(settings: &Settings, context: &CommandContext<'_>) -> Result<ExitCode> {
+    let evaluation = evaluation(settings, context);
+    runtime()?.block_on(async { score(evaluation.prepare().await?, settings, context, None).await })
 }
 
 /// Like `run`, with these scorers, whatever the settings name.
@@ -50,7 +43,7 @@ pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode
 pub(super) fn run_scorers(
     scorers: &[ScorerName],
     mut args: ScoreArgs,
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
 ) -> Result<ExitCode> {
     args.options.scorers.scorers = scorers.to_vec();
     run(&context.settings(&args)?, context)
@@ -63,7 +56,7 @@ pub(super) fn run_scorers(
 pub(super) fn run_probe(
     only: &[Perturbation],
     settings: &Settings,
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
 ) -> Result<ExitCode> {
     let mut chosen = Perturbation::value_variants().to_vec();
     chosen.retain(|own| only.is_empty() || only.contains(own));
@@ -77,7 +70,7 @@ pub(super) fn run_probe(
 /// As `run`; also when a system does not answer every question of the row.
 pub(super) fn run_preset(
     settings: &Settings,
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     preset: Preset,
     mut bench: Bench,
 ) -> Result<ExitCode> {
@@ -95,7 +88,7 @@ pub(super) fn run_preset(
 }
 
 /// The evaluation of these settings; its notes go to standard error.
-pub(super) fn evaluation(settings: &Settings, context: &Context<'_>) -> Evaluation {
+pub(super) fn evaluation(settings: &Settings, context: &CommandContext<'_>) -> Evaluation {
     let quiet = context.global.quiet;
     Evaluation::from_options(settings.options.clone()).on_note(move |severity, text| {
         if !quiet {
@@ -109,31 +102,25 @@ pub(super) fn evaluation(settings: &Settings, context: &Context<'_>) -> Evaluati
     })
 }
 
+/// Asks what is not cached, writes the record and its tables, and shows the report.
 async fn score(
     prepared: Prepared,
     settings: &Settings,
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     bench: Option<&Bench>,
 ) -> Result<ExitCode> {
     if settings.dry_run {
-        return show_plan(&prepared, settings.format, context)
-            .await
-            .map(|()| ExitCode::Ok);
+        show_plan(&prepared, settings.format, context).await?;
+        return Ok(ExitCode::Ok);
+    }
+    let results_file = settings.options.output.results_file.as_deref();
+    if let Some(results) = results_file {
+        check_results_file(results, &prepared)?;
     }
     let is_lexical = prepared
         .judges
         .all()
         .all(|(_, named)| named.judge.is_lexical());
-    let results_file = &settings.options.output.results_file;
-    if let Some(results) = results_file {
-        let inputs = prepared
-            .manifest
-            .inputs
-            .iter()
-            .map(|input| Path::new(&input.path));
-        refuse_input("--output", results, inputs)?;
-        check_writable(results)?;
-    }
     let path = prepared.out_dir();
     let mut run = prepared.start(&path).await?;
     let estimate = run.cost();
@@ -142,33 +129,18 @@ async fn score(
     }
     let cache = settings.options.cache.path();
     let asked = ask(&mut run, estimate.prices_of, cache, context).await;
-    let (name, dir, texts) = (run.name(), run.record().dir(), context.global.csv_text());
-    let written = write_items(dir, &name, run.scores(), texts);
+    let name = run.name();
+    let texts = context.global.csv_text();
+    // Also of a run that stopped: its scores are in the record, and the error comes last.
+    let written = write_items(run.record().dir(), &name, run.scores(), texts);
     asked?;
     written?;
     if let Some(results) = results_file {
         write_results(results, run.scores())?;
     }
     let report = RunReport::new(run.manifest(), &name, run.scores(), bench, texts)?;
-    report.write(dir)?;
-    let unusable = run.nothing_judged();
-    // Scores that need no judge are results all the same.
-    let is_empty =
-        unusable.is_some() && !run.scores().iter().any(|answer| answer.score.is_complete());
-    let concluded = match is_empty {
-        true => ExitCode::TooManyUnscored,
-        false => conclude(
-            &report,
-            run.manifest(),
-            settings.format,
-            &context.style(),
-            remedy,
-        )?,
-    };
-    let mut code = unusable.map_or(Ok(concluded), Err)?;
-    if settings.options.input.strict && has_several_models(run.manifest()) {
-        code = ExitCode::JudgeUnavailable;
-    }
+    report.write(run.record().dir())?;
+    let code = show_report(&report, &run, settings, context)?;
     context.note(&format!("record of the run: {}", path.display()));
     report_run(context.environment, &path);
     context.note(&match settings.options.input.slice {
@@ -178,12 +150,44 @@ async fn score(
     Ok(code)
 }
 
+/// Checks before the first call that the results file can be written, and is none of the inputs.
+fn check_results_file(results: &Path, prepared: &Prepared) -> Result<()> {
+    let inputs = prepared.manifest.inputs.iter();
+    let inputs = inputs.map(|input| Path::new(&input.path));
+    refuse_input("--output", results, inputs)?;
+    check_writable(results)
+}
+
+/// Shows the report unless nothing was judged, which is an error; gives the exit code.
+fn show_report(
+    report: &RunReport,
+    run: &Run,
+    settings: &Settings,
+    context: &CommandContext<'_>,
+) -> Result<ExitCode> {
+    let unusable = run.nothing_judged();
+    // Scores that need no judge are results all the same.
+    let has_scores = run.scores().iter().any(|answer| answer.score.is_complete());
+    let mut code = ExitCode::TooManyUnscored;
+    if unusable.is_none() || has_scores {
+        let style = context.style();
+        code = conclude(report, run.manifest(), settings.format, &style, remedy)?;
+    }
+    if let Some(error) = unusable {
+        return Err(error);
+    }
+    if settings.options.input.strict && has_several_models(run.manifest()) {
+        code = ExitCode::JudgeUnavailable;
+    }
+    Ok(code)
+}
+
 /// Makes the calls that are not cached, with progress, until all are done or a signal stops the run.
 async fn ask(
     run: &mut Run,
     prices_of: Option<String>,
     cache: Option<&Path>,
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
 ) -> Result<()> {
     let stop = StopHandle::new();
     if run.planned.is_done() {
@@ -195,16 +199,20 @@ async fn ask(
         return run.ask(&mut NoEvents, &stop).await;
     }
     let endpoints = run.endpoints.clone();
-    let (meters, activity) = (Arc::clone(&run.meters), move || endpoints.activity());
-    let mut progress = Progress::start(&run.planned, prices_of, meters, activity);
+    let mut progress = Progress::start(
+        &run.planned,
+        prices_of,
+        Arc::clone(&run.meters),
+        move || endpoints.activity(),
+    );
     let asked = run.ask(&mut progress, &stop).await;
     progress.finish();
     let endpoints = run.endpoints.stats();
     // What stops a run on one server is the error.
     if asked.is_ok() || endpoints.len() > 1 {
-        endpoints
-            .iter()
-            .for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
+        for endpoint in &endpoints {
+            terminal::note(&endpoint_line(endpoint));
+        }
     }
     asked
 }
@@ -245,10 +253,8 @@ fn endpoint_line(endpoint: &EndpointUse) -> String {
         ));
     }
     if stats.cached_prompt_tokens > 0 {
-        let (all, cached) = (
-            grouped(stats.prompt_tokens),
-            grouped(stats.cached_prompt_tokens),
-        );
+        let all = grouped(stats.prompt_tokens);
+        let cached = grouped(stats.cached_prompt_tokens);
         text.push_str(&format!(
             ", {cached} of {all} prompt tokens from its prefix cache"
         ));
@@ -296,8 +302,10 @@ fn next_after_slice(slice: Slice, cache: Option<&Path>, is_lexical: bool) -> Str
 /// The path as a word of a shell command.
 pub(super) fn shell_text(path: &Path) -> String {
     let shown = path.display().to_string();
-    let is_plain = |character: char| character.is_alphanumeric() || "/._-".contains(character);
-    if shown.chars().all(is_plain) {
+    let is_plain = shown
+        .chars()
+        .all(|character| character.is_alphanumeric() || "/._-".contains(character));
+    if is_plain {
         shown
     } else {
         format!("'{}'", shown.replace('\'', r"'\''"))

@@ -1,6 +1,6 @@
 //! `scholareval table`: systems by metrics, for a paper.
 
-use super::Context;
+use super::CommandContext;
 use super::compare::check_pairs;
 use crate::analysis::comparison::{Comparison, ComparisonOptions, SEED, compare_named};
 use crate::cli::args::{TableArgs, TableFormat};
@@ -14,7 +14,7 @@ use crate::text::names::list;
 ///
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is unknown.
-pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<()> {
+pub(super) fn run(args: &TableArgs, context: &CommandContext<'_>) -> Result<()> {
     if args.label.is_some() && args.format != TableFormat::Latex {
         return Err(Error::Usage("--label is for --format latex".to_owned()));
     }
@@ -61,10 +61,9 @@ pub(super) fn run(args: &TableArgs, context: &Context<'_>) -> Result<()> {
         TableFormat::Csv => table.csv(context.global.csv_text())?,
     };
     if args.format == TableFormat::Csv {
-        table
-            .notes
-            .iter()
-            .for_each(|note| context.note(&format!("note: {}", note.text)));
+        for note in &table.notes {
+            context.note(&format!("note: {}", note.text));
+        }
     }
     write_stdout(text.as_bytes())
 }

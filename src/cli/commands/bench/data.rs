@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::rows::{Data, Row};
+use super::rows::{BenchData, BenchRow};
 use crate::dataset::{self, AskedQuestions};
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
@@ -14,7 +14,7 @@ const STARTS: [&str; 2] = ["", "data"];
 ///
 /// # Errors
 /// [`Error::Input`] when none exists, with the paths, and when a directory holds several files.
-pub(super) fn find(row: &Row, data: &Path) -> Result<PathBuf> {
+pub(super) fn find(row: &BenchRow, data: &Path) -> Result<PathBuf> {
     if data.is_file() {
         return Ok(data.to_path_buf());
     }
@@ -49,7 +49,7 @@ pub(super) fn find(row: &Row, data: &Path) -> Result<PathBuf> {
 }
 
 /// The only JSONL file of a directory, else its only JSON file; `None` if there is none.
-fn only_file(row: &Row, folder: &Path) -> Result<Option<PathBuf>> {
+fn only_file(row: &BenchRow, folder: &Path) -> Result<Option<PathBuf>> {
     for extension in ["jsonl", "json"] {
         let entries = std::fs::read_dir(folder).map_err(Error::io(folder, "read"))?;
         let mut files: Vec<PathBuf> = entries
@@ -78,8 +78,8 @@ fn only_file(row: &Row, folder: &Path) -> Result<Option<PathBuf>> {
 ///
 /// # Errors
 /// [`Error::Input`] with every fault of the file.
-pub(super) fn load(row: &Row, path: &Path, mode: Mode) -> Result<AskedQuestions> {
-    if row.data == Data::TestCases {
+pub(super) fn load(row: &BenchRow, path: &Path, mode: Mode) -> Result<AskedQuestions> {
+    if row.data == BenchData::TestCases {
         return Ok(AskedQuestions::of_test_cases(
             &dataset::load_test_cases(path, mode)?,
             mode,
@@ -107,7 +107,8 @@ mod tests {
 
     fn found(name: &str, files: &[&str]) -> std::result::Result<String, String> {
         let dir = there(files);
-        let found = find(Row::of(name).unwrap(), dir.path()).map_err(|error| error.to_string())?;
+        let found =
+            find(BenchRow::of(name).unwrap(), dir.path()).map_err(|error| error.to_string())?;
         Ok(found
             .strip_prefix(dir.path())
             .unwrap()
@@ -152,7 +153,7 @@ mod tests {
             error.contains("2 .jsonl files; which holds the questions of bio?; name it: --data "),
             "{error}"
         );
-        let error = find(Row::of("bio").unwrap(), Path::new("/nowhere"))
+        let error = find(BenchRow::of("bio").unwrap(), Path::new("/nowhere"))
             .unwrap_err()
             .to_string();
         assert!(
@@ -165,6 +166,6 @@ mod tests {
     fn a_file_is_taken_as_it_is() {
         let dir = there(&["mine.jsonl"]);
         let path = dir.path().join("mine.jsonl");
-        assert_eq!(find(Row::of("bio").unwrap(), &path).unwrap(), path);
+        assert_eq!(find(BenchRow::of("bio").unwrap(), &path).unwrap(), path);
     }
 }

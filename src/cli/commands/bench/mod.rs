@@ -10,12 +10,12 @@ mod rows;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use super::Context;
+use super::CommandContext;
 use super::score::run_preset;
 use crate::analysis::ASPECT_MEAN;
 use crate::cli::ExitCode;
 use crate::cli::args::BenchArgs;
-use crate::cli::origin::{Origin, SettingLine};
+use crate::cli::origin::Origin;
 use crate::cli::settings::Settings;
 use crate::domain::Role;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ use crate::evaluation::Preset;
 use crate::evaluation::options::{EvaluationOptions, ScorerName, ScorerOptions};
 use crate::judge::kind::JudgeKind;
 use crate::report::{Bench, BenchBlank};
-use rows::{ASPECTS, AT_MOST, Data, INSTRUCTION, Row, TOP_N};
+use rows::{ASPECTS, AT_MOST, BenchData, BenchRow, INSTRUCTION, TOP_N};
 
 /// The options of `score` that the row determines, by argument.
 const OF_THE_ROW: [&str; 12] = [
@@ -45,14 +45,14 @@ const OF_THE_ROW: [&str; 12] = [
 ///
 /// # Errors
 /// [`Error::Input`] when the row's data are missing or a system does not answer every question; else as `score`.
-pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(args: &BenchArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
     if let Some(id) = OF_THE_ROW.into_iter().find(|id| context.is_flag(id)) {
         return Err(Error::Usage(format!(
             "--{}: the row decides this; leave it out",
             id.replace('_', "-")
         )));
     }
-    let row = Row::of(&args.name)
+    let row = BenchRow::of(&args.name)
         .ok_or_else(|| Error::Usage(format!("no row is called {}", args.name)))?;
     let path = data::find(row, &args.data)?;
     let mut score = args.score.clone();
@@ -77,29 +77,24 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
     run_preset(&settings, context, preset, table)
 }
 
-/// Sets what the row determines.
-fn set(row: &Row, data: &Path, options: &mut EvaluationOptions) {
-    let given = |wanted: bool| wanted.then(|| data.to_path_buf());
-    let ScorerOptions {
-        index_base,
-        truncate,
-        aspect_rubrics,
-        at_most,
-        ..
-    } = options.scorers.clone();
-    options.input.tests = given(row.data == Data::TestCases);
+/// Sets what the row determines. Of the scorers' options, the user keeps those that no row has.
+fn set(row: &BenchRow, data: &Path, options: &mut EvaluationOptions) {
+    let is_reference = row.data == BenchData::ReferenceAnswers;
+    let is_test = row.data == BenchData::TestCases;
+    let given = std::mem::take(&mut options.scorers);
+    options.input.tests = is_test.then(|| data.to_path_buf());
     options.scorers = ScorerOptions {
         scorers: row.scorers(),
-        references: given(row.data == Data::ReferenceAnswers),
-        index_base,
-        truncate,
+        references: is_reference.then(|| data.to_path_buf()),
+        index_base: given.index_base,
+        truncate: given.truncate,
         aspects: ASPECTS.iter().map(|aspect| (*aspect).to_owned()).collect(),
-        aspect_rubrics,
+        aspect_rubrics: given.aspect_rubrics,
         instruction: INSTRUCTION.to_owned(),
         top_n: TOP_N,
-        no_reference: row.scorer == ScorerName::Prometheus && row.data != Data::ReferenceAnswers,
+        no_reference: row.scorer == ScorerName::Prometheus && !is_reference,
         entail: row.form,
-        at_most: NonZeroUsize::new(AT_MOST).unwrap_or(at_most),
+        at_most: NonZeroUsize::new(AT_MOST).unwrap_or(given.at_most),
         ..ScorerOptions::default()
     };
 }
@@ -109,29 +104,34 @@ fn set(row: &Row, data: &Path, options: &mut EvaluationOptions) {
 ///
 /// # Errors
 /// [`Error::Settings`] if the config file restricts the cases.
-fn settle(row: &Row, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBlank>> {
+fn settle(row: &BenchRow, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBlank>> {
     let options = &mut settings.options;
     if !options.input.cases.is_empty() || options.input.limit.is_some() {
         let what = "bench scores whole rows; take cases and limit out of [score], or give it a config file without them";
         return Err(Error::Settings(what.to_owned()));
     }
     set(row, data, options);
-    let has_judge = |aspect: &str| options.has_role(&Role::Aspect(aspect.into()));
-    let (judged, without): (Vec<&'static str>, Vec<&'static str>) =
-        ASPECTS.iter().partition(|a| has_judge(a));
+    let mut judged = Vec::new();
+    let mut without = Vec::new();
+    for aspect in ASPECTS {
+        if options.has_role(&Role::Aspect((*aspect).into())) {
+            judged.push((*aspect).to_owned());
+        } else {
+            without.push(*aspect);
+        }
+    }
     let mut blank = Vec::new();
     if row.scorer == ScorerName::Prometheus && !judged.is_empty() && !without.is_empty() {
-        let reason = format!(
-            "no judge has the roles aspect.{}",
-            without.join(", aspect.")
-        );
+        let roles = without.join(", aspect.");
+        // Their mean would be that of other aspects than published.
+        without.push(ASPECT_MEAN);
         blank.push(BenchBlank {
-            columns: without.into_iter().chain([ASPECT_MEAN]).collect(),
-            reason,
+            columns: without,
+            reason: format!("no judge has the roles aspect.{roles}"),
         });
     }
     if !judged.is_empty() {
-        options.scorers.aspects = judged.into_iter().map(str::to_owned).collect();
+        options.scorers.aspects = judged;
     }
     if row.scorer == ScorerName::Rubric && baseline_by_default(settings) {
         settings
@@ -152,9 +152,13 @@ fn settle(row: &Row, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBl
 /// True if the built-in baseline would judge the rubric only because no other judge is configured: its numbers must not
 /// appear in a column for LLMs.
 fn baseline_by_default(settings: &Settings) -> bool {
-    let by_default =
-        |line: &SettingLine| line.key == "judge.kind" && line.origin == Origin::Default;
-    settings.options.judge.kind() == JudgeKind::Lexical
-        && !settings.options.roles.judges.contains_key("rubric")
-        && settings.lines.iter().any(by_default)
+    if settings.options.judge.kind() != JudgeKind::Lexical {
+        return false;
+    }
+    let has_other_judge = settings.options.roles.judges.contains_key("rubric");
+    let is_default = settings
+        .lines
+        .iter()
+        .any(|line| line.key == "judge.kind" && line.origin == Origin::Default);
+    is_default && !has_other_judge
 }

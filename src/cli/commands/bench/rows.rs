@@ -18,7 +18,7 @@ pub(super) const AT_MOST: usize = 3;
 
 /// The format of the data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Data {
+pub(super) enum BenchData {
     /// Questions in the format of predictions.
     Questions,
     /// Questions whose `output` is a reference answer for the aspects.
@@ -29,13 +29,13 @@ pub(super) enum Data {
 
 /// A row of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct BenchRow {
     pub(super) id: &'static str,
     /// Folders below the data directory that may hold its data; the first that exists is used.
     pub(super) folders: &'static [&'static str],
     /// Its data file there; `None`: the only JSONL or JSON file.
     pub(super) file: Option<&'static str>,
-    pub(super) data: Data,
+    pub(super) data: BenchData,
     /// The scorer of the columns before the citations.
     pub(super) scorer: ScorerName,
     pub(super) form: Form,
@@ -43,20 +43,20 @@ pub(super) struct Row {
     pub(super) legend: &'static str,
 }
 
-const SCIFACT: Row = Row {
+const SCIFACT: BenchRow = BenchRow {
     id: "scifact",
     folders: &["single_paper_tasks", "single_paper", "scifact", ""],
     file: Some("scifact_test.jsonl"),
-    data: Data::Questions,
+    data: BenchData::Questions,
     scorer: ScorerName::Overlap,
     form: Form::Short,
     legend: "match (Corr in the published table): accuracy, the share of outputs that contain the gold answer",
 };
-const BIO: Row = Row {
+const BIO: BenchRow = BenchRow {
     id: "bio",
     folders: &["scholar_bio", "scholarqa_bio"],
     file: None,
-    data: Data::Questions,
+    data: BenchData::Questions,
     scorer: ScorerName::Prometheus,
     form: Form::Long,
     legend: "aspects: graded from 1 to 5 without a reference answer, which this row does not have (the published table has \
@@ -64,15 +64,15 @@ const BIO: Row = Row {
 };
 
 /// All rows, in the order of the benchmark's table.
-const ROWS: [Row; 7] = [
+const ROWS: [BenchRow; 7] = [
     SCIFACT,
-    Row {
+    BenchRow {
         id: "pubmedqa",
         folders: &["single_paper_tasks", "single_paper", "pubmedqa", ""],
         file: Some("pubmed_test.jsonl"),
         ..SCIFACT
     },
-    Row {
+    BenchRow {
         id: "qasa",
         folders: &["single_paper_tasks", "single_paper", "qasa", ""],
         file: Some("qasa_test.jsonl"),
@@ -80,32 +80,32 @@ const ROWS: [Row; 7] = [
         legend: "rouge_l (Corr in the published table): ROUGE-L against the gold answer, with stemming",
         ..SCIFACT
     },
-    Row {
+    BenchRow {
         id: "cs",
         folders: &["scholar_cs", "scholarqa_cs", ""],
         file: Some("test_configs_snippets.json"),
-        data: Data::TestCases,
+        data: BenchData::TestCases,
         scorer: ScorerName::Rubric,
         legend: "score: the rubric score, criteria and snippets",
         ..BIO
     },
-    Row {
+    BenchRow {
         id: "multi",
         folders: &["scholar_multi", "scholarqa_multi", ""],
         file: Some("human_answers.json"),
-        data: Data::ReferenceAnswers,
+        data: BenchData::ReferenceAnswers,
         legend: "aspects: graded from 1 to 5 beside the expert's answer; aspect_mean: their mean",
         ..BIO
     },
     BIO,
-    Row {
+    BenchRow {
         id: "neuro",
         folders: &["scholar_neuro", "scholarqa_neuro"],
         ..BIO
     },
 ];
 
-impl Row {
+impl BenchRow {
     /// The row of that name.
     pub(super) fn of(id: &str) -> Option<&'static Self> {
         ROWS.iter().find(|row| row.id == id)
@@ -136,10 +136,14 @@ impl Row {
 
     /// Possible paths of its data file below the data directory.
     pub(super) fn places(&self) -> Vec<String> {
-        let place = |folder: &&str| match (*folder, self.file.unwrap_or("*.jsonl")) {
-            ("", file) => file.to_owned(),
-            (folder, file) => format!("{folder}/{file}"),
-        };
-        self.folders.iter().map(place).collect()
+        let file = self.file.unwrap_or("*.jsonl");
+        let mut places = Vec::new();
+        for folder in self.folders {
+            places.push(match *folder {
+                "" => file.to_owned(),
+                folder => format!("{folder}/{file}"),
+            });
+        }
+        places
     }
 }
