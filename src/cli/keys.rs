@@ -11,7 +11,7 @@ use secrecy::SecretString;
 
 use super::origin::{Environment, Origin};
 use crate::error::{Error, Result};
-use crate::judge::endpoint::{ANTHROPIC_API_KEY_ENV, DEFAULT_API_KEY_ENV, Endpoint};
+use crate::judge::endpoint::Endpoint;
 
 /// The variable that other OpenAI clients also use. It sets an address, but does not select a judge.
 pub(super) const OPENAI_BASE_URL_ENV: &str = "OPENAI_BASE_URL";
@@ -61,10 +61,7 @@ impl NamedServers {
                 .origin()
                 .is_some_and(|origin| self.origins.contains(&origin))
         };
-        let is_own_service = || match server.service() {
-            Some("Anthropic") => variable == ANTHROPIC_API_KEY_ENV,
-            service => service.is_some() && variable == DEFAULT_API_KEY_ENV,
-        };
+        let is_own_service = || server.service_key() == Some(variable);
         match named_by {
             // It gets the login of its address in place of a key that was not named for it.
             Origin::Default if server.login.is_some() => KeyUse::Withhold,
@@ -157,6 +154,7 @@ fn trusted_list(environment: &Environment) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::endpoint::DEFAULT_API_KEY_ENV;
     use KeyUse::{Refuse, Send, Withhold};
 
     const OPENAI: &str = "https://api.openai.com/v1";

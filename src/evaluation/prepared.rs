@@ -17,7 +17,6 @@ use crate::error::{Error, Result};
 use crate::judge::Notify;
 use crate::judge::answering::Answering;
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
-use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
 use crate::judge::refusals::ReplyLimits;
 use crate::record::{Inputs, Manifest, NoEvents, RecordedReplies};
@@ -235,11 +234,6 @@ impl Prepared {
             let route = call
                 .route
                 .ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
-            if route == JudgeKind::Anthropic {
-                let what =
-                    "a judge of kind anthropic has no request files for a batch; score without one";
-                return Err(Error::Usage(what.to_owned()));
-            }
             writer.add(&call.call, route, &call.body, call.prompt_tokens)
         })
         .await?;

@@ -55,7 +55,7 @@ fn can_judge(kind: JudgeKind, role: &Role) -> bool {
     match kind {
         JudgeKind::Lexical => matches!(role, Role::Rubric | Role::Criteria),
         JudgeKind::Label => *role == Role::Citation,
-        JudgeKind::Chat | JudgeKind::Completions | JudgeKind::Anthropic => true,
+        _ => true,
     }
 }
 

@@ -1,8 +1,8 @@
-//! Bodies of chat and of raw completions: canonical bytes, sent as they are.
+//! Bodies of calls: canonical bytes, sent as they are, and the cache keys of calls.
 //!
-//! The fingerprint is blake3 over a JSON list of everything that decides a reply, and the texts of the prompt. It does not hold URL, key, model alias
-//! (the judge's identity covers it) or the name of the limit field, so that the same judge under another address finds
-//! its replies again.
+//! The fingerprint is blake3 over a JSON list of everything that decides a reply, and the texts of the prompt. It does not
+//! hold URL, key, model alias (the judge's identity covers it) or the name of the limit field, so that the same judge
+//! under another address finds its replies again. What a body looks like is the [`protocol`](super::protocol)'s business.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,25 @@ use serde_json::{Map, Value, json};
 use super::conversation::Conversation;
 use super::forms::{Effort, ServiceTier};
 use super::kind::JudgeKind;
-use super::messages_api;
 use super::parameter::Parameter;
-use super::tokens::{estimate_messages, estimate_tokens};
+use super::protocol::{Protocol, WhenRefused, WireRequest};
 use super::{Body, Rendered};
 use crate::domain::{CallKind, Fingerprint};
 use crate::prompt::Messages;
 
 /// How far the seeds of two samples are apart, so that attempts (counted by one) of different samples never meet.
 const SEEDS_PER_SAMPLE: i64 = 1000;
-/// The limit field of raw completions, and of chat unless the server refuses it.
+/// The limit field of most servers.
 const MAX_TOKENS: &str = "max_tokens";
-/// The limit field of chat for servers that refuse the other.
-const MAX_COMPLETION_TOKENS: &str = "max_completion_tokens";
 /// Name and version of what is hashed; changes with every change of the list.
 const ENCODING: &str = "scholareval call 1";
 
 /// What is sent besides the messages, and in which form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestOptions {
-    /// Chat, raw completions, or a label.
+    /// The kind of judge, which names the protocol.
     pub endpoint: JudgeKind,
-    /// How raw prompts mark their turns; chat has no use for it.
+    /// How raw prompts mark their turns; other protocols have no use for it.
     pub conversation: Conversation,
     /// Whether control tokens inside raw prompts are made harmless; not for published wordings, which are sent byte for
     /// byte. See [`Conversation::render`].
@@ -48,9 +45,9 @@ pub struct RequestOptions {
     pub logprobs: Option<u32>,
     /// Base seed; `None` sends none. Sample d and attempt a send `seed + 1000 d + a`.
     pub seed: Option<i64>,
-    /// Whether to ask for `response_format: json_object`: in chat, of the kinds whose reply is JSON.
+    /// Whether to ask for a JSON object, where the protocol can: of the kinds whose reply is JSON.
     pub json_mode: bool,
-    /// The schema to ask for in chat in place of JSON mode; `None` asks for none.
+    /// The schema to ask for in place of JSON mode, where the protocol can; `None` asks for none.
     pub schema: Option<Value>,
     /// How much the model reasons; `None` sends nothing.
     pub reasoning_effort: Option<Effort>,
@@ -58,8 +55,7 @@ pub struct RequestOptions {
     pub service_tier: Option<ServiceTier>,
     /// The reply limit in tokens of each kind; no entry, no limit.
     pub max_tokens: BTreeMap<CallKind, u64>,
-    /// The name of the limit field in chat: `max_tokens` or `max_completion_tokens`. Raw completions have only the
-    /// former.
+    /// The name of the limit field in chat: `max_tokens` or `max_completion_tokens`. Other protocols have one name.
     pub max_tokens_field: String,
     /// Further members of the body; one of the same name as a parameter of ours replaces it.
     pub extra_body: Map<String, Value>,
@@ -92,10 +88,21 @@ impl RequestOptions {
         }
     }
 
-    /// The same without this parameter; the reply limit of chat is renamed first.
+    fn protocol(&self) -> &'static dyn Protocol {
+        self.endpoint.protocol()
+    }
+
+    /// The same without this parameter, or with its other name, if the protocol has it.
     #[must_use]
     pub fn without(&self, parameter: Parameter) -> Self {
         let mut options = self.clone();
+        let Some(form) = self.protocol().parameter(parameter) else {
+            return options;
+        };
+        if let WhenRefused::Renamed(name) = form.when_refused {
+            name.clone_into(&mut options.max_tokens_field);
+            return options;
+        }
         match parameter {
             Parameter::Temperature => options.temperature = None,
             Parameter::TopP => options.top_p = None,
@@ -103,9 +110,6 @@ impl RequestOptions {
             Parameter::Logprobs => options.logprobs = None,
             Parameter::Schema => options.schema = None,
             Parameter::ResponseFormat => options.json_mode = false,
-            Parameter::MaxTokens if !self.endpoint.is_raw() => {
-                MAX_COMPLETION_TOKENS.clone_into(&mut options.max_tokens_field);
-            }
             Parameter::MaxTokens | Parameter::MaxCompletionTokens => options.max_tokens.clear(),
             // The renderer does not set it.
             Parameter::ListLimit => {}
@@ -118,43 +122,38 @@ impl RequestOptions {
         &self,
         kind: CallKind,
         messages: &Messages,
-        (sample, attempt): (u32, u32),
+        sample: (u32, u32),
         limit: Option<u64>,
     ) -> Fingerprint {
-        let raw = self.raw_prompt(messages);
-        self.key(
-            kind,
-            &texts(messages, raw.as_deref()),
-            (sample, attempt),
-            limit,
-        )
+        match self.raw_prompt(messages) {
+            Some(prompt) => self.key(kind, &[&prompt], sample, limit),
+            None => self.key(kind, &texts(messages), sample, limit),
+        }
     }
 
-    /// The whole prompt of raw completions.
     fn raw_prompt(&self, messages: &Messages) -> Option<String> {
-        self.endpoint
-            .is_raw()
-            .then(|| self.conversation.render(messages, self.neutralize))
+        let protocol = self.protocol();
+        protocol.raw_prompt(messages, self.conversation, self.neutralize)
     }
 
-    /// The limit that is sent where this one is wanted: the Messages API requires one.
+    /// The limit that is sent where this one is wanted. Where the protocol requires one, the reasoning has its room there.
     fn sent_limit(&self, limit: Option<u64>) -> Option<u64> {
-        let longest = messages_api::LONGEST_REPLY + self.reasoning_effort.map_or(0, Effort::tokens);
-        limit.or((self.endpoint == JudgeKind::Anthropic).then_some(longest))
+        let reasoning = self.reasoning_effort.map_or(0, Effort::tokens);
+        let required = self.protocol().required_limit();
+        limit.or(required.map(|limit| limit + reasoning))
     }
 
     fn asks_json_mode(&self, kind: CallKind) -> bool {
-        let has_it = !self.endpoint.is_raw() && self.endpoint != JudgeKind::Anthropic;
-        has_it && self.json_mode && is_json(kind)
+        let form = self.protocol().parameter(Parameter::ResponseFormat);
+        form.is_some() && self.json_mode && is_json(kind)
     }
 
     fn asked_schema(&self, kind: CallKind) -> Option<&Value> {
-        self.schema
-            .as_ref()
-            .filter(|_| !self.endpoint.is_raw() && is_json(kind))
+        self.protocol().parameter(Parameter::Schema)?;
+        self.schema.as_ref().filter(|_| is_json(kind))
     }
 
-    /// The hash of everything that decides a reply.
+    /// The hash of everything that decides a reply, with the number of the sample and of the attempt.
     fn key(
         &self,
         kind: CallKind,
@@ -162,9 +161,10 @@ impl RequestOptions {
         (sample, attempt): (u32, u32),
         limit: Option<u64>,
     ) -> Fingerprint {
-        let form = self
-            .asked_schema(kind)
-            .map_or(json!(self.asks_json_mode(kind)), Value::clone);
+        let form = match self.asked_schema(kind) {
+            Some(schema) => schema.clone(),
+            None => json!(self.asks_json_mode(kind)),
+        };
         let mut sampling = vec![
             json!(self.sent_temperature()),
             json!(self.top_p),
@@ -172,14 +172,9 @@ impl RequestOptions {
             form,
             json!(self.seed),
             json!([]),
+            json!(self.logprobs),
         ];
-        sampling.push(json!(self.logprobs));
         sampling.extend(self.reasoning_effort.map(|effort| json!(effort)));
-        let route = if self.endpoint == JudgeKind::Anthropic {
-            json!(self.endpoint)
-        } else {
-            json!(self.endpoint.is_raw())
-        };
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let head = json!([
             ENCODING,
@@ -187,7 +182,7 @@ impl RequestOptions {
             self.judge_id,
             sample,
             attempt,
-            route,
+            self.protocol().key_route(),
             sampling,
             sorted(&self.extra_body),
             lengths
@@ -205,11 +200,15 @@ impl RequestOptions {
         self.temperature.map(|temperature| temperature + 0.0)
     }
 
+    fn sent_seed(&self, sample: u32, attempt: u32) -> Option<i64> {
+        let of_sample = i64::from(sample) * SEEDS_PER_SAMPLE;
+        let seed = self.seed?.wrapping_add(of_sample);
+        Some(seed.wrapping_add(i64::from(attempt)))
+    }
+
     /// The body and the fingerprint of one call.
     ///
-    /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed,
-    /// stream, `logprobs`, `top_logprobs`, reasoning effort, service tier. Raw completions: model, prompt, temperature,
-    /// `top_p`, `max_tokens`, seed, stream, `logprobs`. Then the extra ones sorted by name (at every depth).
+    /// Members stand in the fixed order of the protocol, then the extra ones sorted by name (at every depth).
     pub fn render(
         &self,
         kind: CallKind,
@@ -217,187 +216,146 @@ impl RequestOptions {
         sample: u32,
         attempt: u32,
     ) -> Rendered {
-        let is_raw = self.endpoint.is_raw();
-        let is_anthropic = self.endpoint == JudgeKind::Anthropic;
-        let extra = sorted(&self.extra_body);
-        let raw = self.raw_prompt(&messages);
-        let name = if is_raw { "prompt" } else { "messages" };
-        let given = self.max_tokens.get(&kind).copied();
-        let fingerprint = self.key(
-            kind,
-            &texts(&messages, raw.as_deref()),
-            (sample, attempt),
-            given,
-        );
-        let limit = self.sent_limit(given);
-        let json_mode = self.asks_json_mode(kind);
-        let schema = self.asked_schema(kind);
-        let temperature = self.sent_temperature();
-        let fields = match is_anthropic {
-            true => {
-                let schema = schema.map(|schema| schema.get("schema").unwrap_or(schema));
-                messages_api::fields(
-                    &self.model,
-                    [temperature, self.top_p],
-                    limit,
-                    schema,
-                    self.reasoning_effort,
-                )
-            }
-            false => self.fields(
-                temperature,
-                limit,
-                response_format(kind, schema, json_mode),
-                (sample, attempt),
-            ),
+        let messages = match self.raw_prompt(&messages) {
+            Some(prompt) => Messages::new(None, prompt),
+            None => messages,
         };
-        let max_tokens = extra.get(self.limit_field()).map_or(limit, Value::as_u64);
-        let mut body = Map::new();
-        for (name, value) in fields {
-            if !value.is_null() && !extra.contains_key(name) {
-                body.insert(name.to_owned(), value);
+        let given = self.max_tokens.get(&kind).copied();
+        let fingerprint = self.key(kind, &texts(&messages), (sample, attempt), given);
+        let protocol = self.protocol();
+        let request = WireRequest {
+            model: &self.model,
+            kind,
+            temperature: self.sent_temperature(),
+            top_p: self.top_p,
+            limit: self.sent_limit(given),
+            limit_field: protocol.limit_field(&self.max_tokens_field),
+            schema: self.asked_schema(kind),
+            json_mode: self.asks_json_mode(kind),
+            seed: self.sent_seed(sample, attempt),
+            logprobs: self.logprobs,
+            effort: self.reasoning_effort,
+            tier: self.service_tier,
+        };
+        let written = Written::new(protocol, &request, &self.extra_body);
+        Rendered {
+            model: self.model.clone(),
+            max_tokens: written.max_tokens,
+            parameters: written.parameters,
+            ..Rendered::new(fingerprint, move || {
+                with_texts(protocol, written.members, &messages)
+            })
+        }
+    }
+}
+
+/// A request without its texts.
+struct Written {
+    members: Map<String, Value>,
+    /// The reply limit that is sent: the user's own, if the members have one.
+    max_tokens: Option<u64>,
+    /// Parameters that could be left out: those of ours that no member of the user replaces.
+    parameters: Vec<Parameter>,
+}
+
+impl Written {
+    fn new(protocol: &dyn Protocol, request: &WireRequest<'_>, extra: &Map<String, Value>) -> Self {
+        let mut members = Map::new();
+        for (name, value) in protocol.fields(request) {
+            if !value.is_null() {
+                members.insert(name.to_owned(), value);
             }
         }
-        let is_own = !extra.contains_key(name);
-        let other_form = if schema.is_some() {
+        let extra = sorted(extra);
+        let own = settings_of(protocol, &members);
+        let users = settings_of(protocol, &extra);
+        // The two may stand in one member.
+        let other_form = if request.schema.is_some() {
             Parameter::ResponseFormat
         } else {
             Parameter::Schema
         };
-        // The Messages API requires a limit.
-        let is_required = |parameter: Parameter| is_anthropic && parameter == Parameter::MaxTokens;
-        let is_sent = |parameter: &Parameter| {
-            // To Anthropic a schema is a tool.
-            let is_tool = *parameter == Parameter::Schema && body.contains_key("tools");
-            is_tool
-                || body.contains_key(parameter.field())
-                    && *parameter != other_form
-                    && !is_required(*parameter)
-        };
-        let parameters = Parameter::ALL.into_iter().filter(is_sent).collect();
-        body.extend(extra);
-        let body = move || {
-            let (prompt, prompt_tokens) = match raw {
-                Some(prompt) => (json!(prompt), estimate_tokens(&prompt)),
-                None if is_anthropic => {
-                    (messages_api::turns(&messages), estimate_messages(&messages))
-                }
-                None => {
-                    let message =
-                        |role: &str, content: &str| json!({"role": role, "content": content});
-                    let system = messages
-                        .system
-                        .as_deref()
-                        .map(|system| message("system", system));
-                    let list = system
-                        .into_iter()
-                        .chain([message("user", &messages.user)])
-                        .collect();
-                    (Value::Array(list), estimate_messages(&messages))
-                }
-            };
-            if is_own {
-                body.insert(name.to_owned(), prompt);
+        let mut parameters = Vec::new();
+        for form in protocol.parameters() {
+            let is_ours = own.is_some_and(|own| own.contains_key(form.field));
+            let is_replaced = users.is_some_and(|users| users.contains_key(form.field));
+            if is_ours && !is_replaced && form.parameter != other_form {
+                parameters.push(form.parameter);
             }
-            if is_anthropic {
-                match messages.system {
-                    Some(system) => body.insert("system".to_owned(), json!(system)),
-                    None => body.shift_remove("system"),
-                };
-            }
-            Body {
-                bytes: Bytes::from(Value::Object(body).to_string()),
-                prompt_tokens,
-            }
-        };
-        Rendered {
+        }
+        let users_limit = users.and_then(|users| users.get(request.limit_field));
+        let max_tokens = users_limit.map_or(request.limit, Value::as_u64);
+        add_users(protocol, &mut members, &extra);
+        Self {
+            members,
             max_tokens,
             parameters,
-            ..Rendered::new(fingerprint, body)
         }
     }
+}
 
-    /// The name of the limit field.
-    fn limit_field(&self) -> &str {
-        if self.endpoint == JudgeKind::Chat {
-            &self.max_tokens_field
+/// The members that hold the parameters.
+fn settings_of<'a>(
+    protocol: &dyn Protocol,
+    members: &'a Map<String, Value>,
+) -> Option<&'a Map<String, Value>> {
+    match protocol.settings_member() {
+        Some(name) => members.get(name)?.as_object(),
+        None => Some(members),
+    }
+}
+
+/// Adds the user's members behind ours; they replace ours of the same name, except that the member with the parameters
+/// is merged.
+fn add_users(
+    protocol: &dyn Protocol,
+    members: &mut Map<String, Value>,
+    extra: &Map<String, Value>,
+) {
+    for (name, value) in extra {
+        if protocol.settings_member() == Some(name)
+            && let Some(Value::Object(own)) = members.get_mut(name)
+            && let Value::Object(users) = value
+        {
+            replace_all(own, users);
         } else {
-            MAX_TOKENS
+            members.shift_remove(name);
+            members.insert(name.clone(), value.clone());
         }
-    }
-
-    /// The fields of a request for chat or raw completions, in order; null is not sent. The prompt comes when the body is
-    /// used.
-    fn fields(
-        &self,
-        temperature: Option<f64>,
-        limit: Option<u64>,
-        response_format: Value,
-        (sample, attempt): (u32, u32),
-    ) -> Vec<(&str, Value)> {
-        let is_raw = self.endpoint.is_raw();
-        let seed = self.seed.map(|seed| {
-            let of_sample = i64::from(sample) * SEEDS_PER_SAMPLE;
-            seed.wrapping_add(of_sample)
-                .wrapping_add(i64::from(attempt))
-        });
-        vec![
-            ("model", json!(self.model)),
-            (if is_raw { "prompt" } else { "messages" }, json!("")),
-            ("temperature", json!(temperature)),
-            ("top_p", json!(self.top_p)),
-            (self.limit_field(), json!(limit)),
-            ("response_format", response_format),
-            ("seed", json!(seed)),
-            ("stream", json!(false)),
-            (
-                "logprobs",
-                if is_raw {
-                    json!(self.logprobs)
-                } else {
-                    json!(self.logprobs.map(|_| true))
-                },
-            ),
-            (
-                "top_logprobs",
-                if is_raw {
-                    Value::Null
-                } else {
-                    json!(self.logprobs)
-                },
-            ),
-            ("reasoning_effort", json!(self.reasoning_effort)),
-            ("service_tier", json!(self.service_tier)),
-        ]
     }
 }
 
-/// The texts of a prompt: a raw one, or the system message, if there is one, and the user's.
-fn texts<'a>(messages: &'a Messages, raw: Option<&'a str>) -> Vec<&'a str> {
-    match raw {
-        Some(prompt) => vec![prompt],
-        None => messages
-            .system
-            .as_deref()
-            .into_iter()
-            .chain([messages.user.as_str()])
-            .collect(),
+/// Puts the members of `users` behind those of `own` that have other names.
+fn replace_all(own: &mut Map<String, Value>, users: &Map<String, Value>) {
+    for (name, value) in users {
+        own.shift_remove(name);
+        own.insert(name.clone(), value.clone());
     }
 }
 
-/// The form that is asked for; null for none.
-fn response_format(kind: CallKind, schema: Option<&Value>, json_mode: bool) -> Value {
-    match schema {
-        // A schema with a name is sent as it is.
-        Some(named) if named.get("schema").is_some() => {
-            json!({"type": "json_schema", "json_schema": named})
+/// The body with the texts of the prompt in their places.
+fn with_texts(
+    protocol: &dyn Protocol,
+    mut members: Map<String, Value>,
+    messages: &Messages,
+) -> Body {
+    for (name, value) in protocol.texts(messages) {
+        if value.is_null() {
+            members.shift_remove(name);
+        } else {
+            members.insert(name.to_owned(), value);
         }
-        Some(schema) => {
-            json!({"type": "json_schema", "json_schema": {"name": kind.as_str(), "strict": true, "schema": schema}})
-        }
-        None if json_mode => json!({"type": "json_object"}),
-        None => Value::Null,
     }
+    Body {
+        bytes: Bytes::from(Value::Object(members).to_string()),
+        prompt_tokens: protocol.prompt_tokens(messages),
+    }
+}
+
+/// The texts of a prompt: the system message, if there is one, and the user's (of a raw prompt, all of it).
+fn texts(messages: &Messages) -> Vec<&str> {
+    let system = messages.system.as_deref();
+    system.into_iter().chain([&*messages.user]).collect()
 }
 
 /// True for the kinds whose reply is a JSON object: JSON mode would make a judge write anything but a grade or a label.

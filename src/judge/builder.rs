@@ -165,7 +165,7 @@ impl JudgeBuilder {
             top_p: judge.top_p,
             logprobs: judge.logprobs,
             seed: judge.seed,
-            json_mode: judge.kind() == JudgeKind::Chat && judge.structured != Structured::Off,
+            json_mode: judge.structured != Structured::Off,
             reasoning_effort: judge.reasoning_effort,
             service_tier: judge.service_tier,
             max_tokens: reply_limits(judge, prompts)?,
@@ -353,11 +353,7 @@ impl ServedModel {
                 "--truncate: the server of {model} does not report the length of its context; leave --truncate out"
             )));
         }
-        let fleet = Arc::new(self.servers.fleet(
-            self.request.endpoint,
-            &self.limits,
-            &shared.meters,
-        )?);
+        let fleet = Arc::new(self.servers.fleet(&self.limits, &shared.meters)?);
         let asking = Budgeted::new(
             ContextLimited::new(
                 Retrying::new(Arc::clone(&fleet), self.limits.retries, meters()),
@@ -431,8 +427,7 @@ impl ServedModel {
     pub async fn ping(&self) -> Result<Vec<(String, Result<JudgeReply>)>> {
         let mut replies = Vec::new();
         for endpoint in self.servers.endpoints() {
-            let transport =
-                Chat::new(endpoint.clone(), Arc::default())?.through(self.request.endpoint);
+            let transport = Chat::new(endpoint.clone(), Arc::default())?;
             replies.push((
                 endpoint.masked_url(),
                 transport.ping(&self.request, &self.refusals).await,

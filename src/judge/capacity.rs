@@ -20,20 +20,26 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The capacity by the model's entry in `GET /v1/models` and by `GET /props`; null stands for what is missing.
-    pub(super) fn reported(listed: &Value, props: &Value) -> Option<Self> {
-        let tokens = |value: &Value| value.as_u64().filter(|tokens| *tokens > 0);
-        let of = |counts_reply| {
-            move |context_tokens| Self {
-                context_tokens,
-                counts_reply,
-            }
-        };
-        let slot = tokens(&props["default_generation_settings"]["n_ctx"])
-            .or_else(|| tokens(&listed["meta"]["n_ctx"]));
-        tokens(&listed["max_model_len"])
-            .map(of(true))
-            .or_else(|| slot.map(of(false)))
+    /// A limit in tokens, if the value is one.
+    pub(super) fn of(tokens: &Value, counts_reply: bool) -> Option<Self> {
+        let context_tokens = tokens.as_u64().filter(|tokens| *tokens > 0)?;
+        Some(Self {
+            context_tokens,
+            counts_reply,
+        })
+    }
+
+    /// The capacity by the model's entry in `GET /v1/models` of vLLM and llama.cpp.
+    pub(super) fn listed(entry: &Value) -> Option<Self> {
+        Self::of(&entry["max_model_len"], true).or_else(|| Self::of(&entry["meta"]["n_ctx"], false))
+    }
+
+    /// The capacity by the list of models and by `GET /props`, where null stands for a missing route. llama.cpp lists the
+    /// context of all its slots, and reports that of one.
+    pub(super) fn reported(listed: Option<Self>, props: &Value) -> Option<Self> {
+        let slot = Self::of(&props["default_generation_settings"]["n_ctx"], false);
+        let whole = listed.filter(|listed| listed.counts_reply);
+        whole.or(slot).or(listed)
     }
 
     /// The capacity by SGLang's report on itself.
@@ -74,7 +80,7 @@ mod tests {
             counts_reply: true,
         };
         assert_eq!(
-            Capacity::reported(&json!({"id": "m", "max_model_len": 8192}), &Value::Null),
+            Capacity::listed(&json!({"id": "m", "max_model_len": 8192})),
             Some(vllm)
         );
         let llama = |context_tokens| {
@@ -84,10 +90,13 @@ mod tests {
             })
         };
         let listed = json!({"id": "m", "meta": {"n_ctx": 2048, "n_ctx_train": 8192}});
-        assert_eq!(Capacity::reported(&listed, &Value::Null), llama(2048));
+        assert_eq!(
+            Capacity::reported(Capacity::listed(&listed), &Value::Null),
+            llama(2048)
+        );
         assert_eq!(
             Capacity::reported(
-                &listed,
+                Capacity::listed(&listed),
                 &json!({"default_generation_settings": {"n_ctx": 512}})
             ),
             llama(512)
@@ -107,7 +116,7 @@ mod tests {
             json!({"id": "m", "meta": {"n_ctx_train": 8192}}),
             json!(7),
         ] {
-            assert_eq!(Capacity::reported(&silent, &Value::Null), None, "{silent}");
+            assert_eq!(Capacity::listed(&silent), None, "{silent}");
         }
     }
 

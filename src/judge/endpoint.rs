@@ -12,17 +12,17 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use super::kind::JudgeKind;
+use super::protocol::{CHAT, OPENAI, Protocol, ServiceAddress};
 use crate::error::{Error, Result};
 
 /// OpenAI's own address.
-pub const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
-/// Anthropic's own address.
-pub const ANTHROPIC_BASE_URL: &str = "https://api.anthropic.com/v1";
-/// The default environment variable for the key.
-pub const DEFAULT_API_KEY_ENV: &str = "OPENAI_API_KEY";
-/// The same for Anthropic's protocol.
-pub const ANTHROPIC_API_KEY_ENV: &str = "ANTHROPIC_API_KEY";
+pub const OPENAI_BASE_URL: &str = OPENAI.base_url;
+/// The environment variable of the key for servers that speak OpenAI's protocols.
+pub const DEFAULT_API_KEY_ENV: &str = OPENAI.key_variable;
 
+/// The header of logins, and of keys in most protocols.
+const AUTHORIZATION: &str = "authorization";
 /// Replaces secrets in all output.
 const MASK: &str = "***";
 /// Shorter values are not masked in foreign text: masking `1` everywhere would hide more than it protects.
@@ -76,10 +76,10 @@ pub struct Endpoint {
     pub base_url: String,
     /// `user:password` of the URL, sent as a Basic login.
     pub login: Option<SecretString>,
-    /// The key, sent as a bearer token, or in `x-api-key` to Anthropic's protocol.
+    /// The key, sent in the header of the protocol.
     pub api_key: Option<SecretString>,
-    /// Whether the server is asked in Anthropic's protocol.
-    pub is_anthropic: bool,
+    /// How the server is asked.
+    pub(crate) protocol: &'static dyn Protocol,
     /// The environment variable of the key: named in messages, never read here.
     pub api_key_env: String,
     /// Further headers of every request.
@@ -98,17 +98,25 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// An endpoint that is asked by chat; see [`Endpoint::of`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn new(text: &str) -> Result<Self> {
+        Self::of(text, &CHAT)
+    }
+
     /// An endpoint at the address `text` without key, headers, login or query beyond those in the URL, which is normalized:
     ///
     /// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
     ///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
     ///   it becomes `https`.
-    /// - Slashes at the end and a pasted `/chat/completions`, `/completions`, `/messages` or `/models` are taken off.
-    /// - A URL without a path gets `/v1`; any other path is kept (`/openai/deployments/x`).
+    /// - Slashes at the end and a pasted route of a call (`/chat/completions`, ..) or `/models` are taken off.
+    /// - A URL without a path gets that of the protocol, mostly `/v1`; any other path is kept (`/openai/deployments/x`).
     ///
     /// # Errors
     /// [`Error::Settings`] for an empty text, a scheme other than `http` or `https`, or an invalid URL.
-    pub fn new(text: &str) -> Result<Self> {
+    pub(crate) fn of(text: &str, protocol: &'static dyn Protocol) -> Result<Self> {
         let text = text.trim();
         if text.is_empty() {
             return Err(Error::Settings(
@@ -139,15 +147,25 @@ impl Endpoint {
         let _ = url.set_username("");
         url.set_query(None);
         url.set_fragment(None);
-        let path = mended_path(url.path());
+        let path = mended_path(url.path(), protocol);
         url.set_path(&path);
         let base_url = url.to_string().trim_end_matches('/').to_owned();
         Ok(Self {
             base_url,
             login,
             query,
+            protocol,
             ..Self::unknown()
         })
+    }
+
+    /// The same, asked in the protocol of this kind of judge.
+    #[must_use]
+    pub fn through(self, kind: JudgeKind) -> Self {
+        Self {
+            protocol: kind.protocol(),
+            ..self
+        }
     }
 
     /// An endpoint without address and secrets, for cleaning text from a file.
@@ -156,7 +174,7 @@ impl Endpoint {
             base_url: String::new(),
             login: None,
             api_key: None,
-            is_anthropic: false,
+            protocol: &CHAT,
             api_key_env: DEFAULT_API_KEY_ENV.to_owned(),
             headers: Vec::new(),
             secret_headers: Vec::new(),
@@ -181,13 +199,20 @@ impl Endpoint {
         masked(url)
     }
 
-    /// The value of the `Authorization` header: the login of the URL, else the key (not in Anthropic's protocol).
-    pub(crate) fn authorization(&self) -> Option<String> {
-        let basic =
-            |login: &SecretString| format!("Basic {}", STANDARD.encode(login.expose_secret()));
-        let bearer = |key: &SecretString| format!("Bearer {}", key.expose_secret());
-        let key = self.api_key.as_ref().filter(|_| !self.is_anthropic);
-        self.login.as_ref().map(basic).or_else(|| key.map(bearer))
+    /// The headers with the login of the URL and with the key, which each protocol writes into a header of its own. Where
+    /// both are the `Authorization` header, the login counts.
+    pub(crate) fn credentials(&self) -> Vec<(&'static str, String)> {
+        let mut headers = Vec::new();
+        if let Some(key) = &self.api_key {
+            let (name, scheme) = self.protocol.key_header();
+            headers.push((name, format!("{scheme}{}", key.expose_secret())));
+        }
+        if let Some(login) = &self.login {
+            let login = STANDARD.encode(login.expose_secret());
+            headers.retain(|(name, _)| *name != AUTHORIZATION);
+            headers.push((AUTHORIZATION, format!("Basic {login}")));
+        }
+        headers
     }
 
     /// Masks every secret of this endpoint in `text`, and whatever looks like an OpenAI key, since server messages may
@@ -236,7 +261,7 @@ impl Endpoint {
         let sent = named
             .map(|(_, value)| value.clone())
             .chain(hidden)
-            .chain(self.authorization())
+            .chain(self.credentials().into_iter().map(|(_, value)| value))
             .chain(key);
         let mut secrets = Vec::new();
         for value in sent {
@@ -260,14 +285,32 @@ impl Endpoint {
         secrets
     }
 
-    /// The name of the public service whose own address it is: OpenAI or Anthropic. Their lists of models do not identify
-    /// what is behind a name, and they ask for a key.
+    /// The name of the public service whose own address it is (OpenAI, ..). Their lists of models do not identify what is
+    /// behind a name, and they ask for a key.
     pub fn service(&self) -> Option<&'static str> {
-        match self.host().as_deref() {
-            Some("api.openai.com") => Some("OpenAI"),
-            Some("api.anthropic.com") => Some("Anthropic"),
-            _ => None,
-        }
+        self.service_address().map(|service| service.name)
+    }
+
+    /// The environment variable with the key of the public service whose own address it is.
+    pub(crate) fn service_key(&self) -> Option<&'static str> {
+        self.service_address().map(|service| service.key_variable)
+    }
+
+    fn service_address(&self) -> Option<&'static ServiceAddress> {
+        let host = self.host()?;
+        let mut services = JudgeKind::protocols().map(|protocol| protocol.address());
+        services.find(|service| service.host == host)
+    }
+
+    /// The address of a call about `model`.
+    pub(crate) fn call_url(&self, model: &str, is_streaming: bool) -> String {
+        let route = self.protocol.route(model, is_streaming);
+        format!("{}{route}", self.base_url)
+    }
+
+    /// The address of the list of models.
+    pub(crate) fn models_url(&self) -> String {
+        format!("{}{}", self.base_url, self.protocol.models_route())
     }
 
     /// True if the host is this machine, for which proxies must not be used.
@@ -459,16 +502,18 @@ fn login_of(url: &Url) -> Option<SecretString> {
     is_given.then(|| login().into())
 }
 
-fn mended_path(path: &str) -> String {
+/// A path without a pasted route, or that of the protocol if there is none.
+fn mended_path(path: &str, protocol: &dyn Protocol) -> String {
     let mut path = path.trim_end_matches('/');
-    for pasted in ["/chat/completions", "/completions", "/messages", "/models"] {
-        path = path
-            .strip_suffix(pasted)
-            .unwrap_or(path)
-            .trim_end_matches('/');
+    for other in JudgeKind::protocols() {
+        path = other.without_route(path).trim_end_matches('/');
     }
+    path = path
+        .strip_suffix("/models")
+        .unwrap_or(path)
+        .trim_end_matches('/');
     if path.is_empty() {
-        "/v1".to_owned()
+        protocol.address().default_path.to_owned()
     } else {
         path.to_owned()
     }
@@ -587,8 +632,8 @@ mod tests {
         assert_eq!(endpoint.base_url, "https://host.org/v1");
         // me:p@ss+w&rd=
         assert_eq!(
-            endpoint.authorization().as_deref(),
-            Some("Basic bWU6cEBzcyt3JnJkPQ==")
+            endpoint.credentials(),
+            [(AUTHORIZATION, "Basic bWU6cEBzcyt3JnJkPQ==".to_owned())]
         );
         assert_eq!(
             endpoint.scrub("got Basic bWU6cEBzcyt3JnJkPQ== of me, p@ss+w&rd="),
@@ -597,8 +642,8 @@ mod tests {
         let key_alone = Endpoint::new("https://secretkey@host.org").unwrap();
         // secretkey:
         assert_eq!(
-            key_alone.authorization().as_deref(),
-            Some("Basic c2VjcmV0a2V5Og==")
+            key_alone.credentials(),
+            [(AUTHORIZATION, "Basic c2VjcmV0a2V5Og==".to_owned())]
         );
         assert_eq!(key_alone.scrub("no secretkey"), "no ***");
     }

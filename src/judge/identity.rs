@@ -15,6 +15,7 @@ use super::capacity::Capacity;
 use super::chat::transport::{Fault, PROBE_LIMIT, Transport};
 use super::chat::{key_refused, no_server};
 use super::endpoint::Endpoint;
+use super::protocol::ListedModel;
 use crate::error::{Error, Result};
 
 /// Time between two probes of a server that is loading: the first, and the longest.
@@ -92,7 +93,7 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
 }
 
 /// The model name for requests and the server's report on it, with one request per route. Without a name it is the only
-/// listed model. OpenAI's and Anthropic's own services are not asked: their lists do not identify the model behind a name.
+/// listed model. The services' own addresses are not asked: their lists do not identify the model behind a name.
 ///
 /// # Errors
 /// [`Error::Settings`] if no model is named and the server lists none or several; [`Error::JudgeUnavailable`] if it
@@ -131,10 +132,7 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
         }));
     }
     let transport = Transport::new(Arc::new(endpoint.clone()))?;
-    let list = match transport
-        .get_json(&format!("{}/models", endpoint.base_url), 1)
-        .await
-    {
+    let list = match transport.get_json(&endpoint.models_url(), 1).await {
         Ok(list) => list,
         Err(Fault::Status { status: 401, .. }) => {
             return Err(Error::JudgeUnavailable(key_refused(endpoint, "status 401")));
@@ -165,13 +163,17 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
     {
         return Ok(Err("status 503, still loading?".to_owned()));
     }
-    let name = model.map_or_else(|| only_model(&list, endpoint), |name| Ok(name.to_owned()))?;
+    let models = endpoint.protocol.models(&list);
+    let name = match model {
+        Some(name) => name.to_owned(),
+        None => only_model(&models, endpoint)?,
+    };
     // Again and again: an identity that misses a part would miss the cache.
     let props = transport
         .get_json(&endpoint.beside_v1("/props"), 3)
         .await
         .unwrap_or_default();
-    let mut report = report(name, &list, &props);
+    let mut report = report(name, &models, &props);
     if report.capacity.is_none() {
         let info = transport
             .get_json(&endpoint.beside_v1("/get_server_info"), 1)
@@ -182,46 +184,26 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
     Ok(Ok(report))
 }
 
-/// The entries of `GET /v1/models` and `GET /props` for that model; null stands for a missing route.
-fn report(model: String, list: &Value, props: &Value) -> ServerReport {
-    let models = listed_models(list);
-    let own = models.iter().find(|entry| entry["id"] == model);
+/// The server's report on that model, by its entry in the list and by `GET /props`; null stands for a missing route.
+fn report(model: String, models: &[ListedModel], props: &Value) -> ServerReport {
+    let own = models.iter().find(|listed| listed.id == model);
     let listed = own.or_else(|| models.first().filter(|_| models.len() == 1));
-    let listed = listed.copied().unwrap_or(&Value::Null);
-    let text = |value: &Value| {
-        value
-            .as_str()
-            .filter(|text| !text.is_empty())
-            .map(str::to_owned)
-    };
+    let path = props["model_path"].as_str().filter(|path| !path.is_empty());
     let identity = ServerIdentity {
-        served: text(&listed["id"]),
-        root: text(&listed["root"]),
-        model_path: text(&props["model_path"]),
+        served: listed.map(|listed| listed.id.clone()),
+        root: listed.and_then(|listed| listed.root.clone()),
+        model_path: path.map(str::to_owned),
     };
+    let capacity = listed.and_then(|listed| listed.capacity);
     ServerReport {
         model,
         identity,
-        capacity: Capacity::reported(listed, props),
+        capacity: Capacity::reported(capacity, props),
     }
 }
 
-/// The entries of `GET /v1/models` that have an id.
-fn listed_models(list: &Value) -> Vec<&Value> {
-    let has_id = |entry: &&Value| entry["id"].as_str().is_some_and(|id| !id.is_empty());
-    list["data"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(has_id)
-        .collect()
-}
-
-fn only_model(list: &Value, endpoint: &Endpoint) -> Result<String> {
-    let names: BTreeSet<&str> = listed_models(list)
-        .iter()
-        .filter_map(|entry| entry["id"].as_str())
-        .collect();
+fn only_model(models: &[ListedModel], endpoint: &Endpoint) -> Result<String> {
+    let names: BTreeSet<&str> = models.iter().map(|listed| &*listed.id).collect();
     let what = match names.len() {
         0 => "lists none; give --model NAME".to_owned(),
         1 => return Ok(names.into_iter().collect()),
@@ -364,7 +346,7 @@ mod tests {
     #[test]
     fn the_only_listed_model_is_taken_and_several_are_named() {
         let endpoint = Endpoint::new("localhost").unwrap();
-        let models = |list: Value| only_model(&list, &endpoint);
+        let models = |list: Value| only_model(&endpoint.protocol.models(&list), &endpoint);
         assert_eq!(
             models(json!({"data": [{"id": "a"}, {"object": "?"}]})).unwrap(),
             "a"

@@ -1,10 +1,11 @@
-//! Kinds of judges: the built-in baseline, chat, raw completions, Anthropic's messages, or a model that answers with one label.
+//! Kinds of judges: the built-in baseline, a protocol of a server, or a model that answers with one label.
 
 use std::fmt;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use super::protocol::{ANTHROPIC, CHAT, COMPLETIONS, Protocol};
 use crate::domain::CallKind;
 
 /// Reply limit of kinds that answer with one number.
@@ -41,18 +42,18 @@ pub enum JudgeKind {
 }
 
 impl JudgeKind {
-    /// The route below the base URL; that of chat for the baseline, which sends nothing.
-    pub fn path(self) -> &'static str {
+    /// The protocol in which it is asked; that of chat for the baseline, which sends nothing.
+    pub(crate) fn protocol(self) -> &'static dyn Protocol {
         match self {
-            Self::Lexical | Self::Chat => "/chat/completions",
-            Self::Completions | Self::Label => "/completions",
-            Self::Anthropic => "/messages",
+            Self::Lexical | Self::Chat => &CHAT,
+            Self::Completions | Self::Label => &COMPLETIONS,
+            Self::Anthropic => &ANTHROPIC,
         }
     }
 
-    /// True where the prompt is one text that is made here.
-    pub fn is_raw(self) -> bool {
-        matches!(self, Self::Completions | Self::Label)
+    /// Every protocol, some several times.
+    pub(crate) fn protocols() -> impl Iterator<Item = &'static dyn Protocol> {
+        Self::value_variants().iter().map(|kind| kind.protocol())
     }
 
     /// Whether the reply to a kind of question is a list that restates the answer.

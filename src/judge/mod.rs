@@ -19,12 +19,12 @@ pub mod identity;
 pub mod kind;
 pub mod layers;
 pub mod lexical;
-mod messages_api;
 pub mod meters;
 pub mod options;
 pub mod parameter;
 pub mod planner;
 pub mod prices;
+pub(crate) mod protocol;
 pub mod refusals;
 pub mod render;
 pub mod servers;
@@ -71,6 +71,8 @@ pub struct Rendered {
     /// The same call under other reply limits that this judge was asked with. Their replies count if they were not cut: a
     /// judge does not see its limit.
     pub other_limits: Vec<OtherLimit>,
+    /// The model's name in requests.
+    pub model: String,
     /// The reply limit that is sent, if one is.
     pub max_tokens: Option<u64>,
     /// Parameters of the call that could be left out, if the server refuses them.
@@ -90,6 +92,7 @@ impl Rendered {
             body,
             fingerprint,
             other_limits: Vec::new(),
+            model: String::new(),
             max_tokens: None,
             parameters: Vec::new(),
             is_own_schema: false,

@@ -15,14 +15,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::conversation::Conversation;
-use super::endpoint::{
-    ANTHROPIC_API_KEY_ENV, ANTHROPIC_BASE_URL, DEFAULT_API_KEY_ENV, Endpoint, OPENAI_BASE_URL,
-};
+use super::endpoint::Endpoint;
 use super::forms::{Effort, ServiceTier, Structured};
 use super::kind::JudgeKind;
 use super::layers::budgeted::Price;
 use crate::domain::{CallKind, TimeSpan, is_amount, parse_amount};
 use crate::error::Error;
+use crate::prompt::Messages;
 
 /// Request fields that have an option or are set by the program, each with what to do instead.
 const OWN_FIELDS: [(&str, &str); 8] = [
@@ -233,22 +232,16 @@ impl JudgeOptions {
 
     /// The environment variable with the key.
     pub fn api_key_variable(&self) -> &str {
-        let is_anthropic = self.kind() == JudgeKind::Anthropic;
-        let default = if is_anthropic {
-            ANTHROPIC_API_KEY_ENV
-        } else {
-            DEFAULT_API_KEY_ENV
-        };
+        let default = self.kind().protocol().address().key_variable;
         self.api_key_env.as_deref().unwrap_or(default)
     }
 
     /// The addresses of its servers.
     pub fn addresses(&self) -> Vec<String> {
-        match self.base_url.as_slice() {
-            [] if self.kind() == JudgeKind::Anthropic => vec![ANTHROPIC_BASE_URL.to_owned()],
-            [] => vec![OPENAI_BASE_URL.to_owned()],
-            urls => urls.to_vec(),
+        if self.base_url.is_empty() {
+            return vec![self.kind().protocol().address().base_url.to_owned()];
         }
+        self.base_url.clone()
     }
 
     /// The request fields of [`JudgeOptions::extra_body`].
@@ -358,20 +351,17 @@ impl JudgeOptions {
     /// An option that the kind's protocol does not have would be without effect.
     fn check_protocol(&self) -> Result<(), OptionFault> {
         let kind = self.kind();
-        let is_anthropic = kind == JudgeKind::Anthropic;
-        let missing = [
-            ("seed", is_anthropic && self.seed.is_some()),
-            ("logprobs", is_anthropic && self.logprobs.is_some()),
-            (
-                "service_tier",
-                (is_anthropic || kind.is_raw()) && self.service_tier.is_some(),
-            ),
-            (
-                "reasoning_effort",
-                kind.is_raw() && self.reasoning_effort.is_some(),
-            ),
+        let given = [
+            ("seed", self.seed.is_some()),
+            ("logprobs", self.logprobs.is_some()),
+            ("service_tier", self.service_tier.is_some()),
+            ("reasoning_effort", self.reasoning_effort.is_some()),
         ];
-        let Some((key, _)) = missing.into_iter().find(|(_, is_missing)| *is_missing) else {
+        let missing = kind.protocol().missing_options();
+        let fault = given
+            .into_iter()
+            .find(|(key, is_given)| *is_given && missing.contains(key));
+        let Some((key, _)) = fault else {
             return Ok(());
         };
         let what = format!("the protocol of a judge of kind {kind} has no {key}; leave it out");
@@ -382,7 +372,7 @@ impl JudgeOptions {
     fn check_addresses(&self) -> Result<(), OptionFault> {
         let mut seen = BTreeSet::new();
         for url in &self.base_url {
-            let endpoint = Endpoint::new(url)
+            let endpoint = Endpoint::of(url, self.kind().protocol())
                 .map_err(|error| OptionFault::new("judge.base_url", error.to_string()))?;
             let shown = endpoint.masked_url();
             if !seen.insert(shown.clone()) {
@@ -413,6 +403,14 @@ impl JudgeOptions {
             return fault(format!(
                 "the field {name} belongs to the program; {instead}"
             ));
+        }
+        let asked = &Messages::new(Some(String::new()), "");
+        for (name, _) in self.kind().protocol().texts(asked) {
+            if fields.contains_key(name) {
+                return fault(format!(
+                    "the field {name} belongs to the program; a prompt set (--prompts DIR) changes what is asked"
+                ));
+            }
         }
         let top_p = self.top_p.map(|_| ("top_p", "--top-p"));
         let logprobs = self

@@ -39,34 +39,16 @@ impl Parameter {
         Self::MaxCompletionTokens,
     ];
 
-    /// The field of the request.
-    pub fn field(self) -> &'static str {
-        self.names()[0]
-    }
-
     /// What is missing without it, for a reader of the scores.
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Schema => "a reply schema",
             Self::ResponseFormat => "JSON mode",
             Self::MaxTokens | Self::MaxCompletionTokens | Self::ListLimit => "a reply limit",
-            other => other.field(),
-        }
-    }
-
-    /// Names by which servers refer to it, its field first.
-    pub(super) fn names(self) -> &'static [&'static str] {
-        match self {
-            Self::Temperature => &["temperature"],
-            Self::TopP => &["top_p"],
-            Self::Seed => &["seed"],
-            Self::Logprobs => &["logprobs", "top_logprobs"],
-            Self::Schema => &["response_format", "json_schema", "tools", "tool_choice"],
-            Self::ResponseFormat => &["response_format", "json_object"],
-            Self::MaxTokens => &["max_tokens"],
-            Self::MaxCompletionTokens => &["max_completion_tokens"],
-            // Recognized by what the server says of its size, see `ServerError::refuses_length`.
-            Self::ListLimit => &["reply limit of a list"],
+            Self::Temperature => "temperature",
+            Self::TopP => "top_p",
+            Self::Seed => "seed",
+            Self::Logprobs => "logprobs",
         }
     }
 }

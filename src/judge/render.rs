@@ -16,6 +16,7 @@ use super::capacity::Capacity;
 use super::forms::{Effort, Structured, schema_of};
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
+use super::protocol::WhenRefused;
 use super::refusals::Refusals;
 use super::tokens::{estimate_messages, estimate_tokens};
 use super::{OtherLimit, Rendered};
@@ -139,7 +140,7 @@ impl Renderer {
         let options = self.options.get(&kind)?;
         let may_have_it = self.own(kind).is_some()
             && self.structured == Structured::Auto
-            && options.endpoint == JudgeKind::Chat
+            && options.endpoint.protocol().repeats_with_schema()
             && options.json_mode
             && self.prompts.schema(kind).is_none()
             && !options.extra_body.contains_key("response_format")
@@ -271,7 +272,7 @@ impl Renderer {
             || self.prompts.max_tokens(kind).is_some()
             || self.refusals.has(Parameter::ListLimit)
             || self.refusals.has(Parameter::MaxCompletionTokens)
-            || self.refusals.has(Parameter::MaxTokens) && self.is_raw();
+            || self.refusals.has(Parameter::MaxTokens) && self.loses_refused_limit();
         if is_decided {
             return None;
         }
@@ -286,8 +287,11 @@ impl Renderer {
         Some(limit)
     }
 
-    fn is_raw(&self) -> bool {
-        self.route().is_some_and(JudgeKind::is_raw)
+    /// Whether a reply limit that the server refuses is left out, not renamed.
+    fn loses_refused_limit(&self) -> bool {
+        let route = self.route();
+        let form = route.and_then(|kind| kind.protocol().parameter(Parameter::MaxTokens));
+        form.is_some_and(|form| form.when_refused == WhenRefused::LeftOut)
     }
 
     fn usual_list_limit(&self, task: &JudgeTask) -> u64 {
@@ -447,16 +451,15 @@ impl Renderer {
             Structured::Auto => self.own(kind).is_some() && !self.refusals.has(Parameter::Schema),
             Structured::Json | Structured::Off => false,
         };
-        match options.endpoint {
-            JudgeKind::Chat if has_schema => {
-                "they were asked for with a schema, too: try another model, or --structured off"
-            }
-            JudgeKind::Chat if self.refusals.has(Parameter::Schema) => {
-                "the server keeps to no reply schema: try another model, or --structured off"
-            }
-            JudgeKind::Chat => "try --structured schema, or another model",
-            JudgeKind::Completions => "try another --conversation, or another model",
-            _ => "try another model",
+        let protocol = options.endpoint.protocol();
+        if !protocol.repeats_with_schema() {
+            protocol.form_advice()
+        } else if has_schema {
+            "they were asked for with a schema, too: try another model, or --structured off"
+        } else if self.refusals.has(Parameter::Schema) {
+            "the server keeps to no reply schema: try another model, or --structured off"
+        } else {
+            "try --structured schema, or another model"
         }
     }
 

@@ -14,7 +14,6 @@ use super::endpoint::Endpoint;
 use super::identity::{
     ServerIdentity, ServerReport, check_same_model, judge_id, report_of, wait_for_server,
 };
-use super::kind::JudgeKind;
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use super::layers::pool::{Pool, Replica};
 use super::layers::rate_limited::RateLimited;
@@ -131,7 +130,7 @@ impl Servers {
     }
 
     /// The shortest context of any server, since an answer may go to each, and that server. Unknown if none is reachable,
-    /// and for OpenAI.
+    /// and for the services' own addresses.
     pub fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
         let capacity = |server: &Server| server.report.as_ref().ok()?.capacity;
         let reported = self
@@ -145,14 +144,9 @@ impl Servers {
     ///
     /// # Errors
     /// When no HTTP client can be set up.
-    pub(super) fn fleet(
-        &self,
-        kind: JudgeKind,
-        limits: &LimitOptions,
-        meters: &Arc<Meters>,
-    ) -> Result<Fleet> {
+    pub(super) fn fleet(&self, limits: &LimitOptions, meters: &Arc<Meters>) -> Result<Fleet> {
         let replica = |server: &Server| {
-            let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?.through(kind);
+            let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?;
             // A single unreachable server is called anyway: its own error says more than a probe.
             let is_checked = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
             let expected = is_checked.then(|| ExpectedIdentity {
@@ -351,13 +345,12 @@ async fn wait_for_one(endpoint: &Endpoint, judge: &JudgeOptions, notify: &Notify
 
 fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint>> {
     let endpoint = |url: &String| {
-        let mut endpoint = Endpoint::new(url)?;
+        let mut endpoint = Endpoint::of(url, judge.kind().protocol())?;
         endpoint.api_key = judge
             .api_key
             .clone()
             .filter(|_| !judge.withheld_from.contains(url));
         endpoint.api_key_env = judge.api_key_variable().to_owned();
-        endpoint.is_anthropic = judge.kind() == JudgeKind::Anthropic;
         endpoint.headers.clone_from(&judge.headers);
         endpoint.secret_headers.clone_from(&judge.secret_headers);
         endpoint.timeouts.total = *limits.timeout;

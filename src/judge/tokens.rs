@@ -68,18 +68,11 @@ pub fn estimate_messages(messages: &Messages) -> u64 {
 
 /// The tokens of a call's texts, without their framing, as the server counts them: `POST /tokenize`, which reads `prompt` in
 /// vLLM and SGLang, and `content` in llama.cpp. `None` if it gives no count.
-pub(super) async fn count_tokens(server: &Transport, body: &[u8]) -> Option<u64> {
+pub(super) async fn count_tokens(server: &Transport, model: &str, body: &[u8]) -> Option<u64> {
     let call: Value = serde_json::from_slice(body).ok()?;
-    let messages = call["messages"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|message| &message["content"]);
-    let text: String = messages
-        .chain([&call["prompt"]])
-        .filter_map(Value::as_str)
-        .collect();
-    let document = json!({"model": call["model"], "prompt": text, "content": text, "add_special_tokens": false});
+    let text = server.endpoint.protocol.texts_of(&call);
+    let document =
+        json!({"model": model, "prompt": text, "content": text, "add_special_tokens": false});
     let request = server
         .http
         .post(server.endpoint.beside_v1("/tokenize"))

@@ -118,7 +118,9 @@ impl<'a> SettingSources<'a> {
         let urls = environment.get(OPENAI_BASE_URL_ENV);
         let kind = judge.kind();
         let has_address = !judge.base_url.is_empty();
-        if !matches!(kind, JudgeKind::Lexical | JudgeKind::Anthropic) && !has_address {
+        let variable = kind.protocol().address().address_variable;
+        let reads_it = kind != JudgeKind::Lexical && variable == Some(OPENAI_BASE_URL_ENV);
+        if reads_it && !has_address {
             // An address would make a judge without a kind another one.
             judge.kind = Some(kind);
             if let Some(urls) = urls {

@@ -11,7 +11,8 @@ use serde_json::Value;
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::cache::{Cache, CallLabel, Entry, Inserted};
-use crate::judge::chat::{MENDED_NOTE, decode, error_in, error_words, read_reply};
+use crate::judge::chat::error_words;
+use crate::judge::protocol::completion::{MENDED_NOTE, decode, error_in, read_reply};
 
 /// Longest line of a file of results, in bytes; the longest reply of a service has some 100 KB.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -97,7 +98,7 @@ impl BatchCalls {
     /// The call that a line answers, with its reply or why there is none; else what is wrong with the line, and what to
     /// do about it.
     fn read_result(&self, line: &[u8]) -> Result<Answered, (String, &'static str)> {
-        let leniently = || ResultLine::deserialize(decode(line)?).ok();
+        let leniently = || ResultLine::deserialize(decode(line, "\"choices\"")?).ok();
         let read = serde_json::from_slice(line).or_else(|error| leniently().ok_or(error));
         let line: ResultLine = read.map_err(|error| {
             let hint = if error.is_eof() {
@@ -367,7 +368,7 @@ mod tests {
     #[test]
     fn a_line_with_a_lone_surrogate_is_mended_and_flagged() {
         let line = br#"{"custom_id":"k","response":{"status_code":200,"body":{"choices":[{"message":{"content":"x\ud800"}}]}}}"#;
-        let line = ResultLine::deserialize(decode(line).unwrap()).unwrap();
+        let line = ResultLine::deserialize(decode(line, "\"choices\"").unwrap()).unwrap();
         let reply = line.outcome().unwrap();
         assert_eq!(
             (reply.content.as_str(), reply.note.as_deref()),

@@ -62,7 +62,8 @@ impl BatchWriter {
     /// Writes one call; the request to `route` has this body, byte for byte.
     ///
     /// # Errors
-    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file.
+    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file, and for a
+    /// protocol without batches of files.
     pub fn add(
         &mut self,
         call: &BatchCall,
@@ -71,7 +72,12 @@ impl BatchWriter {
         prompt_tokens: u64,
     ) -> Result<()> {
         let judge = &call.label.judge;
-        let line = request_line(call, route, body);
+        let url = route.protocol().batch_route().map_err(|why| {
+            Error::Usage(format!(
+                "a judge of kind {route} has no request files for a batch ({why}); score without one"
+            ))
+        })?;
+        let line = request_line(call, url, body);
         let size = line.len() as u64;
         let BatchLimits { requests, bytes } = self.limits;
         if size > bytes {
@@ -81,7 +87,6 @@ impl BatchWriter {
                  or score that answer without a batch"
             )));
         }
-        let url = url(route);
         let is_its = |open: &OpenPart| open.part.judge == *judge && open.part.url == url;
         let is_full =
             |open: &OpenPart| open.part.requests == requests || open.part.bytes + size > bytes;
@@ -95,7 +100,7 @@ impl BatchWriter {
         let at = match self.open.iter().position(is_its) {
             Some(at) => at,
             None => {
-                self.begin(judge, url)?;
+                self.begin(judge, url.to_owned())?;
                 self.open.len() - 1
             }
         };
@@ -203,14 +208,9 @@ fn close(mut file: BufWriter<File>, path: &Path) -> Result<()> {
         .map_err(Error::io(path, "write"))
 }
 
-/// The route as batch files name it.
-fn url(route: JudgeKind) -> String {
-    format!("/v1{}", route.path())
-}
-
 /// One line of a request file. The body stands there byte by byte as it would be sent.
-fn request_line(call: &BatchCall, route: JudgeKind, body: &[u8]) -> Vec<u8> {
-    let (id, url) = (call.custom_id, url(route));
+fn request_line(call: &BatchCall, url: &str, body: &[u8]) -> Vec<u8> {
+    let id = call.custom_id;
     let head = format!(r#"{{"custom_id":"{id}","method":"POST","url":"{url}","body":"#);
     [head.as_bytes(), body, b"}\n"].concat()
 }
@@ -330,7 +330,8 @@ mod tests {
 
     #[test]
     fn files_are_split_at_their_size_and_a_line_that_fits_nowhere_is_an_error() {
-        let line = request_line(&call(1, "a"), JudgeKind::Chat, b"{\"model\":\"m\"}").len() as u64;
+        let line =
+            request_line(&call(1, "a"), "/v1/chat/completions", b"{\"model\":\"m\"}").len() as u64;
         let limits = BatchLimits {
             bytes: 2 * line,
             ..LIMITS

@@ -6,18 +6,16 @@ use std::time::Instant;
 use serde_json::Value;
 use tokio::time::Instant as TokioInstant;
 
-use super::reply::{decode, error_in, read_reply, with_plausible_usage};
 use super::server_error::{ServerError, complaint, helping_option, no_server, other_models};
-use super::stream;
-use super::transport::{Fault, PROBE_LIMIT, Transport, not_json};
+use super::transport::{Body as HttpBody, Fault, PROBE_LIMIT, Transport, not_json};
 use crate::domain::{CallKind, JudgeReply, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
-use crate::judge::kind::JudgeKind;
-use crate::judge::messages_api;
 use crate::judge::meters::Meters;
 use crate::judge::parameter::Parameter;
+use crate::judge::protocol::BodyFault;
+use crate::judge::protocol::completion::{decode, with_plausible_usage};
 use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked};
@@ -28,11 +26,10 @@ const FEWEST_FAILED_CONNECTIONS: u32 = 3;
 /// So many replies must have been no completion, and none one, besides the time, before a judge is given up.
 const MOST_WITHOUT_COMPLETION: u32 = 10;
 
-/// A judge behind `POST {base}/chat/completions`, `/completions` or `/messages`. Shared by reference; one connection pool.
+/// A judge behind a server, asked in the protocol of its endpoint. Shared by reference; one connection pool.
 pub struct Chat {
     transport: Transport,
     endpoint: Arc<Endpoint>,
-    kind: JudgeKind,
     meters: Arc<Meters>,
     refusals: Streak,
     reach: Mutex<Reach>,
@@ -56,7 +53,7 @@ struct Reach {
 }
 
 impl Chat {
-    /// A chat judge at `endpoint`; replies and their tokens are counted in `meters`.
+    /// A judge at `endpoint`; replies and their tokens are counted in `meters`.
     ///
     /// # Errors
     /// [`Error::Settings`] if no HTTP client can be set up (no CA certificates), [`Error::JudgeUnavailable`] for a key
@@ -68,7 +65,6 @@ impl Chat {
         Ok(Self {
             transport,
             endpoint,
-            kind: JudgeKind::Chat,
             meters,
             refusals,
             reach,
@@ -76,16 +72,8 @@ impl Chat {
         })
     }
 
-    /// The same judge asked through the route of `kind`, for bodies that were rendered for it
-    /// ([`RequestOptions::endpoint`]).
-    #[must_use]
-    pub fn through(self, kind: JudgeKind) -> Self {
-        Self { kind, ..self }
-    }
-
-    /// Sends the body of `call` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the
-    /// reply. Only with [`Endpoint::stream`] its `"stream":false` becomes a request for a stream with usage; the reply is
-    /// the same.
+    /// Sends the body of `call` once, byte by byte as it is, and reads the reply. Only with [`Endpoint::stream`] a stream
+    /// is asked for, where the protocol has one; the reply is the same.
     ///
     /// # Errors
     /// [`AskError::Transient`] for time-outs, resets, cut bodies, HTML under status 200, 408, 409, 429 and 5xx;
@@ -94,28 +82,19 @@ impl Chat {
     /// flight have timed out, and none was ever answered. Likewise for one that never gave a completion in 10 replies.
     pub async fn send(&self, call: &Rendered) -> Result<JudgeReply, AskError> {
         let _in_flight = Arc::clone(&self.calls);
-        let streaming = self
-            .endpoint
-            .stream
-            .then(|| stream::requested(&call.body.bytes))
-            .flatten();
-        let body = streaming.unwrap_or_else(|| call.body.bytes.clone());
+        let protocol = self.endpoint.protocol;
+        let whole = &call.body.bytes;
+        let streaming = if self.endpoint.stream {
+            protocol.streaming_body(whole)
+        } else {
+            None
+        };
+        let url = self.endpoint.call_url(&call.model, streaming.is_some());
+        let body = streaming.unwrap_or_else(|| whole.clone());
         let started = Instant::now();
-        let sent = self.transport.call(self.kind, body, call.max_tokens).await;
+        let sent = self.transport.call(&url, body, call.max_tokens).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let read = sent.and_then(|(body, wait)| {
-            let mut json =
-                decode(&body.bytes).ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
-            self.endpoint.mask_reply(&mut json);
-            Ok((
-                if self.kind == JudgeKind::Anthropic {
-                    messages_api::completion(json)
-                } else {
-                    json
-                },
-                wait,
-            ))
-        });
+        let read = sent.and_then(|(body, wait)| Ok((self.decoded(&body)?, wait)));
         if !matches!(read, Err(Fault::Connect(_))) {
             let mut reach = locked(&self.reach);
             (reach.has_answered, reach.failing) = (true, None);
@@ -132,20 +111,29 @@ impl Chat {
             }
             Err(fault) => return Err(self.failure(fault)),
         };
-        if let Some(error) = error_in(&body) {
-            return Err(self
-                .classified(ServerError::under_200(error, wait, &self.endpoint), call)
-                .await);
-        }
-        let reply = read_reply(&body, latency_ms).ok_or_else(|| {
-            self.no_completion(
-                "the reply is JSON, but no completion (it has no choices)".to_owned(),
-            )
-        })?;
+        let reply = match protocol.read(body, latency_ms) {
+            Ok(reply) => reply,
+            Err(BodyFault::Error(error)) => {
+                let error = ServerError::under_200(&error, wait, &self.endpoint);
+                return Err(self.classified(error, call).await);
+            }
+            Err(BodyFault::NotACompletion) => {
+                let what = "the reply is JSON, but no completion (it has no choices)";
+                return Err(self.no_completion(what.to_owned()));
+            }
+        };
         let reply = with_plausible_usage(reply, call);
         locked(&self.reach).has_replied = true;
         self.meters.count_reply(&reply.usage);
         Ok(reply)
+    }
+
+    /// The JSON of a body, secrets masked.
+    fn decoded(&self, body: &HttpBody) -> Result<Value, Fault> {
+        let json = decode(&body.bytes, self.endpoint.protocol.reply_member());
+        let mut json = json.ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
+        self.endpoint.mask_reply(&mut json);
+        Ok(json)
     }
 
     /// One tiny call with the run's own parameters: finds a wrong key, model, route or parameter before anything is
@@ -215,7 +203,8 @@ impl Chat {
 
     /// The server's error, or the parameter of the call that it refuses; for a model that it does not have with those that it lists.
     async fn classified(&self, error: ServerError, call: &Rendered) -> AskError {
-        if let Some(parameter) = error.refused_parameter(&call.parameters) {
+        let protocol = self.endpoint.protocol;
+        if let Some(parameter) = error.refused_parameter(&call.parameters, protocol) {
             return AskError::Unsupported {
                 parameter,
                 message: error.message(),
@@ -229,23 +218,15 @@ impl Chat {
             };
         }
         let is_unknown_model = error.is_unknown_model();
-        let error = error.classify(&self.endpoint, self.kind);
+        let error = error.classify(&self.endpoint);
         let AskError::Fatal(Error::JudgeUnavailable(message)) = error else {
             return error;
         };
         let mut others = String::new();
-        if is_unknown_model
-            && let Ok(list) = self
-                .transport
-                .get(&format!("{}/models", self.endpoint.base_url), PROBE_LIMIT)
-                .await
-        {
-            let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
-            let model = read(&call.body.bytes)["model"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
-            others = other_models(&model, &read(&list));
+        let models = self.endpoint.models_url();
+        if is_unknown_model && let Ok(list) = self.transport.get(&models, PROBE_LIMIT).await {
+            let list: Value = serde_json::from_slice(&list).unwrap_or_default();
+            others = other_models(&call.model, &protocol.models(&list));
         }
         fatal(message + &others)
     }

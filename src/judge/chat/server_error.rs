@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::domain::UnscoredKind;
 use crate::judge::endpoint::Endpoint;
-use crate::judge::kind::JudgeKind;
 use crate::judge::parameter::Parameter;
+use crate::judge::protocol::{ListedModel, Protocol};
 use crate::judge::{AskError, fatal};
 use crate::text::names::nearest;
 
@@ -100,6 +100,67 @@ const MODELS_SHOWN: usize = 5;
 /// A single request above the limit per minute, which is answered with 429 for ever.
 const TOO_LARGE: Sign = (&[], &["request too large"]);
 
+/// Whom an error concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// The text of one answer: no call about it will work, calls about others will.
+    Answer(UnscoredKind),
+    /// This call, which will not work.
+    Call,
+    /// This call, now: it may work later.
+    Later,
+    /// Every call to the judge: the run stops.
+    Judge(Stop),
+}
+
+/// Why a run stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Quota,
+    Model,
+    Https,
+    Key,
+    Route,
+    Redirect,
+}
+
+/// A line of the table: statuses from .. to, what the error is recognized by (`None`: the status suffices), its scope.
+type Rule = (&'static [(u16, u16)], Option<Sign>, Scope);
+
+/// What errors mean, for all protocols: the first line that fits counts.
+const RULES: [Rule; 14] = [
+    (&[(402, 402)], None, Scope::Judge(Stop::Quota)),
+    (&[(0, u16::MAX)], Some(QUOTA), Scope::Judge(Stop::Quota)),
+    (
+        &[(400, 400), (413, 413), (422, 422), (500, 500)],
+        Some(CONTEXT_OVERFLOW),
+        Scope::Answer(UnscoredKind::ContextOverflow),
+    ),
+    (
+        &[(400, 401), (403, 403), (422, 422)],
+        Some(MODERATION),
+        Scope::Answer(UnscoredKind::Moderated),
+    ),
+    (
+        &[(404, 405)],
+        Some(UNKNOWN_MODEL),
+        Scope::Judge(Stop::Model),
+    ),
+    (
+        &[(400, 400), (403, 403), (422, 422)],
+        Some(INVALID_MODEL),
+        Scope::Judge(Stop::Model),
+    ),
+    (&[(400, 400)], Some(WANTS_HTTPS), Scope::Judge(Stop::Https)),
+    (&[(401, 401), (403, 403)], None, Scope::Judge(Stop::Key)),
+    (&[(404, 405)], None, Scope::Judge(Stop::Route)),
+    (&[(300, 399)], None, Scope::Judge(Stop::Redirect)),
+    (&[(429, 429)], Some(TOO_LARGE), Scope::Call),
+    (&[(408, 409), (425, 425), (429, 429)], None, Scope::Later),
+    (&[(500, u16::MAX)], None, Scope::Later),
+    (&[(0, u16::MAX)], None, Scope::Call),
+];
+
 /// The status that an error under status 200 stands for, by its `code` or `type`.
 const STATUS_OF_NAME: [(&[&str], u16); 7] = [
     (QUOTA.0, 429),
@@ -146,8 +207,8 @@ pub(super) struct ServerError {
     code: String,
     /// `type`.
     kind: String,
-    /// `innererror.code`, the reason behind a `code` that many errors share.
-    inner: String,
+    /// Further names, where the protocol has them.
+    reasons: Vec<String>,
     /// `param`: the field of the request that it is about.
     field: String,
 }
@@ -161,7 +222,12 @@ impl ServerError {
         body: &[u8],
         endpoint: &Endpoint,
     ) -> Self {
-        let error = match serde_json::from_slice::<Value>(body) {
+        let body_json = match serde_json::from_slice::<Value>(body) {
+            // Some services write a stream of one error as a list.
+            Ok(Value::Array(mut list)) if list.len() == 1 => Ok(list.remove(0)),
+            other => other,
+        };
+        let error = match body_json {
             Ok(Value::Object(object)) => match object.get("error").filter(|error| !error.is_null())
             {
                 Some(error) => Self::of_value(error, endpoint),
@@ -174,7 +240,7 @@ impl ServerError {
         };
         Self {
             status,
-            retry_after,
+            retry_after: retry_after.or(error.retry_after),
             ..error
         }
     }
@@ -186,9 +252,10 @@ impl ServerError {
         retry_after: Option<Duration>,
         endpoint: &Endpoint,
     ) -> Self {
+        let error = Self::of_value(error, endpoint);
         let error = Self {
-            retry_after,
-            ..Self::of_value(error, endpoint)
+            retry_after: retry_after.or(error.retry_after),
+            ..error
         };
         let numeric = error
             .code
@@ -220,20 +287,21 @@ impl ServerError {
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
+        let facts = endpoint.protocol.error_facts(error);
         Self {
             message: quote(&message, endpoint),
             code: scalar(error.get("code").or_else(|| error.get("status"))),
             kind: scalar(error.get("type")),
-            inner: scalar(error.pointer("/innererror/code")),
+            reasons: facts.reasons,
+            retry_after: facts.wait,
             field: scalar(error.get("param")),
             ..Self::default()
         }
     }
 
     fn is_named(&self, names: &[&str]) -> bool {
-        [&self.code, &self.kind, &self.inner]
-            .iter()
-            .any(|own| names.contains(&own.as_str()))
+        let own = [&self.code, &self.kind].into_iter().chain(&self.reasons);
+        own.into_iter().any(|own| names.contains(&own.as_str()))
     }
 
     fn is(&self, (names, phrases): Sign) -> bool {
@@ -243,7 +311,11 @@ impl ServerError {
 
     /// The parameter that the server refuses, one of those `sent`: the field that the error is about, else the first that
     /// its message names.
-    pub(super) fn refused_parameter(&self, sent: &[Parameter]) -> Option<Parameter> {
+    pub(super) fn refused_parameter(
+        &self,
+        sent: &[Parameter],
+        protocol: &dyn Protocol,
+    ) -> Option<Parameter> {
         let is_refusal = matches!(self.status, 400 | 403 | 422) && self.is(UNSUPPORTED);
         if !is_refusal
             || self.is(CONTEXT_OVERFLOW)
@@ -257,16 +329,11 @@ impl ServerError {
         } else {
             &self.field
         };
-        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let named = |word: &str| {
-            sent.iter()
-                .copied()
-                .find(|parameter| parameter.names().contains(&word))
-        };
+        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         if self.field.is_empty() {
-            words.filter_map(named).next()
+            words.find_map(|word| sent_as(word, sent, protocol))
         } else {
-            words.take(1).find_map(named)
+            sent_as(words.next()?, sent, protocol)
         }
     }
 
@@ -291,64 +358,84 @@ impl ServerError {
 
     /// True if the server does not have the model.
     pub(super) fn is_unknown_model(&self) -> bool {
-        match self.status {
-            404 | 405 => self.is(UNKNOWN_MODEL),
-            400 | 403 | 422 => self.is(INVALID_MODEL) && !self.is(CONTEXT_OVERFLOW),
-            _ => false,
-        }
+        self.scope() == Scope::Judge(Stop::Model)
     }
 
-    /// What to do about it, asked through the route of `kind`: the first line that fits counts.
-    pub(super) fn classify(self, endpoint: &Endpoint, kind: JudgeKind) -> AskError {
-        let status = self.status;
-        let quoted = self.message();
-        let (url, refused) = (endpoint.masked_url(), UnscoredKind::Refused);
-        let refuse = |message: String, kind| AskError::Refused {
-            message,
-            status,
-            kind,
-        };
-        match status {
-            _ if status == 402 || self.is(QUOTA) => fatal(format!(
+    /// Whom it concerns.
+    fn scope(&self) -> Scope {
+        for (statuses, sign, scope) in RULES {
+            let has_status = statuses
+                .iter()
+                .any(|(from, to)| (*from..=*to).contains(&self.status));
+            if has_status && sign.is_none_or(|sign| self.is(sign)) {
+                return scope;
+            }
+        }
+        Scope::Call
+    }
+
+    /// What to do about it.
+    pub(super) fn classify(self, endpoint: &Endpoint) -> AskError {
+        let scope = self.scope();
+        let message = self.message();
+        match scope {
+            Scope::Judge(stop) => fatal(stop.words(&message, endpoint)),
+            Scope::Later => AskError::Transient {
+                message,
+                status: Some(self.status),
+                retry_after: self.retry_after,
+            },
+            Scope::Answer(kind) => AskError::Refused {
+                message,
+                status: self.status,
+                kind,
+            },
+            Scope::Call => AskError::Refused {
+                message,
+                status: self.status,
+                kind: UnscoredKind::Refused,
+            },
+        }
+    }
+}
+
+/// The parameter of a call that a server refers to by this word.
+fn sent_as(word: &str, sent: &[Parameter], protocol: &dyn Protocol) -> Option<Parameter> {
+    sent.iter().copied().find(|parameter| {
+        let form = protocol.parameter(*parameter);
+        form.is_some_and(|form| form.names.contains(&word))
+    })
+}
+
+impl Stop {
+    /// The message for the user: what is wrong, in the server's words, and what to do about it.
+    fn words(self, quoted: &str, endpoint: &Endpoint) -> String {
+        let url = endpoint.masked_url();
+        match self {
+            Self::Quota => format!(
                 "the quota of the judge's account is spent ({quoted}); add credit or give another key in {}, \
                  the same command continues where it stopped",
                 endpoint.api_key_env
-            )),
-            400 | 413 | 422 | 500 if self.is(CONTEXT_OVERFLOW) => {
-                refuse(quoted, UnscoredKind::ContextOverflow)
+            ),
+            Self::Model => {
+                format!("the judge at {url} does not serve the model ({quoted}); check --model")
             }
-            400 | 401 | 403 | 422 if self.is(MODERATION) => refuse(quoted, UnscoredKind::Moderated),
-            _ if self.is_unknown_model() => fatal(format!(
-                "the judge at {url} does not serve the model ({quoted}); check --model"
-            )),
-            400 if self.is(WANTS_HTTPS) => {
+            Self::Https => {
                 let https = url.replacen("http:", "https:", 1);
-                fatal(format!(
-                    "the server at {url} speaks https, not http: use --base-url {https}"
-                ))
+                format!("the server at {url} speaks https, not http: use --base-url {https}")
             }
-            401 | 403 => fatal(key_refused(endpoint, &quoted)),
-            404 | 405 => {
-                let other = if kind.is_raw() {
-                    "; servers of chat models alone do not have it"
-                } else {
-                    ""
-                };
-                let path = kind.path();
-                fatal(format!(
-                    "{url} has no {path} ({quoted}); check --base-url, it usually ends in /v1{other}"
-                ))
+            Self::Key => key_refused(endpoint, quoted),
+            Self::Route => {
+                let path = endpoint.protocol.path();
+                let base = endpoint.protocol.address().default_path;
+                let other = endpoint.protocol.missing_route_hint();
+                format!(
+                    "{url} has no {path} ({quoted}); check --base-url, it usually ends in {base}{other}"
+                )
             }
-            300..=399 => fatal(format!(
+            Self::Redirect => format!(
                 "the judge at {url} redirects elsewhere ({quoted}); give the new address with --base-url"
-            )),
-            429 if self.is(TOO_LARGE) => refuse(quoted, refused),
-            408 | 409 | 425 | 429 | 500.. => AskError::Transient {
-                message: quoted,
-                status: Some(status),
-                retry_after: self.retry_after,
-            },
-            _ => refuse(quoted, refused),
+            ),
         }
     }
 }
@@ -381,10 +468,10 @@ pub(in crate::judge) fn key_refused(endpoint: &Endpoint, quoted: &str) -> String
 }
 
 /// The models to choose from in place of `model`, by the server's list of them; empty if it lists no others.
-pub(super) fn other_models(model: &str, list: &Value) -> String {
-    let entries = list["data"].as_array().into_iter().flatten();
-    let names: Vec<&str> = entries
-        .filter_map(|entry| entry["id"].as_str())
+pub(super) fn other_models(model: &str, listed: &[ListedModel]) -> String {
+    let names: Vec<&str> = listed
+        .iter()
+        .map(|listed| &*listed.id)
         .filter(|name| *name != model)
         .collect();
     if let Some(near) = nearest(model, names.iter().copied()) {
@@ -473,6 +560,7 @@ mod tests {
 
     use super::*;
     use crate::error::Error;
+    use crate::judge::kind::JudgeKind;
 
     fn endpoint() -> Endpoint {
         Endpoint::new("http://localhost:8000").unwrap()
@@ -481,7 +569,7 @@ mod tests {
     fn classify(status: u16, body: &str) -> AskError {
         let retry_after = Some(Duration::from_secs(1));
         ServerError::of_body(status, retry_after, body.as_bytes(), &endpoint())
-            .classify(&endpoint(), JudgeKind::Chat)
+            .classify(&endpoint())
     }
 
     fn stops_with(error: &AskError, part: &str) -> bool {
@@ -561,7 +649,10 @@ mod tests {
             refused(&classify(400, "this model has no logprobs")),
             Some(UnscoredKind::Refused)
         );
-        let list = |names: &[&str]| json!({"data": names.iter().map(|name| json!({"id": name})).collect::<Vec<_>>()});
+        let list = |names: &[&str]| {
+            let entries: Vec<Value> = names.iter().map(|name| json!({"id": name})).collect();
+            endpoint().protocol.models(&json!({"data": entries}))
+        };
         assert_eq!(
             other_models("lama-3", &list(&["qwen", "llama-3"])),
             ", did you mean \"llama-3\"?"
@@ -575,7 +666,7 @@ mod tests {
             "",
             "the list is of no help"
         );
-        assert_eq!(other_models("x", &Value::Null), "");
+        assert_eq!(other_models("x", &[]), "");
     }
 
     #[test]
@@ -590,7 +681,7 @@ mod tests {
                 }
             });
             ServerError::of_body(status, None, body.as_bytes(), &endpoint())
-                .refused_parameter(&sent)
+                .refused_parameter(&sent, endpoint().protocol)
         };
         for (status, body, parameter) in [
             // OpenAI
@@ -677,7 +768,7 @@ mod tests {
             &endpoint(),
         );
         assert_eq!(
-            error.refused_parameter(&sent),
+            error.refused_parameter(&sent, endpoint().protocol),
             None,
             "what was not sent cannot be left out"
         );
@@ -685,8 +776,9 @@ mod tests {
 
     #[test]
     fn a_missing_route_is_named() {
-        let error = ServerError::of_body(404, None, br#"{"detail":"Not Found"}"#, &endpoint());
-        let error = error.classify(&endpoint(), JudgeKind::Label);
+        let endpoint = Endpoint::of("localhost:8000", JudgeKind::Label.protocol()).unwrap();
+        let error = ServerError::of_body(404, None, br#"{"detail":"Not Found"}"#, &endpoint);
+        let error = error.classify(&endpoint);
         assert!(stops_with(&error, "has no /completions"), "{error:?}");
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, LOCATION};
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, Response};
 use secrecy::ExposeSecret;
@@ -14,10 +14,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::server_error::quote;
-use super::stream::{Assembly, is_event_stream};
 use crate::error::{Error, Result};
 use crate::judge::endpoint::Endpoint;
-use crate::judge::kind::JudgeKind;
+use crate::judge::protocol::events::{Assembly, is_event_stream};
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
 const POOL_IDLE: Duration = Duration::from_secs(4);
@@ -32,8 +31,6 @@ const KIBIBYTES_OF_LONG_BODIES: u32 = 32 << 10;
 /// Memory for the long bodies of all servers, in KiB. A body takes all that it may need at once, so that each that has
 /// begun can be read to its end.
 static LONG_BODIES: Semaphore = Semaphore::const_new(KIBIBYTES_OF_LONG_BODIES as usize);
-/// The version of Anthropic's protocol.
-const ANTHROPIC_VERSION: &str = "2023-06-01";
 /// Time-out of a probe.
 pub(in crate::judge) const PROBE_LIMIT: Duration = Duration::from_secs(5);
 /// The pause between two attempts of a probe that fails transiently.
@@ -183,18 +180,16 @@ impl Transport {
         Ok(Self { http, endpoint })
     }
 
-    /// Posts the body of a call and reads the whole response: its body, and how long the server asks to wait. The tokens of
+    /// Posts the body of a call to `url` and reads the whole response: its body, and how long the server asks to wait. The tokens of
     /// the reply limit its bytes.
     pub(super) async fn call(
         &self,
-        kind: JudgeKind,
+        url: &str,
         body: Bytes,
         max_tokens: Option<u64>,
     ) -> Result<(Body, Option<Duration>), Fault> {
         let limit = self.endpoint.timeouts.total;
-        let request = self
-            .http
-            .post(format!("{}{}", self.endpoint.base_url, kind.path()));
+        let request = self.http.post(url);
         // Compressed bodies are not decoded.
         let request = request.header(ACCEPT_ENCODING, "identity");
         let request = request
@@ -277,7 +272,8 @@ impl Transport {
             .content_length()
             .and_then(|bytes| usize::try_from(bytes).ok())
             .unwrap_or(usize::MAX);
-        let mut stream = is_event_stream(response.headers()).then(Assembly::default);
+        let mut stream = is_event_stream(response.headers())
+            .then(|| Assembly::new(self.endpoint.protocol.stream()));
         let longest = self.endpoint.max_reply_bytes.min(longest);
         let (mut left, mut share) = (longest, None);
         let mut body = BytesMut::new();
@@ -377,14 +373,9 @@ async fn share_of(bytes: usize) -> Option<SemaphorePermit<'static>> {
 /// The headers of every request: the user's own come last and win.
 pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    let authorization = endpoint
-        .authorization()
-        .map(|value| (AUTHORIZATION.as_str(), value));
-    let key = endpoint.api_key.as_ref().filter(|_| endpoint.is_anthropic);
-    let key = key.map(|key| ("x-api-key", key.expose_secret().to_owned()));
-    let version = endpoint
-        .is_anthropic
-        .then(|| ("anthropic-version", ANTHROPIC_VERSION.to_owned()));
+    let credentials = endpoint.credentials();
+    let fixed = endpoint.protocol.headers().iter();
+    let fixed = fixed.map(|(name, value)| (*name, (*value).to_owned()));
     let secret = endpoint
         .secret_headers
         .iter()
@@ -393,10 +384,9 @@ pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
         .headers
         .iter()
         .map(|(name, value)| (name.as_str(), value.clone()));
-    for (name, value) in authorization
+    for (name, value) in credentials
         .into_iter()
-        .chain(key)
-        .chain(version)
+        .chain(fixed)
         .chain(own)
         .chain(secret)
     {

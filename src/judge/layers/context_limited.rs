@@ -84,7 +84,7 @@ impl<J: Judge> Judge for ContextLimited<J> {
             let room = capacity.prompt_room(call.max_tokens) as f64;
             let mut reason = too_long(*capacity, call, None);
             if reason.is_none() && call.body.prompt_tokens as f64 * MOST_SHARE > room {
-                let counted = count_tokens(server, &call.body.bytes).await;
+                let counted = count_tokens(server, &call.model, &call.body.bytes).await;
                 reason = counted.and_then(|tokens| too_long(*capacity, call, Some(tokens)));
             }
             match reason {

@@ -140,7 +140,7 @@ fn reply_bodies() {
             rendered,
         };
         (
-            Chat::new(endpoint, Arc::default()).unwrap().through(kind),
+            Chat::new(endpoint.through(kind), Arc::default()).unwrap(),
             request,
         )
     });

@@ -12,9 +12,7 @@ use scholareval::judge::layers::context_limited::ContextLimited;
 use super::*;
 
 fn judge_through(server: &FakeServer, kind: JudgeKind) -> Chat {
-    Chat::new(endpoint(server), Arc::default())
-        .unwrap()
-        .through(kind)
+    Chat::new(endpoint(server).through(kind), Arc::default()).unwrap()
 }
 
 fn limits(kind: JudgeKind) -> BTreeMap<CallKind, u64> {
@@ -184,7 +182,7 @@ async fn both_forms_of_probabilities_give_the_same_expected_score() {
 
 /// A judge whose server lists `models`, behind the check of its context.
 async fn limited(server: &FakeServer, kind: JudgeKind) -> (ContextLimited<Chat>, Option<Capacity>) {
-    let endpoint = endpoint(server);
+    let endpoint = endpoint(server).through(kind);
     let capacity = ask_server(&endpoint, Some("m")).await.unwrap().capacity;
     let limited = ContextLimited::new(
         judge_through(server, kind),

@@ -58,9 +58,7 @@ fn a_streamed_reply_is_the_whole_one_in_pieces() {
         );
         let call = options.render(CallKind::Aspect, messages, 0, 0);
         let [whole, streamed] = [false, true].map(|stream| {
-            let judge = Chat::new(endpoint(&server, stream), Arc::default())
-                .unwrap()
-                .through(kind);
+            let judge = Chat::new(endpoint(&server, stream).through(kind), Arc::default()).unwrap();
             runtime().block_on(judge.send(&call)).unwrap()
         });
         assert_eq!(streamed.content, whole.content, "{kind}");
@@ -101,9 +99,7 @@ fn a_dropped_stream_ends_the_servers_work() {
     let call = options.render(CallKind::Aspect, Messages::new(None, "Sing."), 0, 0);
     let mut endpoint = endpoint(&server, true);
     endpoint.timeouts.total = Duration::from_secs(2);
-    let judge = Chat::new(endpoint, Arc::default())
-        .unwrap()
-        .through(JudgeKind::Completions);
+    let judge = Chat::new(endpoint.through(JudgeKind::Completions), Arc::default()).unwrap();
     let before = server.counter("tokens_predicted_total");
     let runtime = runtime();
     let result = runtime.block_on(judge.send(&call));

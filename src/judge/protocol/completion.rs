@@ -1,4 +1,5 @@
-//! Completions, read leniently: servers differ in everything but the text of the message.
+//! Completions of OpenAI's form, read leniently: servers differ in everything but the text of the message. Other protocols
+//! bring their replies into this form first.
 //!
 //! Token probabilities come in two forms, whatever the route: the list of chat (`{"content": [{"token", "logprob",
 //! "top_logprobs": [{"token", "logprob"}]}]}`; llama.cpp writes it for raw completions too) and the columns of raw
@@ -6,6 +7,7 @@
 
 use serde_json::{Value, json};
 
+use super::BodyFault;
 use crate::domain::python_json::{self, Fault};
 use crate::domain::{JudgeReply, TokenLogprob, Usage};
 use crate::judge::Rendered;
@@ -55,9 +57,10 @@ pub(in crate::judge) fn with_plausible_usage(mut reply: JudgeReply, call: &Rende
     reply
 }
 
-/// The JSON of a completion's body. A whole body is paid for: bytes that are not text become U+FFFD, and a completion that is
-/// nested too deeply, or is followed by more, becomes a reply that says so. `None` for a cut body and for other text.
-pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
+/// The JSON of a reply's body. A whole body is paid for: bytes that are not text become U+FFFD, and a reply that is
+/// nested too deeply, or is followed by more, becomes a completion that says so. `None` for a cut body and for other text,
+/// which has no `reply_member` ([`Protocol::reply_member`](super::Protocol::reply_member)).
+pub(in crate::judge) fn decode(body: &[u8], reply_member: &str) -> Option<Value> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if let Ok(value) = serde_json::from_slice(body) {
         return Some(value);
@@ -67,10 +70,8 @@ pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
         Err(Fault::Decode(why)) if !why.starts_with("trailing characters") => None,
         Err(_) => {
             let text = String::from_utf8_lossy(body);
-            let is_completion = text.trim_start().starts_with('{')
-                && (text.contains("\"choices\"") || text.contains("\"stop_reason\""));
-            is_completion
-                .then(|| json!({"choices": [{"text": text, "finish_reason": "undecodable"}]}))
+            let is_reply = text.trim_start().starts_with('{') && text.contains(reply_member);
+            is_reply.then(|| json!({"choices": [{"text": text, "finish_reason": "undecodable"}]}))
         }
     }
 }
@@ -84,6 +85,17 @@ pub(super) fn mended(body: &[u8]) -> Result<Value, Fault> {
         object.insert(MENDED.to_owned(), Value::Bool(true));
     }
     Ok(value)
+}
+
+/// The reply of a completion.
+///
+/// # Errors
+/// For an error in its place, and for JSON that is no completion.
+pub(in crate::judge) fn read(body: &Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
+    if let Some(error) = error_in(body) {
+        return Err(BodyFault::Error(error.clone()));
+    }
+    read_reply(body, latency_ms).ok_or(BodyFault::NotACompletion)
 }
 
 /// The error that stands in place of a reply: the `error` member of a body without choices.
@@ -355,7 +367,7 @@ mod tests {
 
     #[test]
     fn only_a_whole_completion_is_mended() {
-        let read = |body: &[u8]| decode(body).and_then(|body| read_reply(&body, 0));
+        let read = |body: &[u8]| decode(body, "\"choices\"").and_then(|body| read_reply(&body, 0));
         let mended = read(b"{\"choices\":[{\"text\":\"a\nb\xff\"}]}").unwrap();
         assert_eq!(
             (mended.content.as_str(), mended.note.is_some()),

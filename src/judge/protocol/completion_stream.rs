@@ -1,27 +1,19 @@
-//! Replies that come token by token (server-sent events), put together into the body that would have come whole.
+//! Completions that come as streams of events, put together into the body that would have come whole.
 //!
-//! Wire format: lines `data: {chunk}`, blank lines between, `data: [DONE]` at the end (WHATWG HTML, "Server-sent events";
-//! OpenAI, "Streaming"). A chunk looks like a completion whose `message` is a `delta`; raw completions carry a piece of
-//! `text`. With `stream_options.include_usage` the last chunk holds the usage and no choice. llama.cpp adds `timings`.
-
-use std::time::Duration;
+//! A chunk looks like a completion whose `message` is a `delta`; raw completions carry a piece of `text`. With
+//! `stream_options.include_usage` the last chunk holds the usage and no choice. llama.cpp adds `timings`.
 
 use bytes::Bytes;
-use http::HeaderMap;
-use http::header::CONTENT_TYPE;
 use memchr::memmem;
 use serde_json::{Map, Value, json};
 
-use super::reply::{MENDED, mended, reasoning_of, text_of};
+use super::completion::{MENDED, reasoning_of, text_of};
+use super::events::StreamReader;
 
 /// How bodies are rendered, and how a stream is asked for. The member cannot stand inside a JSON string, where its
 /// quotes would have a backslash, and nothing of the user's comes before it ([`crate::judge::body`]).
 const WHOLE: &[u8] = br#","stream":false"#;
 const STREAM: &[u8] = br#","stream":true,"stream_options":{"include_usage":true}"#;
-/// The end of a body comes right behind the last event.
-const END_OF_STREAM: Duration = Duration::from_secs(1);
-/// The usage comes soon behind the last token.
-const USAGE: Duration = Duration::from_secs(5);
 /// Present if the user sets options of streams.
 const OPTIONS: &[u8] = br#","stream_options":"#;
 
@@ -36,24 +28,9 @@ pub(super) fn requested(body: &Bytes) -> Option<Bytes> {
     Some(Bytes::from([before, STREAM, rest].concat()))
 }
 
-/// True for a response that is a stream of events. (A server that does not stream answers with JSON.)
-pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    kind.trim_start()
-        .to_ascii_lowercase()
-        .starts_with("text/event-stream")
-}
-
-/// A reply that is being received.
+/// A completion that is being received.
 #[derive(Debug, Default)]
-pub(super) struct Assembly {
-    /// The line that is not whole yet.
-    line: Vec<u8>,
-    /// Data of an event of several lines, until they are JSON together.
-    event: Vec<u8>,
+pub(super) struct CompletionStream {
     /// A chunk had a list of choices, possibly empty: a judge is answering.
     has_choices: bool,
     /// What came without choices and had a message: servers that fail write such a thing in place of a chunk.
@@ -67,120 +44,10 @@ pub(super) struct Assembly {
     members: Map<String, Value>,
     is_raw: bool,
     is_done: bool,
-    /// A chunk could not be read: what is there is not what was sent.
-    is_broken: bool,
 }
 
-impl Assembly {
-    /// Takes the next bytes. Lines end with a line feed, a carriage return or both; JSON has neither within a string.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        let mut pieces = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-        self.line
-            .extend_from_slice(pieces.next().unwrap_or_default());
-        for piece in pieces {
-            let line = std::mem::replace(&mut self.line, piece.to_vec());
-            self.read_line(&line);
-        }
-    }
-
-    /// How long it is worth to read on once the text is there to its end; `None` before.
-    pub(super) fn rest(&self) -> Option<Duration> {
-        self.is_whole()
-            .then_some(if self.is_done { END_OF_STREAM } else { USAGE })
-    }
-
-    /// True once the text is there to its end, since the server has reported why it stopped; the usage may still come. (Some
-    /// write an empty reason into each chunk.)
-    fn is_whole(&self) -> bool {
-        self.is_done
-            || self
-                .finish_reason
-                .as_str()
-                .is_some_and(|reason| !reason.is_empty())
-    }
-
-    /// The body as it would have come whole; `None` if the reply was cut. An end without `[DONE]` counts where the server
-    /// has reported why it stopped; an error in place of the rest is the body.
-    pub(super) fn finish(mut self) -> Option<Bytes> {
-        let line = std::mem::take(&mut self.line);
-        self.read_line(&line);
-        self.end_event();
-        let is_reply = self.has_choices && !self.is_broken && self.is_whole();
-        let body = match (
-            self.members.remove("error"),
-            self.stray.take().filter(|_| !self.has_choices),
-        ) {
-            (Some(error), _) | (None, Some(error)) => json!({"error": error}),
-            (None, None) if is_reply => self.whole(),
-            (None, None) => return None,
-        };
-        Some(Bytes::from(body.to_string()))
-    }
-
-    fn whole(self) -> Value {
-        let logprobs = if self.logprobs.is_empty() {
-            Value::Null
-        } else {
-            Value::Object(self.logprobs)
-        };
-        let mut choice =
-            json!({"index": 0, "logprobs": logprobs, "finish_reason": self.finish_reason});
-        if self.is_raw {
-            choice["text"] = self.content.into();
-        } else {
-            choice["message"] =
-                json!({"role": "assistant", "content": self.content, "refusal": self.refusal});
-            if !self.reasoning.is_empty() {
-                choice["message"]["reasoning_content"] = self.reasoning.into();
-            }
-        }
-        let mut body = Value::Object(self.members);
-        body["choices"] = json!([choice]);
-        body
-    }
-
-    fn read_line(&mut self, line: &[u8]) {
-        let line = line
-            .strip_prefix(b"\xef\xbb\xbf")
-            .unwrap_or(line)
-            .trim_ascii();
-        // Comments (keep-alives) and event names carry nothing; llama.cpp has written `error:` lines.
-        let Some(data) = line
-            .strip_prefix(b"data:")
-            .or_else(|| line.strip_prefix(b"error:"))
-        else {
-            return;
-        };
-        let data = data.trim_ascii();
-        if data == b"[DONE]" {
-            self.end_event();
-            self.is_done = true;
-            return;
-        }
-        // Most events are one line. Lines of others are joined until they can be read, whatever stands between them.
-        let is_first = self.event.is_empty();
-        self.event.extend_from_slice(data);
-        self.event.push(b'\n');
-        // Mending takes its time, so it is tried once: of an event of one line.
-        let mended = || is_first.then(|| mended(&self.event).ok()).flatten();
-        if let Some(Value::Object(mut chunk)) =
-            serde_json::from_slice(&self.event).ok().or_else(mended)
-        {
-            self.event.clear();
-            if line.starts_with(b"error:") && !chunk.contains_key("error") {
-                chunk = Map::from_iter([("error".to_owned(), Value::Object(chunk))]);
-            }
-            self.read_chunk(chunk);
-        }
-    }
-
-    /// What could not be read is missing, unless the text was there before.
-    fn end_event(&mut self) {
-        self.is_broken |= !self.event.is_empty() && !self.is_whole();
-        self.event.clear();
-    }
-
-    fn read_chunk(&mut self, mut chunk: Map<String, Value>) {
+impl StreamReader for CompletionStream {
+    fn push(&mut self, mut chunk: Map<String, Value>) {
         if self.is_whole() {
             // An error after the whole reply does not concern it; the reply is paid for.
             chunk.remove("error");
@@ -230,13 +97,60 @@ impl Assembly {
             }
         }
     }
+
+    fn end(&mut self) {
+        self.is_done = true;
+    }
+
+    /// The server has reported why it stopped. (Some write an empty reason into each chunk.)
+    fn is_whole(&self) -> bool {
+        self.is_done
+            || self
+                .finish_reason
+                .as_str()
+                .is_some_and(|reason| !reason.is_empty())
+    }
+
+    fn finish(mut self: Box<Self>, is_broken: bool) -> Option<Value> {
+        let stray = self.stray.take().filter(|_| !self.has_choices);
+        if let Some(error) = self.members.remove("error").or(stray) {
+            return Some(json!({"error": error}));
+        }
+        let is_reply = self.has_choices && !is_broken && self.is_whole();
+        is_reply.then(|| self.whole())
+    }
+}
+
+impl CompletionStream {
+    fn whole(self) -> Value {
+        let logprobs = if self.logprobs.is_empty() {
+            Value::Null
+        } else {
+            Value::Object(self.logprobs)
+        };
+        let mut choice =
+            json!({"index": 0, "logprobs": logprobs, "finish_reason": self.finish_reason});
+        if self.is_raw {
+            choice["text"] = self.content.into();
+        } else {
+            choice["message"] =
+                json!({"role": "assistant", "content": self.content, "refusal": self.refusal});
+            if !self.reasoning.is_empty() {
+                choice["message"]["reasoning_content"] = self.reasoning.into();
+            }
+        }
+        let mut body = Value::Object(self.members);
+        body["choices"] = json!([choice]);
+        body
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::reply::read_reply;
+    use super::super::completion::read_reply;
+    use super::super::events::Assembly;
     use super::*;
     use crate::domain::CallKind;
     use crate::judge::body::RequestOptions;
@@ -249,8 +163,12 @@ mod tests {
         data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2},\"timings\":{\"cache_n\":4}}\n\n\
         data: [DONE]\n\n";
 
+    fn assembly() -> Assembly {
+        Assembly::new(Box::<CompletionStream>::default())
+    }
+
     fn read(stream: &str) -> Option<Value> {
-        let mut assembly = Assembly::default();
+        let mut assembly = assembly();
         assembly.push(stream.as_bytes());
         assembly
             .finish()
@@ -275,9 +193,9 @@ mod tests {
             let mut cuts = cuts;
             cuts.extend([0, CHAT.len()]);
             cuts.sort_unstable();
-            let mut assembly = Assembly::default();
+            let mut assembly = assembly();
             cuts.windows(2).for_each(|pair| assembly.push(&CHAT.as_bytes()[pair[0]..pair[1]]));
-            prop_assert!(assembly.is_done);
+            prop_assert_eq!(assembly.rest(), Some(std::time::Duration::from_secs(1)));
             prop_assert_eq!(serde_json::from_slice::<Value>(&assembly.finish().unwrap()).unwrap(), whole_chat());
         }
     }
@@ -344,7 +262,7 @@ mod tests {
                     Some(whole_chat()),
                     "{end:?}"
                 );
-                let mut by_bytes = Assembly::default();
+                let mut by_bytes = assembly();
                 text.replace('\n', end)
                     .bytes()
                     .for_each(|byte| by_bytes.push(&[byte]));

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API (`POST /v1/messages`): the fields of its requests, and its replies as chat completions.
+//! Anthropic's Messages API: `POST /v1/messages`.
 //!
 //! - The system text is a field of its own, and `max_tokens` is required.
 //! - The text that an answer's calls share ends with a cache breakpoint (`cache_control`): its tokens are written to the
@@ -9,60 +9,158 @@
 
 use serde_json::{Value, json};
 
-use super::forms::Effort;
+use super::{BodyFault, Members, ParameterForm, Protocol, ServiceAddress, WireRequest, completion};
+use crate::domain::JudgeReply;
+use crate::judge::forms::Effort;
+use crate::judge::parameter::Parameter;
 use crate::prompt::Messages;
 
+/// Anthropic's messages.
+pub(in crate::judge) static ANTHROPIC: AnthropicProtocol = AnthropicProtocol;
+
+static ADDRESS: ServiceAddress = ServiceAddress {
+    name: "Anthropic",
+    base_url: "https://api.anthropic.com/v1",
+    default_path: "/v1",
+    host: "api.anthropic.com",
+    key_variable: "ANTHROPIC_API_KEY",
+    address_variable: None,
+};
+
 /// The reply limit where a kind of question has none.
-pub(super) const LONGEST_REPLY: u64 = 8_192;
+const LONGEST_REPLY: u64 = 8_192;
 /// The tool whose input is the verdict.
 const TOOL: &str = "verdict";
 
-/// The fields of a request, in order; null is not sent. The texts of `system` and `messages` come when the body is used.
-pub(super) fn fields(
-    model: &str,
-    [temperature, top_p]: [Option<f64>; 2],
-    max_tokens: Option<u64>,
-    schema: Option<&Value>,
-    effort: Option<Effort>,
-) -> Vec<(&'static str, Value)> {
-    let thinking = effort.map(|effort| {
-        if effort == Effort::None {
-            "disabled"
-        } else {
-            "adaptive"
-        }
-    });
-    let level = match effort {
+/// Without the reply limit, which cannot be left out.
+static PARAMETERS: [ParameterForm; 3] = [
+    ParameterForm::left_out(Parameter::Temperature, "temperature", &["temperature"]),
+    ParameterForm::left_out(Parameter::TopP, "top_p", &["top_p"]),
+    ParameterForm::left_out(Parameter::Schema, "tools", &["tools", "tool_choice"]),
+];
+
+/// See the module.
+#[derive(Debug)]
+pub(in crate::judge) struct AnthropicProtocol;
+
+impl Protocol for AnthropicProtocol {
+    fn address(&self) -> &'static ServiceAddress {
+        &ADDRESS
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-api-key", "")
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("anthropic-version", "2023-06-01")]
+    }
+
+    fn path(&self) -> &'static str {
+        "/messages"
+    }
+
+    fn key_route(&self) -> Value {
+        json!("anthropic")
+    }
+
+    fn fields<'a>(&self, request: &WireRequest<'a>) -> Members<'a> {
+        let thinking = thinking(request.effort);
+        let schema = request.bare_schema();
+        vec![
+            ("model", json!(request.model)),
+            (request.limit_field, json!(request.limit)),
+            ("system", json!("")),
+            ("messages", json!("")),
+            ("temperature", json!(request.temperature)),
+            ("top_p", json!(request.top_p)),
+            ("tools", schema.map_or(Value::Null, tools)),
+            (
+                "tool_choice",
+                schema.map_or(Value::Null, |_| choice(thinking)),
+            ),
+            (
+                "thinking",
+                thinking.map_or(Value::Null, |kind| json!({"type": kind})),
+            ),
+            ("output_config", level(request.effort)),
+        ]
+    }
+
+    fn texts(&self, messages: &Messages) -> Members<'static> {
+        vec![
+            ("system", json!(messages.system)),
+            ("messages", turns(messages)),
+        ]
+    }
+
+    fn texts_of(&self, body: &Value) -> String {
+        let turns = body["messages"].as_array().into_iter().flatten();
+        let blocks = turns.flat_map(|turn| turn["content"].as_array().into_iter().flatten());
+        [&body["system"]]
+            .into_iter()
+            .chain(blocks.map(|block| &block["text"]))
+            .filter_map(Value::as_str)
+            .collect()
+    }
+
+    fn required_limit(&self) -> Option<u64> {
+        Some(LONGEST_REPLY)
+    }
+
+    fn parameters(&self) -> &'static [ParameterForm] {
+        &PARAMETERS
+    }
+
+    fn missing_options(&self) -> &'static [&'static str] {
+        &["seed", "logprobs", "service_tier"]
+    }
+
+    fn reply_member(&self) -> &'static str {
+        "\"stop_reason\""
+    }
+
+    fn read(&self, body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
+        completion::read(&completion(body), latency_ms)
+    }
+
+    fn batch_route(&self) -> Result<&'static str, &'static str> {
+        Err("Anthropic's batches are not files of requests")
+    }
+}
+
+/// The kind of reasoning; `None` leaves it to the model.
+fn thinking(effort: Option<Effort>) -> Option<&'static str> {
+    match effort? {
+        Effort::None => Some("disabled"),
+        _ => Some("adaptive"),
+    }
+}
+
+/// How much it reasons; null for what [`thinking`] says already.
+fn level(effort: Option<Effort>) -> Value {
+    match effort {
         None | Some(Effort::None) => Value::Null,
         // Its lowest level.
         Some(Effort::Minimal) => json!({"effort": Effort::Low}),
         Some(effort) => json!({"effort": effort}),
-    };
-    let tool =
-        schema.map(|schema| json!([{"name": TOOL, "description": "Takes the verdict.", "input_schema": schema}]));
-    let choice = tool.as_ref().map(|_| match thinking {
+    }
+}
+
+/// The tool that takes a reply of this schema.
+fn tools(schema: &Value) -> Value {
+    json!([{"name": TOOL, "description": "Takes the verdict.", "input_schema": schema}])
+}
+
+fn choice(thinking: Option<&str>) -> Value {
+    match thinking {
         Some("adaptive") => json!({"type": "auto"}),
         _ => json!({"type": "tool", "name": TOOL}),
-    });
-    vec![
-        ("model", json!(model)),
-        ("max_tokens", json!(max_tokens)),
-        ("system", json!("")),
-        ("messages", json!("")),
-        ("temperature", json!(temperature)),
-        ("top_p", json!(top_p)),
-        ("tools", json!(tool)),
-        ("tool_choice", json!(choice)),
-        (
-            "thinking",
-            thinking.map_or(Value::Null, |kind| json!({"type": kind})),
-        ),
-        ("output_config", level),
-    ]
+    }
 }
 
 /// The user's turn, with the breakpoint behind what calls about the same answer share.
-pub(super) fn turns(messages: &Messages) -> Value {
+fn turns(messages: &Messages) -> Value {
     let block = |text: &str| json!({"type": "text", "text": text});
     let parts = messages.user.split_at_checked(messages.shared);
     let content =
@@ -78,7 +176,7 @@ pub(super) fn turns(messages: &Messages) -> Value {
 }
 
 /// A message as a chat completion; an error and other JSON stay as they are.
-pub(super) fn completion(mut message: Value) -> Value {
+fn completion(mut message: Value) -> Value {
     let Some(members) = message.as_object_mut() else {
         return message;
     };
@@ -137,8 +235,9 @@ fn tool_input(blocks: &[Value]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::CallKind;
     use crate::domain::{JudgeTask, Mode, Verdict};
-    use crate::judge::chat::read_reply;
+    use crate::judge::protocol::completion::read_reply;
 
     #[test]
     fn calls_of_the_tool_that_differ_are_unreadable_and_equal_ones_are_one() {
@@ -183,9 +282,21 @@ mod tests {
     fn a_schema_is_a_tool_that_must_be_called_unless_the_model_reasons() {
         let schema = json!({"type": "object"});
         let of = |effort| -> Value {
-            fields("m", [None; 2], Some(9), Some(&schema), effort)
-                .into_iter()
-                .collect()
+            let request = WireRequest {
+                model: "m",
+                kind: CallKind::Property,
+                temperature: None,
+                top_p: None,
+                limit: Some(9),
+                limit_field: "max_tokens",
+                schema: Some(&schema),
+                json_mode: false,
+                seed: None,
+                logprobs: None,
+                effort,
+                tier: None,
+            };
+            ANTHROPIC.fields(&request).into_iter().collect()
         };
         assert_eq!(
             of(None)["tool_choice"],

@@ -1,0 +1,326 @@
+//! Wire forms: how a call is written for a server, and how its replies, streams, errors and lists of models are read.
+//!
+//! Each protocol is one file with a static object, named by [`JudgeKind::protocol`](super::kind::JudgeKind::protocol).
+//! The way of a call: [`body`](super::body) asks the protocol for the members of the request and for the parts of the
+//! cache key, [`chat`](super::chat) for its route and headers; what comes back goes through [`Protocol::stream`] if it is
+//! a stream of events, and through [`Protocol::read`]. Which errors stop a run is decided in one table for all of them
+//! (`chat/server_error.rs`); a protocol only says where an error's name and its wait stand.
+//!
+//! | file | route | where the prompt goes |
+//! |---|---|---|
+//! | `chat.rs` | `/chat/completions` | `messages` |
+//! | `completions.rs` | `/completions` | `prompt`, written out in a conversation format |
+//! | `anthropic.rs` | `/messages` | `system` and `messages` |
+//!
+//! `completion.rs` reads completions of OpenAI's form, into which `anthropic.rs` brings its replies first.
+
+mod anthropic;
+mod chat;
+pub(super) mod completion;
+mod completion_stream;
+mod completions;
+pub(super) mod events;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+pub(super) use anthropic::ANTHROPIC;
+pub(super) use chat::CHAT;
+pub(super) use completions::COMPLETIONS;
+
+use super::capacity::Capacity;
+use super::conversation::Conversation;
+use super::forms::{Effort, ServiceTier};
+use super::parameter::Parameter;
+use super::tokens::estimate_messages;
+use crate::domain::{CallKind, JudgeReply};
+use crate::prompt::Messages;
+use completion_stream::CompletionStream;
+use events::StreamReader;
+
+/// The service that a protocol belongs to, and how it is reached and named.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ServiceAddress {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// Where calls go if no address is given.
+    pub base_url: &'static str,
+    /// The path of an address that has none.
+    pub default_path: &'static str,
+    /// Its own host: a key that nobody named is sent to no other public server.
+    pub host: &'static str,
+    /// The environment variable of its key.
+    pub key_variable: &'static str,
+    /// The environment variable of the address that other clients of this protocol read.
+    pub address_variable: Option<&'static str>,
+}
+
+/// OpenAI, whose protocols many servers speak.
+pub(super) const OPENAI: ServiceAddress = ServiceAddress {
+    name: "OpenAI",
+    base_url: "https://api.openai.com/v1",
+    default_path: "/v1",
+    host: "api.openai.com",
+    key_variable: "OPENAI_API_KEY",
+    address_variable: Some("OPENAI_BASE_URL"),
+};
+
+/// What one call asks for, before it has the form of a protocol.
+pub(crate) struct WireRequest<'a> {
+    /// The model's name as the server lists it.
+    pub model: &'a str,
+    /// The kind of question.
+    pub kind: CallKind,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    /// The reply limit in tokens.
+    pub limit: Option<u64>,
+    /// The name of the limit: see [`Protocol::limit_field`].
+    pub limit_field: &'a str,
+    /// The schema of the reply, bare or with a name.
+    pub schema: Option<&'a Value>,
+    /// Whether a JSON object is asked for where there is no schema.
+    pub json_mode: bool,
+    /// The seed of this sample and attempt.
+    pub seed: Option<i64>,
+    pub logprobs: Option<u32>,
+    pub effort: Option<Effort>,
+    pub tier: Option<ServiceTier>,
+}
+
+impl WireRequest<'_> {
+    /// The schema without its name.
+    fn bare_schema(&self) -> Option<&Value> {
+        let schema = self.schema?;
+        Some(schema.get("schema").unwrap_or(schema))
+    }
+}
+
+/// Members of a request, in order; null is not sent.
+pub(crate) type Members<'a> = Vec<(&'a str, Value)>;
+
+/// A parameter as a protocol writes it.
+pub(crate) struct ParameterForm {
+    pub parameter: Parameter,
+    /// The member that is present when it is sent.
+    pub field: &'static str,
+    /// The names by which servers refer to it when they refuse it.
+    pub names: &'static [&'static str],
+    pub when_refused: WhenRefused,
+}
+
+impl ParameterForm {
+    /// A parameter that is left out when the server refuses it.
+    const fn left_out(
+        parameter: Parameter,
+        field: &'static str,
+        names: &'static [&'static str],
+    ) -> Self {
+        Self {
+            parameter,
+            field,
+            names,
+            when_refused: WhenRefused::LeftOut,
+        }
+    }
+}
+
+/// What becomes of a parameter that the server refuses. (In place of a schema comes JSON mode, if the protocol has it.)
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenRefused {
+    LeftOut,
+    /// It is sent under this name.
+    Renamed(&'static str),
+}
+
+/// Why a JSON body under status 200 has no reply.
+#[derive(Debug, PartialEq)]
+pub(crate) enum BodyFault {
+    /// It is this error of the server.
+    Error(Value),
+    /// It is neither a reply nor an error.
+    NotACompletion,
+}
+
+/// What an error object says beyond its message, code and type.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ErrorFacts {
+    /// Names of what went wrong.
+    pub reasons: Vec<String>,
+    /// How long the server asks to wait.
+    pub wait: Option<Duration>,
+}
+
+/// A model in a server's list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ListedModel {
+    /// Its name in requests.
+    pub id: String,
+    /// The weights behind it.
+    pub root: Option<String>,
+    /// The longest prompt it takes.
+    pub capacity: Option<Capacity>,
+}
+
+/// One wire form.
+pub(crate) trait Protocol: Send + Sync {
+    /// The service that it belongs to.
+    fn address(&self) -> &'static ServiceAddress;
+
+    /// The header of the key, and what stands there before it.
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bearer ")
+    }
+
+    /// Further headers of every request.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// The end of the address of every call; also its name in messages.
+    fn path(&self) -> &'static str;
+
+    /// Path and query of a call below the base URL.
+    fn route(&self, _model: &str, _is_streaming: bool) -> Cow<'static, str> {
+        self.path().into()
+    }
+
+    /// A path that a user pasted, without the route of a call.
+    fn without_route<'a>(&self, path: &'a str) -> &'a str {
+        path.strip_suffix(self.path()).unwrap_or(path)
+    }
+
+    /// Path and query of the list of models below the base URL.
+    fn models_route(&self) -> &'static str {
+        "/models"
+    }
+
+    /// What a user may need to know if the server does not have the route.
+    fn missing_route_hint(&self) -> &'static str {
+        ""
+    }
+
+    /// The route in cache keys.
+    fn key_route(&self) -> Value;
+
+    /// The whole prompt, where the protocol sends one text; `None` where the server makes it from messages.
+    fn raw_prompt(
+        &self,
+        _messages: &Messages,
+        _conversation: Conversation,
+        _neutralize: bool,
+    ) -> Option<String> {
+        None
+    }
+
+    /// About how many tokens the prompt has.
+    fn prompt_tokens(&self, messages: &Messages) -> u64 {
+        estimate_messages(messages)
+    }
+
+    /// The members of a request. The texts are added by [`Protocol::texts`] when the body is used; a placeholder here
+    /// keeps their place.
+    fn fields<'a>(&self, request: &WireRequest<'a>) -> Members<'a>;
+
+    /// The member that holds the parameters; `None` if they stand in the body itself. A user's member of that name is
+    /// merged with ours.
+    fn settings_member(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The members with the texts of the prompt.
+    fn texts(&self, messages: &Messages) -> Members<'static>;
+
+    /// The texts of a body, for a server that counts their tokens.
+    fn texts_of(&self, body: &Value) -> String;
+
+    /// The name of the reply limit; `chosen` is the one for servers of chat models, which have two.
+    fn limit_field<'a>(&self, _chosen: &'a str) -> &'a str {
+        "max_tokens"
+    }
+
+    /// The reply limit that is sent where none is wanted, if the protocol requires one.
+    fn required_limit(&self) -> Option<u64> {
+        None
+    }
+
+    /// The parameters that it has, in the order of [`Parameter::ALL`].
+    fn parameters(&self) -> &'static [ParameterForm];
+
+    /// The form of a parameter; `None` if it has none.
+    fn parameter(&self, parameter: Parameter) -> Option<&'static ParameterForm> {
+        self.parameters()
+            .iter()
+            .find(|form| form.parameter == parameter)
+    }
+
+    /// Judge options that would be without effect, as the config file names them.
+    fn missing_options(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether repeats of unreadable replies may ask for our schema, though nobody asked for one.
+    fn repeats_with_schema(&self) -> bool {
+        false
+    }
+
+    /// What helps against replies that cannot be read, besides a schema.
+    fn form_advice(&self) -> &'static str {
+        "try another model"
+    }
+
+    /// A member, in quotes, that every whole reply has: one that cannot be decoded is told from other text by it.
+    fn reply_member(&self) -> &'static str {
+        "\"choices\""
+    }
+
+    /// The reply in a body.
+    ///
+    /// # Errors
+    /// For an error in its place, and for JSON that is no reply.
+    fn read(&self, body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
+        completion::read(&body, latency_ms)
+    }
+
+    /// The body that asks for a stream; `None` if it cannot.
+    fn streaming_body(&self, _body: &Bytes) -> Option<Bytes> {
+        None
+    }
+
+    /// Puts the events of a stream together.
+    fn stream(&self) -> Box<dyn StreamReader> {
+        Box::<CompletionStream>::default()
+    }
+
+    /// What an error object says in this protocol's own members.
+    fn error_facts(&self, error: &Value) -> ErrorFacts {
+        // Azure gives the reason behind a code that many errors share.
+        let inner = error.pointer("/innererror/code").and_then(Value::as_str);
+        ErrorFacts {
+            reasons: inner.into_iter().map(str::to_owned).collect(),
+            wait: None,
+        }
+    }
+
+    /// The models in a server's list of them; entries without a name are left out.
+    fn models(&self, list: &Value) -> Vec<ListedModel> {
+        let entries = list["data"].as_array().map_or(&[][..], Vec::as_slice);
+        entries.iter().filter_map(listed_by_openai).collect()
+    }
+
+    /// The route in files of a batch service; else why there are none.
+    fn batch_route(&self) -> Result<&'static str, &'static str>;
+}
+
+/// An entry of `GET /v1/models` (OpenAI, vLLM, llama.cpp).
+fn listed_by_openai(entry: &Value) -> Option<ListedModel> {
+    let text = |name: &str| entry[name].as_str().filter(|text| !text.is_empty());
+    Some(ListedModel {
+        id: text("id")?.to_owned(),
+        root: text("root").map(str::to_owned),
+        capacity: Capacity::listed(entry),
+    })
+}
