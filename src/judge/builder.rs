@@ -83,6 +83,13 @@ impl JudgeBuilder {
         judge
     }
 
+    /// Asks the model in the protocol of this kind: `JudgeBuilder::openai("gemini-2.5-pro").kind(JudgeKind::Gemini)`.
+    #[must_use]
+    pub fn kind(mut self, kind: JudgeKind) -> Self {
+        self.options.kind = Some(kind);
+        self
+    }
+
     /// The only model of an OpenAI-compatible server (vLLM, llama.cpp).
     pub fn server(url: impl Into<String>) -> Self {
         Self::default().base_url(url)

@@ -25,6 +25,8 @@ pub const DEFAULT_API_KEY_ENV: &str = OPENAI.key_variable;
 const AUTHORIZATION: &str = "authorization";
 /// Replaces secrets in all output.
 const MASK: &str = "***";
+/// How keys begin: those of OpenAI and Anthropic, and those of Google.
+const KEY_BEGINNINGS: [&str; 2] = ["sk-", "AIza"];
 /// Shorter values are not masked in foreign text: masking `1` everywhere would hide more than it protects.
 const SHORTEST_SECRET: usize = 4;
 /// Parts of names whose values are secrets.
@@ -215,12 +217,12 @@ impl Endpoint {
         headers
     }
 
-    /// Masks every secret of this endpoint in `text`, and whatever looks like an OpenAI key, since server messages may
+    /// Masks every secret of this endpoint in `text`, and whatever looks like a key, since server messages may
     /// quote the key.
     pub fn scrub(&self, text: &str) -> String {
         let mut clean = text.to_owned();
         mask(&mut clean, &self.secrets());
-        mask_openai_keys(&clean)
+        mask_keys(&clean)
     }
 
     /// Masks every secret of this endpoint in all strings of a reply.
@@ -455,11 +457,17 @@ fn mask_strings(value: &mut Value, secrets: &[String]) {
     }
 }
 
-/// Servers quote keys, sometimes partly masked: mask everything that looks like one.
-fn mask_openai_keys(text: &str) -> String {
+/// Servers quote keys, sometimes partly masked: mask everything that looks like one of OpenAI, Anthropic or Google.
+fn mask_keys(text: &str) -> String {
+    let [openai, google] = KEY_BEGINNINGS;
+    mask_keys_with(&mask_keys_with(text, openai), google)
+}
+
+/// The same for keys that begin so.
+fn mask_keys_with(text: &str, beginning: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find("sk-") {
+    while let Some(start) = rest.find(beginning) {
         let (before, from_key) = rest.split_at(start);
         let is_word_start = !before.ends_with(|c: char| c.is_alphanumeric());
         let is_key_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
@@ -468,11 +476,8 @@ fn mask_openai_keys(text: &str) -> String {
             .unwrap_or(from_key.len());
         let (word, tail) = from_key.split_at(end);
         clean.push_str(before);
-        clean.push_str(if is_word_start && word.len() > "sk-SK".len() {
-            MASK
-        } else {
-            word
-        });
+        let is_key = is_word_start && word.len() > beginning.len() + 2;
+        clean.push_str(if is_key { MASK } else { word });
         rest = tail;
     }
     clean.push_str(rest);
@@ -678,6 +683,10 @@ mod tests {
         assert_eq!(
             endpoint.scrub("Incorrect API key: sk-ab****wxyz."),
             "Incorrect API key: ***."
+        );
+        assert_eq!(
+            endpoint.scrub("Consumer 'api_key:AIzaSyA-1_b' is blocked"),
+            "Consumer 'api_key:***' is blocked"
         );
         assert_eq!(
             endpoint.scrub("this task-specific risk-free sk-"),

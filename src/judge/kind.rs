@@ -5,7 +5,7 @@ use std::fmt;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{ANTHROPIC, CHAT, COMPLETIONS, Protocol};
+use super::protocol::{ANTHROPIC, CHAT, COMPLETIONS, GEMINI, Protocol};
 use crate::domain::CallKind;
 
 /// Reply limit of kinds that answer with one number.
@@ -39,6 +39,8 @@ pub enum JudgeKind {
     Label,
     /// An LLM behind Anthropic's `POST /messages`.
     Anthropic,
+    /// An LLM behind Google's `POST /models/MODEL:generateContent`.
+    Gemini,
 }
 
 impl JudgeKind {
@@ -48,6 +50,7 @@ impl JudgeKind {
             Self::Lexical | Self::Chat => &CHAT,
             Self::Completions | Self::Label => &COMPLETIONS,
             Self::Anthropic => &ANTHROPIC,
+            Self::Gemini => &GEMINI,
         }
     }
 

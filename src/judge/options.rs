@@ -19,6 +19,7 @@ use super::endpoint::Endpoint;
 use super::forms::{Effort, ServiceTier, Structured};
 use super::kind::JudgeKind;
 use super::layers::budgeted::Price;
+use super::parameter::Parameter;
 use crate::domain::{CallKind, TimeSpan, is_amount, parse_amount};
 use crate::error::Error;
 use crate::prompt::Messages;
@@ -106,7 +107,7 @@ pub struct JudgeOptions {
     #[serde(deserialize_with = "one_or_more")]
     pub base_url: Vec<String>,
     /// Kind of judge: lexical (the built-in baseline: no LLM, offline), chat, completions (the conversation is written
-    /// out here), anthropic (its Messages API), or label (a model that answers with one label) [default: chat with --model or --base-url, else lexical]
+    /// out here), anthropic (its Messages API), gemini (Google's own API), or label (a model that answers with one label) [default: chat with --model or --base-url, else lexical]
     #[arg(
         long = "judge",
         value_name = "KIND",
@@ -114,7 +115,7 @@ pub struct JudgeOptions {
         hide_possible_values = true
     )]
     pub kind: Option<JudgeKind>,
-    /// Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY; sent to
+    /// Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY, of kind gemini GEMINI_API_KEY; sent to
     /// that service, to this machine and to servers that --base-url or the environment names]
     #[arg(long, value_name = "NAME", env = "SCHOLAREVAL_API_KEY_ENV")]
     pub api_key_env: Option<String>,
@@ -383,6 +384,30 @@ impl JudgeOptions {
         Ok(())
     }
 
+    /// Where a protocol has its parameters in one member, what has an option of ours is given by that option.
+    fn check_settings_member(&self, fields: &Map<String, Value>) -> Result<(), OptionFault> {
+        let protocol = self.kind().protocol();
+        let Some(member) = protocol.settings_member() else {
+            return Ok(());
+        };
+        for (parameter, flag) in [
+            (Parameter::Temperature, "--temperature"),
+            (Parameter::Seed, "--judge-seed"),
+            (Parameter::TopP, "--top-p"),
+            (Parameter::Logprobs, "--logprobs"),
+        ] {
+            let field = protocol.parameter(parameter).map_or("", |form| form.field);
+            if fields
+                .get(member)
+                .is_some_and(|settings| settings.get(field).is_some())
+            {
+                let what = format!("the field {member}.{field} belongs to the program; use {flag}");
+                return Err(OptionFault::new("judge.extra_body", what));
+            }
+        }
+        Ok(())
+    }
+
     fn check_request_fields(&self) -> Result<(), OptionFault> {
         let fault = |what: String| Err(OptionFault::new("judge.extra_body", what));
         if self
@@ -412,6 +437,7 @@ impl JudgeOptions {
                 ));
             }
         }
+        self.check_settings_member(&fields)?;
         let top_p = self.top_p.map(|_| ("top_p", "--top-p"));
         let logprobs = self
             .logprobs

@@ -19,6 +19,9 @@
 //! as well if letters of theirs are look-alikes: Cyrillic, Greek or mathematical ones (a selection of `confusables.txt`,
 //! Unicode UTS 39). None of this changes what is sent.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::delimiters::{Forgery, GRADED_SECTIONS, forgeries, is_invisible};
 use super::family::PromptFamily;
 
@@ -174,13 +177,20 @@ fn latin(c: char) -> char {
         '\0'..='\x7f' => c,
         // Bold, italic, script, ..: alphabets of 26 capital and 26 small letters; case does not count.
         '\u{1d400}'..='\u{1d6a3}' => char::from(b'a' + ((c as u32 - 0x1d400) % 26) as u8),
-        _ => LOOK_ALIKES
-            .split(' ')
-            .find(|alike| alike.contains(c))
-            .and_then(|alike| alike.chars().next())
-            .unwrap_or(c),
+        _ => LATIN.get(&c).copied().unwrap_or(c),
     }
 }
+
+/// Each character of [`LOOK_ALIKES`] with its letter: answers are full of dashes and quotes that are none of them, and a
+/// search through the list for each took most of the time of a scan.
+static LATIN: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
+    let mut letters = HashMap::new();
+    for alike in LOOK_ALIKES.split(' ') {
+        let letter = alike.chars().next().unwrap_or_default();
+        letters.extend(alike.chars().map(|c| (c, letter)));
+    }
+    letters
+});
 
 /// Adds a sign once.
 fn push(signs: &mut Vec<String>, what: &str, excerpt: &str) {
@@ -349,6 +359,9 @@ fn is_any(word: &str, list: &[&str]) -> bool {
 
 /// Characters that hide text from a human reader.
 fn hidden(text: &str, signs: &mut Vec<String>) {
+    if text.is_ascii() {
+        return;
+    }
     let overrides = text
         .chars()
         .filter(|c| matches!(c, '\u{202d}' | '\u{202e}'))
@@ -366,16 +379,22 @@ fn hidden(text: &str, signs: &mut Vec<String>) {
     if tags > 0 {
         signs.push(format!("invisible tag characters: {tags}"));
     }
-    let chars: Vec<char> = text.chars().collect();
-    let inside = |three: &&[char]| {
-        three[0].is_ascii_alphanumeric()
-            && matches!(three[1], '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
-            && three[2].is_ascii_alphanumeric()
-    };
-    let count = chars.windows(3).filter(inside).count();
+    let count = text
+        .char_indices()
+        .filter(
+            |(_, c)| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}'),
+        )
+        .filter(|(at, c)| is_inside_a_word(&text[..*at], &text[at + c.len_utf8()..]))
+        .count();
     if count >= HIDDEN_INSIDE_WORDS {
         signs.push(format!("invisible characters inside words: {count}"));
     }
+}
+
+/// Whether an ASCII word ends where `before` ends and goes on where `after` begins.
+fn is_inside_a_word(before: &str, after: &str) -> bool {
+    before.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && after.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]

@@ -198,6 +198,13 @@ fn judges() -> Vec<Named<(RequestOptions, Structured)>> {
         logprobs: Some(5),
         ..over(JudgeKind::Completions)
     };
+    let gemini = RequestOptions {
+        temperature: Some(0.7),
+        top_p: Some(0.95),
+        seed: Some(7),
+        reasoning_effort: Some(Effort::Low),
+        ..over(JudgeKind::Gemini)
+    };
     let messages = RequestOptions {
         reasoning_effort: Some(Effort::Low),
         ..over(JudgeKind::Anthropic)
@@ -224,6 +231,11 @@ fn judges() -> Vec<Named<(RequestOptions, Structured)>> {
         (
             "anthropic, reasoning, schema",
             (messages, Structured::Schema),
+        ),
+        ("gemini", (over(JudgeKind::Gemini), Structured::Auto)),
+        (
+            "gemini, sampled, reasoning, schema",
+            (gemini, Structured::Schema),
         ),
     ]
 }

@@ -3,8 +3,8 @@
 mod anthropic;
 mod case_order;
 mod damaged;
-
 mod failures;
+mod gemini;
 mod inputs;
 mod judge_options;
 mod keeping;

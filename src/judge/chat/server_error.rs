@@ -26,6 +26,12 @@ const QUOTA: Sign = (
     ],
     &["credit balance is too low"],
 );
+/// A quota that is renewed once a day (Google).
+const QUOTA_PER_DAY: Sign = (&["quota_per_day"], &[]);
+/// A wrong key under a status with many other meanings (Google).
+const BAD_KEY: Sign = (&["API_KEY_INVALID"], &["api key not valid"]);
+/// The account, or the country it is used from, is not served (Google).
+const NOT_SERVED: Sign = (&["FAILED_PRECONDITION"], &[]);
 /// A refusal of the text itself. OpenAI names it `invalid_prompt`; Azure says what it is in `innererror`.
 const MODERATION: Sign = (
     &[
@@ -52,6 +58,7 @@ const CONTEXT_OVERFLOW: Sign = (
         "longer than the maximum model length",
         "context window",
         "prompt is too long",
+        "exceeds the maximum number of tokens allowed",
     ],
 );
 const UNKNOWN_MODEL: Sign = (&["model_not_found"], &["model"]);
@@ -82,6 +89,8 @@ const UNSUPPORTED: Sign = (
         "unrecognized request argument",
         "unknown parameter",
         "unknown field",
+        "unknown name",
+        "is not enabled for",
         "not permitted",
         "not allowed to request",
         "unexpected keyword argument",
@@ -117,6 +126,8 @@ enum Scope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     Quota,
+    QuotaPerDay,
+    NotServed,
     Model,
     Https,
     Key,
@@ -128,8 +139,13 @@ enum Stop {
 type Rule = (&'static [(u16, u16)], Option<Sign>, Scope);
 
 /// What errors mean, for all protocols: the first line that fits counts.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 17] = [
     (&[(402, 402)], None, Scope::Judge(Stop::Quota)),
+    (
+        &[(429, 429)],
+        Some(QUOTA_PER_DAY),
+        Scope::Judge(Stop::QuotaPerDay),
+    ),
     (&[(0, u16::MAX)], Some(QUOTA), Scope::Judge(Stop::Quota)),
     (
         &[(400, 400), (413, 413), (422, 422), (500, 500)],
@@ -152,6 +168,12 @@ const RULES: [Rule; 14] = [
         Scope::Judge(Stop::Model),
     ),
     (&[(400, 400)], Some(WANTS_HTTPS), Scope::Judge(Stop::Https)),
+    (&[(400, 400)], Some(BAD_KEY), Scope::Judge(Stop::Key)),
+    (
+        &[(400, 400)],
+        Some(NOT_SERVED),
+        Scope::Judge(Stop::NotServed),
+    ),
     (&[(401, 401), (403, 403)], None, Scope::Judge(Stop::Key)),
     (&[(404, 405)], None, Scope::Judge(Stop::Route)),
     (&[(300, 399)], None, Scope::Judge(Stop::Redirect)),
@@ -175,7 +197,12 @@ const STATUS_OF_NAME: [(&[&str], u16); 7] = [
 /// The option that changes what the server complains about, by phrases of the complaint.
 const HELPING_OPTIONS: [(&[&str], &str); 6] = [
     (
-        &["max_tokens", "max_completion_tokens"],
+        &[
+            "max_tokens",
+            "max_completion_tokens",
+            "max_output_tokens",
+            "maxoutputtokens",
+        ],
         "--max-tokens with other limits, or KIND=none",
     ),
     (
@@ -184,11 +211,17 @@ const HELPING_OPTIONS: [(&[&str], &str); 6] = [
     ),
     (&["temperature"], "--no-temperature"),
     (
-        &["response_format", "json_object", "json_schema"],
+        &[
+            "response_format",
+            "json_object",
+            "json_schema",
+            "response_schema",
+            "responsejsonschema",
+        ],
         "--structured off",
     ),
     (
-        &["reasoning"],
+        &["reasoning", "thinking"],
         "--reasoning-effort with another level, or without it",
     ),
     (&["service_tier", "flex"], "the same without --service-tier"),
@@ -340,9 +373,14 @@ impl ServerError {
     /// Whether the server refuses the call for the length of its reply, perhaps together with its prompt.
     pub(super) fn refuses_length(&self) -> bool {
         let names_limit = |text: &str| {
-            ["max_tokens", "max_completion_tokens", "max_output_tokens"]
-                .iter()
-                .any(|name| text.contains(name))
+            [
+                "max_tokens",
+                "max_completion_tokens",
+                "max_output_tokens",
+                "maxOutputTokens",
+            ]
+            .iter()
+            .any(|name| text.contains(name))
         };
         matches!(self.status, 400 | 413 | 422)
             && !self.is(UNSUPPORTED)
@@ -416,6 +454,14 @@ impl Stop {
                 "the quota of the judge's account is spent ({quoted}); add credit or give another key in {}, \
                  the same command continues where it stopped",
                 endpoint.api_key_env
+            ),
+            Self::QuotaPerDay => format!(
+                "the quota per day of the judge's account is spent ({quoted}); give the same command again when it is \
+                 renewed, or another key in {}",
+                endpoint.api_key_env
+            ),
+            Self::NotServed => format!(
+                "the service at {url} takes no calls from this account ({quoted}); check its plan and country"
             ),
             Self::Model => {
                 format!("the judge at {url} does not serve the model ({quoted}); check --model")
@@ -544,7 +590,7 @@ pub(super) fn quote(text: &str, endpoint: &Endpoint) -> String {
     }
 }
 
-/// A short quotation of a reply on one line, whatever looks like an OpenAI key masked.
+/// A short quotation of a reply on one line, whatever looks like a key masked.
 pub fn excerpt(text: &str) -> String {
     quote(text, &Endpoint::unknown())
 }

@@ -11,8 +11,9 @@
 //! | `chat.rs` | `/chat/completions` | `messages` |
 //! | `completions.rs` | `/completions` | `prompt`, written out in a conversation format |
 //! | `anthropic.rs` | `/messages` | `system` and `messages` |
+//! | `gemini.rs` | `/models/MODEL:generateContent` | `systemInstruction` and `contents` |
 //!
-//! `completion.rs` reads completions of OpenAI's form, into which `anthropic.rs` brings its replies first.
+//! `completion.rs` reads completions of OpenAI's form, into which the last two bring their replies first.
 
 mod anthropic;
 mod chat;
@@ -20,6 +21,7 @@ pub(super) mod completion;
 mod completion_stream;
 mod completions;
 pub(super) mod events;
+mod gemini;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -30,6 +32,7 @@ use serde_json::Value;
 pub(super) use anthropic::ANTHROPIC;
 pub(super) use chat::CHAT;
 pub(super) use completions::COMPLETIONS;
+pub(super) use gemini::GEMINI;
 
 use super::capacity::Capacity;
 use super::conversation::Conversation;

@@ -65,6 +65,10 @@ fn call_of(body: &[u8]) -> Vec<u8> {
         return body.to_vec();
     };
     members.remove("response_format");
+    if let Some(Value::Object(settings)) = members.get_mut("generationConfig") {
+        settings.remove("responseMimeType");
+        settings.remove("responseJsonSchema");
+    }
     Value::Object(members).to_string().into_bytes()
 }
 

@@ -162,6 +162,16 @@ fn all_faults_at_a_fifth_of_the_messages() {
     comes_through(Protocol::Anthropic, "g", 20, &[]);
 }
 
+#[test]
+fn all_faults_at_a_fifth_of_the_gemini_calls() {
+    comes_through(Protocol::Gemini, "h", 20, &[]);
+}
+
+#[test]
+fn all_faults_at_a_fifth_of_the_gemini_streams() {
+    comes_through(Protocol::GeminiStream, "i", 20, &[]);
+}
+
 /// So many are given up that only one command after the other brings the run to its end.
 #[test]
 fn all_faults_at_half_of_the_calls_and_hardly_any_patience() {

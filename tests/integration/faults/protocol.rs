@@ -1,4 +1,5 @@
-//! The ways in which replies come: chat, raw completions, streams of events, Anthropic's messages.
+//! The ways in which replies come: chat, raw completions, streams of events, Anthropic's messages, Gemini's responses and
+//! their streams.
 
 use serde_json::{Value, json};
 
@@ -13,10 +14,19 @@ pub(super) enum Protocol {
     Raw,
     Stream,
     Anthropic,
+    Gemini,
+    GeminiStream,
 }
 
 impl Protocol {
-    pub(super) const ALL: [Self; 4] = [Self::Chat, Self::Raw, Self::Stream, Self::Anthropic];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Chat,
+        Self::Raw,
+        Self::Stream,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::GeminiStream,
+    ];
 
     /// The arguments of `score` that choose it, before `more`.
     pub(super) fn arguments<'a>(self, more: &[&'a str]) -> Vec<&'a str> {
@@ -25,13 +35,22 @@ impl Protocol {
             Self::Raw => &["--judge", "completions"],
             Self::Stream => &["--stream", "on"],
             Self::Anthropic => &["--judge", "anthropic", "--api-key-env", "OPENAI_API_KEY"],
+            Self::Gemini => &["--judge", "gemini", "--api-key-env", "OPENAI_API_KEY"],
+            Self::GeminiStream => &[
+                "--judge",
+                "gemini",
+                "--api-key-env",
+                "OPENAI_API_KEY",
+                "--stream",
+                "on",
+            ],
         };
         [own, more].concat()
     }
 
     /// A good judge that answers in it.
     pub(super) fn judge(self) -> Behaviour {
-        if self == Self::Stream {
+        if matches!(self, Self::Stream | Self::GeminiStream) {
             Behaviour::good().streaming()
         } else {
             Behaviour::good()
@@ -57,6 +76,16 @@ impl Protocol {
         match serde_json::from_slice(&body) {
             Ok(json) if self == Self::Raw => Act::json(&raw(json)),
             Ok(json) if self == Self::Anthropic => Act::json(&message(json)),
+            Ok(json) if self == Self::Gemini => Act::json(&response(json)),
+            Ok(json) if self == Self::GeminiStream => match response(json) {
+                response
+                    if response.get("candidates").is_some() || response.get("error").is_some() =>
+                {
+                    Act::status(status, event(&response))
+                        .with_header("content-type", "text/event-stream")
+                }
+                other => Act::json(&other),
+            },
             Ok(json) if json["choices"].is_array() || !json["error"].is_null() => {
                 Act::status(status, event(&delta(json)) + DONE)
                     .with_header("content-type", "text/event-stream")
@@ -119,6 +148,38 @@ fn message(mut body: Value) -> Value {
     body
 }
 
+/// A response of Gemini's of a chat's.
+fn response(mut body: Value) -> Value {
+    let Some(choices) = body.as_object_mut().and_then(|body| body.remove("choices")) else {
+        return body;
+    };
+    let Some(list) = choices.as_array() else {
+        body["candidates"] = choices;
+        return body;
+    };
+    body["candidates"] = list.iter().map(candidate).collect();
+    body
+}
+
+fn candidate(choice: &Value) -> Value {
+    if !choice.is_object() {
+        return choice.clone();
+    }
+    let parts = match &choice["message"]["content"] {
+        Value::Null | Value::Bool(_) => json!([]),
+        Value::Array(parts) => json!(parts),
+        Value::String(text) => json!([{"text": text}]),
+        other => json!([{"text": other.to_string()}]),
+    };
+    let reason = match choice["finish_reason"].as_str() {
+        Some("stop") => json!("STOP"),
+        Some("length") => json!("MAX_TOKENS"),
+        // A stream without a reason is a cut one.
+        _ => json!("OTHER"),
+    };
+    json!({"content": {"parts": parts, "role": "model"}, "finishReason": reason})
+}
+
 /// A whole chat as one event of a stream.
 fn delta(body: Value) -> Value {
     if !body["choices"].is_array() {
@@ -150,6 +211,12 @@ fn acts_are_translated() {
         serde_json::from_str::<Value>(&body(Protocol::Anthropic)).unwrap(),
         json!({"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn", "model": "m"})
     );
+    let response = json!({"candidates": [{"content": {"parts": [{"text": "x"}], "role": "model"}, "finishReason": "STOP"}], "model": "m"});
+    assert_eq!(
+        serde_json::from_str::<Value>(&body(Protocol::Gemini)).unwrap(),
+        response
+    );
+    assert_eq!(body(Protocol::GeminiStream), event(&response));
     let stream = body(Protocol::Stream);
     let (first, rest) = stream.split_once("\n\n").unwrap();
     assert_eq!(

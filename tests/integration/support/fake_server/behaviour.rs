@@ -38,9 +38,19 @@ impl Recorded {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// A call to the judge: a chat, a raw completion, or one in Anthropic's protocol.
+    /// A call to the judge: a chat, a raw completion, or one in the protocol of Anthropic or Gemini.
     pub fn is_chat(&self) -> bool {
-        self.path.ends_with("/completions") || self.is_anthropic()
+        self.path.ends_with("/completions") || self.is_anthropic() || self.is_gemini()
+    }
+
+    /// A call in Gemini's protocol.
+    pub fn is_gemini(&self) -> bool {
+        self.path.ends_with(":generateContent") || self.asks_gemini_for_a_stream()
+    }
+
+    /// A call in Gemini's protocol whose reply is to come as a stream.
+    fn asks_gemini_for_a_stream(&self) -> bool {
+        self.path.ends_with(":streamGenerateContent") && self.query == "alt=sse"
     }
 
     /// A call in Anthropic's protocol.
@@ -58,6 +68,9 @@ impl Recorded {
         let json = self.json();
         if let Some(prompt) = json["prompt"].as_str() {
             return prompt.to_owned();
+        }
+        if let Some(text) = json["contents"][0]["parts"][0]["text"].as_str() {
+            return text.to_owned();
         }
         let last = json["messages"]
             .as_array()
@@ -326,7 +339,8 @@ impl Behaviour {
 
     /// True if a good reply to this request is a stream of events.
     pub(super) fn streams(&self, request: &Recorded) -> bool {
-        self.is_streaming && request.json()["stream"] == true
+        self.is_streaming
+            && (request.json()["stream"] == true || request.asks_gemini_for_a_stream())
     }
 
     /// Keeps no requests (for benches).
@@ -341,6 +355,7 @@ impl Behaviour {
         }
         let bearer = request
             .header("x-api-key")
+            .or(request.header("x-goog-api-key"))
             .map(|key| format!("Bearer {key}"));
         let sent = request.header("authorization").or(bearer.as_deref());
         let wrong_key = self.key.as_deref().is_some_and(|key| sent != Some(key));
@@ -383,6 +398,9 @@ impl Behaviour {
 /// This completion as a stream of events, each character a token, the usage behind them.
 pub(super) fn events(whole: &str) -> String {
     let whole: Value = serde_json::from_str(whole).expect("a completion is JSON");
+    if whole["candidates"].is_array() {
+        return gemini_events(&whole);
+    }
     let choice = &whole["choices"][0];
     let raw = choice["text"].as_str();
     let content = raw
@@ -401,6 +419,24 @@ pub(super) fn events(whole: &str) -> String {
     );
     chunks.push(json!({"choices": [], "usage": whole["usage"]}));
     chunks.iter().map(event).collect::<String>() + DONE
+}
+
+/// A response of Gemini as a stream: its text in two pieces, then its end.
+fn gemini_events(whole: &Value) -> String {
+    let content = whole["candidates"][0]["content"]["parts"][0]["text"]
+        .as_str()
+        .unwrap_or_default();
+    let middle = content.chars().count() / 2;
+    let first: String = content.chars().take(middle).collect();
+    let rest: String = content.chars().skip(middle).collect();
+    let mut chunks: Vec<Value> = [first, rest]
+        .iter()
+        .map(|text| json!({"candidates": [{"content": {"parts": [{"text": text}], "role": "model"}, "index": 0}]}))
+        .collect();
+    let mut end = whole.clone();
+    end["candidates"][0]["content"] = json!({"parts": [{"text": ""}], "role": "model"});
+    chunks.push(end);
+    chunks.iter().map(event).collect()
 }
 
 /// One event of a stream.
@@ -461,6 +497,22 @@ pub(super) fn completion(content: &str, request: &Recorded) -> String {
             "content": [{"type": "text", "text": content}],
             "stop_reason": "end_turn",
             "usage": {"input_tokens": prompt_tokens, "output_tokens": tokens},
+        })
+        .to_string();
+    }
+    if request.is_gemini() {
+        return json!({
+            "candidates": [{
+                "content": {"parts": [{"text": content}], "role": "model"},
+                "finishReason": "STOP",
+                "index": 0,
+            }],
+            "usageMetadata": {
+                "promptTokenCount": prompt_tokens,
+                "candidatesTokenCount": tokens,
+                "totalTokenCount": prompt_tokens + tokens,
+            },
+            "modelVersion": "fake-judge",
         })
         .to_string();
     }
