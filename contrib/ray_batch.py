@@ -98,7 +98,7 @@ class Run:
     def progress(self):
         done = sum(name in self.results.done for name in self.requests.places)
         ready = sum(seat.ready for seat in self.seats)
-        note = "" if ready else "; waiting for Ray to start a worker (`ray status` tells what the cluster lacks)"
+        note = "" if ready else "; waiting for Ray to start a worker (`ray status` shows what the cluster is missing)"
         tell(f"{done} of {len(self.requests.places)} requests done, {ready} of {len(self.seats)} workers ready{note}")
 
     def hand_out(self):

@@ -113,20 +113,20 @@ impl InspectLog {
         self.samples.sort_by_key(|sample| sample.epoch);
         self.samples
             .retain(|sample| seen.insert(sample.id.0.clone()));
-        let mut lacks = Vec::new();
+        let mut missing = Vec::new();
         if !matches!(self.status.as_str(), "" | "success") {
-            lacks.push(format!("its status is {}", self.status));
+            missing.push(format!("its status is {}", self.status));
         }
         if let Some(planned) = self.planned_samples()
             && planned > logged as u64
         {
-            lacks.push(format!("it holds {logged} of {planned} samples"));
+            missing.push(format!("it holds {logged} of {planned} samples"));
         }
         if logged > self.samples.len() {
             let cases = counted(self.samples.len(), "case");
-            lacks.push(format!("it holds {logged} answers to {cases} (epochs)"));
+            missing.push(format!("it holds {logged} answers to {cases} (epochs)"));
         }
-        self.incomplete = (!lacks.is_empty()).then(|| lacks.join(", "));
+        self.incomplete = (!missing.is_empty()).then(|| missing.join(", "));
         self
     }
 
@@ -383,7 +383,7 @@ mod tests {
     }
 
     /// What is missing from a log with this header and these samples, and the ids and answers that are taken.
-    fn lacking(rest: &Value, samples: &[(&str, u64)]) -> (Option<String>, Vec<String>) {
+    fn read_incomplete(rest: &Value, samples: &[(&str, u64)]) -> (Option<String>, Vec<String>) {
         let samples: Vec<Value> = samples
             .iter()
             .map(|(id, epoch)| {
@@ -405,22 +405,22 @@ mod tests {
     }
 
     #[test]
-    fn a_log_says_what_it_lacks_and_gives_the_first_epoch() {
+    fn what_is_missing_from_a_log_is_named_and_it_gives_the_first_epoch() {
         let two = [("a", 1), ("b", 1)];
         let complete = json!({"status": "success", "results": {"total_samples": 2}});
-        assert_eq!(lacking(&complete, &two).0, None);
+        assert_eq!(read_incomplete(&complete, &two).0, None);
         let fewer = json!({"status": "success", "results": {"total_samples": 3}});
-        let what = lacking(&fewer, &two).0;
+        let what = read_incomplete(&fewer, &two).0;
         assert_eq!(what.as_deref(), Some("it holds 2 of 3 samples"));
         // Without results, 2 cases in 2 epochs were planned.
         let eval = json!({"task": "sqa", "dataset": {"samples": 2}, "config": {"epochs": 2}});
         for status in ["started", "error", "cancelled"] {
-            let what = lacking(&json!({"status": status, "eval": eval}), &two).0;
+            let what = read_incomplete(&json!({"status": status, "eval": eval}), &two).0;
             let expected = format!("its status is {status}, it holds 2 of 4 samples");
             assert_eq!(what, Some(expected));
         }
         let epochs = [("a", 2), ("b", 1), ("a", 1)];
-        let (what, texts) = lacking(&json!({"status": "success"}), &epochs);
+        let (what, texts) = read_incomplete(&json!({"status": "success"}), &epochs);
         assert_eq!(
             what.as_deref(),
             Some("it holds 3 answers to 2 cases (epochs)")

@@ -163,7 +163,7 @@ pub enum UnscoredKind {
     ContextOverflow,
     /// The server refused the call (a 4xx that a retry cannot fix), or the judge refused to answer, or its content filter.
     Refused,
-    /// The server refused the text of the call: a content filter or a usage policy. Other calls are no worse for it.
+    /// The server refused the text of the call: a content filter or a usage policy. This does not concern other calls.
     Moderated,
     /// The server could not be reached or kept failing.
     Unreachable,

@@ -349,12 +349,12 @@ fn column(
         group: options.group_of(metric).to_owned(),
         ..Column::metric(&name, id.unit)
     };
-    column.highest_is_best &= !lacks_systems(comparison, metric);
+    column.highest_is_best &= !misses_systems(comparison, metric);
     column
 }
 
 /// Whether an unfinished run has no value of a system yet: then the best of the others is not the best.
-fn lacks_systems(comparison: &Comparison, metric: &MetricComparison) -> bool {
+fn misses_systems(comparison: &Comparison, metric: &MetricComparison) -> bool {
     let is_unfinished = comparison.runs.iter().any(|run| run.unfinished.is_some());
     is_unfinished && with_values(metric).count() < metric.systems.len()
 }

@@ -440,7 +440,7 @@ impl Recorded<'_> {
     }
 }
 
-/// Python writes NaN and infinities into JSON; they are no score.
+/// Python writes NaN and infinities into JSON; they are not scores.
 fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
 }

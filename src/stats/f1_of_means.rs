@@ -4,8 +4,8 @@ use super::bootstrap::{BootstrapOptions, Interval};
 use super::studentized::{Sample, wilson};
 use super::summary::harmonic_mean;
 
-/// The harmonic mean of the mean precision and the mean recall of these cases, which may lack one of the two, and its
-/// interval; `clusters` gives the question of each case. A mean without values is 0.
+/// The harmonic mean of the mean precision and the mean recall of these cases, with its interval. Either of the
+/// two may be missing in a case; `clusters` gives the question of each case. A mean without values is 0.
 ///
 /// The standard error is that of the linear approximation (the delta method): near the observed means P and R, F1 moves by
 /// 2 R^2 / (P + R)^2 for each unit of P, and by 2 P^2 / (P + R)^2 for each of R. Around it lies Wilson's interval, as around

@@ -479,7 +479,7 @@ fn a_study_is_planned_from_a_pilot_and_never_from_its_difference() {
 }
 
 #[test]
-fn a_plan_of_a_study_takes_no_options_of_score_and_says_what_it_lacks() {
+fn a_plan_of_a_study_takes_no_options_of_score_and_says_what_is_missing() {
     let (work, _server) = pilot(4);
     let plan = |more: &[&str]| work.run(&[&["plan"], more].concat());
     plan(&["answers", "--power", "out"])

@@ -324,7 +324,7 @@ fn formats_hold_the_whole_config_file_and_every_environment_variable() {
     for variable in variables {
         assert!(
             formats.contains(&format!("`{variable}`")),
-            "docs/formats.md lacks {variable}"
+            "docs/formats.md does not have {variable}"
         );
     }
 }

@@ -463,7 +463,7 @@ fn unix_seconds() -> u64 {
     since.unwrap_or_default().as_secs()
 }
 
-/// How many results the files of a part lack; `None` if nothing was fetched or a file is not there. A download can be cut
+/// How many results are missing from the files of a part; `None` if nothing was fetched or a file is not there. A download can be cut
 /// without an error, where the service does not send its length.
 fn missing_results(manifest: &BatchManifest, part: usize) -> Result<Option<u64>> {
     let part = &manifest.parts[part];

@@ -36,7 +36,7 @@ impl<J: Judge> Cached<J> {
         Outcome::Reply(reply)
     }
 
-    /// The right to ask, or the reply that another process asks for. A wait for that is counted, so that the user can be told.
+    /// The right to ask, or the reply that another process asks for. A wait for that is counted, so that the progress shows it.
     async fn lease(&self, key: &Fingerprint) -> Result<Leased> {
         if let Some(leased) = self.answering.try_lease(key)? {
             return Ok(leased);

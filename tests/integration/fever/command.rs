@@ -6,7 +6,7 @@ const GOLD: &str = r#"{"id": 1, "label": "REFUTES", "evidence": [[[null, null, "
 {"id": 2, "label": "REFUTES", "evidence": [[[null, null, "page1", 1], [null, null, "page2", 2]]]}
 "#;
 
-/// The worked example of the reference: the first lacks page2:2, the second has one sentence too many.
+/// The worked example of the reference: page2:2 is missing from the first, the second has one sentence too many.
 const PREDICTIONS: &str = r#"{"id": 1, "predicted_label": "REFUTES", "predicted_evidence": [["page1", 1]]}
 {"id": 2, "predicted_label": "REFUTES", "predicted_evidence": [["page1", 1], ["page2", 2], ["page3", 3]]}
 "#;

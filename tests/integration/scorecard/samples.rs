@@ -235,7 +235,7 @@ fn a_panel_keeps_each_judges_grade_and_merges_them() {
 }
 
 #[test]
-fn a_panel_that_lacks_a_judges_grade_is_unscored_and_names_the_judge() {
+fn a_panel_without_a_judges_grade_is_unscored_and_names_the_judge() {
     let work = one_answer();
     let good = FakeServer::start(grader(4));
     let refusing = FakeServer::start(Behaviour::always(Act::error(400, "bad", "no such thing")));
