@@ -52,6 +52,10 @@ pub fn load_tests(
     rubric: Option<&str>,
     partial_logs: bool,
 ) -> Result<(TestCases, RubricProfile)> {
+    if path.is_dir() {
+        let fault = InputFault::new(path, "is a directory");
+        return Err(fault.hint("name the file of test cases").into());
+    }
     let (text, blake3, log) = read_input(path, partial_logs)?;
     let mut profile = rubric_profile(rubric)?;
     let is_rows = is_csv(path)

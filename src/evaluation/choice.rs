@@ -101,7 +101,12 @@ fn why_not(
         ScorerName::Entailment => options.has_role(&Role::Citation),
         ScorerName::CitationAudit | ScorerName::Overlap => true,
     };
-    let no_judge = "no judge (give --model or --base-url, or a judge under [roles])";
+    // The judge that the user named must not be called missing.
+    let no_judge = if options.default_could_judge(scorer) {
+        "only with --scorers (name it there, or give it a judge under [roles])"
+    } else {
+        "no judge (give --model or --base-url, or a judge under [roles])"
+    };
     scorer
         .missing_input(support)
         .or((!has_judge).then_some(no_judge))
@@ -198,6 +203,26 @@ mod tests {
             "{note}"
         );
         assert!(note.contains("overlap (no gold"), "{note}");
+    }
+
+    #[test]
+    fn the_judge_of_the_user_is_not_called_missing() {
+        let support = Support {
+            rubric: 3,
+            questions: 3,
+            sources: 3,
+            ..Support::default()
+        };
+        let mut options = options(&[]);
+        options.judge.model = Some("gpt-4o".to_owned());
+        let note = Choice::of(&options, &support, false)
+            .unwrap()
+            .note()
+            .unwrap();
+        assert!(
+            note.contains("prometheus (only with --scorers), entailment (only with --scorers)"),
+            "{note}"
+        );
     }
 
     #[test]

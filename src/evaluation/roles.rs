@@ -113,6 +113,16 @@ impl EvaluationOptions {
             || self.has_role(&any_aspect())
     }
 
+    /// Whether the default judge could have the roles of this scorer, which it has only if the scorer is named.
+    pub(super) fn default_could_judge(&self, scorer: ScorerName) -> bool {
+        let kind = self.judge.kind();
+        match scorer {
+            ScorerName::Prometheus => can_judge(kind, &any_aspect()),
+            ScorerName::Entailment => can_judge(kind, &Role::Citation),
+            _ => false,
+        }
+    }
+
     fn default_has(&self, role: &Role) -> bool {
         (matches!(role, Role::Rubric | Role::Criteria) || self.scorers.names(scorer_of(role)))
             && can_judge(self.judge.kind(), role)

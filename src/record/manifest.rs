@@ -271,9 +271,12 @@ impl Manifest {
     pub fn of_run(run_dir: &Path) -> Result<Self> {
         Self::load(run_dir)?.ok_or_else(|| {
             let hint = "name the directory of a run (score prints it at the end)";
-            InputFault::new(run_dir, "is not a run directory: manifest.json is missing")
-                .hint(hint)
-                .into()
+            let what = if run_dir.exists() {
+                "is not a run directory: manifest.json is missing"
+            } else {
+                "no such directory"
+            };
+            InputFault::new(run_dir, what).hint(hint).into()
         })
     }
 

@@ -17,6 +17,10 @@ use crate::domain::Fingerprint;
 /// How the names of settings about answering models begin.
 const ANSWERED: &str = "models that answered for ";
 
+/// The name of the profile by which criteria are scored, and how the names of its settings begin.
+const RUBRIC_NAME: &str = "scorer.criteria.name";
+const OF_RUBRIC: &str = "scorer.criteria.";
+
 /// Maximum length of a value in a message, in characters.
 const MAX_CHARS: usize = 80;
 
@@ -78,7 +82,15 @@ pub struct SettingDifference {
 /// setting counts, otherwise only those that make runs incomparable, among the runs that have them.
 pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<SettingDifference> {
     let mut differences = Vec::new();
-    for (name, mut values) in values_by_setting(runs, all) {
+    let by_name = values_by_setting(runs, all);
+    let of_other_rubrics = by_name
+        .get(RUBRIC_NAME)
+        .is_some_and(|values| values.len() > 1);
+    for (name, mut values) in by_name {
+        // Another rubric has other fields, replies and credits: its name says it all.
+        if of_other_rubrics && name.starts_with(OF_RUBRIC) && name != RUBRIC_NAME {
+            continue;
+        }
         let mut without: Vec<usize> = (0..runs.len()).collect();
         without.retain(|run| !values.iter().any(|value| value.runs.contains(run)));
         // Another kind of judge has other settings.
@@ -134,7 +146,11 @@ fn values_by_setting(runs: &[(&str, &Manifest)], all: bool) -> BTreeMap<String, 
 /// `different samples of the judge of rubric: 1 (one), 3 (two)`
 fn difference(name: &str, values: &[ValueOfRuns], runs: &[(&str, &Manifest)]) -> SettingDifference {
     let is_batch = name == "scorer.criteria.batch";
-    let label = if is_batch { "criteria per call" } else { name };
+    let label = match name {
+        _ if is_batch => "criteria per call",
+        RUBRIC_NAME => "rubric of the criteria",
+        other => other,
+    };
     let mut shown = Vec::new();
     for value in values {
         let names: Vec<&str> = value.runs.iter().map(|run| runs[*run].0).collect();

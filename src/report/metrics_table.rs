@@ -393,7 +393,9 @@ fn notes(
     options: &MetricsTableOptions,
 ) -> Vec<Note> {
     let mut notes = Vec::new();
-    if options.letters {
+    let mut systems = metrics.iter().flat_map(|metric| &metric.systems);
+    // With a baseline only its pairs are tested, and no system has a letter.
+    if options.letters && systems.any(|system| !system.letters.is_empty()) {
         notes.push(Note::warning(
             "In a column, systems that share a letter do not differ significantly (adjusted for all pairs); a column without \
              letters was not tested.",

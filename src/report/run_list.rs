@@ -10,7 +10,6 @@ use crate::runs::ListedRun;
 pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
     let columns = vec![
         Column::text("run"),
-        Column::headed("started_at", "started", Format::Text),
         Column::text("judge"),
         Column::text("status"),
         Column::new("lowest", Format::Number(3)),
@@ -18,6 +17,8 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
         Column::text("metric"),
         Column::count("systems"),
         Column::count("cases"),
+        // Last, so that a narrow terminal shows the means rather than the time, by which the rows are ordered.
+        Column::headed("started_at", "started", Format::Text),
     ];
     let title = "Runs, newest first, with the lowest and highest mean of a system";
     let mut table = Table::new(title, columns);
@@ -48,7 +49,6 @@ fn row(run: &ListedRun, for_people: bool) -> Vec<Cell> {
     };
     vec![
         Cell::text(name),
-        Cell::text(started),
         text_or_missing(&run.judge),
         Cell::text(run.status),
         mean(lowest, unit.filter(|_| for_people)),
@@ -56,6 +56,7 @@ fn row(run: &ListedRun, for_people: bool) -> Vec<Cell> {
         text_or_missing(headline.map_or("", |headline| &headline.metric)),
         Cell::count(run.systems.len()),
         Cell::count(run.cases),
+        Cell::text(started),
     ]
 }
 

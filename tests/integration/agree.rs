@@ -399,7 +399,7 @@ fn too_few_raters_and_broken_labels_say_what_to_do() {
         .says(&["bad.csv:2 (case c-rain): value: expected a number, found \"five\""]);
     work.run(&["agree", "nowhere", "--labels", "one.csv"])
         .exits_with(3)
-        .says(&["is not a run directory: manifest.json is missing"]);
+        .says(&["nowhere: no such directory; name the directory of a run"]);
     work.run(&["agree", "--labels", "one.csv", "--tie-threshold", "-1"])
         .exits_with(2)
         .says(&["not a finite number of 0 or more"]);

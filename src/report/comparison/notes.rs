@@ -50,10 +50,12 @@ pub(super) fn baseline(comparison: &Comparison) -> Option<Note> {
     Note::of_baseline(metrics.map(|metric| metric.metric.scorer.as_str()))
 }
 
-/// Every note, prefixed with the metric's name if there are several.
-pub(super) fn notes(comparison: &Comparison) -> Vec<Note> {
+/// Every note, prefixed with the metric's name if there are several. What the signs in the table of means mean comes before
+/// the notes on single metrics, of which there may be more than are shown.
+pub(super) fn notes(comparison: &Comparison, signs: Vec<Note>) -> Vec<Note> {
     let mut notes = run_warnings(comparison);
     notes.extend(baseline(comparison));
+    notes.extend(signs);
     for metric in &comparison.metrics {
         if comparison.metrics.len() > 1 {
             let name = metric_name(comparison, metric);

@@ -22,13 +22,14 @@ pub fn comparison_text(
     style: &TableStyle,
 ) -> Result<String> {
     let mut tables = Vec::new();
-    let mut notes = notes(comparison);
+    let mut signs = Vec::new();
     let has_several = comparison.metrics.len() > 1;
     if has_several {
         let mut means = means_of_all(comparison)?;
-        notes.append(&mut means.notes);
+        signs.append(&mut means.notes);
         tables.push(means);
     }
+    let mut notes = notes(comparison, signs);
     for metric in &comparison.metrics {
         if style.all_notes || !has_several {
             tables.push(systems_table(comparison, metric));

@@ -373,6 +373,42 @@ fn the_verdict_names_the_pairs_that_differ() {
 }
 
 #[test]
+fn with_a_baseline_the_verdict_names_it_and_no_letters_are_explained() {
+    let mut comparison = two();
+    comparison.options.baseline = Some("vague".to_owned());
+    for metric in &mut comparison.metrics {
+        metric
+            .pairs
+            .iter_mut()
+            .for_each(|pair| pair.differs = false);
+        metric
+            .systems
+            .iter_mut()
+            .for_each(|system| system.letters.clear());
+    }
+    let text = terminal(&comparison);
+    let verdict = "No system differs significantly from vague in score, aspect_mean.\n";
+    assert!(text.starts_with(verdict), "{text}");
+    assert!(!text.contains("share a letter"), "{text}");
+}
+
+#[test]
+fn the_signs_in_the_means_are_explained_before_notes_on_single_metrics() {
+    let mut comparison = two();
+    for metric in &mut comparison.metrics {
+        metric.notes = (0..9)
+            .map(|at| Note::warning(format!("fault {at}")))
+            .collect();
+    }
+    let text = terminal(&comparison);
+    assert!(
+        text.contains("- * Over the cases with a value of every system"),
+        "{text}"
+    );
+    assert!(text.contains("more notes: --notes"), "{text}");
+}
+
+#[test]
 fn several_metrics_begin_with_an_overview() {
     let text = terminal(&two());
     let row = text

@@ -28,7 +28,13 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
     }
     if !same.is_empty() {
         let names = same.join(", ");
-        lines.push(format!("No pair differs significantly in {names}."));
+        // With a baseline, other pairs were not tested.
+        lines.push(match &comparison.options.baseline {
+            Some(baseline) => {
+                format!("No system differs significantly from {baseline} in {names}.")
+            }
+            None => format!("No pair differs significantly in {names}."),
+        });
     }
     lines
 }
