@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::comparison::{Comparison, ComparisonOptions, MetricId, RunAnswers, compare, observe};
-use super::quantity::ASPECT_MEAN;
+use super::quantity::{ASPECT_MEAN, OnUnscored};
 use crate::dataset::perturbed_system;
 use crate::domain::{ComponentKind, ScoredAnswer, SystemName, TestCase};
 use crate::text::perturbation::Perturbation;
@@ -44,15 +44,21 @@ pub struct Probed {
 }
 
 /// Compares the answers of a run with their perturbations. The length component of the rubric, which is counted, is that of the
-/// unchanged answer.
+/// unchanged answer. Unscored answers count as the policy of the run says.
 ///
 /// ```
-/// use scholareval::analysis::probe;
+/// use scholareval::analysis::{OnUnscored, probe};
 /// use scholareval::text::perturbation::Perturbation;
 ///
-/// assert!(probe(&[], &[Perturbation::Padded], 42).headline.is_empty());
+/// let found = probe(&[], &[Perturbation::Padded], 42, OnUnscored::Exclude);
+/// assert!(found.headline.is_empty());
 /// ```
-pub fn probe(scored: &[Arc<ScoredAnswer>], perturbations: &[Perturbation], seed: u64) -> Probe {
+pub fn probe(
+    scored: &[Arc<ScoredAnswer>],
+    perturbations: &[Perturbation],
+    seed: u64,
+    on_unscored: OnUnscored,
+) -> Probe {
     let judged: Vec<&ScoredAnswer> = scored
         .iter()
         .map(AsRef::as_ref)
@@ -96,10 +102,15 @@ pub fn probe(scored: &[Arc<ScoredAnswer>], perturbations: &[Perturbation], seed:
         let mut all = observe(&[RunAnswers {
             name: "",
             scored: &pairs,
+            on_unscored,
             ..RunAnswers::default()
         }]);
-        // Counts are of the text, not of a judge.
-        all.metrics.retain(|table| table.metric.higher_is_better);
+        // Counts and the length are of the text, not of a judge.
+        let lengths = length_components(&pairs);
+        all.metrics.retain(|table| {
+            let metric = &table.metric;
+            metric.higher_is_better && !lengths.contains(&(&*metric.scorer, &*metric.name))
+        });
         headline.extend(
             all.headline()
                 .into_iter()
@@ -155,12 +166,22 @@ fn pair(before: &ScoredAnswer, after: &ScoredAnswer, name: &str) -> [Arc<ScoredA
     if other.is_weighted_sum() {
         other.value = other.value.map(|_| other.filled(0.0).0);
     }
-    [(UNCHANGED, own), (name, other)].map(|(name, mut score)| {
-        score
-            .components
-            .retain(|component| component.kind != ComponentKind::Length);
-        Arc::new(ScoredAnswer::new(name.into(), Arc::clone(&case), score))
-    })
+    [(UNCHANGED, own), (name, other)]
+        .map(|(name, score)| Arc::new(ScoredAnswer::new(name.into(), Arc::clone(&case), score)))
+}
+
+/// Scorer and name of the components that count words. They stay in the scores, since the lowest value of an unscored answer has
+/// its length, too.
+fn length_components(scored: &[Arc<ScoredAnswer>]) -> HashSet<(&str, &str)> {
+    let mut lengths = HashSet::new();
+    for answer in scored {
+        for component in &answer.score.components {
+            if component.kind == ComponentKind::Length {
+                lengths.insert((answer.score.scorer, &*component.name));
+            }
+        }
+    }
+    lengths
 }
 
 /// Whether a faithful judge may move: the perturbation adds, removes or reorders what the metric measures. For entailment added
@@ -215,7 +236,7 @@ mod tests {
             }
         }
         all[0] = scored("a", 0, 1.0, None);
-        let found = probe(&all, &perturbations, 7);
+        let found = probe(&all, &perturbations, 7, OnUnscored::Exclude);
         assert_eq!(
             found
                 .headline
@@ -274,6 +295,29 @@ mod tests {
             (uncited.unchanged, uncited.comparison.metrics.len()),
             (20, 0)
         );
+    }
+
+    #[test]
+    fn unscored_answers_count_as_the_run_says() {
+        let mut all = Vec::new();
+        for case in 0..4 {
+            all.push(scored("a", case, 1.0, Some(0.5)));
+            let after = (case > 0).then_some(0.5);
+            all.push(scored("a + padded", case, 0.0, after));
+        }
+        let difference = |on_unscored| {
+            let found = probe(&all, &[Perturbation::Padded], 7, on_unscored);
+            let metric = found.perturbations[0].comparison.metrics[0].clone();
+            let pair = &metric.pairs[0];
+            let is_padded_first = metric.systems[pair.first].label == "padded";
+            let sign = if is_padded_first { 1.0 } else { -1.0 };
+            (metric.cases.len(), sign * pair.difference)
+        };
+        assert_eq!(difference(OnUnscored::Exclude), (3, 0.0));
+        // 0.2 * 1 in place of 0.2 * 1 + 0.8 * 0.5 in one of four cases
+        let (cases, found) = difference(OnUnscored::Zero);
+        assert_eq!(cases, 4);
+        assert!((found + 0.1).abs() < 1e-12, "{found}");
     }
 
     #[test]

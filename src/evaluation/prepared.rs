@@ -132,7 +132,7 @@ impl Prepared {
     /// plan must be made again.
     ///
     /// As they are they count for a judge that then has no call to make, if they are by one model, or if it cannot be
-    /// asked: whose most recent live reply was by another model is no reason to pay for all of them again.
+    /// asked: a most recent live reply by another model alone does not justify paying for all of them again.
     pub(super) async fn settle(&self, jobs: &[Job], planned: &PlanOutcome) -> Result<bool> {
         let doubtful = doubtful(jobs);
         if planned.is_done() || doubtful.is_empty() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::comparison::{judge_lines, unpublished, verdicts};
-use super::scorecard::{notes as scorecard_notes, scorer_tables};
+use super::scorecard::{notes as scorecard_notes, scorer_tables, unscored_note};
 use super::{
     Bench, CsvText, ReportContext, Table, TableStyle, probe, render_json, write_items_csv,
 };
@@ -59,7 +59,12 @@ impl RunReport {
         ];
         let perturbations = manifest.perturbations();
         if !perturbations.is_empty() {
-            let probed = analysis::probe(scored, &perturbations, manifest.seed);
+            let probed = analysis::probe(
+                scored,
+                &perturbations,
+                manifest.seed,
+                manifest.policy.on_unscored,
+            );
             return Self::of_probe(summary, &context, &probed, files, texts);
         }
         let mut shown = summary.clone();
@@ -93,6 +98,9 @@ impl RunReport {
         let mut tables = probe::tables(probed);
         let details = tables.split_off(probed.headline.len());
         let mut notes: Vec<Note> = context.answer_warnings().collect();
+        for scorer in &summary.scorers {
+            notes.extend(unscored_note(scorer, summary.on_unscored).map(Note::warning));
+        }
         notes.extend(probe::notes(probed));
         notes.extend(context.notes.iter().cloned());
         Ok(Self {

@@ -510,7 +510,7 @@ fn clipped(scorer: &ScorerSummary) -> Option<String> {
 /// Notes on one scorer's numbers.
 fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
     let mut notes = Vec::new();
-    notes.extend(unscored(scorer, on_unscored));
+    notes.extend(unscored_note(scorer, on_unscored));
     notes.extend(fewer_answers(scorer));
     notes.extend(clipped(scorer));
     for own in &scorer.notes {
@@ -521,7 +521,7 @@ fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
 }
 
 /// Unscored answers by system, what becomes of them, and an example of each kind of reason.
-fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
+pub(super) fn unscored_note(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
     let policy = match on_unscored {
         OnUnscored::Exclude => "left out of the means",
         OnUnscored::Zero => "counted as the lowest value",
