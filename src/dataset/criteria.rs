@@ -1,44 +1,25 @@
-//! Reads cases with lists of criteria, in JSON, JSONL or CSV, with the field names of a profile.
+//! Reads files of cases with lists of criteria, in JSON, JSONL or CSV, with the field names of a profile.
+//!
+//! The first case decides the profile, unless it is named; [`CriteriaReader`] reads the cases; then the criteria of each
+//! case are checked together.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
-
+use super::case_criteria::{CriteriaReader, Fields, TOO_LARGE, text_field};
+use super::inspect_log::read_input;
+use super::profiles::{SCHOLARQA_CS2, SHIPPED_PROFILES, rubric_profile};
+use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
+use super::test_cases::{TestCases, parse_test_cases};
 use crate::domain::{CaseCriterion, Mode, REPORT_METRICS, RubricProfile, TestCase};
 use crate::error::{InputFault, Result};
 use crate::text::names::{list, start_of};
-
-use super::inspect_log::read_input;
-use super::profiles::{SCHOLARQA_CS2, SHIPPED_PROFILES, rubric_profile};
-use super::reader::{Id, JsonLine, csv_as_jsonl, elements, expected, is_csv, no_faults, typed};
-use super::test_cases::{TestCases, parse_test_cases};
-
-type Fields = Map<String, Value>;
-
-/// Names of fields with criteria below a criterion, in lower case without separators.
-const NESTED: [&str; 7] = [
-    "criteria",
-    "subcriteria",
-    "children",
-    "subtasks",
-    "subitems",
-    "subrubric",
-    "subrubrics",
-];
 
 /// What a file of cases with criteria holds.
 const ONE_CASE: &str = "write one {case_id, question, criteria: [{text, weight}]} per line";
 
 /// The name of HealthBench's score among its metrics.
 const OVERALL: &str = "overall_score";
-
-/// What is wrong with weights whose sum is infinite.
-const TOO_LARGE: &str =
-    "the weights are so large that their sum or their shares of it are not finite; scale them down";
-
-/// A list of criteria with its field and its group.
-type CriteriaList<'a> = (String, Option<&'a str>, &'a [Value]);
 
 /// Reads a file of test cases: those of ScholarQA-CS, or cases with criteria (`docs/formats.md`), as the profile of this
 /// name or directory says, which is returned with them. Without a name, cases with ingredients are those of ScholarQA-CS2.
@@ -57,488 +38,137 @@ pub fn load_tests(
         return Err(fault.hint("name the file of test cases").into());
     }
     let (text, blake3, log) = read_input(path, partial_logs)?;
-    let mut profile = rubric_profile(rubric)?;
-    let is_rows = is_csv(path)
-        || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
-    let rows = is_rows.then(|| csv_as_jsonl(&text, path)).transpose()?;
+    let start = text.trim_start();
+    let is_json = start.is_empty() || start.starts_with(['[', '{']);
+    let is_rows = is_csv(path) || !is_json;
+    let rows = if is_rows {
+        Some(csv_as_jsonl(&text, path)?)
+    } else {
+        None
+    };
     let elements = elements(rows.as_deref().unwrap_or(&text), path)?;
-    let fields = elements
-        .iter()
-        .find_map(|line| serde_json::from_str::<Fields>(line.text).ok());
-    if fields.as_ref().is_some_and(Fields::is_empty) {
-        return Err(InputFault::new(path, "the first case is an empty object")
-            .hint(ONE_CASE)
-            .into());
-    }
-    let fields = fields.unwrap_or_default();
-    if rubric.is_none()
-        && fields.contains_key("ingredients")
-        && !fields.contains_key(&profile.case.criteria)
-    {
-        profile = rubric_profile(Some(SCHOLARQA_CS2))?;
-    }
-    let has_criteria = |profile: &RubricProfile| {
-        fields.contains_key(&profile.case.criteria)
-            || is_rows && fields.contains_key(text_field(&fields, profile))
-    };
+    let first = FirstCase::of(&elements, is_rows, path)?;
+    let profile = first.profile(rubric)?;
     // For the reference, cases without ingredients are cases of which it asks for none.
-    let may_lack_criteria =
-        mode == Mode::Compat && profile.report && fields.contains_key(&profile.case.question);
-    if !has_criteria(&profile) && !may_lack_criteria {
-        if fields.contains_key("metric_config")
-            || fields.contains_key("answer_text")
-            || fields.is_empty()
-        {
-            return Ok((
-                TestCases {
-                    blake3,
-                    ..parse_test_cases(&text, path, mode)?
-                },
-                profile,
-            ));
+    let may_be_without_criteria =
+        mode == Mode::Compat && profile.report && first.has(&profile.case.question);
+    if !first.has_criteria(&profile) && !may_be_without_criteria {
+        if first.is_scholarqa_cs() {
+            let mut tests = parse_test_cases(&text, path, mode)?;
+            tests.blake3 = blake3;
+            return Ok((tests, profile));
         }
-        let others = SHIPPED_PROFILES
-            .iter()
-            .filter_map(|(name, _)| rubric_profile(Some(name)).ok());
-        let other = others
-            .into_iter()
-            .find(|other| fields.contains_key(&other.case.id) && has_criteria(other));
-        let found = list(fields.keys().map(String::as_str), 8);
-        let what = format!(
-            "no field {} with the criteria of a case; found {found}",
-            profile.case.criteria
-        );
-        let hint = match other {
-            Some(other) => format!("these are fields of --rubric {}", other.name),
-            None => format!("{ONE_CASE}, or name the rubric with --rubric"),
-        };
-        return Err(InputFault::new(path, what).hint(hint).into());
+        return Err(first.fault(&profile, path).into());
     }
-    let mut reader = Reader {
-        profile: &profile,
-        is_rows,
-        mode,
-        cases: Vec::new(),
-        lines: HashMap::new(),
-    };
-    let mut faults: Vec<InputFault> = elements
-        .iter()
-        .filter_map(|line| reader.read(line).err())
-        .collect();
-    let mut cases = reader.cases;
-    let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
+    let mut reader = CriteriaReader::new(&profile, is_rows, mode);
+    let mut faults = Vec::new();
+    for line in &elements {
+        faults.extend(reader.read(line).err());
+    }
+    let mut cases = reader.into_cases();
     if mode == Mode::Compat && profile.clip_in_compat {
         extend_overall_tag(&mut cases);
     }
+    let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for (line, case) in &mut cases {
         if profile.report {
             give_names(&mut case.criteria);
         }
-        let of_case = |what: String| line.fault(what).of_case(case.case_id.as_str());
-        faults.extend(name_fault(case).map(of_case));
-        faults.extend(weight_fault(case, profile.report).map(of_case));
-        warnings.extend(
-            doubts(case, scores_zero)
-                .into_iter()
-                .map(|(what, hint)| of_case(what).hint(hint)),
-        );
+        let what = name_fault(case).into_iter();
+        for what in what.chain(weight_fault(case, profile.report)) {
+            faults.push(line.fault(what).of_case(case.case_id.as_str()));
+        }
+        for (what, hint) in doubts(case, scores_zero) {
+            let fault = line.fault(what).of_case(case.case_id.as_str());
+            warnings.push(fault.hint(hint));
+        }
     }
     no_faults(faults)?;
-    let cases = cases.into_iter().map(|(_, case)| case.into()).collect();
-    Ok((
-        TestCases {
-            path: path.to_path_buf(),
-            blake3,
-            cases,
-            warnings,
-        },
-        profile,
-    ))
+    let tests = TestCases {
+        path: path.to_path_buf(),
+        blake3,
+        cases: cases.into_iter().map(|(_, case)| case.into()).collect(),
+        warnings,
+    };
+    Ok((tests, profile))
 }
 
-/// The field with the text of a criterion; a table calls it `criterion`.
-fn text_field<'a>(fields: &Fields, profile: &'a RubricProfile) -> &'a str {
-    let own = profile.criterion.text.as_str();
-    if fields.contains_key(own) {
-        own
-    } else {
-        "criterion"
-    }
-}
-
-struct Reader<'a> {
-    profile: &'a RubricProfile,
+/// The fields of the first case, which show what kind of file it is.
+struct FirstCase {
+    fields: Fields,
     /// Whether each element is a criterion, not a case.
     is_rows: bool,
-    mode: Mode,
-    cases: Vec<(JsonLine<'a>, TestCase)>,
-    /// Cases by id.
-    lines: HashMap<String, usize>,
 }
 
-impl<'a> Reader<'a> {
-    fn read(&mut self, line: &JsonLine<'a>) -> Result<(), InputFault> {
-        let fields: Fields = line.parse("{case_id, question, criteria: [{text, weight}]}")?;
-        let name = &self.profile.case.id;
-        let id = fields
-            .get(name)
-            .ok_or_else(|| line.fault(format!("{name} is missing")))?;
-        let Id(id) =
-            Id::try_from(id.clone()).map_err(|what| line.fault(format!("{name}: {what}")))?;
-        if id.is_empty() {
-            return Err(line.fault(format!("{name} is empty")));
-        }
-        self.add(line, &id, &fields)
-            .map_err(|what| line.fault(what).of_case(id))
-    }
-
-    fn add(&mut self, line: &JsonLine<'a>, id: &str, fields: &Fields) -> Result<(), String> {
-        let text = |key: &str| question(fields, key);
-        let question = text(&self.profile.case.question)?;
-        let place = match self.lines.get(id) {
-            Some(first) if !self.is_rows => {
-                return Err(format!(
-                    "duplicate case id, first on line {}",
-                    self.cases[*first].0.number
-                ));
+impl FirstCase {
+    /// # Errors
+    /// When the first element is an empty object.
+    fn of(elements: &[JsonLine<'_>], is_rows: bool, path: &Path) -> Result<Self> {
+        for line in elements {
+            let Ok(fields) = serde_json::from_str::<Fields>(line.text) else {
+                continue;
+            };
+            if fields.is_empty() {
+                let fault = InputFault::new(path, "the first case is an empty object");
+                return Err(fault.hint(ONE_CASE).into());
             }
-            Some(first) if self.cases[*first].1.initial_prompt != question => {
-                return Err(format!(
-                    "another question than on line {}",
-                    self.cases[*first].0.number
-                ));
-            }
-            Some(first) => *first,
-            None => {
-                self.lines.insert(id.to_owned(), self.cases.len());
-                self.cases
-                    .push((*line, TestCase::without_rubric(id.into(), &question)));
-                self.cases.len() - 1
-            }
-        };
-        let row = [Value::Object(fields.clone())];
-        let lists = if self.is_rows {
-            vec![(String::new(), None, &row[..])]
-        } else {
-            self.lists(fields)?
-        };
-        self.check_groups(fields, &lists)?;
-        let mut read = Vec::new();
-        for (key, group, criteria) in lists {
-            let own = read.len();
-            for (at, value) in criteria.iter().enumerate() {
-                // ScholarQA-CS2 leaves these out.
-                if self.profile.report && value[&self.profile.criterion.text] == "" {
-                    continue;
-                }
-                self.check_flat(&format!("{key}[{at}]"), value)?;
-                let number = self.cases[place].1.criteria.len() + read.len() + 1;
-                let what = |what: String| {
-                    if self.is_rows {
-                        what
-                    } else {
-                        format!("{key}[{at}]: {what}")
-                    }
-                };
-                read.push(self.criterion(value, number).map_err(what)?);
-            }
-            let Some(name) = group else { continue };
-            let of_group = self.group_weight(fields, name)?;
-            let whole: f64 = read[own..]
-                .iter()
-                .map(|criterion| criterion.weight.max(0.0))
-                .sum();
-            if !whole.is_finite() {
-                return Err(format!("{key}: {TOO_LARGE}"));
-            }
-            for criterion in &mut read[own..] {
-                // A group without positive weights counts nothing.
-                criterion.weight *= if whole > 0.0 { of_group / whole } else { 0.0 };
-                criterion.tags.retain(|tag| tag != name);
-                criterion.tags.push(name.to_owned());
-            }
+            return Ok(Self { fields, is_rows });
         }
-        if !self.profile.reply.second.is_empty() {
-            let article = text(&self.profile.case.reference)?;
-            self.cases[place].1.reference = Some(article.into());
-        }
-        if !self.is_rows {
-            let own: HashSet<String> = read
-                .iter()
-                .flat_map(|criterion| criterion.tags.clone())
-                .collect();
-            let of_case = tags(fields.get(&self.profile.case.tags), false)?;
-            let of_case: Vec<String> = of_case
-                .into_iter()
-                .filter(|tag| !own.contains(tag))
-                .collect();
-            read.iter_mut()
-                .for_each(|criterion| criterion.tags.extend(of_case.iter().cloned()));
-        }
-        self.cases[place].1.criteria.append(&mut read);
-        Ok(())
-    }
-
-    /// The lists of criteria of a case with their fields: one, or one for each group with its name.
-    fn lists<'v>(&self, fields: &'v Fields) -> Result<Vec<CriteriaList<'v>>, String> {
-        let key = &self.profile.case.criteria;
-        // The reference asks for no ingredients and gives 0.
-        let may_be_empty = self.profile.report && self.mode == Mode::Compat;
-        let list_in = |key: String, group: Option<&'v str>, value: &'v Value| match value {
-            Value::Array(list) if !list.is_empty() || may_be_empty => {
-                Ok((key, group, list.as_slice()))
-            }
-            Value::Array(_) => Err(format!(
-                "{key} is empty; give the case criteria, or leave it out"
-            )),
-            other => Err(format!("{key}: {}", expected("a list", other))),
-        };
-        match fields.get(key) {
-            Some(Value::Object(groups)) if groups.is_empty() => Err(format!(
-                "{key} is empty; give the case criteria, or leave it out"
-            )),
-            Some(Value::Object(groups)) => groups
-                .iter()
-                .map(|(name, value)| list_in(format!("{key}.{name}"), Some(name), value))
-                .collect(),
-            Some(list) => Ok(vec![list_in(key.clone(), None, list)?]),
-            None if may_be_empty => Ok(Vec::new()),
-            None => Err(format!(
-                "{key} is missing; found {}",
-                list(fields.keys().map(String::as_str), 8)
-            )),
-        }
-    }
-
-    /// Refuses groups without weights: counted equally, or with their criteria pooled, they give different scores, and
-    /// only the author of the rubric can say which is meant.
-    fn check_groups(&self, fields: &Fields, lists: &[CriteriaList<'_>]) -> Result<(), String> {
-        let groups = lists.iter().filter(|(_, group, _)| group.is_some()).count();
-        let weights = &self.profile.case.group_weights;
-        if groups < 2 || fields.contains_key(weights) && !weights.is_empty() {
-            return Ok(());
-        }
-        let criteria = &self.profile.case.criteria;
-        if weights.is_empty() {
-            let tags = &self.profile.criterion.tags;
-            return Err(format!(
-                "{criteria} has {groups} groups without weights; to pool them, write one list and the group of each \
-                 criterion as its {tags}; to weight them, name the field of their weights as case.group_weights in a profile"
-            ));
-        }
-        Err(format!(
-            "{criteria} has {groups} groups, but {weights} is missing; give each group its weight there"
-        ))
-    }
-
-    /// The weight of a group of criteria; 1 if it is the only one and has none.
-    fn group_weight(&self, fields: &Fields, name: &str) -> Result<f64, String> {
-        let weights = &self.profile.case.group_weights;
-        let Some(all) = fields.get(weights).filter(|_| !weights.is_empty()) else {
-            return Ok(1.0);
-        };
-        let weight = all[name].as_f64().filter(|weight| *weight >= 0.0);
-        weight.ok_or_else(|| {
-            format!("{weights}.{name} is not a weight; give the group a number from 0")
+        Ok(Self {
+            fields: Fields::new(),
+            is_rows,
         })
     }
 
-    /// Refuses a field that holds criteria below the criterion at `place`: they would not be asked.
-    fn check_flat(&self, place: &str, criterion: &Value) -> Result<(), String> {
-        let fields = criterion.as_object().into_iter().flatten();
-        for (name, value) in fields {
-            if self.is_nested(name, value) {
-                return Err(format!(
-                    "{place}.{name} looks like criteria below a criterion, which would not be asked; list every criterion \
-                     to ask in {}, or take the field out",
-                    self.profile.case.criteria
-                ));
+    fn has(&self, field: &str) -> bool {
+        self.fields.contains_key(field)
+    }
+
+    /// The profile of this name; without a name, that of ScholarQA-CS2 for cases with ingredients.
+    fn profile(&self, rubric: Option<&str>) -> Result<RubricProfile> {
+        let profile = rubric_profile(rubric)?;
+        let is_unnamed = rubric.is_none() && !self.has(&profile.case.criteria);
+        if is_unnamed && self.has("ingredients") {
+            return rubric_profile(Some(SCHOLARQA_CS2));
+        }
+        Ok(profile)
+    }
+
+    fn has_criteria(&self, profile: &RubricProfile) -> bool {
+        self.has(&profile.case.criteria)
+            || self.is_rows && self.has(text_field(&self.fields, profile))
+    }
+
+    /// Whether this is a file of ScholarQA-CS, or none that its reader cannot explain better.
+    fn is_scholarqa_cs(&self) -> bool {
+        self.has("metric_config") || self.has("answer_text") || self.fields.is_empty()
+    }
+
+    /// Names the fields that were found, and the profile that they are of.
+    fn fault(&self, profile: &RubricProfile, path: &Path) -> InputFault {
+        let found = list(self.fields.keys().map(String::as_str), 8);
+        let criteria = &profile.case.criteria;
+        let what = format!("no field {criteria} with the criteria of a case; found {found}");
+        let hint = match self.other_profile() {
+            Some(other) => format!("these are fields of --rubric {}", other.name),
+            None => format!("{ONE_CASE}, or name the rubric with --rubric"),
+        };
+        InputFault::new(path, what).hint(hint)
+    }
+
+    /// The first built-in profile whose fields these are.
+    fn other_profile(&self) -> Option<RubricProfile> {
+        for (name, _) in &SHIPPED_PROFILES {
+            if let Ok(profile) = rubric_profile(Some(name))
+                && self.has(&profile.case.id)
+                && self.has_criteria(&profile)
+            {
+                return Some(profile);
             }
         }
-        Ok(())
+        None
     }
-
-    /// Whether a field of a criterion holds further criteria: by its name, or because its elements have the text and the
-    /// weight of one. Sources, snippets and tags have neither.
-    fn is_nested(&self, name: &str, value: &Value) -> bool {
-        let case = &self.profile.case;
-        let names = &self.profile.criterion;
-        if [
-            &names.text,
-            &names.weight,
-            &names.id,
-            &names.tags,
-            &names.examples,
-        ]
-        .into_iter()
-        .any(|known| known == name)
-        {
-            return false;
-        }
-        let elements: Vec<&Value> = match value {
-            Value::Array(list) => list.iter().collect(),
-            Value::Object(groups) => groups.values().collect(),
-            _ => return false,
-        };
-        let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
-        let is_named = name == case.criteria || NESTED.contains(&plain.to_lowercase().as_str());
-        let is_criterion = |element: &&Value| {
-            element.get(&names.text).is_some_and(Value::is_string)
-                && element.get(&names.weight).is_some()
-        };
-        is_named && !elements.is_empty() || elements.iter().any(is_criterion)
-    }
-
-    fn criterion(&self, value: &Value, number: usize) -> Result<CaseCriterion, String> {
-        let names = &self.profile.criterion;
-        let only_text;
-        let fields = match value {
-            Value::Object(fields) => fields,
-            Value::String(text) => {
-                only_text = Map::from_iter([(names.text.clone(), json!(text))]);
-                &only_text
-            }
-            other => return Err(expected("an object or a text", other)),
-        };
-        let is_strict = self.profile.report;
-        if is_strict && !fields.get(&names.id).is_some_and(Value::is_string) {
-            return Err(format!("{} is not a text", names.id));
-        }
-        let needs_weight = is_strict || names.weight_required;
-        if needs_weight && fields.get(&names.weight).is_none_or(Value::is_null) {
-            return Err(format!("{} is missing", names.weight));
-        }
-        let key = text_field(fields, self.profile);
-        let text = match fields.get(key) {
-            Some(Value::String(text)) if is_strict || !text.trim().is_empty() => text,
-            Some(Value::String(_)) => return Err(format!("{key} is empty")),
-            Some(other) => return Err(format!("{key}: {}", expected("a text", other))),
-            None => return Err(format!("{} is missing", names.text)),
-        };
-        let explanation = fields
-            .get(&names.explanation)
-            .and_then(Value::as_str)
-            .filter(|text| !text.trim().is_empty());
-        let text = explanation.map_or_else(
-            || text.clone(),
-            |explanation| format!("{text} ({explanation})"),
-        );
-        let weight = &names.weight;
-        if let (None, Some(other)) = (fields.get(weight), self.other_number(fields)) {
-            return Err(format!(
-                "no {weight}, but {other} is a number; call it {weight} if it is one, or remove it"
-            ));
-        }
-        let weight = match fields.get(weight) {
-            None | Some(Value::Null) => 1.0,
-            Some(Value::String(text)) if text.trim().is_empty() && !names.weight_required => 1.0,
-            Some(value) => {
-                let truth = || {
-                    value
-                        .as_bool()
-                        .filter(|_| is_strict)
-                        .map(|is_true| f64::from(u8::from(is_true)))
-                };
-                let number = value
-                    .as_f64()
-                    .or_else(|| value.as_str()?.trim().parse().ok())
-                    .or_else(truth);
-                let number = number.filter(|number: &f64| number.is_finite());
-                number
-                    .ok_or_else(|| format!("{}: {}", names.weight, expected("a number", value)))?
-            }
-        };
-        let id = fields
-            .get(&names.id)
-            .filter(|_| !self.is_rows || names.id != self.profile.case.id);
-        let id = id
-            .map(|id| typed::<Id>(id.clone()))
-            .transpose()?
-            .map(|Id(id)| id);
-        let id = id.filter(|id| is_strict || !id.trim().is_empty());
-        let examples = fields
-            .get(&names.examples)
-            .map_or_else(|| Ok(Vec::new()), |examples| typed(examples.clone()));
-        Ok(CaseCriterion {
-            name: id.unwrap_or_else(|| format!("c{number}")),
-            text: text.as_str().into(),
-            weight,
-            tags: tags(fields.get(&names.tags), self.is_rows)?,
-            examples: examples.map_err(|what| format!("{}: {what}", names.examples))?,
-            shared_id: None,
-        })
-    }
-}
-
-impl Reader<'_> {
-    /// A field without a known name that holds a number: perhaps the weight under another name.
-    fn other_number<'a>(&self, fields: &'a Fields) -> Option<&'a str> {
-        let (case, own) = (&self.profile.case, &self.profile.criterion);
-        let known = [&case.id, &case.question, &own.text, &own.id, &own.tags].map(String::as_str);
-        let is_number = |value: &Value| {
-            value.is_number()
-                || value
-                    .as_str()
-                    .is_some_and(|text| text.trim().parse::<f64>().is_ok())
-        };
-        let other = |(name, value): &(&String, &Value)| {
-            is_number(value)
-                && !known.contains(&name.as_str())
-                && *name != text_field(fields, self.profile)
-        };
-        fields.iter().find(other).map(|(name, _)| name.as_str())
-    }
-}
-
-/// A text, or the messages of a conversation.
-fn question(fields: &Fields, key: &str) -> Result<String, String> {
-    let message = |message: &Value| {
-        let part = |key: &str| message.get(key).and_then(Value::as_str);
-        Some((
-            part("role").unwrap_or("user").to_owned(),
-            part("content")?.to_owned(),
-        ))
-    };
-    match fields.get(key) {
-        Some(Value::String(text)) => Ok(text.clone()),
-        Some(Value::Array(messages)) if !messages.is_empty() => {
-            let messages: Option<Vec<(String, String)>> = messages.iter().map(message).collect();
-            let messages = messages.ok_or_else(|| format!("{key}: a message has no content"))?;
-            Ok(match &messages[..] {
-                [(_, only)] => only.clone(),
-                all => all
-                    .iter()
-                    .map(|(role, text)| format!("{role}: {text}"))
-                    .collect::<Vec<_>>()
-                    .join("\n\n"),
-            })
-        }
-        Some(other) => Err(format!(
-            "{key}: {}",
-            expected("a text or a list of messages", other)
-        )),
-        None => Err(format!(
-            "{key} is missing; found {}",
-            list(fields.keys().map(String::as_str), 8)
-        )),
-    }
-}
-
-/// One tag or a list of tags, each once; in a table separated by semicolons.
-fn tags(value: Option<&Value>, is_table: bool) -> Result<Vec<String>, String> {
-    let all: Vec<String> = match value {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::String(tags)) if is_table => tags.split(';').map(str::to_owned).collect(),
-        Some(Value::String(tag)) => vec![tag.clone()],
-        Some(list) => typed(list.clone()).map_err(|what| format!("tags: {what}"))?,
-    };
-    let mut seen = HashSet::new();
-    let tags = all
-        .iter()
-        .map(|tag| tag.trim())
-        .filter(|tag| !tag.is_empty() && seen.insert(*tag));
-    Ok(tags.map(str::to_owned).collect())
 }
 
 /// The reference has a metric `overall_score` of every answer, its score; a tag of that name replaces it in the answers of
@@ -567,13 +197,10 @@ fn has_overall_tag(criterion: &CaseCriterion) -> bool {
 /// Gives each criterion a name of its own, which no other component has; two full stops would name several.
 fn give_names(criteria: &mut [CaseCriterion]) {
     let mut seen: HashMap<String, usize> = REPORT_METRICS.map(|name| (name.to_owned(), 1)).into();
-    let ids: Vec<String> = criteria
-        .iter()
-        .map(|criterion| criterion.name.clone())
-        .collect();
+    let ids: Vec<String> = criteria.iter().map(|own| own.name.clone()).collect();
     for (criterion, id) in criteria.iter_mut().zip(&ids) {
-        criterion.shared_id =
-            (ids.iter().filter(|other| *other == id).count() > 1).then(|| id.clone());
+        let is_shared = ids.iter().filter(|other| *other == id).count() > 1;
+        criterion.shared_id = is_shared.then(|| id.clone());
         let name = if id.trim().is_empty() {
             "unnamed".to_owned()
         } else {
@@ -636,12 +263,8 @@ fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
                 "it counts by itself; with --compat the last of a name counts, as in the reference",
             ));
         }
-        let text = criterion
-            .text
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .to_lowercase();
+        let words: Vec<&str> = criterion.text.split_whitespace().collect();
+        let text = words.join(" ").to_lowercase();
         if let Some(first) = seen.insert(text, &criterion.name) {
             let what = format!(
                 "{} repeats {first}: \u{201c}{}\u{201d}",
@@ -656,14 +279,13 @@ fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
         .iter()
         .all(|criterion| criterion.weight <= 0.0)
     {
-        let hint = match scores_zero {
-            true => "its answers score 0, as in the reference; give a criterion a positive weight",
-            false => "its answers have no score; give a criterion a positive weight",
+        let what = "no weight is positive, so that no point can be earned";
+        let hint = if scores_zero {
+            "its answers score 0, as in the reference; give a criterion a positive weight"
+        } else {
+            "its answers have no score; give a criterion a positive weight"
         };
-        doubts.push((
-            "no weight is positive, so that no point can be earned".to_owned(),
-            hint,
-        ));
+        doubts.push((what.to_owned(), hint));
     }
     doubts
 }

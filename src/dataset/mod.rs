@@ -7,6 +7,7 @@
 mod answers;
 mod asked;
 mod aspects;
+mod case_criteria;
 mod conversion;
 mod criteria;
 mod fields;
