@@ -180,90 +180,55 @@ impl AnswerOptions {
         let (json, nan_line) = without_bare_nan(&text);
         let elements = elements(&json, path)?;
         let reading = Reading::of(&elements, &self.fields, &self.id_field, path)?;
-        let texts: Vec<_> = elements
-            .iter()
-            .map(|element| reading.json(element))
-            .collect();
-        let lines = elements
-            .iter()
-            .zip(&texts)
-            .map(|(element, text)| JsonLine { text, ..*element });
-        let lines: Vec<JsonLine<'_>> = lines.collect();
+        let mut texts = Vec::with_capacity(elements.len());
+        for element in &elements {
+            texts.push(reading.json(element));
+        }
+        let mut lines = Vec::with_capacity(elements.len());
+        for (element, text) in elements.iter().zip(&texts) {
+            lines.push(JsonLine { text, ..*element });
+        }
         read.by_question = Kind::of(&lines) == Some(Kind::Predictions);
         read.without_id = reading.without_id;
+        let system = read.system.clone();
+        let places = TextPlaces {
+            field: Arc::new(FieldInFile {
+                path: path.to_path_buf(),
+                name: reading.text_field().into(),
+            }),
+            json: &json,
+            before: before.filter(|_| !read.by_question),
+        };
+        let mut collecting = Collecting {
+            path,
+            read,
+            mode: self.mode,
+            keeps_thinking: self.keeps_thinking(),
+            by_case: HashMap::new(),
+        };
         let mut ignored = Vec::new();
-        let answers: Box<dyn Iterator<Item = Result<Answer, InputFault>>> = if read.by_question {
-            read.warnings.extend(nan_warning(path, nan_line));
-            let mut predicted = predicted_answers(&lines, &read.system, path)
-                .map_err(|error| reading.explain(error))?;
-            predicted
-                .iter_mut()
-                .for_each(|answer| self.read_report(answer));
-            Box::new(predicted.into_iter().map(Ok))
+        let added = if collecting.read.by_question {
+            collecting.read.warnings.extend(nan_warning(path, nan_line));
+            let predicted = predicted_answers(&lines, &system, path);
+            let predicted = predicted.map_err(|error| reading.explain(error))?;
+            all(predicted.into_iter().map(|mut answer| {
+                self.read_report(&mut answer);
+                collecting.add(answer, None)
+            }))
         } else {
             Kind::Answers.check(&lines, path)?;
-            Box::new(
-                lines
-                    .iter()
-                    .map(|line| self.read_answer(line, &read.system, &mut ignored)),
-            )
+            // One by one: the text of each is left in the file before the next is read.
+            all(lines.iter().zip(&elements).map(|(line, element)| {
+                let answer = self.read_answer(line, &system, &mut ignored)?;
+                collecting.add(answer, places.of(element))
+            }))
         };
-        let mut places: HashMap<CaseId, usize> = HashMap::new();
-        let field = Arc::new(FieldInFile {
-            path: path.to_path_buf(),
-            name: reading.text_field().into(),
-        });
-        let add = |(answer, element): (Result<Answer, InputFault>, &JsonLine<'_>)| {
-            let mut answer = answer?;
-            let (thinking, empty) = remove_thinking(&mut answer, self.keeps_thinking());
-            read.thinking += usize::from(thinking > 0);
-            let (line, case_id) = (answer.line, answer.case_id.clone());
-            let fault = |what: String| {
-                InputFault::new(path, what)
-                    .at_line(line)
-                    .of_case(case_id.as_str())
-            };
-            let has_fault = answer
-                .report
-                .as_ref()
-                .is_some_and(|own| own.fault.is_some());
-            read.warnings.extend(
-                empty
-                    .filter(|_| !has_fault)
-                    .map(|what| fault(what.to_owned())),
-            );
-            if let Some(ReportFault::Nothing(what) | ReportFault::Dropped(what)) =
-                answer.report.as_ref().and_then(|own| own.fault.as_ref())
-            {
-                read.warnings
-                    .push(fault(format!("no report that can be judged: {what}")));
-            }
-            if let Some(before) = before.filter(|_| !read.by_question && answer.report.is_none()) {
-                // Its JSON is a slice of the file's.
-                let within =
-                    (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
-                answer.leave_text(&field, before + within as u64, element.text.len());
-            }
-            let place = places.get(&case_id).filter(|_| !read.by_question);
-            let Some(first) = place.and_then(|place| read.answers.get_mut(*place)) else {
-                places.insert(case_id.clone(), read.answers.len());
-                read.answers.push(answer);
-                return Ok(());
-            };
-            let what = format!("duplicate case_id, first on line {}", first.line);
-            if self.mode == Mode::Default {
-                return Err(fault(what).hint("keep one of the two lines").into());
-            }
-            read.warnings
-                .push(fault(format!("{what}; this one counts")));
-            *first = answer;
-            Ok(())
-        };
-        all(answers.zip(&elements).map(add)).map_err(|error| reading.explain(error))?;
+        added.map_err(|error| reading.explain(error))?;
+        let mut read = collecting.read;
         read.warnings.extend(ignored);
         if read.answers.is_empty() {
-            read.warnings
-                .push(InputFault::new(path, "no answers in the file"));
+            let fault = InputFault::new(path, "no answers in the file");
+            read.warnings.push(fault);
         }
         Ok(SystemAnswers {
             renamed: reading.renamed(),
@@ -271,6 +236,94 @@ impl AnswerOptions {
             ..read
         })
     }
+}
+
+/// Where the texts of answers can be left in their file.
+struct TextPlaces<'a> {
+    field: Arc<FieldInFile>,
+    /// The part of the file that is parsed.
+    json: &'a str,
+    /// The number of bytes before it; `None` if texts are not left there.
+    before: Option<u64>,
+}
+
+/// Where the text of an answer can be left.
+struct TextPlace<'a> {
+    field: &'a Arc<FieldInFile>,
+    offset: u64,
+    bytes: usize,
+}
+
+impl TextPlaces<'_> {
+    /// The place of this element, whose JSON is a slice of the file's.
+    fn of(&self, element: &JsonLine<'_>) -> Option<TextPlace<'_>> {
+        let start = self.json.as_ptr() as usize;
+        let within = (element.text.as_ptr() as usize).saturating_sub(start);
+        Some(TextPlace {
+            field: &self.field,
+            offset: self.before? + within as u64,
+            bytes: element.text.len(),
+        })
+    }
+}
+
+/// The answers of a file so far.
+struct Collecting<'a> {
+    path: &'a Path,
+    read: SystemAnswers,
+    mode: Mode,
+    keeps_thinking: bool,
+    /// Indices of the answers.
+    by_case: HashMap<CaseId, usize>,
+}
+
+impl Collecting<'_> {
+    /// Adds an answer, without its reasoning, with its text left in the file where there is a place for it.
+    fn add(&mut self, mut answer: Answer, place: Option<TextPlace<'_>>) -> Result<()> {
+        let read = &mut self.read;
+        let (thinking, empty) = remove_thinking(&mut answer, self.keeps_thinking);
+        read.thinking += usize::from(thinking > 0);
+        let case_id = answer.case_id.clone();
+        let place_of_answer = (answer.line, case_id.as_str());
+        let path = self.path;
+        let report_fault = answer.report.as_ref().and_then(|own| own.fault.as_ref());
+        if let (Some(what), None) = (empty, report_fault) {
+            read.warnings
+                .push(answer_fault(path, place_of_answer, what.to_owned()));
+        }
+        if let Some(ReportFault::Nothing(what) | ReportFault::Dropped(what)) = report_fault {
+            let what = format!("no report that can be judged: {what}");
+            read.warnings
+                .push(answer_fault(path, place_of_answer, what));
+        }
+        if let Some(place) = place
+            && answer.report.is_none()
+        {
+            answer.leave_text(place.field, place.offset, place.bytes);
+        }
+        // Predictions are paired by their question; two may answer the same one.
+        let known = self.by_case.get(&case_id).filter(|_| !read.by_question);
+        let Some(first) = known.and_then(|index| read.answers.get_mut(*index)) else {
+            self.by_case.insert(case_id.clone(), read.answers.len());
+            read.answers.push(answer);
+            return Ok(());
+        };
+        let what = format!("duplicate case_id, first on line {}", first.line);
+        if self.mode == Mode::Default {
+            let fault = answer_fault(path, place_of_answer, what);
+            return Err(fault.hint("keep one of the two lines").into());
+        }
+        let what = format!("{what}; this one counts");
+        read.warnings
+            .push(answer_fault(path, place_of_answer, what));
+        *first = answer;
+        Ok(())
+    }
+}
+
+/// A fault of the answer on that line, to that case.
+fn answer_fault(path: &Path, (line, case_id): (usize, &str), what: String) -> InputFault {
+    InputFault::new(path, what).at_line(line).of_case(case_id)
 }
 
 /// The predictions as answers.

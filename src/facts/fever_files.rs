@@ -1,6 +1,6 @@
 //! Reads and joins FEVER files, and checks submissions.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -199,104 +199,153 @@ pub fn join<'a>(
     join: Join,
     mode: Mode,
 ) -> Result<Joined<'a>> {
-    let by_id = gold
-        .filter(|_| join == Join::Id)
-        .map(ClaimFile::by_claim)
-        .unwrap_or_default();
-    let (mut joined, mut own_gold, mut predicted) = (Joined::default(), 0, HashSet::new());
-    let pair = |(at, line): (usize, &'a ClaimLine<Predicted>)| {
+    let mut pairing = ClaimPairing {
+        file,
+        gold,
+        by_id: match gold {
+            Some(gold) if join == Join::Id => gold.by_claim(),
+            _ => HashMap::new(),
+        },
+        join,
+        mode,
+        joined: Joined::default(),
+        own_gold: 0,
+        predicted: HashSet::new(),
+    };
+    let lines = file.lines.iter().enumerate();
+    let paired = all(lines.map(|(at, line)| pairing.add(at, line)));
+    // Another number of lines explains the faults of all lines behind the first that is missing.
+    pairing.require_equal_lengths()?;
+    paired?;
+    pairing.finish()
+}
+
+/// Predictions while they are joined with gold data.
+struct ClaimPairing<'a> {
+    file: &'a ClaimFile<Predicted>,
+    gold: Option<&'a ClaimFile<Gold>>,
+    /// The claims of the gold file by id; empty if they are joined by order.
+    by_id: HashMap<&'a Id, &'a ClaimLine<Gold>>,
+    join: Join,
+    mode: Mode,
+    joined: Joined<'a>,
+    /// How many predictions have gold data in their own line.
+    own_gold: usize,
+    /// Lines of the gold file whose claim is predicted.
+    predicted: HashSet<usize>,
+}
+
+impl<'a> ClaimPairing<'a> {
+    /// Joins the prediction in that place (0-based).
+    fn add(&mut self, at: usize, line: &'a ClaimLine<Predicted>) -> Result<()> {
         if let Some(gold) = &line.value.gold {
-            own_gold += 1;
-            joined.pairs.push((line, gold));
+            self.own_gold += 1;
+            self.joined.pairs.push((line, gold));
             return Ok(());
         }
-        let without = || {
-            file.fault(line, "the line has no gold label and evidence")
-                .hint("give --gold FILE")
+        let Some(gold) = self.gold else {
+            let fault = self
+                .file
+                .fault(line, "the line has no gold label and evidence");
+            return Err(fault.hint("give --gold FILE").into());
         };
-        let gold = gold.ok_or_else(without)?;
-        let claim = match join {
+        let claim = match self.join {
             Join::Order => gold.lines.get(at),
             Join::Id if is_placeholder(&line.id) => {
-                return Err(file
-                    .fault(line, "id is missing")
-                    .hint("use --join order")
-                    .into());
+                let fault = self.file.fault(line, "id is missing");
+                return Err(fault.hint("use --join order").into());
             }
-            Join::Id => by_id.get(&line.id).copied(),
+            Join::Id => self.by_id.get(&line.id).copied(),
         };
         let Some(claim) = claim else {
-            joined.unknown += 1;
+            self.joined.unknown += 1;
             return Ok(());
         };
         let has_ids = !is_placeholder(&line.id) && !is_placeholder(&claim.id);
-        if has_ids && line.id != claim.id && mode == Mode::Default {
+        if has_ids && line.id != claim.id && self.mode == Mode::Default {
             let what = format!(
                 "claim number {} of {} has the id {}",
                 at + 1,
                 gold.path.display(),
                 claim.id
             );
-            return Err(file
-                .fault(line, what)
+            let fault = self.file.fault(line, what);
+            return Err(fault
                 .hint("keep the order of the claims, or use --join id")
                 .into());
         }
-        if !predicted.insert(claim.line) {
-            return Err(file
-                .fault(line, "the claim is already predicted")
-                .hint("keep one of the two lines")
-                .into());
+        if !self.predicted.insert(claim.line) {
+            let fault = self.file.fault(line, "the claim is already predicted");
+            return Err(fault.hint("keep one of the two lines").into());
         }
-        joined.pairs.push((line, &claim.value));
+        self.joined.pairs.push((line, &claim.value));
         Ok(())
-    };
-    let paired = all(file.lines.iter().enumerate().map(pair));
-    let (lines, needs_file) = (file.lines.len(), own_gold < file.lines.len());
-    if let Some(gold) =
-        gold.filter(|gold| join == Join::Order && needs_file && gold.lines.len() != lines)
-    {
-        let claims = format!("{} holds {} claims", gold.path.display(), gold.lines.len());
-        let fault = InputFault::new(&file.path, format!("{lines} predictions, but {claims}"));
-        return Err(fault
-            .hint("give one line a claim in the same order, or use --join id")
-            .into());
     }
-    paired?;
-    if joined.pairs.is_empty() {
-        let what = if lines == 0 {
-            "no prediction"
-        } else {
-            "no prediction has the id of a claim"
+
+    /// # Errors
+    /// When predictions are joined by order with a gold file of another number of lines.
+    fn require_equal_lengths(&self) -> Result<()> {
+        let Some(gold) = self.gold else {
+            return Ok(());
         };
-        return Err(InputFault::new(&file.path, what).into());
+        let lines = self.file.lines.len();
+        let claims = gold.lines.len();
+        let needs_file = self.own_gold < lines;
+        if self.join != Join::Order || !needs_file || claims == lines {
+            return Ok(());
+        }
+        let what = format!(
+            "{lines} predictions, but {} holds {claims} claims",
+            gold.path.display()
+        );
+        Err(InputFault::new(&self.file.path, what)
+            .hint("give one line a claim in the same order, or use --join id")
+            .into())
     }
-    if let Some(gold) = gold.filter(|_| join == Join::Id) {
-        let missing = gold
-            .lines
-            .iter()
-            .filter(|claim| !predicted.contains(&claim.line));
-        joined.missing = missing.map(|claim| &claim.value).collect();
+
+    /// The pairs, the claims without a prediction, and notes that count both.
+    fn finish(mut self) -> Result<Joined<'a>> {
+        if self.joined.pairs.is_empty() {
+            let what = if self.file.lines.is_empty() {
+                "no prediction"
+            } else {
+                "no prediction has the id of a claim"
+            };
+            return Err(InputFault::new(&self.file.path, what).into());
+        }
+        if let Some(gold) = self.gold
+            && self.join == Join::Id
+        {
+            for claim in &gold.lines {
+                if !self.predicted.contains(&claim.line) {
+                    self.joined.missing.push(&claim.value);
+                }
+            }
+        }
+        let beside_file = if self.gold.is_some() {
+            self.own_gold
+        } else {
+            0
+        };
+        self.joined.notes = count_notes([
+            (
+                self.joined.unknown,
+                "prediction",
+                "for claims that are not in the gold file: left out",
+            ),
+            (
+                self.joined.missing.len(),
+                "claim",
+                "without a prediction: they count as wrong",
+            ),
+            (
+                beside_file,
+                "prediction",
+                "with gold of their own, which is used instead of the gold file",
+            ),
+        ]);
+        Ok(self.joined)
     }
-    let own_gold = if gold.is_some() { own_gold } else { 0 };
-    joined.notes = count_notes([
-        (
-            joined.unknown,
-            "prediction",
-            "for claims that are not in the gold file: left out",
-        ),
-        (
-            joined.missing.len(),
-            "claim",
-            "without a prediction: they count as wrong",
-        ),
-        (
-            own_gold,
-            "prediction",
-            "with gold of their own, which is used instead of the gold file",
-        ),
-    ]);
-    Ok(joined)
 }
 
 /// Checks a prediction file by the rules of the shared task: known labels, sentences `[page, line]`, each id once. With
