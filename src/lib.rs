@@ -27,7 +27,7 @@
 //! # Concepts
 //!
 //! A **[`Scorer`]** turns an answer into a [`Score`](domain::Score). It asks and never calls: [`step`](Scorer::step) is a pure
-//! function that returns the questions it needs ([`JudgeCall`](domain::JudgeCall)s: tasks, not prompts), or the finished
+//! function that returns the questions it needs ([`JudgeCall`](question::JudgeCall)s: data, not prompts), or the finished
 //! score.
 //!
 //! A **[`Judge`]** replies to a call. [`JudgeBuilder`] makes one of a model behind an OpenAI-compatible endpoint or Anthropic's, with its
@@ -69,20 +69,19 @@
 //!
 //! # Example: a judge of your own
 //!
-//! A judge may answer the task itself, without a prompt. It goes into an evaluation by [`JudgeBuilder::custom`].
+//! A judge may answer the question itself, without a prompt. It goes into an evaluation by [`JudgeBuilder::custom`].
 //!
 //! ```
-//! use scholareval::domain::{JudgeReply, JudgeTask};
+//! use scholareval::domain::JudgeReply;
 //! use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
+//! use scholareval::question::Citations;
 //!
 //! struct Strict;
 //!
 //! impl Judge for Strict {
 //!     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-//!         let reply = match &request.call.task {
-//!             JudgeTask::Citations { .. } => r#"{"claims": []}"#,
-//!             _ => r#"{"score": 1}"#,
-//!         };
+//!         let is_list = request.call.question.downcast_ref::<Citations>().is_some();
+//!         let reply = if is_list { r#"{"claims": []}"# } else { r#"{"score": 1}"# };
 //!         Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(reply)))))
 //!     }
 //! }
@@ -111,8 +110,8 @@
 //!         Step::Done(score) => break score,
 //!         Step::Ask(calls) => {
 //!             for call in calls {
-//!                 let reply = JudgeReply::of_text(judge.answer(&call.task));
-//!                 let judgment = call.task.parse(&reply, Mode::Default);
+//!                 let reply = JudgeReply::of_text(judge.answer(&*call.question));
+//!                 let judgment = call.question.parse(&reply, Mode::Default);
 //!                 verdicts.insert(Arc::clone(&call.item), judgment.map_err(Into::into));
 //!             }
 //!         }
@@ -126,7 +125,7 @@
 //! # Rooms
 //!
 //! Imports run down only: [`cli`] and [`report`] above [`runs`] (what is done with finished runs), above [`evaluation`] (the loop),
-//! above [`record`] (the run directory), above [`analysis`], above [`judge`], [`scorer`], [`prompt`], [`dataset`] and [`facts`] (SciFact and FEVER), above [`domain`], [`stats`], [`text`] and
+//! above [`record`] (the run directory), above [`analysis`], above [`judge`], [`scorer`], [`prompt`], [`dataset`] and [`facts`] (SciFact and FEVER), above [`question`], above [`domain`], [`stats`], [`text`] and
 //! [`files`]. Formulas stand in `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
 //! may change with every minor version before 1.0.
 
@@ -140,6 +139,7 @@ pub mod facts;
 pub mod files;
 pub mod judge;
 pub mod prompt;
+pub mod question;
 pub mod record;
 pub mod report;
 pub mod runs;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::{CallKind, UnscoredKind};
+use crate::domain::UnscoredKind;
 use crate::judge::chat::excerpt;
 use crate::judge::meters::Waiting;
+use crate::question::Kind;
 use crate::record::{CallRecord, remedy};
 
 /// Failures of a kind that are reported.
@@ -26,7 +27,7 @@ pub(super) struct Problems {
 }
 
 /// The failure and, where it is one of reading, the kind of call.
-type ProblemKind = (UnscoredKind, Option<CallKind>);
+type ProblemKind = (UnscoredKind, Option<Kind>);
 
 impl Problems {
     /// The line to print after this call.
@@ -39,8 +40,8 @@ impl Problems {
             return None;
         }
         let is_read = matches!(reason.kind, UnscoredKind::Unreadable | UnscoredKind::Cut);
-        let kind = (reason.kind, is_read.then_some(record.kind));
-        let failures = self.failures.entry(kind).or_default();
+        let kind = (reason.kind, is_read.then(|| record.kind.clone()));
+        let failures = self.failures.entry(kind.clone()).or_default();
         *failures += 1;
         if *failures != FAILURES {
             return None;
@@ -109,8 +110,9 @@ fn name((failure, call): ProblemKind) -> String {
 mod tests {
     use super::*;
     use crate::domain::{JudgeReply, Role, UnscoredReason, Verdict};
+    use crate::question::{CITATIONS, EVIDENCE, EXPERTISE, KindInfo, PROPERTY};
 
-    fn record(kind: CallKind, failure: Option<(UnscoredKind, &str)>) -> CallRecord {
+    fn record(kind: Kind, failure: Option<(UnscoredKind, &str)>) -> CallRecord {
         CallRecord {
             call_id: [0; 16].into(),
             system: "s".into(),
@@ -138,10 +140,7 @@ mod tests {
         let mut problems = Problems::default();
         let hostile = "I can\u{1b}[2Jnot say \u{202e}so, sk-abcdefgh12345\nand ".to_owned()
             + &"x".repeat(500);
-        let bad = record(
-            CallKind::Property,
-            Some((UnscoredKind::Unreadable, &hostile)),
-        );
+        let bad = record(PROPERTY.kind(), Some((UnscoredKind::Unreadable, &hostile)));
         assert!(lines(&mut problems, 4, &bad).is_empty());
         let reported = lines(&mut problems, 50, &bad);
         assert_eq!(reported.len(), 1, "{reported:?}");
@@ -153,21 +152,16 @@ mod tests {
             "{reported:?}"
         );
         assert!(reported[0].len() < 300, "{}", reported[0].len());
-        assert!(lines(&mut problems, 100, &record(CallKind::Property, None)).is_empty());
+        assert!(lines(&mut problems, 100, &record(PROPERTY.kind(), None)).is_empty());
         // each kind of call has its own line
-        let bad = record(CallKind::Citations, Some((UnscoredKind::Unreadable, "?")));
+        let bad = record(CITATIONS.kind(), Some((UnscoredKind::Unreadable, "?")));
         assert_eq!(lines(&mut problems, 5, &bad).len(), 1);
     }
 
     #[test]
     fn refusals_of_all_kinds_of_calls_are_one_problem_with_the_message_of_the_server() {
         let mut problems = Problems::default();
-        let kinds = [
-            CallKind::Property,
-            CallKind::Citations,
-            CallKind::Expertise,
-            CallKind::Evidence,
-        ];
+        let kinds = [&PROPERTY, &CITATIONS, &EXPERTISE, &EVIDENCE].map(KindInfo::kind);
         let refused = |kind| {
             let reason = UnscoredReason::new(UnscoredKind::Refused, "status 400: no");
             CallRecord {
@@ -180,7 +174,7 @@ mod tests {
             .iter()
             .cycle()
             .take(8)
-            .flat_map(|kind| problems.call(&refused(*kind)))
+            .flat_map(|kind| problems.call(&refused(kind.clone())))
             .collect();
         assert_eq!(reported.len(), 1, "{reported:?}");
         assert!(

@@ -392,11 +392,12 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     use super::*;
-    use crate::domain::{CallKind, JudgeReply, Role, UnscoredKind, UnscoredReason, Verdict};
+    use crate::domain::{JudgeReply, Role, UnscoredKind, UnscoredReason, Verdict};
     use crate::evaluation::Plan;
     use crate::judge::layers::rate_limited::RateLimited;
     use crate::judge::options::LimitOptions;
     use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+    use crate::question::{EXPERTISE, Expertise, PROPERTY};
 
     fn record(attempt: u32, cached: bool, is_read: bool) -> RunEvent {
         RunEvent::Call(Box::new(CallRecord {
@@ -404,7 +405,7 @@ mod tests {
             system: "SYSTEM-NAME".into(),
             case_id: "c".into(),
             item: "expertise".into(),
-            kind: CallKind::Expertise,
+            kind: EXPERTISE.kind(),
             role: Role::Rubric,
             judge: "judge".into(),
             sample: 0,
@@ -492,7 +493,7 @@ mod tests {
             sent: Instant::now() + seconds(135),
             system: "s".into(),
             case_id: "c".into(),
-            kind: CallKind::Property,
+            kind: PROPERTY.kind(),
             item: "p0".into(),
         };
         let activity = move || Activity {
@@ -539,7 +540,7 @@ mod tests {
             kind,
             item: item.into(),
         };
-        let property = call(CallKind::Property, "p3");
+        let property = call(PROPERTY.kind(), "p3");
         let text = |call: &CallInFlight| oldest_text(call, Instant::now());
         assert_eq!(text(&property), "");
         tokio::time::sleep(Duration::from_secs(60)).await;
@@ -547,7 +548,7 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(60)).await;
         let named = " (oldest 2 min: gpt\\u{1b}, case a_very_long…numbers_0001, property p3)";
         assert_eq!(text(&property), named);
-        let expertise = text(&call(CallKind::Expertise, "expertise"));
+        let expertise = text(&call(EXPERTISE.kind(), "expertise"));
         assert!(expertise.ends_with(", expertise)"), "{expertise}");
     }
 
@@ -589,17 +590,11 @@ mod tests {
             ..PlanOutcome::default()
         };
         let progress = Progress::start(&planned, None, Arc::default(), move || watched.activity());
-        let task = crate::domain::JudgeTask::Expertise {
+        let task = Expertise {
             question: "q".into(),
             answer: "a".into(),
         };
-        let call = crate::domain::JudgeCall {
-            item: "expertise".into(),
-            role: Role::Rubric,
-            task,
-            sample: 0,
-            member: 0,
-        };
+        let call = crate::question::JudgeCall::new("expertise", Role::Rubric, task);
         let request = JudgeRequest {
             call,
             system: "s".into(),

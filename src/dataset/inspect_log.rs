@@ -9,9 +9,10 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Fingerprint, JudgeTask};
+use crate::domain::Fingerprint;
 use crate::error::{InputFault, Result};
 use crate::files::{for_each_member, is_zip, read_bytes, utf8};
+use crate::question::Question;
 use crate::text::names::counted;
 
 use super::reader::{Id, without_bare_nan};
@@ -190,16 +191,18 @@ impl InspectSample {
     }
 
     /// What the judge replied to a question about the answer, as JSON text.
-    pub fn reply(&self, task: &JudgeTask) -> Option<String> {
-        let reply = match task {
-            JudgeTask::Criteria { .. } => json!({"scores": self.logged("scores").next()?}),
-            JudgeTask::Precision { .. } => {
+    pub fn reply(&self, question: &dyn Question) -> Option<String> {
+        let reply = match question.info().name {
+            "criteria" => json!({"scores": self.logged("scores").next()?}),
+            "precision" => {
                 let texts = self.logged("irrelevant_texts").next()?.as_array()?.iter();
-                json!({"irrelevant_paragraphs": texts.map(|text| json!({"answer_text": text})).collect::<Vec<_>>()})
+                let entries: Vec<Value> = texts.map(|text| json!({"answer_text": text})).collect();
+                json!({"irrelevant_paragraphs": entries})
             }
-            JudgeTask::CitationGroup { text, .. } => {
+            "citation_group" => {
+                let section = &**question.judged();
                 let mut groups = self.logged("text").zip(self.logged("claims"));
-                json!({"claims": groups.find(|(logged, _)| logged.as_str() == Some(text))?.1})
+                json!({"claims": groups.find(|(logged, _)| logged.as_str() == Some(section))?.1})
             }
             _ => return None,
         };
@@ -259,6 +262,7 @@ impl InspectLog {
 mod tests {
     use super::*;
     use crate::files::tests::zipped;
+    use crate::question::{IrrelevantParagraphs, SectionCitations};
     use rawzip::CompressionMethod;
 
     fn sample(id: &str) -> Value {
@@ -317,12 +321,12 @@ mod tests {
                 ),
                 (Some(0.5), None, Some("KeyError"))
             );
-            let precision = JudgeTask::Precision {
+            let precision = IrrelevantParagraphs {
                 question: "q".into(),
                 answer: "a".into(),
             };
             let of = |text: &str| {
-                sample.reply(&JudgeTask::CitationGroup {
+                sample.reply(&SectionCitations {
                     text: text.into(),
                     citations: [].into(),
                 })

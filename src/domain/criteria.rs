@@ -246,7 +246,7 @@ impl ReplyShape {
 
     /// The credit of a number on a continuous scale, on the straight line between the two levels around it; beyond the
     /// ends, which only compat mode reads, on the line between the ends. `None` on other scales.
-    pub(super) fn credit_at(&self, number: f64) -> Option<f64> {
+    pub(crate) fn credit_at(&self, number: f64) -> Option<f64> {
         let points = self.points()?;
         let ends = [*points.first()?, *points.last()?];
         let around = points
@@ -262,7 +262,7 @@ impl ReplyShape {
     }
 
     /// Whether a number is within the ends of a continuous scale.
-    pub(super) fn spans(&self, number: f64) -> bool {
+    pub(crate) fn spans(&self, number: f64) -> bool {
         self.points().is_some_and(|points| {
             points
                 .windows(2)
@@ -393,7 +393,7 @@ impl ReplyShape {
 }
 
 /// A level as text: without the quotes of JSON.
-pub(super) fn text_of(level: &Value) -> String {
+pub(crate) fn text_of(level: &Value) -> String {
     level
         .as_str()
         .map_or_else(|| level.to_string(), str::to_owned)

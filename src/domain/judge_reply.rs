@@ -1,17 +1,9 @@
 //! A judge's reply before parsing.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::python_json::{self, kind, outermost_braces};
-
-/// Maximum number of characters quoted from a reply.
-const QUOTED_CHARS: usize = 40;
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
-
-/// Keys of the judge's explanation, in order of preference.
-const FEEDBACK_KEYS: [&str; 4] = ["feedback", "reason", "explanation", "reasoning"];
 
 /// Tokens of one call as counted by the server; 0 if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +85,7 @@ impl JudgeReply {
     }
 
     /// Whether the text ends before anything but reasoning has come.
-    pub(super) fn is_all_reasoning(&self) -> bool {
+    pub(crate) fn is_all_reasoning(&self) -> bool {
         let is_apart = self.reasoning.is_some() || self.usage.reasoning_tokens > 0;
         is_apart && self.content.trim().is_empty() || is_unfinished_thinking(&self.content)
     }
@@ -111,7 +103,7 @@ fn is_unfinished_thinking(text: &str) -> bool {
 
 /// The reply after a leading `<think>` block, trimmed. A chat template may have dropped the opening tag: then
 /// everything up to the closing one is thinking.
-pub(super) fn after_thinking(text: &str) -> Result<&str, String> {
+pub(crate) fn after_thinking(text: &str) -> Result<&str, String> {
     match text.split_once(CLOSE) {
         Some((_, rest)) => Ok(rest.trim()),
         None if is_unfinished_thinking(text) => {
@@ -120,54 +112,4 @@ pub(super) fn after_thinking(text: &str) -> Result<&str, String> {
         None if text.trim().is_empty() => Err("the reply is empty".to_owned()),
         None => Ok(text.trim()),
     }
-}
-
-/// The first characters of an untrusted text, escaped, for messages.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out: String = text
-        .chars()
-        .take(QUOTED_CHARS)
-        .flat_map(char::escape_debug)
-        .collect();
-    if text.chars().nth(QUOTED_CHARS).is_some() {
-        out.push_str("..");
-    }
-    out
-}
-
-/// The JSON object of a reply: the whole text, or the outermost braces after the judge's thinking.
-pub(super) fn outermost_object(content: &str) -> Result<Value, String> {
-    if let Ok(object @ Value::Object(_)) = python_json::parse(content.trim()) {
-        return Ok(object);
-    }
-    let object = outermost_braces(after_thinking(content)?).ok_or("no JSON object in the reply")?;
-    python_json::parse(object).map_err(|fault| format!("no JSON object in the reply: {fault}"))
-}
-
-/// The list under `key`. `place` is the object's path with a full stop, empty for the reply.
-pub(super) fn list_of<'a>(
-    object: &'a Value,
-    key: &str,
-    place: &str,
-) -> Result<&'a [Value], String> {
-    match object.get(key) {
-        Some(Value::Array(list)) => Ok(list),
-        Some(other) => Err(format!("{place}{key} is {}, not a list", kind(other))),
-        None if object.is_object() => Err(format!("{place}{key} is missing")),
-        None => Err(format!(
-            "{} is {}, not an object",
-            place.trim_end_matches('.'),
-            kind(object)
-        )),
-    }
-}
-
-/// The judge's explanation.
-pub(super) fn feedback(object: &Value) -> Option<String> {
-    let mut texts = FEEDBACK_KEYS
-        .into_iter()
-        .filter_map(|key| object.get(key)?.as_str());
-    texts
-        .find(|text| !text.trim().is_empty())
-        .map(str::to_owned)
 }

@@ -1,8 +1,8 @@
 //! Domain types, without input or output.
 //!
-//! A [`TestCase`] holds a question and its [`Rubric`]; an [`Answer`] is the text of one system. A scorer requests
-//! [`JudgeCall`]s, a judge returns a [`JudgeReply`], [`JudgeTask::parse`] parses it into a [`Verdict`], and the scorer
-//! folds verdicts into a [`Score`].
+//! A [`TestCase`] holds a question and its [`Rubric`]; an [`Answer`] is the text of one system. A scorer asks
+//! [questions](crate::question) about it, a judge returns a [`JudgeReply`], whose [`Reading`] has a [`Verdict`], and the
+//! scorer folds verdicts into a [`Score`].
 
 mod answer;
 mod aspect;
@@ -10,17 +10,12 @@ mod criteria;
 mod endpoint_stats;
 mod expected;
 mod ids;
-mod judge_call;
 mod judge_reply;
 mod note;
 pub(crate) mod python_json;
 mod rater;
-mod reading;
-mod reading_compat;
-mod reading_criteria;
-mod reading_cs2;
-mod reading_graded;
 mod report;
+mod role;
 mod rubric;
 mod score;
 mod scored_answer;
@@ -30,20 +25,20 @@ mod verdict;
 
 pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
-pub(crate) use criteria::comparable_level;
 pub use criteria::{
     BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS,
     ReplyForm, ReplyShape, RubricProfile,
 };
+pub(crate) use criteria::{comparable_level, text_of};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
-pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role, ShownCitation, ShownText};
+pub(crate) use judge_reply::after_thinking;
 pub use judge_reply::{JudgeReply, TokenLogprob, Usage};
 pub use note::{Note, Severity};
 pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
-pub use reading_graded::{ReferenceScore, merge_as_reference, reference_score};
-pub use report::{CitationGroup, Report, ReportFault};
+pub use report::{CitationGroup, Report, ReportFault, ShownCitation, ShownText};
+pub use role::Role;
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
 pub use score::{
@@ -55,6 +50,6 @@ pub use test_case::TestCase;
 pub use time_span::TimeSpan;
 pub(crate) use time_span::timestamp;
 pub use verdict::{
-    Attribution, CitedClaim, ClaimShares, ClaimSupport, Judgment, Mode, Reading, Unreadable,
-    UnscoredKind, UnscoredReason, Verdict,
+    Attribution, CitedClaim, ClaimShares, ClaimSupport, Judgment, Mode, Reading, UnscoredKind,
+    UnscoredReason, Verdict,
 };

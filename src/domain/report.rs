@@ -3,11 +3,13 @@
 //! What a completion is, is decided as by its reference (astabench 0.5.4, `evals/sqa`): a report, nothing, or what makes
 //! it raise an exception.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::python_json::{self, is_truthy, kind};
-use super::{IndexBase, Prediction, ShownCitation, ShownText};
+use super::{IndexBase, Prediction};
 use crate::text::paper_tags::without_tags;
 use crate::text::python_chars::is_python_whitespace;
 
@@ -42,6 +44,37 @@ pub enum ReportFault {
     Nothing(String),
     /// The reference raises an exception and leaves the answer out of its means.
     Dropped(String),
+}
+
+/// A citation as it is shown to the judge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownCitation {
+    /// The marker, as it is in the text.
+    pub id: String,
+    /// What is known of the source.
+    pub shown: ShownText,
+}
+
+/// What is known of a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShownText {
+    /// Quotes from it, already joined.
+    Quotes(String),
+    /// Nothing but its title, which a null makes `None`; shown after the prompt set's title marker.
+    Title(Option<String>),
+}
+
+impl ShownText {
+    /// The text shown: a title after the prompt set's marker, and `None`, as Python writes a null, for no title.
+    pub fn text(&self, title_marker: &str) -> Cow<'_, str> {
+        match self {
+            Self::Quotes(quotes) => quotes.into(),
+            Self::Title(title) => {
+                format!("{title_marker}{}", title.as_deref().unwrap_or("None")).into()
+            }
+        }
+    }
 }
 
 impl Report {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{CriterionVerdict, JudgeReply};
+use super::CriterionVerdict;
 
 /// Parser and arithmetic: ours, or the reference scripts' to the last digit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
@@ -34,7 +34,7 @@ pub struct ClaimShares {
 
 impl ClaimShares {
     /// Shares from `(cited, claims)` and `(quoted, citations)`; a total of 0 gives 0.
-    pub(super) fn of_counts(
+    pub(crate) fn of_counts(
         (cited, claims): (usize, usize),
         (quoted, citations): (usize, usize),
     ) -> Self {
@@ -98,6 +98,37 @@ pub enum Verdict {
     CitedClaims(Arc<[CitedClaim]>),
 }
 
+impl Verdict {
+    /// Its number: for claims the cited or supported share, for irrelevant texts their count, for labels 1 for support,
+    /// for one criterion its credit; `None` if the judge cannot assess it.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Points(value) | Self::Count(value) | Self::Grade(value) => Some(*value),
+            Self::Criteria(of_one) => of_one.first()?.credit,
+            Self::Attribution(label) => Some(f64::from(u8::from(label.is_support()))),
+            Self::Claims(shares) => Some(shares.citations),
+            Self::Irrelevant(texts) => Some(texts.len() as f64),
+            Self::CitedClaims(claims) => {
+                let supported = claims
+                    .iter()
+                    .filter(|claim| claim.is_fully_supported && !claim.supporting.is_empty());
+                Some(supported.count() as f64 / claims.len().max(1) as f64)
+            }
+        }
+    }
+
+    /// The same points, count or grade with another number; other verdicts stay as they are.
+    #[must_use]
+    pub fn with_number(self, number: f64) -> Self {
+        match self {
+            Self::Points(_) => Self::Points(number),
+            Self::Count(_) => Self::Count(number),
+            Self::Grade(_) => Self::Grade(number),
+            other => other,
+        }
+    }
+}
+
 /// One claim of a section, as the judge divides it (ScholarQA-CS2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitedClaim {
@@ -107,48 +138,6 @@ pub struct CitedClaim {
     pub non_supporting: Vec<String>,
     /// Whether they support all of it.
     pub is_fully_supported: bool,
-}
-
-/// Why a complete reply could not be parsed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
-    /// What is wrong: `no JSON object`, `score 11 is outside 0..10`.
-    pub what: String,
-    /// Whether a retry may help (not for a reply cut at the token limit or compat exceptions).
-    pub ask_again: bool,
-    /// The kind of unscored value if it is not retried.
-    pub kind: UnscoredKind,
-}
-
-impl Unreadable {
-    /// An unreadable reply that is worth a retry.
-    pub(super) fn new(what: impl Into<String>) -> Self {
-        Self {
-            what: what.into(),
-            ask_again: true,
-            kind: UnscoredKind::Unreadable,
-        }
-    }
-
-    /// A reply cut at the token limit.
-    pub(super) fn cut(reply: &JudgeReply) -> Self {
-        let tokens = reply.usage.completion_tokens;
-        let inside = if reply.is_all_reasoning() {
-            " inside its reasoning, before any verdict,"
-        } else {
-            ""
-        };
-        let at = if tokens > 0 {
-            format!("{tokens} tokens")
-        } else {
-            "the token limit".to_owned()
-        };
-        Self {
-            what: format!("reply cut{inside} at {at}"),
-            ask_again: false,
-            kind: UnscoredKind::Cut,
-        }
-    }
 }
 
 /// Kinds of reasons, for counting.
@@ -203,12 +192,6 @@ impl UnscoredReason {
             UnscoredKind::Unreadable,
             "the verdict is of another kind than was asked for",
         )
-    }
-}
-
-impl From<Unreadable> for UnscoredReason {
-    fn from(unreadable: Unreadable) -> Self {
-        Self::new(unreadable.kind, unreadable.what)
     }
 }
 

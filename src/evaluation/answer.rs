@@ -11,17 +11,15 @@ use super::Job;
 use super::gates;
 use super::lane::Lanes;
 use super::legibility::Legibility;
-use super::merge::{by_criterion, member_values, merge_members, merge_samples, merge_texts};
+use super::merge::{member_values, merge_members, no_judge};
 use super::panel::Member;
 use super::sender::EventSender;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
-use crate::domain::{
-    CallKind, GradeMerge, Item, JudgeCall, JudgeTask, Judgment, MemberValues, Mode, ScoredAnswer,
-    UnscoredKind, UnscoredReason,
-};
+use crate::domain::{Item, Judgment, MemberValues, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::prompt::injection;
+use crate::question::{JudgeCall, Question, Sample};
 use crate::scorer::{Possible, Step, Verdicts};
 
 /// Why an answer was abandoned.
@@ -99,7 +97,7 @@ struct Asked {
 #[derive(Default)]
 struct State {
     verdicts: Verdicts,
-    deferred: Vec<(Arc<str>, CallKind)>,
+    deferred: Vec<(Arc<str>, Arc<dyn Question>)>,
     members: BTreeMap<Arc<str>, Vec<MemberValues>>,
     /// Flags that become notes of the score.
     flags: BTreeSet<String>,
@@ -292,7 +290,7 @@ impl State {
         if asked.deferred {
             let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
             self.verdicts.insert(Arc::clone(&call.item), Err(reason));
-            self.deferred.push((call.item, call.task.kind()));
+            self.deferred.push((call.item, call.question));
             return;
         }
         self.flags.extend(
@@ -303,42 +301,31 @@ impl State {
         );
         asked.samples.sort_by_key(|(position, _)| *position);
         let Some(panel) = job.panels.get(&call.role) else {
-            self.verdicts
-                .insert(call.item, merge_members(Vec::new(), &[], GradeMerge::Mean));
+            self.verdicts.insert(call.item, no_judge());
             return;
         };
-        let names: Vec<Arc<str>> = match &call.task {
-            JudgeTask::Criteria { criteria, .. } => criteria
-                .iter()
-                .map(|one| one.name.as_str().into())
-                .collect(),
-            _ => vec![Arc::clone(&call.item)],
-        };
+        let names = call.items();
+        let mode = job.options.mode;
         let mut merged: Vec<(Vec<Judgment>, Vec<MemberValues>)> =
             vec![Default::default(); names.len()];
         for (index, member) in (0_u32..).zip(&panel.members) {
-            let (mut raws, mut samples) = (Vec::new(), Vec::new());
-            for (_, sample) in asked
+            let mut samples: Vec<Sample> = Vec::new();
+            for (_, answered) in asked
                 .samples
                 .extract_if(.., |((judge, _), _)| *judge == index)
             {
-                raws.extend(sample.raw);
-                samples.push(sample.sample);
+                samples.push(Sample {
+                    judgment: answered.sample,
+                    text: answered.raw,
+                });
             }
-            let parts = if names.len() > 1 {
-                by_criterion(&samples, names.len())
-            } else {
-                vec![samples]
-            };
-            for ((judged, values), samples) in merged.iter_mut().zip(parts) {
-                let own = match merges_texts(job, member, call.task.kind()) {
-                    true => merge_texts(&raws, member.merge),
-                    false => merge_samples(samples.clone(), member.merge),
-                };
+            let items = by_item(&*call.question, samples, names.len());
+            for ((judgments, values), samples) in merged.iter_mut().zip(items) {
+                let own = call.question.merge(&samples, member.merge, mode);
                 if panel.members.len() > 1 || member.samples > 1 {
                     values.push(member_values(&member.judge_id, &own, &samples));
                 }
-                judged.push(own);
+                judgments.push(own);
             }
         }
         let judges: Vec<&str> = panel
@@ -346,15 +333,15 @@ impl State {
             .iter()
             .map(|member| &*member.judge_id)
             .collect();
-        for (name, (judged, values)) in names.into_iter().zip(merged) {
-            let judged = merge_members(judged, &judges, panel.merge);
+        for (name, (judgments, values)) in names.into_iter().zip(merged) {
+            let judgment = merge_members(&*call.question, judgments, &judges, panel.merge);
             // A call about several criteria without a usable reply leaves each of them open.
-            let item = if judged.is_err() {
+            let item = if judgment.is_err() {
                 Arc::clone(&call.item)
             } else {
                 Arc::clone(&name)
             };
-            self.verdicts.insert(item, judged);
+            self.verdicts.insert(item, judgment);
             if !values.is_empty() {
                 self.members.insert(name, values);
             }
@@ -362,7 +349,17 @@ impl State {
     }
 }
 
-/// The reference merges the texts of several grades.
-pub(super) fn merges_texts(job: &Job, member: &Member, kind: CallKind) -> bool {
-    job.options.mode == Mode::Compat && member.samples > 1 && kind == CallKind::Aspect
+/// The samples of each of so many items; a question about one thing has one.
+fn by_item(question: &dyn Question, samples: Vec<Sample>, count: usize) -> Vec<Vec<Sample>> {
+    if count == 1 {
+        return vec![samples];
+    }
+    let mut items: Vec<Vec<Sample>> = vec![Vec::new(); count];
+    for sample in samples {
+        let parts = question.split(&sample.judgment);
+        for (item, judgment) in items.iter_mut().zip(parts) {
+            item.push(judgment.into());
+        }
+    }
+    items
 }

@@ -3,16 +3,15 @@
 //! An attempt goes to the judge in a run, and to the cached replies in planning. Each of its replies is recorded, readable
 //! or not, before the next attempt is made.
 
-use super::answer::{Abort, AnswerRun, Answered, Pass, merges_texts};
+use super::answer::{Abort, AnswerRun, Answered, Pass};
 use super::expected;
 use super::panel::Member;
-use crate::domain::{
-    JudgeCall, JudgeReply, JudgeTask, Judgment, Mode, Unreadable, UnscoredKind, UnscoredReason,
-};
+use crate::domain::{JudgeReply, Judgment, Mode, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::planner::recall;
 use crate::judge::render::Beginning;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
+use crate::question::{JudgeCall, Unreadable};
 use crate::record::{CallRecord, RunEvent};
 
 /// What one attempt brought.
@@ -45,7 +44,7 @@ impl AnswerRun<'_> {
         member: &Member,
         gates: usize,
     ) -> Result<Option<Answered>, Abort> {
-        let begun = self.legibility.begin(call.task.kind());
+        let begun = self.legibility.begin(call.question.info());
         let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
         let mut raw: Option<String> = None;
         let mut tries = Tries {
@@ -72,7 +71,7 @@ impl AnswerRun<'_> {
             if raw.is_none() {
                 raw = Some(self.text_to_merge(call, member, &reply));
             }
-            let read = call.task.parse(&reply, self.job.options.mode);
+            let read = call.question.parse(&reply, self.job.options.mode);
             note_reading(&request, member, read.is_ok()).map_err(Abort::Fatal)?;
             let again = match &read {
                 Ok(_) => false,
@@ -87,7 +86,7 @@ impl AnswerRun<'_> {
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
             let mut sample: Judgment = read.map_err(UnscoredReason::from);
             if member.expected {
-                sample = expected::weigh(call, &reply, sample, &mut flags);
+                sample = expected::weigh(&*call.question, &reply, sample, &mut flags);
             }
             let unreadable = match &sample {
                 Ok(_) => None,
@@ -170,7 +169,7 @@ impl AnswerRun<'_> {
 
     /// The text of the reply where the texts of samples are merged, else nothing.
     fn text_to_merge(&self, call: &JudgeCall, member: &Member, reply: &JudgeReply) -> String {
-        if merges_texts(self.job, member, call.task.kind()) {
+        if member.samples > 1 && call.question.merges_texts(self.job.options.mode) {
             reply.content.clone()
         } else {
             String::new()
@@ -201,8 +200,7 @@ impl AnswerRun<'_> {
     /// With `--retry-unscored`, new calls repeat unreadable replies, which is not a fair sample of the judge. After an
     /// unreadable reply about several criteria each of them is asked alone, except in compat mode.
     fn is_final(&self, call: &JudgeCall) -> bool {
-        let has_several =
-            matches!(&call.task, JudgeTask::Criteria { criteria, .. } if criteria.len() > 1);
+        let has_several = call.question.unit_count() > 1;
         let is_asked_alone = has_several && self.job.options.mode == Mode::Default;
         !is_asked_alone && !self.job.options.retry_unscored
     }
@@ -278,7 +276,7 @@ impl AnswerRun<'_> {
         beginning: Beginning,
     ) -> JudgeRequest {
         let rendered = match &member.renderer {
-            Some(renderer) => renderer.render_from(call, attempt, beginning),
+            Some(renderer) => Some(renderer.render_from(call, attempt, beginning)),
             None => None,
         };
         JudgeRequest {

@@ -20,7 +20,7 @@ use crate::dataset::InputFile;
 use crate::domain::{Aspect, Item, Role, RubricProfile, Severity};
 use crate::error::{Error, Result};
 use crate::judge::{Judge, JudgeBuilder, Notify};
-use crate::prompt::PromptFamily;
+use crate::question::CITATION_GROUP;
 use crate::record::{Manifest, NoEvents, PERTURBATIONS, PolicyEntry};
 use crate::scorer::Scorer;
 use crate::text::perturbation::Perturbation;
@@ -189,9 +189,9 @@ impl Evaluation {
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
         let settings = &mut manifest.settings;
         settings.extend(inputs.settings.clone());
-        if let Some(set) = report_prompts {
-            let label = set.family_of(PromptFamily::Cs2).label();
-            settings.insert("scorer.criteria.prompts".to_owned(), label.into());
+        let of_citations = report_prompts.and_then(|set| set.family(&CITATION_GROUP));
+        if let Some(family) = of_citations {
+            settings.insert("scorer.criteria.prompts".to_owned(), family.label().into());
         }
         if let Some(preset) = &preset {
             settings.insert("bench".to_owned(), preset.name.into());

@@ -98,7 +98,7 @@ pub struct PlanLine {
     /// The role; `all` for the total.
     pub role: String,
     /// Kind of question; empty for the total.
-    pub kind: &'static str,
+    pub kind: String,
     /// Identity of the judge; empty for the total.
     pub judge: String,
     /// Calls that can be made now.
@@ -111,7 +111,7 @@ impl PlanLine {
     fn of(group: &PlanGroup, price: Option<Price>) -> Self {
         Self {
             role: group.role.name().into_owned(),
-            kind: group.kind.as_str(),
+            kind: group.kind.to_string(),
             judge: group.judge.to_string(),
             now: Cost::of(group.now, price),
             at_most: Cost::of(group.at_most, price),
@@ -121,7 +121,7 @@ impl PlanLine {
     fn total(lines: &[Self]) -> Self {
         let mut total = Self {
             role: "all".to_owned(),
-            kind: "",
+            kind: String::new(),
             judge: String::new(),
             now: Cost::nothing(),
             at_most: Cost::nothing(),
@@ -187,7 +187,8 @@ impl PlanEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{CallKind, Role};
+    use crate::domain::Role;
+    use crate::question::PROPERTY;
 
     fn calls(calls: u64, prompt_tokens: u64) -> PlannedCalls {
         PlannedCalls {
@@ -200,7 +201,7 @@ mod tests {
     fn group(now: PlannedCalls, at_most: PlannedCalls) -> PlanGroup {
         PlanGroup {
             role: Role::Rubric,
-            kind: CallKind::Property,
+            kind: PROPERTY.kind(),
             judge: "j".into(),
             now,
             at_most,

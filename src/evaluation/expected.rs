@@ -1,42 +1,30 @@
 //! Expected scores, weighted by the judge's token probabilities where the server reports them.
 
-use crate::domain::{
-    JudgeCall, JudgeReply, JudgeTask, Judgment, Reading, ScoreLocation, Verdict, WhyNot,
-    expected_value,
-};
+use crate::domain::{JudgeReply, Judgment, Reading, WhyNot, expected_value};
+use crate::question::Question;
 
 /// Replaces the score of a sample with the expected one. Without probabilities the plain score stays, with a flag that
-/// gives the reason. Claims and labels are unchanged.
+/// gives the reason. Verdicts without a score, such as claims and labels, are unchanged.
 pub(super) fn weigh(
-    call: &JudgeCall,
+    question: &dyn Question,
     reply: &JudgeReply,
     sample: Judgment,
-    marks: &mut Vec<String>,
+    flags: &mut Vec<String>,
 ) -> Judgment {
     let Reading { verdict, feedback } = sample?;
-    let (range, location) = match (&call.task, &verdict) {
-        (_, Verdict::Points(_)) => (0..=10, ScoreLocation::JsonScore),
-        (_, Verdict::Grade(_)) => (1..=5, ScoreLocation::AfterResult),
-        (JudgeTask::Evidence { snippets, .. }, Verdict::Count(_)) => (
-            0..=u32::try_from(snippets.len()).unwrap_or(u32::MAX),
-            ScoreLocation::JsonScore,
-        ),
-        _ => return Ok(Reading { verdict, feedback }),
+    let Some((location, range)) = question.expected() else {
+        return Ok(Reading { verdict, feedback });
     };
     let verdict = match expected_value(reply, range, location) {
-        Ok(expected) => match verdict {
-            Verdict::Points(_) => Verdict::Points(expected.value),
-            Verdict::Grade(_) => Verdict::Grade(expected.value),
-            _ => Verdict::Count(expected.value),
-        },
+        Ok(expected) => verdict.with_number(expected.value),
         Err(why) => {
             let why = match why {
                 WhyNot::Covers(_) => "the listed alternatives cover too little".to_owned(),
                 other => other.to_string(),
             };
-            marks.push(format!(
+            flags.push(format!(
                 "plain scores in place of expected ones ({}): {why}",
-                call.task.kind()
+                question.info()
             ));
             verdict
         }
@@ -47,20 +35,14 @@ pub(super) fn weigh(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Role, TokenLogprob};
+    use crate::domain::{TokenLogprob, Verdict};
+    use crate::question::Property;
 
-    fn call() -> JudgeCall {
-        let task = JudgeTask::Property {
+    fn question() -> Property {
+        Property {
             question: "q".into(),
             answer: "a".into(),
             criterion: "c".into(),
-        };
-        JudgeCall {
-            item: "p".into(),
-            role: Role::Rubric,
-            task,
-            sample: 0,
-            member: 0,
         }
     }
 
@@ -69,7 +51,7 @@ mod tests {
         let mut reply = JudgeReply::of_text("{\"score\": 7}");
         let plain = || Ok(Reading::new(Verdict::Points(7.0)));
         let mut marks = Vec::new();
-        assert_eq!(weigh(&call(), &reply, plain(), &mut marks), plain());
+        assert_eq!(weigh(&question(), &reply, plain(), &mut marks), plain());
         assert_eq!(
             marks,
             ["plain scores in place of expected ones (property): the server gave no probabilities"]
@@ -92,7 +74,7 @@ mod tests {
         let Ok(Reading {
             verdict: Verdict::Points(points),
             feedback: None,
-        }) = weigh(&call(), &reply, plain(), &mut marks)
+        }) = weigh(&question(), &reply, plain(), &mut marks)
         else {
             panic!("no points")
         };

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Attribution, CallKind, ClaimShares, MAX_GRADE, Reading, Verdict};
+use crate::domain::Reading;
+use crate::question::Question;
 use crate::scorer::Verdicts;
 
-/// Items that were deferred, with their kind.
-pub(super) type Deferred = [(Arc<str>, CallKind)];
+/// Items that were deferred, with their questions.
+pub(super) type Deferred = [(Arc<str>, Arc<dyn Question>)];
 
 /// Gives deferred calls the verdicts that open their gates.
 pub(super) fn open(verdicts: &mut Verdicts, deferred: &Deferred) {
-    for (item, kind) in deferred {
-        verdicts.insert(Arc::clone(item), Ok(Reading::new(open_verdict(*kind))));
+    for (item, question) in deferred {
+        let reading = Reading::new(question.opening());
+        verdicts.insert(Arc::clone(item), Ok(reading));
     }
 }
 
@@ -19,26 +21,6 @@ pub(super) fn open(verdicts: &mut Verdicts, deferred: &Deferred) {
 pub(super) fn forget(verdicts: &mut Verdicts, deferred: &Deferred) {
     for (item, _) in deferred {
         verdicts.remove(item);
-    }
-}
-
-/// The verdict that opens every gate behind it.
-fn open_verdict(kind: CallKind) -> Verdict {
-    match kind {
-        CallKind::Expertise | CallKind::Property => Verdict::Points(10.0),
-        CallKind::Evidence => Verdict::Count(1.0),
-        CallKind::Citations => Verdict::Claims(ClaimShares {
-            citations: 1.0,
-            excerpts: 1.0,
-            claim_count: 1,
-            citation_count: 1,
-        }),
-        CallKind::Aspect => Verdict::Grade(MAX_GRADE),
-        CallKind::Attribution => Verdict::Attribution(Attribution::Attributable),
-        // Nothing is behind these.
-        CallKind::Criteria => Verdict::Criteria(Arc::default()),
-        CallKind::Precision => Verdict::Irrelevant(Arc::default()),
-        CallKind::CitationGroup => Verdict::CitedClaims(Arc::default()),
     }
 }
 
@@ -134,7 +116,7 @@ mod tests {
             let mut hasher = blake3::Hasher::new();
             hasher
                 .update(&self.0.to_le_bytes())
-                .update(request.call.task.question().as_bytes());
+                .update(request.call.question.judged().as_bytes());
             let holds = !hasher.finalize().as_bytes()[0].is_multiple_of(3);
             let label = if holds {
                 "Attributable"

@@ -21,6 +21,7 @@ use crate::judge::refusals::ReplyLimits;
 use crate::judge::servers::Fleet;
 use crate::judge::{Judge, Notify};
 use crate::prompt::{PromptFamily, PromptSet};
+use crate::question::{ASPECT, ATTRIBUTION, CRITERIA, PROPERTY};
 use crate::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
 
 /// The servers of a run, by the names of their judges.
@@ -132,10 +133,11 @@ impl NamedJudge {
         if let Some(server) = server {
             // Null where the user gave `none`; no entry for lists that nobody limited.
             let mut limits: BTreeMap<&str, Option<u64>> = BTreeMap::new();
-            for kind in family.kinds() {
-                let limit = server.request.max_tokens.get(kind).copied();
-                if limit.is_some() || server.given_limits.contains(kind) {
-                    limits.insert(kind.as_str(), limit);
+            for info in family.kinds() {
+                let kind = info.kind();
+                let limit = server.request.max_tokens.get(&kind).copied();
+                if limit.is_some() || server.given_limits.contains(&kind) {
+                    limits.insert(info.name, limit);
                 }
             }
             settings.insert("max_tokens".to_owned(), json!(limits));
@@ -172,7 +174,7 @@ impl NamedJudge {
 
     /// The manifest entry of the prompts of this family; `None` if no prompt is used.
     pub fn prompts(&self, family: PromptFamily) -> Option<PromptsEntry> {
-        let family = self.judge.server()?.prompts.family_of(family);
+        let family = self.judge.server()?.prompts.family_of(family)?;
         Some(PromptsEntry {
             label: family.label(),
             fingerprint: family.fingerprint(),
@@ -488,10 +490,10 @@ fn given_price(options: &EvaluationOptions, name: &str, judge: &IdentifiedJudge)
 
 /// The prompts of a role's calls.
 fn family_of(role: &Role) -> PromptFamily {
-    match role {
-        Role::Rubric => PromptFamily::Rubric,
-        Role::Aspect(_) => PromptFamily::Aspect,
-        Role::Citation => PromptFamily::Attribution,
-        Role::Criteria => PromptFamily::Criteria,
-    }
+    PromptFamily::of(match role {
+        Role::Rubric => &PROPERTY,
+        Role::Aspect(_) => &ASPECT,
+        Role::Citation => &ATTRIBUTION,
+        Role::Criteria => &CRITERIA,
+    })
 }

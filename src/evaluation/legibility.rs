@@ -1,14 +1,16 @@
 //! Detects a judge whose replies are never readable, before the whole run is paid for.
 
-use std::sync::Mutex;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::panel::Member;
-use crate::domain::{CallKind, UnscoredKind, UnscoredReason};
+use crate::domain::{UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::chat::excerpt;
 use crate::judge::streak::{Begun, Streak};
 use crate::judge::{JudgeRequest, locked};
+use crate::question::{Kind, KindInfo};
 
 /// Longest quotation of a reply, in characters.
 const QUOTED: usize = 120;
@@ -16,7 +18,7 @@ const QUOTED: usize = 120;
 /// Cases with unreadable replies to each kind of call, and whether one was readable: then the judge can do it.
 #[derive(Debug, Default)]
 pub(super) struct Legibility {
-    kinds: [OfKind; CallKind::ALL.len()],
+    kinds: Mutex<BTreeMap<Kind, Arc<OfKind>>>,
     /// How many cases are asked about.
     cases_asked: usize,
 }
@@ -39,8 +41,12 @@ impl Legibility {
     }
 
     /// A call begins; keep what this gives until it is noted.
-    pub(super) fn begin(&self, kind: CallKind) -> Begun {
-        self.kinds[kind as usize].streak.begin()
+    pub(super) fn begin(&self, info: &KindInfo) -> Begun {
+        self.of_kind(info).streak.begin()
+    }
+
+    fn of_kind(&self, info: &KindInfo) -> Arc<OfKind> {
+        Arc::clone(locked(&self.kinds).entry(info.kind()).or_default())
     }
 
     /// Records a call that is not asked again; `unreadable` is its reply and why that could not be read.
@@ -55,12 +61,13 @@ impl Legibility {
         unreadable: Option<&(UnscoredReason, String)>,
         call: Begun,
     ) -> Result<()> {
-        let kind = request.call.task.kind();
+        let kind = request.call.question.info();
+        let own = self.of_kind(kind);
         let OfKind {
             was_read,
             streak,
             first,
-        } = &self.kinds[kind as usize];
+        } = &*own;
         let Some((reason, content)) = unreadable else {
             was_read.store(true, Ordering::Relaxed);
             return Ok(());
@@ -94,7 +101,7 @@ pub(super) fn shortened(content: &str) -> String {
 
 /// What the user can change about unreadable replies of this judge, with a semicolon behind it; empty for a judge that
 /// answers the task itself, such as an imported one.
-fn advice(failure: UnscoredKind, kind: CallKind, member: &Member) -> String {
+fn advice(failure: UnscoredKind, kind: &KindInfo, member: &Member) -> String {
     match (failure, &member.renderer) {
         (_, None) => String::new(),
         (UnscoredKind::Cut, _) => format!(
@@ -113,12 +120,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::domain::{JudgeCall, JudgeTask, Role};
+    use crate::domain::Role;
     use crate::judge::body::RequestOptions;
     use crate::judge::forms::Structured;
     use crate::judge::render::Renderer;
     use crate::judge::{AskFuture, Judge, Outcome};
     use crate::prompt::PromptSet;
+    use crate::question::{JudgeCall, PROPERTY, Property};
 
     fn cut() -> UnscoredReason {
         UnscoredReason::new(UnscoredKind::Cut, "reply cut at 100 tokens")
@@ -153,18 +161,12 @@ mod tests {
         case_id: &str,
         reason: Option<&UnscoredReason>,
     ) -> Result<()> {
-        let task = JudgeTask::Property {
+        let task = Property {
             question: "q".into(),
             answer: "a".into(),
             criterion: "c".into(),
         };
-        let call = JudgeCall {
-            item: "p0".into(),
-            role: Role::Rubric,
-            task,
-            sample: 0,
-            member: 0,
-        };
+        let call = JudgeCall::new("p0", Role::Rubric, task);
         let request = JudgeRequest {
             call,
             system: "s".into(),
@@ -172,7 +174,7 @@ mod tests {
             attempt: 0,
             rendered: None,
         };
-        let begun = legibility.begin(CallKind::Property);
+        let begun = legibility.begin(&PROPERTY);
         let content = format!("{{\"id\": \u{1b}{case_id}}}");
         let unreadable = reason.map(|reason| (reason.clone(), content));
         legibility.note(&request, member, unreadable.as_ref(), begun)

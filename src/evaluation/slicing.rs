@@ -60,7 +60,7 @@ fn calls_of(scorer: &dyn Scorer, item: &Item, judges: &Judges) -> u64 {
         let mut opened = Vec::with_capacity(asked.len());
         for call in asked {
             calls += judges.calls_a_question(&call.role);
-            opened.push((call.item, call.task.kind()));
+            opened.push((call.item, call.question));
         }
         gates::open(&mut verdicts, &opened);
     }

@@ -8,12 +8,13 @@ use bytes::Bytes;
 
 use super::Member;
 use super::Plan;
-use crate::domain::{CallKind, Fingerprint, Role};
+use crate::domain::{Fingerprint, Role};
 use crate::error::Result;
 use crate::judge::batch::BatchCall;
 use crate::judge::cache::CallLabel;
 use crate::judge::kind::JudgeKind;
 use crate::judge::{JudgeRequest, Rendered, locked};
+use crate::question::Kind;
 use crate::record::CallRecord;
 
 /// A call that a run would ask now.
@@ -57,7 +58,7 @@ pub struct PlanGroup {
     /// Which role asks.
     pub role: Role,
     /// What is asked.
-    pub kind: CallKind,
+    pub kind: Kind,
     /// Identity of the judge.
     pub judge: Arc<str>,
     /// Askable now.
@@ -88,7 +89,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn group(&mut self, role: &Role, kind: CallKind, judge: &Arc<str>) -> usize {
+    fn group(&mut self, role: &Role, kind: Kind, judge: &Arc<str>) -> usize {
         let is_it =
             |group: &PlanGroup| group.role == *role && group.kind == kind && group.judge == *judge;
         self.groups.iter().position(is_it).unwrap_or_else(|| {
@@ -109,7 +110,11 @@ impl Tally {
     /// Counts a call that is not cached. One that is behind a gate here and askable elsewhere is askable.
     fn count(&self, request: &JudgeRequest, judge: &Arc<str>, gates: usize) {
         let counts = &mut *locked(&self.0);
-        let group = counts.group(&request.call.role, request.call.task.kind(), judge);
+        let group = counts.group(
+            &request.call.role,
+            request.call.question.info().kind(),
+            judge,
+        );
         let rendered = request.rendered.as_ref();
         let prompt_tokens = rendered.map_or(0, |rendered| rendered.body.prompt_tokens);
         let reply_limit = rendered.map_or(0, Rendered::longest_reply);
@@ -142,7 +147,7 @@ impl Tally {
         groups.sort_by_cached_key(|group| {
             (
                 group.role.name().into_owned(),
-                group.kind.as_str(),
+                group.kind.to_string(),
                 Arc::clone(&group.judge),
             )
         });
@@ -182,10 +187,7 @@ impl AnswerTally<'_> {
                     label,
                 },
                 body: rendered.body.bytes.clone(),
-                route: member
-                    .renderer
-                    .as_ref()
-                    .and_then(|renderer| renderer.route()),
+                route: member.renderer.as_ref().map(|renderer| renderer.route()),
                 prompt_tokens: rendered.body.prompt_tokens,
             });
         }
@@ -201,22 +203,16 @@ impl AnswerTally<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{JudgeCall, JudgeTask};
     use crate::judge::Body;
+    use crate::question::{Expertise, JudgeCall};
 
     fn request(key: Option<u8>, prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
-        let task = JudgeTask::Expertise {
+        let task = Expertise {
             question: "q".into(),
             answer: "a".into(),
         };
         JudgeRequest {
-            call: JudgeCall {
-                item: "expertise".into(),
-                role: Role::Rubric,
-                task,
-                sample: 0,
-                member: 0,
-            },
+            call: JudgeCall::new("expertise", Role::Rubric, task),
             system: "s".into(),
             case_id: "c".into(),
             attempt: 0,

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use super::*;
 use crate::domain::{
-    Answer, CallId, CaseId, Component, ComponentKind, GradeMerge, JudgeCall, JudgeReply, JudgeTask,
-    Mode, Reading, Role, Rubric, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CallId, CaseId, Component, ComponentKind, GradeMerge, JudgeReply, Mode, Reading, Role,
+    Rubric, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::question::{JudgeCall, Property};
 use crate::record::{EventSink, RunEvent};
 use crate::scorer::{Step, Verdicts};
 
@@ -25,16 +26,16 @@ impl Scorer for Toy {
     }
 
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
-        let ask = |item: &str| JudgeCall {
-            item: item.into(),
-            role: Role::Rubric,
-            task: JudgeTask::Property {
-                question: case.initial_prompt.as_str().into(),
-                answer: Arc::clone(&answer.answer_text),
-                criterion: item.into(),
-            },
-            sample: 0,
-            member: 0,
+        let ask = |item: &str| {
+            JudgeCall::new(
+                item,
+                Role::Rubric,
+                Property {
+                    question: case.initial_prompt.as_str().into(),
+                    answer: Arc::clone(&answer.answer_text),
+                    criterion: item.into(),
+                },
+            )
         };
         let earned = matches!(verdicts.get("a"), Some(Ok(Reading { verdict: Verdict::Points(p), .. })) if *p > 0.0);
         let wanted: &[&str] = if earned {

@@ -15,8 +15,9 @@ use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::protocol::{Protocol, WhenRefused, WireRequest};
 use super::{Body, Rendered};
-use crate::domain::{CallKind, Fingerprint};
+use crate::domain::Fingerprint;
 use crate::prompt::Messages;
+use crate::question::{KINDS, Kind, KindInfo, ReplyKind};
 
 /// How far the seeds of two samples are apart, so that attempts (counted by one) of different samples never meet.
 const SEEDS_PER_SAMPLE: i64 = 1000;
@@ -54,7 +55,7 @@ pub struct RequestOptions {
     /// How soon the reply is wanted; no part of the fingerprint. `None` sends nothing.
     pub service_tier: Option<ServiceTier>,
     /// The reply limit in tokens of each kind; no entry, no limit.
-    pub max_tokens: BTreeMap<CallKind, u64>,
+    pub max_tokens: BTreeMap<Kind, u64>,
     /// The name of the limit field in chat: `max_tokens` or `max_completion_tokens`. Other protocols have one name.
     pub max_tokens_field: String,
     /// Further members of the body; one of the same name as a parameter of ours replaces it.
@@ -120,7 +121,7 @@ impl RequestOptions {
     /// The cache key of one call under this reply limit.
     pub fn fingerprint(
         &self,
-        kind: CallKind,
+        kind: &KindInfo,
         messages: &Messages,
         sample: (u32, u32),
         limit: Option<u64>,
@@ -143,12 +144,12 @@ impl RequestOptions {
         limit.or(required.map(|limit| limit + reasoning))
     }
 
-    fn asks_json_mode(&self, kind: CallKind) -> bool {
+    fn asks_json_mode(&self, kind: &KindInfo) -> bool {
         let form = self.protocol().parameter(Parameter::ResponseFormat);
         form.is_some() && self.json_mode && is_json(kind)
     }
 
-    fn asked_schema(&self, kind: CallKind) -> Option<&Value> {
+    fn asked_schema(&self, kind: &KindInfo) -> Option<&Value> {
         self.protocol().parameter(Parameter::Schema)?;
         self.schema.as_ref().filter(|_| is_json(kind))
     }
@@ -156,7 +157,7 @@ impl RequestOptions {
     /// The hash of everything that decides a reply, with the number of the sample and of the attempt.
     fn key(
         &self,
-        kind: CallKind,
+        kind: &KindInfo,
         texts: &[&str],
         (sample, attempt): (u32, u32),
         limit: Option<u64>,
@@ -178,7 +179,7 @@ impl RequestOptions {
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let head = json!([
             ENCODING,
-            kind,
+            kind.name,
             self.judge_id,
             sample,
             attempt,
@@ -211,7 +212,7 @@ impl RequestOptions {
     /// Members stand in the fixed order of the protocol, then the extra ones sorted by name (at every depth).
     pub fn render(
         &self,
-        kind: CallKind,
+        kind: &KindInfo,
         messages: Messages,
         sample: u32,
         attempt: u32,
@@ -220,7 +221,7 @@ impl RequestOptions {
             Some(prompt) => Messages::new(None, prompt),
             None => messages,
         };
-        let given = self.max_tokens.get(&kind).copied();
+        let given = self.max_tokens.get(&kind.kind()).copied();
         let fingerprint = self.key(kind, &texts(&messages), (sample, attempt), given);
         let protocol = self.protocol();
         let request = WireRequest {
@@ -359,15 +360,13 @@ fn texts(messages: &Messages) -> Vec<&str> {
 }
 
 /// True for the kinds whose reply is a JSON object: JSON mode would make a judge write anything but a grade or a label.
-fn is_json(kind: CallKind) -> bool {
-    !matches!(kind, CallKind::Aspect | CallKind::Attribution)
+fn is_json(kind: &KindInfo) -> bool {
+    kind.reply == ReplyKind::Json
 }
 
-fn default_limits(endpoint: JudgeKind) -> BTreeMap<CallKind, u64> {
-    CallKind::ALL
-        .into_iter()
-        .filter_map(|kind| Some((kind, endpoint.default_max_tokens(kind)?)))
-        .collect()
+fn default_limits(endpoint: JudgeKind) -> BTreeMap<Kind, u64> {
+    let limit = |info: &KindInfo| Some((info.kind(), endpoint.default_max_tokens(info)?));
+    KINDS.into_iter().filter_map(limit).collect()
 }
 
 /// The same object with its members sorted by name at every depth.

@@ -27,9 +27,10 @@ use super::refusals::{Refusals, ReplyLimits};
 use super::render::Renderer;
 use super::servers::{Fleet, Servers};
 use super::{Judge, Notify};
-use crate::domain::{CallKind, JudgeReply, TestCase};
+use crate::domain::{JudgeReply, TestCase};
 use crate::error::{Error, Result};
 use crate::prompt::PromptSet;
+use crate::question::{KINDS, Kind, KindInfo};
 
 /// The identity of the lexical baseline; the version changes when its scores do.
 pub const LEXICAL_ID: &str = "lexical-1";
@@ -183,7 +184,7 @@ impl JudgeBuilder {
         let given_limits = judge.reply_limits()?;
         let limits_to_find = given_limits
             .iter()
-            .map(|(kind, limit)| (*kind, [*limit].into()));
+            .map(|(kind, limit)| (kind.clone(), [*limit].into()));
         refusals.add_limits(limits_to_find.collect())?;
         let (prompts, structured) = (Arc::clone(prompts), judge.structured);
         let served = ServedModel {
@@ -201,18 +202,18 @@ impl JudgeBuilder {
 }
 
 /// The given limits, else those of the prompt set with room for the reasoning; a label judge needs room for a label only.
-fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> Result<BTreeMap<CallKind, u64>> {
+fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> Result<BTreeMap<Kind, u64>> {
     let given = judge.reply_limits()?;
-    let limit = |kind: CallKind| match given.get(&kind) {
+    let limit = |kind: &KindInfo| match given.get(&kind.kind()) {
         Some(limit) => *limit,
         None if judge.kind() == JudgeKind::Label => judge.kind().default_max_tokens(kind),
         None => prompts
             .max_tokens(kind)
             .map(|limit| limit + judge.reasoning_effort.map_or(0, Effort::tokens)),
     };
-    Ok(CallKind::ALL
+    Ok(KINDS
         .into_iter()
-        .filter_map(|kind| Some((kind, limit(kind)?)))
+        .filter_map(|kind| Some((kind.kind(), limit(kind)?)))
         .collect())
 }
 
@@ -244,7 +245,7 @@ pub struct ServedModel {
     cache: Option<Cache>,
     limits: LimitOptions,
     /// Kinds of questions whose reply limit the user gave.
-    pub given_limits: BTreeSet<CallKind>,
+    pub given_limits: BTreeSet<Kind>,
     refusals: Arc<Refusals>,
 }
 
@@ -399,7 +400,7 @@ impl ServedModel {
         let mut renderer = Renderer::new(prompts, &self.request, self.structured, room, refusals);
         if !shared.compat {
             let known = capacity.map(|(capacity, _)| capacity);
-            renderer = renderer.with_own_choices(self.given_limits.iter().copied(), known);
+            renderer = renderer.with_own_choices(self.given_limits.iter().cloned(), known);
         }
         Ok(BuiltJudge {
             judge,

@@ -6,14 +6,8 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::protocol::{ANTHROPIC, CHAT, COMPLETIONS, GEMINI, Protocol};
-use crate::domain::CallKind;
+use crate::question::{KindInfo, ReplyKind};
 
-/// Reply limit of kinds that answer with one number.
-const SCORE_TOKENS: u64 = 100;
-/// Reply limit of a level with its explanation, for each criterion of a call.
-const CRITERION_TOKENS: u64 = 300;
-/// Reply limit of a grade with its feedback, as published for Prometheus (ScholarQABench, `prometheus_eval.py`).
-const GRADE_TOKENS: u64 = 512;
 /// Reply limit of a model that answers with one label, as published for AttrScore (ScholarQABench,
 /// `citation_correctness_eval.py`).
 const LABEL_TOKENS: u64 = 10;
@@ -59,14 +53,6 @@ impl JudgeKind {
         Self::value_variants().iter().map(|kind| kind.protocol())
     }
 
-    /// Whether the reply to a kind of question is a list that restates the answer.
-    pub fn is_list(kind: CallKind) -> bool {
-        matches!(
-            kind,
-            CallKind::Citations | CallKind::Precision | CallKind::CitationGroup
-        )
-    }
-
     /// The reply limit of a list about an answer of so many tokens, where neither the user nor the reference decides: a
     /// small model may not find the end of a list, and write for minutes.
     pub fn list_limit(answer_tokens: u64) -> u64 {
@@ -75,20 +61,13 @@ impl JudgeKind {
             .saturating_add(LIST_TOKENS)
     }
 
-    /// The reply limit in tokens of a kind of question where no other is given: 100 for a number or a label with
-    /// its reason, 512 for a grade with feedback, 300 for
-    /// each criterion of a call, 10 where the reply is nothing but a label; `None` (no limit) for
-    /// claims and irrelevant paragraphs, whose lists restate the answer (see [`JudgeKind::list_limit`]).
-    pub fn default_max_tokens(self, kind: CallKind) -> Option<u64> {
-        match kind {
-            CallKind::Citations | CallKind::Precision | CallKind::CitationGroup => None,
-            CallKind::Attribution if self == Self::Label => Some(LABEL_TOKENS),
-            CallKind::Aspect => Some(GRADE_TOKENS),
-            CallKind::Criteria => Some(CRITERION_TOKENS),
-            CallKind::Expertise
-            | CallKind::Property
-            | CallKind::Evidence
-            | CallKind::Attribution => Some(SCORE_TOKENS),
+    /// The reply limit in tokens of a kind of question where no other is given: its own, 10 where the reply is nothing but
+    /// a label; `None` (no limit) for lists that restate the answer (see [`JudgeKind::list_limit`]).
+    pub fn default_max_tokens(self, info: &KindInfo) -> Option<u64> {
+        if self == Self::Label && info.reply == ReplyKind::Label {
+            Some(LABEL_TOKENS)
+        } else {
+            info.reply_limit
         }
     }
 }
@@ -103,6 +82,7 @@ impl fmt::Display for JudgeKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::{ASPECT, ATTRIBUTION, CITATIONS};
 
     #[test]
     fn options_and_files_use_the_same_names() {
@@ -117,16 +97,13 @@ mod tests {
 
     #[test]
     fn only_a_label_model_is_held_to_ten_tokens() {
-        let limit = |kind: JudgeKind| kind.default_max_tokens(CallKind::Attribution);
+        let limit = |kind: JudgeKind| kind.default_max_tokens(&ATTRIBUTION);
         let limits = [JudgeKind::Chat, JudgeKind::Completions, JudgeKind::Label].map(limit);
         assert_eq!(limits, [Some(100), Some(100), Some(10)]);
         assert_eq!(
-            JudgeKind::Completions.default_max_tokens(CallKind::Aspect),
+            JudgeKind::Completions.default_max_tokens(&ASPECT),
             Some(512)
         );
-        assert_eq!(
-            JudgeKind::Chat.default_max_tokens(CallKind::Citations),
-            None
-        );
+        assert_eq!(JudgeKind::Chat.default_max_tokens(&CITATIONS), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The built-in baseline judge: deterministic, offline, and no language model.
 //!
-//! It answers the task itself, in the wire format that every judge uses:
+//! It answers the question itself, in the wire format that every judge uses:
 //!
 //! - **A criterion**: 0-10 by how much of its content words the best windows of the answer cover. Content words are
 //!   stems without stop words, weighted by their rarity over the test cases (`ln(1 + (1 + N) / (1 + df))`, N texts,
@@ -24,11 +24,11 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use self::index::{Index, Query, Vocabulary, coverage};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{AskFuture, Judge, JudgeRequest, Outcome, locked};
-use crate::domain::{CaseCriterion, JudgeReply, JudgeTask, TestCase};
-use crate::text::sentences::simple_sentences;
+use crate::domain::{JudgeReply, TestCase};
+use crate::question::{Question, Words};
 
 /// Content words of one window: about a paragraph.
 const WINDOW: u32 = 60;
@@ -87,80 +87,10 @@ impl Lexical {
         }
     }
 
-    /// The reply to a task, as JSON text: `{"score": x}`, `{"claims": [..]}`, ...
-    pub fn answer(&self, task: &JudgeTask) -> String {
-        match task {
-            JudgeTask::Expertise { question, answer } => {
-                score_reply(self.expertise(question, answer))
-            }
-            JudgeTask::Property {
-                answer, criterion, ..
-            } => {
-                let query = Query::new(criterion, &self.vocabulary);
-                score_reply(10.0 * coverage(&query, &self.index(answer), WINDOW, &LATER_WINDOWS))
-            }
-            JudgeTask::Evidence {
-                answer, snippets, ..
-            } => {
-                let index = self.index(answer);
-                let is_present = |snippet: &&String| {
-                    let query = Query::new(snippet, &self.vocabulary);
-                    let width = WINDOW.max(query.word_count().saturating_mul(SNIPPET_ROOM));
-                    coverage(&query, &index, width, &[]) >= SNIPPET_PRESENT
-                };
-                format!(
-                    "{{\"score\": {}}}",
-                    snippets.iter().filter(is_present).count()
-                )
-            }
-            JudgeTask::Citations { answer, .. } => claims::reply(answer),
-            JudgeTask::Criteria {
-                answer,
-                criteria,
-                shape,
-                reference,
-                ..
-            } => {
-                let shares = |text: &Arc<str>| -> Vec<f64> {
-                    let index = self.index(text);
-                    let share = |criterion: &CaseCriterion| {
-                        let query = Query::new(&criterion.text, &self.vocabulary);
-                        coverage(&query, &index, WINDOW, &LATER_WINDOWS)
-                    };
-                    criteria.iter().map(share).collect()
-                };
-                shape.reply_of(
-                    &shares(answer),
-                    &reference.as_ref().map(shares).unwrap_or_default(),
-                )
-            }
-            JudgeTask::Precision { question, answer } => {
-                let is_irrelevant =
-                    |text: &&str| !text.trim().is_empty() && self.covered(question, text) == 0.0;
-                let entry = |text| json!({"answer_text": text});
-                let entries: Vec<Value> = answer
-                    .split("\n\n")
-                    .filter(is_irrelevant)
-                    .map(entry)
-                    .collect();
-                json!({"irrelevant_paragraphs": entries}).to_string()
-            }
-            JudgeTask::CitationGroup { text, citations } => {
-                let claim = |claim: &str| {
-                    let cited = citations.iter().filter(|one| claim.contains(&one.id));
-                    let supporting = cited
-                        .filter(|one| self.covered(claim, &one.shown.text("")) >= SNIPPET_PRESENT);
-                    let ids: Vec<&str> = supporting.map(|one| one.id.as_str()).collect();
-                    json!({"text": claim, "is_fully_supported": !ids.is_empty(), "supporting": ids})
-                };
-                let claims = simple_sentences(text)
-                    .into_iter()
-                    .map(|range| claim(&text[range]));
-                json!({"claims": claims.collect::<Vec<_>>()}).to_string()
-            }
-            // It has no opinion on these: settings refuse it for their roles, and an empty reply is never a verdict.
-            JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => String::new(),
-        }
+    /// The reply to a question, as its judges write it; empty where words say nothing about it: settings refuse the
+    /// baseline for such questions, and an empty reply is never a verdict.
+    pub fn answer(&self, question: &dyn Question) -> String {
+        question.baseline(self).unwrap_or_default()
     }
 
     /// The share of a text's weight that the best window of another one covers.
@@ -171,17 +101,6 @@ impl Lexical {
             WINDOW,
             &[],
         )
-    }
-
-    fn expertise(&self, question: &str, answer: &Arc<str>) -> f64 {
-        let index = self.index(answer);
-        if index.content_words == 0 {
-            return 0.0;
-        }
-        let (long, all) = long_words(&self.vocabulary, question);
-        let asker = (long + PRIOR_WORDS * self.typical_share) / (all + PRIOR_WORDS);
-        let demanded = f64::from(index.long_words) / f64::from(index.content_words);
-        10.0 * (1.0 - (demanded - asker).abs() / NO_FIT).max(0.0)
     }
 
     /// The answer, tokenized and stemmed once for all calls about it.
@@ -202,21 +121,52 @@ impl Lexical {
     }
 }
 
+impl Words for Lexical {
+    fn expertise(&self, question: &str, answer: &Arc<str>) -> f64 {
+        let index = self.index(answer);
+        if index.content_words == 0 {
+            return 0.0;
+        }
+        let (long, all) = long_words(&self.vocabulary, question);
+        let asker = (long + PRIOR_WORDS * self.typical_share) / (all + PRIOR_WORDS);
+        let demanded = f64::from(index.long_words) / f64::from(index.content_words);
+        10.0 * (1.0 - (demanded - asker).abs() / NO_FIT).max(0.0)
+    }
+
+    fn coverage(&self, criterion: &str, answer: &Arc<str>) -> f64 {
+        let query = Query::new(criterion, &self.vocabulary);
+        coverage(&query, &self.index(answer), WINDOW, &LATER_WINDOWS)
+    }
+
+    fn has_snippet(&self, snippet: &str, answer: &Arc<str>) -> bool {
+        let query = Query::new(snippet, &self.vocabulary);
+        let width = WINDOW.max(query.word_count().saturating_mul(SNIPPET_ROOM));
+        coverage(&query, &self.index(answer), width, &[]) >= SNIPPET_PRESENT
+    }
+
+    fn is_related(&self, text: &str, question: &str) -> bool {
+        self.covered(question, text) != 0.0
+    }
+
+    fn is_support(&self, source: &str, claim: &str) -> bool {
+        self.covered(claim, source) >= SNIPPET_PRESENT
+    }
+
+    fn claims(&self, answer: &str) -> Value {
+        claims::claims(answer)
+    }
+}
+
 impl Judge for Lexical {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            let reply = JudgeReply::of_text(self.answer(&request.call.task));
+            let reply = JudgeReply::of_text(self.answer(&*request.call.question));
             Ok(Outcome::Reply(JudgeReply {
                 model: Some(NAME.to_owned()),
                 ..reply
             }))
         })
     }
-}
-
-/// A score to one decimal, within 0..=10.
-fn score_reply(score: f64) -> String {
-    format!("{{\"score\": {:.1}}}", score.clamp(0.0, 10.0))
 }
 
 /// How many content words of a text are long, and how many there are.

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 
 use super::{JudgeRequest, locked};
-use crate::domain::{CallKind, CaseId, SystemName, Usage};
+use crate::domain::{CaseId, SystemName, Usage};
+use crate::question::Kind;
 
 /// Monotonic counters of one run; cheap to update from any thread.
 #[derive(Debug, Default)]
@@ -78,7 +79,7 @@ pub struct CallInFlight {
     /// Which case it is about.
     pub case_id: CaseId,
     /// What kind of question it is.
-    pub kind: CallKind,
+    pub kind: Kind,
     /// The component that it asks for.
     pub item: Arc<str>,
 }
@@ -90,7 +91,7 @@ impl CallInFlight {
             sent: Instant::now(),
             system: request.system.clone(),
             case_id: request.case_id.clone(),
-            kind: request.call.task.kind(),
+            kind: request.call.question.info().kind(),
             item: Arc::clone(&request.call.item),
         }
     }

@@ -42,9 +42,10 @@ pub use builder::JudgeBuilder;
 use parameter::Parameter;
 
 use crate::domain::{
-    CaseId, Fingerprint, JudgeCall, JudgeReply, Severity, SystemName, UnscoredKind, UnscoredReason,
+    CaseId, Fingerprint, JudgeReply, Severity, SystemName, UnscoredKind, UnscoredReason,
 };
 use crate::error::Error;
+use crate::question::JudgeCall;
 
 /// One call on its way to a judge.
 #[derive(Debug, Clone)]

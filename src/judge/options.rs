@@ -20,9 +20,10 @@ use super::forms::{Effort, ServiceTier, Structured};
 use super::kind::JudgeKind;
 use super::layers::budgeted::Price;
 use super::parameter::Parameter;
-use crate::domain::{CallKind, TimeSpan, is_amount, parse_amount};
+use crate::domain::{TimeSpan, is_amount, parse_amount};
 use crate::error::Error;
 use crate::prompt::Messages;
+use crate::question::{KINDS, Kind, KindInfo};
 
 /// Request fields that have an option or are set by the program, each with what to do instead.
 const OWN_FIELDS: [(&str, &str); 8] = [
@@ -258,10 +259,10 @@ impl JudgeOptions {
     ///
     /// # Errors
     /// The first that is not a kind of question with a limit.
-    pub fn reply_limits(&self) -> Result<BTreeMap<CallKind, Option<u64>>, OptionFault> {
+    pub fn reply_limits(&self) -> Result<BTreeMap<Kind, Option<u64>>, OptionFault> {
         let limit = |(name, limit): &(String, String)| {
-            let kind = CallKind::from_name(name).ok_or_else(|| {
-                let kinds = CallKind::ALL.map(CallKind::as_str).join(", ");
+            let kind = KindInfo::named(name).ok_or_else(|| {
+                let kinds = KINDS.map(|info| info.name).join(", ");
                 format!("{name} is not a kind of question; known are {kinds}, as in property=100,citations=16000")
             })?;
             let tokens = if limit == "none" {
@@ -269,7 +270,7 @@ impl JudgeOptions {
             } else {
                 limit.parse().ok().filter(|n| *n > 0).map(Some)
             };
-            tokens.map(|tokens| (kind, tokens)).ok_or_else(|| {
+            tokens.map(|tokens| (kind.kind(), tokens)).ok_or_else(|| {
                 format!("the limit of {kind} is not a number of at least 1; write {kind}=100, or {kind}=none")
             })
         };
@@ -747,6 +748,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::question::{CITATIONS, PROPERTY};
 
     fn server() -> JudgeOptions {
         JudgeOptions {
@@ -909,7 +911,7 @@ mod tests {
                 .collect(),
             ..server()
         };
-        let limits = [(CallKind::Property, Some(100)), (CallKind::Citations, None)].into();
+        let limits = [(PROPERTY.kind(), Some(100)), (CITATIONS.kind(), None)].into();
         assert_eq!(of("property=100,citations=none").reply_limits(), Ok(limits));
         let mut written = serde_json::to_value(server()).unwrap();
         written["max_tokens"] = json!({"property": 100, "citations": "none"});

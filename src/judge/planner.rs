@@ -82,7 +82,8 @@ impl<J: Judge> Judge for Recalling<J> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{CaseId, JudgeCall, JudgeTask, Role, SystemName};
+    use crate::domain::{CaseId, Role, SystemName};
+    use crate::question::{Expertise, JudgeCall};
 
     struct Knows(&'static str);
 
@@ -94,16 +95,14 @@ mod tests {
 
     fn request(item: &str) -> JudgeRequest {
         JudgeRequest {
-            call: JudgeCall {
-                item: item.into(),
-                role: Role::Rubric,
-                task: JudgeTask::Expertise {
+            call: JudgeCall::new(
+                item,
+                Role::Rubric,
+                Expertise {
                     question: "q".into(),
                     answer: "a".into(),
                 },
-                sample: 0,
-                member: 0,
-            },
+            ),
             system: SystemName::from("s"),
             case_id: CaseId::from("c"),
             attempt: 0,

@@ -14,11 +14,11 @@ use super::body::RequestOptions;
 use super::cache::Cache;
 use super::locked;
 use super::parameter::Parameter;
-use crate::domain::CallKind;
 use crate::error::{Error, Result};
+use crate::question::{Kind, KindInfo};
 
 /// Reply limits in tokens, `None` for none, by kind of question; of criteria that of one.
-pub type ReplyLimits = BTreeMap<CallKind, BTreeSet<Option<u64>>>;
+pub type ReplyLimits = BTreeMap<Kind, BTreeSet<Option<u64>>>;
 
 /// What is known of the parameters of one judge.
 #[derive(Debug, Default)]
@@ -110,9 +110,9 @@ impl Refusals {
     }
 
     /// The reply limits of a kind of question that users gave this judge.
-    pub fn limits(&self, kind: CallKind) -> BTreeSet<Option<u64>> {
+    pub fn limits(&self, kind: &KindInfo) -> BTreeSet<Option<u64>> {
         let known = locked(&self.known);
-        known.limits.get(&kind).cloned().unwrap_or_default()
+        known.limits.get(&kind.kind()).cloned().unwrap_or_default()
     }
 
     fn learn(&self, new: Known) -> Result<()> {
@@ -174,13 +174,13 @@ fn read(cache: &Cache, name: &str) -> Result<Known> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CallKind;
     use crate::judge::kind::JudgeKind;
     use crate::prompt::Messages;
+    use crate::question::PROPERTY;
 
     fn key(options: &RequestOptions) -> crate::domain::Fingerprint {
         options
-            .render(CallKind::Property, Messages::new(None, "u"), 0, 0)
+            .render(&PROPERTY, Messages::new(None, "u"), 0, 0)
             .fingerprint
     }
 
@@ -237,10 +237,10 @@ mod tests {
         assert_eq!(locked(&of("m").known).refused, both);
         assert_eq!(*locked(&of("n").known), Known::default());
         one.add_need_of_schema().unwrap();
-        let limits = ReplyLimits::from([(CallKind::Property, [Some(7), None].into())]);
+        let limits = ReplyLimits::from([(PROPERTY.kind(), [Some(7), None].into())]);
         other.add_limits(limits).unwrap();
         assert!(of("m").needs_schema() && !of("n").needs_schema());
-        assert_eq!(of("m").limits(CallKind::Property), [Some(7), None].into());
+        assert_eq!(of("m").limits(&PROPERTY), [Some(7), None].into());
         assert_eq!(locked(&of("m").known).refused, both);
     }
 }

@@ -5,7 +5,7 @@
 //! an unreadable reply asks for our schema, which small models need to know the form; and a list that restates the answer
 //! has a limit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -13,18 +13,17 @@ use serde_json::Value;
 
 use super::body::RequestOptions;
 use super::capacity::Capacity;
-use super::forms::{Effort, Structured, schema_of};
+use super::forms::{Effort, Structured};
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::protocol::WhenRefused;
 use super::refusals::Refusals;
 use super::tokens::{estimate_messages, estimate_tokens};
 use super::{OtherLimit, Rendered};
-use crate::domain::{
-    CallKind, JudgeCall, JudgeReply, JudgeTask, ReplyForm, UnscoredKind, UnscoredReason,
-};
+use crate::domain::{JudgeReply, UnscoredKind, UnscoredReason};
 use crate::error::Result;
 use crate::prompt::{InsertMode, Messages, PromptSet};
+use crate::question::{JudgeCall, Kind, KindInfo, Question};
 
 /// So many first replies must be unreadable, and more than are readable, before all first attempts carry our schema: a
 /// judge that works replies unreadably now and then.
@@ -46,8 +45,8 @@ pub enum Beginning {
 /// Renders the calls to one judge.
 pub struct Renderer {
     prompts: Arc<PromptSet>,
-    /// What is sent with each kind of call.
-    options: BTreeMap<CallKind, RequestOptions>,
+    /// What is sent with every call.
+    options: RequestOptions,
     /// The form of replies; with `auto` a call whose reply was unreadable is asked again without a schema.
     structured: Structured,
     /// The context that texts are cut to; `None`: they are not cut.
@@ -63,7 +62,7 @@ pub struct Renderer {
 /// See [`Renderer::with_own_choices`].
 struct OwnChoices {
     /// Kinds of questions whose reply limit the user gave.
-    given_limits: BTreeSet<CallKind>,
+    given_limits: BTreeSet<Kind>,
     /// The context of the server, where it is known.
     capacity: Option<Capacity>,
     first: FirstReplies,
@@ -91,18 +90,9 @@ impl Renderer {
         capacity: Option<Capacity>,
         refusals: Arc<Refusals>,
     ) -> Self {
-        let of_kind = |kind: CallKind| RequestOptions {
-            json_mode: options.json_mode && prompts.json_mode(kind),
-            neutralize: prompts.family(kind).mode == InsertMode::Fenced,
-            ..options.clone()
-        };
-        let options = CallKind::ALL
-            .into_iter()
-            .map(|kind| (kind, of_kind(kind)))
-            .collect();
         Self {
             prompts,
-            options,
+            options: options.clone(),
             structured,
             capacity,
             refusals,
@@ -116,7 +106,7 @@ impl Renderer {
     #[must_use]
     pub fn with_own_choices(
         mut self,
-        given_limits: impl IntoIterator<Item = CallKind>,
+        given_limits: impl IntoIterator<Item = Kind>,
         capacity: Option<Capacity>,
     ) -> Self {
         self.own = Some(OwnChoices {
@@ -127,30 +117,46 @@ impl Renderer {
         self
     }
 
+    /// What is sent with this kind of call.
+    fn options_of(&self, info: &KindInfo, schema: Option<Value>) -> RequestOptions {
+        RequestOptions {
+            json_mode: self.asks_json(info),
+            neutralize: self.is_fenced(info),
+            schema,
+            ..self.options.clone()
+        }
+    }
+
+    fn asks_json(&self, info: &KindInfo) -> bool {
+        self.options.json_mode && self.prompts.json_mode(info)
+    }
+
+    fn is_fenced(&self, info: &KindInfo) -> bool {
+        self.prompts.insert_mode(info) == InsertMode::Fenced
+    }
+
     /// Our choices for this kind of question: published wordings are asked as they were published.
-    fn own(&self, kind: CallKind) -> Option<&OwnChoices> {
-        let is_ours = self.prompts.family(kind).mode == InsertMode::Fenced;
-        self.own.as_ref().filter(|_| is_ours)
+    fn own(&self, info: &KindInfo) -> Option<&OwnChoices> {
+        self.own.as_ref().filter(|_| self.is_fenced(info))
     }
 
     /// Our schema of the reply, where a repeat may carry it though nobody asked for a schema: over chat in `auto`, for a
     /// reply in JSON, from a server that has not refused it.
-    fn own_schema(&self, task: &JudgeTask) -> Option<Value> {
-        let kind = task.kind();
-        let options = self.options.get(&kind)?;
-        let may_have_it = self.own(kind).is_some()
+    fn own_schema(&self, question: &dyn Question) -> Option<Value> {
+        let info = question.info();
+        let may_have_it = self.own(info).is_some()
             && self.structured == Structured::Auto
-            && options.endpoint.protocol().repeats_with_schema()
-            && options.json_mode
-            && self.prompts.schema(kind).is_none()
-            && !options.extra_body.contains_key("response_format")
+            && self.options.endpoint.protocol().repeats_with_schema()
+            && self.asks_json(info)
+            && self.prompts.schema(info).is_none()
+            && !self.options.extra_body.contains_key("response_format")
             && !self.refusals.has(Parameter::Schema);
-        if may_have_it { schema_of(task) } else { None }
+        if may_have_it { question.schema() } else { None }
     }
 
     /// Whether this call can begin in either way, so that its first reply may be stored under two keys.
     pub fn may_carry_schema(&self, call: &JudgeCall) -> bool {
-        self.own_schema(&call.task).is_some()
+        self.own_schema(&*call.question).is_some()
     }
 
     /// Whether calls without a stored reply begin with our schema.
@@ -163,7 +169,7 @@ impl Renderer {
     /// call every second one is plain as well, since a server may not take schemas.
     fn schema(
         &self,
-        task: &JudgeTask,
+        question: &dyn Question,
         attempt: u32,
         beginning: Beginning,
     ) -> (Option<Value>, bool, u32) {
@@ -171,13 +177,13 @@ impl Renderer {
             Beginning::Plain => (attempt % 2 == 1, attempt.saturating_sub(1)),
             Beginning::Schema => (true, attempt),
         };
-        if asks_ours && let Some(schema) = self.own_schema(task) {
+        if asks_ours && let Some(schema) = self.own_schema(question) {
             return (Some(schema), true, attempt_in_key);
         }
-        let kind = task.kind();
+        let info = question.info();
         let schema = match self.structured {
-            Structured::Auto => self.prompts.schema(kind),
-            Structured::Schema => self.prompts.schema(kind).or_else(|| schema_of(task)),
+            Structured::Auto => self.prompts.schema(info),
+            Structured::Schema => self.prompts.schema(info).or_else(|| question.schema()),
             Structured::Json | Structured::Off => None,
         };
         (schema, false, attempt)
@@ -185,17 +191,14 @@ impl Renderer {
 
     fn rendered(
         &self,
-        task: &JudgeTask,
+        question: &dyn Question,
         call: &JudgeCall,
         attempt: u32,
         beginning: Beginning,
-    ) -> Option<Rendered> {
-        let kind = task.kind();
-        let (schema, is_own, attempt_in_key) = self.schema(task, attempt, beginning);
-        let options = RequestOptions {
-            schema,
-            ..self.options.get(&kind)?.clone()
-        };
+    ) -> Rendered {
+        let info = question.info();
+        let (schema, is_own, attempt_in_key) = self.schema(question, attempt, beginning);
+        let options = self.options_of(info, schema);
         let (mut options, mut note) = self.refusals.apply(&options);
         if is_own {
             let again = "a reply schema was asked for, since replies without one were unreadable (--structured json asks without)";
@@ -209,74 +212,70 @@ impl Renderer {
             let again = "unreadable replies to a schema were asked again without it (--structured json asks without)";
             note = joined(note, again);
         }
-        if let JudgeTask::Criteria { shape, .. } = task
-            && shape.form == ReplyForm::Lines
-        {
-            let lines = options.to_mut();
-            lines.json_mode = false;
-            lines.schema = None;
+        if !question.replies_in_json() {
+            let plain = options.to_mut();
+            plain.json_mode = false;
+            plain.schema = None;
         }
-        let messages = self.prompts.render(task);
-        let given = options.max_tokens.get(&kind).copied();
-        let own_limit = self.list_limit(task, &messages);
-        let limit = match given {
-            Some(limit) => Some(self.limit_of_call(task, limit)),
+        let messages = self.prompts.render(question);
+        let given = options.max_tokens.get(&info.kind()).copied();
+        let own_limit = self.list_limit(question, &messages);
+        let limit = match given.or_else(|| self.limit_of_foreign_kind(info)) {
+            Some(limit) => Some(self.limit_of_call(question, limit)),
             None => own_limit,
         };
         let samples = (call.sample, attempt_in_key);
-        let other_limits = self.other_limits(task, &options, &messages, samples, limit);
-        if limit != given {
-            let limits = &mut options.to_mut().max_tokens;
-            limits.extend(limit.map(|limit| (kind, limit)));
+        let other_limits = self.other_limits(question, &options, &messages, samples, limit);
+        if let Some(limit) = limit.filter(|_| limit != given) {
+            options.to_mut().max_tokens.insert(info.kind(), limit);
         }
-        let mut rendered = options.render(kind, messages, call.sample, attempt_in_key);
+        let mut rendered = options.render(info, messages, call.sample, attempt_in_key);
         if given.is_none() && own_limit.is_some() {
             rendered.parameters.push(Parameter::ListLimit);
         }
         rendered.note = note;
         rendered.is_own_schema = is_own;
         rendered.other_limits = other_limits;
-        Some(rendered)
+        rendered
     }
 
-    /// The limit of a call for this limit of its kind. That of criteria is one of a criterion. The room for the
-    /// reasoning, which a given limit does not have, is that of one reply.
-    fn limit_of_call(&self, task: &JudgeTask, limit: u64) -> u64 {
-        let JudgeTask::Criteria { criteria, .. } = task else {
-            return limit;
-        };
-        let kind = task.kind();
-        let reasoning = self.reasoning(kind);
-        let is_given = self
-            .prompts
-            .max_tokens(kind)
-            .is_none_or(|own| limit != own + reasoning);
+    /// The limit of a kind that is defined outside this crate: neither prompts nor options have one for it.
+    fn limit_of_foreign_kind(&self, info: &KindInfo) -> Option<u64> {
+        let is_foreign = self.prompts.family(info).is_none();
+        let limit = info.reply_limit.filter(|_| is_foreign)?;
+        Some(limit + self.reasoning())
+    }
+
+    /// The limit of a call for this limit of its kind, which is one of a unit: of each criterion of a list. The room for
+    /// the reasoning, which a given limit does not have, is that of one reply.
+    fn limit_of_call(&self, question: &dyn Question, limit: u64) -> u64 {
+        let reasoning = self.reasoning();
+        let own = self.prompts.max_tokens(question.info());
+        let is_given = own.is_none_or(|own| limit != own + reasoning);
         let room = if is_given { 0 } else { reasoning };
         (limit - room)
-            .saturating_mul(criteria.len() as u64)
+            .saturating_mul(question.unit_count())
             .saturating_add(room)
     }
 
-    fn reasoning(&self, kind: CallKind) -> u64 {
-        let options = self.options.get(&kind);
-        let effort = options.and_then(|options| options.reasoning_effort);
-        effort.map_or(0, Effort::tokens)
+    fn reasoning(&self) -> u64 {
+        self.options.reasoning_effort.map_or(0, Effort::tokens)
     }
 
     /// Our limit of a list. None where the user gave one (or `none`), where the prompts have one, where the server refused
     /// it, and where a server that counts the reply has no room for it: there the context is the limit.
-    fn list_limit(&self, task: &JudgeTask, messages: &Messages) -> Option<u64> {
-        let kind = task.kind();
-        let own = self.own(kind).filter(|_| JudgeKind::is_list(kind))?;
-        let is_decided = own.given_limits.contains(&kind)
-            || self.prompts.max_tokens(kind).is_some()
+    fn list_limit(&self, question: &dyn Question, messages: &Messages) -> Option<u64> {
+        let info = question.info();
+        let own = self.own(info).filter(|_| info.is_list())?;
+        let is_decided = own.given_limits.contains(&info.kind())
+            || self.prompts.max_tokens(info).is_some()
             || self.refusals.has(Parameter::ListLimit)
             || self.refusals.has(Parameter::MaxCompletionTokens)
             || self.refusals.has(Parameter::MaxTokens) && self.loses_refused_limit();
         if is_decided {
             return None;
         }
-        let limit = self.usual_list_limit(task);
+        let limit = self.usual_list_limit(question);
         if let Some(capacity) = own.capacity.filter(|capacity| capacity.counts_reply) {
             // A quarter more, since tokens are estimated.
             let prompt = estimate_messages(messages) / 4 * 5;
@@ -289,42 +288,42 @@ impl Renderer {
 
     /// Whether a reply limit that the server refuses is left out, not renamed.
     fn loses_refused_limit(&self) -> bool {
-        let route = self.route();
-        let form = route.and_then(|kind| kind.protocol().parameter(Parameter::MaxTokens));
+        let protocol = self.options.endpoint.protocol();
+        let form = protocol.parameter(Parameter::MaxTokens);
         form.is_some_and(|form| form.when_refused == WhenRefused::LeftOut)
     }
 
-    fn usual_list_limit(&self, task: &JudgeTask) -> u64 {
-        let limit = JudgeKind::list_limit(estimate_tokens(task.answer()));
-        limit.saturating_add(self.reasoning(task.kind()))
+    fn usual_list_limit(&self, question: &dyn Question) -> u64 {
+        let limit = JudgeKind::list_limit(estimate_tokens(question.judged()));
+        limit.saturating_add(self.reasoning())
     }
 
     /// The keys of this call under the other limits that the judge was, or is usually, asked with.
     fn other_limits(
         &self,
-        task: &JudgeTask,
+        question: &dyn Question,
         options: &RequestOptions,
         messages: &Messages,
         samples: (u32, u32),
         limit: Option<u64>,
     ) -> Vec<OtherLimit> {
-        let kind = task.kind();
+        let info = question.info();
         let given: BTreeSet<Option<u64>> = self
             .refusals
-            .limits(kind)
+            .limits(info)
             .into_iter()
-            .map(|given| given.map(|given| self.limit_of_call(task, given)))
+            .map(|given| given.map(|given| self.limit_of_call(question, given)))
             .collect();
         let mut others = given.clone();
-        if JudgeKind::is_list(kind) {
-            others.extend([None, Some(self.usual_list_limit(task))]);
+        if info.is_list() {
+            others.extend([None, Some(self.usual_list_limit(question))]);
         }
-        let usual = self.prompts.max_tokens(kind);
-        let usual = usual.map(|limit| limit + self.reasoning(kind));
-        others.insert(usual.map(|usual| self.limit_of_call(task, usual)));
+        let usual = self.prompts.max_tokens(info);
+        let usual = usual.map(|limit| limit + self.reasoning());
+        others.insert(usual.map(|usual| self.limit_of_call(question, usual)));
         others.remove(&limit);
         let of_other = |other| OtherLimit {
-            key: options.fingerprint(kind, messages, samples, other),
+            key: options.fingerprint(info, messages, samples, other),
             // That lists have our limit, or none in compat mode, is not a choice of the user.
             is_chosen: given.contains(&limit) || given.contains(&other),
         };
@@ -394,7 +393,7 @@ impl Renderer {
         attempt: u32,
         is_read: bool,
     ) -> Result<()> {
-        let Some(own) = self.own(call.task.kind()) else {
+        let Some(own) = self.own(call.question.info()) else {
             return Ok(());
         };
         let first = &own.first;
@@ -427,12 +426,12 @@ impl Renderer {
     /// Whether a reply that was cut is worth a repeat with our schema: the judge began an object of another form. A stored
     /// reply is repeated only where a schema is known to help, so that a run from the cache asks nothing new.
     pub fn repeats_cut(&self, call: &JudgeCall, rendered: &Rendered, reply: &JudgeReply) -> bool {
-        let Some(own) = self.own(call.task.kind()) else {
+        let Some(own) = self.own(call.question.info()) else {
             return false;
         };
         let may_help = !rendered.is_own_schema
             && self
-                .own_schema(&call.task)
+                .own_schema(&*call.question)
                 .is_some_and(|schema| begins_another_object(&reply.content, &schema));
         if !may_help || reply.cached {
             return may_help && self.needs_schema();
@@ -442,16 +441,13 @@ impl Renderer {
     }
 
     /// What the user can change about replies of this kind that cannot be read.
-    pub fn form_advice(&self, kind: CallKind) -> &'static str {
-        let Some(options) = self.options.get(&kind) else {
-            return "";
-        };
+    pub fn form_advice(&self, info: &KindInfo) -> &'static str {
         let has_schema = match self.structured {
             Structured::Schema => true,
-            Structured::Auto => self.own(kind).is_some() && !self.refusals.has(Parameter::Schema),
+            Structured::Auto => self.own(info).is_some() && !self.refusals.has(Parameter::Schema),
             Structured::Json | Structured::Off => false,
         };
-        let protocol = options.endpoint.protocol();
+        let protocol = self.options.endpoint.protocol();
         if !protocol.repeats_with_schema() {
             protocol.form_advice()
         } else if has_schema {
@@ -463,55 +459,42 @@ impl Renderer {
         }
     }
 
-    /// The call with its text cut to the room there is; `None` if it fits, or nothing of its text would.
-    fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<JudgeTask> {
+    /// The question with its text cut to the room there is; `None` if it fits, or nothing of its text would.
+    fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<Arc<dyn Question>> {
         // An eighth stays free: tokens are estimated.
         let room = self.capacity?.prompt_room(whole.max_tokens) / 8 * 7;
-        let count = |task: &JudgeTask| {
-            self.rendered(task, call, 0, Beginning::Plain)
-                .map_or(0, |rendered| rendered.body.prompt_tokens)
-        };
-        (whole.body.prompt_tokens > room)
-            .then(|| cut_to_fit(&call.task, room, count))
-            .flatten()
+        if whole.body.prompt_tokens <= room {
+            return None;
+        }
+        cut_to_fit(&*call.question, room, |question| {
+            let rendered = self.rendered(question, call, 0, Beginning::Plain);
+            rendered.body.prompt_tokens
+        })
     }
 
     /// The rendered call, with a note if its text was cut.
-    pub fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
+    pub fn render(&self, call: &JudgeCall, attempt: u32) -> Rendered {
         self.render_from(call, attempt, Beginning::Plain)
     }
 
     /// [`Renderer::render`] for a call that began in this way.
-    pub fn render_from(
-        &self,
-        call: &JudgeCall,
-        attempt: u32,
-        beginning: Beginning,
-    ) -> Option<Rendered> {
-        let whole = self.rendered(&call.task, call, attempt, beginning)?;
-        let Some(task) = self.cut(call, &whole) else {
-            return Some(whole);
+    pub fn render_from(&self, call: &JudgeCall, attempt: u32, beginning: Beginning) -> Rendered {
+        let whole = self.rendered(&*call.question, call, attempt, beginning);
+        let Some(question) = self.cut(call, &whole) else {
+            return whole;
         };
-        let what = if matches!(task, JudgeTask::Attribution { .. }) {
-            "document"
-        } else {
-            "answer"
-        };
+        let what = question.judged_name();
         let cut = format!("the judge saw {what}s cut to fit its context (--truncate)");
-        let rendered = self.rendered(&task, call, attempt, beginning)?;
-        let note = match &rendered.note {
-            Some(note) => format!("{cut}; {note}"),
-            None => cut,
-        };
-        Some(Rendered {
-            note: Some(note),
+        let rendered = self.rendered(&*question, call, attempt, beginning);
+        Rendered {
+            note: joined(rendered.note.clone(), &cut),
             ..rendered
-        })
+        }
     }
 
     /// The route of rendered calls.
-    pub fn route(&self) -> Option<JudgeKind> {
-        self.options.values().next().map(|options| options.endpoint)
+    pub fn route(&self) -> JudgeKind {
+        self.options.endpoint
     }
 }
 
@@ -534,40 +517,22 @@ fn joined(note: Option<String>, first: &str) -> Option<String> {
     })
 }
 
-/// The task with the longest beginning of its text that fits into `room` tokens; `count` gives the tokens of a task's
-/// whole prompt, reply not included. `None` if no beginning fits. Cut is the answer, or the document of an attribution, at
-/// the end of a word; the question, the criterion and the claim stay whole.
+/// The question about the longest beginning of its text that fits into `room` tokens; `count` gives the tokens of a
+/// question's whole prompt, reply not included. `None` if no beginning fits. The text ends with a word; everything else
+/// that the question shows stays whole.
 ///
 /// `count` is called about as often as the text's length has binary digits.
-fn cut_to_fit(task: &JudgeTask, room: u64, count: impl Fn(&JudgeTask) -> u64) -> Option<JudgeTask> {
-    let text = Arc::clone(cut_text(&mut task.clone()));
-    let ends = word_ends(&text);
-    let fitting = ends.partition_point(|end| count(&with_text(task, &text[..*end])) <= room);
-    Some(with_text(
-        task,
-        &text[..*ends.get(fitting.checked_sub(1)?)?],
-    ))
-}
-
-fn with_text(task: &JudgeTask, text: &str) -> JudgeTask {
-    let mut task = task.clone();
-    *cut_text(&mut task) = text.into();
-    task
-}
-
-/// The text that may be cut.
-fn cut_text(task: &mut JudgeTask) -> &mut Arc<str> {
-    match task {
-        JudgeTask::Attribution { document, .. } => document,
-        JudgeTask::Expertise { answer, .. }
-        | JudgeTask::Property { answer, .. }
-        | JudgeTask::Evidence { answer, .. }
-        | JudgeTask::Citations { answer, .. }
-        | JudgeTask::Aspect { answer, .. }
-        | JudgeTask::Criteria { answer, .. }
-        | JudgeTask::Precision { answer, .. }
-        | JudgeTask::CitationGroup { text: answer, .. } => answer,
-    }
+fn cut_to_fit(
+    question: &dyn Question,
+    room: u64,
+    count: impl Fn(&dyn Question) -> u64,
+) -> Option<Arc<dyn Question>> {
+    let text = question.judged();
+    let ends = word_ends(text);
+    let up_to = |end: usize| question.with_judged(text[..end].into());
+    let fitting = ends.partition_point(|end| count(&*up_to(*end)) <= room);
+    let longest = *ends.get(fitting.checked_sub(1)?)?;
+    Some(up_to(longest))
 }
 
 /// Ends of the words except the last; text without white space may be cut after any character.
@@ -592,10 +557,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{CaseCriterion, ReplyShape, Role};
+    use crate::domain::{CaseCriterion, ReplyForm, ReplyShape, Role};
+    use crate::question::{CRITERIA, CriteriaLevels, Property, SourceSupport};
 
-    fn task(answer: &str) -> JudgeTask {
-        JudgeTask::Property {
+    fn about(answer: &str) -> Property {
+        Property {
             question: "q".into(),
             answer: answer.into(),
             criterion: "c".into(),
@@ -619,24 +585,18 @@ mod tests {
             ..ReplyShape::default()
         });
         let criteria = [criterion("a"), criterion("b"), criterion("c")].into();
-        let task = JudgeTask::Criteria {
+        let task = CriteriaLevels {
             question: "q".into(),
             answer: "a".into(),
             criteria,
             shape,
             reference: None,
         };
-        let call = JudgeCall {
-            item: "c".into(),
-            role: Role::Rubric,
-            task,
-            sample: 0,
-            member: 0,
-        };
+        let call = JudgeCall::new("c", Role::Rubric, task);
         let prompts = Arc::new(PromptSet::builtin());
-        let own = prompts.max_tokens(CallKind::Criteria).unwrap();
+        let own = prompts.max_tokens(&CRITERIA).unwrap();
         let limit = |limit: u64, reasoning_effort: Option<Effort>| {
-            let max_tokens = [(CallKind::Criteria, limit)].into();
+            let max_tokens = [(CRITERIA.kind(), limit)].into();
             let options = RequestOptions {
                 reasoning_effort,
                 max_tokens,
@@ -650,7 +610,7 @@ mod tests {
                 None,
                 Arc::default(),
             );
-            renderer.render(&call, 0).unwrap().max_tokens
+            renderer.render(&call, 0).max_tokens
         };
         assert_eq!(limit(own, None), Some(3 * own));
         assert_eq!(limit(own + 4000, Some(Effort::Low)), Some(3 * own + 4000));
@@ -662,44 +622,56 @@ mod tests {
     }
 
     /// Ten tokens around an answer of one token a word.
-    fn words(task: &JudgeTask) -> u64 {
-        10 + task.answer().split_whitespace().count() as u64
+    fn words(question: &dyn Question) -> u64 {
+        10 + question.judged().split_whitespace().count() as u64
+    }
+
+    /// The judged text of the cut question.
+    fn cut(
+        question: &dyn Question,
+        room: u64,
+        count: impl Fn(&dyn Question) -> u64,
+    ) -> Option<String> {
+        let cut = cut_to_fit(question, room, count)?;
+        Some(cut.judged().to_string())
     }
 
     #[test]
     fn an_answer_is_cut_to_the_last_word_that_fits() {
-        let of = task("one two  three four");
-        assert_eq!(cut_to_fit(&of, 13, words), Some(task("one two  three")));
-        assert_eq!(cut_to_fit(&of, 11, words), Some(task("one")));
-        assert_eq!(cut_to_fit(&of, 10, words), None, "an empty answer is none");
+        let of = about("one two  three four");
+        assert_eq!(cut(&of, 13, words).as_deref(), Some("one two  three"));
+        assert_eq!(cut(&of, 11, words).as_deref(), Some("one"));
+        assert_eq!(cut(&of, 10, words), None, "an empty answer is none");
     }
 
     #[test]
     fn of_an_attribution_the_document_is_cut() {
-        let of = |document: &str| JudgeTask::Attribution {
+        let of = |document: &str| SourceSupport {
             claim: "a b c".into(),
             document: document.into(),
         };
-        let count = |task: &JudgeTask| task.question().len() as u64;
-        assert_eq!(cut_to_fit(&of("d\u{e9} fg"), 4, count), Some(of("d\u{e9}")));
+        let count = |question: &dyn Question| question.judged().len() as u64;
+        let cut = cut_to_fit(&of("d\u{e9} fg"), 4, count).unwrap();
+        let expected: &dyn Question = &of("d\u{e9}");
+        assert_eq!(&*cut, expected);
     }
 
     #[test]
     fn text_without_spaces_is_cut_between_characters() {
-        let count = |task: &JudgeTask| task.answer().chars().count() as u64;
-        let whole = task("\u{8a9e}\u{8a9e}\u{8a9e}\u{8a9e}");
-        assert_eq!(cut_to_fit(&whole, 2, count), Some(task("\u{8a9e}\u{8a9e}")));
+        let count = |question: &dyn Question| question.judged().chars().count() as u64;
+        let whole = about("\u{8a9e}\u{8a9e}\u{8a9e}\u{8a9e}");
+        assert_eq!(cut(&whole, 2, count).as_deref(), Some("\u{8a9e}\u{8a9e}"));
     }
 
     proptest! {
         #[test]
         fn what_is_cut_is_a_beginning_that_fits(text in "([a-z\u{e9}]{0,4}[ \n]{0,2}){0,30}", room in 0_u64..40) {
-            let whole = task(&text);
+            let whole = about(&text);
             prop_assume!(words(&whole) > room);
             match cut_to_fit(&whole, room, words) {
                 Some(cut) => {
-                    prop_assert!(text.starts_with(&**cut.answer()));
-                    prop_assert_eq!(words(&cut), room, "the longest");
+                    prop_assert!(text.starts_with(&**cut.judged()));
+                    prop_assert_eq!(words(&*cut), room, "the longest");
                 }
                 None => prop_assert!(room <= 10 || text.split_whitespace().count() < 2),
             }

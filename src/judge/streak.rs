@@ -87,21 +87,16 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{JudgeCall, JudgeTask, Role};
+    use crate::domain::Role;
+    use crate::question::{Expertise, JudgeCall};
 
     /// A call about the answer to this case.
     fn about(case_id: &str) -> JudgeRequest {
-        let task = JudgeTask::Expertise {
+        let task = Expertise {
             question: "q".into(),
             answer: "a".into(),
         };
-        let call = JudgeCall {
-            item: "expertise".into(),
-            role: Role::Rubric,
-            task,
-            sample: 0,
-            member: 0,
-        };
+        let call = JudgeCall::new("expertise", Role::Rubric, task);
         JudgeRequest {
             call,
             system: "s".into(),

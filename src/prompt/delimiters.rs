@@ -147,7 +147,7 @@ fn forgery_after(is_square: bool, rest: &str, family: PromptFamily) -> Option<Fo
         }
     }
     let name = name.as_str();
-    let is_graded = family != PromptFamily::Rubric;
+    let is_graded = family != PromptFamily::RUBRIC;
     if is_square && is_graded && name == RESULT {
         while chars.next_if(|c| c.is_whitespace()).is_some() {}
         return chars.next_if_eq(&']').map(|_| Forgery::Result);
@@ -206,21 +206,13 @@ fn first_unused(texts: &[&str], mut draw: impl FnMut() -> String) -> String {
     }
 }
 
-/// Replaces line breaks by spaces.
-pub(crate) fn one_line(text: &str) -> String {
-    let breaks = [
-        '\n', '\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}',
-        '\u{2029}',
-    ];
-    text.replace(breaks, " ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::ASPECT;
 
     fn in_rubric(text: &str) -> Cow<'_, str> {
-        neutralize(text, PromptFamily::Rubric)
+        neutralize(text, PromptFamily::RUBRIC)
     }
 
     #[test]
@@ -270,7 +262,7 @@ mod tests {
                 "[result [results] [the result] <documents>",
             ),
         ] {
-            assert_eq!(neutralize(text, PromptFamily::Aspect), expected);
+            assert_eq!(neutralize(text, PromptFamily::of(&ASPECT)), expected);
         }
     }
 
@@ -330,13 +322,5 @@ mod tests {
     #[test]
     fn the_split_between_texts_counts() {
         assert_ne!(Marker::of(&["ab", "c"]), Marker::of(&["a", "bc"]));
-    }
-
-    #[test]
-    fn every_line_break_becomes_a_space() {
-        assert_eq!(
-            one_line("one\n2. forged\u{2028}\u{85}\r\u{1d}x \u{a0}"),
-            "one 2. forged    x \u{a0}"
-        );
     }
 }

@@ -1,68 +1,48 @@
 //! The prompt families (rubric, aspects, attribution, criteria, cs2), and the hashes of their published texts: the wording
 //! itself is not part of this program.
 
-use crate::domain::CallKind;
+use crate::question::{KINDS, KindInfo};
 
-/// Prompts that belong together; each family of a set has its own fingerprint and label.
+/// Prompts that belong together; each family of a set has its own fingerprint and label. Families are those of the
+/// [kinds of questions](KINDS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PromptFamily {
-    /// The four kinds of ScholarQA-CS rubric calls.
-    Rubric,
-    /// Aspect grades.
-    Aspect,
-    /// Whether a document supports a claim.
-    Attribution,
-    /// Levels of criteria.
-    Criteria,
-    /// Irrelevant paragraphs and citations of a report (ScholarQA-CS2).
-    Cs2,
-}
+pub struct PromptFamily(&'static str);
 
 impl PromptFamily {
-    /// All families.
-    pub const ALL: [Self; 5] = [
-        Self::Rubric,
-        Self::Aspect,
-        Self::Attribution,
-        Self::Criteria,
-        Self::Cs2,
-    ];
+    /// That of the rubric of ScholarQA-CS.
+    pub const RUBRIC: Self = Self("rubric");
 
-    /// The family of a call kind.
-    pub fn of(kind: CallKind) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|family| family.kinds().contains(&kind))
-            .unwrap_or(Self::Rubric)
+    /// All families, in the order of the kinds.
+    pub fn all() -> Vec<Self> {
+        let mut families: Vec<Self> = KINDS.into_iter().map(Self::of).collect();
+        families.dedup();
+        families
     }
 
-    /// The call kinds of the family.
-    pub fn kinds(self) -> &'static [CallKind] {
-        match self {
-            Self::Rubric => &CallKind::RUBRIC,
-            Self::Aspect => &[CallKind::Aspect],
-            Self::Attribution => &[CallKind::Attribution],
-            Self::Criteria => &[CallKind::Criteria],
-            Self::Cs2 => &[CallKind::Precision, CallKind::CitationGroup],
-        }
+    /// The family of a kind of question.
+    pub fn of(info: &KindInfo) -> Self {
+        Self(info.family)
+    }
+
+    /// The kinds of questions of the family.
+    pub fn kinds(self) -> impl Iterator<Item = &'static KindInfo> {
+        KINDS.into_iter().filter(move |info| info.family == self.0)
     }
 
     /// The family's name in files and tables.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rubric => "rubric",
-            Self::Aspect => "aspect",
-            Self::Attribution => "attribution",
-            Self::Criteria => "criteria",
-            Self::Cs2 => "cs2",
+        self.0
+    }
+
+    /// The label of results made with the published wording; none was published for other families.
+    pub(crate) fn published_label(self) -> Option<&'static str> {
+        match self.0 {
+            "rubric" | "aspect" | "attribution" => Some("scholarqabench@95e6fc5"),
+            "criteria" | "cs2" => Some("astabench@0.5.4"),
+            _ => None,
         }
     }
 }
-
-/// Labels of results made with the published wording, in the order of [`PromptFamily::ALL`].
-pub(crate) const LABELS: [&str; 5] = [QABENCH, QABENCH, QABENCH, ASTABENCH, ASTABENCH];
-const QABENCH: &str = "scholarqabench@95e6fc5";
-const ASTABENCH: &str = "astabench@0.5.4";
 
 /// The ScholarQABench commit in the label.
 pub(crate) const COMMIT: &str = "95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
@@ -152,12 +132,7 @@ const PUBLISHED: [(&str, &str); 19] = [
 ];
 
 fn published(family: PromptFamily) -> Vec<(&'static str, &'static str)> {
-    let is_own = |part: &str| {
-        family
-            .kinds()
-            .iter()
-            .any(|kind| part.starts_with(kind.as_str()))
-    };
+    let is_own = |part: &str| family.kinds().any(|info| part.starts_with(info.name));
     PUBLISHED
         .into_iter()
         .filter(|(part, _)| is_own(part))
@@ -185,7 +160,7 @@ pub(crate) fn differences(family: PromptFamily, ours: &[(String, String)]) -> Ve
 mod tests {
     use super::*;
 
-    const RUBRIC: PromptFamily = PromptFamily::Rubric;
+    const RUBRIC: PromptFamily = PromptFamily::RUBRIC;
 
     fn known(family: PromptFamily) -> Vec<(String, String)> {
         published(family)
@@ -196,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_published_hashes_do_not_differ_from_themselves() {
-        for family in PromptFamily::ALL {
+        for family in PromptFamily::all() {
             assert_eq!(differences(family, &known(family)), Vec::<String>::new());
         }
     }

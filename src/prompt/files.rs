@@ -210,11 +210,11 @@ impl PromptSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{CallKind, JudgeTask};
     use crate::prompt::{Family, InsertMode};
+    use crate::question::{ASPECT, ATTRIBUTION, PROPERTY, Property};
 
-    fn property() -> JudgeTask {
-        JudgeTask::Property {
+    fn property() -> Property {
+        Property {
             question: "q".into(),
             answer: "a".into(),
             criterion: "c".into(),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn rubric(set: &PromptSet) -> &Family {
-        set.family(CallKind::Property)
+        set.family(&PROPERTY).unwrap()
     }
 
     /// An exported built-in set with one file changed.
@@ -311,15 +311,13 @@ mod tests {
             rubric(&PromptSet::builtin()).fingerprint()
         );
         assert!(
-            set.family(CallKind::Attribution)
+            set.family(&ATTRIBUTION)
+                .unwrap()
                 .label()
                 .starts_with("custom@")
         );
         assert_eq!(
-            (
-                set.max_tokens(CallKind::Attribution),
-                set.max_tokens(CallKind::Aspect)
-            ),
+            (set.max_tokens(&ATTRIBUTION), set.max_tokens(&ASPECT)),
             (None, Some(512))
         );
     }

@@ -24,6 +24,7 @@ use std::sync::LazyLock;
 
 use super::delimiters::{Forgery, GRADED_SECTIONS, forgeries, is_invisible};
 use super::family::PromptFamily;
+use crate::question::ASPECT;
 
 const ROLE_HEADINGS: [&str; 14] = [
     "instruction",
@@ -117,7 +118,8 @@ pub fn signs(answer_text: &str) -> Vec<String> {
     let lower = plain.to_ascii_lowercase();
     let mut signs = Vec::new();
     let latin: String = plain.chars().map(latin).collect();
-    for (at, forgery) in forgeries(&latin, PromptFamily::Aspect) {
+    let graded = PromptFamily::of(&ASPECT);
+    for (at, forgery) in forgeries(&latin, graded) {
         if let Forgery::Section(name) = forgery
             && (!GRADED_SECTIONS.contains(&name) || closes_section(&latin[at..], name))
         {
@@ -125,9 +127,7 @@ pub fn signs(answer_text: &str) -> Vec<String> {
         }
     }
     // Look-alikes of control tokens are harmless: tokenizers compare bytes. `[RESULT]` counts only as a verdict, below.
-    for (at, _) in
-        forgeries(&plain, PromptFamily::Aspect).filter(|(_, forgery)| *forgery == Forgery::Control)
-    {
+    for (at, _) in forgeries(&plain, graded).filter(|(_, forgery)| *forgery == Forgery::Control) {
         push(&mut signs, "control token of a chat template", &plain[at..]);
     }
     for line in lower.lines() {
@@ -497,7 +497,7 @@ mod tests {
                 "forged tag: </response>"
             ]
         );
-        assert_eq!(neutralize(text, PromptFamily::Aspect), text);
+        assert_eq!(neutralize(text, PromptFamily::of(&ASPECT)), text);
     }
 
     #[test]

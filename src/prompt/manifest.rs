@@ -1,14 +1,17 @@
 //! `manifest.toml`: contents of a prompt set.
 
+use std::fmt;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::{self, DeserializeSeed, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::family::PromptFamily;
-use crate::domain::{CallKind, Fingerprint};
+use crate::domain::Fingerprint;
 use crate::error::{InputFault, Result};
 use crate::files::{is_plain_name, parse_toml};
+use crate::question::{KINDS, KindInfo, ReplyKind};
 
 /// The manifest's file name.
 pub(crate) const MANIFEST: &str = "manifest.toml";
@@ -27,23 +30,13 @@ pub enum InsertMode {
 }
 
 /// A whole manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub(crate) struct Manifest {
     pub(crate) mode: InsertMode,
     /// Origin of an imported set.
     pub(crate) imported: Option<Imported>,
-    /// The four tasks of the rubric: all or none.
-    pub(crate) expertise: Option<TaskEntry>,
-    pub(crate) property: Option<TaskEntry>,
-    pub(crate) evidence: Option<TaskEntry>,
-    pub(crate) citations: Option<TaskEntry>,
-    pub(crate) aspect: Option<AspectEntry>,
-    pub(crate) attribution: Option<TaskEntry>,
-    pub(crate) criteria: Option<TaskEntry>,
-    /// The two tasks of ScholarQA-CS2: both or none.
-    pub(crate) precision: Option<TaskEntry>,
-    pub(crate) citation_group: Option<TaskEntry>,
+    /// The tables of the kinds of questions, in their order; those of a family come together.
+    tables: Vec<(&'static KindInfo, TaskTable)>,
 }
 
 /// Origin of an imported set.
@@ -56,52 +49,35 @@ pub(crate) struct Imported {
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// The files and parameters of one task.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TaskEntry {
+/// The files and parameters of a kind of question.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct TaskTable {
     /// File of the system message.
     pub(crate) system: Option<String>,
-    /// Files of the user message, in order.
-    pub(crate) user: Vec<String>,
-    /// File of a fixed criterion for `expertise`, of the template of one criterion for `criteria`; not for others.
+    /// File of a criterion, for kinds that may have one.
     pub(crate) criterion: Option<String>,
+    /// Files of each form of the user message, in order.
+    parts: Vec<(&'static str, Vec<String>)>,
     /// Reply limit; none by default.
     pub(crate) max_tokens: Option<u64>,
     /// Whether to request JSON mode.
-    #[serde(default)]
     pub(crate) json_mode: bool,
     /// JSON schema of the reply, as text, or `{name, schema}`, which is sent as it is; only for kinds whose reply is a
     /// JSON object.
     pub(crate) schema: Option<String>,
-    /// Text before a title that stands for its source; only for `citation_group`, which needs it.
+    /// Text before a title that stands for its source, for kinds that show such titles: they need it.
     pub(crate) title_marker: Option<String>,
 }
 
-/// The files and parameters of aspect grading.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AspectEntry {
-    /// File of the system message.
-    pub(crate) system: Option<String>,
-    /// Files of the user message, in order, with a reference answer.
-    pub(crate) with_reference: Vec<String>,
-    /// Those without one.
-    pub(crate) without_reference: Vec<String>,
-    /// Reply limit; none by default.
-    pub(crate) max_tokens: Option<u64>,
-    /// Whether to request JSON mode.
-    #[serde(default)]
-    pub(crate) json_mode: bool,
-}
-
-/// The files and parameters of one task: a call kind, or an aspect with or without a reference answer.
+/// The files and parameters of one form of the user message of a kind of question.
 #[derive(Debug, Clone)]
 pub(super) struct NamedTask {
-    pub(super) kind: CallKind,
+    pub(super) info: &'static KindInfo,
     /// Key of the user files in the manifest and in the fingerprint: `user`, `with_reference`, ..
     pub(super) part: &'static str,
-    pub(super) entry: TaskEntry,
+    /// Files of the user message, in order.
+    pub(super) user: Vec<String>,
+    pub(super) table: TaskTable,
 }
 
 impl Manifest {
@@ -110,35 +86,30 @@ impl Manifest {
         let hint = "`scholareval prompts export DIR` writes a manifest to start from";
         let manifest: Self = parse_toml(source, path, hint)?;
         manifest.check_tables(path)?;
-        CallKind::ALL
-            .iter()
-            .flat_map(|kind| manifest.tasks(*kind))
-            .try_for_each(|task| task.check(path))?;
+        for info in KINDS {
+            for task in manifest.tasks(info) {
+                task.check(path)?;
+            }
+        }
         Ok(manifest)
     }
 
     /// The tables of a family come together, and at least one table exists.
     fn check_tables(&self, path: &Path) -> Result<()> {
-        let is_missing = |kind: &&CallKind| self.tasks(**kind).is_empty();
-        for family in PromptFamily::ALL {
-            let Some(missing) = family.kinds().iter().find(is_missing) else {
-                continue;
-            };
-            if !family.kinds().iter().all(|kind| is_missing(&kind)) {
+        for family in PromptFamily::all() {
+            let missing = family.kinds().find(|info| self.table(info).is_none());
+            let is_begun = family.kinds().any(|info| self.table(info).is_some());
+            if let Some(missing) = missing.filter(|_| is_begun) {
                 let what = format!(
                     "has no [{missing}], but other tables of the family {}",
                     family.as_str()
                 );
-                let names: Vec<String> = family
-                    .kinds()
-                    .iter()
-                    .map(|kind| format!("[{kind}]"))
-                    .collect();
+                let names: Vec<String> = family.kinds().map(|info| format!("[{info}]")).collect();
                 let hint = format!("give all of {}, or none of them", names.join(", "));
                 return Err(InputFault::new(path, what).hint(hint).into());
             }
         }
-        if CallKind::ALL.iter().all(|kind| is_missing(&kind)) {
+        if self.tables.is_empty() {
             return Err(InputFault::new(path, "names no prompts")
                 .hint("give the four tables of the rubric, [aspect], [attribution], [criteria], or [precision] and [citation_group]")
                 .into());
@@ -146,120 +117,199 @@ impl Manifest {
         Ok(())
     }
 
-    /// The tasks of a call kind; none if its table is missing. An aspect has two: with and without a reference answer.
-    pub(super) fn tasks(&self, kind: CallKind) -> Vec<NamedTask> {
-        let entry = match kind {
-            CallKind::Expertise => &self.expertise,
-            CallKind::Property => &self.property,
-            CallKind::Evidence => &self.evidence,
-            CallKind::Citations => &self.citations,
-            CallKind::Attribution => &self.attribution,
-            CallKind::Criteria => &self.criteria,
-            CallKind::Precision => &self.precision,
-            CallKind::CitationGroup => &self.citation_group,
-            CallKind::Aspect => return self.aspect.iter().flat_map(AspectEntry::tasks).collect(),
+    fn table(&self, info: &KindInfo) -> Option<&TaskTable> {
+        let (_, table) = self.tables.iter().find(|(own, _)| own.name == info.name)?;
+        Some(table)
+    }
+
+    /// The tasks of a kind of question, one for each form of its user message; none if its table is missing.
+    pub(super) fn tasks(&self, info: &'static KindInfo) -> Vec<NamedTask> {
+        let Some(table) = self.table(info) else {
+            return Vec::new();
         };
-        entry
-            .iter()
-            .map(|entry| NamedTask {
-                kind,
-                part: "user",
-                entry: entry.clone(),
-            })
-            .collect()
+        let mut tasks = Vec::new();
+        for part in info.parts {
+            tasks.push(NamedTask {
+                info,
+                part,
+                user: table.user_files(part),
+                table: table.clone(),
+            });
+        }
+        tasks
     }
 
     /// The names of all files, some more than once.
     pub(super) fn files(&self) -> Vec<String> {
-        let tasks = CallKind::ALL.into_iter().flat_map(|kind| self.tasks(kind));
+        let tasks = KINDS.into_iter().flat_map(|info| self.tasks(info));
         tasks
             .flat_map(|task| task.files().map(str::to_owned).collect::<Vec<_>>())
             .collect()
     }
 }
 
-impl AspectEntry {
-    fn tasks(&self) -> [NamedTask; 2] {
-        let task = |part, user: &[String]| NamedTask {
-            kind: CallKind::Aspect,
-            part,
-            entry: TaskEntry {
-                system: self.system.clone(),
-                user: user.to_vec(),
-                max_tokens: self.max_tokens,
-                json_mode: self.json_mode,
-                ..TaskEntry::default()
-            },
-        };
-        [
-            task("with_reference", &self.with_reference),
-            task("without_reference", &self.without_reference),
-        ]
+impl TaskTable {
+    /// The files of a form of the user message.
+    fn user_files(&self, part: &str) -> Vec<String> {
+        let given = self.parts.iter().find(|(name, _)| *name == part);
+        given.map(|(_, files)| files.clone()).unwrap_or_default()
     }
+}
+
+impl<'de> Deserialize<'de> for Manifest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ManifestVisitor)
+    }
+}
+
+/// Reads a manifest: its tables are those of the kinds of questions.
+struct ManifestVisitor;
+
+impl<'de> Visitor<'de> for ManifestVisitor {
+    type Value = Manifest;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a manifest")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Manifest, A::Error> {
+        let mut mode = None;
+        let mut imported = None;
+        let mut tables = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            match (key.as_str(), KindInfo::named(&key)) {
+                ("mode", _) => mode = Some(map.next_value()?),
+                ("imported", _) => imported = Some(map.next_value()?),
+                (_, Some(info)) => tables.push((info, map.next_value_seed(TableOf(info))?)),
+                _ => {
+                    let mut known = vec!["mode", "imported"];
+                    known.extend(KINDS.map(|info| info.name));
+                    return Err(unknown_field(&key, &known));
+                }
+            }
+        }
+        Ok(Manifest {
+            mode: mode.ok_or_else(|| de::Error::missing_field("mode"))?,
+            imported,
+            tables,
+        })
+    }
+}
+
+/// Reads the table of a kind of question.
+struct TableOf(&'static KindInfo);
+
+impl<'de> DeserializeSeed<'de> for TableOf {
+    type Value = TaskTable;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<TaskTable, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TableOf {
+    type Value = TaskTable;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the table [{}]", self.0)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TaskTable, A::Error> {
+        let parts = self.0.parts;
+        let mut table = TaskTable::default();
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "system" => table.system = Some(map.next_value()?),
+                "criterion" => table.criterion = Some(map.next_value()?),
+                "max_tokens" => table.max_tokens = Some(map.next_value()?),
+                "json_mode" => table.json_mode = map.next_value()?,
+                "schema" => table.schema = Some(map.next_value()?),
+                "title_marker" => table.title_marker = Some(map.next_value()?),
+                other => match parts.iter().find(|part| **part == other) {
+                    Some(part) => table.parts.push((*part, map.next_value()?)),
+                    None => return Err(unknown_field(other, &[PARAMETERS, parts].concat())),
+                },
+            }
+        }
+        Ok(table)
+    }
+}
+
+/// What a table may have besides the files of its user messages.
+const PARAMETERS: &[&str] = &[
+    "system",
+    "criterion",
+    "max_tokens",
+    "json_mode",
+    "schema",
+    "title_marker",
+];
+
+fn unknown_field<E: de::Error>(name: &str, known: &[&str]) -> E {
+    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    E::custom(format!(
+        "unknown field `{name}`, expected one of {}",
+        known.join(", ")
+    ))
 }
 
 impl NamedTask {
     /// The files it names.
     fn files(&self) -> impl Iterator<Item = &str> {
-        let TaskEntry {
-            system,
-            user,
-            criterion,
-            ..
-        } = &self.entry;
+        let system = self.table.system.iter();
         system
-            .iter()
-            .chain(user)
-            .chain(criterion)
+            .chain(&self.user)
+            .chain(&self.table.criterion)
             .map(String::as_str)
     }
 
     fn check(&self, path: &Path) -> Result<()> {
-        let (kind, part) = (self.kind, self.part);
-        let fault = |what: String, hint: &str| {
-            Err(InputFault::new(path, format!("[{kind}] {what}"))
+        let info = self.info;
+        let part = self.part;
+        let fault = |what: &str, hint: &str| {
+            Err(InputFault::new(path, format!("[{info}] {what}"))
                 .hint(hint)
                 .into())
         };
-        if self.entry.user.is_empty() {
+        if self.user.is_empty() {
             let hint = format!("name at least one file, as in {part} = [\"answer.txt\"]");
-            return fault(format!("has no {part} file"), &hint);
+            return fault(&format!("has no {part} file"), &hint);
         }
-        if self.entry.criterion.is_some()
-            && !matches!(kind, CallKind::Expertise | CallKind::Criteria)
-        {
-            return fault(
-                "has a criterion".to_owned(),
-                "only [expertise] and [criteria] can have one; remove the line",
-            );
+        if self.table.criterion.is_some() && !info.has_criterion_file {
+            let can: Vec<String> = tables_with(|info| info.has_criterion_file);
+            let hint = format!("only {} can have one; remove the line", can.join(" and "));
+            return fault("has a criterion", &hint);
         }
-        let has_marker = self.entry.title_marker.is_some();
-        if has_marker != (kind == CallKind::CitationGroup) {
+        let has_marker = self.table.title_marker.is_some();
+        if has_marker != info.has_title_marker {
+            let need = tables_with(|info| info.has_title_marker).join(" and ");
             let hint =
-                "it is the text before the title of a source, in [citation_group] and nowhere else";
-            return fault(
-                format!("has {} title_marker", if has_marker { "a" } else { "no" }),
-                hint,
-            );
+                format!("it is the text before the title of a source, in {need} and nowhere else");
+            let article = if has_marker { "a" } else { "no" };
+            return fault(&format!("has {article} title_marker"), &hint);
         }
-        let is_object = |schema: &str| {
-            serde_json::from_str::<Value>(schema).is_ok_and(|schema| schema.is_object())
-        };
-        if self
-            .entry
-            .schema
-            .as_deref()
-            .is_some_and(|schema| !is_object(schema) || kind == CallKind::Attribution)
-        {
+        let schema = self.table.schema.as_deref();
+        if schema.is_some_and(|schema| !is_object(schema) || info.reply != ReplyKind::Json) {
             let hint = "write a JSON schema in single quotes, such as '{\"type\": \"object\", ..}', and only where the reply is a JSON object";
-            return fault("has a schema that cannot be used".to_owned(), hint);
+            return fault("has a schema that cannot be used", hint);
         }
         if let Some(name) = self.files().find(|name| !is_plain(name)) {
             let hint = "use a plain file name in the directory of the manifest";
-            return fault(format!("names the file {name:?}"), hint);
+            return fault(&format!("names the file {name:?}"), hint);
         }
         Ok(())
     }
+}
+
+/// The tables of these kinds of questions.
+fn tables_with(is_it: impl Fn(&KindInfo) -> bool) -> Vec<String> {
+    let kinds = KINDS.into_iter().filter(|info| is_it(info));
+    kinds.map(|info| format!("[{info}]")).collect()
+}
+
+/// Whether a text is a JSON object.
+fn is_object(schema: &str) -> bool {
+    serde_json::from_str::<Value>(schema).is_ok_and(|schema| schema.is_object())
 }
 
 /// True for a name that is not one of the set's own files.
@@ -270,6 +320,7 @@ fn is_plain(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::{ASPECT, CITATIONS, EVIDENCE};
 
     const BUILTIN: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
 
@@ -283,13 +334,13 @@ mod tests {
     fn our_own_manifest_is_read() {
         let manifest = Manifest::parse(BUILTIN, Path::new("m")).unwrap();
         assert_eq!(manifest.mode, InsertMode::Fenced);
-        let citations = &manifest.tasks(CallKind::Citations)[0].entry;
+        let citations = &manifest.tasks(&CITATIONS)[0].table;
         assert_eq!((citations.max_tokens, citations.json_mode), (None, true));
         assert_eq!(
-            manifest.tasks(CallKind::Evidence)[0].entry.user,
+            manifest.tasks(&EVIDENCE)[0].user,
             ["answer.txt", "evidence.txt"]
         );
-        assert!(manifest.tasks(CallKind::Aspect).is_empty());
+        assert!(manifest.tasks(&ASPECT).is_empty());
     }
 
     #[test]

@@ -6,42 +6,22 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::family::{self, PromptFamily};
-use super::manifest::{Imported, InsertMode, MANIFEST, Manifest};
+use super::manifest::{Imported, InsertMode, MANIFEST, Manifest, TaskTable};
+use super::messages::Messages;
 use super::task::TaskTemplates;
-use crate::domain::{CallKind, Fingerprint, JudgeTask};
+use crate::domain::Fingerprint;
 use crate::error::{Error, Result};
-
-/// Messages of one task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Messages {
-    /// The system message, if the set has one for this task.
-    pub system: Option<String>,
-    /// The user message.
-    pub user: String,
-    /// Bytes of it that calls about the same answer begin with, so that providers can process them once; 0 if unknown.
-    pub shared: usize,
-}
-
-impl Messages {
-    /// Messages with these texts.
-    pub fn new(system: Option<String>, user: impl Into<String>) -> Self {
-        Self {
-            system,
-            user: user.into(),
-            shared: 0,
-        }
-    }
-}
+use crate::question::{CITATION_GROUP, KindInfo, Question, ReplyKind};
 
 /// Templates for every judge task, with their parameters.
 ///
-/// A set has five [families](PromptFamily). Families missing from a directory come from the built-in set; each
+/// A set has all [families](PromptFamily). Families missing from a directory come from the built-in set; each
 /// family's [label](Family::label) names its wording.
 #[derive(Debug)]
 pub struct PromptSet {
     pub(super) manifest_source: String,
     pub(super) files: BTreeMap<String, String>,
-    /// In the order of [`PromptFamily::ALL`].
+    /// In the order of [`PromptFamily::all`].
     families: Vec<Family>,
 }
 
@@ -55,9 +35,12 @@ impl PromptSet {
         let manifest = Manifest::parse(&manifest_source, &dir.join(MANIFEST))?;
         let family = |id: PromptFamily| {
             let own = Family::compile(&manifest, id, &files, dir)?;
-            Ok::<_, Error>(own.unwrap_or_else(|| Self::shared_builtin().family_of(id).clone()))
+            let builtin = || Self::shared_builtin().family_of(id).cloned();
+            own.or_else(builtin).ok_or_else(|| {
+                Error::Internal(format!("no built-in prompts of the family {}", id.as_str()))
+            })
         };
-        let families = PromptFamily::ALL
+        let families = PromptFamily::all()
             .into_iter()
             .map(family)
             .collect::<Result<_>>()?;
@@ -68,25 +51,28 @@ impl PromptSet {
         })
     }
 
-    /// The messages for one task.
-    pub fn render(&self, task: &JudgeTask) -> Messages {
-        let templates = self.family(task.kind()).templates_of(task);
-        let (user, shared) = templates.user(task);
-        Messages {
-            system: templates.system(task),
-            user,
-            shared,
-        }
+    /// The messages for one question. A kind that is defined outside this crate brings its template.
+    pub fn render(&self, question: &dyn Question) -> Messages {
+        let info = question.info();
+        let Some(family) = self.family(info) else {
+            let templates = TaskTemplates::of_kind(info);
+            return templates.messages(question);
+        };
+        family.task(info, question.part()).messages(question)
     }
 
-    /// The family that renders this call kind.
-    pub fn family(&self, kind: CallKind) -> &Family {
-        self.family_of(PromptFamily::of(kind))
+    /// The family that renders this kind of question; `None` for kinds that are defined outside this crate.
+    pub fn family(&self, info: &KindInfo) -> Option<&Family> {
+        let family = self.family_of(PromptFamily::of(info))?;
+        family
+            .kinds_asked()
+            .any(|own| own.name == info.name)
+            .then_some(family)
     }
 
     /// One family.
-    pub fn family_of(&self, id: PromptFamily) -> &Family {
-        &self.families[id as usize]
+    pub fn family_of(&self, id: PromptFamily) -> Option<&Family> {
+        self.families.iter().find(|family| family.id == id)
     }
 
     /// All families, rubric first.
@@ -94,35 +80,46 @@ impl PromptSet {
         &self.families
     }
 
-    /// The reply limit in tokens of this call kind; `None`: unlimited.
-    pub fn max_tokens(&self, kind: CallKind) -> Option<u64> {
-        self.family(kind).task(kind).named.entry.max_tokens
+    /// The files and parameters of a kind of question.
+    fn table(&self, info: &KindInfo) -> Option<&TaskTable> {
+        let family = self.family(info)?;
+        Some(&family.task(info, "").named.table)
     }
 
-    /// Whether this call kind requests JSON mode.
-    pub fn json_mode(&self, kind: CallKind) -> bool {
-        self.family(kind).task(kind).named.entry.json_mode
+    /// How texts are inserted into the prompts of this kind of question.
+    pub fn insert_mode(&self, info: &KindInfo) -> InsertMode {
+        self.family(info)
+            .map_or(InsertMode::Fenced, |family| family.mode)
+    }
+
+    /// The reply limit in tokens of this kind of question; `None`: unlimited.
+    pub fn max_tokens(&self, info: &KindInfo) -> Option<u64> {
+        match self.table(info) {
+            Some(table) => table.max_tokens,
+            None => info.reply_limit,
+        }
+    }
+
+    /// Whether this kind of question requests JSON mode.
+    pub fn json_mode(&self, info: &KindInfo) -> bool {
+        match self.table(info) {
+            Some(table) => table.json_mode,
+            None => info.reply == ReplyKind::Json,
+        }
     }
 
     /// The text before the title of a source of which nothing else is known.
     pub fn title_marker(&self) -> &str {
-        let kind = CallKind::CitationGroup;
-        self.family(kind)
-            .task(kind)
-            .named
-            .entry
-            .title_marker
-            .as_deref()
+        let table = self.table(&CITATION_GROUP);
+        table
+            .and_then(|table| table.title_marker.as_deref())
             .unwrap_or_default()
     }
 
-    /// The JSON schema that this call kind declares for its replies.
-    pub fn schema(&self, kind: CallKind) -> Option<Value> {
-        let entry = &self.family(kind).task(kind).named.entry;
-        entry
-            .schema
-            .as_deref()
-            .and_then(|schema| serde_json::from_str(schema).ok())
+    /// The JSON schema that this kind of question declares for its replies.
+    pub fn schema(&self, info: &KindInfo) -> Option<Value> {
+        let schema = self.table(info)?.schema.as_deref()?;
+        serde_json::from_str(schema).ok()
     }
 }
 
@@ -146,7 +143,7 @@ impl Family {
         files: &BTreeMap<String, String>,
         dir: &Path,
     ) -> Result<Option<Self>> {
-        let named = id.kinds().iter().flat_map(|kind| manifest.tasks(*kind));
+        let named = id.kinds().flat_map(|info| manifest.tasks(info));
         let compile = |task| TaskTemplates::compile(task, manifest.mode, files, dir);
         let tasks = named.map(compile).collect::<Result<Vec<_>>>()?;
         let family = Self {
@@ -158,29 +155,27 @@ impl Family {
         Ok(Some(family).filter(|family| !family.tasks.is_empty()))
     }
 
-    /// The templates for a task of this family.
-    fn templates_of(&self, task: &JudgeTask) -> &TaskTemplates {
-        match task {
-            JudgeTask::Aspect { reference, .. } => &self.tasks[usize::from(reference.is_none())],
-            _ => self.task(task.kind()),
-        }
+    /// The kinds of questions that it has prompts of.
+    fn kinds_asked(&self) -> impl Iterator<Item = &'static KindInfo> {
+        self.tasks.iter().map(|task| task.named.info)
     }
 
-    /// The first task of a call kind.
-    fn task(&self, kind: CallKind) -> &TaskTemplates {
-        &self.tasks[self
-            .id
-            .kinds()
+    /// The templates of a form of the user message of this kind of question; the first form, if it has no such part.
+    fn task(&self, info: &KindInfo, part: &str) -> &TaskTemplates {
+        let mut of_kind = self
+            .tasks
             .iter()
-            .position(|own| *own == kind)
-            .unwrap_or_default()]
+            .filter(|task| task.named.info.name == info.name);
+        let first = of_kind.clone().next();
+        let exact = of_kind.find(|task| task.named.part == part);
+        exact.or(first).unwrap_or(&self.tasks[0])
     }
 
-    /// The texts sent to a judge, with the call kind and the part of its prompt.
-    fn texts(&self) -> Vec<(CallKind, &'static str, &str)> {
+    /// The texts sent to a judge, with the kind of question and the part of its prompt.
+    fn texts(&self) -> Vec<(&'static str, &'static str, &str)> {
         let mut texts = Vec::new();
         for task in &self.tasks {
-            let kind = task.named.kind;
+            let kind = task.named.info.name;
             for (part, text) in task.texts() {
                 // An aspect's variants share one system message.
                 if part != "system"
@@ -213,7 +208,7 @@ impl Family {
         });
         let texts = self.texts();
         for of_kind in texts.chunk_by(|(a, ..), (b, ..)| a == b) {
-            field(of_kind[0].0.as_str());
+            field(of_kind[0].0);
             for (_, part, text) in of_kind {
                 field(part);
                 field(text);
@@ -225,8 +220,8 @@ impl Family {
     /// The family's name in reports: `scholareval@<8 hex digits>` for the built-in prompts, `scholarqabench@95e6fc5`
     /// or `astabench@0.5.4` for the published wording, else `custom@<8 hex digits>`.
     pub fn label(&self) -> String {
-        if self.is_published() {
-            return family::LABELS[self.id as usize].to_owned();
+        if let Some(label) = self.id.published_label().filter(|_| self.is_published()) {
+            return label.to_owned();
         }
         let name = if self.is_builtin() {
             "scholareval"
@@ -239,7 +234,7 @@ impl Family {
     /// Whether this family gives the same messages as the built-in one.
     pub fn is_builtin(&self) -> bool {
         let builtin = PromptSet::shared_builtin().family_of(self.id);
-        self.mode == builtin.mode && self.texts() == builtin.texts()
+        builtin.is_some_and(|own| self.mode == own.mode && self.texts() == own.texts())
     }
 
     /// Whether every text is the published one, inserted verbatim.

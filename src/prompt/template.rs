@@ -3,55 +3,26 @@
 use std::path::Path;
 
 use crate::error::{InputFault, Result};
-
-/// The template variables, but for [`RUBRIC_PARTS`].
-const VARIABLES: [&str; 17] = [
-    "question",
-    "response",
-    "criterion",
-    "snippets",
-    "snippet_count",
-    "instruction",
-    "reference_answer",
-    "score_rubric",
-    "document",
-    "claim",
-    "criteria",
-    "levels",
-    "reply",
-    "citations",
-    "number",
-    "examples",
-    OPEN_BRACES,
-];
-
-/// Variables that make up `{{score_rubric}}`.
-pub(crate) const RUBRIC_PARTS: [&str; 6] = [
-    "criteria_description",
-    "score1_description",
-    "score2_description",
-    "score3_description",
-    "score4_description",
-    "score5_description",
-];
+use crate::question::{CriterionTemplate, KINDS, KindInfo};
 
 /// Escape for two opening braces, which would begin a variable.
 pub(crate) const OPEN_BRACES: &str = "open_braces";
 
-/// The variable with this name.
+/// The variable of this crate's kinds of questions with this name.
 pub(crate) fn variable(name: &str) -> Option<&'static str> {
-    VARIABLES
-        .into_iter()
-        .chain(RUBRIC_PARTS)
-        .find(|variable| *variable == name)
+    all_variables().into_iter().find(|known| *known == name)
 }
 
-/// Whether the variable holds untrusted text.
-pub(crate) fn is_text(variable: &str) -> bool {
-    !matches!(
-        variable,
-        "snippet_count" | "levels" | "reply" | "number" | OPEN_BRACES
-    )
+/// The names of all variables of this crate's kinds of questions.
+fn all_variables() -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for variable in KINDS.iter().flat_map(|info| info.variables) {
+        if !names.contains(&variable.name) {
+            names.push(variable.name);
+        }
+    }
+    names.push(OPEN_BRACES);
+    names
 }
 
 /// `{{a}}, {{b}}`: for messages that list variables.
@@ -78,32 +49,59 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// Parses a template; `path` is for messages.
+    /// Parses a template of a prompt set; `path` is for messages.
     ///
     /// A bare word in double braces is a variable, inner spaces allowed; anything else is text.
+    ///
+    /// # Errors
+    /// A word that is not a variable, with its line.
     pub(crate) fn parse(source: &str, path: &Path) -> Result<Self> {
+        let known = all_variables();
+        Self::parse_with(source, |word, line| {
+            let variable = known.iter().find(|name| **name == word).copied();
+            if variable.is_none() {
+                let hint = format!("the variables are {}", list_of(&known));
+                let fault = InputFault::new(path, format!("unknown variable {{{{{word}}}}}"));
+                return Err(fault.at_line(line).hint(hint).into());
+            }
+            Ok(variable)
+        })
+    }
+
+    /// Parses the template that a kind of question brings itself; words that are not its variables are text.
+    pub(crate) fn of_kind(source: &str, info: &'static KindInfo) -> Self {
+        let variable = |word: &str, _line: usize| {
+            Ok::<_, std::convert::Infallible>(info.variable(word).map(|variable| variable.name))
+        };
+        match Self::parse_with(source, variable) {
+            Ok(template) => template,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Parses a template; `variable` gives the variable of a word in double braces, with its line, or none for text.
+    fn parse_with<E>(
+        source: &str,
+        variable: impl Fn(&str, usize) -> Result<Option<&'static str>, E>,
+    ) -> Result<Self, E> {
         let mut pieces = Vec::new();
         let mut text = String::new();
         let mut rest = source;
         while let Some(at) = rest.find("{{") {
-            let Some((word, after)) = bare_word(&rest[at..]) else {
+            let line = 1 + source[..source.len() - rest.len() + at]
+                .matches('\n')
+                .count();
+            let found = match bare_word(&rest[at..]) {
+                Some((word, after)) => variable(word, line)?.map(|variable| (variable, after)),
+                None => None,
+            };
+            let Some((variable, after)) = found else {
                 // One brace at a time: in `{{{question}}` the variable starts at the second one.
                 text.push_str(&rest[..=at]);
                 rest = &rest[at + 1..];
                 continue;
             };
             text.push_str(&rest[..at]);
-            let line = 1 + source[..source.len() - rest.len() + at]
-                .matches('\n')
-                .count();
-            let Some(variable) = variable(word) else {
-                let hint = format!(
-                    "the variables are {}",
-                    list_of(&[&VARIABLES[..], &RUBRIC_PARTS].concat())
-                );
-                let fault = InputFault::new(path, format!("unknown variable {{{{{word}}}}}"));
-                return Err(fault.at_line(line).hint(hint).into());
-            };
             if !text.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut text)));
             }
@@ -128,13 +126,6 @@ impl Template {
         })
     }
 
-    /// The text with each variable replaced by its value.
-    pub(crate) fn filled(&self, value: impl Fn(&str) -> String) -> String {
-        let mut out = String::new();
-        self.fill(&mut out, |out, variable| out.push_str(&value(variable)));
-        out
-    }
-
     /// Replaces each variable by what `insert` appends for it.
     pub(crate) fn fill(&self, out: &mut String, mut insert: impl FnMut(&mut String, &'static str)) {
         for piece in &self.pieces {
@@ -144,6 +135,14 @@ impl Template {
                 Piece::Variable(variable, _) => insert(out, variable),
             }
         }
+    }
+}
+
+impl CriterionTemplate for Template {
+    fn filled_with(&self, value: &dyn Fn(&str) -> String) -> String {
+        let mut out = String::new();
+        self.fill(&mut out, |out, variable| out.push_str(&value(variable)));
+        out
     }
 }
 
@@ -215,10 +214,10 @@ mod tests {
         assert_eq!(
             message,
             "set/property.txt:2: unknown variable {{respons}}; the variables are {{question}}, {{response}}, \
-             {{criterion}}, {{snippets}}, {{snippet_count}}, {{instruction}}, {{reference_answer}}, \
-             {{score_rubric}}, {{document}}, {{claim}}, {{criteria}}, {{levels}}, {{reply}}, {{citations}}, {{number}}, {{examples}}, {{open_braces}}, \
-             {{criteria_description}}, {{score1_description}}, {{score2_description}}, {{score3_description}}, {{score4_description}}, \
-             {{score5_description}}"
+             {{criterion}}, {{snippets}}, {{snippet_count}}, {{instruction}}, {{score_rubric}}, \
+             {{reference_answer}}, {{criteria_description}}, {{score1_description}}, {{score2_description}}, {{score3_description}}, \
+             {{score4_description}}, {{score5_description}}, {{document}}, {{claim}}, {{criteria}}, {{number}}, {{examples}}, \
+             {{levels}}, {{reply}}, {{citations}}, {{open_braces}}"
         );
     }
 

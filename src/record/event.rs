@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    CallId, CallKind, CaseId, Fingerprint, JudgeCall, JudgeReply, Role, ScoredAnswer, SystemName,
-    UnscoredReason, Verdict,
+    CallId, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredReason,
+    Verdict,
 };
 use crate::error;
 use crate::judge::JudgeRequest;
+use crate::question::{JudgeCall, Kind};
 
 /// One call and its outcome: a line of `calls.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,7 +24,7 @@ pub struct CallRecord {
     /// The component.
     pub item: Arc<str>,
     /// The kind of call.
-    pub kind: CallKind,
+    pub kind: Kind,
     /// The judge's name.
     pub role: Role,
     /// The judge's identity.
@@ -64,7 +65,7 @@ impl CallRecord {
             system: request.system.clone(),
             case_id: request.case_id.clone(),
             item: Arc::clone(&call.item),
-            kind: call.task.kind(),
+            kind: call.question.info().kind(),
             role: call.role.clone(),
             judge: Arc::clone(judge_id),
             sample: call.sample,

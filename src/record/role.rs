@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::answered::{self, AnsweringModel};
-use crate::domain::{CallKind, Fingerprint, GradeMerge};
+use crate::domain::{Fingerprint, GradeMerge};
 use crate::judge::refusals::ReplyLimits;
+use crate::question::KindInfo;
 
 /// Judges and prompts of a role.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -95,8 +96,11 @@ impl JudgeEntry {
         let mut limits = ReplyLimits::new();
         let given = self.settings.get("max_tokens").and_then(Value::as_object);
         for (name, limit) in given.into_iter().flatten() {
-            if let Some(kind) = CallKind::from_name(name) {
-                limits.entry(kind).or_default().insert(limit.as_u64());
+            if let Some(info) = KindInfo::named(name) {
+                limits
+                    .entry(info.kind())
+                    .or_default()
+                    .insert(limit.as_u64());
             }
         }
         limits

@@ -8,12 +8,12 @@ use futures::executor::block_on;
 
 use super::*;
 use crate::domain::{
-    Answer, CallKind, Component, ComponentKind, Fingerprint, Item, JudgeCall, JudgeReply,
-    JudgeTask, MemberValues, Mode, Role, Score, ScoredAnswer, TestCase, UnscoredKind,
-    UnscoredReason, Verdict,
+    Answer, Component, ComponentKind, Fingerprint, Item, JudgeReply, MemberValues, Mode, Role,
+    Score, ScoredAnswer, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::judge::planner::ReplySource;
 use crate::judge::{Body, Judge, JudgeRequest, Outcome, Rendered};
+use crate::question::{Expertise, JudgeCall, PROPERTY};
 use crate::record::{CallRecord, EventSink, RunEvent, call_id};
 
 fn judged_by(id: &str) -> RoleEntry {
@@ -53,7 +53,7 @@ fn record(item: &str, reply: Option<&str>) -> CallRecord {
         system: "s".into(),
         case_id: "c".into(),
         item: item.into(),
-        kind: CallKind::Property,
+        kind: PROPERTY.kind(),
         role: Role::Rubric,
         judge: "toy".into(),
         sample: 0,
@@ -69,16 +69,14 @@ fn record(item: &str, reply: Option<&str>) -> CallRecord {
 
 fn request(item: &str) -> JudgeRequest {
     JudgeRequest {
-        call: JudgeCall {
-            item: item.into(),
-            role: Role::Rubric,
-            task: JudgeTask::Expertise {
+        call: JudgeCall::new(
+            item,
+            Role::Rubric,
+            Expertise {
                 question: "q".into(),
                 answer: "a".into(),
             },
-            sample: 0,
-            member: 0,
-        },
+        ),
         system: "s".into(),
         case_id: "c".into(),
         attempt: 0,

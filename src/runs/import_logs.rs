@@ -42,7 +42,7 @@ impl Judge for Logged {
                 "no verdict in the log",
             ))
         };
-        let reply = sample.and_then(|sample| sample.reply(&request.call.task));
+        let reply = sample.and_then(|sample| sample.reply(&*request.call.question));
         let outcome = reply.map_or_else(missing, |text| Outcome::Reply(JudgeReply::of_text(text)));
         Box::pin(std::future::ready(Ok(outcome)))
     }

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Reading, Report,
-    ReportFault, Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, Component, ComponentKind, Mode, Reading, Report, ReportFault, Role,
+    RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
+use crate::question::{CriteriaLevels, JudgeCall};
 use crate::scorer::report::{self, Credit};
 use crate::scorer::report_metrics::ingredient_shares;
 use crate::scorer::{Scorer, Step, Verdicts};
@@ -296,20 +297,14 @@ impl Scorer for CriteriaScorer {
 
 impl CriteriaScorer {
     fn call(&self, case: &TestCase, answer: &Answer, batch: &[CaseCriterion]) -> JudgeCall {
-        let task = JudgeTask::Criteria {
+        let question = CriteriaLevels {
             question: Arc::clone(&case.rubric.question),
             answer: Arc::clone(&answer.answer_text),
             criteria: batch.into(),
             shape: Arc::clone(&self.profile.reply),
             reference: case.reference.clone(),
         };
-        JudgeCall {
-            item: item_of(batch).into(),
-            role: Role::Criteria,
-            task,
-            sample: 0,
-            member: 0,
-        }
+        JudgeCall::new(item_of(batch), Role::Criteria, question)
     }
 }
 

@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, Attribution, JudgeCall, JudgeTask, Judgment, Mode, Reading, Role, TestCase,
-    UnscoredReason, Verdict,
+    Answer, Attribution, Judgment, Mode, Reading, Role, TestCase, UnscoredReason, Verdict,
 };
+use crate::question::{JudgeCall, SourceSupport};
 use crate::scorer::citation::IndexBase;
 use crate::scorer::{Possible, Scorer, Step, Verdicts};
 
@@ -253,17 +253,11 @@ impl<'a> Round<'a> {
     }
 
     fn call(&self, claim: &Claim, slot: &Slot, document: Arc<str>) -> JudgeCall {
-        let task = JudgeTask::Attribution {
+        let question = SourceSupport {
             claim: Arc::clone(&claim.text),
             document,
         };
-        JudgeCall {
-            item: slot.item(claim, self.plan),
-            role: Role::Citation,
-            task,
-            sample: 0,
-            member: 0,
-        }
+        JudgeCall::new(slot.item(claim, self.plan), Role::Citation, question)
     }
 
     fn outcome(&mut self, claim: &Claim) -> Outcome {

@@ -20,7 +20,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::domain::{Answer, JudgeCall, Judgment, Role, Score, TestCase};
+use crate::domain::{Answer, Judgment, Role, Score, TestCase};
+use crate::question::JudgeCall;
 
 /// The results of the questions so far, samples already merged, by component name.
 pub type Verdicts = HashMap<Arc<str>, Judgment>;

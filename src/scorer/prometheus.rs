@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Judgment, Mode,
-    Prediction, Reading, Role, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, Aspect, Component, ComponentKind, GradeMerge, Judgment, Mode, Prediction, Reading,
+    Role, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
+use crate::question::{AspectGrade, JudgeCall};
 use crate::scorer::citation::IndexBase;
 use crate::scorer::{Scorer, Step, Verdicts};
 
@@ -49,7 +50,7 @@ impl PrometheusScorer {
             .filter(|aspect| seen.insert(Arc::clone(&aspect.name)));
         distinct
             .map(|aspect| {
-                let task = JudgeTask::Aspect {
+                let question = AspectGrade {
                     aspect: Arc::clone(aspect),
                     instruction: Arc::clone(&self.instruction),
                     question: Arc::clone(&question),
@@ -57,13 +58,8 @@ impl PrometheusScorer {
                     reference: reference.clone(),
                 };
                 let item = Arc::clone(&aspect.name);
-                JudgeCall {
-                    role: Role::Aspect(Arc::clone(&item)),
-                    item,
-                    task,
-                    sample: 0,
-                    member: 0,
-                }
+                let role = Role::Aspect(Arc::clone(&item));
+                JudgeCall::new(item, role, question)
             })
             .collect()
     }

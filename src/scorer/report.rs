@@ -8,9 +8,10 @@ use super::report_metrics::{
     ingredient_shares,
 };
 use crate::domain::{
-    Answer, CaseCriterion, Component, ComponentKind, JudgeCall, JudgeTask, Mode, REPORT_METRICS,
-    Reading, Report, Role, RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, Component, ComponentKind, Mode, REPORT_METRICS, Reading, Report, Role,
+    RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
+use crate::question::{IrrelevantParagraphs, JudgeCall, SectionCitations};
 
 /// Item of the call about irrelevant paragraphs; not the component's, since samples are numbers of texts.
 const PRECISION: &str = "irrelevant_paragraphs";
@@ -33,35 +34,20 @@ fn group_item(at: usize) -> String {
 
 /// One call about irrelevant paragraphs, and one for each group that has citations.
 pub(super) fn calls(case: &TestCase, answer: &Answer, report: &Report) -> Vec<JudgeCall> {
-    let call = |item: String, task| JudgeCall {
-        item: item.into(),
-        role: Role::Criteria,
-        task,
-        sample: 0,
-        member: 0,
+    let precision = IrrelevantParagraphs {
+        question: Arc::clone(&case.rubric.question),
+        answer: Arc::clone(&answer.answer_text),
     };
-    let (question, answer) = (
-        Arc::clone(&case.rubric.question),
-        Arc::clone(&answer.answer_text),
-    );
-    let mut calls = vec![call(
-        PRECISION.to_owned(),
-        JudgeTask::Precision { question, answer },
-    )];
-    for (at, group) in report
-        .groups
-        .iter()
-        .enumerate()
-        .filter(|(_, group)| !group.citations.is_empty())
-    {
-        let (text, citations) = (
-            group.text.as_str().into(),
-            group.citations.as_slice().into(),
-        );
-        calls.push(call(
-            group_item(at),
-            JudgeTask::CitationGroup { text, citations },
-        ));
+    let mut calls = vec![JudgeCall::new(PRECISION, Role::Criteria, precision)];
+    for (at, group) in report.groups.iter().enumerate() {
+        if group.citations.is_empty() {
+            continue;
+        }
+        let section = SectionCitations {
+            text: group.text.as_str().into(),
+            citations: group.citations.as_slice().into(),
+        };
+        calls.push(JudgeCall::new(group_item(at), Role::Criteria, section));
     }
     calls
 }

@@ -14,9 +14,10 @@ mod plan;
 use std::sync::Arc;
 
 use crate::domain::{
-    Answer, Component, JudgeCall, JudgeTask, Mode, Reading, Role, Rubric, RubricParts, Score,
-    TestCase, UnscoredKind, UnscoredReason, Verdict, WeightedSums,
+    Answer, Component, Mode, Reading, Role, Rubric, RubricParts, Score, TestCase, UnscoredKind,
+    UnscoredReason, Verdict, WeightedSums,
 };
+use crate::question::{Citations, Expertise, JudgeCall, Property, SnippetEvidence};
 use crate::scorer::{Scorer, Step, Verdicts};
 use crate::text::words::word_count;
 
@@ -212,29 +213,32 @@ impl Scorer for RubricScorer {
 fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
     let question = Arc::clone(&rubric.question);
     let answer = Arc::clone(&answer.answer_text);
-    let criterion = |index: usize| rubric.criteria.get(index);
-    let task = match part.source {
-        Source::Expertise => JudgeTask::Expertise { question, answer },
-        Source::Citations => JudgeTask::Citations { question, answer },
-        Source::Criterion(i) => JudgeTask::Property {
-            question,
-            answer,
-            criterion: Arc::clone(&criterion(i)?.criterion),
-        },
-        Source::Snippets(i) => JudgeTask::Evidence {
-            question,
-            answer,
-            snippets: Arc::clone(&criterion(i)?.snippets),
-        },
+    let item = part.item.as_str();
+    let role = Role::Rubric;
+    let call = match part.source {
+        Source::Expertise => JudgeCall::new(item, role, Expertise { question, answer }),
+        Source::Citations => JudgeCall::new(item, role, Citations { question, answer }),
+        Source::Criterion(i) => {
+            let criterion = Arc::clone(&rubric.criteria.get(i)?.criterion);
+            let property = Property {
+                question,
+                answer,
+                criterion,
+            };
+            JudgeCall::new(item, role, property)
+        }
+        Source::Snippets(i) => {
+            let snippets = Arc::clone(&rubric.criteria.get(i)?.snippets);
+            let evidence = SnippetEvidence {
+                question,
+                answer,
+                snippets,
+            };
+            JudgeCall::new(item, role, evidence)
+        }
         Source::Length | Source::Excerpts | Source::Nothing => return None,
     };
-    Some(JudgeCall {
-        item: Arc::from(part.item.as_str()),
-        role: Role::Rubric,
-        task,
-        sample: 0,
-        member: 0,
-    })
+    Some(call)
 }
 
 /// 1 up to `low_length` words, falling to 0 at `high_length`; a step if both are equal.

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use scholareval::domain::{
-    Aspect, GradeMerge, JudgeReply, JudgeTask, Mode, Reading, Verdict, merge_as_reference,
-    reference_score,
-};
+use scholareval::domain::{Aspect, GradeMerge, JudgeReply, Mode, Reading, Verdict};
+use scholareval::question::{AspectGrade, Question, merge_as_reference, reference_score};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -56,7 +54,7 @@ struct Samples {
 fn grade(output: &str, mode: Mode) -> Option<f64> {
     let aspect = Arc::new(Aspect::default());
     let text = || Arc::<str>::from("x");
-    let task = JudgeTask::Aspect {
+    let task = AspectGrade {
         aspect,
         instruction: text(),
         question: text(),

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use scholareval::Error;
-use scholareval::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
+use scholareval::domain::{Fingerprint, JudgeReply, Role};
 use scholareval::judge::answering::Answering;
 use scholareval::judge::cache::{Cache, CallLabel, Entry, Leased};
 use scholareval::judge::layers::cached::Cached;
 use scholareval::judge::meters::Meters;
 use scholareval::judge::{AskFuture, Body, Judge, JudgeRequest, Outcome, Rendered};
+use scholareval::question::{Expertise, JudgeCall};
 
 /// The cache file a child process works on; only children have it.
 const CHILD_CACHE: &str = "SCHOLAREVAL_TEST_CHILD_CACHE";
@@ -147,18 +148,12 @@ impl Judge for Slow {
 }
 
 fn request(number: u64) -> JudgeRequest {
-    let task = JudgeTask::Expertise {
+    let task = Expertise {
         question: "q".into(),
         answer: "a".into(),
     };
     let rendered = Rendered::new(key(number), Body::default);
-    let call = JudgeCall {
-        item: "expertise".into(),
-        role: Role::Rubric,
-        task,
-        sample: 0,
-        member: 0,
-    };
+    let call = JudgeCall::new("expertise", Role::Rubric, task);
     let case_id = number.to_string().into();
     JudgeRequest {
         call,

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use scholareval::analysis::{AggregateOptions, summarize};
 use scholareval::dataset::rubric_profile;
 use scholareval::domain::{
-    Answer, CaseCriterion, CriterionVerdict, JudgeCall, JudgeReply, JudgeTask, Mode, Reading,
-    Score, ScoredAnswer, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, CriterionVerdict, JudgeReply, Mode, Reading, Score, ScoredAnswer,
+    TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
+use scholareval::question::{CriteriaLevels, JudgeCall, Question};
 use scholareval::scorer::criteria::CriteriaScorer;
 use scholareval::scorer::{Scorer, Step, Verdicts};
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ fn case(id: &str, criteria: impl IntoIterator<Item = (f64, Vec<String>)>) -> Arc
 
 /// The verdict of replies, and how many of them were needed; `None` after `attempts` unreadable ones.
 fn read<'a>(
-    task: &JudgeTask,
+    task: &dyn Question,
     replies: &mut impl Iterator<Item = &'a Value>,
     attempts: usize,
 ) -> Result<Arc<[CriterionVerdict]>, UnscoredKind> {
@@ -96,9 +97,8 @@ fn score(
             Step::Ask(calls) => calls,
         };
         for call in calls {
-            let JudgeTask::Criteria { criteria, .. } = &call.task else {
-                panic!("{call:?}")
-            };
+            let asked: &CriteriaLevels = call.question.downcast_ref().unwrap();
+            let criteria = &asked.criteria;
             match answer(&call, criteria) {
                 Ok(all) => {
                     for (criterion, one) in criteria.iter().zip(all.iter()) {
@@ -153,7 +153,7 @@ fn health_answer(example: &Value) -> ScoredAnswer {
             .next()
             .and_then(Value::as_array)
             .map_or(&[][..], Vec::as_slice);
-        read(&call.task, &mut own.iter(), usize::MAX)
+        read(&*call.question, &mut own.iter(), usize::MAX)
     });
     ScoredAnswer::new("s".into(), case, score)
 }
@@ -327,7 +327,7 @@ fn researchqa_reads_batches_of_lines_as_its_reference() {
                 let verdicts = if failed || raised {
                     Err(UnscoredKind::Unreadable)
                 } else {
-                    read(&call.task, &mut replies, 3)
+                    read(&*call.question, &mut replies, 3)
                 };
                 failed |= verdicts.is_err();
                 raised |= verdicts == Err(UnscoredKind::Exception);
@@ -445,7 +445,7 @@ fn race_compares_with_the_reference_article_as_its_reference() {
         );
         let reply = by_number(&example["reply"], &criteria);
         let own = score(&scorer("race"), &case, |call, _| {
-            let read = read(&call.task, &mut [&Value::from(&*reply)].into_iter(), 1);
+            let read = read(&*call.question, &mut [&Value::from(&*reply)].into_iter(), 1);
             if has_every_dimension(&reply, &criteria) {
                 return read;
             }

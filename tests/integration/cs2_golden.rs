@@ -6,9 +6,10 @@ use std::sync::Arc;
 use scholareval::analysis::{AggregateOptions, summarize};
 use scholareval::dataset::{load_tests, rubric_profile};
 use scholareval::domain::{
-    Answer, CitedClaim, JudgeReply, JudgeTask, Mode, REPORT_METRICS, Reading, Report,
-    RubricProfile, Score, ScoredAnswer, ShownText, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CitedClaim, JudgeReply, Mode, REPORT_METRICS, Reading, Report, RubricProfile, Score,
+    ScoredAnswer, ShownText, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
+use scholareval::question::{CriteriaLevels, Question};
 use scholareval::scorer::criteria::CriteriaScorer;
 use scholareval::scorer::report_metrics::{CitationCounts, global_average, irrelevant_paragraphs};
 use scholareval::scorer::{Scorer, Step, Verdicts};
@@ -71,10 +72,10 @@ struct Replies<'a> {
 }
 
 impl Replies<'_> {
-    fn judged(&mut self, task: &JudgeTask, mode: Mode) -> Result<Verdict, UnscoredReason> {
-        let kind = match task {
-            JudgeTask::Precision { .. } => "precision",
-            JudgeTask::CitationGroup { .. } => "citations",
+    fn judged(&mut self, task: &dyn Question, mode: Mode) -> Result<Verdict, UnscoredReason> {
+        let kind = match task.info().name {
+            "precision" => "precision",
+            "citation_group" => "citations",
             _ => "ingredients",
         };
         for _ in 0..ATTEMPTS {
@@ -103,9 +104,10 @@ impl Replies<'_> {
                 Step::Ask(calls) => calls,
             };
             for call in calls {
-                match (&call.task, self.judged(&call.task, scorer.mode)) {
-                    (JudgeTask::Criteria { criteria, .. }, Ok(Verdict::Criteria(all))) => {
-                        for (criterion, one) in criteria.iter().zip(all.iter()) {
+                let levels = call.question.downcast_ref::<CriteriaLevels>();
+                match (levels, self.judged(&*call.question, scorer.mode)) {
+                    (Some(levels), Ok(Verdict::Criteria(all))) => {
+                        for (criterion, one) in levels.criteria.iter().zip(all.iter()) {
                             let verdict = Ok(Reading::new(Verdict::Criteria([one.clone()].into())));
                             verdicts.insert(criterion.name.as_str().into(), verdict);
                         }

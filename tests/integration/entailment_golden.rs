@@ -16,6 +16,7 @@ use scholareval::domain::{
     Answer, Attribution, CaseId, Mode, Prediction, Reading, Score, ScoredAnswer, TestCase,
     UnscoredKind, Verdict,
 };
+use scholareval::question::SourceSupport;
 use scholareval::scorer::citation::IndexBase;
 use scholareval::scorer::entailment::{EntailmentScorer, Form};
 use scholareval::scorer::{Scorer, Step, Verdicts};
@@ -111,10 +112,9 @@ fn score(scorer: &EntailmentScorer, item: &Prediction) -> (Score, HashSet<(Strin
             Step::Done(score) => return (score, asked),
             Step::Ask(calls) => {
                 for call in calls {
-                    let (document, claim) = (
-                        call.task.question().to_string(),
-                        call.task.answer().to_string(),
-                    );
+                    let asked_of: &SourceSupport = call.question.downcast_ref().unwrap();
+                    let document = asked_of.document.to_string();
+                    let claim = asked_of.claim.to_string();
                     let label = if stub(&document, &claim) {
                         Attribution::Attributable
                     } else {

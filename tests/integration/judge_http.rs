@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures::future::join_all;
 use scholareval::Error;
-use scholareval::domain::{CallKind, JudgeCall, JudgeReply, JudgeTask, Role, UnscoredKind, Usage};
+use scholareval::domain::{JudgeReply, Role, UnscoredKind, Usage};
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::chat::Chat;
 use scholareval::judge::endpoint::Endpoint;
@@ -23,6 +23,7 @@ use scholareval::judge::options::LimitOptions;
 use scholareval::judge::refusals::Refusals;
 use scholareval::judge::{AskError, Judge, JudgeRequest, Outcome};
 use scholareval::prompt::Messages;
+use scholareval::question::{Expertise, JudgeCall, PROPERTY};
 use serde_json::{Value, json};
 
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, Reserved, good_score};
@@ -41,19 +42,13 @@ fn chat(server: &FakeServer) -> Chat {
 
 /// A call whose user message is `text`.
 fn request(text: &str) -> JudgeRequest {
-    let task = JudgeTask::Expertise {
+    let task = Expertise {
         question: "q".into(),
         answer: "a".into(),
     };
-    let call = JudgeCall {
-        item: "expertise".into(),
-        role: Role::Rubric,
-        task,
-        sample: 0,
-        member: 0,
-    };
+    let call = JudgeCall::new("expertise", Role::Rubric, task);
     let messages = Messages::new(Some("judge".into()), text);
-    let rendered = Some(RequestOptions::new("m").render(CallKind::Property, messages, 0, 0));
+    let rendered = Some(RequestOptions::new("m").render(&PROPERTY, messages, 0, 0));
     JudgeRequest {
         call,
         system: "s".into(),

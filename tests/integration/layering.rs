@@ -16,10 +16,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("text", &[]),
     ("stats", &[]),
     ("domain", &["text"]),
-    ("dataset", &["files", "domain", "text"]),
-    ("prompt", &["files", "domain", "text"]),
-    ("judge", &["files", "domain", "text", "prompt"]),
-    ("scorer", &["domain", "text", "stats"]),
+    ("question", &["domain", "text"]),
+    ("dataset", &["files", "domain", "text", "question"]),
+    ("prompt", &["files", "domain", "text", "question"]),
+    ("judge", &["files", "domain", "text", "question", "prompt"]),
+    ("scorer", &["domain", "text", "stats", "question"]),
     ("facts", &["files", "domain", "text", "stats", "dataset"]),
     (
         "analysis",
@@ -28,14 +29,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "record",
         &[
-            "files", "domain", "text", "dataset", "prompt", "judge", "scorer", "analysis",
+            "files", "domain", "text", "question", "dataset", "prompt", "judge", "scorer",
+            "analysis",
         ],
     ),
     (
         "evaluation",
         &[
-            "files", "domain", "text", "stats", "dataset", "prompt", "judge", "scorer", "analysis",
-            "record",
+            "files", "domain", "text", "stats", "question", "dataset", "prompt", "judge", "scorer",
+            "analysis", "record",
         ],
     ),
     (
@@ -45,6 +47,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "domain",
             "text",
             "stats",
+            "question",
             "dataset",
             "prompt",
             "judge",
@@ -77,11 +80,11 @@ const TOP: &[&str] = &["cli", "lib", "main"];
 
 /// Rooms that never wait for anything: no runtime, no network, no database.
 const WITHOUT_RUNTIME: &[&str] = &[
-    "domain", "text", "stats", "dataset", "scorer", "facts", "analysis", "report",
+    "domain", "text", "stats", "question", "dataset", "scorer", "facts", "analysis", "report",
 ];
 
 /// Rooms that open no file.
-const WITHOUT_FILES: &[&str] = &["domain", "text", "stats", "scorer", "analysis"];
+const WITHOUT_FILES: &[&str] = &["domain", "text", "stats", "question", "scorer", "analysis"];
 
 /// What only the command line may touch.
 const ONLY_CLI: &[&str] = &[

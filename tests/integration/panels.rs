@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use scholareval::analysis::{AggregateOptions, Scale, Summary, summarize};
 use scholareval::domain::{
-    Answer, Aspect, CallKind, CaseId, Criterion, GradeMerge, Item, JudgeReply, Mode, Prediction,
-    Role, Rubric, RubricParts, Source, TestCase,
+    Answer, Aspect, CaseId, Criterion, GradeMerge, Item, JudgeReply, Mode, Prediction, Role,
+    Rubric, RubricParts, Source, TestCase,
 };
 use scholareval::error::Result;
 use scholareval::evaluation::{self, Job, Member, Options, Panel, Panels, StopHandle};
 use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
+use scholareval::question::KindInfo;
 use scholareval::record::{EventSink, RunEvent};
 use scholareval::scorer::Scorer;
 use scholareval::scorer::citation::IndexBase;
@@ -18,7 +19,7 @@ use scholareval::scorer::prometheus::PrometheusScorer;
 use scholareval::scorer::rubric::RubricScorer;
 
 /// What a judge says of case c0, c1, .. in a sample.
-struct Opinion(fn(kind: CallKind, case: u32, sample: u32) -> String);
+struct Opinion(fn(kind: &KindInfo, case: u32, sample: u32) -> String);
 
 impl Judge for Opinion {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
@@ -28,7 +29,7 @@ impl Judge for Opinion {
             .trim_start_matches('c')
             .parse()
             .unwrap();
-        let text = (self.0)(request.call.task.kind(), case, request.call.sample);
+        let text = (self.0)(request.call.question.info(), case, request.call.sample);
         Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(
             text,
         )))))
@@ -36,37 +37,37 @@ impl Judge for Opinion {
 }
 
 /// Points 8, two snippets, grades 4 5 5, everything attributable.
-fn kind(kind: CallKind, case: u32, _sample: u32) -> String {
-    match kind {
-        CallKind::Expertise | CallKind::Property => r#"{"score": 8}"#.to_owned(),
-        CallKind::Evidence => r#"{"score": 2}"#.to_owned(),
-        CallKind::Citations => r#"{"claims": [{"citations": [{"excerpts": []}]}]}"#.to_owned(),
-        CallKind::Aspect => format!("good [RESULT] {}", 4 + case.min(1)),
-        CallKind::Attribution => "Attributable".to_owned(),
-        CallKind::Criteria | CallKind::Precision | CallKind::CitationGroup => {
+fn kind(kind: &KindInfo, case: u32, _sample: u32) -> String {
+    match kind.name {
+        "expertise" | "property" => r#"{"score": 8}"#.to_owned(),
+        "evidence" => r#"{"score": 2}"#.to_owned(),
+        "citations" => r#"{"claims": [{"citations": [{"excerpts": []}]}]}"#.to_owned(),
+        "aspect" => format!("good [RESULT] {}", 4 + case.min(1)),
+        "attribution" => "Attributable".to_owned(),
+        _ => {
             panic!("not asked here")
         }
     }
 }
 
 /// Points 4 5 6 in the first sample and 2 more in the second, one snippet, grades 2 3 4, support in the first case only.
-fn strict(kind: CallKind, case: u32, sample: u32) -> String {
-    match kind {
-        CallKind::Expertise | CallKind::Property => {
+fn strict(kind: &KindInfo, case: u32, sample: u32) -> String {
+    match kind.name {
+        "expertise" | "property" => {
             format!(r#"{{"score": {}}}"#, 4 + case + 2 * sample)
         }
-        CallKind::Evidence => r#"{"score": 1}"#.to_owned(),
-        CallKind::Citations => {
+        "evidence" => r#"{"score": 1}"#.to_owned(),
+        "citations" => {
             r#"{"claims": [{"citations": []}, {"citations": [{"excerpts": []}]}]}"#.to_owned()
         }
-        CallKind::Aspect => format!("poor [RESULT] {}", 2 + case),
-        CallKind::Attribution => if case == 0 {
+        "aspect" => format!("poor [RESULT] {}", 2 + case),
+        "attribution" => if case == 0 {
             "Attributable"
         } else {
             "Extrapolatory"
         }
         .to_owned(),
-        CallKind::Criteria | CallKind::Precision | CallKind::CitationGroup => {
+        _ => {
             panic!("not asked here")
         }
     }

@@ -7,8 +7,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use scholareval::domain::{
-    Aspect, CallKind, CaseCriterion, JudgeCall, JudgeTask, Level, ReplyForm, ReplyShape, Role,
-    ShownCitation, ShownText,
+    Aspect, CaseCriterion, Level, ReplyForm, ReplyShape, Role, ShownCitation, ShownText,
 };
 use scholareval::judge::Rendered;
 use scholareval::judge::body::RequestOptions;
@@ -17,6 +16,10 @@ use scholareval::judge::forms::{Effort, ServiceTier, Structured};
 use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::render::Renderer;
 use scholareval::prompt::PromptSet;
+use scholareval::question::{
+    AspectGrade, Citations, CriteriaLevels, Expertise, IrrelevantParagraphs, JudgeCall, KINDS,
+    Property, Question, SectionCitations, SnippetEvidence, SourceSupport,
+};
 use scholareval::record::call_id;
 
 /// A call with its name in the snapshot.
@@ -50,7 +53,7 @@ fn shape(form: ReplyForm, second: &str) -> Arc<ReplyShape> {
     })
 }
 
-fn criteria(count: usize, form: ReplyForm, reference: Option<&str>) -> JudgeTask {
+fn criteria(count: usize, form: ReplyForm, reference: Option<&str>) -> Arc<dyn Question> {
     let all = [
         criterion("c1", "names the cause"),
         criterion("c2", "gives <a number> [INST]"),
@@ -60,18 +63,18 @@ fn criteria(count: usize, form: ReplyForm, reference: Option<&str>) -> JudgeTask
     } else {
         ""
     };
-    JudgeTask::Criteria {
+    Arc::new(CriteriaLevels {
         question: "Why is the sky blue?".into(),
         answer: "Short waves \u{201c}scatter\u{201d} more [1].".into(),
         criteria: all.into_iter().take(count).collect(),
         shape: shape(form, second),
         reference: reference.map(Arc::from),
-    }
+    })
 }
 
-fn aspect(reference: Option<&str>) -> JudgeTask {
+fn aspect(reference: Option<&str>) -> Arc<dyn Question> {
     let descriptions = ["none", "little", "some", "much", "all"];
-    JudgeTask::Aspect {
+    Arc::new(AspectGrade {
         aspect: Arc::new(Aspect {
             name: "coverage".into(),
             criteria_description: "How much does it cover?".to_owned(),
@@ -82,11 +85,11 @@ fn aspect(reference: Option<&str>) -> JudgeTask {
         question: "Why is the sky blue?".into(),
         answer: "Short waves scatter more [1].".into(),
         reference: reference.map(Arc::from),
-    }
+    })
 }
 
 /// One question of each kind, and of each form that a kind has.
-fn questions() -> Vec<Named<JudgeTask>> {
+fn questions() -> Vec<Named<Arc<dyn Question>>> {
     let question: Arc<str> = "Why is the sky blue?".into();
     let answer: Arc<str> = "Short waves scatter more [1].\n\n</response> \u{1f30c}".into();
     let citations = [
@@ -102,42 +105,42 @@ fn questions() -> Vec<Named<JudgeTask>> {
     vec![
         (
             "expertise",
-            JudgeTask::Expertise {
+            Arc::new(Expertise {
                 question: question.clone(),
                 answer: answer.clone(),
-            },
+            }),
         ),
         (
             "property",
-            JudgeTask::Property {
+            Arc::new(Property {
                 question: question.clone(),
                 answer: answer.clone(),
                 criterion: "names the cause".into(),
-            },
+            }),
         ),
         (
             "evidence",
-            JudgeTask::Evidence {
+            Arc::new(SnippetEvidence {
                 question: question.clone(),
                 answer: answer.clone(),
                 snippets: ["first\nsnippet".to_owned(), "second".to_owned()].into(),
-            },
+            }),
         ),
         (
             "citations",
-            JudgeTask::Citations {
+            Arc::new(Citations {
                 question: question.clone(),
                 answer: answer.clone(),
-            },
+            }),
         ),
         ("aspect with reference", aspect(Some("The best answer."))),
         ("aspect without reference", aspect(None)),
         (
             "attribution",
-            JudgeTask::Attribution {
+            Arc::new(SourceSupport {
                 claim: "Waves scatter.".into(),
                 document: "Short waves scatter more.\nLong ones less.".into(),
-            },
+            }),
         ),
         ("criteria, one", criteria(1, ReplyForm::Object, None)),
         ("criteria, two", criteria(2, ReplyForm::Object, None)),
@@ -149,22 +152,25 @@ fn questions() -> Vec<Named<JudgeTask>> {
             "criteria, two with a reference",
             criteria(2, ReplyForm::Object, Some("The other article.")),
         ),
-        ("precision", JudgeTask::Precision { question, answer }),
+        (
+            "precision",
+            Arc::new(IrrelevantParagraphs { question, answer }),
+        ),
         (
             "citation_group",
-            JudgeTask::CitationGroup {
+            Arc::new(SectionCitations {
                 text: "Waves scatter [1][2].".into(),
                 citations: citations.into(),
-            },
+            }),
         ),
     ]
 }
 
 /// The parameters of a judge over this wire form, with its own reply limits.
 fn over(endpoint: JudgeKind) -> RequestOptions {
-    let limits = CallKind::ALL
+    let limits = KINDS
         .into_iter()
-        .filter_map(|kind| Some((kind, endpoint.default_max_tokens(kind)?)));
+        .filter_map(|kind| Some((kind.kind(), endpoint.default_max_tokens(kind)?)));
     RequestOptions {
         endpoint,
         max_tokens: limits.collect(),
@@ -240,21 +246,21 @@ fn judges() -> Vec<Named<(RequestOptions, Structured)>> {
     ]
 }
 
-fn call(task: JudgeTask, sample: u32, member: u32) -> JudgeCall {
+fn call(question: Arc<dyn Question>, sample: u32, member: u32) -> JudgeCall {
     JudgeCall {
         item: "c1".into(),
-        role: role_of(&task),
-        task,
+        role: role_of(&*question),
+        question,
         sample,
         member,
     }
 }
 
-fn role_of(task: &JudgeTask) -> Role {
-    match task.kind() {
-        CallKind::Aspect => Role::Aspect("coverage".into()),
-        CallKind::Attribution => Role::Citation,
-        CallKind::Criteria | CallKind::Precision | CallKind::CitationGroup => Role::Criteria,
+fn role_of(question: &dyn Question) -> Role {
+    match question.info().family {
+        "aspect" => Role::Aspect("coverage".into()),
+        "attribution" => Role::Citation,
+        "criteria" | "cs2" => Role::Criteria,
         _ => Role::Rubric,
     }
 }
@@ -285,9 +291,7 @@ fn keys_and_bodies_of_every_question_over_every_wire_form_stay() {
         for (name, task) in questions() {
             for (sample, attempt) in [(0, 0), (2, 1)] {
                 let call = call(task.clone(), sample, 0);
-                let shown = renderer
-                    .render(&call, attempt)
-                    .map_or("not asked".to_owned(), |rendered| line(&rendered));
+                let shown = line(&renderer.render(&call, attempt));
                 let _ = writeln!(
                     lines,
                     "  {name}, sample {sample}, attempt {attempt}: {shown}"

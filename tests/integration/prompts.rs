@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use scholareval::domain::{CallKind, CaseCriterion, JudgeTask, ShownCitation, ShownText};
 use scholareval::prompt::{Family, InsertMode, PromptFamily, PromptSet, delimiters::neutralize};
+use scholareval::question::{
+    CITATIONS, Citations, EVIDENCE, EXPERTISE, Expertise, KindInfo, PROPERTY, Property, Question,
+    SnippetEvidence,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -18,6 +21,9 @@ const SCRIPT: &str = "scripts/scholarqacs_rubric.py";
 pub(crate) fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/prompts/checkout")
 }
+
+/// The kinds of the rubric.
+const RUBRIC: [&KindInfo; 4] = [&EXPERTISE, &PROPERTY, &EVIDENCE, &CITATIONS];
 
 #[derive(Debug)]
 struct Texts {
@@ -28,63 +34,21 @@ struct Texts {
 }
 
 impl Texts {
-    fn task(&self, kind: CallKind) -> JudgeTask {
+    fn task(&self, kind: &KindInfo) -> Arc<dyn Question> {
         let (question, answer) = (Arc::clone(&self.question), Arc::clone(&self.answer));
-        match kind {
-            CallKind::Expertise => JudgeTask::Expertise { question, answer },
-            CallKind::Property => JudgeTask::Property {
+        match kind.name {
+            "expertise" => Arc::new(Expertise { question, answer }),
+            "property" => Arc::new(Property {
                 question,
                 answer,
                 criterion: Arc::clone(&self.criterion),
-            },
-            CallKind::Evidence => JudgeTask::Evidence {
+            }),
+            "evidence" => Arc::new(SnippetEvidence {
                 question,
                 answer,
                 snippets: Arc::clone(&self.snippets),
-            },
-            CallKind::Citations => JudgeTask::Citations { question, answer },
-            CallKind::Criteria => {
-                let profile = scholareval::dataset::rubric_profile(None).unwrap();
-                let text = Arc::clone(&self.criterion);
-                let criterion = CaseCriterion {
-                    name: "c1".to_owned(),
-                    text,
-                    weight: 1.0,
-                    ..CaseCriterion::default()
-                };
-                let (criteria, shape) = ([criterion].into(), profile.reply);
-                JudgeTask::Criteria {
-                    question,
-                    answer,
-                    criteria,
-                    shape,
-                    reference: None,
-                }
-            }
-            CallKind::Precision => JudgeTask::Precision { question, answer },
-            CallKind::CitationGroup => {
-                let quotes = ShownText::Quotes(self.snippets.join("... "));
-                let citations = [ShownCitation {
-                    id: "[1]".to_owned(),
-                    shown: quotes,
-                }]
-                .into();
-                JudgeTask::CitationGroup {
-                    text: answer,
-                    citations,
-                }
-            }
-            CallKind::Attribution => JudgeTask::Attribution {
-                claim: answer,
-                document: question,
-            },
-            CallKind::Aspect => JudgeTask::Aspect {
-                aspect: Arc::default(),
-                instruction: "".into(),
-                question,
-                answer,
-                reference: None,
-            },
+            }),
+            _ => Arc::new(Citations { question, answer }),
         }
     }
 }
@@ -158,8 +122,8 @@ proptest! {
     #[test]
     fn no_text_leaves_its_section(texts in hostile_texts()) {
         let prompts = PromptSet::builtin();
-        for kind in CallKind::RUBRIC {
-            let user = prompts.render(&texts.task(kind)).user;
+        for kind in RUBRIC {
+            let user = prompts.render(&*texts.task(kind)).user;
             let found = sections(&user);
             let numbered: Vec<String> = texts.snippets.iter().enumerate().map(|(i, snippet)| {
                 let one_line = snippet.replace(
@@ -168,12 +132,12 @@ proptest! {
             }).collect();
             let numbered = numbered.join("\n");
             let mut expected = vec![("question", &*texts.question), ("response", &*texts.answer)];
-            match kind {
-                CallKind::Property => expected.push(("criterion", &texts.criterion)),
-                CallKind::Evidence => expected.push(("snippets", &numbered)),
+            match kind.name {
+                "property" => expected.push(("criterion", &texts.criterion)),
+                "evidence" => expected.push(("snippets", &numbered)),
                 _ => {}
             }
-            let expected: Vec<_> = expected.into_iter().map(|(name, text)| (name, neutralize(text, PromptFamily::Rubric).into_owned())).collect();
+            let expected: Vec<_> = expected.into_iter().map(|(name, text)| (name, neutralize(text, PromptFamily::RUBRIC).into_owned())).collect();
             let names_and_texts: Vec<_> = found.iter().map(|(name, _, text)| (name.as_str(), text.clone())).collect();
             prop_assert_eq!(&names_and_texts, &expected);
             for (name, id, _) in &found {
@@ -189,9 +153,9 @@ proptest! {
 fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
     let prompts = PromptSet::builtin();
     let texts = plain_texts();
-    let messages: Vec<_> = CallKind::RUBRIC
+    let messages: Vec<_> = RUBRIC
         .iter()
-        .map(|kind| prompts.render(&texts.task(*kind)))
+        .map(|kind| prompts.render(&*texts.task(*kind)))
         .collect();
     let prefix_end =
         messages[0].user.find("</response id=").unwrap() + "</response id=\"01234567\">".len();
@@ -207,14 +171,14 @@ fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
 fn the_same_task_is_rendered_the_same_by_another_set_and_in_another_order() {
     let texts = plain_texts();
     let (first, second) = (PromptSet::builtin(), PromptSet::builtin());
-    let forward: Vec<_> = CallKind::RUBRIC
+    let forward: Vec<_> = RUBRIC
         .iter()
-        .map(|kind| first.render(&texts.task(*kind)))
+        .map(|kind| first.render(&*texts.task(*kind)))
         .collect();
-    let mut backward: Vec<_> = CallKind::RUBRIC
+    let mut backward: Vec<_> = RUBRIC
         .iter()
         .rev()
-        .map(|kind| second.render(&texts.task(*kind)))
+        .map(|kind| second.render(&*texts.task(*kind)))
         .collect();
     backward.reverse();
     assert_eq!(forward, backward);
@@ -227,7 +191,7 @@ fn an_imported_set_inserts_texts_byte_for_byte() {
         answer: "a</r><response>\r\n{{question}}".into(),
         ..plain_texts()
     };
-    let property = prompts.render(&texts.task(CallKind::Property));
+    let property = prompts.render(&*texts.task(&PROPERTY));
     assert_eq!(
         property.system.as_deref(),
         Some("Weigh the pear against the plum.\nSay it so: {{\"score\": x}}, never {{question}}.")
@@ -236,14 +200,14 @@ fn an_imported_set_inserts_texts_byte_for_byte() {
         property.user,
         "<q>Q?</q>\n<r>a</r><response>\r\n{{question}}</r>\t<c>A criterion.</c> {}"
     );
-    let expertise = prompts.render(&texts.task(CallKind::Expertise));
+    let expertise = prompts.render(&*texts.task(&EXPERTISE));
     assert_eq!(
         expertise.user,
         property
             .user
             .replace("A criterion.", "An owlet should understand it.")
     );
-    let evidence = prompts.render(&texts.task(CallKind::Evidence));
+    let evidence = prompts.render(&*texts.task(&EVIDENCE));
     assert_eq!(
         evidence.system.as_deref(),
         Some("There are 2 pebbles. \n              Count the blue ones: {\"score\": x}")
@@ -252,7 +216,7 @@ fn an_imported_set_inserts_texts_byte_for_byte() {
         evidence.user,
         "<r>a</r><response>\r\n{{question}}</r>\n<p>1. first\n2. second</p>"
     );
-    let citations = prompts.render(&texts.task(CallKind::Citations));
+    let citations = prompts.render(&*texts.task(&CITATIONS));
     assert_eq!(citations.system.as_deref(), Some("Be an owl."));
     assert_eq!(
         citations.user,
@@ -262,7 +226,7 @@ fn an_imported_set_inserts_texts_byte_for_byte() {
 }
 
 fn rubric(set: &PromptSet) -> &Family {
-    set.family(CallKind::Property)
+    set.family(&PROPERTY).unwrap()
 }
 
 #[test]
@@ -271,13 +235,10 @@ fn an_imported_set_has_the_published_parameters_and_is_no_published_one_if_its_w
     let family = rubric(&prompts);
     assert_eq!(family.mode, InsertMode::Verbatim);
     assert_eq!(
-        CallKind::RUBRIC.map(|kind| prompts.max_tokens(kind)),
+        RUBRIC.map(|kind| prompts.max_tokens(kind)),
         [Some(100), Some(100), Some(100), None]
     );
-    assert_eq!(
-        CallKind::RUBRIC.map(|kind| prompts.json_mode(kind)),
-        [true; 4]
-    );
+    assert_eq!(RUBRIC.map(|kind| prompts.json_mode(kind)), [true; 4]);
     assert_eq!(
         family.label(),
         format!("custom@{}", family.fingerprint().short(8))
@@ -304,10 +265,10 @@ fn an_imported_set_survives_export_and_load() {
         rubric(&imported).fingerprint()
     );
     let texts = plain_texts();
-    for kind in CallKind::RUBRIC {
+    for kind in RUBRIC {
         assert_eq!(
-            loaded.render(&texts.task(kind)),
-            imported.render(&texts.task(kind))
+            loaded.render(&*texts.task(kind)),
+            imported.render(&*texts.task(kind))
         );
     }
 }
@@ -392,29 +353,29 @@ pub(crate) fn sha256(message: &str) -> String {
 }
 
 /// The task behind a recorded request: its component tells which.
-fn recorded_task(component: &str, config: &Value, answer: Arc<str>) -> JudgeTask {
+fn recorded_task(component: &str, config: &Value, answer: Arc<str>) -> Arc<dyn Question> {
     let question = Arc::from(text(&config["question"]));
     let properties = config["other_properties"].as_array().unwrap();
     let of_name = |name: &str| properties.iter().find(|property| property["name"] == name);
     match (component, of_name(component)) {
-        ("expertise", _) => JudgeTask::Expertise { question, answer },
+        ("expertise", _) => Arc::new(Expertise { question, answer }),
         ("citations" | "citations_excerpts" | "excerpts", _) => {
-            JudgeTask::Citations { question, answer }
+            Arc::new(Citations { question, answer })
         }
-        (_, Some(property)) => JudgeTask::Property {
+        (_, Some(property)) => Arc::new(Property {
             question,
             answer,
             criterion: text(&property["criterion"]).into(),
-        },
+        }),
         (name, None) => {
             let property = of_name(name.strip_suffix("_evidence").unwrap()).unwrap();
             let snippets = property["evidence"].as_array().unwrap();
             let snippets: Vec<String> = snippets.iter().map(|s| text(s).to_owned()).collect();
-            JudgeTask::Evidence {
+            Arc::new(SnippetEvidence {
                 question,
                 answer,
                 snippets: snippets.into(),
-            }
+            })
         }
     }
 }
@@ -462,7 +423,7 @@ fn the_published_wording_gives_every_message_hash_of_the_reference() {
             &case["metric_config"]["config"],
             Arc::clone(&of_system[case_id]),
         );
-        let messages = prompts.render(&task);
+        let messages = prompts.render(&*task);
         assert_eq!(
             sha256(messages.system.as_deref().unwrap()),
             text(&row["system_sha256"]),
@@ -473,9 +434,9 @@ fn the_published_wording_gives_every_message_hash_of_the_reference() {
             text(&row["user_sha256"]),
             "{component} {system} {case_id}"
         );
-        assert_eq!(prompts.max_tokens(task.kind()), row["max_tokens"].as_u64());
+        assert_eq!(prompts.max_tokens(task.info()), row["max_tokens"].as_u64());
         assert_eq!(
-            Some(prompts.json_mode(task.kind())),
+            Some(prompts.json_mode(task.info())),
             row["json_mode"].as_bool()
         );
     }

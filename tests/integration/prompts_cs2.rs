@@ -5,8 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use scholareval::dataset::rubric_profile;
-use scholareval::domain::{CallKind, CaseCriterion, JudgeTask, ShownCitation, ShownText};
-use scholareval::prompt::{Family, PromptFamily, PromptSet};
+use scholareval::domain::{CaseCriterion, ShownCitation, ShownText};
+use scholareval::prompt::{Family, PromptSet};
+use scholareval::question::{
+    CITATION_GROUP, CRITERIA, CriteriaLevels, IrrelevantParagraphs, KindInfo, PRECISION,
+    SectionCitations,
+};
 use serde_json::{Value, json};
 
 use crate::prompts::{json as read_json, sha256, shared, text};
@@ -33,13 +37,13 @@ fn package(edit: impl Fn(&str, String) -> Option<String>) -> tempfile::TempDir {
     dir
 }
 
-fn ingredients(question: &str, answer: &str, criteria: &[(&str, &[&str])]) -> JudgeTask {
+fn ingredients(question: &str, answer: &str, criteria: &[(&str, &[&str])]) -> CriteriaLevels {
     let criterion = |(text, examples): &(&str, &[&str])| CaseCriterion {
         text: (*text).into(),
         examples: examples.iter().map(|text| (*text).to_owned()).collect(),
         ..CaseCriterion::default()
     };
-    JudgeTask::Criteria {
+    CriteriaLevels {
         question: question.into(),
         answer: answer.into(),
         criteria: criteria.iter().map(criterion).collect(),
@@ -48,12 +52,12 @@ fn ingredients(question: &str, answer: &str, criteria: &[(&str, &[&str])]) -> Ju
     }
 }
 
-fn group(text: &str, citations: &[(&str, ShownText)]) -> JudgeTask {
+fn group(text: &str, citations: &[(&str, ShownText)]) -> SectionCitations {
     let citation = |(id, shown): &(&str, ShownText)| ShownCitation {
         id: (*id).to_owned(),
         shown: shown.clone(),
     };
-    JudgeTask::CitationGroup {
+    SectionCitations {
         text: text.into(),
         citations: citations.iter().map(citation).collect(),
     }
@@ -79,7 +83,7 @@ fn an_import_takes_texts_marker_and_descriptions_from_their_places() {
     let expected =
         "<q>Q?</q>\na</r>{x}\nNests:\n<c>\n1. dry\n<e>hay\nmoss</e></c>\n<c>\n2. big\n<e></e></c>";
     assert_eq!(messages.user, expected);
-    let precision = set.render(&JudgeTask::Precision {
+    let precision = set.render(&IrrelevantParagraphs {
         question: "Q?".into(),
         answer: "a\n\nb".into(),
     });
@@ -95,7 +99,7 @@ fn an_import_takes_texts_marker_and_descriptions_from_their_places() {
     let expected = "Who says so?\nS [1]\n\nBirds:\n[1]: q... r\n\n[2]: Only a name: T\n\n(3): Only a name: None";
     assert_eq!(set.render(&group("S [1]", &shown)).user, expected);
     assert_eq!(set.title_marker(), "Only a name: ");
-    let schema = set.schema(CallKind::CitationGroup).unwrap();
+    let schema = set.schema(&CITATION_GROUP).unwrap();
     let claim = &schema["schema"]["properties"]["claims"]["items"];
     let descriptions = [
         &claim["properties"]["supporting"]["description"],
@@ -217,7 +221,7 @@ fn the_published_wording_gives_every_message_and_schema_hash_of_the_wheel() {
             }
             "precision" => {
                 let (question, answer) = (text(&inputs["question"]), text(&inputs["report"]));
-                set.render(&JudgeTask::Precision {
+                set.render(&IrrelevantParagraphs {
                     question: question.into(),
                     answer: answer.into(),
                 })
@@ -233,7 +237,7 @@ fn the_published_wording_gives_every_message_and_schema_hash_of_the_wheel() {
                     shown: shown(one),
                 };
                 let citations: Arc<[ShownCitation]> = references.iter().map(citation).collect();
-                set.render(&JudgeTask::CitationGroup {
+                set.render(&SectionCitations {
                     text: text(&inputs["text"]).into(),
                     citations,
                 })
@@ -248,16 +252,12 @@ fn the_published_wording_gives_every_message_and_schema_hash_of_the_wheel() {
     assert_eq!(requests.len(), 64);
     for (kind, name, golden_name) in [
         (
-            CallKind::Criteria,
+            &CRITERIA as &KindInfo,
             "response_criteria_scores",
             "ingredients",
         ),
-        (CallKind::Precision, "answer_precision", "precision"),
-        (
-            CallKind::CitationGroup,
-            "assess_citation_group",
-            "citations",
-        ),
+        (&PRECISION, "answer_precision", "precision"),
+        (&CITATION_GROUP, "assess_citation_group", "citations"),
     ] {
         let mut schema = set.schema(kind).unwrap();
         schema["schema"].sort_all_objects();
@@ -271,7 +271,7 @@ fn the_published_wording_gives_every_message_and_schema_hash_of_the_wheel() {
             "{name}"
         );
     }
-    for family in [PromptFamily::Criteria, PromptFamily::Cs2].map(|family| set.family_of(family)) {
+    for family in [&CRITERIA, &PRECISION].map(|kind| set.family(kind).unwrap()) {
         assert_eq!(
             (family.label().as_str(), family.comparability_note()),
             ("astabench@0.5.4", None)

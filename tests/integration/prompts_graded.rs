@@ -5,8 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use scholareval::dataset::{builtin_aspects, load_aspects};
-use scholareval::domain::{Aspect, CallKind, JudgeTask};
-use scholareval::prompt::{Family, InsertMode, Messages, PromptFamily, PromptSet};
+use scholareval::domain::Aspect;
+use scholareval::prompt::{Family, InsertMode, Messages, PromptSet};
+use scholareval::question::{
+    ASPECT, ATTRIBUTION, AspectGrade, Citations, Expertise, KindInfo, PROPERTY, Property, Question,
+    SnippetEvidence, SourceSupport,
+};
 use serde_json::Value;
 
 use crate::prompts::{fixture, json, sha256, shared, text};
@@ -25,8 +29,8 @@ fn short_aspect() -> Arc<Aspect> {
     })
 }
 
-fn aspect_task(aspect: &Arc<Aspect>, answer: &str, reference: Option<&str>) -> JudgeTask {
-    JudgeTask::Aspect {
+fn aspect_task(aspect: &Arc<Aspect>, answer: &str, reference: Option<&str>) -> AspectGrade {
+    AspectGrade {
         aspect: Arc::clone(aspect),
         instruction: "Answer from the literature.".into(),
         question: QUESTION.into(),
@@ -35,8 +39,8 @@ fn aspect_task(aspect: &Arc<Aspect>, answer: &str, reference: Option<&str>) -> J
     }
 }
 
-fn attribution(claim: &str, document: &str) -> JudgeTask {
-    JudgeTask::Attribution {
+fn attribution(claim: &str, document: &str) -> SourceSupport {
+    SourceSupport {
         claim: claim.into(),
         document: document.into(),
     }
@@ -158,7 +162,7 @@ fn claims_about_one_document_share_a_prefix_and_those_about_another_do_not() {
 
 #[test]
 fn without_an_instruction_the_question_stands_alone_behind_the_fence() {
-    let task = JudgeTask::Aspect {
+    let task = AspectGrade {
         aspect: short_aspect(),
         instruction: "".into(),
         question: "Why?".into(),
@@ -176,7 +180,8 @@ fn without_an_instruction_the_question_stands_alone_behind_the_fence() {
 #[test]
 fn the_rubric_keeps_the_fingerprint_that_caches_know() {
     let fingerprint = PromptSet::builtin()
-        .family(CallKind::Property)
+        .family(&PROPERTY)
+        .unwrap()
         .fingerprint()
         .to_string();
     assert_eq!(
@@ -198,37 +203,37 @@ fn the_rubric_sends_what_it_sent_before_there_were_other_families() {
     let prompts = PromptSet::builtin();
     for (task, hash) in [
         (
-            JudgeTask::Expertise {
+            Box::new(Expertise {
                 question: q(),
                 answer: a(),
-            },
+            }) as Box<dyn Question>,
             "77f16ad3d492f3839cf4b4aae1de6edb0338d9aa585fb66bd9fe8267a5628e62",
         ),
         (
-            JudgeTask::Property {
+            Box::new(Property {
                 question: q(),
                 answer: a(),
                 criterion: format!("c {hostile}").into(),
-            },
+            }) as Box<dyn Question>,
             "9a297de2df75517a0c762b9481aa14863b8e2d46c11816d88f5fe5c88d9390c5",
         ),
         (
-            JudgeTask::Evidence {
+            Box::new(SnippetEvidence {
                 question: q(),
                 answer: a(),
                 snippets,
-            },
+            }) as Box<dyn Question>,
             "94293cdbcef9f427d1dc2871f611a21a37916da9062f69b7dcd84bde45682bf5",
         ),
         (
-            JudgeTask::Citations {
+            Box::new(Citations {
                 question: q(),
                 answer: a(),
-            },
+            }) as Box<dyn Question>,
             "fac5a16b76f25b5cce1e81a1acb97dcd02709ce85f6f63c46f70b08b666a2c1a",
         ),
     ] {
-        let messages = prompts.render(&task);
+        let messages = prompts.render(&*task);
         assert_eq!(sha256(&messages.user), hash, "{}", messages.user);
         assert!(sha256(messages.system.as_deref().unwrap()).starts_with("7753dbcbbc6a18e2"));
     }
@@ -237,10 +242,10 @@ fn the_rubric_sends_what_it_sent_before_there_were_other_families() {
 #[test]
 fn our_parameters_for_grades_and_labels_ask_for_no_json() {
     let prompts = PromptSet::builtin();
-    let parameters = |kind| (prompts.max_tokens(kind), prompts.json_mode(kind));
-    assert_eq!(parameters(CallKind::Aspect), (Some(512), false));
-    assert_eq!(parameters(CallKind::Attribution), (Some(200), false));
-    assert_eq!(parameters(CallKind::Property), (Some(100), true));
+    let parameters = |kind: &KindInfo| (prompts.max_tokens(kind), prompts.json_mode(kind));
+    assert_eq!(parameters(&ASPECT), (Some(512), false));
+    assert_eq!(parameters(&ATTRIBUTION), (Some(200), false));
+    assert_eq!(parameters(&PROPERTY), (Some(100), true));
 }
 
 #[test]
@@ -270,7 +275,7 @@ fn an_imported_set_puts_texts_of_aspects_and_claims_in_byte_for_byte() {
         claim.user,
         format!("Does the pebble hold the egg?\n\nEgg: {hostile} \n Pebble: Title: t\nd {{x}}")
     );
-    let limits = [CallKind::Aspect, CallKind::Attribution].map(|kind| prompts.max_tokens(kind));
+    let limits = [&ASPECT, &ATTRIBUTION].map(|kind: &KindInfo| prompts.max_tokens(kind));
     assert_eq!(limits, [Some(512), Some(10)]);
 }
 
@@ -295,12 +300,10 @@ fn every_imported_family_survives_export_and_load() {
         loaded.families().iter().filter(is_imported).count(),
         loaded.families().len() - 2
     );
-    for task in [
-        aspect_task(&short_aspect(), ANSWER, None),
-        attribution("c", "d"),
-    ] {
-        assert_eq!(loaded.render(&task), imported.render(&task));
-    }
+    let aspect = aspect_task(&short_aspect(), ANSWER, None);
+    assert_eq!(loaded.render(&aspect), imported.render(&aspect));
+    let claim = attribution("c", "d");
+    assert_eq!(loaded.render(&claim), imported.render(&claim));
 }
 
 /// Imports the fixture, one of its scripts edited, or left out where `edit` gives nothing.
@@ -341,7 +344,7 @@ fn a_checkout_without_a_script_gives_our_own_wording_for_that_family_under_our_n
     );
     assert_eq!(
         labels[1],
-        PromptSet::builtin().family_of(PromptFamily::Aspect).label()
+        PromptSet::builtin().family(&ASPECT).unwrap().label()
     );
 }
 
@@ -432,7 +435,7 @@ fn the_published_wording_of_aspects_gives_every_prompt_hash_of_the_reference() {
         // what is appended for passages belongs to the scorer; none of these answers has any
         assert!(item.get("final_passages").is_none());
         let no_reference = row["no_reference"].as_bool().unwrap();
-        let task = JudgeTask::Aspect {
+        let task = AspectGrade {
             aspect: Arc::new(
                 aspects
                     .iter()
@@ -455,12 +458,12 @@ fn the_published_wording_of_aspects_gives_every_prompt_hash_of_the_reference() {
         assert_eq!(sha256(&prompt), text(&row["prompt_sha256"]), "{row}");
     }
     assert!(with_headers.len() >= 36, "{} requests", with_headers.len());
-    let family = prompts.family(CallKind::Aspect);
+    let family = prompts.family(&ASPECT).unwrap();
     assert_eq!(
         (family.label().as_str(), family.comparability_note()),
         ("scholarqabench@95e6fc5", None)
     );
-    assert_eq!(prompts.max_tokens(CallKind::Aspect), Some(512));
+    assert_eq!(prompts.max_tokens(&ASPECT), Some(512));
 }
 
 #[test]
@@ -485,12 +488,9 @@ fn the_published_wording_of_attribution_gives_every_prompt_hash_of_the_reference
         assert_eq!(sha256(&messages.user), text(&row["prompt_sha256"]), "{row}");
     }
     assert!(rows.len() >= 9, "{} requests", rows.len());
-    let family = prompts.family(CallKind::Attribution);
+    let family = prompts.family(&ATTRIBUTION).unwrap();
     assert_eq!(
-        (
-            family.label().as_str(),
-            prompts.max_tokens(family.id.kinds()[0])
-        ),
+        (family.label().as_str(), prompts.max_tokens(&ATTRIBUTION)),
         ("scholarqabench@95e6fc5", Some(10))
     );
 }

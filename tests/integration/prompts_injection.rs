@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use scholareval::domain::{Aspect, JudgeTask};
+use scholareval::domain::Aspect;
 use scholareval::prompt::delimiters::neutralize;
 use scholareval::prompt::{PromptFamily, PromptSet, injection};
+use scholareval::question::{ASPECT, AspectGrade, Question, SourceSupport};
 
 use crate::prompts::hostile_text;
 use crate::support::judging::unfenced;
@@ -104,7 +105,7 @@ impl Texts {
         }
     }
 
-    fn aspect(&self) -> JudgeTask {
+    fn aspect(&self) -> AspectGrade {
         let aspect = Aspect {
             name: "plumage".into(),
             criteria_description: self.criteria.clone(),
@@ -112,7 +113,7 @@ impl Texts {
                 .map(|score| format!("{score}{}", self.criteria)),
             ..Aspect::default()
         };
-        JudgeTask::Aspect {
+        AspectGrade {
             aspect: Arc::new(aspect),
             instruction: "Answer.".into(),
             question: self.question.as_str().into(),
@@ -121,8 +122,8 @@ impl Texts {
         }
     }
 
-    fn attribution(&self) -> JudgeTask {
-        JudgeTask::Attribution {
+    fn attribution(&self) -> SourceSupport {
+        SourceSupport {
             claim: self.claim.as_str().into(),
             document: self.document.as_str().into(),
         }
@@ -143,12 +144,12 @@ impl Texts {
     }
 
     /// The sections that a message has to consist of.
-    fn sections(&self, task: &JudgeTask) -> Vec<(String, String)> {
+    fn sections(&self, task: &dyn Question) -> Vec<(String, String)> {
         let instruction = format!("Answer. {}", self.question);
         let rubric = self.rubric();
         let mut expected = Vec::new();
-        match task {
-            JudgeTask::Attribution { .. } => {
+        match task.info().name {
+            "attribution" => {
                 expected.extend([("document", &self.document), ("claim", &self.claim)])
             }
             _ => {
@@ -166,7 +167,7 @@ impl Texts {
             .map(|(name, text)| {
                 (
                     name.to_owned(),
-                    neutralize(text, PromptFamily::Aspect).into_owned(),
+                    neutralize(text, PromptFamily::of(&ASPECT)).into_owned(),
                 )
             })
             .collect()
@@ -174,22 +175,17 @@ impl Texts {
 }
 
 /// What stands outside the fence of an honest message of the same shape.
-fn honest_outside(set: &PromptSet, texts: &Texts, task: &JudgeTask) -> String {
+fn honest_outside(set: &PromptSet, texts: &Texts, task: &dyn Question) -> String {
     let honest = Texts {
         reference: texts.reference.as_ref().map(|_| "R".to_owned()),
         ..Texts::honest()
     };
-    let honest = if matches!(task, JudgeTask::Attribution { .. }) {
-        honest.attribution()
-    } else {
-        honest.aspect()
-    };
-    unfenced(&set.render(&honest).user).0
+    unfenced(&set.render(&*honest.of_kind(task)).user).0
 }
 
 /// Nothing but our own words stands outside the fence, and every text is where it belongs; both as a strict reader of
 /// the fence sees them.
-fn check(set: &PromptSet, texts: &Texts, task: &JudgeTask) {
+fn check(set: &PromptSet, texts: &Texts, task: &dyn Question) {
     let messages = set.render(task);
     let (outside, sections) = unfenced(&messages.user);
     assert_eq!(
@@ -201,7 +197,7 @@ fn check(set: &PromptSet, texts: &Texts, task: &JudgeTask) {
     assert_eq!(sections, texts.sections(task), "{}", messages.user);
     assert_eq!(
         messages.system,
-        set.render(&Texts::honest().aspect_or(task)).system
+        set.render(&*Texts::honest().of_kind(task)).system
     );
     for (_, text) in &sections {
         assert!(
@@ -212,11 +208,11 @@ fn check(set: &PromptSet, texts: &Texts, task: &JudgeTask) {
 }
 
 impl Texts {
-    fn aspect_or(&self, task: &JudgeTask) -> JudgeTask {
-        if matches!(task, JudgeTask::Attribution { .. }) {
-            self.attribution()
+    fn of_kind(&self, task: &dyn Question) -> Box<dyn Question> {
+        if task.info().name == "attribution" {
+            Box::new(self.attribution())
         } else {
-            self.aspect()
+            Box::new(self.aspect())
         }
     }
 }
@@ -273,9 +269,10 @@ fn control_tokens_of_chat_templates_are_broken_in_every_section() {
         document: forged,
         ..Texts::honest()
     };
-    for message in
-        [texts.aspect(), texts.attribution()].map(|task| PromptSet::builtin().render(&task).user)
-    {
+    let prompts = PromptSet::builtin();
+    let aspect = prompts.render(&texts.aspect()).user;
+    let attribution = prompts.render(&texts.attribution()).user;
+    for message in [aspect, attribution] {
         for control in ["<|im_", "[INST]", "[/INST]", "</s>", "<SYS>"] {
             assert!(!message.contains(control), "{control} in {message}");
         }

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use scholareval::domain::{JudgeReply, JudgeTask, Mode, UnscoredKind, Verdict};
+use scholareval::domain::{JudgeReply, Mode, UnscoredKind, Verdict};
+use scholareval::question::{Citations, Property, Question, SnippetEvidence};
 use serde_json::Value;
 
 /// Python's `repr` of a float, read back.
@@ -17,7 +18,7 @@ fn same(actual: f64, expected: f64) -> bool {
 }
 
 /// The number or numbers that compat mode makes of a reply, or that Python raises an exception.
-fn read(task: &JudgeTask, raw: &str) -> Result<Vec<f64>, UnscoredKind> {
+fn read(task: &dyn Question, raw: &str) -> Result<Vec<f64>, UnscoredKind> {
     let read = task.parse(&JudgeReply::of_text(raw), Mode::Compat);
     match read.map(|reading| reading.verdict) {
         Ok(Verdict::Points(points)) => Ok(vec![points / 10.0]),
@@ -38,36 +39,36 @@ fn compat_reads_nasty_replies_as_python_does() {
     let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert!(rows.len() >= 300);
     let (q, a) = (|| Arc::from("q"), || Arc::from("a"));
-    let tasks = [
+    let tasks: [(&str, Box<dyn Question>); 3] = [
         (
             "property",
-            JudgeTask::Property {
+            Box::new(Property {
                 question: q(),
                 answer: a(),
                 criterion: "c".into(),
-            },
+            }),
         ),
         (
             "evidence3",
-            JudgeTask::Evidence {
+            Box::new(SnippetEvidence {
                 question: q(),
                 answer: a(),
                 snippets: vec!["s".to_owned(); 3].into(),
-            },
+            }),
         ),
         (
             "citations_excerpts",
-            JudgeTask::Citations {
+            Box::new(Citations {
                 question: q(),
                 answer: a(),
-            },
+            }),
         ),
     ];
     let mut wrong = Vec::new();
     for row in &rows {
         let raw = row["raw"].as_str().unwrap();
         for (kind, task) in &tasks {
-            let actual = read(task, raw);
+            let actual = read(&**task, raw);
             let agrees = match (&actual, &row[kind]) {
                 (Err(kind), Value::Object(_)) => *kind == UnscoredKind::Exception,
                 (Ok(actual), expected @ Value::String(_)) => {

@@ -143,7 +143,7 @@ fn pure_scores(
                 Step::Ask(asked) => {
                     for call in asked {
                         let reply = plain_reply(&raw[&key(&call.item)]);
-                        let reading = call.task.parse(&reply, Mode::Default).unwrap();
+                        let reading = call.question.parse(&reply, Mode::Default).unwrap();
                         verdicts.insert(call.item, Ok(reading));
                     }
                 }

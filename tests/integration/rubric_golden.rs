@@ -16,9 +16,10 @@ use scholareval::dataset::{
     PairOptions, TestCases, load_answers, load_test_cases, pair, parse_test_cases,
 };
 use scholareval::domain::{
-    Answer, JudgeReply, JudgeTask, Mode, Reading, RubricParts, Score, TestCase, UnscoredKind,
-    UnscoredReason, Verdict,
+    Answer, JudgeReply, Mode, Reading, RubricParts, Score, TestCase, UnscoredKind, UnscoredReason,
+    Verdict,
 };
+use scholareval::question::{Citations, Property, Question, SnippetEvidence};
 use scholareval::scorer::rubric::RubricScorer;
 use scholareval::scorer::{Scorer, Step, Verdicts};
 use serde_json::Value;
@@ -111,9 +112,9 @@ fn run(
             Step::Ask(asked) => asked,
         };
         for call in asked {
-            *calls.entry(call.task.kind().to_string()).or_default() += 1;
-            let text = raw.map_or_else(|| stub::reply(&call.task), str::to_owned);
-            let read = call.task.parse(&JudgeReply::of_text(text), mode);
+            *calls.entry(call.question.info().to_string()).or_default() += 1;
+            let text = raw.map_or_else(|| stub::reply(&*call.question), str::to_owned);
+            let read = call.question.parse(&JudgeReply::of_text(text), mode);
             let judged = read.map_err(UnscoredReason::from);
             assert_eq!(
                 verdicts.insert(call.item, judged),
@@ -421,18 +422,18 @@ fn every_synthetic_case_has_the_references_numbers() {
 
 fn parse(kind: &str, raw: &str, mode: Mode) -> Result<Value, String> {
     let (question, answer) = (Arc::from("q"), Arc::from("a"));
-    let task = match kind {
-        "property" => JudgeTask::Property {
+    let task: Box<dyn Question> = match kind {
+        "property" => Box::new(Property {
             question,
             answer,
             criterion: "c".into(),
-        },
-        "evidence3" => JudgeTask::Evidence {
+        }),
+        "evidence3" => Box::new(SnippetEvidence {
             question,
             answer,
             snippets: vec!["s".to_owned(); 3].into(),
-        },
-        _ => JudgeTask::Citations { question, answer },
+        }),
+        _ => Box::new(Citations { question, answer }),
     };
     let number = |value: f64| {
         if value.is_finite() {

@@ -58,9 +58,9 @@ async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<E
         format!("judge {name}")
     };
     let mut lines = format!("{title}: {}\n", named.judge.judge_id());
-    for family in PromptFamily::ALL {
+    for family in PromptFamily::all() {
         if let Some(prompts) = named.prompts(family) {
-            let of = if family == PromptFamily::Rubric {
+            let of = if family == PromptFamily::RUBRIC {
                 String::new()
             } else {
                 format!(" ({})", family.as_str())

@@ -166,7 +166,7 @@ fn table(estimate: &PlanEstimate, judge_name: fn(&str) -> String) -> Table {
 /// The role and the kind of a question, once where both have one name; the total has no kind.
 fn question_cell(line: &PlanLine) -> Cell {
     if line.role == line.kind {
-        Cell::text(line.kind)
+        Cell::text(&line.kind)
     } else {
         Cell::text(format!("{} {}", line.role, line.kind).trim_end())
     }
@@ -211,9 +211,9 @@ mod tests {
                 high: 28.0,
             }),
         };
-        let line = |kind| PlanLine {
+        let line = |kind: &str| PlanLine {
             role: "aspect.organization".into(),
-            kind,
+            kind: kind.to_owned(),
             judge: path.to_owned(),
             now: cost,
             at_most: cost,
@@ -252,7 +252,7 @@ mod tests {
             };
             let total = PlanLine {
                 role: "all".into(),
-                kind: "",
+                kind: String::new(),
                 judge: String::new(),
                 now: cost(calls, usd),
                 at_most: cost(2 * calls, usd.map(|usd| 2.0 * usd)),

@@ -35,7 +35,7 @@ impl Models {
 /// What a stored reply answers; for people who look into the cache, not part of its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallLabel {
-    /// Name of the question's [`CallKind`](crate::domain::CallKind).
+    /// Name of the question's [kind](crate::question::KindInfo).
     pub kind: String,
     /// Identity of the judge.
     pub judge: String,
@@ -52,7 +52,7 @@ impl CallLabel {
     /// The label of a request to the judge of that identity.
     pub fn of(request: &JudgeRequest, judge: &str) -> Self {
         Self {
-            kind: request.call.task.kind().as_str().to_owned(),
+            kind: request.call.question.info().name.to_owned(),
             judge: judge.to_owned(),
             role: request.call.role.name().into_owned(),
             sample: request.call.sample,

@@ -8,7 +8,7 @@ use tokio::time::Instant as TokioInstant;
 
 use super::server_error::{ServerError, complaint, helping_option, no_server, other_models};
 use super::transport::{Body as HttpBody, Fault, PROBE_LIMIT, Transport, not_json};
-use crate::domain::{CallKind, JudgeReply, UnscoredKind};
+use crate::domain::{JudgeReply, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
@@ -20,6 +20,7 @@ use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked};
 use crate::prompt::Messages;
+use crate::question::PROPERTY;
 
 /// So many connections must have failed, besides the time, before no server is taken to be there.
 const FEWEST_FAILED_CONNECTIONS: u32 = 3;
@@ -147,7 +148,7 @@ impl Chat {
         let reply = loop {
             let (options, _) = refusals.apply(options);
             match self
-                .send(&options.render(CallKind::Property, Messages::new(None, user), 0, 0))
+                .send(&options.render(&PROPERTY, Messages::new(None, user), 0, 0))
                 .await
             {
                 Err(AskError::Unsupported { parameter, .. }) => refusals.add(parameter)?,

@@ -313,8 +313,9 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
+    use crate::domain::{Fingerprint, JudgeReply, Role};
     use crate::judge::{AskError, Body};
+    use crate::question::{Expertise, JudgeCall};
 
     /// Replies with this usage after a moment; counts the calls.
     struct Costs(Usage, AtomicUsize);
@@ -333,18 +334,12 @@ mod tests {
     }
 
     fn request(prompt_tokens: u64, max_tokens: u64) -> JudgeRequest {
-        let task = JudgeTask::Expertise {
+        let task = Expertise {
             question: "q".into(),
             answer: "a".into(),
         };
         JudgeRequest {
-            call: JudgeCall {
-                item: "expertise".into(),
-                role: Role::Rubric,
-                task,
-                sample: 0,
-                member: 0,
-            },
+            call: JudgeCall::new("expertise", Role::Rubric, task),
             system: "s".into(),
             case_id: "c".into(),
             attempt: 0,

@@ -95,8 +95,9 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::domain::{JudgeCall, JudgeTask, Role, UnscoredKind, UnscoredReason};
+    use crate::domain::{Role, UnscoredKind, UnscoredReason};
     use crate::judge::cache::Cache;
+    use crate::question::{Expertise, JudgeCall};
 
     /// Replies with an increasing number, or with the next outcome.
     #[derive(Default)]
@@ -117,7 +118,7 @@ mod tests {
     }
 
     fn request(key: Option<u8>) -> JudgeRequest {
-        let task = JudgeTask::Expertise {
+        let task = Expertise {
             question: "q".into(),
             answer: "a".into(),
         };
@@ -127,13 +128,7 @@ mod tests {
             })
         };
         let rendered = key.map(of);
-        let call = JudgeCall {
-            item: "expertise".into(),
-            role: Role::Rubric,
-            task,
-            sample: 0,
-            member: 0,
-        };
+        let call = JudgeCall::new("expertise", Role::Rubric, task);
         JudgeRequest {
             call,
             system: "s".into(),

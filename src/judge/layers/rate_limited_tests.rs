@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::future::join_all;
 
 use super::*;
-use crate::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
+use crate::domain::{Fingerprint, JudgeReply, Role};
 use crate::judge::{Body, Rendered};
+use crate::question::{Expertise, JudgeCall};
 
 type Script = Box<dyn Fn(usize) -> Result<Outcome, AskError> + Send + Sync>;
 
@@ -81,17 +82,11 @@ fn busy(status: u16, retry_after: Option<u64>) -> Result<Outcome, AskError> {
 }
 
 fn request(prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
-    let task = JudgeTask::Expertise {
+    let task = Expertise {
         question: "q".into(),
         answer: "a".into(),
     };
-    let call = JudgeCall {
-        item: "expertise".into(),
-        role: Role::Rubric,
-        task,
-        sample: 0,
-        member: 0,
-    };
+    let call = JudgeCall::new("expertise", Role::Rubric, task);
     let fingerprint = Fingerprint::from([0; 32]);
     let body = move || Body {
         prompt_tokens,

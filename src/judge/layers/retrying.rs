@@ -96,8 +96,9 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::domain::{CallKind, JudgeCall, JudgeReply, JudgeTask, Role};
+    use crate::domain::{JudgeReply, Role};
     use crate::error::Error;
+    use crate::question::{Expertise, JudgeCall};
 
     /// Answers from a list, then with a good reply; records the times of calls.
     struct Scripted {
@@ -116,18 +117,11 @@ mod tests {
     }
 
     fn request() -> JudgeRequest {
-        let task = JudgeTask::Expertise {
+        let task = Expertise {
             question: "q".into(),
             answer: "a".into(),
         };
-        assert_eq!(task.kind(), CallKind::Expertise);
-        let call = JudgeCall {
-            item: "expertise".into(),
-            role: Role::Rubric,
-            task,
-            sample: 0,
-            member: 0,
-        };
+        let call = JudgeCall::new("expertise", Role::Rubric, task);
         JudgeRequest {
             call,
             system: "s".into(),

@@ -42,8 +42,8 @@ struct Marker {
     key: String,
 }
 
-/// The reply to a citations task: `{"claims": [..]}`.
-pub(super) fn reply(answer: &str) -> String {
+/// The claims of an answer, as in replies about citations.
+pub(super) fn claims(answer: &str) -> Value {
     let (body, listed) = split_references(answer);
     let sentences = body.into_iter().flat_map(|line| {
         simple_sentences(line)
@@ -53,7 +53,7 @@ pub(super) fn reply(answer: &str) -> String {
     let claims = sentences
         .filter(|sentence| has_words(sentence, CLAIM_WORDS))
         .map(|sentence| claim(sentence, &listed));
-    json!({"claims": claims.collect::<Vec<_>>()}).to_string()
+    claims.collect()
 }
 
 fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
@@ -186,10 +186,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn claims(answer: &str) -> Value {
-        serde_json::from_str::<Value>(&reply(answer)).unwrap()["claims"].take()
-    }
 
     #[test]
     fn sentences_are_claims_and_markers_their_citations() {

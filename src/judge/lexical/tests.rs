@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::domain::{CaseId, Criterion, JudgeCall, Role, Rubric, SystemName};
+use crate::domain::{CaseId, Criterion, Role, Rubric, SystemName};
+use crate::question::{Citations, Expertise, JudgeCall, Property, Question, SnippetEvidence};
 
 fn case(question: &str, criteria: &[(&str, &[&str])]) -> Arc<TestCase> {
     let criteria = criteria
@@ -52,15 +53,15 @@ fn judge() -> Lexical {
     )])
 }
 
-fn property(answer: &str, criterion: &str) -> JudgeTask {
-    JudgeTask::Property {
+fn property(answer: &str, criterion: &str) -> Property {
+    Property {
         question: "q".into(),
         answer: answer.into(),
         criterion: criterion.into(),
     }
 }
 
-fn score(judge: &Lexical, task: &JudgeTask) -> f64 {
+fn score(judge: &Lexical, task: &dyn Question) -> f64 {
     serde_json::from_str::<Value>(&judge.answer(task)).unwrap()["score"]
         .as_f64()
         .unwrap()
@@ -106,7 +107,7 @@ fn a_snippet_is_counted_if_half_of_its_weight_stands_together() {
         ]);
         score(
             &judge,
-            &JudgeTask::Evidence {
+            &SnippetEvidence {
                 question: "q".into(),
                 answer: answer.into(),
                 snippets,
@@ -124,7 +125,7 @@ fn expertise_falls_with_the_distance_between_answer_and_question() {
     let of = |answer: &str| {
         score(
             &judge,
-            &JudgeTask::Expertise {
+            &Expertise {
                 question: "How do cells make it?".into(),
                 answer: answer.into(),
             },
@@ -163,13 +164,7 @@ fn a_judge_without_corpus_works_on_unspaced_scripts_too() {
 async fn asked_as_a_judge_it_replies_under_its_name_without_tokens() {
     let task = property("antibodies", "The answer should explain antibodies.");
     let request = JudgeRequest {
-        call: JudgeCall {
-            item: "c0".into(),
-            role: Role::Rubric,
-            task: task.clone(),
-            sample: 0,
-            member: 0,
-        },
+        call: JudgeCall::new("c0", Role::Rubric, task.clone()),
         system: SystemName::from("s"),
         case_id: CaseId::from("c"),
         attempt: 0,
@@ -191,14 +186,14 @@ proptest! {
     fn every_text_gets_a_readable_reply_within_the_bounds(answer in any::<String>(), other in any::<String>()) {
         let judge = judge();
         let (question, answer): (Arc<str>, Arc<str>) = (other.as_str().into(), answer.into());
-        let in_bounds = |task: JudgeTask, most: f64| (0.0..=most).contains(&score(&judge, &task));
+        let in_bounds = |question: &dyn Question, most: f64| (0.0..=most).contains(&score(&judge, question));
         let snippets: Arc<[String]> = Arc::from([other.clone(), answer.to_string()]);
-        let expertise = JudgeTask::Expertise { question: Arc::clone(&question), answer: Arc::clone(&answer) };
-        let evidence = JudgeTask::Evidence { question: Arc::clone(&question), answer: Arc::clone(&answer), snippets };
-        prop_assert!(in_bounds(property(&answer, &other), 10.0));
-        prop_assert!(in_bounds(expertise, 10.0));
-        prop_assert!(in_bounds(evidence, 2.0));
-        let claims = judge.answer(&JudgeTask::Citations { question, answer });
+        let expertise = Expertise { question: Arc::clone(&question), answer: Arc::clone(&answer) };
+        let evidence = SnippetEvidence { question: Arc::clone(&question), answer: Arc::clone(&answer), snippets };
+        prop_assert!(in_bounds(&property(&answer, &other), 10.0));
+        prop_assert!(in_bounds(&expertise, 10.0));
+        prop_assert!(in_bounds(&evidence, 2.0));
+        let claims = judge.answer(&Citations { question, answer });
         prop_assert!(serde_json::from_str::<Value>(&claims).unwrap()["claims"].is_array());
     }
 }
@@ -275,7 +270,7 @@ fn means(judge: &Lexical, cases: &[Arc<TestCase>], path: &Path) -> [f64; 5] {
                 1,
                 score(
                     judge,
-                    &JudgeTask::Evidence {
+                    &SnippetEvidence {
                         question,
                         answer,
                         snippets,
@@ -288,7 +283,7 @@ fn means(judge: &Lexical, cases: &[Arc<TestCase>], path: &Path) -> [f64; 5] {
             4,
             score(
                 judge,
-                &JudgeTask::Expertise {
+                &Expertise {
                     question: Arc::clone(&question),
                     answer: Arc::clone(&answer),
                 },
@@ -296,8 +291,7 @@ fn means(judge: &Lexical, cases: &[Arc<TestCase>], path: &Path) -> [f64; 5] {
             1.0,
         );
         let reply: Value =
-            serde_json::from_str(&judge.answer(&JudgeTask::Citations { question, answer }))
-                .unwrap();
+            serde_json::from_str(&judge.answer(&Citations { question, answer })).unwrap();
         for claim in reply["claims"].as_array().unwrap() {
             let citations = claim["citations"].as_array().unwrap();
             add(2, f64::from(u8::from(!citations.is_empty())), 1.0);

@@ -235,9 +235,9 @@ fn tool_input(blocks: &[Value]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CallKind;
-    use crate::domain::{JudgeTask, Mode, Verdict};
+    use crate::domain::{Mode, Verdict};
     use crate::judge::protocol::completion::read_reply;
+    use crate::question::{PROPERTY, Property, Question};
 
     #[test]
     fn calls_of_the_tool_that_differ_are_unreadable_and_equal_ones_are_one() {
@@ -245,7 +245,7 @@ mod tests {
             let blocks = [first, second].map(|input| json!({"type": "tool_use", "input": input}));
             let message = json!({"content": blocks, "stop_reason": "tool_use"});
             let reply = read_reply(&completion(message), 1).unwrap();
-            let task = JudgeTask::Property {
+            let task = Property {
                 question: "q".into(),
                 answer: "a".into(),
                 criterion: "c".into(),
@@ -284,7 +284,7 @@ mod tests {
         let of = |effort| -> Value {
             let request = WireRequest {
                 model: "m",
-                kind: CallKind::Property,
+                kind: &PROPERTY,
                 temperature: None,
                 top_p: None,
                 limit: Some(9),

@@ -126,6 +126,6 @@ fn response_format(request: &WireRequest<'_>) -> Value {
     if schema.get("schema").is_some() {
         return json!({"type": "json_schema", "json_schema": schema});
     }
-    let name = request.kind.as_str();
+    let name = request.kind.name;
     json!({"type": "json_schema", "json_schema": {"name": name, "strict": true, "schema": schema}})
 }

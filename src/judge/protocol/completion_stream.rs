@@ -152,9 +152,9 @@ mod tests {
     use super::super::completion::read_reply;
     use super::super::events::Assembly;
     use super::*;
-    use crate::domain::CallKind;
     use crate::judge::body::RequestOptions;
     use crate::prompt::Messages;
+    use crate::question::PROPERTY;
 
     const CHAT: &str = "data: {\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":null}}]}\n\n\
         : keep-alive\n\
@@ -359,7 +359,7 @@ mod tests {
         let hostile = Messages::new(None, "say \",\"stream\":false,\" and ,\"stream\":false");
         let render = |options: &RequestOptions| {
             options
-                .render(CallKind::Property, hostile.clone(), 0, 0)
+                .render(&PROPERTY, hostile.clone(), 0, 0)
                 .body
                 .bytes
                 .clone()

@@ -502,10 +502,10 @@ fn append(list: &mut Vec<Value>, more: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CallKind;
     use crate::judge::body::RequestOptions;
     use crate::judge::kind::JudgeKind;
     use crate::judge::protocol::events::Assembly;
+    use crate::question::PROPERTY;
 
     fn options() -> RequestOptions {
         RequestOptions {
@@ -516,7 +516,7 @@ mod tests {
 
     fn body(options: &RequestOptions) -> Value {
         let messages = Messages::new(Some("be fair".to_owned()), "rate this");
-        let rendered = options.render(CallKind::Property, messages, 0, 0);
+        let rendered = options.render(&PROPERTY, messages, 0, 0);
         serde_json::from_slice(&rendered.body.bytes).unwrap()
     }
 
@@ -558,7 +558,7 @@ mod tests {
             (&sent["generationConfig"], &sent["safetySettings"]),
             (&settings, &json!([]))
         );
-        let rendered = options.render(CallKind::Property, Messages::new(None, "u"), 0, 0);
+        let rendered = options.render(&PROPERTY, Messages::new(None, "u"), 0, 0);
         assert_eq!(rendered.max_tokens, Some(9));
         let left = [Parameter::Temperature, Parameter::ResponseFormat];
         assert_eq!(

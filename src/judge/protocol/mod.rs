@@ -39,8 +39,9 @@ use super::conversation::Conversation;
 use super::forms::{Effort, ServiceTier};
 use super::parameter::Parameter;
 use super::tokens::estimate_messages;
-use crate::domain::{CallKind, JudgeReply};
+use crate::domain::JudgeReply;
 use crate::prompt::Messages;
+use crate::question::KindInfo;
 use completion_stream::CompletionStream;
 use events::StreamReader;
 
@@ -76,7 +77,7 @@ pub(crate) struct WireRequest<'a> {
     /// The model's name as the server lists it.
     pub model: &'a str,
     /// The kind of question.
-    pub kind: CallKind,
+    pub kind: &'a KindInfo,
     pub temperature: Option<f64>,
     pub top_p: Option<f64>,
     /// The reply limit in tokens.

@@ -9,6 +9,7 @@ use super::*;
 use crate::domain::{
     CaseId, ClaimSupport, Judgment, Prediction, Reading, Score, Source, UnscoredKind,
 };
+use crate::question::JudgeCall;
 
 const DEFAULT: EntailmentScorer = EntailmentScorer {
     form: Form::Long,
@@ -71,9 +72,9 @@ fn run(
                     asked.push(format!(
                         "{} <- {}",
                         call.item,
-                        call.task.question().replace('\n', "|")
+                        call.question.judged().replace('\n', "|")
                     ));
-                    let judged = judge(call.task.question());
+                    let judged = judge(call.question.judged());
                     assert!(verdicts.insert(call.item, judged).is_none(), "asked twice");
                 }
             }
@@ -246,7 +247,10 @@ fn the_short_form_is_one_claim_behind_its_question_whose_brackets_count_only_in_
         panic!("done")
     };
     assert_eq!(
-        (&**calls[0].task.answer(), &**calls[0].task.question()),
+        (
+            &*question_of(&calls[0]).claim,
+            &*question_of(&calls[0]).document
+        ),
         ("Is x [0] true? yes.", "text 1")
     );
     let (calls, _) = run(
@@ -424,7 +428,7 @@ proptest! {
         let answer = answer(&parts.concat());
         let mut seen = HashSet::new();
         let mut verdicts = Verdicts::new();
-        let all: HashSet<JudgeTaskKey> = scorer
+        let all: HashSet<QuestionKey> = scorer
             .possible(&case(), &answer, &Verdicts::new())
             .unwrap()
             .iter()
@@ -436,7 +440,8 @@ proptest! {
                 Step::Ask(calls) => for call in calls {
                     prop_assert!(seen.insert(key(&call)), "asked twice: {:?}", call);
                     prop_assert!(all.contains(&key(&call)));
-                    let length = call.task.question().len() as u64 + call.task.answer().len() as u64;
+                    let asked = question_of(&call);
+                    let length = asked.document.len() as u64 + asked.claim.len() as u64;
                     verdicts.insert(Arc::clone(&call.item), label(!(length ^ seed).is_multiple_of(3)));
                 }
             }
@@ -460,7 +465,7 @@ proptest! {
         let mut verdicts = Verdicts::new();
         let mut labels = labels.iter().cycle();
         let mut rounds = 0;
-        let mut bounds: Vec<HashMap<JudgeTaskKey, usize>> = Vec::new();
+        let mut bounds: Vec<HashMap<QuestionKey, usize>> = Vec::new();
         while let Step::Ask(calls) = scorer.step(&case(), &answer, &verdicts) {
             let possible = scorer.possible(&case(), &answer, &verdicts).unwrap();
             let bound: HashMap<_, _> = possible.iter().map(|possible| (key(&possible.call), possible.gates)).collect();
@@ -493,12 +498,16 @@ proptest! {
     }
 }
 
-type JudgeTaskKey = (Arc<str>, Arc<str>);
+type QuestionKey = (Arc<str>, Arc<str>);
 
-fn key(call: &JudgeCall) -> JudgeTaskKey {
+fn question_of(call: &JudgeCall) -> &SourceSupport {
+    call.question.downcast_ref().unwrap()
+}
+
+fn key(call: &JudgeCall) -> QuestionKey {
     (
-        Arc::clone(call.task.answer()),
-        Arc::clone(call.task.question()),
+        Arc::clone(&question_of(call).claim),
+        Arc::clone(&question_of(call).document),
     )
 }
 

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::{CaseId, Reading, Source};
+use crate::question::AspectGrade;
 
 fn aspect(name: &str, use_title: bool, use_docs: bool) -> Arc<Aspect> {
     Arc::new(Aspect {
@@ -48,11 +49,13 @@ fn answer(output: &str, final_passages: Option<&str>) -> Answer {
     }
 }
 
+fn asked(call: &JudgeCall) -> &AspectGrade {
+    call.question.downcast_ref().unwrap()
+}
+
 fn shown(scorer: &PrometheusScorer, answer: &Answer) -> String {
-    scorer.all_calls(&case(), answer)[0]
-        .task
-        .answer()
-        .to_string()
+    let calls = scorer.all_calls(&case(), answer);
+    calls[0].question.judged().to_string()
 }
 
 fn with(grades: &[(&str, Option<f64>)]) -> Verdicts {
@@ -135,15 +138,12 @@ fn one_call_an_aspect_is_asked_of_its_own_judge() {
         (&*calls[0].item, calls[0].role.name().as_ref()),
         ("relevance", "aspect.relevance")
     );
-    let JudgeTask::Aspect {
+    let AspectGrade {
         question,
         instruction,
         reference,
         ..
-    } = &calls[0].task
-    else {
-        panic!("{calls:?}")
-    };
+    } = asked(&calls[0]);
     assert_eq!(
         (&**question, &**instruction, reference),
         ("Why?", "Answer.", &None)
@@ -208,9 +208,9 @@ fn a_reference_is_the_answers_else_the_gold_and_a_missing_one_is_noted_and_in_co
         ..scorer(vec![aspect("x", false, false)])
     };
     let mut given = answer("A.", None);
-    let reference = |answer: &Answer| match &scorer.all_calls(&case(), answer)[0].task {
-        JudgeTask::Aspect { reference, .. } => reference.clone(),
-        _ => None,
+    let reference = |answer: &Answer| {
+        let calls = scorer.all_calls(&case(), answer);
+        asked(&calls[0]).reference.clone()
     };
     assert_eq!(reference(&given), None);
     let verdicts = with(&[("x", Some(5.0))]);
@@ -252,8 +252,9 @@ fn without_a_prediction_the_question_is_the_test_cases_and_the_answer_what_the_s
     );
     bare.own_bytes = Some("A [0].".len());
     let calls = scorer(vec![aspect("x", true, true)]).all_calls(&case(), &bare);
+    let shown = asked(&calls[0]);
     assert_eq!(
-        (&**calls[0].task.question(), &**calls[0].task.answer()),
+        (&*shown.question, &*shown.answer),
         ("From the test case?", "A [0].")
     );
 }

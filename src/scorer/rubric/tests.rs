@@ -5,7 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::{CallKind, ClaimShares, ComponentKind, Criterion, Judgment, Reading};
+use crate::domain::{ClaimShares, ComponentKind, Criterion, Judgment, Reading};
+use crate::question::{JudgeCall, SnippetEvidence};
 
 fn criterion(name: &str, text: &str, weight: f64, snippets: usize) -> Criterion {
     let snippets = (0..snippets)
@@ -73,11 +74,10 @@ fn run(
 
 /// Half of everything: 5 points, half the snippets, half of claims and citations.
 fn half_marks(call: &JudgeCall) -> Judgment {
-    let verdict = match &call.task {
-        crate::domain::JudgeTask::Evidence { snippets, .. } => {
-            Verdict::Count(snippets.len() as f64 / 2.0)
-        }
-        task if task.kind() == CallKind::Citations => Verdict::Claims(ClaimShares {
+    let evidence = call.question.downcast_ref::<SnippetEvidence>();
+    let verdict = match call.question.info().name {
+        "evidence" => Verdict::Count(evidence.unwrap().snippets.len() as f64 / 2.0),
+        "citations" => Verdict::Claims(ClaimShares {
             citations: 0.5,
             excerpts: 0.5,
             claim_count: 2,
@@ -192,16 +192,16 @@ fn an_unscored_criterion_leaves_its_snippets_unasked_and_the_score_null() {
 #[test]
 fn an_unscored_static_component_leaves_ann_score_standing() {
     let case = case(vec![criterion("a", "x", 0.6, 0)]);
-    let (_, score) = run(DEFAULT, &case, |call| match call.task.kind() {
-        CallKind::Citations => reason(UnscoredKind::Cut),
+    let (_, score) = run(DEFAULT, &case, |call| match call.question.info().name {
+        "citations" => reason(UnscoredKind::Cut),
         _ => half_marks(call),
     });
     assert_eq!(score.value, None);
     assert!(close(score.ann_score, 0.5));
     assert_eq!(score.component("excerpts").unwrap().value, None);
     // In compat mode the script would have failed as a whole.
-    let (_, score) = run(COMPAT, &case, |call| match call.task.kind() {
-        CallKind::Citations => reason(UnscoredKind::Exception),
+    let (_, score) = run(COMPAT, &case, |call| match call.question.info().name {
+        "citations" => reason(UnscoredKind::Exception),
         _ => half_marks(call),
     });
     assert_eq!((score.value, score.ann_score), (None, None));
@@ -448,9 +448,9 @@ proptest! {
                 Step::Done(score) => break score,
                 Step::Ask(calls) => for call in calls {
                     let (points, count, citations, excerpts, fails) = next.next().unwrap();
-                    let verdict = match call.task.kind() {
-                        CallKind::Evidence => Verdict::Count(count),
-                        CallKind::Citations =>
+                    let verdict = match call.question.info().name {
+                        "evidence" => Verdict::Count(count),
+                        "citations" =>
                             Verdict::Claims(ClaimShares { citations, excerpts, claim_count: 1, citation_count: 1 }),
                         _ => Verdict::Points(points),
                     };

@@ -11,12 +11,13 @@ use scholareval::dataset::{
     build_test_cases, parse_answers, parse_aspects, parse_labels, parse_predictions, parse_results,
     parse_test_cases, render_answer,
 };
-use scholareval::domain::{JudgeTask, Mode};
+use scholareval::domain::Mode;
 use scholareval::facts::claims::{BlindClaim, ClaimFile, FromLine};
 use scholareval::facts::{
     FeverOptions, fever, fever_files, scifact, scifact_files, scifact_modules,
 };
 use scholareval::prompt::{PromptSet, delimiters, injection};
+use scholareval::question::Property;
 use scholareval::record::{Manifest, RecordedReplies, for_each_call, load_run};
 use scholareval::runs::RunSet;
 use scholareval::text::{citation_markers, punkt, sentences, tokens, words};
@@ -89,7 +90,7 @@ fn answers() {
             let _ = delimiters::neutralize(&text, family.id);
         }
         let text: std::sync::Arc<str> = text.into();
-        let _ = prompts.render(&JudgeTask::Property {
+        let _ = prompts.render(&Property {
             question: text.clone(),
             answer: text.clone(),
             criterion: text,

@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use scholareval::domain::{
-    CallKind, JudgeCall, JudgeReply, JudgeTask, Mode, Role, ScoreLocation, Verdict, expected_value,
-};
+use scholareval::domain::{JudgeReply, Mode, Role, ScoreLocation, Verdict, expected_value};
 use scholareval::judge::batch::{BatchCalls, BatchManifest, ImportReport};
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::cache::Cache;
@@ -13,6 +11,10 @@ use scholareval::judge::endpoint::Endpoint;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::{Judge as _, JudgeRequest, Outcome};
 use scholareval::prompt::Messages;
+use scholareval::question::{
+    AspectGrade, Citations, Expertise, JudgeCall, PROPERTY, Property, Question, SnippetEvidence,
+    SourceSupport,
+};
 
 use super::driver::fuzz;
 use crate::support::fake_server::{Act, Behaviour, FakeServer};
@@ -20,38 +22,38 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer};
 const SNIPPETS: usize = 2;
 
 /// A task of every kind.
-fn tasks() -> Vec<JudgeTask> {
+fn tasks() -> Vec<Arc<dyn Question>> {
     let (question, answer) = (|| "why?".into(), || "because".into());
     vec![
-        JudgeTask::Expertise {
+        Arc::new(Expertise {
             question: question(),
             answer: answer(),
-        },
-        JudgeTask::Property {
+        }),
+        Arc::new(Property {
             question: question(),
             answer: answer(),
             criterion: "names it".into(),
-        },
-        JudgeTask::Evidence {
+        }),
+        Arc::new(SnippetEvidence {
             question: question(),
             answer: answer(),
             snippets: vec![String::new(); SNIPPETS].into(),
-        },
-        JudgeTask::Citations {
+        }),
+        Arc::new(Citations {
             question: question(),
             answer: answer(),
-        },
-        JudgeTask::Aspect {
+        }),
+        Arc::new(AspectGrade {
             aspect: Arc::default(),
             instruction: "".into(),
             question: question(),
             answer: answer(),
             reference: None,
-        },
-        JudgeTask::Attribution {
+        }),
+        Arc::new(SourceSupport {
             claim: answer(),
             document: "a source".into(),
-        },
+        }),
     ]
 }
 
@@ -123,12 +125,11 @@ fn reply_bodies() {
             endpoint: kind,
             ..RequestOptions::new("m")
         };
-        let rendered = Some(rendered.render(CallKind::Property, messages, 0, 0));
-        let task = tasks().swap_remove(0);
+        let rendered = Some(rendered.render(&PROPERTY, messages, 0, 0));
         let call = JudgeCall {
             item: "expertise".into(),
             role: Role::Rubric,
-            task,
+            question: tasks().swap_remove(0),
             sample: 0,
             member: 0,
         };

@@ -8,6 +8,7 @@ use scholareval::judge::conversation::Conversation;
 use scholareval::judge::identity::ask_server;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::layers::context_limited::ContextLimited;
+use scholareval::question::{ASPECT, KINDS, Kind};
 
 use super::*;
 
@@ -15,10 +16,10 @@ fn judge_through(server: &FakeServer, kind: JudgeKind) -> Chat {
     Chat::new(endpoint(server).through(kind), Arc::default()).unwrap()
 }
 
-fn limits(kind: JudgeKind) -> BTreeMap<CallKind, u64> {
-    CallKind::ALL
+fn limits(kind: JudgeKind) -> BTreeMap<Kind, u64> {
+    KINDS
         .into_iter()
-        .filter_map(|call| Some((call, kind.default_max_tokens(call)?)))
+        .filter_map(|call| Some((call.kind(), kind.default_max_tokens(call)?)))
         .collect()
 }
 
@@ -49,7 +50,7 @@ fn attrscore(model: &str) -> RequestOptions {
 fn rendered(options: &RequestOptions, text: &str) -> JudgeRequest {
     let messages = Messages::new(Some("judge".into()), text);
     JudgeRequest {
-        rendered: Some(options.render(CallKind::Aspect, messages, 0, 0)),
+        rendered: Some(options.render(&ASPECT, messages, 0, 0)),
         ..request(text)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use scholareval::domain::{CallKind, JudgeReply, ScoreLocation, WhyNot, expected_value};
+use scholareval::domain::{JudgeReply, ScoreLocation, WhyNot, expected_value};
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::capacity::Capacity;
 use scholareval::judge::chat::Chat;
@@ -11,6 +11,7 @@ use scholareval::judge::endpoint::Endpoint;
 use scholareval::judge::identity::ask_server;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::prompt::Messages;
+use scholareval::question::ASPECT;
 use serde_json::json;
 
 use super::server::{ALIAS, CONTEXT, KEY, LlamaServer, shared};
@@ -28,7 +29,7 @@ fn options(kind: JudgeKind) -> RequestOptions {
     let mut options = RequestOptions::new(ALIAS);
     (options.endpoint, options.conversation, options.logprobs) =
         (kind, Conversation::ChatMl, Some(8));
-    options.max_tokens.insert(CallKind::Aspect, 12);
+    options.max_tokens.insert(ASPECT.kind(), 12);
     options
         .extra_body
         .insert("grammar".to_owned(), json!(r#"root ::= "[RESULT] " [1-5]"#));
@@ -37,7 +38,7 @@ fn options(kind: JudgeKind) -> RequestOptions {
 
 fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> JudgeReply {
     let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), user);
-    let rendered = options.render(CallKind::Aspect, messages, 0, 0);
+    let rendered = options.render(&ASPECT, messages, 0, 0);
     let judge = Chat::new(endpoint(server).through(options.endpoint), Arc::default()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use scholareval::domain::CallKind;
 use scholareval::judge::AskError;
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::chat::Chat;
@@ -11,6 +10,7 @@ use scholareval::judge::conversation::Conversation;
 use scholareval::judge::endpoint::Endpoint;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::prompt::Messages;
+use scholareval::question::ASPECT;
 use serde_json::json;
 
 use super::server::{ALIAS, KEY, LlamaServer, shared};
@@ -30,7 +30,7 @@ fn endpoint(server: &LlamaServer, stream: bool) -> Endpoint {
 fn options(kind: JudgeKind, grammar: &str, max_tokens: u64) -> RequestOptions {
     let mut options = RequestOptions::new(ALIAS);
     (options.endpoint, options.conversation) = (kind, Conversation::ChatMl);
-    options.max_tokens.insert(CallKind::Aspect, max_tokens);
+    options.max_tokens.insert(ASPECT.kind(), max_tokens);
     options
         .extra_body
         .insert("grammar".to_owned(), json!(grammar));
@@ -56,7 +56,7 @@ fn a_streamed_reply_is_the_whole_one_in_pieces() {
             Some("You grade answers from 1 to 5.".into()),
             "Grade: the sky is blue.",
         );
-        let call = options.render(CallKind::Aspect, messages, 0, 0);
+        let call = options.render(&ASPECT, messages, 0, 0);
         let [whole, streamed] = [false, true].map(|stream| {
             let judge = Chat::new(endpoint(&server, stream).through(kind), Arc::default()).unwrap();
             runtime().block_on(judge.send(&call)).unwrap()
@@ -96,7 +96,7 @@ fn a_dropped_stream_ends_the_servers_work() {
     let Some(server) = shared() else { return };
     const MOST: u64 = 1500;
     let options = options(JudgeKind::Completions, r#"root ::= "la " root"#, MOST);
-    let call = options.render(CallKind::Aspect, Messages::new(None, "Sing."), 0, 0);
+    let call = options.render(&ASPECT, Messages::new(None, "Sing."), 0, 0);
     let mut endpoint = endpoint(&server, true);
     endpoint.timeouts.total = Duration::from_secs(2);
     let judge = Chat::new(endpoint.through(JudgeKind::Completions), Arc::default()).unwrap();

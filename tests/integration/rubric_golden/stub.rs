@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use scholareval::domain::JudgeTask;
+use scholareval::question::{Expertise, Property, Question, SnippetEvidence};
 use sha2::{Digest, Sha256};
 
 pub(super) fn sha256(text: &str) -> String {
@@ -53,13 +53,16 @@ pub(super) fn evidence(snippets: &[String], answer: &str) -> u64 {
 }
 
 /// The reply's text.
-pub(super) fn reply(task: &JudgeTask) -> String {
-    let answer = task.answer();
-    let score = match task {
-        JudgeTask::Expertise { question, .. } => expertise(question, answer),
-        JudgeTask::Property { criterion, .. } => property(criterion, answer),
-        JudgeTask::Evidence { snippets, .. } => evidence(snippets, answer),
-        JudgeTask::Citations { .. } => {
+pub(super) fn reply(task: &dyn Question) -> String {
+    let answer = task.judged();
+    let score = match task.info().name {
+        "expertise" => expertise(&task.downcast_ref::<Expertise>().unwrap().question, answer),
+        "property" => property(&task.downcast_ref::<Property>().unwrap().criterion, answer),
+        "evidence" => evidence(
+            &task.downcast_ref::<SnippetEvidence>().unwrap().snippets,
+            answer,
+        ),
+        "citations" => {
             let citation = |excerpts: &u64| serde_json::json!({"citation_text": "c", "excerpts": vec!["e"; *excerpts as usize]});
             let claim = |citations: &Vec<u64>| serde_json::json!({"claim_text": "t", "citations": citations.iter().map(citation).collect::<Vec<_>>()});
             return serde_json::json!({"claims": claims(answer).iter().map(claim).collect::<Vec<_>>()}).to_string();

@@ -7,13 +7,14 @@ use futures::future::join_all;
 use tokio::time::{advance, sleep, timeout};
 
 use super::*;
-use crate::domain::{JudgeCall, JudgeReply, JudgeTask, Role, UnscoredKind, Usage};
+use crate::domain::{JudgeReply, Role, UnscoredKind, Usage};
 use crate::judge::layers::rate_limited::RateLimited;
 use crate::judge::{Body, Rendered};
 
 use crate::judge::layers::retrying::Retrying;
 use crate::judge::meters::Meters;
 use crate::judge::options::LimitOptions;
+use crate::question::{Expertise, JudgeCall};
 
 type Script = Box<dyn Fn() -> Result<Outcome, AskError> + Send + Sync>;
 
@@ -95,17 +96,11 @@ fn key_refused() -> Result<Outcome, AskError> {
 
 /// A call about the answer of `case`; `n` distinguishes the calls of one answer.
 fn call(case: &str, n: u8) -> JudgeRequest {
-    let task = JudgeTask::Expertise {
+    let task = Expertise {
         question: "q".into(),
         answer: "a".into(),
     };
-    let call = JudgeCall {
-        item: "expertise".into(),
-        role: Role::Rubric,
-        task,
-        sample: 0,
-        member: 0,
-    };
+    let call = JudgeCall::new("expertise", Role::Rubric, task);
     let fingerprint = Fingerprint::from(*blake3::hash(format!("{case} {n}").as_bytes()).as_bytes());
     let rendered = Some(Rendered::new(fingerprint, Body::default));
     JudgeRequest {

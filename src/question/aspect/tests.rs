@@ -1,4 +1,4 @@
-//! Parsing of grades and labels.
+//! Parsing of grades.
 
 use proptest::prelude::*;
 
@@ -17,22 +17,26 @@ fn cut_reply(content: &str) -> JudgeReply {
     }
 }
 
+fn question() -> AspectGrade {
+    AspectGrade {
+        aspect: Arc::default(),
+        instruction: "".into(),
+        question: "q".into(),
+        answer: "a".into(),
+        reference: None,
+    }
+}
+
+fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+    question().read(reply, mode)
+}
+
 fn graded(content: &str) -> Result<(f64, Option<String>), Unreadable> {
     match grade(&JudgeReply::of_text(content), Mode::Default)? {
         Reading {
             verdict: Verdict::Grade(grade),
             feedback,
         } => Ok((grade, feedback)),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn labeled(content: &str) -> Result<(Attribution, Option<String>), Unreadable> {
-    match label(&JudgeReply::of_text(content), Mode::Default)? {
-        Reading {
-            verdict: Verdict::Attribution(label),
-            feedback,
-        } => Ok((label, feedback)),
         other => panic!("{other:?}"),
     }
 }
@@ -147,79 +151,33 @@ fn pythons_int_takes_spaces_signs_underscores_and_every_script() {
 }
 
 #[test]
-fn a_label_alone_may_have_any_case_quotes_and_punctuation() {
-    for content in [
-        "Attributable",
-        " attributable.\n",
-        "**\"ATTRIBUTABLE\"**",
-        "<think>Contradictory?</think>Attributable",
-    ] {
-        assert_eq!(
-            labeled(content),
-            Ok((Attribution::Attributable, None)),
-            "{content}"
-        );
-    }
-}
-
-#[test]
-fn else_the_last_line_with_one_label_decides_and_the_rest_is_feedback() {
-    let one =
-        "Is it Attributable or Contradictory?\nIt says otherwise.\nLabel: Contradictory\nDone.";
-    let rest = "Is it Attributable or Contradictory?\nIt says otherwise.\nDone.".to_owned();
-    assert_eq!(labeled(one), Ok((Attribution::Contradictory, Some(rest))));
-    let line = "{\"label\": \"Extrapolatory\"}";
-    assert_eq!(
-        labeled(line),
-        Ok((Attribution::Extrapolatory, Some(line.to_owned())))
-    );
-}
-
-#[test]
-fn what_holds_no_label_or_denies_one_is_asked_again() {
-    for content in [
-        "Supported.",
-        "attributable or contradictory",
-        "non-attributable",
-        "It is not Attributable.",
-        "",
-    ] {
-        let unread = labeled(content).unwrap_err();
-        assert!(unread.ask_again, "{content}");
-    }
-    let cut = cut_reply("Attributable");
-    assert_eq!(label(&cut, Mode::Default), Err(Unreadable::cut(&cut)));
-}
-
-#[test]
-fn in_compat_only_the_literal_label_is_support() {
-    let read = |content: &str| {
-        label(&JudgeReply::of_text(content), Mode::Compat)
-            .unwrap()
-            .verdict
-    };
-    assert_eq!(
-        read("Attributable"),
-        Verdict::Attribution(Attribution::Attributable)
-    );
-    assert_eq!(
-        read("Contradictory"),
-        Verdict::Attribution(Attribution::Contradictory)
-    );
-    for content in ["attributable", "Attributable.", " Attributable", ""] {
-        assert_eq!(
-            read(content),
-            Verdict::Attribution(Attribution::Extrapolatory),
-            "{content}"
-        );
-    }
-}
-
-#[test]
 fn the_reference_merges_by_text() {
     // 4 and 4\t are different texts, each once: the first seen, which is a grade.
     let samples = ["x [RESULT] 4", "x [RESULT] 4\t", "x [RESULT] 5.0"];
     assert_eq!(merge_as_reference(&samples), Some(4.0));
+}
+
+#[test]
+fn several_grades_are_merged_by_text_as_the_reference_does() {
+    let sample = |text: &str| Sample {
+        judgment: grade(&JudgeReply::of_text(text), Mode::Compat).map_err(UnscoredReason::from),
+        text: Some(text.to_owned()),
+    };
+    let texts = [
+        "Feedback: a [RESULT] 4 ",
+        "Feedback: b [RESULT] 4 ",
+        "Feedback: c [RESULT] 2",
+    ];
+    let samples = texts.map(sample);
+    let merge = |samples: &[Sample], rule| question().merge(samples, rule, Mode::Compat);
+    // "4 " is the most common text and not a valid grade there; ours would be 4
+    assert!(merge(&samples, GradeMerge::MostCommon).is_err());
+    let reason = merge(&samples, GradeMerge::Mean).unwrap_err();
+    assert_eq!(reason.kind, UnscoredKind::Exception);
+
+    let twice = ["Feedback: c [RESULT] 2", "Feedback: d [RESULT] 2"].map(sample);
+    let merged = merge(&twice, GradeMerge::MostCommon).unwrap();
+    assert_eq!(merged.verdict, Verdict::Grade(2.0));
 }
 
 proptest! {
@@ -232,7 +190,6 @@ proptest! {
                 if let Ok(Reading { verdict: Verdict::Grade(grade), .. }) = grade(&reply, mode) {
                     prop_assert!((1.0..=5.0).contains(&grade) && grade.fract() == 0.0);
                 }
-                let _ = label(&reply, mode);
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Parses replies as the reference script does, including its faults (`Mode::Compat`).
+//! Parses replies to the questions of ScholarQA-CS as the reference script does, including its faults
+//! ([`Mode::Compat`](crate::domain::Mode::Compat)).
 //!
 //! Source: `run_utils.extract_json_from_response` and the `_score_*` methods of `scholarqacs_rubric.py` (ScholarQABench
 //! 95e6fc5). Follows Python's truthiness, iteration and arithmetic: `true` is 1, a string iterates by characters, an
@@ -6,39 +7,38 @@
 
 use serde_json::Value;
 
-use super::python_json::{self, Fault, is_truthy, outermost_braces};
-use super::{ClaimShares, JudgeTask, Unreadable, UnscoredKind, Verdict};
+use super::reading::Unreadable;
+use crate::domain::ClaimShares;
+use crate::domain::python_json::{self, Fault, is_truthy, outermost_braces};
 
 /// The script raises an exception here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Raised;
 
-/// Parses a reply to `task` as the reference does.
+impl From<Raised> for Unreadable {
+    fn from(_: Raised) -> Self {
+        Self::exception("the reference script raises an exception on this reply")
+    }
+}
+
+/// The number under `score`, which the script divides by `divisor`; 0 without an object.
 ///
 /// # Errors
 /// If the reference raises an exception; it would not retry.
-pub(super) fn read(task: &JudgeTask, text: &str) -> Result<Verdict, Unreadable> {
-    let verdict = extract_json(text).and_then(|object| match task {
-        // An integer becomes a float before it is divided by the float 10.0.
-        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => {
-            number(object.as_ref(), 1.0).map(Verdict::Points)
-        }
-        JudgeTask::Evidence { snippets, .. } => {
-            number(object.as_ref(), snippets.len() as f64).map(Verdict::Count)
-        }
-        _ => {
-            // The script catches any exception here and gives 0 and 0, as for a reply without an object.
-            let shares = object.as_ref().and_then(claim_shares);
-            Ok(Verdict::Claims(
-                shares.unwrap_or_else(|| ClaimShares::of_counts((0, 0), (0, 0))),
-            ))
-        }
-    });
-    verdict.map_err(|Raised| Unreadable {
-        what: "the reference script raises an exception on this reply".to_owned(),
-        ask_again: false,
-        kind: UnscoredKind::Exception,
-    })
+pub(super) fn score(text: &str, divisor: f64) -> Result<f64, Unreadable> {
+    let object = extract_json(text)?;
+    Ok(number(object.as_ref(), divisor)?)
+}
+
+/// The shares of cited claims and of quoted citations.
+///
+/// # Errors
+/// If the reference raises an exception; it would not retry.
+pub(super) fn shares(text: &str) -> Result<ClaimShares, Unreadable> {
+    let object = extract_json(text)?;
+    // The script catches any exception here and gives 0 and 0, as for a reply without an object.
+    let shares = object.as_ref().and_then(claim_shares);
+    Ok(shares.unwrap_or_else(|| ClaimShares::of_counts((0, 0), (0, 0))))
 }
 
 /// The object from the first `{` to the last `}`, with `]}` appended if needed. `None` if missing or empty, which
@@ -110,34 +110,17 @@ fn items(value: &Value) -> Option<Vec<Option<&Value>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::domain::{JudgeReply, Mode, Reading};
-
-    fn task(kind: &str) -> JudgeTask {
-        let (question, answer) = ("q".into(), "a".into());
-        match kind {
-            "property" => JudgeTask::Property {
-                question,
-                answer,
-                criterion: "c".into(),
-            },
-            "evidence" => JudgeTask::Evidence {
-                question,
-                answer,
-                snippets: vec!["s".to_owned(); 3].into(),
-            },
-            _ => JudgeTask::Citations { question, answer },
-        }
-    }
+    use crate::domain::{JudgeReply, Mode, UnscoredKind};
+    use crate::question::{Property, Question, SnippetEvidence};
 
     /// The number of a reply; `None` if the script raises an exception.
     fn number(kind: &str, text: &str) -> Option<f64> {
-        match task(kind).parse(&JudgeReply::of_text(text), Mode::Compat) {
-            Ok(Reading {
-                verdict: Verdict::Points(value) | Verdict::Count(value),
-                feedback: None,
-            }) => Some(value),
-            Ok(other) => panic!("{other:?}"),
+        let question = questions(kind);
+        match question.parse(&JudgeReply::of_text(text), Mode::Compat) {
+            Ok(reading) => {
+                assert_eq!(reading.feedback, None);
+                reading.verdict.number()
+            }
             Err(unreadable) => {
                 assert!(!unreadable.ask_again && unreadable.kind == UnscoredKind::Exception);
                 None
@@ -145,14 +128,28 @@ mod tests {
         }
     }
 
-    fn shares(text: &str) -> (f64, f64) {
-        match task("citations").parse(&JudgeReply::of_text(text), Mode::Compat) {
-            Ok(Reading {
-                verdict: Verdict::Claims(shares),
-                feedback: None,
-            }) => (shares.citations, shares.excerpts),
-            other => panic!("{other:?}"),
+    fn questions(kind: &str) -> Box<dyn Question> {
+        let question = "q".into();
+        let answer = "a".into();
+        if kind == "property" {
+            let criterion = "c".into();
+            return Box::new(Property {
+                question,
+                answer,
+                criterion,
+            });
         }
+        let snippets = vec!["s".to_owned(); 3].into();
+        Box::new(SnippetEvidence {
+            question,
+            answer,
+            snippets,
+        })
+    }
+
+    fn shares(text: &str) -> (f64, f64) {
+        let shares = super::shares(text).unwrap();
+        (shares.citations, shares.excerpts)
     }
 
     #[test]

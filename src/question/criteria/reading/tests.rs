@@ -25,11 +25,7 @@ fn read(text: &str, form: ReplyForm, count: usize) -> Result<Vec<Option<f64>>, S
         &vec![CaseCriterion::default(); count],
         Mode::Default,
     ) {
-        Ok(Reading {
-            verdict: Verdict::Criteria(all),
-            feedback: None,
-        }) => Ok(all.iter().map(|one| one.credit).collect()),
-        Ok(other) => Err(format!("{other:?}")),
+        Ok(all) => Ok(all.iter().map(|one| one.credit).collect()),
         Err(unreadable) => Err(unreadable.what),
     }
 }
@@ -120,11 +116,8 @@ fn a_level_may_begin_with_a_number() {
         &vec![CaseCriterion::default(); 3],
         Mode::Default,
     )
-    .unwrap()
-    .verdict;
-    let Verdict::Criteria(all) = read else {
-        panic!("{read:?}")
-    };
+    .unwrap();
+    let all = read;
     assert_eq!(
         all.iter().map(|one| one.credit).collect::<Vec<_>>(),
         [Some(0.1), Some(0.5), Some(0.3)]
@@ -151,10 +144,7 @@ fn a_continuous_scale_takes_numbers_between_its_ends_and_compat_any() {
         &[CaseCriterion::default()],
         mode,
     ) {
-        Ok(Reading {
-            verdict: Verdict::Criteria(all),
-            feedback: None,
-        }) => all[0].credit,
+        Ok(all) => all[0].credit,
         _ => None,
     };
     for (score, default, compat) in [
@@ -181,11 +171,7 @@ fn a_continuous_scale_takes_numbers_between_its_ends_and_compat_any() {
             mode,
         )
     };
-    let Ok(Reading {
-        verdict: Verdict::Criteria(both),
-        ..
-    }) = read("{\"score\": 6, \"reference\": \"8\"}", Mode::Default)
-    else {
+    let Ok(both) = read("{\"score\": 6, \"reference\": \"8\"}", Mode::Default) else {
         panic!()
     };
     assert_eq!((both[0].credit, both[0].second), (Some(0.6), Some(0.8)));
@@ -207,11 +193,7 @@ fn ingredients() -> ReplyShape {
 fn read_two(text: &str, shape: &ReplyShape) -> Result<Vec<Option<f64>>, String> {
     let criteria = vec![CaseCriterion::default(); 2];
     match verdicts(&JudgeReply::of_text(text), shape, &criteria, Mode::Default) {
-        Ok(Reading {
-            verdict: Verdict::Criteria(all),
-            feedback: None,
-        }) => Ok(all.iter().map(|one| one.credit).collect()),
-        Ok(other) => Err(format!("{other:?}")),
+        Ok(all) => Ok(all.iter().map(|one| one.credit).collect()),
         Err(unreadable) => {
             assert!(unreadable.ask_again, "{unreadable:?}");
             Err(unreadable.what)
@@ -332,10 +314,7 @@ fn the_credit_of_a_number_lies_between_those_of_the_levels_around_it() {
         for shape in [&bent, &falling] {
             let reply = JudgeReply::of_text(format!("{{\"score\": {score}}}"));
             let read = verdicts(&reply, shape, &[CaseCriterion::default()], Mode::Default);
-            let credit = read.ok().and_then(|reading| match reading.verdict {
-                Verdict::Criteria(all) => all[0].credit,
-                _ => None,
-            });
+            let credit = read.ok().and_then(|all| all[0].credit);
             let is_close = match (credit, expected) {
                 (Some(credit), Some(expected)) => (credit - expected).abs() < 1e-15,
                 (credit, expected) => credit == expected,
@@ -359,12 +338,8 @@ fn the_level_that_is_written_exactly_so_comes_before_one_of_another_form() {
     };
     let criteria = vec![CaseCriterion::default(); 3];
     let reply = JudgeReply::of_text("yes\nYES\n1.0");
-    let read = verdicts(&reply, &twins, &criteria, Mode::Default)
-        .unwrap()
-        .verdict;
-    let Verdict::Criteria(all) = read else {
-        panic!("{read:?}")
-    };
+    let read = verdicts(&reply, &twins, &criteria, Mode::Default).unwrap();
+    let all = read;
     let credits: Vec<_> = all.iter().map(|one| one.credit).collect();
     assert_eq!(credits, [Some(0.5), Some(1.0), Some(0.0)]);
 }
@@ -384,10 +359,7 @@ fn true_is_the_number_1_in_compat_mode_where_levels_are_numbers() {
     let of = |text: &str, mode| {
         let criteria = [CaseCriterion::default()];
         let read = verdicts(&JudgeReply::of_text(text), &scores, &criteria, mode);
-        read.ok().and_then(|reading| match reading.verdict {
-            Verdict::Criteria(all) => all[0].credit,
-            _ => None,
-        })
+        read.ok().and_then(|all| all[0].credit)
     };
     assert_eq!(of("{\"score\": true}", Mode::Compat), Some(1.0));
     assert_eq!(of("{\"score\": false}", Mode::Compat), Some(0.0));
@@ -415,10 +387,7 @@ fn race_needs_a_readable_score_in_every_dimension() {
     let criteria = [criterion("depth"), criterion("depth"), criterion("style")];
     let of = |text: &str| {
         let read = verdicts(&JudgeReply::of_text(text), &race, &criteria, Mode::Compat);
-        read.map(|reading| match reading.verdict {
-            Verdict::Criteria(all) => all.iter().map(|own| own.credit).collect(),
-            _ => Vec::new(),
-        })
+        read.map(|all| all.iter().map(|own| own.credit).collect::<Vec<_>>())
     };
     let partial =
         r#"{"verdicts": [{"criterion": 2, "one": 5, "two": 5}, {"criterion": 3, "one": "x"}]}"#;

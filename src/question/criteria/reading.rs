@@ -1,15 +1,16 @@
-//! Parses replies about criteria: one level of the profile's scale for each.
+//! Parses replies that say which level of a scale each criterion reaches: one object, a list of objects, or lines.
+//!
+//! Compat reads as the reference of each profile does.
 
 use serde_json::Value;
 
-use super::criteria::{comparable_level, text_of};
-use super::judge_reply::{after_thinking, feedback, outermost_object, quoted};
-use super::python_json;
-use super::reading_cs2;
-use super::{
-    CaseCriterion, CriterionVerdict, JudgeReply, Mode, Reading, ReplyForm, ReplyShape, Unreadable,
-    UnscoredKind, Verdict,
+use super::ingredients::ingredients;
+use crate::domain::python_json;
+use crate::domain::{
+    CaseCriterion, CriterionVerdict, JudgeReply, Mode, ReplyForm, ReplyShape, after_thinking,
+    comparable_level, text_of,
 };
+use crate::question::reading::{Unreadable, feedback, outermost_object, quoted};
 
 /// Keys under which judges write the number of a criterion.
 const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
@@ -23,18 +24,21 @@ const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
 /// `ResearchQA` reads them (exact words; another one is an exception). With two scores as RACE does, but by number: a
 /// criterion without a readable first score is left out, a missing second one is 0, and a reply without any readable first
 /// score in one of the dimensions is asked again.
+///
+/// # Errors
+/// If one of them has no readable verdict.
 pub(super) fn verdicts(
     reply: &JudgeReply,
     shape: &ReplyShape,
     criteria: &[CaseCriterion],
     mode: Mode,
-) -> Result<Reading, Unreadable> {
+) -> Result<Vec<CriterionVerdict>, Unreadable> {
     let count = criteria.len();
-    let verdicts = match (shape.form, mode) {
-        (_, Mode::Default) if reply.is_cut() => return Err(Unreadable::cut(reply)),
+    match (shape.form, mode) {
+        (_, Mode::Default) if reply.is_cut() => Err(Unreadable::cut(reply)),
         (ReplyForm::Lines, _) => lines(&reply.content, shape, count, mode),
         (ReplyForm::Object, Mode::Compat) if shape.list.is_some() => {
-            reading_cs2::ingredients(reply, shape, criteria)
+            ingredients(reply, shape, criteria)
         }
         (ReplyForm::Object, Mode::Compat) if count == 1 && shape.second.is_empty() => {
             compat_object(&reply.content, shape).map(|one| vec![one])
@@ -42,8 +46,7 @@ pub(super) fn verdicts(
         (ReplyForm::Object, _) => {
             objects(&reply.content, shape, criteria, mode).map_err(Unreadable::new)
         }
-    }?;
-    Ok(Reading::new(Verdict::Criteria(verdicts.into())))
+    }
 }
 
 fn objects(
@@ -272,13 +275,12 @@ fn lines(
                 numbered(line, place + 1).and_then(|word| credit(&word.into(), shape, mode))
             })
             .map_err(Unreadable::new),
-        Mode::Compat => exact(&Value::from(*line), shape)
-            .map(Some)
-            .ok_or_else(|| Unreadable {
-                what: format!("the reference stops at the level \"{}\"", quoted(line)),
-                ask_again: false,
-                kind: UnscoredKind::Exception,
-            }),
+        Mode::Compat => exact(&Value::from(*line), shape).map(Some).ok_or_else(|| {
+            Unreadable::exception(format!(
+                "the reference stops at the level \"{}\"",
+                quoted(line)
+            ))
+        }),
     };
     let verdict = |credit| CriterionVerdict {
         credit,
@@ -368,10 +370,11 @@ fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, 
     let text = content.trim();
     let text = text.strip_prefix("```json").map_or(text, str::trim_start);
     let text = text.strip_suffix("```").map_or(text, str::trim_end);
-    let raises = || Unreadable {
-        what: format!("the reference raises an exception on \"{}\"", quoted(text)),
-        ask_again: false,
-        kind: UnscoredKind::Exception,
+    let raises = || {
+        Unreadable::exception(format!(
+            "the reference raises an exception on \"{}\"",
+            quoted(text)
+        ))
     };
     let object =
         python_json::parse(text).map_err(|fault| Unreadable::new(format!("no JSON: {fault}")))?;

@@ -1,39 +1,36 @@
 //! Default parsing; compat parsing is tested in its module and against CPython.
 
 use super::*;
-use crate::domain::{UnscoredKind, Usage};
+use std::sync::Arc;
+
+use crate::domain::{ClaimShares, Reading, UnscoredKind, Usage, Verdict};
+use crate::question::{Citations, Expertise, Property, Question, SnippetEvidence};
 use proptest::prelude::*;
 
-fn tasks() -> [JudgeTask; 4] {
-    let (question, answer) = (std::sync::Arc::from("q"), std::sync::Arc::from("a"));
-    let (q, a) = (
-        || std::sync::Arc::clone(&question),
-        || std::sync::Arc::clone(&answer),
-    );
+fn questions() -> [Box<dyn Question>; 4] {
+    let question: Arc<str> = "q".into();
+    let answer: Arc<str> = "a".into();
     [
-        JudgeTask::Expertise {
-            question: q(),
-            answer: a(),
-        },
-        JudgeTask::Property {
-            question: q(),
-            answer: a(),
+        Box::new(Expertise {
+            question: question.clone(),
+            answer: answer.clone(),
+        }),
+        Box::new(Property {
+            question: question.clone(),
+            answer: answer.clone(),
             criterion: "c".into(),
-        },
-        JudgeTask::Evidence {
-            question: q(),
-            answer: a(),
+        }),
+        Box::new(SnippetEvidence {
+            question: question.clone(),
+            answer: answer.clone(),
             snippets: vec!["s".to_owned(); 3].into(),
-        },
-        JudgeTask::Citations {
-            question: q(),
-            answer: a(),
-        },
+        }),
+        Box::new(Citations { question, answer }),
     ]
 }
 
-fn read(task: usize, text: &str) -> Result<Reading, String> {
-    tasks()[task]
+fn read(question: usize, text: &str) -> Result<Reading, String> {
+    questions()[question]
         .parse(&JudgeReply::of_text(text), Mode::Default)
         .map_err(|unreadable| {
             assert!(unreadable.ask_again, "{unreadable:?}");
@@ -118,30 +115,6 @@ fn only_numbers_within_range_are_points() {
 }
 
 #[test]
-fn a_count_above_the_snippets_counts_as_all_of_them_and_none_is_negative() {
-    for (count, expected) in [("0", 0.0), ("1.5", 1.5), ("3", 3.0), ("4", 3.0)] {
-        let reply = format!("{{\"score\": {count}}}");
-        assert_eq!(
-            read(2, &reply),
-            Ok(Reading::new(Verdict::Count(expected))),
-            "{count}"
-        );
-    }
-    assert_eq!(
-        read(2, "{\"score\": -1}"),
-        Err("count -1 is negative".into())
-    );
-    assert_eq!(
-        read(2, "{\"score\": -Infinity}"),
-        Err("count -inf is negative".into())
-    );
-    assert_eq!(
-        read(2, "{\"score\": Infinity}"),
-        Err("count is infinite".into())
-    );
-}
-
-#[test]
 fn claims_are_counted_where_every_list_is_a_list() {
     let text = r#"{"claims": [{"citations": [{"excerpts": ["e"]}, {"excerpts": []}]}, {"citations": []}]}"#;
     // 1 of 2 claims cited; 1 of 2 citations quoted.
@@ -213,8 +186,8 @@ fn a_cut_reply_is_never_read_nor_asked_again() {
         ..JudgeReply::of_text("{\"score\": 7}")
     };
     reply.finish_reason = Some("length".into());
-    for task in tasks() {
-        let unreadable = task.parse(&reply, Mode::Default).unwrap_err();
+    for question in questions() {
+        let unreadable = question.parse(&reply, Mode::Default).unwrap_err();
         assert_eq!(unreadable.what, "reply cut at 100 tokens");
         assert_eq!(
             (unreadable.ask_again, unreadable.kind),
@@ -223,11 +196,14 @@ fn a_cut_reply_is_never_read_nor_asked_again() {
     }
     reply.usage.completion_tokens = 0;
     assert_eq!(
-        tasks()[1].parse(&reply, Mode::Default).unwrap_err().what,
+        questions()[1]
+            .parse(&reply, Mode::Default)
+            .unwrap_err()
+            .what,
         "reply cut at the token limit"
     );
     assert_eq!(
-        tasks()[1].parse(&reply, Mode::Compat),
+        questions()[1].parse(&reply, Mode::Compat),
         Ok(Reading::new(Verdict::Points(7.0)))
     );
 }
@@ -259,9 +235,9 @@ proptest! {
         ".{0,120}",
         "(\\{|\\}|\\[|\\]|,|:|\"score\"|\"claims\"|\"citations\"|\"excerpts\"|1|-2.5|NaN|true| |<think>|</think>){0,20}",
     ]) {
-        for task in tasks() {
+        for question in questions() {
             let reply = JudgeReply::of_text(text.clone());
-            if let Ok(Reading { verdict, .. }) = task.parse(&reply, Mode::Default) {
+            if let Ok(Reading { verdict, .. }) = question.parse(&reply, Mode::Default) {
                 let in_range = match verdict {
                     Verdict::Points(points) => (0.0..=10.0).contains(&points),
                     Verdict::Grade(grade) => (1.0..=5.0).contains(&grade),
@@ -273,7 +249,7 @@ proptest! {
                 };
                 prop_assert!(in_range, "{text:?} gave {verdict:?}");
             }
-            let _ = task.parse(&reply, Mode::Compat);
+            let _ = question.parse(&reply, Mode::Compat);
         }
     }
 }

@@ -1,0 +1,397 @@
+//! How good is the answer in one aspect? A grade 1-5 with feedback (Prometheus).
+//!
+//! A reply ends in the grade: `Feedback: .. [RESULT] n`. Source of compat: `get_grading_dict` and `extract_score` of
+//! ScholarQABench's `prometheus_eval.py` (95e6fc5).
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::interface::Question;
+use super::kind::{KindInfo, ReplyKind};
+use super::merging::{Sample, merge_numbers};
+use super::reading::{Unreadable, quoted};
+use super::variable::{Insert, Presence, Variable};
+use crate::domain::python_json::MAX_INT_DIGITS;
+use crate::domain::{
+    Aspect, GradeMerge, JudgeReply, Judgment, MAX_GRADE, Mode, Reading, ScoreLocation,
+    UnscoredKind, UnscoredReason, Verdict, after_thinking,
+};
+use crate::text::python_chars::{decimal_digit, is_python_whitespace};
+
+/// The form with a reference answer.
+const WITH_REFERENCE: &str = "with_reference";
+/// The form without one.
+const WITHOUT_REFERENCE: &str = "without_reference";
+/// The whole rubric of an aspect, which verbatim prompts may write in pieces.
+const RUBRIC: &str = "score_rubric";
+
+/// Grades in one aspect.
+pub static ASPECT: KindInfo = KindInfo {
+    name: "aspect",
+    family: "aspect",
+    parts: &[WITH_REFERENCE, WITHOUT_REFERENCE],
+    variables: &[
+        Variable::hostile("instruction").shared(),
+        Variable::hostile("response").shared(),
+        Variable::hostile(RUBRIC).in_section("rubric"),
+        Variable::hostile("reference_answer")
+            .shared()
+            .in_section("reference")
+            .only(Presence::InPart(WITH_REFERENCE)),
+        Variable::hostile("criteria_description").only(Presence::PieceOf(RUBRIC)),
+        Variable::hostile(GRADE_VARIABLES[0]).only(Presence::PieceOf(RUBRIC)),
+        Variable::hostile(GRADE_VARIABLES[1]).only(Presence::PieceOf(RUBRIC)),
+        Variable::hostile(GRADE_VARIABLES[2]).only(Presence::PieceOf(RUBRIC)),
+        Variable::hostile(GRADE_VARIABLES[3]).only(Presence::PieceOf(RUBRIC)),
+        Variable::hostile(GRADE_VARIABLES[4]).only(Presence::PieceOf(RUBRIC)),
+    ],
+    reply: ReplyKind::Text,
+    // As published for Prometheus (ScholarQABench, `prometheus_eval.py`).
+    reply_limit: Some(512),
+    ..KindInfo::DEFAULT
+};
+
+/// The descriptions of the grades 1 to 5.
+const GRADE_VARIABLES: [&str; 5] = [
+    "score1_description",
+    "score2_description",
+    "score3_description",
+    "score4_description",
+    "score5_description",
+];
+
+/// Marker before a grade.
+const MARKER: &str = "[RESULT]";
+/// The reference's marker.
+const REFERENCE_MARKER: &str = "[RESULT] ";
+/// Where the reference starts without a marker: its search gives -1, to which it adds the marker's length.
+const WITHOUT_MARKER: usize = REFERENCE_MARKER.len() - 1;
+
+/// Grades the answer 1-5 in one aspect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AspectGrade {
+    /// The aspect with its five descriptions.
+    pub aspect: Arc<Aspect>,
+    /// Text before the question (`--instruction`); may be empty.
+    pub instruction: Arc<str>,
+    /// The question.
+    pub question: Arc<str>,
+    /// The answer, with the titles or texts of its sources appended if the aspect needs them.
+    pub answer: Arc<str>,
+    /// An answer of grade 5, if available.
+    pub reference: Option<Arc<str>>,
+}
+
+impl Question for AspectGrade {
+    fn info(&self) -> &'static KindInfo {
+        &ASPECT
+    }
+
+    fn part(&self) -> &'static str {
+        if self.reference.is_some() {
+            WITH_REFERENCE
+        } else {
+            WITHOUT_REFERENCE
+        }
+    }
+
+    fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str> {
+        match variable {
+            "instruction" => self.instructed_question(insert),
+            "response" => Cow::Borrowed(&self.answer),
+            RUBRIC => Cow::Owned(self.rubric(insert)),
+            "reference_answer" => Cow::Borrowed(self.reference.as_deref().unwrap_or_default()),
+            "criteria_description" => Cow::Borrowed(&self.aspect.criteria_description),
+            grade => Cow::Borrowed(self.description(grade)),
+        }
+    }
+
+    fn shared_texts(&self) -> Vec<&str> {
+        let mut texts: Vec<&str> = vec![&self.instruction, &self.question, &self.answer];
+        texts.extend(self.reference.as_deref());
+        texts
+    }
+
+    fn judged(&self) -> &Arc<str> {
+        &self.answer
+    }
+
+    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
+        Arc::new(Self {
+            answer,
+            ..self.clone()
+        })
+    }
+
+    fn schema(&self) -> Option<Value> {
+        None
+    }
+
+    /// Reads a grade, 1..=5.
+    ///
+    /// Default: after the last `[RESULT]` (any case), optional white space and `(` or `[`, then one digit 1-5 not followed
+    /// by a digit or by a full stop and a digit. The text before is the feedback. In a reply cut at the token limit, a
+    /// grade counts only if more text follows: `1` may be the beginning of `10`. Compat: as in [`reference_score`],
+    /// feedback included; what it drops is unreadable and not asked again.
+    fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        if mode == Mode::Compat {
+            let read = reference_score(&reply.content);
+            let Some(grade) = grade_of(&read.text) else {
+                return Err(Unreadable {
+                    what: format!("the reference drops \"{}\"", quoted(&read.text)),
+                    ask_again: false,
+                    kind: UnscoredKind::Unreadable,
+                });
+            };
+            let feedback = Some(read.feedback.to_owned());
+            return Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback));
+        }
+        match found(&reply.content) {
+            Ok((_, _, "" | ".")) | Err(_) if reply.is_cut() => Err(Unreadable::cut(reply)),
+            Ok((grade, feedback, _)) => {
+                Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback))
+            }
+            Err(what) => Err(Unreadable::new(what)),
+        }
+    }
+
+    /// The reference merges the stored texts of the grades.
+    fn merges_texts(&self, mode: Mode) -> bool {
+        mode == Mode::Compat
+    }
+
+    fn merge(&self, samples: &[Sample], rule: GradeMerge, mode: Mode) -> Judgment {
+        if self.merges_texts(mode) && samples.len() > 1 {
+            return merge_texts(samples, rule);
+        }
+        merge_numbers(samples, rule, Verdict::Grade)
+    }
+
+    fn expected(&self) -> Option<(ScoreLocation, RangeInclusive<u32>)> {
+        Some((ScoreLocation::AfterResult, 1..=5))
+    }
+
+    fn opening(&self) -> Verdict {
+        Verdict::Grade(MAX_GRADE)
+    }
+
+    fn is_equal(&self, other: &dyn Question) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+
+impl AspectGrade {
+    /// The question behind its instruction. Without an instruction only the published script's space precedes it.
+    fn instructed_question(&self, insert: &Insert<'_>) -> Cow<'_, str> {
+        if insert.is_delimited && self.instruction.is_empty() {
+            return Cow::Borrowed(&self.question);
+        }
+        Cow::Owned(format!("{} {}", self.instruction, self.question))
+    }
+
+    /// The aspect and the descriptions of its grades, a line each.
+    fn rubric(&self, insert: &Insert<'_>) -> String {
+        let aspect = &self.aspect;
+        let mut rubric = format!("[{}]", insert.on_one_line(&aspect.criteria_description));
+        for (grade, description) in (1..).zip(&aspect.score_descriptions) {
+            let description = insert.on_one_line(description);
+            rubric.push_str(&format!("\nScore {grade}: {description}"));
+        }
+        rubric
+    }
+
+    /// The description of the grade with this variable; empty for other variables.
+    fn description(&self, variable: &str) -> &str {
+        let grades = GRADE_VARIABLES.iter().zip(&self.aspect.score_descriptions);
+        for (name, description) in grades {
+            if *name == variable {
+                return description;
+            }
+        }
+        ""
+    }
+}
+
+/// The grade that the reference computes from several replies to one question (its self-consistency).
+fn merge_texts(samples: &[Sample], rule: GradeMerge) -> Judgment {
+    if rule != GradeMerge::MostCommon {
+        let what = "the reference script merges samples by the most common text only";
+        return Err(UnscoredReason::new(UnscoredKind::Exception, what));
+    }
+    let texts: Vec<&str> = samples
+        .iter()
+        .filter_map(|sample| sample.text.as_deref())
+        .collect();
+    match merge_as_reference(&texts) {
+        Some(grade) => Ok(Reading::new(Verdict::Grade(grade))),
+        None => Err(UnscoredReason::new(
+            UnscoredKind::Unreadable,
+            "no grade of 1 to 5",
+        )),
+    }
+}
+
+/// The grade, the feedback before it, and the text after it.
+fn found(content: &str) -> Result<(f64, Option<String>, &str), String> {
+    let text = after_thinking(content)?;
+    let Some(at) = last_marker(text) else {
+        return Err(format!("no {MARKER} in the reply"));
+    };
+    let behind = text[at + MARKER.len()..].trim_start();
+    let inner = behind.strip_prefix(['(', '[']).unwrap_or(behind);
+    let no_grade = || {
+        format!(
+            "behind {MARKER} stands \"{}\", not a grade 1 to 5",
+            quoted(behind.trim_end())
+        )
+    };
+    let digit = inner
+        .chars()
+        .next()
+        .filter(|c| matches!(c, '1'..='5'))
+        .ok_or_else(no_grade)?;
+    let rest = &inner[digit.len_utf8()..];
+    if rest
+        .strip_prefix('.')
+        .unwrap_or(rest)
+        .starts_with(|c: char| c.is_ascii_digit())
+    {
+        return Err(no_grade());
+    }
+    let grade = f64::from(digit.to_digit(10).unwrap_or_default());
+    Ok((grade, feedback(&text[..at]), rest))
+}
+
+/// Start of the last marker, in any case.
+fn last_marker(text: &str) -> Option<usize> {
+    let is_marker = |at: &usize| {
+        text.as_bytes()[*at..]
+            .get(..MARKER.len())
+            .is_some_and(|b| b.eq_ignore_ascii_case(MARKER.as_bytes()))
+    };
+    // A marker is ASCII, so it starts at a character boundary.
+    text.rmatch_indices('[').map(|(at, _)| at).find(is_marker)
+}
+
+/// The judge's text before its grade, without the heading; `None` if empty.
+fn feedback(before: &str) -> Option<String> {
+    const HEADING: &str = "feedback:";
+    let text = before.trim().trim_start_matches('#').trim_start();
+    let headed = text
+        .get(..HEADING.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(HEADING));
+    let text = if headed {
+        text[HEADING.len()..].trim_start()
+    } else {
+        before.trim()
+    };
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The reference's parse of an aspect judge's reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReferenceScore<'a> {
+    /// The stored score: any text.
+    pub text: String,
+    /// The stored feedback.
+    pub feedback: &'a str,
+}
+
+/// Reads a reply as `get_grading_dict` does: the line after the *first* `[RESULT] `, or, without one, after the
+/// first 8 characters; if that is not an integer, the number of `the overall score is (\d+)` in the feedback, which is
+/// what follows the first `Feedback: ` or, without one, everything.
+///
+/// ```
+/// use scholareval::question::reference_score;
+/// assert_eq!(reference_score("Feedback: Good. [RESULT] 3\nMore").text, "3");
+/// assert_eq!(reference_score("Rating: 4").text, "4");
+/// ```
+pub fn reference_score(content: &str) -> ReferenceScore<'_> {
+    const HEADING: &str = "Feedback: ";
+    let behind = match content.find(REFERENCE_MARKER) {
+        Some(at) => &content[at + REFERENCE_MARKER.len()..],
+        None => content
+            .char_indices()
+            .nth(WITHOUT_MARKER)
+            .map_or("", |(at, _)| &content[at..]),
+    };
+    let line = behind.split('\n').next().unwrap_or_default();
+    let feedback = content
+        .find(HEADING)
+        .map_or(content, |at| &content[at + HEADING.len()..]);
+    let text = match python_int(line) {
+        Some(_) => line,
+        None => overall_score(feedback).unwrap_or(line),
+    };
+    ReferenceScore {
+        text: text.to_owned(),
+        feedback,
+    }
+}
+
+/// The digits of the first `the overall score is (\d+)`.
+fn overall_score(feedback: &str) -> Option<&str> {
+    const PHRASE: &str = "the overall score is ";
+    feedback.match_indices(PHRASE).find_map(|(at, phrase)| {
+        let behind = &feedback[at + phrase.len()..];
+        let digits = &behind[..behind
+            .find(|c| decimal_digit(c).is_none())
+            .unwrap_or(behind.len())];
+        (!digits.is_empty()).then_some(digits)
+    })
+}
+
+/// Python's `int(text)`: surrounding white space, a sign, digits of any script with single underscores between them.
+fn python_int(text: &str) -> Option<f64> {
+    let text = text.trim_matches(is_python_whitespace);
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1.0, digits),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let mut value = String::with_capacity(digits.len());
+    for part in digits.split('_') {
+        let before = value.len();
+        for c in part.chars() {
+            value.push(char::from(b'0' + decimal_digit(c)?));
+        }
+        if value.len() == before {
+            return None;
+        }
+    }
+    if value.len() > MAX_INT_DIGITS {
+        None
+    } else {
+        value.parse().ok().map(|value: f64| sign * value)
+    }
+}
+
+/// The grade that `extract_score` reads from a stored score: only an exact digit 1-5 counts.
+fn grade_of(text: &str) -> Option<f64> {
+    match text.as_bytes() {
+        [digit @ b'1'..=b'5'] => Some(f64::from(digit - b'0')),
+        _ => None,
+    }
+}
+
+/// Merges the replies of several samples as the reference's self-consistency does: by the most common *text* (ties take
+/// the first seen), of which only 1..5 is a grade. Its merge by mean raises an exception, so that there is no number to
+/// compare with.
+pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
+    let texts: Vec<String> = replies
+        .iter()
+        .map(|reply| reference_score(reply).text)
+        .collect();
+    let count = |text: &String| texts.iter().filter(|other| *other == text).count();
+    // `max_by_key` returns the last of equals, so the order is reversed.
+    texts
+        .iter()
+        .rev()
+        .max_by_key(|text| count(text))
+        .and_then(|text| grade_of(text))
+}
+
+#[cfg(test)]
+mod tests;

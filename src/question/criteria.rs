@@ -1,0 +1,300 @@
+//! Which level of a scale does the answer reach on each of some criteria?
+//!
+//! The scale, and the form in which a reply names its levels, come from the rubric's profile ([`ReplyShape`]).
+
+mod ingredients;
+mod reading;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::interface::Question;
+use super::kind::KindInfo;
+use super::merging::{Sample, merge_readable};
+use super::reading::{Unreadable, list_schema, object_schema, text_schema};
+use super::variable::{Insert, Presence, Variable};
+use super::words::Words;
+use crate::domain::python_json::kind;
+use crate::domain::{
+    CaseCriterion, CriterionVerdict, GradeMerge, JudgeReply, Judgment, Mode, Reading, ReplyForm,
+    ReplyShape, UnscoredReason, Verdict,
+};
+
+/// Levels of a list of criteria.
+pub static CRITERIA: KindInfo = KindInfo {
+    name: "criteria",
+    family: "criteria",
+    variables: &[
+        Variable::hostile("question").shared().optional(),
+        Variable::hostile("response").shared(),
+        Variable::hostile("criteria").in_section("rubric"),
+        Variable::plain("number").only(Presence::WithCriterionFile),
+        Variable::hostile("criterion").only(Presence::WithCriterionFile),
+        Variable::hostile("examples").only(Presence::WithCriterionFile),
+        Variable::plain("levels").only(Presence::WithoutCriterionFile),
+        Variable::plain("reply").only(Presence::WithoutCriterionFile),
+    ],
+    has_criterion_file: true,
+    // A level with its explanation, for each criterion of a call.
+    reply_limit: Some(300),
+    ..KindInfo::DEFAULT
+};
+
+/// Decides which level of a scale the answer reaches on each of these criteria.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CriteriaLevels {
+    /// The question.
+    pub question: Arc<str>,
+    /// The answer.
+    pub answer: Arc<str>,
+    /// The criteria; never empty.
+    pub criteria: Arc<[CaseCriterion]>,
+    /// How the reply is read.
+    pub shape: Arc<ReplyShape>,
+    /// The article that the answer is compared with, if the shape has a second score.
+    pub reference: Option<Arc<str>>,
+}
+
+impl Question for CriteriaLevels {
+    fn info(&self) -> &'static KindInfo {
+        &CRITERIA
+    }
+
+    fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str> {
+        match variable {
+            "question" => Cow::Borrowed(&self.question),
+            "response" => Cow::Borrowed(&self.answer),
+            "criterion" => insert.fixed_criterion(),
+            "criteria" => Cow::Owned(self.numbered_criteria(insert)),
+            "levels" => Cow::Owned(self.shape.describe_levels()),
+            "reply" => Cow::Owned(self.shape.describe_reply(self.criteria.len())),
+            _ => Cow::Borrowed(""),
+        }
+    }
+
+    /// The article that the answer is compared with stands behind the answer.
+    fn section_behind(&self, variable: &str) -> Option<(&'static str, &str)> {
+        let reference = self.reference.as_deref()?;
+        (variable == "response").then_some(("reference", reference))
+    }
+
+    fn shared_texts(&self) -> Vec<&str> {
+        let mut texts: Vec<&str> = vec![&self.question, &self.answer];
+        texts.extend(self.reference.as_deref());
+        texts
+    }
+
+    fn judged(&self) -> &Arc<str> {
+        &self.answer
+    }
+
+    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
+        Arc::new(Self {
+            answer,
+            ..self.clone()
+        })
+    }
+
+    fn items(&self) -> Vec<Arc<str>> {
+        let names = self.criteria.iter().map(|one| one.name.as_str().into());
+        names.collect()
+    }
+
+    fn schema(&self) -> Option<Value> {
+        if !self.replies_in_json() {
+            return None;
+        }
+        let shape = &self.shape;
+        let level = self.level_schema();
+        let mut verdict: Value = shape
+            .texts()
+            .iter()
+            .map(|key| (*key, text_schema()))
+            .collect();
+        verdict[&*shape.key] = level.clone();
+        if !shape.second.is_empty() {
+            verdict[&*shape.second] = level;
+        }
+        if self.criteria.len() == 1 && shape.list.is_none() {
+            return Some(object_schema(&verdict));
+        }
+        let (list_key, number_key) = shape.list_keys();
+        verdict[number_key] = json!({"type": "integer"});
+        let list = list_schema(&object_schema(&verdict));
+        Some(object_schema(&json!({list_key: list})))
+    }
+
+    fn replies_in_json(&self) -> bool {
+        self.shape.form == ReplyForm::Object
+    }
+
+    /// See [`reading::verdicts`].
+    fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        let verdicts = reading::verdicts(reply, &self.shape, &self.criteria, mode)?;
+        Ok(Reading::new(Verdict::Criteria(verdicts.into())))
+    }
+
+    fn split(&self, judgment: &Judgment) -> Vec<Judgment> {
+        let places = 0..self.criteria.len();
+        places.map(|place| of_criterion(judgment, place)).collect()
+    }
+
+    /// Merges the samples of one criterion.
+    fn merge(&self, samples: &[Sample], rule: GradeMerge, _mode: Mode) -> Judgment {
+        merge_readable(samples, |verdicts| {
+            let mut credits: Vec<f64> = Vec::new();
+            let mut seconds: Vec<f64> = Vec::new();
+            for verdict in verdicts {
+                let Verdict::Criteria(of_one) = verdict else {
+                    continue;
+                };
+                // A judge that abstains says nothing of the reference article either.
+                let assessed = of_one.first().filter(|own| own.credit.is_some());
+                credits.extend(assessed.and_then(|own| own.credit));
+                seconds.extend(assessed.and_then(|own| own.second));
+            }
+            let merged = CriterionVerdict {
+                credit: rule.of(&credits),
+                second: rule.of(&seconds),
+                feedback: None,
+            };
+            Some(Verdict::Criteria([merged].into()))
+        })
+    }
+
+    /// Nothing is behind it.
+    fn opening(&self) -> Verdict {
+        Verdict::Criteria(Arc::default())
+    }
+
+    /// The levels whose credits are nearest to the shares of the criteria that the answer covers.
+    fn baseline(&self, words: &dyn Words) -> Option<String> {
+        let shares = self.shares(words, &self.answer);
+        let second = match &self.reference {
+            Some(reference) => self.shares(words, reference),
+            None => Vec::new(),
+        };
+        Some(self.shape.reply_of(&shares, &second))
+    }
+
+    fn is_equal(&self, other: &dyn Question) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+
+impl CriteriaLevels {
+    /// The criteria with their numbers, from 1: in the prompt's own form, else a line each.
+    fn numbered_criteria(&self, insert: &Insert<'_>) -> String {
+        let mut shown: Vec<String> = Vec::new();
+        for (number, criterion) in (1..).zip(&*self.criteria) {
+            shown.push(shown_criterion(number, criterion, insert));
+        }
+        shown.join("\n")
+    }
+
+    /// The schema of a level.
+    fn level_schema(&self) -> Value {
+        if self.shape.continuous {
+            return json!({"type": "number"});
+        }
+        let levels = self.shape.words();
+        let types: BTreeSet<&str> = levels
+            .iter()
+            .map(|level| kind(level).trim_start_matches("a "))
+            .collect();
+        json!({"type": types, "enum": levels})
+    }
+
+    /// The share of each criterion that a text covers.
+    fn shares(&self, words: &dyn Words, text: &Arc<str>) -> Vec<f64> {
+        self.criteria
+            .iter()
+            .map(|criterion| words.coverage(&criterion.text, text))
+            .collect()
+    }
+}
+
+fn shown_criterion(number: usize, criterion: &CaseCriterion, insert: &Insert<'_>) -> String {
+    if let Some(template) = insert.criterion {
+        return template.filled_with(&|variable| match variable {
+            "number" => number.to_string(),
+            "criterion" => insert.on_one_line(&criterion.text),
+            _ => insert.on_one_line(&criterion.examples.join("\n")),
+        });
+    }
+    let mut line = format!("{number}. {}", insert.on_one_line(&criterion.text));
+    for example in &criterion.examples {
+        line.push_str(&format!(" Example: {}", insert.on_one_line(example)));
+    }
+    line
+}
+
+/// What a reply about several criteria says of one of them.
+fn of_criterion(judgment: &Judgment, place: usize) -> Judgment {
+    let reading = match judgment {
+        Ok(reading) => reading,
+        Err(reason) => return Err(reason.clone()),
+    };
+    let Verdict::Criteria(all) = &reading.verdict else {
+        return judgment.clone();
+    };
+    let own = all
+        .get(place)
+        .cloned()
+        .ok_or_else(UnscoredReason::other_kind)?;
+    let feedback = own.feedback.clone();
+    Ok(Reading::new(Verdict::Criteria([own].into())).with_feedback(feedback))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::rubric_profile;
+
+    /// The schema of a reply about so many criteria; the baseline's reply must be readable.
+    fn schema_of(rubric: &str, count: usize) -> Option<Value> {
+        let criterion = CaseCriterion {
+            text: "c".into(),
+            ..CaseCriterion::default()
+        };
+        let question = CriteriaLevels {
+            question: "q".into(),
+            answer: "a".into(),
+            criteria: vec![criterion; count].into(),
+            shape: rubric_profile(Some(rubric)).unwrap().reply,
+            reference: None,
+        };
+        let shares = vec![1.0; count];
+        let reply = JudgeReply::of_text(question.shape.reply_of(&shares, &shares));
+        assert!(question.read(&reply, Mode::Default).is_ok());
+        question.schema()
+    }
+
+    #[test]
+    fn schemas_describe_what_is_read() {
+        let one = schema_of("criteria", 1).unwrap();
+        assert_eq!(
+            one["properties"]["verdict"],
+            json!({"type": ["string"], "enum": ["met", "not met", "cannot assess"]})
+        );
+        let ingredients = schema_of("scholarqa-cs2", 2).unwrap();
+        let verdict = &ingredients["properties"]["scores"]["items"];
+        assert_eq!(
+            verdict["properties"]["score"],
+            json!({"type": ["number"], "enum": [2, 1, 0]})
+        );
+        assert_eq!(
+            verdict["required"],
+            json!(["criteria", "reasoning", "evidence", "score", "criteria_idx"])
+        );
+        let boolean = schema_of("healthbench", 1).unwrap();
+        assert_eq!(
+            boolean["properties"]["criteria_met"]["type"],
+            json!(["boolean"])
+        );
+        assert_eq!(schema_of("researchqa", 1), None, "lines are not JSON");
+    }
+}

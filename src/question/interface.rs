@@ -1,0 +1,139 @@
+//! What a kind of question must say of itself.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::kind::{KindInfo, ReplyKind};
+use super::merging::Sample;
+use super::reading::{Unreadable, unusable};
+use super::variable::Insert;
+use super::words::Words;
+use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocation, Verdict};
+
+/// One question to a judge: what it shows, and how a reply is read. Its texts are shared: the questions about one answer
+/// hold one copy of it.
+pub trait Question: Any + fmt::Debug + Send + Sync {
+    /// Its kind.
+    fn info(&self) -> &'static KindInfo;
+
+    /// The form of the user message that it needs, one of [`KindInfo::parts`].
+    fn part(&self) -> &'static str {
+        "user"
+    }
+
+    /// The value of a variable of its templates; empty for others, which prompts cannot have.
+    fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str>;
+
+    /// A further section behind that of a variable between delimiters: its name and its text.
+    fn section_behind(&self, _variable: &str) -> Option<(&'static str, &str)> {
+        None
+    }
+
+    /// Every text of the shared variables, in an order that never changes: the id of their sections is a hash of these
+    /// texts and occurs in none of them.
+    fn shared_texts(&self) -> Vec<&str>;
+
+    /// The text that it is about: the answer, a section of it, or the document that a claim cites. `--truncate` cuts it.
+    fn judged(&self) -> &Arc<str>;
+
+    /// The same question about another text.
+    fn with_judged(&self, text: Arc<str>) -> Arc<dyn Question>;
+
+    /// What the judged text is, in notes.
+    fn judged_name(&self) -> &'static str {
+        "answer"
+    }
+
+    /// The names of the items of a batch, which are asked, read and limited together; empty for a question about one
+    /// thing.
+    fn items(&self) -> Vec<Arc<str>> {
+        Vec::new()
+    }
+
+    /// The JSON schema of a reply; `None` where it is not JSON.
+    ///
+    /// It has what OpenAI's strict mode demands: every property is required, and there are no others
+    /// (see [`reading::object_schema`](super::reading::object_schema)).
+    fn schema(&self) -> Option<Value>;
+
+    /// Whether a reply is JSON; cheaper than [`Question::schema`].
+    fn replies_in_json(&self) -> bool {
+        self.info().reply == ReplyKind::Json
+    }
+
+    /// Reads a reply; callers use [`Question::parse`], which knows the replies that no question can read.
+    ///
+    /// # Errors
+    /// In default mode, if the reply does not say exactly what was asked. In compat mode, if the reference cannot read
+    /// it, or raises an exception.
+    fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable>;
+
+    /// Parses a reply to this question; kinds define [`Question::read`].
+    ///
+    /// In default mode the reply must say exactly what was asked; in compat mode it is read as the reference reads the
+    /// text, in range or not.
+    ///
+    /// # Errors
+    /// [`Unreadable`], with the reason and whether a retry may help: not for a reply cut at the token limit or stopped
+    /// by a content filter (default mode only; compat parses both), nor for a refusal or a tool call in place of text,
+    /// nor if the reference would have raised (compat).
+    fn parse(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        if let Some(unusable) = unusable(reply, mode) {
+            return Err(unusable);
+        }
+        self.read(reply, mode)
+    }
+
+    /// How many times the reply limit of its kind a reply may have: once for each item of a batch.
+    fn unit_count(&self) -> u64 {
+        self.items().len().max(1) as u64
+    }
+
+    /// The results of the items of a batch, in their order; a missing one is an error.
+    fn split(&self, judgment: &Judgment) -> Vec<Judgment> {
+        vec![judgment.clone()]
+    }
+
+    /// Whether [`Question::merge`] needs the texts of replies in this mode.
+    fn merges_texts(&self, _mode: Mode) -> bool {
+        false
+    }
+
+    /// Merges samples: of a batch, those of one item.
+    fn merge(&self, samples: &[Sample], rule: GradeMerge, mode: Mode) -> Judgment;
+
+    /// Where a reply has its number and which numbers are possible, for scores weighted by token probabilities.
+    fn expected(&self) -> Option<(ScoreLocation, RangeInclusive<u32>)> {
+        None
+    }
+
+    /// The verdict that planning assumes, so that it reaches the questions behind this one.
+    fn opening(&self) -> Verdict;
+
+    /// The reply of the built-in baseline; `None` where words say nothing about it.
+    fn baseline(&self, _words: &dyn Words) -> Option<String> {
+        None
+    }
+
+    /// Whether another question is of the same kind and has the same values.
+    fn is_equal(&self, other: &dyn Question) -> bool;
+}
+
+impl dyn Question {
+    /// The question as this type, if it is one.
+    pub fn downcast_ref<Q: Question>(&self) -> Option<&Q> {
+        let any: &dyn Any = self;
+        any.downcast_ref()
+    }
+}
+
+impl PartialEq for dyn Question {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_equal(other)
+    }
+}

@@ -1,0 +1,198 @@
+//! What the kinds of questions have in common in reading replies.
+//!
+//! In default mode a reply counts only if it says exactly what was asked; anything else is [`Unreadable`], with a reason,
+//! and never a silent zero.
+
+use serde_json::{Value, json};
+
+use crate::domain::python_json::{self, kind, outermost_braces};
+use crate::domain::{JudgeReply, Mode, UnscoredKind, UnscoredReason, after_thinking};
+
+/// Maximum number of characters quoted from a reply.
+const QUOTED_CHARS: usize = 40;
+
+/// Keys of the judge's explanation, in order of preference.
+const FEEDBACK_KEYS: [&str; 4] = ["feedback", "reason", "explanation", "reasoning"];
+
+/// Why a complete reply could not be parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What is wrong: `no JSON object`, `score 11 is outside 0..10`.
+    pub what: String,
+    /// Whether a retry may help (not for a reply cut at the token limit or compat exceptions).
+    pub ask_again: bool,
+    /// The kind of unscored value if it is not retried.
+    pub kind: UnscoredKind,
+}
+
+impl Unreadable {
+    /// An unreadable reply that is worth a retry.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            ask_again: true,
+            kind: UnscoredKind::Unreadable,
+        }
+    }
+
+    /// A reply on which the reference script raises an exception; it would not ask again.
+    pub fn exception(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            ask_again: false,
+            kind: UnscoredKind::Exception,
+        }
+    }
+
+    /// A reply cut at the token limit.
+    pub fn cut(reply: &JudgeReply) -> Self {
+        let tokens = reply.usage.completion_tokens;
+        let inside = if reply.is_all_reasoning() {
+            " inside its reasoning, before any verdict,"
+        } else {
+            ""
+        };
+        let at = if tokens > 0 {
+            format!("{tokens} tokens")
+        } else {
+            "the token limit".to_owned()
+        };
+        Self {
+            what: format!("reply cut{inside} at {at}"),
+            ask_again: false,
+            kind: UnscoredKind::Cut,
+        }
+    }
+}
+
+impl From<Unreadable> for UnscoredReason {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::new(unreadable.kind, unreadable.what)
+    }
+}
+
+/// Why a reply contains no verdict, whatever was asked; `None` if it may.
+pub(super) fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
+    let what = match reply.finish_reason.as_deref()? {
+        "refusal" => format!("the judge refused: \"{}\"", quoted(&reply.content)),
+        "tool_calls" if reply.content.trim().is_empty() => {
+            "the judge called a tool and gave no text".to_owned()
+        }
+        "content_filter" if mode == Mode::Default => {
+            "the reply was stopped by a content_filter".to_owned()
+        }
+        "undecodable" => return Some(Unreadable::new("the reply is not valid JSON")),
+        _ => return None,
+    };
+    Some(Unreadable {
+        what,
+        ask_again: false,
+        kind: UnscoredKind::Refused,
+    })
+}
+
+/// The JSON object of a reply: the whole text, or the outermost braces after the judge's thinking.
+///
+/// # Errors
+/// A reply that was cut at the token limit, or that holds no JSON object.
+pub fn object(reply: &JudgeReply) -> Result<Value, Unreadable> {
+    if reply.is_cut() {
+        return Err(Unreadable::cut(reply));
+    }
+    outermost_object(&reply.content).map_err(Unreadable::new)
+}
+
+/// [`object`] of a text.
+pub(super) fn outermost_object(content: &str) -> Result<Value, String> {
+    if let Ok(object @ Value::Object(_)) = python_json::parse(content.trim()) {
+        return Ok(object);
+    }
+    let object = outermost_braces(after_thinking(content)?).ok_or("no JSON object in the reply")?;
+    python_json::parse(object).map_err(|fault| format!("no JSON object in the reply: {fault}"))
+}
+
+/// The number under `score`; infinite beyond the range of floats, which no range allows.
+///
+/// # Errors
+/// If there is none, or something else.
+pub fn score(object: &Value) -> Result<f64, Unreadable> {
+    let score = object
+        .get("score")
+        .ok_or_else(|| Unreadable::new("no \"score\" in the reply's object"))?;
+    match (python_json::number(score), score) {
+        (Some(number), _) if number.is_nan() => Err(Unreadable::new("score is NaN")),
+        (Some(number), _) => Ok(number),
+        (None, Value::String(text)) => Err(Unreadable::new(format!(
+            "score is the string \"{}\", not a number",
+            quoted(text)
+        ))),
+        (None, other) => Err(Unreadable::new(format!(
+            "score is {}, not a number",
+            kind(other)
+        ))),
+    }
+}
+
+/// The judge's explanation, where the object has one.
+pub fn feedback(object: &Value) -> Option<String> {
+    let mut texts = FEEDBACK_KEYS
+        .into_iter()
+        .filter_map(|key| object.get(key)?.as_str());
+    texts
+        .find(|text| !text.trim().is_empty())
+        .map(str::to_owned)
+}
+
+/// The list under `key`. `place` is the object's path with a full stop, empty for the reply.
+pub(super) fn list_of<'a>(
+    object: &'a Value,
+    key: &str,
+    place: &str,
+) -> Result<&'a [Value], String> {
+    match object.get(key) {
+        Some(Value::Array(list)) => Ok(list),
+        Some(other) => Err(format!("{place}{key} is {}, not a list", kind(other))),
+        None if object.is_object() => Err(format!("{place}{key} is missing")),
+        None => Err(format!(
+            "{} is {}, not an object",
+            place.trim_end_matches('.'),
+            kind(object)
+        )),
+    }
+}
+
+/// The first characters of an untrusted text, escaped, for messages.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out: String = text
+        .chars()
+        .take(QUOTED_CHARS)
+        .flat_map(char::escape_debug)
+        .collect();
+    if text.chars().nth(QUOTED_CHARS).is_some() {
+        out.push_str("..");
+    }
+    out
+}
+
+/// The schema of an object with these properties: every one is required, and there are no others.
+pub fn object_schema(properties: &Value) -> Value {
+    let names: Vec<&String> = properties
+        .as_object()
+        .into_iter()
+        .flat_map(|properties| properties.keys())
+        .collect();
+    json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false})
+}
+
+/// The schema of a list.
+pub(super) fn list_schema(items: &Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+/// The schema of a text.
+pub(super) fn text_schema() -> Value {
+    json!({"type": "string"})
+}
+
+#[cfg(test)]
+mod tests;
