@@ -60,6 +60,7 @@ impl ConfigFile {
         })
     }
 
+    /// The values of the text, as if it were the file at this path.
     fn parse(path: &Path, text: &str) -> Result<Self> {
         check_nesting(text, path)?;
         let document = DeTable::parse(text).map_err(|error| {

@@ -41,6 +41,7 @@ pub fn main() -> ExitCode {
     code
 }
 
+/// From the arguments to the exit code.
 fn run(environment: &Environment) -> ExitCode {
     if let Some(text) = fault_of_argument(std::env::args_os()) {
         terminal::note(&text);

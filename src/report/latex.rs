@@ -99,6 +99,7 @@ impl Table {
     }
 }
 
+/// The source of a cell: number, raised flag, interval. The space before the interval breaks no line.
 fn latex_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
     let (value, interval, flag) = match cell {
         Cell::Text(text) => return latex_text(text),

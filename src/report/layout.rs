@@ -35,6 +35,7 @@ pub fn wrapped(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
+/// Wraps a text without line breaks.
 fn wrapped_line(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();

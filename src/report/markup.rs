@@ -119,6 +119,7 @@ fn push_markdown_row(out: &mut String, cells: Vec<String>) {
     out.push_str(&format!("| {} |\n", cells.join(" | ")));
 }
 
+/// A cell: number, raised flag, interval; the best of a column is bold.
 fn markdown_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
     let (value, interval, flag) = match cell {
         Cell::Text(text) => return markdown_text(text),

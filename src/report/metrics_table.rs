@@ -324,6 +324,7 @@ fn ordered<'a>(
     Ok(distinct(first.into_iter().chain(all)))
 }
 
+/// The column of a metric; `*` flags that it has fewer cases than the runs.
 fn column(
     comparison: &Comparison,
     metric: &MetricComparison,

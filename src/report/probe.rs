@@ -213,6 +213,7 @@ pub(super) fn tables(probe: &Probe) -> Vec<Table> {
         .collect()
 }
 
+/// One metric, a row for each perturbation.
 fn table(probe: &Probe, id: &MetricId) -> Table {
     let title = format!(
         "{} ({}), differences with simultaneous 95% intervals; * significant",

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 /// When it cannot be opened for writing.
 pub fn check_writable(path: &Path) -> Result<()> {
     let existed = path.exists();
+    // For appending: an existing file keeps its content until the run has results.
     let opened = OpenOptions::new().append(true).create(true).open(path);
     let failed = "write the results file";
     drop(opened.map_err(Error::io(path, failed))?);
@@ -36,6 +37,7 @@ pub fn write_results(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
     std::fs::write(path, bytes).map_err(Error::io(path, "write"))
 }
 
+/// The content of the file.
 fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
     let mut sorted: Vec<&ScoredAnswer> = scored
         .iter()

@@ -100,6 +100,7 @@ fn row_of<'a>(
     }
 }
 
+/// The row of a component; what it does not have stays empty.
 fn component_row<'a>(
     component: &'a Component,
     run: &'a str,

@@ -37,6 +37,7 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
     table
 }
 
+/// One run; what it does not have (a judge, a headline metric) is missing.
 fn row(run: &ListedRun, for_people: bool) -> Vec<Cell> {
     let headline = run.headline.as_ref();
     let unit = headline.map(|headline| headline.unit);

@@ -164,6 +164,7 @@ impl Format {
             Self::Difference(decimals) => unsigned_zero(format!("{value:+.decimals$}")),
             Self::Count if value < 0.0 => format!("-{}", HumanCount(value.abs().round() as u64)),
             Self::Count => HumanCount(value.round() as u64).to_string(),
+            // Resamples cannot show that a p is 0 or 1.
             Self::PValue if value < 0.0005 => "<0.001".to_owned(),
             Self::PValue if value > 0.9995 => ">0.999".to_owned(),
             Self::PValue => format!("{value:.3}"),

@@ -193,6 +193,7 @@ impl Table {
         if color {
             table.enforce_styling();
         } else {
+            // Else the crate looks at the terminal itself, and a pipe would get other bytes.
             table.force_no_tty();
         }
         table.set_content_arrangement(ContentArrangement::Disabled);

@@ -75,6 +75,7 @@ fn short(command: Command, rare: &[String]) -> Command {
     command.mut_subcommands(|command| short(command, rare))
 }
 
+/// The commands by group: clap has no groups of subcommands.
 fn list_of_commands(program: &Command) -> String {
     let header = program.get_styles().get_header();
     let literal = program.get_styles().get_literal();

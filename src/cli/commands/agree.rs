@@ -32,6 +32,7 @@ pub(super) fn run(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<()> 
     };
     write_form(&text, format)?;
     if format != OutputFormat::Table {
+        // Formats for programs have no place for what a person must know.
         let notes = [&agreement.notes[..], &agreement.powered_notes].concat();
         for warning in shown_notes(&notes, false) {
             context.note(&format!("warning: {}", warning.text));

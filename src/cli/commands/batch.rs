@@ -40,6 +40,7 @@ pub(super) fn run(command: BatchCommand, context: &CommandContext<'_>) -> Result
     }
 }
 
+/// Writes the calls without a cached reply as request files of a batch service.
 async fn export(
     args: &BatchExportArgs,
     settings: &Settings,
@@ -83,6 +84,7 @@ async fn export(
     Ok(())
 }
 
+/// The request files, and what cannot be asked before their results are there.
 fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
     let mut text = String::new();
     for part in &manifest.parts {
@@ -106,6 +108,7 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
     text
 }
 
+/// Puts results into the cache, where the next run finds them.
 fn import(args: &BatchImportArgs) -> Result<()> {
     let path = &args.cache.cache;
     let manifest = BatchManifest::load(&args.dir)?;
@@ -163,6 +166,7 @@ fn fetched(dir: &Path, manifest: &BatchManifest) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// What the results gave, and the next command.
 fn import_text(report: &ImportReport, cache: &Path) -> String {
     let mut text = inserted_text("imported", cache, report.inserted);
     if !report.errors.is_empty() {
@@ -182,6 +186,7 @@ fn notify(text: &str) {
     terminal::note(&format!("note: {text}"));
 }
 
+/// Submits the request files that were not submitted yet.
 async fn submit(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result<()> {
     let (mut manifest, _lock) = BatchManifest::load_locked(&args.dir)?;
     let services = services(&manifest, args, context)?;
@@ -253,6 +258,7 @@ fn failed_text(part: &BatchPart) -> String {
     )
 }
 
+/// A request file with the service's progress and errors.
 fn part_text(part: &BatchPart) -> String {
     let mut text = format!(
         "{}: {}, {} of {} done, {} failed\n",

@@ -10,6 +10,10 @@ use crate::error::{Error, Result};
 use crate::judge::cache::{self, Cache, CacheStats, Inserted, MergeReport};
 use crate::report::render_json;
 
+/// Runs the command.
+///
+/// # Errors
+/// When a cache does not exist, or cannot be read or written.
 pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
     match command {
         CacheCommand::Stats { file, format } => {
@@ -56,6 +60,7 @@ fn existing(path: &Path) -> Result<&Path> {
     })
 }
 
+/// The statistics for people, one per line.
 fn stats_text(stats: &CacheStats) -> String {
     let prompt = grouped(stats.prompt_tokens);
     let reply = grouped(stats.completion_tokens);
@@ -103,6 +108,7 @@ pub(super) fn inserted_text(verb: &str, into: &Path, inserted: Inserted) -> Stri
     text
 }
 
+/// What was merged, and what is missing of the sources.
 fn merge_text(into: &Path, report: &MergeReport) -> String {
     let mut text = inserted_text("merged", into, report.inserted);
     if report.damaged > 0 {

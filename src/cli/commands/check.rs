@@ -20,6 +20,7 @@ pub(super) async fn run(settings: &Settings, context: &CommandContext<'_>) -> Re
     let prepared = evaluation(settings, context).prepare().await?;
     let mut lines = input_line(&prepared.inputs);
     let mut failed = None;
+    // Every judge is tried before the first error ends the command: one call of it shows all of them.
     for (name, named) in prepared.judges.all() {
         let (more, error) = judge_lines(name, named).await?;
         lines.push_str(&more);
@@ -30,6 +31,7 @@ pub(super) async fn run(settings: &Settings, context: &CommandContext<'_>) -> Re
     failed.map_or(Ok(()), Err)
 }
 
+/// The answers and, with test cases, how many of these they are for.
 fn input_line(inputs: &LoadedInputs) -> String {
     let items = if inputs.rubric.is_empty() {
         &inputs.plain

@@ -13,6 +13,10 @@ use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::counted;
 
+/// Writes predictions as answers to the test cases whose question they answer.
+///
+/// # Errors
+/// Every fault of the files, and when no question is in the test cases.
 pub(super) fn run(args: &ConvertArgs, context: &CommandContext<'_>) -> Result<()> {
     refuse_input(
         "--out",
@@ -71,6 +75,10 @@ pub(super) fn run(args: &ConvertArgs, context: &CommandContext<'_>) -> Result<()
     write_stdout(format!("wrote {} to {out}\n", counted(answers, "answer")).as_bytes())
 }
 
+/// Writes annotated ingredients as test cases.
+///
+/// # Errors
+/// Every fault of the file.
 pub(super) fn build_tests(args: &BuildTestsArgs) -> Result<()> {
     refuse_input("--out", &args.out, [args.file.as_path()])?;
     let cases = load_ingredients(&args.file)?;

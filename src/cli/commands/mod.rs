@@ -164,6 +164,7 @@ pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Res
         std::io::stdout().is_terminal(),
         environment,
     );
+    // The matches of the innermost command have the sources of its arguments.
     while let Some((_, of_command)) = matches.subcommand() {
         matches = of_command;
     }

@@ -8,6 +8,10 @@ use crate::cli::terminal::{path_text, write_stdout};
 use crate::error::Result;
 use crate::prompt::PromptSet;
 
+/// Runs the command.
+///
+/// # Errors
+/// When a prompt set cannot be read or written.
 pub(super) fn run(command: &PromptsCommand) -> Result<()> {
     let text = match command {
         PromptsCommand::Export { dir } => written(&PromptSet::builtin(), dir)?,
@@ -37,6 +41,7 @@ fn written(set: &PromptSet, dir: &Path) -> Result<String> {
     ))
 }
 
+/// Source and fingerprint of each family, and whether its numbers are comparable with published ones.
 fn summary(set: &PromptSet) -> String {
     let mut text = String::new();
     for family in set.families() {

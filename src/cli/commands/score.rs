@@ -139,6 +139,7 @@ async fn score(
         write_results(results, run.scores())?;
     }
     let report = RunReport::new(run.manifest(), &name, run.scores(), bench, texts)?;
+    // Before anything is shown: what a person reads is also in the files.
     report.write(run.record().dir())?;
     let code = show_report(&report, &run, settings, context)?;
     context.note(&format!("record of the run: {}", path.display()));

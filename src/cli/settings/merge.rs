@@ -92,6 +92,7 @@ impl SettingSources<'_> {
         let table = &entry.table;
         let key = &entry.key;
         let value = self.resolved(table, key, &entry.value);
+        // On a copy: a wrong value must not count against the next one.
         let mut changed = map.clone();
         let mut stronger = None;
         if let Some(judge) = table.strip_prefix("judges.") {

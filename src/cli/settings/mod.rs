@@ -178,6 +178,7 @@ impl<'a> SettingSources<'a> {
         }
     }
 
+    /// Where a value is from, the strongest source first.
     fn origin(&self, table: &str, key: &str) -> Origin {
         let given = self
             .explicit_origin(table, key)

@@ -106,6 +106,7 @@ impl SettingSources<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<()> {
         let value = secret(environment, &variable.name, variable.header.is_some())?;
+        // What cannot be the name of a variable may be the key itself: an error even if nobody asks the judge.
         let must_be_set = of.is_asked || !is_variable(&variable.name);
         if variable.is_named && value.is_none() && must_be_set {
             let what = not_set(&variable.name);

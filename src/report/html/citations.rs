@@ -27,6 +27,7 @@ pub(super) fn citations(text: &str, prediction: Option<&Prediction>, base: u64) 
     }
     found.sort_by_key(|citation| citation.range.start);
     let mut end = 0;
+    // A bracket of numbers can also look like an author with a year: characters belong to one citation.
     found.retain(|citation| {
         let is_apart = citation.range.start >= end;
         if is_apart {

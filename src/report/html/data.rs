@@ -124,6 +124,7 @@ pub(super) fn case_blocks(report: &HtmlReport<'_>) -> impl Iterator<Item = Resul
     cases.map(move |case| case_block(report, parts.of_case(&case.case_id)))
 }
 
+/// Sorts what the runs record by case: a run is written answer by answer, the page case by case.
 fn parts_by_case<'a>(report: &'a HtmlReport<'_>) -> PartsByCase<'a> {
     let mut parts = PartsByCase::default();
     for (at, run) in report.runs.iter().enumerate() {

@@ -119,6 +119,7 @@ fn mark(row: &SystemMean, axis: Option<Axis>) -> Json {
         let high = row.interval.map_or(mean, |interval| interval.high);
         at = Some([mean, low, high].map(|value| axis.at(value)));
     }
+    // The style sheet has ten colors. A system has the same one in every chart, whatever its rank.
     json!({"color": row.system % 10, "at": at})
 }
 
