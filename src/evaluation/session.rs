@@ -34,7 +34,12 @@ impl Prepared {
         } = self.jobs(&self.scorers, Some(path), &meters)?;
         dir.claim(&self.manifest, self.options.output.overwrite)?;
         let before = Manifest::of_run(path)?;
+        let mut earlier_limits = before.reply_limits();
+        if earlier_limits == self.manifest.reply_limits() {
+            earlier_limits.clear();
+        }
         let manifest = Manifest {
+            earlier_limits,
             started_at: before.started_at,
             endpoints: before.endpoints,
             ..self.manifest.clone()

@@ -57,9 +57,9 @@ pub enum RunStatus {
 }
 
 impl Manifest {
-    /// The reply limits of its judges, by their identity.
+    /// The reply limits of its judges in every session, by their identity.
     pub fn reply_limits(&self) -> BTreeMap<String, ReplyLimits> {
-        let mut by_judge: BTreeMap<String, ReplyLimits> = BTreeMap::new();
+        let mut by_judge = self.earlier_limits.clone();
         for judge in self.roles.values().flat_map(|role| &role.judges) {
             let known = by_judge.entry(judge.id.clone()).or_default();
             for (kind, limits) in judge.limits() {
@@ -131,6 +131,10 @@ pub struct Manifest {
     /// What the endpoints did in the last session that made calls; not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointUse>,
+    /// Reply limits of earlier sessions under other ones, by the judge's identity: their replies count, and are found by
+    /// these limits. Not part of the identity.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub earlier_limits: BTreeMap<String, ReplyLimits>,
     /// Stamps of `inputs.jsonl`, `calls.jsonl` and `scores.jsonl`; empty while the run is unfinished.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, FileStamp>,

@@ -167,6 +167,14 @@ fn a_run_continues_under_other_reply_limits() {
             .exits_with(0)
             .says(&["nothing to ask"]);
         assert_eq!(server.chat_count(), sent);
+        // Replies of the first session are found in the third, too.
+        let again = ["--max-tokens", "expertise=800,citations=9500,property=1100"];
+        for _ in 0..2 {
+            work.score(&server, &[cache, &again].concat())
+                .exits_with(0)
+                .says(&["nothing to ask"]);
+        }
+        assert_eq!(server.chat_count(), sent);
         work.run(&["rescore", "out", "--out", "rescored"])
             .exits_with(0);
         let scores = |file: &str| -> Vec<Value> {
