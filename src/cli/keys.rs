@@ -158,6 +158,7 @@ mod tests {
     use KeyUse::{Refuse, Send, Withhold};
 
     const OPENAI: &str = "https://api.openai.com/v1";
+    const GOOGLE: &str = "https://generativelanguage.googleapis.com/v1beta";
     const OTHER: &str = "https://other.example/v1";
 
     #[test]
@@ -169,7 +170,9 @@ mod tests {
             line: 1,
             key: "judge.api_key_env".into(),
         };
-        let (default, team) = (DEFAULT_API_KEY_ENV, "TEAM_KEY");
+        let default = DEFAULT_API_KEY_ENV;
+        let gemini = "GEMINI_API_KEY";
+        let team = "TEAM_KEY";
         // variable, named by, server; then without a word of the user, with the server named, with the file trusted
         for (name, named_by, server, expected) in [
             (default, Origin::Default, OPENAI, [Send, Send, Send]),
@@ -216,6 +219,9 @@ mod tests {
                 "https://me:password@api.openai.com",
                 [Withhold, Withhold, Withhold],
             ),
+            (gemini, Origin::Default, GOOGLE, [Send, Send, Send]),
+            (gemini, Origin::Default, OPENAI, [Withhold, Send, Send]),
+            (default, Origin::Default, GOOGLE, [Withhold, Send, Send]),
             (default, flag(), OTHER, [Send, Send, Send]),
             (default, variable(), OTHER, [Refuse, Send, Send]),
             (default, file(), OTHER, [Refuse, Send, Send]),

@@ -2,7 +2,7 @@
 //!
 //! The fingerprint is blake3 over a JSON list of everything that decides a reply, and the texts of the prompt. It does not
 //! hold URL, key, model alias (the judge's identity covers it) or the name of the limit field, so that the same judge
-//! under another address finds its replies again. What a body looks like is the [`protocol`](super::protocol)'s business.
+//! under another address finds its replies again. What a body looks like is the business of its protocol (`judge/protocol/`).
 
 use std::collections::BTreeMap;
 

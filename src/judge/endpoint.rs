@@ -100,15 +100,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint that is asked by chat; see [`Endpoint::of`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn new(text: &str) -> Result<Self> {
-        Self::of(text, &CHAT)
-    }
-
-    /// An endpoint at the address `text` without key, headers, login or query beyond those in the URL, which is normalized:
+    /// An endpoint at the address `text`, asked by chat, without key, headers, login or query beyond those in the URL, which is normalized:
     ///
     /// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
     ///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
@@ -118,6 +110,11 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`Error::Settings`] for an empty text, a scheme other than `http` or `https`, or an invalid URL.
+    pub fn new(text: &str) -> Result<Self> {
+        Self::of(text, &CHAT)
+    }
+
+    /// The same, asked in this protocol.
     pub(crate) fn of(text: &str, protocol: &'static dyn Protocol) -> Result<Self> {
         let text = text.trim();
         if text.is_empty() {

@@ -74,8 +74,6 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
     if let Some(cache_id) = cache_id {
         return cache_id.to_owned();
     }
-    // Escaped, so that names cannot forge a part.
-    let plain = |name: &str| name.replace('|', "%7C");
     let served = server.served.as_deref().filter(|served| *served != model);
     let root = server
         .root
@@ -86,10 +84,18 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
         ("root", root),
         ("path", server.model_path.as_deref()),
     ];
-    let known = parts
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!("|{name}={}", plain(value?))));
-    std::iter::once(plain(model)).chain(known).collect()
+    let mut id = without_bars(model);
+    for (name, value) in parts {
+        if let Some(value) = value {
+            id.push_str(&format!("|{name}={}", without_bars(value)));
+        }
+    }
+    id
+}
+
+/// A name that cannot forge a part of an identity.
+fn without_bars(name: &str) -> String {
+    name.replace('|', "%7C")
 }
 
 /// The model name for requests and the server's report on it, with one request per route. Without a name it is the only
@@ -232,30 +238,35 @@ fn only_model(models: &[ListedModel], endpoint: &Endpoint) -> Result<String> {
 /// # Errors
 /// [`Error::Settings`] with the report of each endpoint.
 pub fn check_same_model(endpoints: &[(&Endpoint, &ServerReport)]) -> Result<()> {
-    let same = |(_, report): &(&Endpoint, &ServerReport)| {
-        endpoints.first().is_some_and(|(_, first)| {
-            report.model == first.model && report.identity == first.identity
-        })
+    let Some((_, first)) = endpoints.first() else {
+        return Ok(());
     };
-    if endpoints.iter().all(same) {
+    if endpoints
+        .iter()
+        .all(|(_, report)| report.model == first.model && report.identity == first.identity)
+    {
         return Ok(());
     }
-    let served = |(endpoint, report): &(&Endpoint, &ServerReport)| {
-        let parts = [("model", Some(report.model.as_str()))]
-            .into_iter()
-            .chain(report.identity.parts());
-        let known = parts.filter_map(|(name, value)| Some(format!("{name} {:?}", value?)));
-        format!(
-            "{} serves {}",
-            endpoint.masked_url(),
-            known.collect::<Vec<_>>().join(", ")
-        )
-    };
+    let mut served = Vec::new();
+    for (endpoint, report) in endpoints {
+        served.push(what_it_serves(endpoint, report));
+    }
     Err(Error::Settings(format!(
         "the endpoints serve different models: {}; name only endpoints of one model in --base-url, or if they are the \
          same model, name it with --cache-id NAME",
-        endpoints.iter().map(served).collect::<Vec<_>>().join("; ")
+        served.join("; ")
     )))
+}
+
+/// `http://gpu1/v1 serves model "m", served "m", root "/w"`
+fn what_it_serves(endpoint: &Endpoint, report: &ServerReport) -> String {
+    let mut parts = vec![format!("model {:?}", report.model)];
+    for (name, value) in report.identity.parts() {
+        if let Some(value) = value {
+            parts.push(format!("{name} {value:?}"));
+        }
+    }
+    format!("{} serves {}", endpoint.masked_url(), parts.join(", "))
 }
 
 /// Waits until the server is ready, at most `limit`. `on_tick` is called before every pause with the time waited so far

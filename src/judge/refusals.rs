@@ -140,24 +140,26 @@ impl Refusals {
         &self,
         options: &'a RequestOptions,
     ) -> (Cow<'a, RequestOptions>, Option<String>) {
-        let (mut changed, mut missing) = (Cow::Borrowed(options), Vec::new());
+        let mut changed = Cow::Borrowed(options);
+        let mut missing = Vec::new();
         for parameter in &locked(&self.known).refused {
             let without = changed.without(*parameter);
             if without == *changed {
                 continue;
             }
+            // What is sent under another name is not missing.
             if without.max_tokens_field == changed.max_tokens_field {
                 missing.push(parameter.label());
             }
             changed = Cow::Owned(without);
         }
-        let note = || {
-            format!(
-                "the judge was asked without {}, which its server does not support",
-                missing.join(", ")
-            )
-        };
-        (changed, (!missing.is_empty()).then(note))
+        if missing.is_empty() {
+            return (changed, None);
+        }
+        let missing = missing.join(", ");
+        let note =
+            format!("the judge was asked without {missing}, which its server does not support");
+        (changed, Some(note))
     }
 }
 

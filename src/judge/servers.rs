@@ -65,26 +65,22 @@ impl Servers {
         }
         let model = judge.model.as_deref();
         let reports = join_all(endpoints.iter().map(|endpoint| report_of(endpoint, model))).await;
-        let server = |(endpoint, report): (_, Result<_>)| {
-            Ok(Server {
+        let mut each = Vec::new();
+        for (endpoint, report) in endpoints.into_iter().zip(reports) {
+            each.push(Server {
                 endpoint,
                 report: report?,
-            })
-        };
-        let each = endpoints
-            .into_iter()
-            .zip(reports)
-            .map(server)
-            .collect::<Result<Vec<_>>>()?;
+            });
+        }
         let must_agree = judge.cache_id.is_none();
         let there: Vec<(&Endpoint, &ServerReport)> = each
             .iter()
             .filter_map(|server| Some((&server.endpoint, server.report.as_ref().ok()?)))
             .collect();
-        let unavailable = || Error::JudgeUnavailable(unreachable(&each).unwrap_or_default());
         let (model, served) = match there.first() {
             Some((_, first)) => (first.model.clone(), first.identity.clone()),
-            None => last_report(judge, cache, &each)?.ok_or_else(unavailable)?,
+            None => last_report(judge, cache, &each)?
+                .ok_or_else(|| Error::JudgeUnavailable(unreachable(&each).unwrap_or_default()))?,
         };
         if must_agree {
             check_same_model(&there)?;
@@ -344,17 +340,17 @@ async fn wait_for_one(endpoint: &Endpoint, judge: &JudgeOptions, notify: &Notify
 }
 
 fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint>> {
-    let endpoint = |url: &String| {
-        let mut endpoint = Endpoint::of(url, judge.kind().protocol())?;
-        endpoint.api_key = judge
-            .api_key
-            .clone()
-            .filter(|_| !judge.withheld_from.contains(url));
+    let mut endpoints = Vec::new();
+    for url in judge.addresses() {
+        let mut endpoint = Endpoint::of(&url, judge.kind().protocol())?;
+        if !judge.withheld_from.contains(&url) {
+            endpoint.api_key.clone_from(&judge.api_key);
+        }
         endpoint.api_key_env = judge.api_key_variable().to_owned();
         endpoint.headers.clone_from(&judge.headers);
         endpoint.secret_headers.clone_from(&judge.secret_headers);
         endpoint.timeouts.total = *limits.timeout;
-        Ok(endpoint)
-    };
-    judge.addresses().iter().map(endpoint).collect()
+        endpoints.push(endpoint);
+    }
+    Ok(endpoints)
 }

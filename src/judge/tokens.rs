@@ -1,4 +1,4 @@
-//! Estimates of token counts, and counts by a server.
+//! Estimates of token counts.
 //!
 //! No tokenizer is loaded: the estimate is for a tokens-per-minute limit, for budgets and for plans; the reply states what
 //! was really used. The rule:
@@ -14,10 +14,6 @@
 //! Of the ScholarQA-CS answers of four systems (about 860,000 tokens) the sum of a system is within 3% of o200k, and
 //! 95% of single answers are within 7%. Scripts other than Latin come out high, which a limit forgives.
 
-use reqwest::header::CONTENT_TYPE;
-use serde_json::{Value, json};
-
-use super::chat::transport::{PROBE_LIMIT, Transport};
 use crate::prompt::Messages;
 
 /// Tokens are summed up in these parts, so that the rule needs no fractions.
@@ -64,34 +60,6 @@ pub fn estimate_messages(messages: &Messages) -> u64 {
     texts
         .map(|text| estimate_tokens(text) + TOKENS_PER_MESSAGE)
         .sum()
-}
-
-/// The tokens of a call's texts, without their framing, as the server counts them: `POST /tokenize`, which reads `prompt` in
-/// vLLM and SGLang, and `content` in llama.cpp. `None` if it gives no count.
-pub(super) async fn count_tokens(server: &Transport, model: &str, body: &[u8]) -> Option<u64> {
-    let call: Value = serde_json::from_slice(body).ok()?;
-    let text = server.endpoint.protocol.texts_of(&call);
-    let document =
-        json!({"model": model, "prompt": text, "content": text, "add_special_tokens": false});
-    let request = server
-        .http
-        .post(server.endpoint.beside_v1("/tokenize"))
-        .query(&server.endpoint.query);
-    let request = request
-        .header(CONTENT_TYPE, "application/json")
-        .timeout(PROBE_LIMIT)
-        .body(document.to_string());
-    let counted = server
-        .response(request.build().ok()?)
-        .await
-        .ok()?
-        .bytes()
-        .await
-        .ok()?;
-    let counted: Value = serde_json::from_slice(&counted).ok()?;
-    counted["count"]
-        .as_u64()
-        .or_else(|| Some(counted["tokens"].as_array()?.len() as u64))
 }
 
 #[cfg(test)]

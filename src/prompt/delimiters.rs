@@ -20,6 +20,8 @@
 //! section. [`injection`](super::injection) flags the look-alikes.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 
 use super::family::PromptFamily;
 
@@ -133,6 +135,10 @@ fn forgery_after(is_square: bool, rest: &str, family: PromptFamily) -> Option<Fo
         .map(fold)
         .peekable();
     while chars.next_if(|c| c.is_whitespace() || *c == '/').is_some() {}
+    // No name begins with a digit, and answers are full of numbered citations.
+    if chars.peek().is_some_and(char::is_ascii_digit) {
+        return None;
+    }
     if !is_square && chars.next_if_eq(&'|').is_some() {
         return chars
             .next()
@@ -171,9 +177,31 @@ fn forgery_after(is_square: bool, rest: &str, family: PromptFamily) -> Option<Fo
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Marker(String);
 
+/// So many markers are remembered in a thread: more than there are answers whose calls are written at the same time.
+const REMEMBERED: usize = 16;
+
+thread_local! {
+    /// The latest markers with their texts. All calls about an answer show the same texts, which are hashed and searched
+    /// once; to compare them takes a fraction of that.
+    static LATEST: RefCell<VecDeque<(Vec<String>, Marker)>> = const { RefCell::new(VecDeque::new()) };
+}
+
 impl Marker {
     /// The id for these texts; deterministic.
     pub(crate) fn of(texts: &[&str]) -> Self {
+        LATEST.with_borrow_mut(|latest| {
+            if let Some((_, marker)) = latest.iter().find(|(known, _)| known == texts) {
+                return marker.clone();
+            }
+            let marker = Self::hashed(texts);
+            latest.truncate(REMEMBERED - 1);
+            let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+            latest.push_front((texts, marker.clone()));
+            marker
+        })
+    }
+
+    fn hashed(texts: &[&str]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for text in texts {
             hasher.update(&(text.len() as u64).to_le_bytes());

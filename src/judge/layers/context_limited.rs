@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use reqwest::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+
 use crate::domain::{UnscoredKind, UnscoredReason};
 use crate::error::Result;
 use crate::judge::capacity::Capacity;
-use crate::judge::chat::transport::Transport;
+use crate::judge::chat::transport::{PROBE_LIMIT, Transport};
 use crate::judge::endpoint::Endpoint;
-use crate::judge::tokens::count_tokens;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
 /// Lower bound of an English text's tokens, as a share of the estimate. (95% of answers are within 7%, see
@@ -71,6 +73,34 @@ fn too_long(capacity: Capacity, call: &Rendered, counted: Option<u64>) -> Option
         "the prompt has {prompt} tokens{reply}, the model's context holds {context}; it was not sent"
     );
     Some(UnscoredReason::new(UnscoredKind::ContextOverflow, what))
+}
+
+/// The tokens of a call's texts, without their framing, as the server counts them: `POST /tokenize`, which reads `prompt` in
+/// vLLM and SGLang, and `content` in llama.cpp. `None` if it gives no count.
+async fn count_tokens(server: &Transport, model: &str, body: &[u8]) -> Option<u64> {
+    let call: Value = serde_json::from_slice(body).ok()?;
+    let text = server.endpoint.protocol.texts_of(&call);
+    let document =
+        json!({"model": model, "prompt": text, "content": text, "add_special_tokens": false});
+    let request = server
+        .http
+        .post(server.endpoint.beside_v1("/tokenize"))
+        .query(&server.endpoint.query);
+    let request = request
+        .header(CONTENT_TYPE, "application/json")
+        .timeout(PROBE_LIMIT)
+        .body(document.to_string());
+    let counted = server
+        .response(request.build().ok()?)
+        .await
+        .ok()?
+        .bytes()
+        .await
+        .ok()?;
+    let counted: Value = serde_json::from_slice(&counted).ok()?;
+    counted["count"]
+        .as_u64()
+        .or_else(|| Some(counted["tokens"].as_array()?.len() as u64))
 }
 
 impl<J: Judge> Judge for ContextLimited<J> {

@@ -7,7 +7,6 @@
 
 use serde_json::{Value, json};
 
-use super::BodyFault;
 use crate::domain::python_json::{self, Fault};
 use crate::domain::{JudgeReply, TokenLogprob, Usage};
 use crate::judge::Rendered;
@@ -30,6 +29,15 @@ const MOST_REASONING: u64 = 64_000;
 /// The note on replies whose tokens cannot be right.
 pub(in crate::judge) const USAGE_NOTE: &str = "a server reported more tokens than a call can have; of a reply its limit \
      counts instead, of a prompt a token per byte";
+
+/// Why a JSON body under status 200 has no reply.
+#[derive(Debug, PartialEq)]
+pub(crate) enum BodyFault {
+    /// It is this error of the server.
+    Error(Value),
+    /// It is neither a reply nor an error.
+    NotACompletion,
+}
 
 /// The reply with no more tokens than the call can have: those of its limit, and no prompt of more tokens than bytes.
 /// Budgets, costs and sums would be wrong otherwise.
@@ -59,7 +67,7 @@ pub(in crate::judge) fn with_plausible_usage(mut reply: JudgeReply, call: &Rende
 
 /// The JSON of a reply's body. A whole body is paid for: bytes that are not text become U+FFFD, and a reply that is
 /// nested too deeply, or is followed by more, becomes a completion that says so. `None` for a cut body and for other text,
-/// which has no `reply_member` ([`Protocol::reply_member`](super::Protocol::reply_member)).
+/// which has no `reply_member` (`Protocol::reply_member`).
 pub(in crate::judge) fn decode(body: &[u8], reply_member: &str) -> Option<Value> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if let Ok(value) = serde_json::from_slice(body) {

@@ -31,6 +31,7 @@ use serde_json::Value;
 
 pub(super) use anthropic::ANTHROPIC;
 pub(super) use chat::CHAT;
+pub(super) use completion::BodyFault;
 pub(super) use completions::COMPLETIONS;
 pub(super) use gemini::GEMINI;
 
@@ -138,15 +139,6 @@ pub(crate) enum WhenRefused {
     LeftOut,
     /// It is sent under this name.
     Renamed(&'static str),
-}
-
-/// Why a JSON body under status 200 has no reply.
-#[derive(Debug, PartialEq)]
-pub(crate) enum BodyFault {
-    /// It is this error of the server.
-    Error(Value),
-    /// It is neither a reply nor an error.
-    NotACompletion,
 }
 
 /// What an error object says beyond its message, code and type.
