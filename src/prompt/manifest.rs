@@ -104,15 +104,15 @@ impl Manifest {
                     "has no [{missing}], but other tables of the family {}",
                     family.as_str()
                 );
-                let names: Vec<String> = family.kinds().map(|info| format!("[{info}]")).collect();
-                let hint = format!("give all of {}, or none of them", names.join(", "));
+                let hint = format!("give all of {}, or none of them", tables_of(family));
                 return Err(InputFault::new(path, what).hint(hint).into());
             }
         }
         if self.tables.is_empty() {
-            return Err(InputFault::new(path, "names no prompts")
-                .hint("give the four tables of the rubric, [aspect], [attribution], [criteria], or [precision] and [citation_group]")
-                .into());
+            let families = PromptFamily::all().into_iter().map(tables_of);
+            let families: Vec<String> = families.collect();
+            let hint = format!("give all tables of a family: {}", families.join("; or "));
+            return Err(InputFault::new(path, "names no prompts").hint(hint).into());
         }
         Ok(())
     }
@@ -299,6 +299,12 @@ impl NamedTask {
         }
         Ok(())
     }
+}
+
+/// The tables of a family.
+fn tables_of(family: PromptFamily) -> String {
+    let names: Vec<String> = family.kinds().map(|info| format!("[{info}]")).collect();
+    names.join(", ")
 }
 
 /// The tables of these kinds of questions.
