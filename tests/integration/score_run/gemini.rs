@@ -217,6 +217,8 @@ fn batches_of_files_are_refused_with_the_reason() {
         &url,
         "--judge",
         "gemini",
+        "--out",
+        "batch",
     ];
     work.run(&arguments).exits_with(2).says(&[
         "a judge of kind gemini has no request files for a batch",
