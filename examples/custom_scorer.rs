@@ -9,14 +9,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use scholareval::domain::{
-    Answer, GradeMerge, JudgeReply, Judgment, Mode, Reading, Role, Score, TestCase, Verdict,
-};
+use scholareval::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, Role, Score, Verdict};
 use scholareval::question::{
     Insert, JudgeCall, KindInfo, Question, Sample, Unreadable, Variable, Words, merge_numbers,
     reading,
 };
-use scholareval::scorer::{Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use scholareval::{Evaluation, Result};
 use serde_json::{Value, json};
 
@@ -101,23 +99,23 @@ impl Question for Limits {
 struct LimitScorer;
 
 impl Scorer for LimitScorer {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "limits"
     }
 
-    fn step(&self, _case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+    fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
         let value = match verdicts.get("limits") {
             Some(Ok(reading)) => reading.verdict.number(),
             // No verdict, no value: an answer that could not be judged is unscored, and never 0.
             Some(Err(_)) => None,
             None => {
-                let answer = Arc::clone(&answer.answer_text);
+                let answer = Arc::clone(&subject.answer.answer_text);
                 let call = JudgeCall::new("limits", Role::Rubric, Limits { answer });
                 return Step::Ask(vec![call]);
             }
         };
         Step::Done(Score {
-            scorer: self.name(),
+            scorer: self.name().into(),
             value: value.map(|count| count.min(ENOUGH) / ENOUGH),
             ..Score::default()
         })

@@ -95,7 +95,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use scholareval::domain::{Answer, JudgeReply, Mode, RubricParts};
-//! use scholareval::scorer::{Scorer, Step, Verdicts, rubric::RubricScorer};
+//! use scholareval::scorer::{Scorer, Step, Subject, Verdicts, rubric::RubricScorer};
 //!
 //! # fn main() -> scholareval::Result<()> {
 //! let tests = scholareval::dataset::load_test_cases("data/test_cases.json".as_ref(), Mode::Default)?;
@@ -106,7 +106,7 @@
 //!
 //! let mut verdicts = Verdicts::new();
 //! let score = loop {
-//!     match scorer.step(case, &answer, &verdicts) {
+//!     match scorer.step(&Subject::new(case, &answer), &verdicts) {
 //!         Step::Done(score) => break score,
 //!         Step::Ask(calls) => {
 //!             for call in calls {

@@ -15,7 +15,7 @@ use super::quantity::{Quantity, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, FEWEST_FOR_INTERVAL};
 use crate::domain::{
-    CaseId, Component, ComponentKind, Note, Rater, RaterKind, ScoredAnswer, SystemName,
+    CaseId, Component, ComponentKind, Note, Rater, RaterKind, ScoredAnswer, ScorerId, SystemName,
 };
 use crate::stats::{Correlation, Judged, mean, variance_components};
 
@@ -41,7 +41,7 @@ pub struct Criteria {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CriterionStatistics {
     /// The scorer.
-    pub scorer: &'static str,
+    pub scorer: ScorerId,
     /// Its case; `None` over all cases.
     pub case_id: Option<CaseId>,
     /// Its name; of a group the common part.
@@ -106,7 +106,7 @@ type Labels<'a> = HashMap<(&'a SystemName, &'a CaseId, &'a str), Vec<f64>>;
 /// What a row of the result is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key<'a> {
-    scorer: &'static str,
+    scorer: &'a ScorerId,
     /// `None` over all cases.
     case: Option<&'a CaseId>,
     kind: ComponentKind,
@@ -118,7 +118,7 @@ impl<'a> Key<'a> {
     /// The criterion itself; one that cases have of their own belongs to this case.
     fn of(answer: &'a ScoredAnswer, component: &'a Component, faults: &Faults<'a>) -> Self {
         Self {
-            scorer: answer.score.scorer,
+            scorer: &answer.score.scorer,
             case: Some(&answer.case.case_id).filter(|_| component.kind.is_of_case()),
             kind: component.kind,
             name: &component.name,
@@ -139,13 +139,13 @@ impl<'a> Key<'a> {
 }
 
 /// Scorer, case and name of a criterion.
-type Place<'a> = (&'static str, &'a CaseId, &'a str);
+type Place<'a> = (&'a ScorerId, &'a CaseId, &'a str);
 
 /// The criteria with a negative weight in any answer: one that the judge could not assess has no weight in its answer.
 type Faults<'a> = HashSet<Place<'a>>;
 
 fn place<'a>(answer: &'a ScoredAnswer, component: &'a Component) -> Place<'a> {
-    (answer.score.scorer, &answer.case.case_id, &component.name)
+    (&answer.score.scorer, &answer.case.case_id, &component.name)
 }
 
 /// One value.
@@ -377,7 +377,7 @@ fn statistics(
     let within = |values: &[f64]| centered(&with_rest, values);
     let (labeled, labeled_values, people) = paired(marks, |mark| mark.label(labels));
     let mut row = CriterionStatistics {
-        scorer,
+        scorer: scorer.clone(),
         case_id: case_id.cloned(),
         name: name.to_owned()
             + if is_group && kind == ComponentKind::Evidence {
@@ -503,7 +503,7 @@ fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> 
 }
 
 fn notes(criteria: &[CriterionStatistics]) -> Vec<Note> {
-    let mut notes = Vec::from_iter(Note::of_baseline(criteria.iter().map(|row| row.scorer)));
+    let mut notes = Vec::from_iter(Note::of_baseline(criteria.iter().map(|row| &row.scorer)));
     let most = criteria
         .iter()
         .filter(|row| row.case_id.is_some())

@@ -5,20 +5,11 @@ use super::quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn,
 };
 use super::summary::{ScorerSummary, Summary};
-use crate::domain::Unit;
+use crate::domain::{ScorerId, Unit};
+use crate::scorer::SCORERS;
 
-/// A scorer with the names of some metrics.
+/// The name of a scorer with the names of some metrics.
 type Metrics = (&'static str, &'static [&'static str]);
-
-/// Metrics of each scorer; the first one that a run has is the scorer's headline.
-const SCORERS: [Metrics; 6] = [
-    ("rubric", &["score"]),
-    ("lexical_rubric", &["lexical_score"]),
-    ("prometheus", &[ASPECT_MEAN]),
-    ("entailment", &[CITATION_F1]),
-    ("citation_audit", &["gold_f1", "valid"]),
-    ("overlap", &["rouge_l", "str_em", "match"]),
-];
 
 const CITATIONS: Metrics = (
     "entailment",
@@ -30,11 +21,7 @@ pub fn row_metrics(row: &str) -> &'static [Metrics] {
     match row {
         "scifact" | "pubmedqa" => &[("overlap", &["match"]), CITATIONS],
         "qasa" => &[("overlap", &["rouge_l"]), CITATIONS],
-        "cs" => &[
-            ("rubric", &["score"]),
-            ("lexical_rubric", &["lexical_score"]),
-            CITATIONS,
-        ],
+        "cs" => &[("rubric", &["score"]), CITATIONS],
         "multi" | "bio" | "neuro" => &[
             (
                 "prometheus",
@@ -46,49 +33,69 @@ pub fn row_metrics(row: &str) -> &'static [Metrics] {
     }
 }
 
+/// A scorer's metric as a run calls it: the baseline's score is never called `score`.
+pub fn metric_by<'a>(scorer: &ScorerId, name: &'a str) -> &'a str {
+    if name == "score" {
+        scorer.sum_names().0
+    } else {
+        name
+    }
+}
+
+/// A metric of a run: its scorer, its name and its unit.
+type RunMetric<'a> = (&'a ScorerId, &'a str, Unit);
+
 /// Indices of the headline metrics among these, most important first: the columns of the benchmark's row if the run is
 /// one, else one metric of each scorer. Of a scorer without any of these, every share and grade.
-pub fn headline(row: Option<&str>, metrics: &[(&str, &str, Unit)]) -> Vec<usize> {
-    let find = |scorer: &str, name: &str| {
-        let place = |name: &str| {
-            metrics
-                .iter()
-                .position(|own| (own.0, own.1) == (scorer, name))
-        };
-        // Comparisons have a mean over answers in place of the F1 of a system's means.
-        place(name).or_else(|| place(CITATION_F1_MACRO).filter(|_| name == CITATION_F1))
-    };
-    let found = |(scorer, names): &Metrics| {
-        names
-            .iter()
-            .filter_map(|name| find(scorer, name))
-            .collect::<Vec<_>>()
-    };
-    let of_row: Vec<usize> = row
-        .map(row_metrics)
-        .unwrap_or_default()
-        .iter()
-        .flat_map(found)
-        .collect();
-    if !of_row.is_empty() {
-        return of_row;
+pub fn headline(row: Option<&str>, metrics: &[RunMetric<'_>]) -> Vec<usize> {
+    let mut chosen = Vec::new();
+    for (scorer, names) in row.map(row_metrics).unwrap_or_default() {
+        for is_baseline in [false, true] {
+            chosen.extend(places(scorer, is_baseline, names, metrics));
+        }
     }
-    let mut chosen: Vec<usize> = SCORERS
-        .iter()
-        .filter_map(|scorer| found(scorer).first().copied())
-        .collect();
-    let has_headline: Vec<&str> = chosen.iter().map(|at| metrics[*at].0).collect();
-    let is_other = |(_, own): &(usize, &(&str, &str, Unit))| {
-        own.2 != Unit::Count && !has_headline.contains(&own.0)
-    };
-    chosen.extend(
-        metrics
-            .iter()
-            .enumerate()
-            .filter(is_other)
-            .map(|(at, _)| at),
-    );
+    if !chosen.is_empty() {
+        return chosen;
+    }
+    for scorer in SCORERS {
+        for is_baseline in [false, true] {
+            let own = places(scorer.name, is_baseline, scorer.headline, metrics);
+            chosen.extend(own.first());
+        }
+    }
+    let with_headline: Vec<&ScorerId> = chosen.iter().map(|at| metrics[*at].0).collect();
+    for (at, (scorer, _, unit)) in metrics.iter().enumerate() {
+        if *unit != Unit::Count && !with_headline.contains(scorer) {
+            chosen.push(at);
+        }
+    }
     chosen
+}
+
+/// Indices of those of the named metrics of a scorer, by the baseline or not, that are among these.
+fn places(
+    scorer: &str,
+    is_baseline: bool,
+    names: &[&str],
+    metrics: &[RunMetric<'_>],
+) -> Vec<usize> {
+    let place = |name: &str| {
+        metrics.iter().position(|(own, metric, _)| {
+            own.name() == scorer
+                && own.is_baseline() == is_baseline
+                && *metric == metric_by(own, name)
+        })
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let mut at = place(name);
+        // Comparisons have a mean over answers in place of the F1 of a system's means.
+        if *name == CITATION_F1 {
+            at = at.or_else(|| place(CITATION_F1_MACRO));
+        }
+        found.extend(at);
+    }
+    found
 }
 
 impl Summary {
@@ -101,7 +108,7 @@ impl Summary {
         let columns: Vec<_> = columns.collect();
         let metrics: Vec<_> = columns
             .iter()
-            .map(|(scorer, column)| (scorer.scorer, column.name.as_str(), column.unit))
+            .map(|(scorer, column)| (&scorer.scorer, column.name.as_str(), column.unit))
             .collect();
         headline(row, &metrics)
             .into_iter()
@@ -110,7 +117,7 @@ impl Summary {
     }
 
     /// The name of a scorer's metric, with the scorer's if several scorers have a metric of that name.
-    pub fn metric_name(&self, scorer: &str, name: &str) -> String {
+    pub fn metric_name(&self, scorer: &ScorerId, name: &str) -> String {
         let has_name = |own: &&ScorerSummary| own.columns.iter().any(|column| column.name == name);
         let is_unique = self.scorers.iter().filter(has_name).count() < 2;
         if is_unique {
@@ -135,6 +142,12 @@ mod tests {
             ("entailment", "citation_recall", Unit::Share),
             ("entailment", "citation_f1_macro", Unit::Share),
         ];
+        let ids: Vec<ScorerId> = metrics.iter().map(|own| own.0.into()).collect();
+        let metrics: Vec<_> = ids
+            .iter()
+            .zip(metrics)
+            .map(|(id, (_, name, unit))| (id, name, unit))
+            .collect();
         let names = |row| {
             headline(row, &metrics)
                 .into_iter()
@@ -147,5 +160,19 @@ mod tests {
             ["match", "citation_recall", "citation_f1_macro"]
         );
         assert_eq!(names(Some("cs")), ["citation_recall", "citation_f1_macro"]);
+    }
+
+    #[test]
+    fn the_baseline_has_a_headline_of_its_own() {
+        let judged = ScorerId::new("rubric");
+        let baseline = ScorerId::baseline("rubric");
+        let metrics = [
+            (&baseline, "lexical_score", Unit::Share),
+            (&judged, "score", Unit::Share),
+            (&judged, "length", Unit::Share),
+        ];
+        assert_eq!(headline(None, &metrics), [1, 0]);
+        assert_eq!(headline(Some("cs"), &metrics), [1, 0]);
+        assert_eq!(headline(None, &metrics[..1]), [0]);
     }
 }

@@ -19,7 +19,7 @@ mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, agreement};
 pub use criteria::{Criteria, CriterionStatistics, Finding, criteria};
-pub use headline::{headline, row_metrics};
+pub use headline::{headline, metric_by, row_metrics};
 pub use panel::{ItemGroup, PanelAgreement, PanelJudge, SampleNoise, Scale};
 pub use probe::{Probe, Probed, UNCHANGED, may_move, probe};
 pub(crate) use quantity::distinct;

@@ -13,7 +13,9 @@ use serde::Serialize;
 use super::quantity::{CITATION_RECALL, distinct, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
-use crate::domain::{CaseId, ComponentKind, MemberValues, REPORT_METRICS, Score, ScoredAnswer};
+use crate::domain::{
+    CaseId, ComponentKind, MemberValues, REPORT_METRICS, Score, ScoredAnswer, ScorerId,
+};
 use crate::stats::{Coefficient, MeasurementLevel, mean, sd};
 
 /// Scale of a judge's values.
@@ -132,8 +134,8 @@ pub struct PanelJudge {
 /// Agreement of a panel's judges on one group of items.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PanelAgreement {
-    /// The scorer's name.
-    pub scorer: &'static str,
+    /// The scorer.
+    pub scorer: ScorerId,
     /// The group.
     #[serde(flatten)]
     pub group: ItemGroup,
@@ -157,8 +159,8 @@ pub struct PanelAgreement {
 /// Noise of one judge's samples on one group of items.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SampleNoise {
-    /// The scorer's name.
-    pub scorer: &'static str,
+    /// The scorer.
+    pub scorer: ScorerId,
     /// The group.
     #[serde(flatten)]
     pub group: ItemGroup,
@@ -188,7 +190,7 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
             .map(Borrow::borrow)
             .filter(|answer| !answer.members.is_empty())
     };
-    let scorers = distinct(judged().map(|answer| answer.score.scorer));
+    let scorers = distinct(judged().map(|answer| &answer.score.scorer));
     for answer in judged() {
         let mut items: Vec<_> = answer
             .members
@@ -198,7 +200,7 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
         items.sort_by_key(|((place, _), _)| *place);
         for ((_, group), members) in items {
             let (scorer, judges) = (
-                answer.score.scorer,
+                &answer.score.scorer,
                 members
                     .iter()
                     .map(|member| &member.judge)
@@ -235,7 +237,7 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
 
 /// The units of one group, all judged by the same judges.
 struct Group<'a> {
-    scorer: &'static str,
+    scorer: &'a ScorerId,
     group: ItemGroup,
     judges: Vec<&'a Arc<str>>,
     units: Vec<(&'a CaseId, &'a [MemberValues])>,
@@ -282,7 +284,7 @@ impl Group<'_> {
                 ),
             });
         PanelAgreement {
-            scorer: self.scorer,
+            scorer: self.scorer.clone(),
             group: self.group.clone(),
             judges: judges.collect(),
             units: self.units.len(),
@@ -316,7 +318,7 @@ impl Group<'_> {
                 f64::from(u8::from(samples.iter().all(|sample| *sample == samples[0])))
             };
             SampleNoise {
-                scorer: self.scorer,
+                scorer: self.scorer.clone(),
                 group: self.group.clone(),
                 judge: Arc::clone(self.judges[judge]),
                 samples: samples_of().map(Vec::len).max().unwrap_or(0),

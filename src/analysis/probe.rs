@@ -8,7 +8,9 @@ use serde::Serialize;
 use super::comparison::{Comparison, ComparisonOptions, MetricId, RunAnswers, compare, observe};
 use super::quantity::{ASPECT_MEAN, OnUnscored};
 use crate::dataset::perturbed_system;
-use crate::domain::{ComponentKind, ScoredAnswer, SystemName, TestCase};
+use crate::domain::{CaseId, ComponentKind, ScoredAnswer, ScorerId, SystemName, TestCase};
+use crate::scorer::entailment::ENTAILMENT;
+use crate::scorer::{ScorerInfo, scorer_named};
 use crate::text::perturbation::Perturbation;
 
 /// The system of the answers as they are, in the comparisons of a probe.
@@ -16,9 +18,6 @@ pub const UNCHANGED: &str = "unchanged";
 
 /// Version of the JSON form of a probe.
 const SCHEMA_VERSION: u32 = 1;
-
-/// Scorers that ask no judge.
-const UNJUDGED: [&str; 2] = ["citation_audit", "overlap"];
 
 /// A judge's scores of answers and of their perturbations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,7 +61,7 @@ pub fn probe(
     let judged: Vec<&ScoredAnswer> = scored
         .iter()
         .map(AsRef::as_ref)
-        .filter(|answer| !UNJUDGED.contains(&answer.score.scorer))
+        .filter(|answer| is_judged(answer))
         .collect();
     let systems: HashSet<&SystemName> = judged.iter().map(|answer| &answer.system).collect();
     let names = |system: &&SystemName| {
@@ -72,9 +71,6 @@ pub fn probe(
             .collect::<Vec<_>>()
     };
     let perturbed: HashSet<SystemName> = systems.iter().flat_map(names).collect();
-    let key = |answer: &ScoredAnswer, system: SystemName| {
-        (answer.score.scorer, system, answer.case.case_id.clone())
-    };
     let by_key: HashMap<_, _> = judged
         .iter()
         .map(|answer| (key(answer, answer.system.clone()), *answer))
@@ -109,7 +105,7 @@ pub fn probe(
         let lengths = length_components(&pairs);
         all.metrics.retain(|table| {
             let metric = &table.metric;
-            metric.higher_is_better && !lengths.contains(&(&*metric.scorer, &*metric.name))
+            metric.higher_is_better && !lengths.contains(&(&metric.scorer, metric.name.as_str()))
         });
         headline.extend(
             all.headline()
@@ -137,6 +133,18 @@ pub fn probe(
         headline: super::distinct(headline.into_iter()),
         perturbations,
     }
+}
+
+/// Scorer, system and case.
+type ProbeKey<'a> = (&'a ScorerId, SystemName, &'a CaseId);
+
+fn key(answer: &ScoredAnswer, system: SystemName) -> ProbeKey<'_> {
+    (&answer.score.scorer, system, &answer.case.case_id)
+}
+
+/// Whether a judge decides the answer's score: for a scorer of the user's own, one may.
+fn is_judged(answer: &ScoredAnswer) -> bool {
+    scorer_named(answer.score.scorer.name()).is_none_or(ScorerInfo::asks_judge)
 }
 
 /// An answer before and after, as answers of two systems.
@@ -172,12 +180,12 @@ fn pair(before: &ScoredAnswer, after: &ScoredAnswer, name: &str) -> [Arc<ScoredA
 
 /// Scorer and name of the components that count words. They stay in the scores, since the lowest value of an unscored answer has
 /// its length, too.
-fn length_components(scored: &[Arc<ScoredAnswer>]) -> HashSet<(&str, &str)> {
+fn length_components(scored: &[Arc<ScoredAnswer>]) -> HashSet<(&ScorerId, &str)> {
     let mut lengths = HashSet::new();
     for answer in scored {
         for component in &answer.score.components {
             if component.kind == ComponentKind::Length {
-                lengths.insert((answer.score.scorer, &*component.name));
+                lengths.insert((&answer.score.scorer, component.name.as_str()));
             }
         }
     }
@@ -193,7 +201,7 @@ pub fn may_move(perturbation: Perturbation, metric: &MetricId) -> bool {
         Perturbation::Shuffled => &["organization", ASPECT_MEAN],
         Perturbation::Padded | Perturbation::Injected => &[],
     };
-    metric.scorer == "entailment" || names.contains(&metric.name.as_str())
+    metric.scorer.name() == ENTAILMENT.name || names.contains(&metric.name.as_str())
 }
 
 #[cfg(test)]

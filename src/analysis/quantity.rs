@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Component, REPORT_METRICS, Score, ScoredAnswer, Unit};
+use crate::domain::{Component, REPORT_METRICS, Score, ScoredAnswer, ScorerId, Unit};
+use crate::scorer::entailment::ENTAILMENT;
 use crate::stats::{BootstrapOptions, Interval, mean, mean_interval};
 
 /// Mean over a system's aspects.
-pub const ASPECT_MEAN: &str = "aspect_mean";
+pub use crate::scorer::prometheus::ASPECT_MEAN;
 /// Harmonic mean of a system's mean citation precision and mean citation recall.
 pub const CITATION_F1: &str = "citation_f1";
 /// Mean of the answers' own citation F1.
@@ -151,7 +152,9 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     for component in answers.iter().flat_map(|answer| &answer.score.components) {
         if !component.kind.is_of_case() && seen.insert(&*component.name) {
             let own = column(
-                metric_of(first.map_or("", |score| score.scorer), &component.name),
+                first.map_or(&*component.name, |score| {
+                    metric_of(&score.scorer, &component.name)
+                }),
                 component.kind.unit(),
             );
             all.push((own, Quantity::Component(component.name.to_string())));
@@ -161,8 +164,8 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
 }
 
 /// The name of a component as a metric: the answers' own citation F1 is not the F1 of a system.
-pub fn metric_of<'a>(scorer: &str, component: &'a str) -> &'a str {
-    if (scorer, component) == ("entailment", CITATION_F1) {
+pub fn metric_of<'a>(scorer: &ScorerId, component: &'a str) -> &'a str {
+    if scorer.name() == ENTAILMENT.name && component == CITATION_F1 {
         CITATION_F1_MACRO
     } else {
         component

@@ -16,7 +16,9 @@ use super::summary::{
     AggregateOptions, AnswerId, Injection, Metric, NoteCount, ReasonCount, ScorerSummary,
     SharedMean, Summary, SystemSummary,
 };
-use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
+use crate::domain::{CaseId, Mode, ScoredAnswer, ScorerId, SystemName, Unit, UnscoredKind};
+use crate::scorer::criteria::CRITERIA;
+use crate::scorer::rubric::RUBRIC;
 use crate::stats::{
     BootstrapOptions, Interval, clipped_mean_sd, f1_of_means, harmonic_mean, mean, ratio,
 };
@@ -35,12 +37,12 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
     let questions = Questions::of(all());
     let rubric = all()
         .find(|answer| answer.score.is_weighted_sum())
-        .map(|answer| answer.score.scorer);
-    let rubric = rubric.or((!missing.is_empty()).then_some("rubric"));
+        .map(|answer| answer.score.scorer.clone());
+    let rubric = rubric.or((!missing.is_empty()).then(|| RUBRIC.name.into()));
     let names = distinct(
         rubric
-            .into_iter()
-            .chain(all().map(|answer| answer.score.scorer)),
+            .iter()
+            .chain(all().map(|answer| &answer.score.scorer)),
     );
     let mut order = distinct(
         all()
@@ -49,7 +51,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
     );
     let mut scorers = Vec::new();
     for scorer in names {
-        let is_rubric = Some(scorer) == rubric;
+        let is_rubric = Some(scorer) == rubric.as_ref();
         let count_missing = |system: &SystemName| {
             missing
                 .iter()
@@ -58,7 +60,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         };
         let own = |system: &SystemName| -> Vec<&ScoredAnswer> {
             all()
-                .filter(|answer| answer.score.scorer == scorer && answer.system == *system)
+                .filter(|answer| answer.score.scorer == *scorer && answer.system == *system)
                 .collect()
         };
         let systems = order.iter().map(|system| (*system, own(system)));
@@ -130,7 +132,7 @@ struct Scored<'a> {
 }
 
 fn summarize_scorer(
-    scorer: &'static str,
+    scorer: &ScorerId,
     mut systems: Vec<SystemAnswers<'_>>,
     questions: &Questions<'_>,
     options: AggregateOptions,
@@ -145,7 +147,7 @@ fn summarize_scorer(
         .collect();
     let columns = quantities(&answers);
     let notes = count_notes(answers.into_iter());
-    let clip = options.clip && options.mode == Mode::Compat && scorer.ends_with("criteria");
+    let clip = options.clip && options.mode == Mode::Compat && scorer.name() == CRITERIA.name;
     let options = AggregateOptions { clip, ..options };
     let scored = Scored {
         systems,
@@ -158,7 +160,7 @@ fn summarize_scorer(
         .map(|(system, answers)| scored.row(system, answers, &columns))
         .collect();
     let mut summary = ScorerSummary {
-        scorer,
+        scorer: scorer.clone(),
         rows,
         columns: columns.iter().map(|(column, _)| column.clone()).collect(),
         notes,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::panel::{PanelAgreement, SampleNoise};
 use super::quantity::{MetricColumn, OnUnscored, distinct};
-use crate::domain::{CaseId, Mode, SystemName, UnscoredKind};
+use crate::domain::{CaseId, Mode, ScorerId, SystemName, UnscoredKind};
 use crate::stats::Interval;
 
 /// Options of a summary.
@@ -57,9 +57,9 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of this scorer.
-    pub fn scorer(&self, name: &str) -> Option<&ScorerSummary> {
-        self.scorers.iter().find(|scorer| scorer.scorer == name)
+    /// The summary of this scorer (`rubric`; `lexical_rubric` for the baseline).
+    pub fn scorer(&self, id: &str) -> Option<&ScorerSummary> {
+        self.scorers.iter().find(|scorer| scorer.scorer == id)
     }
 
     /// The systems by rank.
@@ -83,8 +83,8 @@ impl Summary {
 /// The means of one scorer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScorerSummary {
-    /// The scorer's name.
-    pub scorer: &'static str,
+    /// The scorer.
+    pub scorer: ScorerId,
     /// Its metrics, in order.
     pub columns: Vec<MetricColumn>,
     /// The systems: for a rubric by rank, for other scorers in the same order.

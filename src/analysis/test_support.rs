@@ -49,7 +49,7 @@ pub(crate) fn score(components: Vec<Component>) -> Score {
     let annotated = components.iter().filter(|c| c.kind.is_annotated());
     let ann_divisor = annotated.map(|c| c.weight).sum();
     Score {
-        scorer: "rubric",
+        scorer: "rubric".into(),
         value,
         ann_score,
         ann_divisor,

@@ -19,6 +19,7 @@ mod role;
 mod rubric;
 mod score;
 mod scored_answer;
+mod scorer_id;
 mod test_case;
 mod time_span;
 mod verdict;
@@ -42,10 +43,11 @@ pub use role::Role;
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
 pub use score::{
-    Component, ComponentKind, LEXICAL, Measure, Score, ScorerId, Unit, is_amount, parse_amount,
-    parse_inner_share, parse_share, scores_test_cases,
+    Component, ComponentKind, Measure, Score, Unit, is_amount, parse_amount, parse_inner_share,
+    parse_share,
 };
 pub use scored_answer::{MemberValues, ScoredAnswer};
+pub use scorer_id::ScorerId;
 pub use test_case::TestCase;
 pub use time_span::TimeSpan;
 pub(crate) use time_span::timestamp;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ScorerId;
+
 /// Importance of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,9 +32,9 @@ impl Note {
         }
     }
 
-    /// The warning about numbers of the lexical baseline, if it is one of these scorers.
-    pub fn of_baseline<'a>(mut scorers: impl Iterator<Item = &'a str>) -> Option<Self> {
-        let is_any = scorers.any(|scorer| scorer.starts_with("lexical_"));
+    /// The warning about numbers of the lexical baseline, if it judged for one of these scorers.
+    pub fn of_baseline<'a>(mut scorers: impl Iterator<Item = &'a ScorerId>) -> Option<Self> {
+        let is_any = scorers.any(ScorerId::is_baseline);
         is_any.then(|| Self::warning("Scored by the built-in lexical baseline, not by an LLM."))
     }
 

@@ -10,18 +10,10 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{ClaimSupport, MAX_GRADE, MIN_GRADE, UnscoredKind, UnscoredReason};
+use super::{ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId, UnscoredKind, UnscoredReason};
 
 /// Weights sum to 1 within this.
 const RANGE_TOLERANCE: f64 = 1e-6;
-
-/// Name of the rubric scores of the built-in baseline, so that they are not taken for an LLM's.
-pub const LEXICAL: &str = "lexical_rubric";
-
-/// Whether this scorer scores by what the test cases hold: a rubric, or a list of criteria.
-pub fn scores_test_cases(scorer: &str) -> bool {
-    matches!(scorer.trim_start_matches("lexical_"), "rubric" | "criteria")
-}
 
 /// Unit of a quantity's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -301,33 +293,74 @@ fn shared(measure: Arc<Measure>) -> Arc<Measure> {
     measure
 }
 
-/// The name of a scorer.
-pub type ScorerId = &'static str;
-
 /// The score of one answer by one scorer.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(try_from = "RecordedScore")]
 pub struct Score {
-    /// The scorer's name.
-    #[serde(deserialize_with = "interned")]
+    /// The scorer, and whether the built-in baseline judged.
     pub scorer: ScorerId,
     /// Sum of weight x value; `None` if a component has no value.
-    #[serde(rename = "score", alias = "lexical_score")]
     pub value: Option<f64>,
     /// The same over the annotated components, divided by their total weight; `None` if one of them has no value.
-    #[serde(default, alias = "lexical_ann_score")]
     pub ann_score: Option<f64>,
     /// Divisor of `ann_score`: the annotated components' total weight (in compat mode the constant 0.6); 0 if there are
     /// none, which leaves `ann_score` undefined.
-    #[serde(default)]
     pub ann_divisor: f64,
     /// Every component, in rubric order.
-    #[serde(rename = "details", deserialize_with = "by_name")]
     pub components: Vec<Component>,
     /// Notes needed to use the score (weights scaled, ..).
     pub notes: Vec<String>,
     /// The claims with their support, if citations were judged.
-    #[serde(default)]
     pub claims: Vec<ClaimSupport>,
+}
+
+/// A score as a line of `scores.jsonl` holds it.
+///
+/// The key of the sum says who judged: `lexical_score` is the baseline's. A scorer's name says nothing, since users name
+/// their own scorers.
+#[derive(Deserialize)]
+struct RecordedScore {
+    scorer: String,
+    #[serde(default, deserialize_with = "present")]
+    score: Option<Option<f64>>,
+    #[serde(default, deserialize_with = "present")]
+    lexical_score: Option<Option<f64>>,
+    #[serde(default, alias = "lexical_ann_score")]
+    ann_score: Option<f64>,
+    #[serde(default)]
+    ann_divisor: f64,
+    #[serde(deserialize_with = "by_name")]
+    details: Vec<Component>,
+    notes: Vec<String>,
+    #[serde(default)]
+    claims: Vec<ClaimSupport>,
+}
+
+/// A value whose key is there, null or not.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<f64>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl TryFrom<RecordedScore> for Score {
+    type Error = &'static str;
+
+    fn try_from(recorded: RecordedScore) -> Result<Self, Self::Error> {
+        let is_baseline = recorded.lexical_score.is_some();
+        let value = match (recorded.score, recorded.lexical_score) {
+            (Some(value), None) | (None, Some(value)) => value,
+            (None, None) => return Err("missing field `score`"),
+            (Some(_), Some(_)) => return Err("both `score` and `lexical_score`"),
+        };
+        Ok(Self {
+            scorer: ScorerId::from_record(&recorded.scorer, is_baseline),
+            value,
+            ann_score: recorded.ann_score,
+            ann_divisor: recorded.ann_divisor,
+            components: recorded.details,
+            notes: recorded.notes,
+            claims: recorded.claims,
+        })
+    }
 }
 
 /// The sums of the baseline are called `lexical_score` and `lexical_ann_score`. `components` has the values by name,
@@ -336,7 +369,7 @@ impl Serialize for Score {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (score, ann_score) = self.sum_names();
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("scorer", self.scorer)?;
+        map.serialize_entry("scorer", &self.scorer)?;
         map.serialize_entry(score, &self.value)?;
         if self.has_ann_score() {
             map.serialize_entry(ann_score, &self.ann_score)?;
@@ -382,28 +415,10 @@ fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Component>,
     fields.into_iter().map(component).collect()
 }
 
-/// Interns a scorer's name; there are few scorers, and users may add their own.
-fn interned<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ScorerId, D::Error> {
-    static NAMES: Mutex<Vec<ScorerId>> = Mutex::new(Vec::new());
-    let name = String::deserialize(deserializer)?;
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.iter().find(|known| **known == name) {
-        return Ok(known);
-    }
-    let new: ScorerId = Box::leak(name.into());
-    names.push(new);
-    Ok(new)
-}
-
 impl Score {
     /// Names of `value` and `ann_score` in files and tables.
     pub fn sum_names(&self) -> (&'static str, &'static str) {
-        let is_lexical = self.scorer.starts_with("lexical_");
-        if is_lexical {
-            ("lexical_score", "lexical_ann_score")
-        } else {
-            ("score", "ann_score")
-        }
+        self.scorer.sum_names()
     }
 
     /// Adds a reason to every component without a finite value. NaN, which compat mode allows, counts as missing.
@@ -629,7 +644,7 @@ mod tests {
 
     fn score(components: Vec<Component>, ann_divisor: f64) -> Score {
         Score {
-            scorer: "rubric",
+            scorer: "rubric".into(),
             value: None,
             ann_score: None,
             ann_divisor,

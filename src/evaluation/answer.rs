@@ -20,7 +20,7 @@ use crate::domain::{Item, Judgment, MemberValues, ScoredAnswer, UnscoredKind, Un
 use crate::error::Error;
 use crate::prompt::injection;
 use crate::question::{JudgeCall, Question, Sample};
-use crate::scorer::{Possible, Step, Verdicts};
+use crate::scorer::{Possible, Step, Subject, Verdicts};
 
 /// Why an answer was abandoned.
 #[derive(Debug)]
@@ -174,15 +174,17 @@ impl AnswerRun<'_> {
     }
 
     fn possible(&self, state: &State) -> Option<Vec<Possible>> {
-        self.job
-            .scorer
-            .possible(&self.item.case, &self.item.answer, &state.verdicts)
+        self.job.scorer.possible(
+            &Subject::new(&self.item.case, &self.item.answer),
+            &state.verdicts,
+        )
     }
 
     fn step(&self, state: &State) -> Step {
-        self.job
-            .scorer
-            .step(&self.item.case, &self.item.answer, &state.verdicts)
+        self.job.scorer.step(
+            &Subject::new(&self.item.case, &self.item.answer),
+            &state.verdicts,
+        )
     }
 
     /// Asks for every sample of these calls. The first call of an answer goes alone, so that the others find the prefix

@@ -1,6 +1,7 @@
 //! Evaluations: built from options, then prepared, planned and run.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,10 +10,10 @@ use serde_json::json;
 use super::choice::{Choice, aspects_of};
 use super::inputs::LoadedInputs;
 use super::judges::Judges;
-use super::options::{EvaluationOptions, ScorerName};
+use super::options::EvaluationOptions;
 use super::prepared::Prepared;
 use super::preset::Preset;
-use super::scorers::{ScorerSetup, needs_rubric};
+use super::scorers::needs_rubric;
 use super::session::Run;
 use super::slicing::keep_slice;
 use super::{Plan, StopHandle};
@@ -21,8 +22,8 @@ use crate::domain::{Aspect, Item, Role, RubricProfile, Severity};
 use crate::error::{Error, Result};
 use crate::judge::{Judge, JudgeBuilder, Notify};
 use crate::question::CITATION_GROUP;
-use crate::record::{Manifest, NoEvents, PERTURBATIONS, PolicyEntry};
-use crate::scorer::Scorer;
+use crate::record::{Manifest, NoEvents, PERTURBATIONS, PolicyEntry, scorer_key};
+use crate::scorer::{Scorer, ScorerInfo, ScorerRoles, Setup};
 use crate::text::perturbation::Perturbation;
 
 /// An evaluation: answers, test cases, a judge, and any other option.
@@ -91,7 +92,7 @@ impl Evaluation {
 
     /// A built-in scorer; may be called several times. Default: every scorer that the input supports.
     #[must_use]
-    pub fn built_in(mut self, scorer: ScorerName) -> Self {
+    pub fn built_in(mut self, scorer: &'static ScorerInfo) -> Self {
         self.options.scorers.scorers.push(scorer);
         self
     }
@@ -164,7 +165,11 @@ impl Evaluation {
             // Of all slices, so that each runs the same scorers with the same settings.
             items: Arc::clone(&inputs.plain),
         };
-        if choice.scorers.contains(&ScorerName::Prometheus) {
+        if choice
+            .scorers
+            .iter()
+            .any(|scorer| scorer.roles == ScorerRoles::Aspects)
+        {
             making.aspects = aspects_of(&options)?;
         }
         // Which judges there are depends on the scorers, and some scorers depend on their judge: they are made twice.
@@ -239,20 +244,27 @@ struct ScorerMaking<'a> {
 }
 
 impl ScorerMaking<'_> {
-    /// The scorers, the built-in ones first. `is_lexical` if the baseline judges rubrics.
-    fn scorers(&self, profile: &RubricProfile, is_lexical: bool) -> Vec<Arc<dyn Scorer>> {
-        let setup = ScorerSetup {
-            options: &self.options.scorers,
-            profile,
-            parts: self.options.scoring.parts(),
+    /// The scorers, the built-in ones first. `is_baseline` if the built-in baseline judges rubrics.
+    fn scorers(&self, profile: &RubricProfile, is_baseline: bool) -> Vec<Arc<dyn Scorer>> {
+        let options = &self.options.scorers;
+        let setup = Setup {
             mode: self.options.scoring.mode(),
+            parts: self.options.scoring.parts(),
+            profile,
             aspects: &self.aspects,
             items: &self.items,
-            is_lexical,
+            is_baseline,
+            instruction: &options.instruction,
+            top_n: options.top_n,
+            use_reference: !options.no_reference,
+            index_base: options.index_base,
+            entail: options.entail,
+            at_most: options.at_most.get(),
+            max_words: options.max_words.map(NonZeroUsize::get),
         };
         let mut scorers = Vec::new();
-        for name in &self.choice.scorers {
-            scorers.push(name.make(&setup));
+        for info in &self.choice.scorers {
+            scorers.push((info.make)(&setup));
         }
         scorers.extend(self.own_scorers.iter().cloned());
         scorers
@@ -269,12 +281,11 @@ fn manifest(
     let mut settings = options.run_settings();
     let mut names = Vec::new();
     for scorer in scorers {
-        let name = scorer.name().trim_start_matches("lexical_");
         let of_scorer = scorer.settings();
         if !of_scorer.is_null() {
-            settings.insert(format!("scorer.{name}"), of_scorer);
+            settings.insert(scorer_key(scorer.name()), of_scorer);
         }
-        names.push(name.to_owned());
+        names.push(scorer.name().to_owned());
     }
     let mut files = inputs.files.clone();
     if let Some(aspects) = &options.scorers.aspect_rubrics {

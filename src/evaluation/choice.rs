@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use clap::ValueEnum;
-
-use super::options::{EvaluationOptions, ScorerName};
+use super::options::EvaluationOptions;
 use crate::dataset::{self, Support};
 use crate::domain::{Aspect, Role};
 use crate::error::{Error, InputFault, Result};
+use crate::scorer::{InputNeed, SCORERS, ScorerInfo, ScorerRoles};
 use crate::text::names::nearest;
 
 /// The scorers of a run, in the order of the scorecard.
 #[derive(Debug, Default, PartialEq)]
 pub struct Choice {
     /// Those that run.
-    pub scorers: Vec<ScorerName>,
+    pub scorers: Vec<&'static ScorerInfo>,
     /// Those that do not run, with the reason.
-    pub left_out: Vec<(ScorerName, &'static str)>,
+    pub left_out: Vec<(&'static ScorerInfo, &'static str)>,
 }
 
 impl Choice {
@@ -32,34 +31,30 @@ impl Choice {
     ) -> Result<Self> {
         let is_named = !options.scorers.scorers.is_empty();
         let mut choice = Self::default();
-        for scorer in ScorerName::value_variants()
-            .iter()
-            .copied()
-            .filter(|scorer| options.scorers.may_run(*scorer))
-        {
+        for scorer in SCORERS.iter().copied() {
+            if !options.scorers.may_run(scorer) {
+                continue;
+            }
             match why_not(scorer, options, support) {
                 None => choice.scorers.push(scorer),
                 Some(why) if is_named && !lenient => {
-                    return Err(Error::Usage(format!(
-                        "{} cannot run: {why}",
-                        scorer.as_str()
-                    )));
+                    return Err(Error::Usage(format!("{} cannot run: {why}", scorer.name)));
                 }
                 Some(why) => choice.left_out.push((scorer, why)),
             }
         }
         // Test cases hold rubrics or criteria: a note about the other would say nothing.
         let has_criteria = support.criteria > 0;
-        choice.left_out.retain(|(scorer, _)| match scorer {
-            ScorerName::Rubric => !has_criteria,
-            ScorerName::Criteria => has_criteria,
+        choice.left_out.retain(|(scorer, _)| match scorer.needs {
+            InputNeed::Rubric => !has_criteria,
+            InputNeed::Criteria => has_criteria,
             _ => true,
         });
         if choice.scorers.is_empty() {
             let left: Vec<String> = choice
                 .left_out
                 .iter()
-                .map(|(scorer, why)| format!("{}: {why}", scorer.as_str()))
+                .map(|(scorer, why)| format!("{}: {why}", scorer.name))
                 .collect();
             return Err(Error::Settings(format!(
                 "nothing can be scored: {}",
@@ -71,12 +66,12 @@ impl Choice {
 
     /// What runs and what does not, where something was left out.
     pub fn note(&self) -> Option<String> {
-        let names: Vec<&str> = self.scorers.iter().map(|scorer| scorer.as_str()).collect();
+        let names: Vec<&str> = self.scorers.iter().map(|scorer| scorer.name).collect();
         let without_remedy = |why: &'static str| why.split(" (").next().unwrap_or(why);
         let left = self
             .left_out
             .iter()
-            .map(|(scorer, why)| format!("{} ({})", scorer.as_str(), without_remedy(why)));
+            .map(|(scorer, why)| format!("{} ({})", scorer.name, without_remedy(why)));
         let left: Vec<String> = left.collect();
         (!left.is_empty()).then(|| {
             format!(
@@ -90,26 +85,53 @@ impl Choice {
 
 /// Why a scorer cannot run, with the remedy in parentheses.
 fn why_not(
-    scorer: ScorerName,
+    scorer: &ScorerInfo,
     options: &EvaluationOptions,
     support: &Support,
 ) -> Option<&'static str> {
-    let has_judge = match scorer {
-        ScorerName::Rubric => options.has_role(&Role::Rubric),
-        ScorerName::Criteria => options.has_role(&Role::Criteria),
-        ScorerName::Prometheus => options.has_aspect_role(),
-        ScorerName::Entailment => options.has_role(&Role::Citation),
-        ScorerName::CitationAudit | ScorerName::Overlap => true,
+    if let Some(what) = missing_input(scorer.needs, support) {
+        return Some(what);
+    }
+    let has_judge = match &scorer.roles {
+        ScorerRoles::None => true,
+        ScorerRoles::One(role) => options.has_role(role),
+        ScorerRoles::Aspects => options.has_aspect_role(),
     };
+    if has_judge {
+        return None;
+    }
     // The judge that the user named must not be called missing.
-    let no_judge = if options.default_could_judge(scorer) {
-        "only with --scorers (name it there, or give it a judge under [roles])"
+    if options.default_could_judge(scorer) {
+        Some("only with --scorers (name it there, or give it a judge under [roles])")
     } else {
-        "no judge (give --model or --base-url, or a judge under [roles])"
+        Some("no judge (give --model or --base-url, or a judge under [roles])")
+    }
+}
+
+/// What the input does not have, with the remedy in parentheses.
+fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
+    let golds = support.gold_answer + support.short_answers + support.long_answers;
+    let (count, what) = match needs {
+        InputNeed::Rubric if support.criteria > 0 => {
+            (0, "the test cases hold criteria, no rubric of ScholarQA-CS")
+        }
+        InputNeed::Rubric => (support.rubric, "no test cases (add --tests FILE)"),
+        InputNeed::Criteria => (
+            support.criteria,
+            "no test cases with criteria (add --tests FILE)",
+        ),
+        InputNeed::Questions => (support.questions, "no questions beside the answers"),
+        InputNeed::Sources => (support.sources, "no sources (ctxs or docs)"),
+        InputNeed::SourcesOrGold => (
+            support.sources + support.gold_sources,
+            "no sources (ctxs or docs) and no gold_ctxs",
+        ),
+        InputNeed::GoldAnswers => (
+            golds,
+            "no gold answers (answer, qa_pairs or annotations, or --references FILE)",
+        ),
     };
-    scorer
-        .missing_input(support)
-        .or((!has_judge).then_some(no_judge))
+    (count == 0).then_some(what)
 }
 
 /// The aspects of a run, from the file or built in: the named ones, else those that have a judge.
@@ -177,8 +199,10 @@ fn check_roles(options: &EvaluationOptions, names: &[&str]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scorer::citation::CITATION_AUDIT;
+    use crate::scorer::rubric::RUBRIC;
 
-    fn options(names: &[ScorerName]) -> EvaluationOptions {
+    fn options(names: &[&'static ScorerInfo]) -> EvaluationOptions {
         let mut options = EvaluationOptions::default();
         options.scorers.scorers = names.to_vec();
         options
@@ -193,10 +217,7 @@ mod tests {
             ..Support::default()
         };
         let choice = Choice::of(&options(&[]), &support, false).unwrap();
-        assert_eq!(
-            choice.scorers,
-            [ScorerName::Rubric, ScorerName::CitationAudit]
-        );
+        assert_eq!(choice.scorers, [&RUBRIC, &CITATION_AUDIT]);
         let note = choice.note().unwrap();
         assert!(
             note.starts_with("scorers: rubric, citation_audit; left out: prometheus (no judge"),
@@ -231,7 +252,7 @@ mod tests {
             questions: 3,
             ..Support::default()
         };
-        let error = Choice::of(&options(&[ScorerName::Rubric]), &support, false).unwrap_err();
+        let error = Choice::of(&options(&[&RUBRIC]), &support, false).unwrap_err();
         assert_eq!(
             error.to_string(),
             "rubric cannot run: no test cases (add --tests FILE)"

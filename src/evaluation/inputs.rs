@@ -17,7 +17,7 @@ use crate::domain::{
 use crate::error::{Error, Result};
 use crate::text::perturbation::Perturbation;
 
-use super::options::{EvaluationOptions, ScorerName};
+use super::options::EvaluationOptions;
 use super::preset::{Checked, Coverage, Preset};
 use super::scorers::needs_rubric;
 use crate::record::THINKING;
@@ -323,9 +323,11 @@ fn check_given(options: &EvaluationOptions) -> Result<()> {
         let what = "no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..";
         return Err(Error::Usage(what.to_owned()));
     }
-    let needs_tests = [ScorerName::Rubric, ScorerName::Criteria]
+    let needs_tests = options
+        .scorers
+        .scorers
         .iter()
-        .any(|name| options.scorers.names(*name));
+        .any(|scorer| scorer.scores_test_cases());
     if needs_tests && options.input.tests.is_none() {
         let what = "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file";
         return Err(Error::Usage(what.to_owned()));

@@ -12,7 +12,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
-pub use super::scorers::{ScorerName, ScorerOptions};
+pub use super::scorers::ScorerOptions;
 use super::slice::Slice;
 use crate::analysis::OnUnscored;
 use crate::dataset::ANSWER_PARTS;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::choice::Choice;
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges};
-use super::options::{EvaluationOptions, ScorerName};
+use super::options::EvaluationOptions;
 use super::scorers::needs_rubric;
 use super::{Job, Options, PlanEstimate, PlanOutcome};
 use crate::domain::{BatchSize, RubricProfile, Severity};
@@ -21,7 +21,7 @@ use crate::judge::meters::Meters;
 use crate::judge::refusals::ReplyLimits;
 use crate::record::{Inputs, Manifest, NoEvents, RecordedReplies};
 use crate::scorer::Scorer;
-use crate::scorer::criteria::CriteriaScorer;
+use crate::scorer::criteria::{CRITERIA, CriteriaScorer};
 
 /// An evaluation that is ready to run.
 ///
@@ -191,7 +191,7 @@ impl Prepared {
     /// When the cache cannot be read.
     pub async fn batch_costs(&self) -> Result<Vec<(BatchSize, PlanEstimate)>> {
         let mut costs = Vec::new();
-        if !self.choice.scorers.contains(&ScorerName::Criteria) || self.options.scoring.compat {
+        if !self.choice.scorers.contains(&&CRITERIA) || self.options.scoring.compat {
             return Ok(costs);
         }
         for size in [1, 8, 0] {
@@ -202,7 +202,7 @@ impl Prepared {
             let scorer = CriteriaScorer {
                 profile,
                 mode: self.options.scoring.mode(),
-                lexical: false,
+                is_baseline: false,
             };
             let out = self.out_dir();
             let work = self.jobs(&[Arc::new(scorer)], Some(&out), &Arc::default())?;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeNames, ScorerName};
+use super::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeNames};
 use crate::domain::{GradeMerge, Role};
 use crate::judge::kind::JudgeKind;
 use crate::judge::options::{JudgeOptions, LimitOptions, OptionFault};
+use crate::scorer::{SCORERS, ScorerInfo, ScorerRoles};
 use crate::text::names::nearest;
 
 /// The role of all aspects without one of their own, and the prefix of those roles.
@@ -26,16 +27,6 @@ pub struct JudgeRef<'a> {
     pub merge: GradeMerge,
 }
 
-/// The scorer of a role.
-fn scorer_of(role: &Role) -> ScorerName {
-    match role {
-        Role::Rubric => ScorerName::Rubric,
-        Role::Aspect(_) => ScorerName::Prometheus,
-        Role::Citation => ScorerName::Entailment,
-        Role::Criteria => ScorerName::Criteria,
-    }
-}
-
 /// The role of a key of `[roles]`; `aspect` stands for any aspect.
 fn role_of_key(key: &str) -> Option<Role> {
     if key == ASPECT_ROLE {
@@ -48,6 +39,11 @@ fn role_of_key(key: &str) -> Option<Role> {
 /// An aspect that no key names.
 fn any_aspect() -> Role {
     Role::Aspect("any other".into())
+}
+
+/// The roles that the default judge has without being asked: who gives test cases wants them judged.
+fn is_of_test_cases(role: &Role) -> bool {
+    matches!(role, Role::Rubric | Role::Criteria)
 }
 
 /// Whether a judge of this kind can judge this role.
@@ -114,18 +110,31 @@ impl EvaluationOptions {
     }
 
     /// Whether the default judge could have the roles of this scorer, which it has only if the scorer is named.
-    pub(super) fn default_could_judge(&self, scorer: ScorerName) -> bool {
-        let kind = self.judge.kind();
-        match scorer {
-            ScorerName::Prometheus => can_judge(kind, &any_aspect()),
-            ScorerName::Entailment => can_judge(kind, &Role::Citation),
-            _ => false,
-        }
+    pub(super) fn default_could_judge(&self, scorer: &ScorerInfo) -> bool {
+        let role = match &scorer.roles {
+            ScorerRoles::None => return false,
+            ScorerRoles::One(role) => role.clone(),
+            ScorerRoles::Aspects => any_aspect(),
+        };
+        !is_of_test_cases(&role) && can_judge(self.judge.kind(), &role)
     }
 
     fn default_has(&self, role: &Role) -> bool {
-        (matches!(role, Role::Rubric | Role::Criteria) || self.scorers.names(scorer_of(role)))
-            && can_judge(self.judge.kind(), role)
+        (is_of_test_cases(role) || self.is_scorer_named(role)) && can_judge(self.judge.kind(), role)
+    }
+
+    /// Whether a scorer of this role was requested by name.
+    fn is_scorer_named(&self, role: &Role) -> bool {
+        SCORERS
+            .iter()
+            .any(|scorer| scorer.has_role(role) && self.scorers.names(scorer))
+    }
+
+    /// Whether a scorer of this role may run.
+    fn may_run(&self, role: &Role) -> bool {
+        SCORERS
+            .iter()
+            .any(|scorer| scorer.has_role(role) && self.scorers.may_run(scorer))
     }
 
     /// The entries of `[roles]`, each with its key and the names of its judges.
@@ -138,8 +147,7 @@ impl EvaluationOptions {
 
     /// Names of the judges whose scorers may run.
     pub fn used_judges(&self) -> BTreeSet<String> {
-        let may_run = |role: &Role| self.scorers.may_run(scorer_of(role));
-        let named = self.named_roles().filter(|(_, role, _)| may_run(role));
+        let named = self.named_roles().filter(|(_, role, _)| self.may_run(role));
         let mut used: BTreeSet<String> = named
             .flat_map(|(.., names)| names.iter().cloned())
             .collect();
@@ -147,7 +155,7 @@ impl EvaluationOptions {
         used.extend(
             of_all
                 .iter()
-                .filter(|role| may_run(role))
+                .filter(|role| self.may_run(role))
                 .flat_map(|role| self.judges_of(role)),
         );
         used
@@ -324,8 +332,10 @@ mod tests {
 
     #[test]
     fn without_roles_the_judge_grades_only_what_was_asked_for_by_name_and_the_baseline_never() {
-        use ScorerName::{Entailment, Prometheus, Rubric};
-        let has = |judge: JudgeOptions, scorers: &[ScorerName]| {
+        use crate::scorer::entailment::ENTAILMENT;
+        use crate::scorer::prometheus::PROMETHEUS;
+        use crate::scorer::rubric::RUBRIC;
+        let has = |judge: JudgeOptions, scorers: &[&'static ScorerInfo]| {
             let mut options = EvaluationOptions {
                 judge,
                 ..EvaluationOptions::default()
@@ -343,14 +353,14 @@ mod tests {
         };
         assert_eq!(has(JudgeOptions::default(), &[]), (true, false, false));
         assert_eq!(has(server(), &[]), (true, false, false));
-        assert_eq!(has(server(), &[Prometheus]), (true, true, false));
-        assert_eq!(has(server(), &[Rubric, Entailment]), (true, false, true));
+        assert_eq!(has(server(), &[&PROMETHEUS]), (true, true, false));
+        assert_eq!(has(server(), &[&RUBRIC, &ENTAILMENT]), (true, false, true));
         assert_eq!(
-            has(JudgeOptions::default(), &[Prometheus, Entailment]),
+            has(JudgeOptions::default(), &[&PROMETHEUS, &ENTAILMENT]),
             (true, false, false)
         );
         assert_eq!(
-            has(label(), &[Prometheus, Entailment]),
+            has(label(), &[&PROMETHEUS, &ENTAILMENT]),
             (false, false, true)
         );
     }

@@ -1,183 +1,25 @@
-//! The built-in scorers: names, options, what each needs and how it is made for a run or from a record.
+//! Options of the built-in scorers, and how a scorer is made from them or from a record.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::ReferencesBlock;
-use crate::dataset::Support;
-use crate::domain::{Aspect, BatchSize, Item, Mode, RubricParts, RubricProfile};
+use crate::domain::BatchSize;
 use crate::error::{InputFault, Result};
 use crate::judge::options::defaults;
-use crate::record::{Manifest, criteria_scorer, rubric_scorer};
-use crate::scorer::Scorer;
-use crate::scorer::citation::{CitationAuditScorer, IndexBase, names_gold_sources};
-use crate::scorer::criteria::CriteriaScorer;
-use crate::scorer::entailment::{EntailmentScorer, Form};
-use crate::scorer::overlap::OverlapScorer;
-use crate::scorer::prometheus::PrometheusScorer;
-use crate::scorer::rubric::RubricScorer;
-
-/// A built-in scorer, in the order of the scorecard.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub enum ScorerName {
-    /// The ScholarQA-CS rubric.
-    Rubric,
-    /// A list of criteria, as a profile says.
-    Criteria,
-    /// Grades of 1 to 5 in aspects (Prometheus).
-    Prometheus,
-    /// Citation precision and recall by entailment.
-    Entailment,
-    /// Citations as far as they can be checked without a judge.
-    #[value(alias = "citation-audit")]
-    #[serde(alias = "citation-audit")]
-    CitationAudit,
-    /// Short answers and ROUGE against gold.
-    Overlap,
-}
-
-impl ScorerName {
-    /// The name in options, files and columns.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rubric => "rubric",
-            Self::Criteria => "criteria",
-            Self::Prometheus => "prometheus",
-            Self::Entailment => "entailment",
-            Self::CitationAudit => "citation_audit",
-            Self::Overlap => "overlap",
-        }
-    }
-
-    /// The scorer of that name.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        Self::value_variants()
-            .iter()
-            .find(|known| known.as_str() == name)
-            .copied()
-    }
-
-    /// What the input does not have and the scorer needs.
-    pub(super) fn missing_input(self, support: &Support) -> Option<&'static str> {
-        let golds = support.gold_answer + support.short_answers + support.long_answers;
-        let (is_missing, what) = match self {
-            Self::Rubric if support.criteria > 0 => (
-                true,
-                "the test cases hold criteria, no rubric of ScholarQA-CS",
-            ),
-            Self::Rubric => (support.rubric == 0, "no test cases (add --tests FILE)"),
-            Self::Criteria => (
-                support.criteria == 0,
-                "no test cases with criteria (add --tests FILE)",
-            ),
-            Self::Prometheus => (support.questions == 0, "no questions beside the answers"),
-            Self::Entailment => (support.sources == 0, "no sources (ctxs or docs)"),
-            Self::CitationAudit => (
-                support.sources + support.gold_sources == 0,
-                "no sources (ctxs or docs) and no gold_ctxs",
-            ),
-            Self::Overlap => (
-                golds == 0,
-                "no gold answers (answer, qa_pairs or annotations, or --references FILE)",
-            ),
-        };
-        is_missing.then_some(what)
-    }
-
-    /// The scorer of a new run.
-    pub(super) fn make(self, run: &ScorerSetup<'_>) -> Arc<dyn Scorer> {
-        let ScorerSetup { options, mode, .. } = *run;
-        let index_base = options.index_base;
-        match self {
-            Self::Rubric => Arc::new(RubricScorer::new(run.parts, mode).lexical(run.is_lexical)),
-            Self::Criteria => Arc::new(CriteriaScorer {
-                profile: run.profile.clone(),
-                mode,
-                lexical: run.is_lexical,
-            }),
-            Self::Prometheus => Arc::new(PrometheusScorer {
-                aspects: run.aspects.to_vec(),
-                instruction: options.instruction.as_str().into(),
-                top_n: options.top_n,
-                index_base,
-                mode,
-                use_reference: !options.no_reference,
-            }),
-            Self::Entailment => Arc::new(EntailmentScorer {
-                form: options.entail,
-                at_most: options.at_most.get(),
-                index_base,
-                mode,
-            }),
-            Self::CitationAudit => {
-                let mut predictions = run
-                    .items
-                    .iter()
-                    .filter_map(|item| item.answer.prediction.as_deref());
-                let with_gold = mode == Mode::Compat || predictions.any(names_gold_sources);
-                Arc::new(CitationAuditScorer {
-                    index_base,
-                    with_gold,
-                })
-            }
-            Self::Overlap => Arc::new(OverlapScorer {
-                mode,
-                max_words: options.max_words.map(NonZeroUsize::get),
-            }),
-        }
-    }
-
-    /// The scorer of a recorded run, with the settings and mode of its manifest.
-    fn recorded(self, manifest: &Manifest) -> Result<Arc<dyn Scorer>> {
-        let mode = manifest.mode;
-        Ok(match self {
-            Self::Rubric => Arc::new(rubric_scorer(manifest)),
-            Self::Criteria => Arc::new(criteria_scorer(manifest)?),
-            Self::Prometheus => Arc::new(PrometheusScorer {
-                mode,
-                ..manifest.settings_of(self.as_str())?
-            }),
-            Self::Entailment => Arc::new(EntailmentScorer {
-                mode,
-                ..manifest.settings_of(self.as_str())?
-            }),
-            Self::CitationAudit => {
-                Arc::new(manifest.settings_of::<CitationAuditScorer>(self.as_str())?)
-            }
-            Self::Overlap => Arc::new(OverlapScorer {
-                mode,
-                ..manifest.settings_of(self.as_str())?
-            }),
-        })
-    }
-}
-
-/// What the scorers of a new run are made from.
-pub(super) struct ScorerSetup<'a> {
-    pub(super) options: &'a ScorerOptions,
-    /// How criteria are asked and counted.
-    pub(super) profile: &'a RubricProfile,
-    /// The scored halves of the rubrics.
-    pub(super) parts: RubricParts,
-    pub(super) mode: Mode,
-    pub(super) aspects: &'a [Arc<Aspect>],
-    pub(super) items: &'a [Item],
-    /// True if the built-in baseline judges the rubric.
-    pub(super) is_lexical: bool,
-}
+use crate::record::Manifest;
+use crate::scorer::citation::IndexBase;
+use crate::scorer::entailment::Form;
+use crate::scorer::{SCORERS, Scorer, ScorerInfo, scorer_named};
 
 /// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
 pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
-    ScorerName::of(scorer.name())
-        .is_none_or(|name| matches!(name, ScorerName::Rubric | ScorerName::Criteria))
+    scorer_named(scorer.name()).is_none_or(ScorerInfo::scores_test_cases)
 }
 
 /// The scorers of a recorded run.
@@ -185,29 +27,50 @@ pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
 /// # Errors
 /// For a scorer that is not built in, and for invalid settings.
 pub(crate) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer>>> {
-    let unknown =
-        |name: &str| InputFault::new("manifest.json", format!("{name} is not a built-in scorer"));
-    let scorer = |name: &String| {
-        ScorerName::of(name)
-            .ok_or_else(|| unknown(name))?
-            .recorded(manifest)
-    };
-    manifest.scorers.iter().map(scorer).collect()
+    let mut scorers = Vec::new();
+    for name in &manifest.scorers {
+        let info = scorer_named(name).ok_or_else(|| {
+            InputFault::new("manifest.json", format!("{name} is not a built-in scorer"))
+        })?;
+        scorers.push(manifest.scorer(info)?);
+    }
+    Ok(scorers)
+}
+
+/// Parses the name of a built-in scorer; `citation-audit` is `citation_audit`.
+fn scorer_parser() -> impl TypedValueParser<Value = &'static ScorerInfo> {
+    let names = SCORERS.iter().map(|scorer| {
+        PossibleValue::new(scorer.name)
+            .help(scorer.help)
+            .alias(scorer.name.replace('_', "-"))
+    });
+    PossibleValuesParser::new(names).try_map(|name| {
+        let name = name.replace('-', "_");
+        scorer_named(&name).ok_or_else(|| format!("{name} is not a built-in scorer"))
+    })
+}
+
+/// The help of `--scorers`.
+fn scorers_help() -> String {
+    let names: Vec<&str> = SCORERS.iter().map(|scorer| scorer.name).collect();
+    let names = names.join(", ");
+    format!("{names} [default: all that the input supports]")
 }
 
 /// Which scorers, and what each needs.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Scorers")]
 pub struct ScorerOptions {
-    /// rubric, criteria, prometheus, entailment, citation_audit, overlap [default: all that the input supports]
+    /// The scorers to run; empty for all that the input supports.
     #[arg(
         long,
+        help = scorers_help(),
         value_name = "A,B",
-        value_enum,
+        value_parser = scorer_parser(),
         value_delimiter = ',',
         hide_possible_values = true
     )]
-    pub scorers: Vec<ScorerName>,
+    pub scorers: Vec<&'static ScorerInfo>,
     /// How criteria are read, asked and counted: a name that `rubrics list` shows, or a directory with a
     /// profile.toml [default: criteria]
     #[arg(long, value_name = "NAME|DIR")]
@@ -288,12 +151,114 @@ impl Default for ScorerOptions {
 
 impl ScorerOptions {
     /// Whether this scorer was requested by name.
-    pub fn names(&self, scorer: ScorerName) -> bool {
-        self.scorers.contains(&scorer)
+    pub fn names(&self, scorer: &ScorerInfo) -> bool {
+        self.scorers.iter().any(|named| *named == scorer)
     }
 
     /// Whether this scorer was requested, or none was: then the input decides.
-    pub fn may_run(&self, scorer: ScorerName) -> bool {
+    pub fn may_run(&self, scorer: &ScorerInfo) -> bool {
         self.scorers.is_empty() || self.names(scorer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset;
+    use crate::domain::{Mode, Role, RubricParts, RubricProfile};
+    use crate::scorer::{Recorded, ScorerRoles, Setup};
+
+    fn setup<'a>(profile: &'a RubricProfile, options: &'a ScorerOptions) -> Setup<'a> {
+        Setup {
+            mode: Mode::Default,
+            parts: RubricParts::BOTH,
+            profile,
+            aspects: &[],
+            items: &[],
+            is_baseline: true,
+            instruction: &options.instruction,
+            top_n: options.top_n,
+            use_reference: true,
+            index_base: options.index_base,
+            entail: options.entail,
+            at_most: options.at_most.get(),
+            max_words: None,
+        }
+    }
+
+    #[test]
+    fn every_scorer_has_the_facts_of_its_info_and_is_restored_from_its_settings() {
+        let (profile, options) = (
+            dataset::rubric_profile(None).unwrap(),
+            ScorerOptions::default(),
+        );
+        for info in SCORERS {
+            let made = (info.make)(&setup(&profile, &options));
+            assert_eq!(made.name(), info.name);
+            let roles = match &info.roles {
+                ScorerRoles::One(role) => vec![role.clone()],
+                // No aspect was named.
+                ScorerRoles::None | ScorerRoles::Aspects => Vec::<Role>::new(),
+            };
+            assert_eq!(made.roles(), roles, "{info:?}");
+            let settings = made.settings();
+            let recorded = Recorded {
+                settings: &settings,
+                parts: RubricParts::BOTH,
+                mode: Mode::Default,
+                is_baseline: true,
+            };
+            let restored = (info.restore)(&recorded).unwrap();
+            assert_eq!(restored.settings(), settings, "{info:?}");
+            assert_eq!(restored.name(), info.name);
+        }
+    }
+
+    #[test]
+    fn a_score_says_that_the_baseline_made_it() {
+        let (profile, options) = (
+            dataset::rubric_profile(None).unwrap(),
+            ScorerOptions::default(),
+        );
+        let case = crate::domain::TestCase::without_rubric("c".into(), "Why?");
+        let of_cases = SCORERS.iter().filter(|info| info.scores_test_cases());
+        for info in of_cases {
+            let score = (info.make)(&setup(&profile, &options))
+                .template(&case)
+                .unwrap();
+            assert!(score.scorer.is_baseline() && score.scorer.name() == info.name);
+        }
+    }
+
+    #[test]
+    fn the_help_the_example_and_the_docs_list_the_registry() {
+        let names: Vec<&str> = SCORERS.iter().map(|info| info.name).collect();
+        let listed = names.join(", ");
+        assert!(scorers_help().starts_with(&listed));
+
+        let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        let formats = include_str!("../../docs/formats.md");
+        for text in [include_str!("../cli/example.toml"), formats] {
+            let line = text.lines().find(|line| line.starts_with("scorers = ["));
+            let line = line.unwrap_or_default();
+            for name in &quoted {
+                assert!(line.contains(name.as_str()), "{name} is not in {line}");
+            }
+        }
+        let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        assert!(
+            formats.contains(&quoted.join(", ")),
+            "formats.md: the manifest's scorers"
+        );
+
+        let metrics = include_str!("../../docs/metrics.md");
+        let rows: Vec<&str> = metrics
+            .lines()
+            .skip_while(|line| !line.starts_with("| scorer | "))
+            .skip(2)
+            .take_while(|line| line.starts_with("| `"))
+            .filter_map(|line| line.split('`').nth(1))
+            .collect();
+        assert_eq!(rows, names, "metrics.md: which scorers run, and on what");
     }
 }

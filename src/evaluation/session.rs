@@ -362,19 +362,23 @@ pub(crate) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
         }
     }
     scored.sort_by_key(|answer| {
-        let key = (answer.score.scorer, &answer.system, &answer.case.case_id);
+        let key = (
+            answer.score.scorer.name(),
+            &answer.system,
+            &answer.case.case_id,
+        );
         order.get(&key).copied().unwrap_or(usize::MAX)
     });
 }
 
 /// Means with intervals and ranks of the scores of a run, by its own mode, policy and seed.
 pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
-    let criteria = crate::record::criteria_scorer(manifest);
+    let criteria = manifest.criteria_profile();
     let options = AggregateOptions {
         mode: manifest.mode,
         on_unscored: manifest.policy.on_unscored,
         seed: manifest.seed,
-        clip: criteria.is_ok_and(|scorer| scorer.profile.clip_in_compat),
+        clip: criteria.is_some_and(|profile| profile.clip_in_compat),
     };
     // Without a judge the rubric was not scored, so nothing is missing of it.
     let is_of_tests = ["rubric", "criteria"]

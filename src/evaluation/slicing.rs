@@ -10,7 +10,7 @@ use super::slice::Slice;
 use crate::dataset::with_text;
 use crate::domain::{CaseId, Item, SystemName};
 use crate::error::Result;
-use crate::scorer::{Scorer, Step, Verdicts};
+use crate::scorer::{Scorer, Step, Subject, Verdicts};
 
 /// An answer by its system and its case.
 type AnswerKey<'a> = (&'a SystemName, &'a CaseId);
@@ -56,7 +56,7 @@ pub(super) fn keep_slice(
 fn calls_of(scorer: &dyn Scorer, item: &Item, judges: &Judges) -> u64 {
     let mut verdicts = Verdicts::default();
     let mut calls = 0;
-    while let Step::Ask(asked) = scorer.step(&item.case, &item.answer, &verdicts) {
+    while let Step::Ask(asked) = scorer.step(&Subject::new(&item.case, &item.answer), &verdicts) {
         let mut opened = Vec::with_capacity(asked.len());
         for call in asked {
             calls += judges.calls_a_question(&call.role);

@@ -15,17 +15,18 @@ use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 use crate::question::{JudgeCall, Property};
 use crate::record::{EventSink, RunEvent};
-use crate::scorer::{Step, Verdicts};
+use crate::scorer::{Step, Subject, Verdicts};
 
 /// Asks `a` and `b`, then `a_evidence` if `a` earned something.
 struct Toy;
 
 impl Scorer for Toy {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "toy"
     }
 
-    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+    fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
+        let Subject { case, answer, .. } = *subject;
         let ask = |item: &str| {
             JudgeCall::new(
                 item,
@@ -69,7 +70,7 @@ impl Scorer for Toy {
         let components: Vec<_> = wanted.iter().map(component).collect();
         let value = components.iter().map(|component| component.value).sum();
         Step::Done(Score {
-            scorer: "toy",
+            scorer: "toy".into(),
             value,
             components,
             ..Score::default()

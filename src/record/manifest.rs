@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -13,9 +14,11 @@ use super::role::RoleEntry;
 use super::stamp::FileStamp;
 use crate::analysis::OnUnscored;
 use crate::dataset::InputFile;
-use crate::domain::{EndpointUse, Mode, Unit};
+use crate::domain::{EndpointUse, Mode, RubricParts, RubricProfile, Unit};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
+use crate::scorer::criteria::{CRITERIA, CriteriaScorer};
+use crate::scorer::{Recorded, Scorer, ScorerInfo, ScorerReference, scorer_named};
 use crate::text::perturbation::Perturbation;
 
 /// The setting of a run with imported scores.
@@ -30,14 +33,10 @@ pub const PERTURBATIONS: &str = "probe";
 /// What compat mode reproduces for the scorers of ScholarQABench.
 const QABENCH: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
-/// The scorers of ScholarQABench; its profile says what `criteria` reproduces.
-const OF_QABENCH: [&str; 5] = [
-    "rubric",
-    "prometheus",
-    "entailment",
-    "citation_audit",
-    "overlap",
-];
+/// The setting that holds what a scorer depends on.
+pub(crate) fn scorer_key(name: &str) -> String {
+    format!("scorer.{name}")
+}
 
 /// Names of inputs other than the answers of systems.
 pub(super) const OTHER_INPUTS: [&str; 5] =
@@ -196,19 +195,28 @@ impl Manifest {
         if self.mode == Mode::Default {
             return self;
         }
-        let profile = self.settings.get("scorer.criteria");
-        let of_profile = profile.and_then(|profile| profile["reference"].as_str());
         for scorer in &self.scorers {
-            let reference = match scorer.as_str() {
-                name if OF_QABENCH.contains(&name) => Some(QABENCH),
-                "criteria" => of_profile,
-                _ => None,
-            };
-            if let Some(reference) = reference {
-                self.reference.insert(scorer.clone(), reference.to_owned());
+            if let Some(reference) = scorer_named(scorer).and_then(|info| self.reference_of(info)) {
+                self.reference.insert(scorer.clone(), reference);
             }
         }
         self
+    }
+
+    /// What the scorer reproduces in compat mode.
+    fn reference_of(&self, scorer: &ScorerInfo) -> Option<String> {
+        match scorer.reference {
+            ScorerReference::QaBench => Some(QABENCH.to_owned()),
+            ScorerReference::InSettings => {
+                let reference = self.scorer_settings(scorer.name)?.get("reference")?;
+                reference.as_str().map(str::to_owned)
+            }
+        }
+    }
+
+    /// What the scorer of this name depends on.
+    fn scorer_settings(&self, name: &str) -> Option<&Value> {
+        self.settings.get(&scorer_key(name))
     }
 
     /// The manifest of the run while it is unfinished.
@@ -298,18 +306,41 @@ impl Manifest {
         names.filter(|name| !OTHER_INPUTS.contains(name))
     }
 
-    /// The settings of a scorer.
+    /// The scorer of the run, with its settings and the run's mode.
     ///
     /// # Errors
-    /// When they are missing or invalid.
-    pub(crate) fn settings_of<T: DeserializeOwned>(&self, scorer: &str) -> Result<T> {
-        let key = format!("scorer.{scorer}");
-        let value = self.settings.get(&key).cloned().unwrap_or_default();
-        serde_json::from_value(value).map_err(|error| {
-            InputFault::new("manifest.json", format!("setting {key}: {error}"))
+    /// When settings are missing or invalid.
+    pub(crate) fn scorer(&self, scorer: &ScorerInfo) -> Result<Arc<dyn Scorer>> {
+        let recorded = Recorded {
+            settings: self.scorer_settings(scorer.name).unwrap_or(&Value::Null),
+            parts: RubricParts {
+                rubrics: self.is_scored("score.rubrics"),
+                snippets: self.is_scored("score.snippets"),
+            },
+            mode: self.mode,
+            is_baseline: self.is_lexical(),
+        };
+        (scorer.restore)(&recorded).map_err(|error| {
+            let what = format!("setting {}: {error}", scorer_key(scorer.name));
+            InputFault::new("manifest.json", what)
                 .hint("score the answers anew")
                 .into()
         })
+    }
+
+    /// Whether a half of the rubrics was scored, which it is unless the settings say otherwise.
+    fn is_scored(&self, half: &str) -> bool {
+        self.settings
+            .get(half)
+            .and_then(Value::as_bool)
+            .unwrap_or(true)
+    }
+
+    /// How the run asked and counted criteria; `None` for a run without that scorer.
+    pub(crate) fn criteria_profile(&self) -> Option<RubricProfile> {
+        let settings = self.scorer_settings(CRITERIA.name)?;
+        let scorer = CriteriaScorer::deserialize(settings).ok()?;
+        Some(scorer.profile)
     }
 
     /// True if the built-in baseline judged rubrics or criteria.

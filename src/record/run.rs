@@ -10,13 +10,12 @@ use super::manifest::{IMPORTED, Manifest, RunStatus};
 use crate::analysis::distinct;
 use crate::dataset::with_text;
 use crate::domain::{
-    CaseId, Component, Item, LEXICAL, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase,
-    UnscoredKind, UnscoredReason, scores_test_cases,
+    CaseId, Component, Item, Mode, Score, ScoredAnswer, ScorerId, SystemName, TestCase,
+    UnscoredKind, UnscoredReason,
 };
 use crate::error::{InputFault, Result};
 use crate::prompt::injection;
-use crate::scorer::criteria::{CRITERIA, CriteriaScorer, LEXICAL_CRITERIA};
-use crate::scorer::rubric::RubricScorer;
+use crate::scorer::{Scorer, scorer_named};
 
 /// A recorded run, with all that comparisons and reports need.
 #[derive(Debug, Clone)]
@@ -43,8 +42,8 @@ impl RecordedRun {
     }
 
     /// The scorers in order of their first answer (`rubric`, `lexical_rubric`, `prometheus`, ..).
-    pub fn scorers(&self) -> Vec<&'static str> {
-        distinct(self.scored.iter().map(|answer| answer.score.scorer))
+    pub fn scorers(&self) -> Vec<&ScorerId> {
+        distinct(self.scored.iter().map(|answer| &answer.score.scorer))
     }
 }
 
@@ -144,100 +143,63 @@ fn with_missing_answers(
     inputs: &Inputs,
     scored: &[Arc<ScoredAnswer>],
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let key = |answer: &ScoredAnswer| {
-        (
-            answer.score.scorer,
-            answer.system.clone(),
-            answer.case.case_id.clone(),
-        )
-    };
-    let mut recorded: HashMap<(&str, SystemName, CaseId), &Arc<ScoredAnswer>> =
+    let mut recorded: HashMap<AnswerKey<'_>, &Arc<ScoredAnswer>> =
         scored.iter().map(|answer| (key(answer), answer)).collect();
     let mut entries: Vec<Arc<ScoredAnswer>> = Vec::new();
     for name in &manifest.scorers {
-        let is_of_tests = scores_test_cases(name);
-        let scorer = match name.as_str() {
-            "rubric" if manifest.is_lexical() => LEXICAL,
-            CRITERIA if manifest.is_lexical() => LEXICAL_CRITERIA,
-            other => other,
-        };
+        let scorer = scorer_of_test_cases(name, manifest)?;
         let template = score_template(
             scored
                 .iter()
                 .map(|answer| &answer.score)
-                .filter(|score| score.scorer == scorer),
+                .filter(|score| score.scorer.name() == name),
         );
-        let items: Vec<&Item> = if is_of_tests {
+        let items: Vec<&Item> = if scorer.is_some() {
             inputs.rubric().collect()
         } else {
             inputs.plain().collect()
         };
         for item in items {
-            let found = recorded.remove(&(
-                scorer,
-                item.answer.system.clone(),
-                item.case.case_id.clone(),
-            ));
-            let score = || {
-                if is_of_tests {
-                    unjudged(name, manifest, &item.case).map(Some)
-                } else {
-                    Ok(template.clone())
-                }
+            let key = (name.as_str(), &item.answer.system, &item.case.case_id);
+            if let Some(found) = recorded.remove(&key) {
+                entries.push(Arc::clone(found));
+                continue;
+            }
+            let score = match &scorer {
+                Some(scorer) => scorer.template(&item.case),
+                None => template.clone(),
             };
-            entries.extend(match found {
-                Some(found) => Some(Arc::clone(found)),
-                None => score()?
-                    .map(|score| unscored_entry(item, score))
-                    .transpose()?
-                    .map(Arc::new),
-            });
+            if let Some(score) = score {
+                entries.push(Arc::new(unscored_entry(item, score)?));
+            }
         }
     }
-    entries.extend(
-        scored
-            .iter()
-            .filter(|answer| recorded.contains_key(&key(answer)))
-            .map(Arc::clone),
-    );
+    for answer in scored {
+        if recorded.contains_key(&key(answer)) {
+            entries.push(Arc::clone(answer));
+        }
+    }
     Ok(entries)
 }
 
-/// The components of a case without values.
-fn unjudged(name: &str, manifest: &Manifest, case: &TestCase) -> Result<Score> {
-    match name {
-        "rubric" => Ok(rubric_scorer(manifest).unjudged(case)),
-        _ => Ok(criteria_scorer(manifest)?.unjudged(case)),
+/// The name of a scorer, a system and a case.
+type AnswerKey<'a> = (&'a str, &'a SystemName, &'a CaseId);
+
+/// A run has one score of each answer by each scorer, so that its name suffices, whoever judged.
+fn key(answer: &ScoredAnswer) -> AnswerKey<'_> {
+    (
+        answer.score.scorer.name(),
+        &answer.system,
+        &answer.case.case_id,
+    )
+}
+
+/// The scorer of this name, if it scores by what test cases hold: the case then says which components a score has.
+fn scorer_of_test_cases(name: &str, manifest: &Manifest) -> Result<Option<Arc<dyn Scorer>>> {
+    match scorer_named(name) {
+        Some(info) if info.scores_test_cases() => manifest.scorer(info).map(Some),
+        _ => Ok(None),
     }
-}
-
-/// The scorer of criteria of a run.
-///
-/// # Errors
-/// For invalid settings.
-pub(crate) fn criteria_scorer(manifest: &Manifest) -> Result<CriteriaScorer> {
-    let scorer: CriteriaScorer = manifest.settings_of(CRITERIA)?;
-    Ok(CriteriaScorer {
-        mode: manifest.mode,
-        lexical: manifest.is_lexical(),
-        ..scorer
-    })
-}
-
-/// The scorer of rubrics of a run.
-pub(crate) fn rubric_scorer(manifest: &Manifest) -> RubricScorer {
-    let setting = |name: &str| {
-        manifest
-            .settings
-            .get(name)
-            .and_then(serde_json::Value::as_bool)
-            .unwrap_or(true)
-    };
-    let parts = RubricParts {
-        rubrics: setting("score.rubrics"),
-        snippets: setting("score.snippets"),
-    };
-    RubricScorer::new(parts, manifest.mode).lexical(manifest.is_lexical())
 }
 
 /// The first score, with the components that only other scores have.

@@ -13,6 +13,7 @@ use super::answered;
 use super::manifest::{Manifest, OTHER_INPUTS, THINKING};
 use super::role::{JudgeEntry, RoleEntry};
 use crate::domain::Fingerprint;
+use crate::scorer::rubric::RUBRIC;
 
 /// How the names of settings about answering models begin.
 const ANSWERED: &str = "models that answered for ";
@@ -199,7 +200,7 @@ impl Manifest {
         let mut settings = BTreeMap::new();
         let scorers = Setting::new(&json!(self.scorers), false);
         settings.insert("scorers".to_owned(), scorers);
-        let has_rubric = self.scorers.iter().any(|scorer| scorer == "rubric");
+        let has_rubric = self.scorers.iter().any(|scorer| scorer == RUBRIC.name);
         for (name, value) in &self.settings {
             let is_compared = name.starts_with("scorer.")
                 || OF_ALL_ANSWERS.contains(&name.as_str())

@@ -9,7 +9,7 @@ use futures::executor::block_on;
 use super::*;
 use crate::domain::{
     Answer, Component, ComponentKind, Fingerprint, Item, JudgeReply, MemberValues, Mode, Role,
-    Score, ScoredAnswer, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Score, ScoredAnswer, ScorerId, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::judge::planner::ReplySource;
 use crate::judge::{Body, Judge, JudgeRequest, Outcome, Rendered};
@@ -339,8 +339,12 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
     );
 }
 
-/// An answer to case `c` with two components; the scorer's name decides the names of the sums.
-fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -> ScoredAnswer {
+/// An answer to case `c` with two components; the scorer's id decides the names of the sums.
+fn scored(
+    scorer: impl Into<ScorerId>,
+    kind: ComponentKind,
+    values: [Option<f64>; 2],
+) -> ScoredAnswer {
     let component = |name: &str, value: Option<f64>| Component {
         value,
         reason: value
@@ -357,7 +361,7 @@ fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -
         .map(|part| Some(part.value? * 0.5))
         .sum::<Option<f64>>();
     let score = Score {
-        scorer,
+        scorer: scorer.into(),
         value: total,
         ann_score: total.filter(|_| kind.is_weighted()),
         ann_divisor: if kind.is_weighted() { 1.0 } else { 0.0 },
@@ -413,7 +417,7 @@ fn scores_are_read_back_as_they_were_written() {
         ),
         scored("rubric", ComponentKind::Property, [None, Some(1.0)]),
         scored(
-            "lexical_rubric",
+            ScorerId::baseline("rubric"),
             ComponentKind::Property,
             [Some(0.0), Some(1.0)],
         ),
@@ -537,7 +541,7 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
     Inputs::of_lists(&items, &items)
         .write(&dir.path().join("inputs.jsonl"))
         .expect("written");
-    let of = |scorer, at: usize, name: &str| {
+    let of = |scorer: &str, at: usize, name: &str| {
         let made = scored(scorer, ComponentKind::Aspect, [Some(4.0), Some(4.0)]);
         let mut components = made.score.components;
         components.truncate(1);
@@ -572,7 +576,7 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
         .iter()
         .map(|of| {
             (
-                of.score.scorer,
+                of.score.scorer.as_str(),
                 of.case.case_id.as_str(),
                 of.score.value.is_some(),
             )

@@ -6,10 +6,12 @@ use serde::Serialize;
 
 use super::visible;
 use crate::analysis::{
-    ASPECT_MEAN, Metric, MetricColumn, ScorerSummary, Summary, SystemSummary, distinct, row_metrics,
+    ASPECT_MEAN, Metric, MetricColumn, ScorerSummary, Summary, SystemSummary, distinct, metric_by,
+    row_metrics,
 };
-use crate::domain::{Note, SystemName, Unit};
+use crate::domain::{Note, ScorerId, SystemName, Unit};
 use crate::evaluation::Coverage;
+use crate::scorer::scorer_named;
 
 /// Name of the citation scorer.
 const CITATIONS: &str = "entailment";
@@ -75,8 +77,9 @@ impl Bench {
         for scorer in scorers_of(summary, &columns) {
             notes.extend(scorer.notes.iter().cloned());
         }
+        let is_baseline = scorers_of(summary, &columns).any(|own| own.scorer.is_baseline());
         let row = ScorerSummary {
-            scorer: self.name,
+            scorer: ScorerId::of_row(self.name, is_baseline),
             columns: columns.iter().map(BenchColumn::metric_column).collect(),
             rows,
             notes,
@@ -87,17 +90,14 @@ impl Bench {
         }
     }
 
-    /// The columns of the row. Of the rubric there are two judges, an LLM and the baseline, of which the run has one.
+    /// The columns of the row, under the names of the run: the baseline's score is not called `score`.
     fn columns(&self, summary: &Summary) -> Vec<BenchColumn> {
-        let other_rubric = if summary.scorer("lexical_rubric").is_some() {
-            "rubric"
-        } else {
-            "lexical_rubric"
-        };
         let mut columns = Vec::new();
         for (scorer, names) in row_metrics(self.name) {
-            if *scorer != other_rubric {
-                columns.extend(names.iter().map(|name| BenchColumn { scorer, name }));
+            let of_run = named(summary, scorer);
+            for name in *names {
+                let name = of_run.map_or(*name, |own| metric_by(&own.scorer, name));
+                columns.push(BenchColumn { scorer, name });
             }
         }
         columns
@@ -147,7 +147,7 @@ impl Bench {
         if column.scorer == CITATIONS && !self.covered(system)?.has_sources {
             return None;
         }
-        let scorer = summary.scorer(column.scorer)?;
+        let scorer = named(summary, column.scorer)?;
         if column.name == ASPECT_MEAN {
             for aspect in self.columns_of(column.scorer) {
                 scorer.metric(system, aspect)?.estimate?;
@@ -200,13 +200,10 @@ struct BenchColumn {
 
 impl BenchColumn {
     fn metric_column(&self) -> MetricColumn {
-        let unit = match self.scorer {
-            "prometheus" => Unit::Grade,
-            _ => Unit::Share,
-        };
+        let info = scorer_named(self.scorer);
         MetricColumn {
             name: self.name.to_owned(),
-            unit,
+            unit: info.map_or(Unit::Share, |info| info.unit),
         }
     }
 }
@@ -217,7 +214,13 @@ fn scorers_of<'a>(
     columns: &'a [BenchColumn],
 ) -> impl Iterator<Item = &'a ScorerSummary> {
     let names = distinct(columns.iter().map(|column| column.scorer));
-    names.into_iter().filter_map(|name| summary.scorer(name))
+    names.into_iter().filter_map(|name| named(summary, name))
+}
+
+/// The summary of the scorer of this name, by an LLM or by the baseline: a run has one of the two.
+fn named<'a>(summary: &'a Summary, scorer: &str) -> Option<&'a ScorerSummary> {
+    let mut scorers = summary.scorers.iter();
+    scorers.find(|own| own.scorer.name() == scorer)
 }
 
 #[cfg(test)]
@@ -260,7 +263,7 @@ mod tests {
             system,
             case,
             Score {
-                scorer: "prometheus",
+                scorer: "prometheus".into(),
                 components,
                 ..Score::default()
             },
@@ -365,7 +368,7 @@ mod tests {
                 system,
                 "1",
                 Score {
-                    scorer: "entailment",
+                    scorer: "entailment".into(),
                     components,
                     ..Score::default()
                 },

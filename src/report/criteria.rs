@@ -80,7 +80,7 @@ const STATISTICS: [Statistic; 19] = [
             .map_or(Cell::Missing, |own| Cell::text(words(own).0))
     }),
     ("scorer", "scorer", Format::Text, |row| {
-        Cell::text(row.scorer)
+        Cell::text(row.scorer.as_str())
     }),
     ("name", "criterion", Format::Text, |row| {
         Cell::text(&row.name)

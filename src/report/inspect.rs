@@ -227,7 +227,7 @@ fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
         }
     }
     ScorerNumbers {
-        scorer: score.scorer,
+        scorer: score.scorer.as_str(),
         numbers,
     }
 }
@@ -262,7 +262,7 @@ fn sample(system: &SystemName, sample: &InspectCase<'_>, scorers: &[(&str, Vec<&
     let mut scores = Map::new();
     for scored in &sample.scored {
         let value = value_of(scored, scorers);
-        scores.insert(scored.score.scorer.to_owned(), entry(scored, value));
+        scores.insert(scored.score.scorer.to_string(), entry(scored, value));
     }
     let assistant =
         json!({"role": "assistant", "content": answer, "model": system, "source": "generate"});
@@ -465,7 +465,7 @@ mod tests {
                 component("coverage", ComponentKind::Aspect, 0.0, Some(4.0)),
                 component("relevance", ComponentKind::Aspect, 0.0, value),
             ]);
-            made.scorer = "prometheus";
+            made.scorer = "prometheus".into();
             made.value = value.map(|value: f64| (4.0 + value) / 2.0);
             made
         };

@@ -16,8 +16,9 @@ use crate::analysis::comparison::{
     Comparison, MetricComparison, ObservedSystem, SystemMean, unknown_name,
 };
 use crate::analysis::distinct;
-use crate::domain::Note;
+use crate::domain::{Note, Role, ScorerId};
 use crate::error::{Error, Result};
+use crate::scorer::scorer_named;
 
 /// Columns, rows and numbers of the table.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
@@ -201,12 +202,11 @@ pub fn paper_table(
 }
 
 /// Whether judges of this role give the scorer's values.
-fn has_role(scorer: &str, role: &str) -> bool {
-    match scorer {
-        "prometheus" => role.starts_with("aspect."),
-        "entailment" => role == "citation",
-        _ => scorer.trim_start_matches("lexical_") == role,
-    }
+fn has_role(scorer: &ScorerId, role: &str) -> bool {
+    let info = scorer_named(scorer.name());
+    let role = Role::from_name(role);
+    info.zip(role)
+        .is_some_and(|(info, role)| info.has_role(&role))
 }
 
 /// The systems that the metric has values of, best first.

@@ -128,7 +128,7 @@ mod tests {
         let mut plan = PowerPlan {
             schema_version: 1,
             metric: MetricId {
-                scorer: "rubric".to_owned(),
+                scorer: "rubric".into(),
                 name: "score".to_owned(),
                 unit: Unit::Share,
                 higher_is_better: true,

@@ -254,7 +254,7 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
 pub(super) fn tidy(probe: &Probe) -> Table {
     let mut all = Table::new("", ["scorer", "metric"].map(Column::text).to_vec());
     for id in metrics(probe) {
-        let lead = [&id.scorer, &id.name].map(Cell::text);
+        let lead = [id.scorer.as_str(), &id.name].map(Cell::text);
         all.append(&lead, &table(probe, id));
     }
     all
@@ -262,7 +262,7 @@ pub(super) fn tidy(probe: &Probe) -> Table {
 
 /// What a reader needs to use the numbers: the notes of each comparison, and what was left out.
 pub(super) fn notes(probe: &Probe) -> Vec<Note> {
-    let scorers = probe.headline.iter().map(|id| id.scorer.as_str());
+    let scorers = probe.headline.iter().map(|id| &id.scorer);
     let mut notes = Vec::from_iter(Note::of_baseline(scorers));
     let mut left_out = Vec::new();
     for probed in &probe.perturbations {

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::analysis::{ASPECT_MEAN, metric_of};
+use crate::analysis::{metric_by, metric_of};
 use crate::domain::{Component, ScoredAnswer, Unit, UnscoredKind};
+use crate::scorer::scorer_named;
 use crate::text::spreadsheets::CsvText;
 
 /// One number of a scored answer: a sum, or a component.
@@ -49,14 +50,15 @@ pub fn component_rows<'a>(
     texts: CsvText,
 ) -> Vec<ComponentRow<'a>> {
     let score = &scored.score;
-    let (mut name, ann_name) = score.sum_names();
-    if score.scorer == "prometheus" {
-        name = ASPECT_MEAN;
-    }
-    // The overall score of the citation scorers is one of their components.
-    let has_own_score = !matches!(score.scorer, "entailment" | "citation_audit");
+    let (sum_name, ann_name) = score.sum_names();
+    let score_name = match scorer_named(score.scorer.name()) {
+        Some(info) => info.score_name,
+        // A scorer of the user's own has a score of the whole answer.
+        None => Some("score"),
+    };
+    let name = score_name.map_or(sum_name, |name| metric_by(&score.scorer, name));
     let mut rows = Vec::with_capacity(score.components.len() + 2);
-    if score.is_weighted_sum() || (has_own_score && score.value.is_some()) {
+    if score.is_weighted_sum() || (score_name.is_some() && score.value.is_some()) {
         rows.push(ComponentRow {
             value: score.value,
             ..row_of("score", name, run, scored, texts)
@@ -86,7 +88,7 @@ fn row_of<'a>(
         run: texts.cell("run", run),
         system: scored.system.as_str(),
         case_id: scored.case.case_id.as_str(),
-        scorer: scored.score.scorer,
+        scorer: scored.score.scorer.as_str(),
         component: texts.cell("component", name),
         kind,
         unit: scored.score.unit(),
@@ -107,7 +109,7 @@ fn component_row<'a>(
     scored: &'a ScoredAnswer,
     texts: CsvText,
 ) -> ComponentRow<'a> {
-    let name = metric_of(scored.score.scorer, &component.name);
+    let name = metric_of(&scored.score.scorer, &component.name);
     let mut row = row_of(component.kind.as_str(), name, run, scored, texts);
     row.unit = component.kind.unit();
     row.value = component.value;

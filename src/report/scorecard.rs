@@ -14,8 +14,9 @@ use crate::analysis::{
     Agreement, CITATION_F1, CITATION_F1_MACRO, Metric, MetricColumn, OnUnscored, PanelAgreement,
     SampleNoise, Scale, ScorerSummary, Summary, SystemSummary, distinct,
 };
-use crate::domain::{Mode, Note, REPORT_METRICS, SystemName, scores_test_cases};
+use crate::domain::{Mode, Note, REPORT_METRICS, SystemName};
 use crate::error::Result;
+use crate::scorer::{ScorerInfo, scorer_named};
 
 /// The tables that a reader sees first: the headline metrics of all scorers, or all metrics of a single one, and the
 /// agreement of annotators if it was requested.
@@ -160,7 +161,8 @@ pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
     let names = systems.iter().map(|system| Cell::text(system.as_str()));
     table.push(Column::text("system"), names);
     for scorer in &summary.scorers {
-        let is_rubric = scores_test_cases(scorer.scorer);
+        let is_rubric =
+            scorer_named(scorer.scorer.name()).is_some_and(ScorerInfo::scores_test_cases);
         let prefix = if is_rubric {
             String::new()
         } else {
@@ -175,7 +177,7 @@ pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
             table.push(Column::count(&format!("{prefix}rank")), ranks);
         }
         for column in &scorer.columns {
-            let key = summary.metric_name(scorer.scorer, &column.name);
+            let key = summary.metric_name(&scorer.scorer, &column.name);
             push_metric(&mut table, &key, column, &rows);
         }
         for (name, count) in COUNTS {
@@ -291,7 +293,7 @@ fn mean_column(
         let flag = if metric.n < most { "*" } else { "" };
         cells.push(Cell::estimate(metric.estimate, metric.interval).flagged(flag));
     }
-    let name = summary.metric_name(scorer.scorer, &column.name);
+    let name = summary.metric_name(&scorer.scorer, &column.name);
     let mut heading = Column::metric(&name, column.unit);
     heading.highest_is_best &= !unfinished || are_over_same_cases(scorer, column);
     (heading, cells)
@@ -364,10 +366,8 @@ pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     if context.unfinished {
         notes.extend(shared_cases(summary, context).map(Note::warning));
     }
-    // Of a benchmark's row, the columns say whose scores these are.
-    let columns = summary.scorers.iter().flat_map(|scorer| &scorer.columns);
     notes.extend(Note::of_baseline(
-        columns.map(|column| column.name.as_str()),
+        summary.scorers.iter().map(|scorer| &scorer.scorer),
     ));
     if summary.mode == Mode::Compat {
         notes.push(Note::warning(
@@ -413,7 +413,7 @@ fn intervals_note(summary: &Summary) -> Note {
 fn shared_cases(summary: &Summary, context: &ReportContext) -> Option<String> {
     let headline = summary.headline(context.row.as_deref());
     let (scorer, column) = *headline.first()?;
-    let name = summary.metric_name(scorer.scorer, &column.name);
+    let name = summary.metric_name(&scorer.scorer, &column.name);
     let name = visible(&name);
     Some(match cases_of_all_systems(scorer, column) {
         0 => format!(
@@ -448,7 +448,7 @@ fn panel_note(panel: &PanelAgreement) -> Note {
         .collect();
     Note::info(format!(
         "{} {}: judges {}: alpha {}, kappa {} over {} of {}.",
-        panel.scorer.replace('_', " "),
+        panel.scorer.as_str().replace('_', " "),
         shortened(&panel.group.name, 60),
         judges.join(", "),
         shown_coefficient(&panel.alpha),
@@ -464,7 +464,7 @@ fn noise_note(noise: &SampleNoise) -> Option<Note> {
     let equal = Format::Percent.show(noise.all_equal?);
     Some(Note::info(format!(
         "{} {}: noise of {} in {} of {}: standard deviation {deviation} on average, all equal in {equal}% of {}.",
-        noise.scorer.replace('_', " "),
+        noise.scorer.as_str().replace('_', " "),
         shortened(&noise.group.name, 60),
         shortened(&noise.judge, 60),
         counted(noise.samples, "sample"),

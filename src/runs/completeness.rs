@@ -38,7 +38,7 @@ fn without_score(run: &RecordedRun) -> usize {
     for scorer in run.scorers() {
         let mut scored = 0;
         let mut unjudged = 0;
-        for answer in run.scored.iter().filter(|own| own.score.scorer == scorer) {
+        for answer in run.scored.iter().filter(|own| own.score.scorer == *scorer) {
             scored += 1;
             unjudged += usize::from(!is_judged(answer));
         }

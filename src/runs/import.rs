@@ -90,7 +90,7 @@ pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
     let (pairing, agreement) = paired(&files, &recorded, &tests)?;
     let mut warnings = Vec::from_iter(left_out(&pairing, &tests));
     let parts = parts_of(&pairing.items, &recorded);
-    let scorer = RubricScorer::new(parts, mode).lexical(lexical);
+    let scorer = RubricScorer::new(parts, mode).judged_by_baseline(lexical);
     let mut scored = scored_answers(&pairing.items, &recorded, &scorer, &mut warnings)?;
     let (items, answer_files) = match options.answers.as_slice() {
         [] => (Vec::new(), Vec::new()),

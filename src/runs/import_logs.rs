@@ -11,11 +11,12 @@ use crate::domain::{
     UnscoredKind, UnscoredReason,
 };
 use crate::error::{InputFault, Result};
-use crate::evaluation::options::{EvaluationOptions, ScorerName};
+use crate::evaluation::options::EvaluationOptions;
 use crate::evaluation::{Evaluation, StopHandle};
 use crate::judge::{AskFuture, Judge, JudgeBuilder, JudgeRequest, Outcome};
 use crate::record::NoEvents;
 use crate::record::{IMPORTED, Manifest, RunStatus};
+use crate::scorer::criteria::CRITERIA;
 
 /// The name of the mean of [`REPORT_METRICS`] in logs.
 const MEAN: &str = "global_avg";
@@ -189,7 +190,7 @@ async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
     let judge = JudgeBuilder::custom(format!("imported:{judge}"), logged.clone());
     let evaluation = Evaluation::from_options(settings)
         .judge(judge)
-        .built_in(ScorerName::Criteria);
+        .built_in(&CRITERIA);
     let mut prepared = evaluation.prepare().await?;
     prepared.inputs.rubric = prepared
         .inputs

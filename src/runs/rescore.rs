@@ -126,8 +126,8 @@ fn require_replies(run: &Path, recorded: &Manifest, compat: bool) -> Result<()> 
         return Ok(());
     }
     let thinking = recorded.settings.get(THINKING);
-    let profile = recorded.settings.get("scorer.criteria");
-    let has_reports = profile.is_some_and(|profile| profile["report"] == true);
+    let profile = recorded.criteria_profile();
+    let has_reports = profile.is_some_and(|profile| profile.report);
     let what = if thinking.is_some_and(|what| what == "removed") {
         "the answers were judged without their <think> blocks, which the reference keeps"
     } else if recorded.mode != Mode::Compat && has_reports {

@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use crate::domain::IndexBase;
-use crate::domain::{Answer, ComponentKind, Prediction, Role, Score, TestCase};
+use crate::domain::{ComponentKind, Mode, Prediction, Role, Score, Unit};
 use crate::stats::Prf;
 use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
 use crate::text::punkt::sentences;
@@ -17,7 +18,7 @@ use crate::text::words::word_count;
 
 use super::overlap::measured;
 use super::predicted::prediction_of;
-use super::{Scorer, Step, Verdicts};
+use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
 
 /// Cited against gold sources.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -167,6 +168,30 @@ pub const COMPONENTS: &[(&str, ComponentKind)] = &[
     ("gold_f1", ComponentKind::Share),
 ];
 
+/// The scorer that audits citations.
+pub static CITATION_AUDIT: ScorerInfo = ScorerInfo {
+    name: "citation_audit",
+    help: "Citations as far as they can be checked without a judge",
+    roles: ScorerRoles::None,
+    needs: InputNeed::SourcesOrGold,
+    unit: Unit::Share,
+    score_name: None,
+    headline: &["gold_f1", "valid"],
+    reference: ScorerReference::QaBench,
+    make: |setup| {
+        let mut predictions = setup
+            .items
+            .iter()
+            .filter_map(|item| item.answer.prediction.as_deref());
+        let with_gold = setup.mode == Mode::Compat || predictions.any(names_gold_sources);
+        Arc::new(CitationAuditScorer {
+            index_base: setup.index_base,
+            with_gold,
+        })
+    },
+    restore: |recorded| Ok(Arc::new(recorded.scorer::<CitationAuditScorer>()?)),
+};
+
 /// Audits the citations of an answer; the score is the F1 against the gold sources, if there are any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitationAuditScorer {
@@ -197,8 +222,8 @@ pub fn names_gold_sources(prediction: &Prediction) -> bool {
 }
 
 impl Scorer for CitationAuditScorer {
-    fn name(&self) -> &'static str {
-        "citation_audit"
+    fn name(&self) -> &str {
+        CITATION_AUDIT.name
     }
 
     fn roles(&self) -> Vec<Role> {
@@ -209,8 +234,8 @@ impl Scorer for CitationAuditScorer {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {
-        let prediction = prediction_of(answer);
+    fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
+        let prediction = prediction_of(subject.answer);
         let found = audit(&prediction, self.index_base);
         let coverage = found.coverage.filter(|_| self.with_gold);
         let count = |count: usize| Some(count as f64);
@@ -234,7 +259,7 @@ impl Scorer for CitationAuditScorer {
         ];
         let value = coverage.map(|coverage| coverage.scores.f1);
         Step::Done(Score {
-            scorer: self.name(),
+            scorer: CITATION_AUDIT.name.into(),
             value,
             components: measured(COMPONENTS, &values),
             ..Score::default()
@@ -247,9 +272,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use std::sync::Arc;
 
-    use crate::domain::{CaseId, Gold, Source};
+    use crate::domain::{Answer, CaseId, Gold, Source, TestCase};
 
     fn prediction(output: &str, sources: usize) -> Prediction {
         Prediction {
@@ -383,7 +407,7 @@ mod tests {
     fn components(answer: &Answer) -> Vec<(String, f64)> {
         let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
         let Step::Done(score) =
-            CitationAuditScorer::default().step(&case, answer, &Verdicts::new())
+            CitationAuditScorer::default().step(&Subject::new(&case, answer), &Verdicts::new())
         else {
             panic!("asked")
         };
@@ -475,11 +499,8 @@ mod tests {
             with_gold: false,
             ..CitationAuditScorer::default()
         };
-        let step = scorer.step(
-            &TestCase::without_rubric(CaseId::from("1"), "Why?"),
-            &answer,
-            &Verdicts::new(),
-        );
+        let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
+        let step = scorer.step(&Subject::new(&case, &answer), &Verdicts::new());
         let Step::Done(score) = step else {
             panic!("asked")
         };

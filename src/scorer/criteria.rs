@@ -13,17 +13,41 @@ use serde_json::Value;
 
 use crate::domain::{
     Answer, CaseCriterion, Component, ComponentKind, Mode, Reading, Report, ReportFault, Role,
-    RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    RubricProfile, Score, ScorerId, TestCase, Unit, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::question::{CriteriaLevels, JudgeCall};
 use crate::scorer::report::{self, Credit};
 use crate::scorer::report_metrics::ingredient_shares;
-use crate::scorer::{Scorer, Step, Verdicts};
+use crate::scorer::{
+    InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts,
+};
 
-/// Name of the scorer.
-pub const CRITERIA: &str = "criteria";
-/// Name of the scorer with the built-in baseline as judge.
-pub const LEXICAL_CRITERIA: &str = "lexical_criteria";
+/// The scorer by a list of criteria.
+pub static CRITERIA: ScorerInfo = ScorerInfo {
+    name: "criteria",
+    help: "The list of criteria of the test case, as a profile (--rubric) says",
+    roles: ScorerRoles::One(Role::Criteria),
+    needs: InputNeed::Criteria,
+    unit: Unit::Net,
+    score_name: Some("score"),
+    // Every share: tags of criteria are as important as their sum.
+    headline: &[],
+    reference: ScorerReference::InSettings,
+    make: |setup| {
+        Arc::new(CriteriaScorer {
+            profile: setup.profile.clone(),
+            mode: setup.mode,
+            is_baseline: setup.is_baseline,
+        })
+    },
+    restore: |recorded| {
+        Ok(Arc::new(CriteriaScorer {
+            mode: recorded.mode,
+            is_baseline: recorded.is_baseline,
+            ..recorded.scorer()?
+        }))
+    },
+};
 
 /// Asks for the level that an answer reaches on each criterion of its case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,9 +58,9 @@ pub struct CriteriaScorer {
     /// Scoring rules.
     #[serde(skip)]
     pub mode: Mode,
-    /// Whether the lexical baseline judges.
+    /// Whether the built-in baseline judges.
     #[serde(skip)]
-    pub lexical: bool,
+    pub is_baseline: bool,
 }
 
 /// The factor of a weight where answer and reference article have no point: it counts only where nothing else does.
@@ -60,13 +84,21 @@ impl CriteriaScorer {
         let credits = case.criteria.iter().map(|_| Err(reason.clone())).collect();
         match self.profile.report {
             true => report::fold(
-                self.name(),
+                self.id(),
                 case,
                 self.mode,
                 credits,
                 [(); 3].map(|()| Err(reason.clone())),
             ),
             false => self.fold(case, credits),
+        }
+    }
+
+    fn id(&self) -> ScorerId {
+        if self.is_baseline {
+            ScorerId::baseline(CRITERIA.name)
+        } else {
+            ScorerId::new(CRITERIA.name)
         }
     }
 
@@ -173,7 +205,7 @@ impl CriteriaScorer {
             .map(component)
             .collect();
         Score {
-            scorer: self.name(),
+            scorer: self.id(),
             value,
             components,
             notes,
@@ -198,12 +230,12 @@ fn has_share_out_of_range(score: Option<f64>, credits: &[Credit]) -> bool {
 }
 
 impl Scorer for CriteriaScorer {
-    fn name(&self) -> &'static str {
-        if self.lexical {
-            LEXICAL_CRITERIA
-        } else {
-            CRITERIA
-        }
+    fn name(&self) -> &str {
+        CRITERIA.name
+    }
+
+    fn template(&self, case: &TestCase) -> Option<Score> {
+        Some(self.unjudged(case))
     }
 
     fn roles(&self) -> Vec<Role> {
@@ -215,7 +247,8 @@ impl Scorer for CriteriaScorer {
     }
 
     /// Asks batch by batch. A batch whose reply cannot be used is asked one by one, except in compat mode.
-    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+    fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
+        let Subject { case, answer, .. } = *subject;
         let report = self.profile.report.then(|| report::of(answer));
         let refused = match report.as_deref() {
             Some(Report {
@@ -223,13 +256,8 @@ impl Scorer for CriteriaScorer {
                 ..
             }) => {
                 let zeros = case.criteria.iter().map(|_| Ok((0.0, 1.0, None))).collect();
-                let mut score = report::fold(
-                    self.name(),
-                    case,
-                    self.mode,
-                    zeros,
-                    [(); 3].map(|()| Ok(0.0)),
-                );
+                let mut score =
+                    report::fold(self.id(), case, self.mode, zeros, [(); 3].map(|()| Ok(0.0)));
                 score.notes.push(format!("{what}: 0"));
                 return Step::Done(score);
             }
@@ -288,7 +316,7 @@ impl Scorer for CriteriaScorer {
         Step::Done(match report {
             Some(report) => {
                 let metrics = report::metrics(answer, &report, verdicts, &self.profile);
-                report::fold(self.name(), case, self.mode, credits, metrics)
+                report::fold(self.id(), case, self.mode, credits, metrics)
             }
             None => self.fold(case, credits),
         })

@@ -22,16 +22,44 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, Attribution, Judgment, Mode, Reading, Role, TestCase, UnscoredReason, Verdict,
+    Answer, Attribution, Judgment, Mode, Reading, Role, Unit, UnscoredReason, Verdict,
 };
 use crate::question::{JudgeCall, SourceSupport};
 use crate::scorer::citation::IndexBase;
-use crate::scorer::{Possible, Scorer, Step, Verdicts};
+use crate::scorer::{
+    InputNeed, Possible, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts,
+};
 
 use claims::{Claim, ClaimPlan, Refused};
 use reach::Reach;
 
 pub use fold::COMPONENTS;
+
+/// The scorer by entailment.
+pub static ENTAILMENT: ScorerInfo = ScorerInfo {
+    name: "entailment",
+    help: "Citation precision and recall by entailment",
+    roles: ScorerRoles::One(Role::Citation),
+    needs: InputNeed::Sources,
+    unit: Unit::Share,
+    score_name: None,
+    headline: &["citation_f1"],
+    reference: ScorerReference::QaBench,
+    make: |setup| {
+        Arc::new(EntailmentScorer {
+            form: setup.entail,
+            at_most: setup.at_most,
+            index_base: setup.index_base,
+            mode: setup.mode,
+        })
+    },
+    restore: |recorded| {
+        Ok(Arc::new(EntailmentScorer {
+            mode: recorded.mode,
+            ..recorded.scorer()?
+        }))
+    },
+};
 
 /// Which texts of an answer count as claims.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -105,8 +133,8 @@ struct Outcome {
 }
 
 impl Scorer for EntailmentScorer {
-    fn name(&self) -> &'static str {
-        "entailment"
+    fn name(&self) -> &str {
+        ENTAILMENT.name
     }
 
     fn roles(&self) -> Vec<Role> {
@@ -117,10 +145,11 @@ impl Scorer for EntailmentScorer {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+    fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
+        let Subject { case, answer, .. } = *subject;
         let plan = match ClaimPlan::new(self, case, answer) {
             Ok(plan) => plan,
-            Err(Refused) => return Step::Done(fold::refused(self)),
+            Err(Refused) => return Step::Done(fold::refused()),
         };
         let mut round = Round::new(&plan, verdicts);
         let outcomes: Vec<Outcome> = plan
@@ -136,12 +165,8 @@ impl Scorer for EntailmentScorer {
     }
 
     /// Counts calls claim by claim, ignoring that claims may share a question: an upper bound.
-    fn possible(
-        &self,
-        case: &TestCase,
-        answer: &Answer,
-        verdicts: &Verdicts,
-    ) -> Option<Vec<Possible>> {
+    fn possible(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Option<Vec<Possible>> {
+        let Subject { case, answer, .. } = *subject;
         let Ok(plan) = ClaimPlan::new(self, case, answer) else {
             return Some(Vec::new());
         };

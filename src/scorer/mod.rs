@@ -1,12 +1,15 @@
-//! Scorers: pure functions of a case, an answer and the verdicts so far.
+//! Scorers: pure functions of a subject (a case with its answer) and the verdicts so far.
 //!
 //! Scorers make no calls: [`Scorer::step`] returns the calls it needs next, or the finished score. Gated questions are
 //! a second step. Tests of scorers need no async runtime, prompt or file.
+//!
+//! A built-in scorer is one file with its [`ScorerInfo`], and its line in [`SCORERS`].
 
 pub mod answer_match;
 pub mod citation;
 pub mod criteria;
 pub mod entailment;
+mod info;
 pub mod overlap;
 mod predicted;
 pub mod prometheus;
@@ -23,6 +26,54 @@ use serde_json::Value;
 use crate::domain::{Answer, Judgment, Role, Score, TestCase};
 use crate::question::JudgeCall;
 
+pub use info::{InputNeed, Recorded, ScorerInfo, ScorerReference, ScorerRoles, Setup};
+
+/// The built-in scorers, in the order of the scorecard.
+pub static SCORERS: &[&ScorerInfo] = &[
+    &rubric::RUBRIC,
+    &criteria::CRITERIA,
+    &prometheus::PROMETHEUS,
+    &entailment::ENTAILMENT,
+    &citation::CITATION_AUDIT,
+    &overlap::OVERLAP,
+];
+
+/// The built-in scorer of that name; `None` for a user's own.
+pub fn scorer_named(name: &str) -> Option<&'static ScorerInfo> {
+    SCORERS.iter().find(|scorer| scorer.name == name).copied()
+}
+
+/// What a scorer scores: the answer to a case, or the two answers of a pair.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The case.
+    pub case: &'a TestCase,
+    /// The answer; of a pair the first.
+    pub answer: &'a Answer,
+    /// The second answer of a pair.
+    pub other: Option<&'a Answer>,
+}
+
+impl<'a> Subject<'a> {
+    /// The answer to a case.
+    pub fn new(case: &'a TestCase, answer: &'a Answer) -> Self {
+        Self {
+            case,
+            answer,
+            other: None,
+        }
+    }
+
+    /// Two answers to a case, in this order.
+    pub fn pair(case: &'a TestCase, answer: &'a Answer, other: &'a Answer) -> Self {
+        Self {
+            case,
+            answer,
+            other: Some(other),
+        }
+    }
+}
+
 /// The results of the questions so far, samples already merged, by component name.
 pub type Verdicts = HashMap<Arc<str>, Judgment>;
 
@@ -35,14 +86,14 @@ pub enum Step {
     Done(Score),
 }
 
-/// Scores one answer at a time.
+/// Scores one subject at a time.
 pub trait Scorer: Send + Sync {
     /// The scorer's name in records.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
-    /// The next questions, or the score. Called with the same case and answer and growing `verdicts` until done;
+    /// The next questions, or the score. Called with the same subject and growing `verdicts` until done;
     /// never asks for a component that `verdicts` already holds.
-    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step;
+    fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step;
 
     /// The judge roles it uses.
     fn roles(&self) -> Vec<Role> {
@@ -57,12 +108,13 @@ pub trait Scorer: Send + Sync {
     /// Every call that may still be needed, whatever the missing replies say: an upper bound for plans, calls of the
     /// next step included. Each question occurs once, under its earliest key. `None` if one verdict opens every gate at
     /// once (points above 0): planning finds such calls by itself.
-    fn possible(
-        &self,
-        _case: &TestCase,
-        _answer: &Answer,
-        _verdicts: &Verdicts,
-    ) -> Option<Vec<Possible>> {
+    fn possible(&self, _subject: &Subject<'_>, _verdicts: &Verdicts) -> Option<Vec<Possible>> {
+        None
+    }
+
+    /// The score of this case without any value, if the case alone says which components it has. It is the entry of an
+    /// answer that an unfinished run did not reach.
+    fn template(&self, _case: &TestCase) -> Option<Score> {
         None
     }
 }

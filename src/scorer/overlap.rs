@@ -1,12 +1,12 @@
 //! Overlap of an output with its gold answers, without a judge: short answers and ROUGE.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{Answer, Component, ComponentKind, Mode, Prediction, Role, Score, TestCase};
+use crate::domain::{Component, ComponentKind, Mode, Prediction, Role, Score, Unit};
 use crate::text::citation_markers::without_citations;
 use crate::text::stems::Stems;
 use crate::text::words::{word_count, words};
@@ -14,7 +14,7 @@ use crate::text::words::{word_count, words};
 use super::answer_match::{exact_match, matches, str_em, token_f1};
 use super::predicted::prediction_of;
 use super::rouge::rouge_best;
-use super::{Scorer, Step, Verdicts};
+use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
 
 /// The components, in this order; those without gold are omitted. All shares are 0..=1.
 pub const COMPONENTS: [(&str, ComponentKind); 9] = [
@@ -90,6 +90,30 @@ pub(super) fn measured(names: &[(&str, ComponentKind)], values: &[Option<f64>]) 
 /// A shared cache, since words repeat across answers.
 static STEMS: LazyLock<Stems> = LazyLock::new(Stems::default);
 
+/// The scorer by overlap with gold answers.
+pub static OVERLAP: ScorerInfo = ScorerInfo {
+    name: "overlap",
+    help: "Short answers and ROUGE against gold answers",
+    roles: ScorerRoles::None,
+    needs: InputNeed::GoldAnswers,
+    unit: Unit::Share,
+    score_name: None,
+    headline: &["rouge_l", "str_em", "match"],
+    reference: ScorerReference::QaBench,
+    make: |setup| {
+        Arc::new(OverlapScorer {
+            mode: setup.mode,
+            max_words: setup.max_words,
+        })
+    },
+    restore: |recorded| {
+        Ok(Arc::new(OverlapScorer {
+            mode: recorded.mode,
+            ..recorded.scorer()?
+        }))
+    },
+};
+
 /// Compares an answer with its gold answers. Returns components only; the benchmark decides which of them is the score.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlapScorer {
@@ -116,8 +140,8 @@ impl OverlapScorer {
 }
 
 impl Scorer for OverlapScorer {
-    fn name(&self) -> &'static str {
-        "overlap"
+    fn name(&self) -> &str {
+        OVERLAP.name
     }
 
     fn roles(&self) -> Vec<Role> {
@@ -128,11 +152,11 @@ impl Scorer for OverlapScorer {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {
-        let prediction = self.cut(prediction_of(answer));
+    fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
+        let prediction = self.cut(prediction_of(subject.answer));
         let values = overlap(&prediction, self.mode, &STEMS);
         Step::Done(Score {
-            scorer: self.name(),
+            scorer: OVERLAP.name.into(),
             components: measured(&COMPONENTS, &values),
             ..Score::default()
         })
@@ -141,12 +165,10 @@ impl Scorer for OverlapScorer {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{CaseId, Gold};
+    use crate::domain::{Answer, CaseId, Gold, TestCase};
 
     fn components(scorer: &OverlapScorer, output: &str, gold: Gold) -> Vec<(String, Option<f64>)> {
         let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
@@ -157,7 +179,7 @@ mod tests {
         };
         let mut answer = Answer::new("mine".into(), CaseId::from("1"), output);
         answer.prediction = Some(Arc::new(prediction));
-        let Step::Done(score) = scorer.step(&case, &answer, &Verdicts::new()) else {
+        let Step::Done(score) = scorer.step(&Subject::new(&case, &answer), &Verdicts::new()) else {
             panic!("asked")
         };
         score

@@ -11,13 +11,46 @@ use serde_json::Value;
 
 use crate::domain::{
     Answer, Aspect, Component, ComponentKind, GradeMerge, Judgment, Mode, Prediction, Reading,
-    Role, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Role, Score, TestCase, Unit, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::question::{AspectGrade, JudgeCall};
 use crate::scorer::citation::IndexBase;
-use crate::scorer::{Scorer, Step, Verdicts};
+use crate::scorer::{
+    InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts,
+};
 
 use super::predicted::{prediction_of, question_of};
+
+/// Name of the mean of the aspects.
+pub const ASPECT_MEAN: &str = "aspect_mean";
+
+/// The scorer by aspects.
+pub static PROMETHEUS: ScorerInfo = ScorerInfo {
+    name: "prometheus",
+    help: "Grades of 1 to 5 in aspects (Prometheus)",
+    roles: ScorerRoles::Aspects,
+    needs: InputNeed::Questions,
+    unit: Unit::Grade,
+    score_name: Some(ASPECT_MEAN),
+    headline: &[ASPECT_MEAN],
+    reference: ScorerReference::QaBench,
+    make: |setup| {
+        Arc::new(PrometheusScorer {
+            aspects: setup.aspects.to_vec(),
+            instruction: setup.instruction.into(),
+            top_n: setup.top_n,
+            index_base: setup.index_base,
+            mode: setup.mode,
+            use_reference: setup.use_reference,
+        })
+    },
+    restore: |recorded| {
+        Ok(Arc::new(PrometheusScorer {
+            mode: recorded.mode,
+            ..recorded.scorer()?
+        }))
+    },
+};
 
 /// Asks for a grade 1..=5 per aspect. The score is the mean of the grades.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,8 +157,8 @@ impl PrometheusScorer {
 }
 
 impl Scorer for PrometheusScorer {
-    fn name(&self) -> &'static str {
-        "prometheus"
+    fn name(&self) -> &str {
+        PROMETHEUS.name
     }
 
     fn roles(&self) -> Vec<Role> {
@@ -139,7 +172,8 @@ impl Scorer for PrometheusScorer {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+    fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
+        let Subject { case, answer, .. } = *subject;
         let has_no_reference =
             self.use_reference && self.reference(answer, &prediction_of(answer)).is_none();
         if has_no_reference && self.mode == Mode::Compat {
@@ -192,7 +226,7 @@ impl PrometheusScorer {
             .collect();
         let value = GradeMerge::Mean.of(&grades);
         Score {
-            scorer: self.name(),
+            scorer: PROMETHEUS.name.into(),
             value,
             components,
             notes,

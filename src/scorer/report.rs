@@ -9,7 +9,7 @@ use super::report_metrics::{
 };
 use crate::domain::{
     Answer, CaseCriterion, Component, ComponentKind, Mode, REPORT_METRICS, Reading, Report, Role,
-    RubricProfile, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    RubricProfile, Score, ScorerId, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::question::{IrrelevantParagraphs, JudgeCall, SectionCitations};
 
@@ -107,7 +107,7 @@ fn verdict<'a>(verdicts: &'a Verdicts, item: &str) -> Result<&'a Verdict, Unscor
 /// The score of these credits and other metrics: each ingredient with its weight in the mean of the four metrics, and the
 /// metrics. The recall has no weight, since its ingredients have it.
 pub(super) fn fold(
-    scorer: &'static str,
+    scorer: ScorerId,
     case: &TestCase,
     mode: Mode,
     credits: Vec<Credit>,

@@ -14,11 +14,13 @@ mod plan;
 use std::sync::Arc;
 
 use crate::domain::{
-    Answer, Component, Mode, Reading, Role, Rubric, RubricParts, Score, TestCase, UnscoredKind,
-    UnscoredReason, Verdict, WeightedSums,
+    Answer, Component, Mode, Reading, Role, Rubric, RubricParts, Score, ScorerId, TestCase, Unit,
+    UnscoredKind, UnscoredReason, Verdict, WeightedSums,
 };
 use crate::question::{Citations, Expertise, JudgeCall, Property, SnippetEvidence};
-use crate::scorer::{Scorer, Step, Verdicts};
+use crate::scorer::{
+    InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts,
+};
 use crate::text::words::word_count;
 
 use plan::{Part, Plan, Source};
@@ -26,15 +28,32 @@ use plan::{Part, Plan, Source};
 /// Judges give 0 to this many points.
 const MAX_POINTS: f64 = 10.0;
 
-/// Name of the scorer with the built-in baseline as judge; its results are never called `score`.
-pub use crate::domain::LEXICAL;
+/// The scorer by the rubric of ScholarQA-CS.
+pub static RUBRIC: ScorerInfo = ScorerInfo {
+    name: "rubric",
+    help: "The ScholarQA-CS rubric of the test case",
+    roles: ScorerRoles::One(Role::Rubric),
+    needs: InputNeed::Rubric,
+    unit: Unit::Share,
+    score_name: Some("score"),
+    headline: &["score"],
+    reference: ScorerReference::QaBench,
+    make: |setup| {
+        let scorer = RubricScorer::new(setup.parts, setup.mode);
+        Arc::new(scorer.judged_by_baseline(setup.is_baseline))
+    },
+    restore: |recorded| {
+        let scorer = RubricScorer::new(recorded.parts, recorded.mode);
+        Ok(Arc::new(scorer.judged_by_baseline(recorded.is_baseline)))
+    },
+};
 
 /// Scores answers by the rubric of their test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RubricScorer {
     parts: RubricParts,
     mode: Mode,
-    name: &'static str,
+    is_baseline: bool,
 }
 
 /// A value with the judge's feedback, or why it is missing.
@@ -49,16 +68,24 @@ impl RubricScorer {
         Self {
             parts,
             mode,
-            name: "rubric",
+            is_baseline: false,
         }
     }
 
-    /// Sets the scorer's name to [`LEXICAL`] if the lexical baseline judged.
+    /// Sets whether the built-in baseline judges: its scores are never called `score`.
     #[must_use]
-    pub fn lexical(self, lexical: bool) -> Self {
+    pub fn judged_by_baseline(self, is_baseline: bool) -> Self {
         Self {
-            name: if lexical { LEXICAL } else { "rubric" },
+            is_baseline,
             ..self
+        }
+    }
+
+    fn id(&self) -> ScorerId {
+        if self.is_baseline {
+            ScorerId::baseline(RUBRIC.name)
+        } else {
+            ScorerId::new(RUBRIC.name)
         }
     }
 
@@ -146,7 +173,7 @@ impl RubricScorer {
         };
         let sums = WeightedSums::of(&components, 0.0);
         Score {
-            scorer: self.name(),
+            scorer: self.id(),
             value: is_complete.then_some(sums.all),
             ann_score: (is_annotated && plan.ann_divisor > 0.0)
                 .then(|| sums.annotated / plan.ann_divisor),
@@ -159,11 +186,16 @@ impl RubricScorer {
 }
 
 impl Scorer for RubricScorer {
-    fn name(&self) -> &'static str {
-        self.name
+    fn name(&self) -> &str {
+        RUBRIC.name
     }
 
-    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+    fn template(&self, case: &TestCase) -> Option<Score> {
+        Some(self.unjudged(case))
+    }
+
+    fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
+        let Subject { case, answer, .. } = *subject;
         let plan = Plan::new(&case.rubric, self.parts, self.mode);
         if let Some(reason) = plan.refused.clone() {
             let values = vec![Err(reason); plan.parts.len()];

@@ -11,7 +11,7 @@ use scholareval::domain::{
 };
 use scholareval::question::{CriteriaLevels, JudgeCall, Question};
 use scholareval::scorer::criteria::CriteriaScorer;
-use scholareval::scorer::{Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use serde_json::{Value, json};
 
 use crate::text_golden::golden;
@@ -42,7 +42,7 @@ fn scorer(name: &str) -> CriteriaScorer {
     CriteriaScorer {
         profile: rubric_profile(Some(name)).unwrap(),
         mode: Mode::Compat,
-        lexical: false,
+        is_baseline: false,
     }
 }
 
@@ -92,7 +92,7 @@ fn score(
     let text = Answer::new("s".into(), case.case_id.clone(), "a");
     let mut verdicts = Verdicts::new();
     loop {
-        let calls = match scorer.step(case, &text, &verdicts) {
+        let calls = match scorer.step(&Subject::new(case, &text), &verdicts) {
             Step::Done(score) => return score,
             Step::Ask(calls) => calls,
         };

@@ -12,7 +12,7 @@ use scholareval::domain::{
 use scholareval::question::{CriteriaLevels, Question};
 use scholareval::scorer::criteria::CriteriaScorer;
 use scholareval::scorer::report_metrics::{CitationCounts, global_average, irrelevant_paragraphs};
-use scholareval::scorer::{Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use scholareval::text::difflib::{paragraphs, ratio};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -99,7 +99,7 @@ impl Replies<'_> {
     fn score(&mut self, scorer: &CriteriaScorer, case: &TestCase, answer: &Answer) -> Score {
         let mut verdicts = Verdicts::new();
         loop {
-            let calls = match scorer.step(case, answer, &verdicts) {
+            let calls = match scorer.step(&Subject::new(case, answer), &verdicts) {
                 Step::Done(score) => return score,
                 Step::Ask(calls) => calls,
             };
@@ -148,7 +148,7 @@ fn scored<'a>(
     let scorer = CriteriaScorer {
         profile,
         mode,
-        lexical: false,
+        is_baseline: false,
     };
     let score = replies.score(&scorer, &test, &answer);
     Some((

@@ -19,7 +19,7 @@ use scholareval::domain::{
 use scholareval::question::SourceSupport;
 use scholareval::scorer::citation::IndexBase;
 use scholareval::scorer::entailment::{EntailmentScorer, Form};
-use scholareval::scorer::{Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use scholareval::stats::mean;
 use serde_json::Value;
 
@@ -108,7 +108,7 @@ fn score(scorer: &EntailmentScorer, item: &Prediction) -> (Score, HashSet<(Strin
     let mut verdicts = Verdicts::new();
     let mut asked = HashSet::new();
     loop {
-        match scorer.step(&case, &answer, &verdicts) {
+        match scorer.step(&Subject::new(&case, &answer), &verdicts) {
             Step::Done(score) => return (score, asked),
             Step::Ask(calls) => {
                 for call in calls {

@@ -205,7 +205,7 @@ async fn what_two_judges_reply_becomes_agreement_and_noise_of_every_group() {
         .iter()
         .map(|panel| {
             (
-                panel.scorer,
+                panel.scorer.as_str(),
                 panel.group.name.as_str(),
                 panel.group.scale,
                 panel.judged_by_all,

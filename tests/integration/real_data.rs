@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use scholareval::dataset::{PairOptions, load_answers, load_test_cases, pair};
 use scholareval::domain::{JudgeReply, Mode, RubricParts, Usage};
 use scholareval::scorer::rubric::RubricScorer;
-use scholareval::scorer::{Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use serde_json::Value;
 
 use crate::rubric_golden::shared;
@@ -138,7 +138,7 @@ fn pure_scores(
         };
         let mut verdicts = Verdicts::new();
         loop {
-            match scorer.step(&item.case, &item.answer, &verdicts) {
+            match scorer.step(&Subject::new(&item.case, &item.answer), &verdicts) {
                 Step::Done(score) => return [score.value, score.ann_score],
                 Step::Ask(asked) => {
                     for call in asked {

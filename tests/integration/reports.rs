@@ -55,7 +55,7 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
         rubric,
     };
     let score = Score {
-        scorer: "rubric",
+        scorer: "rubric".into(),
         value: line[4].as_f64(),
         ann_score: line[5].as_f64(),
         ann_divisor: 0.6,

@@ -21,7 +21,7 @@ use scholareval::domain::{
 };
 use scholareval::question::{Citations, Property, Question, SnippetEvidence};
 use scholareval::scorer::rubric::RubricScorer;
-use scholareval::scorer::{Scorer, Step, Verdicts};
+use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use serde_json::Value;
 
 use oracle::Expected;
@@ -107,7 +107,7 @@ fn run(
 ) -> Run {
     let (mut verdicts, mut calls) = (Verdicts::new(), BTreeMap::new());
     loop {
-        let asked = match scorer.step(case, answer, &verdicts) {
+        let asked = match scorer.step(&Subject::new(case, answer), &verdicts) {
             Step::Done(score) => return Run { score, calls },
             Step::Ask(asked) => asked,
         };
@@ -592,7 +592,10 @@ fn the_reference_scores_the_golden_configs_in_snippets_only_mode() {
     for (row, case) in expected.iter().zip(&cases.cases) {
         assert_eq!(row[0], case.case_id.as_str());
         let answer = Answer::new("s".into(), case.case_id.clone(), "x");
-        let is_asked = matches!(scorer.step(case, &answer, &Verdicts::new()), Step::Ask(_));
+        let is_asked = matches!(
+            scorer.step(&Subject::new(case, &answer), &Verdicts::new()),
+            Step::Ask(_)
+        );
         assert_eq!(row[1], is_asked, "{}", case.case_id);
     }
 }

@@ -365,7 +365,7 @@ mod tests {
         }
         assert!(refusal("score=50", &observed).contains("0.5 is 50%"));
         observed.metrics[0].metric =
-            MetricId::new("citation_audit", "dangling".into(), Unit::Count);
+            MetricId::new(&"citation_audit".into(), "dangling".into(), Unit::Count);
         assert!(refusal("dangling=0.5", &observed).contains("dangling is a count"));
     }
 

@@ -105,7 +105,7 @@ mod tests {
     /// Observations of an entailment metric: two cases of `a` and of `b`.
     fn citations(name: &str, a: [f64; 2], b: [f64; 2]) -> Observations {
         let mut all = table(&[("a", &a), ("b", &b)]);
-        all.metrics[0].metric = MetricId::new("entailment", name.to_owned(), Unit::Share);
+        all.metrics[0].metric = MetricId::new(&"entailment".into(), name.to_owned(), Unit::Share);
         all
     }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::analysis::headline::headline;
 use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, Observation, unit_range};
-use crate::domain::{CaseId, SystemName, Unit};
+use crate::domain::{CaseId, ScorerId, SystemName, Unit};
 use crate::error::{Error, Result};
 use crate::stats::Interval;
 use crate::text::names::nearest;
@@ -28,7 +28,7 @@ pub fn pair_count(systems: usize, has_baseline: bool) -> usize {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct MetricId {
     /// Its scorer (`rubric`, `prometheus`, ..).
-    pub scorer: String,
+    pub scorer: ScorerId,
     /// Its name in tables and on the command line: `score`, `ann_score`, `length`, `coverage`, ..; sums of the lexical
     /// baseline are called `lexical_..`, so that they are never mixed with an LLM's.
     pub name: String,
@@ -39,9 +39,9 @@ pub struct MetricId {
 }
 
 impl MetricId {
-    pub(super) fn new(scorer: &str, name: String, unit: Unit) -> Self {
+    pub(super) fn new(scorer: &ScorerId, name: String, unit: Unit) -> Self {
         Self {
-            scorer: scorer.to_owned(),
+            scorer: scorer.clone(),
             name,
             unit,
             higher_is_better: unit != Unit::Count,
@@ -145,7 +145,7 @@ impl Observations {
     pub fn headline(&self) -> Vec<usize> {
         let ids = self.metrics.iter().map(|table| &table.metric);
         let ids: Vec<_> = ids
-            .map(|id| (id.scorer.as_str(), id.name.as_str(), id.unit))
+            .map(|id| (&id.scorer, id.name.as_str(), id.unit))
             .collect();
         headline(self.row.as_deref(), &ids)
     }

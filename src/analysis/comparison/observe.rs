@@ -7,7 +7,7 @@ use super::samples::sample_values;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
 use crate::analysis::OnUnscored;
 use crate::analysis::quantity::{ASPECT_MEAN, Quantity, distinct, quantities};
-use crate::domain::{CaseId, ScoredAnswer, SystemName, Unit};
+use crate::domain::{CaseId, ScoredAnswer, ScorerId, SystemName, Unit};
 
 /// The answers of one run.
 #[derive(Debug, Clone, Default)]
@@ -51,11 +51,11 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
         );
     }
     let mut metrics: Vec<MetricTable> = Vec::new();
-    for scorer in distinct(placed.iter().map(|(_, answer)| answer.score.scorer)) {
+    for scorer in distinct(placed.iter().map(|(_, answer)| &answer.score.scorer)) {
         let own: Vec<Placed<'_>> = placed
             .iter()
             .copied()
-            .filter(|(_, own)| own.score.scorer == scorer)
+            .filter(|(_, own)| own.score.scorer == *scorer)
             .collect();
         let answers: Vec<&ScoredAnswer> = own.iter().map(|(_, answer)| *answer).collect();
         metrics.extend(
@@ -75,7 +75,7 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
 }
 
 /// The metrics of a scorer with these answers.
-fn metrics_of(scorer: &str, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantity)> {
+fn metrics_of(scorer: &ScorerId, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantity)> {
     let all = quantities(answers);
     let mut metrics = Vec::new();
     let grades = all.iter().filter(|(column, _)| column.unit == Unit::Grade);

@@ -8,7 +8,9 @@ use super::{
 };
 use crate::analysis::OnUnscored;
 use crate::analysis::test_support::{answer, component, score, simple_score};
-use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer, SystemName, Unit};
+use crate::domain::{
+    CaseId, ComponentKind, MemberValues, Score, ScoredAnswer, ScorerId, SystemName, Unit,
+};
 use crate::stats::Interval;
 
 fn run<'a>(name: &'a str, scored: &'a [Arc<ScoredAnswer>]) -> RunAnswers<'a> {
@@ -53,7 +55,7 @@ fn of_scorer(scorer: &'static str, parts: Vec<(&str, ComponentKind, Option<f64>)
         .map(|(name, kind, value)| component(name, kind, 0.0, value))
         .collect();
     Score {
-        scorer,
+        scorer: scorer.into(),
         components,
         ..Score::default()
     }
@@ -131,7 +133,7 @@ fn nan_of_compat_mode_is_unscored() {
 #[test]
 fn the_sums_of_the_lexical_baseline_have_names_of_their_own() {
     let lexical = Score {
-        scorer: "lexical_rubric",
+        scorer: ScorerId::baseline("rubric"),
         ..simple_score(Some(0.5))
     };
     let tables = observe(&[run("lexical", &arcs(vec![answer("b", "1", lexical)]))]);

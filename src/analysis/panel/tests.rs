@@ -46,7 +46,7 @@ fn grades(names: &[&str]) -> Score {
         .map(|name| component(name, ComponentKind::Aspect, 0.0, Some(3.0)))
         .collect();
     Score {
-        scorer: "prometheus",
+        scorer: "prometheus".into(),
         components,
         ..Score::default()
     }
@@ -85,7 +85,11 @@ fn two_judges_of_an_aspect_by_hand() {
     assert!(noise.is_empty());
     let panel = &panels[0];
     assert_eq!(
-        (panel.scorer, panel.group.name.as_str(), panel.group.scale),
+        (
+            panel.scorer.as_str(),
+            panel.group.name.as_str(),
+            panel.group.scale
+        ),
         ("prometheus", "coverage", Scale::Grade)
     );
     assert_eq!(
@@ -163,7 +167,7 @@ fn points_of_criteria_and_expertise_stand_together_and_groups_in_the_order_of_th
     }
     let recall = component("citation_recall", ComponentKind::Share, 0.0, Some(1.0));
     let entailment = Score {
-        scorer: "entailment",
+        scorer: "entailment".into(),
         components: vec![recall],
         ..Score::default()
     };
@@ -173,7 +177,7 @@ fn points_of_criteria_and_expertise_stand_together_and_groups_in_the_order_of_th
         .iter()
         .map(|panel| {
             (
-                panel.scorer,
+                panel.scorer.as_str(),
                 panel.group.name.as_str(),
                 panel.group.scale,
                 panel.units,

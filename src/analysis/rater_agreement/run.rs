@@ -24,11 +24,11 @@ pub fn run_rater(
     let rubric = with_value().find(|answer| answer.score.is_weighted_sum());
     let whole = rubric
         .or_else(|| with_value().next())
-        .map(|answer| (answer.score.scorer, answer.score.sum_names().0));
+        .map(|answer| (answer.score.scorer.as_str(), answer.score.sum_names().0));
     let all = || {
-        scored
-            .iter()
-            .flat_map(|answer| numbers(&answer.score).map(|number| (answer.score.scorer, number)))
+        scored.iter().flat_map(|answer| {
+            numbers(&answer.score).map(|number| (answer.score.scorer.as_str(), number))
+        })
     };
     let known = || {
         whole.into_iter().chain(
@@ -55,7 +55,7 @@ pub fn run_rater(
     all().for_each(|(scorer, own)| _ = owners.entry(own.0).or_insert(scorer));
     let mut rater = Rater::new(name, RaterKind::Judge);
     for answer in scored {
-        let scorer = answer.score.scorer;
+        let scorer = answer.score.scorer.as_str();
         for (name, value, kind) in numbers(&answer.score) {
             let Some(value) = value else { continue };
             let is_chosen = chosen == Some((scorer, name));
@@ -120,7 +120,7 @@ mod tests {
             component("length", ComponentKind::Count, 0.0, Some(120.0)),
         ];
         let aspects = Score {
-            scorer: "prometheus",
+            scorer: "prometheus".into(),
             value: Some(4.0),
             components: aspects,
             ..Score::default()

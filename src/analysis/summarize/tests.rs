@@ -58,7 +58,7 @@ fn scored(
         system,
         case,
         Score {
-            scorer,
+            scorer: scorer.into(),
             value: mean(&grades),
             components,
             ..Score::default()
@@ -241,7 +241,7 @@ fn a_lexical_score_is_never_called_score() {
     let mut scored = answers("a", &[Some(1.0)]);
     scored
         .iter_mut()
-        .for_each(|answer| answer.score.scorer = "lexical_rubric");
+        .for_each(|answer| answer.score.scorer = ScorerId::baseline("rubric"));
     let metrics = row(&scored, EXCLUDE).metrics;
     assert!(
         metrics["lexical_score"].estimate.is_some() && metrics.contains_key("lexical_ann_score")

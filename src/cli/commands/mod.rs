@@ -39,9 +39,11 @@ use super::settings::Settings;
 use super::terminal;
 use crate::domain::Note;
 use crate::error::{Error, Result};
-use crate::evaluation::options::ScorerName;
 use crate::report::{Table, TableStyle, render_json};
 use crate::runs::run_directories;
+use crate::scorer::citation::CITATION_AUDIT;
+use crate::scorer::entailment::ENTAILMENT;
+use crate::scorer::overlap::OVERLAP;
 
 /// Width of tables if standard output is not a terminal and `COLUMNS` is not set.
 const PLAIN_WIDTH: u16 = 100;
@@ -207,7 +209,7 @@ pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Res
         Command::Agree(args) => agree::run(&args, &context)?,
         Command::Criteria(args) => criteria::run(&args, &context)?,
         Command::Overlap(args) => {
-            return score::run_scorers(&[ScorerName::Overlap], *args, &context);
+            return score::run_scorers(&[&OVERLAP], *args, &context);
         }
         Command::Convert(args) => convert::run(&args, &context)?,
         Command::BuildTests(args) => convert::build_tests(&args)?,
@@ -220,9 +222,9 @@ pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Res
 
 /// The audit of citations, which is free; with `--entail` also what a judge says of them.
 fn citations(args: ScoreArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
-    let audit = ScorerName::CitationAudit;
+    let audit = &CITATION_AUDIT;
     if context.is_flag("entail") {
-        return score::run_scorers(&[ScorerName::Entailment, audit], args, context);
+        return score::run_scorers(&[&ENTAILMENT, audit], args, context);
     }
     if context.is_flag("model") {
         let what = "--model: without --entail, citations asks no judge; add --entail, or leave the model out";

@@ -19,11 +19,11 @@ use crate::cli::summary::conclude;
 use crate::cli::terminal::{self, grouped};
 use crate::domain::{EndpointUse, Severity, SystemName};
 use crate::error::Result;
-use crate::evaluation::options::ScorerName;
 use crate::evaluation::{Evaluation, Prepared, Preset, Run, Slice, StopHandle};
 use crate::record::{AnsweredJudge, Manifest};
 use crate::record::{NoEvents, remedy};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
+use crate::scorer::ScorerInfo;
 use crate::text::names::counted;
 use crate::text::perturbation::Perturbation;
 
@@ -41,7 +41,7 @@ pub(super) fn run(settings: &Settings, context: &CommandContext<'_>) -> Result<E
 /// # Errors
 /// As `run`.
 pub(super) fn run_scorers(
-    scorers: &[ScorerName],
+    scorers: &[&'static ScorerInfo],
     mut args: ScoreArgs,
     context: &CommandContext<'_>,
 ) -> Result<ExitCode> {
@@ -81,7 +81,7 @@ pub(super) fn run_preset(
             .await?;
         bench.coverage.clone_from(&prepared.inputs.coverage);
         for (scorer, why) in &prepared.choice.left_out {
-            bench.leave_out(scorer.as_str(), why);
+            bench.leave_out(scorer.name, why);
         }
         score(prepared, settings, context, Some(&bench)).await
     })

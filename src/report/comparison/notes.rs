@@ -47,7 +47,7 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
 /// The warning about numbers of the lexical baseline, if there are any.
 pub(super) fn baseline(comparison: &Comparison) -> Option<Note> {
     let metrics = comparison.metrics.iter();
-    Note::of_baseline(metrics.map(|metric| metric.metric.scorer.as_str()))
+    Note::of_baseline(metrics.map(|metric| &metric.metric.scorer))
 }
 
 /// Every note, prefixed with the metric's name if there are several. What the signs in the table of means mean comes before

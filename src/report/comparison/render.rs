@@ -126,6 +126,6 @@ fn with_runs(mut table: Table, old: &str, new: &str) -> Table {
 /// Adds the rows of a table about a metric.
 fn append(all: &mut Table, kind: &str, id: &MetricId, warnings: &str, table: &Table) {
     let unit = format!("{:?}", id.unit).to_lowercase();
-    let lead = [kind, &id.scorer, &id.name, &unit, warnings].map(Cell::text);
+    let lead = [kind, id.scorer.as_str(), &id.name, &unit, warnings].map(Cell::text);
     all.append(&lead, table);
 }

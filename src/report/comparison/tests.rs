@@ -66,7 +66,7 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
     };
     MetricComparison {
         metric: MetricId {
-            scorer: "rubric".to_owned(),
+            scorer: "rubric".into(),
             name: name.to_owned(),
             unit,
             higher_is_better: true,

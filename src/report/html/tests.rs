@@ -79,7 +79,7 @@ fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<Score
         system: SystemName::from(system),
         case: Arc::new(TestCase::without_rubric(CaseId::from(case), text)),
         score: Score {
-            scorer: "rubric",
+            scorer: "rubric".into(),
             value,
             components: vec![component],
             ..Score::default()
@@ -269,7 +269,7 @@ fn a_score_of_aspects_is_a_grade_and_every_other_one_a_share() {
             .iter_mut()
             .zip(kinds)
             .for_each(|(component, kind)| component.kind = *kind);
-        answer.score.scorer = scorer;
+        answer.score.scorer = scorer.into();
         Arc::new(answer)
     };
     let answers = [

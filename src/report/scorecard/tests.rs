@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::analysis::test_support::{answer, component, simple_score};
 use crate::analysis::{AggregateOptions, summarize};
-use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
+use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer, ScorerId};
 use crate::report::TableStyle;
 
 fn context() -> ReportContext {
@@ -40,7 +40,7 @@ fn plain(system: &str, case: &str, parts: &[(&str, ComponentKind, Option<f64>)])
         system,
         case,
         Score {
-            scorer: "prometheus",
+            scorer: "prometheus".into(),
             components,
             ..Score::default()
         },
@@ -147,7 +147,7 @@ fn a_lexical_table_names_the_baseline() {
     let scored = answers("a", &[Some(1.0), Some(0.5)])
         .into_iter()
         .map(|mut answer| {
-            answer.score.scorer = "lexical_rubric";
+            answer.score.scorer = ScorerId::baseline("rubric");
             answer
         });
     let summary = summarize(&scored.collect::<Vec<_>>(), &[], options());
@@ -448,7 +448,7 @@ fn the_f1_that_the_verdict_compares_is_next_to_that_of_the_means() {
         let part = |name: &str| component(name, ComponentKind::Share, 0.0, Some(value));
         let components = ["citation_precision", "citation_recall", "citation_f1"].map(part);
         let score = Score {
-            scorer: "entailment",
+            scorer: "entailment".into(),
             components: components.to_vec(),
             ..Score::default()
         };

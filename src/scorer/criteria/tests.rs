@@ -46,12 +46,12 @@ fn scorer(batch: usize) -> CriteriaScorer {
     CriteriaScorer {
         profile,
         mode: Mode::Default,
-        lexical: false,
+        is_baseline: false,
     }
 }
 
 fn done(case: &TestCase, verdicts: &Verdicts) -> Score {
-    match scorer(1).step(case, &answer(), verdicts) {
+    match scorer(1).step(&Subject::new(case, &answer()), verdicts) {
         Step::Done(score) => score,
         Step::Ask(calls) => panic!("{calls:?}"),
     }
@@ -121,7 +121,7 @@ fn a_batch_without_a_usable_reply_is_asked_one_by_one() {
     };
     let case = case(&[1.0; 5]);
     let step = |verdicts: &Verdicts, mode| {
-        items(CriteriaScorer { mode, ..scorer(2) }.step(&case, &answer(), verdicts))
+        items(CriteriaScorer { mode, ..scorer(2) }.step(&Subject::new(&case, &answer()), verdicts))
     };
     let mut verdicts = Verdicts::new();
     assert_eq!(step(&verdicts, Mode::Default), ["c1..c2", "c3..c4", "c5"]);
@@ -154,7 +154,7 @@ fn beside_a_reference_a_criterion_without_points_counts_only_where_nothing_else_
     let race = CriteriaScorer {
         profile: rubric_profile(Some("race")).unwrap(),
         mode: Mode::Default,
-        lexical: false,
+        is_baseline: false,
     };
     let scored = |points: [(f64, f64); 2]| {
         let verdict = |(credit, second)| CriterionVerdict {
@@ -184,7 +184,7 @@ fn shares_from_negative_points_are_the_references_with_a_note() {
     let race = CriteriaScorer {
         profile: rubric_profile(Some("race")).unwrap(),
         mode: Mode::Compat,
-        lexical: false,
+        is_baseline: false,
     };
     let scored = |points: [(f64, f64); 2]| {
         let mut verdicts = Verdicts::new();

@@ -5,8 +5,7 @@ use crate::domain::{
 };
 
 use super::claims::{Claim, ClaimPlan};
-use super::{EntailmentScorer, Form, Outcome, Support};
-use crate::scorer::Scorer;
+use super::{ENTAILMENT, EntailmentScorer, Form, Outcome, Support};
 use crate::stats::harmonic_mean;
 
 /// The components, in this order.
@@ -67,14 +66,14 @@ impl Share {
 }
 
 /// The score of an answer for which the reference has no number.
-pub(super) fn refused(scorer: &EntailmentScorer) -> Score {
+pub(super) fn refused() -> Score {
     let reason = UnscoredReason::new(
         UnscoredKind::Exception,
         "the reference needs a text that a cited source does not have",
     );
     let values = std::array::from_fn(|_| Err(reason.clone()));
     Score {
-        scorer: scorer.name(),
+        scorer: ENTAILMENT.name.into(),
         components: components(values),
         ..Score::default()
     }
@@ -83,7 +82,7 @@ pub(super) fn refused(scorer: &EntailmentScorer) -> Score {
 /// The score, once every question has a verdict.
 pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<Outcome>) -> Score {
     let mut score = Score {
-        scorer: scorer.name(),
+        scorer: ENTAILMENT.name.into(),
         ..Score::default()
     };
     if plan.is_empty && scorer.form == Form::Long {

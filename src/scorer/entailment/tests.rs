@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::{
-    CaseId, ClaimSupport, Judgment, Prediction, Reading, Score, Source, UnscoredKind,
+    Answer, CaseId, ClaimSupport, Judgment, Prediction, Reading, Score, Source, TestCase,
+    UnscoredKind,
 };
 use crate::question::JudgeCall;
 
@@ -60,7 +61,7 @@ fn run(
     let mut verdicts = Verdicts::new();
     let mut asked = Vec::new();
     loop {
-        match scorer.step(&case(), answer, &verdicts) {
+        match scorer.step(&Subject::new(&case(), answer), &verdicts) {
             Step::Done(score) => return (asked, score),
             Step::Ask(calls) => {
                 assert!(!calls.is_empty());
@@ -243,7 +244,7 @@ fn the_short_form_is_one_claim_behind_its_question_whose_brackets_count_only_in_
         form: Form::Short,
         ..DEFAULT
     };
-    let Step::Ask(calls) = short.step(&case(), &asked, &Verdicts::new()) else {
+    let Step::Ask(calls) = short.step(&Subject::new(&case(), &asked), &Verdicts::new()) else {
         panic!("done")
     };
     assert_eq!(
@@ -319,7 +320,9 @@ fn an_unscored_precision_question_leaves_recall_whole() {
 fn questions_that_only_compat_asks_have_names_of_their_own() {
     // Default verdicts are read again under the reference's rules: [3 mice] must not get the verdict of [0, 1].
     let text = answer(&long("in [3 mice] [0, 1]"));
-    let items = |scorer: &EntailmentScorer| match scorer.step(&case(), &text, &Verdicts::new()) {
+    let items = |scorer: &EntailmentScorer| match scorer
+        .step(&Subject::new(&case(), &text), &Verdicts::new())
+    {
         Step::Ask(calls) => calls[0].item.to_string(),
         Step::Done(score) => panic!("{score:?}"),
     };
@@ -398,7 +401,9 @@ fn what_another_claim_asked_at_once_stands_before_nothing() {
     // on [0, 2, 1] together only: they are one reply away, not two.
     let text = long("same [0]") + &long("same [0][2][1]");
     let (case, answer) = (case(), answer(&text));
-    let possible = DEFAULT.possible(&case, &answer, &Verdicts::new()).unwrap();
+    let possible = DEFAULT
+        .possible(&Subject::new(&case, &answer), &Verdicts::new())
+        .unwrap();
     let gates = |items: &[&str]| {
         possible
             .iter()
@@ -429,13 +434,13 @@ proptest! {
         let mut seen = HashSet::new();
         let mut verdicts = Verdicts::new();
         let all: HashSet<QuestionKey> = scorer
-            .possible(&case(), &answer, &Verdicts::new())
+            .possible(&Subject::new(&case(), &answer), &Verdicts::new())
             .unwrap()
             .iter()
             .map(|possible| key(&possible.call))
             .collect();
         let score = loop {
-            match scorer.step(&case(), &answer, &verdicts) {
+            match scorer.step(&Subject::new(&case(), &answer), &verdicts) {
                 Step::Done(score) => break score,
                 Step::Ask(calls) => for call in calls {
                     prop_assert!(seen.insert(key(&call)), "asked twice: {:?}", call);
@@ -466,8 +471,8 @@ proptest! {
         let mut labels = labels.iter().cycle();
         let mut rounds = 0;
         let mut bounds: Vec<HashMap<QuestionKey, usize>> = Vec::new();
-        while let Step::Ask(calls) = scorer.step(&case(), &answer, &verdicts) {
-            let possible = scorer.possible(&case(), &answer, &verdicts).unwrap();
+        while let Step::Ask(calls) = scorer.step(&Subject::new(&case(), &answer), &verdicts) {
+            let possible = scorer.possible(&Subject::new(&case(), &answer), &verdicts).unwrap();
             let bound: HashMap<_, _> = possible.iter().map(|possible| (key(&possible.call), possible.gates)).collect();
             prop_assert_eq!(bound.len(), possible.len(), "a question twice");
             bounds.push(bound);
@@ -485,7 +490,7 @@ proptest! {
             }
             rounds += 1;
         }
-        prop_assert!(scorer.possible(&case(), &answer, &verdicts).unwrap().is_empty(), "all is known");
+        prop_assert!(scorer.possible(&Subject::new(&case(), &answer), &verdicts).unwrap().is_empty(), "all is known");
     }
 
     #[test]

@@ -127,8 +127,7 @@ fn one_call_an_aspect_is_asked_of_its_own_judge() {
         aspect("relevance", false, false),
     ]);
     let Step::Ask(calls) = scorer.step(
-        &case(),
-        &answer("A.", None),
+        &Subject::new(&case(), &answer("A.", None)),
         &with(&[("coverage", Some(3.0))]),
     ) else {
         panic!("done")
@@ -164,7 +163,8 @@ fn an_aspect_without_a_grade_is_left_out_of_the_mean_with_a_note() {
         ("relevance", None),
         ("organization", Some(4.5)),
     ]);
-    let Step::Done(score) = scorer.step(&case(), &answer("A.", None), &verdicts) else {
+    let Step::Done(score) = scorer.step(&Subject::new(&case(), &answer("A.", None)), &verdicts)
+    else {
         panic!("asked")
     };
     // (3 + 4.5) / 2
@@ -214,7 +214,7 @@ fn a_reference_is_the_answers_else_the_gold_and_a_missing_one_is_noted_and_in_co
     };
     assert_eq!(reference(&given), None);
     let verdicts = with(&[("x", Some(5.0))]);
-    let Step::Done(score) = scorer.step(&case(), &given, &verdicts) else {
+    let Step::Done(score) = scorer.step(&Subject::new(&case(), &given), &verdicts) else {
         panic!("asked")
     };
     assert_eq!(
@@ -225,7 +225,7 @@ fn a_reference_is_the_answers_else_the_gold_and_a_missing_one_is_noted_and_in_co
         mode: Mode::Compat,
         ..scorer.clone()
     };
-    let Step::Done(score) = compat.step(&case(), &given, &Verdicts::new()) else {
+    let Step::Done(score) = compat.step(&Subject::new(&case(), &given), &Verdicts::new()) else {
         panic!("asked")
     };
     assert_eq!(
@@ -267,7 +267,7 @@ proptest! {
         let names: Vec<String> = (0..grades.len()).map(|n| format!("a{n}")).collect();
         let aspects: Vec<_> = names.iter().map(|name| aspect(name, true, true)).collect();
         let verdicts = with(&names.iter().map(String::as_str).zip(grades.iter().copied()).collect::<Vec<_>>());
-        let done = |aspects: Vec<Arc<Aspect>>| match scorer(aspects).step(&case(), &answer(&output, None), &verdicts) {
+        let done = |aspects: Vec<Arc<Aspect>>| match scorer(aspects).step(&Subject::new(&case(), &answer(&output, None)), &verdicts) {
             Step::Done(score) => score.value,
             Step::Ask(calls) => panic!("{calls:?}"),
         };
@@ -281,10 +281,10 @@ proptest! {
     #[test]
     fn everything_is_asked_at_once_and_never_twice(names in prop::collection::vec("[ab]", 1..5)) {
         let scorer = scorer(names.iter().map(|name| aspect(name, false, false)).collect());
-        let Step::Ask(calls) = scorer.step(&case(), &answer("A.", None), &Verdicts::new()) else { panic!("done") };
+        let Step::Ask(calls) = scorer.step(&Subject::new(&case(), &answer("A.", None)), &Verdicts::new()) else { panic!("done") };
         let items: HashSet<Arc<str>> = calls.iter().map(|call| Arc::clone(&call.item)).collect();
         prop_assert_eq!(items.len(), calls.len());
         let verdicts = items.into_iter().map(|item| (item, Ok(Reading::new(Verdict::Grade(2.0))))).collect();
-        prop_assert!(matches!(scorer.step(&case(), &answer("A.", None), &verdicts), Step::Done(_)));
+        prop_assert!(matches!(scorer.step(&Subject::new(&case(), &answer("A.", None)), &verdicts), Step::Done(_)));
     }
 }

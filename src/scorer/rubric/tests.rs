@@ -58,7 +58,7 @@ fn run(
 ) -> (Vec<Vec<String>>, Score) {
     let (mut verdicts, mut rounds) = (Verdicts::new(), Vec::new());
     loop {
-        match scorer.step(case, &answer("one two"), &verdicts) {
+        match scorer.step(&Subject::new(case, &answer("one two")), &verdicts) {
             Step::Done(score) => return (rounds, score),
             Step::Ask(calls) => {
                 assert!(!calls.is_empty());
@@ -94,12 +94,12 @@ fn half_marks(call: &JudgeCall) -> Judgment {
 const DEFAULT: RubricScorer = RubricScorer {
     parts: RubricParts::BOTH,
     mode: Mode::Default,
-    name: "rubric",
+    is_baseline: false,
 };
 const COMPAT: RubricScorer = RubricScorer {
     parts: RubricParts::BOTH,
     mode: Mode::Compat,
-    name: "rubric",
+    is_baseline: false,
 };
 
 fn close(actual: Option<f64>, expected: f64) -> bool {
@@ -312,7 +312,7 @@ fn appended_references_do_not_count_as_length_and_in_compat_do() {
     for (scorer, expected) in [(DEFAULT, 0.5), (COMPAT, 0.0)] {
         let mut verdicts = Verdicts::new();
         let score = loop {
-            match scorer.step(&case, &whole, &verdicts) {
+            match scorer.step(&Subject::new(&case, &whole), &verdicts) {
                 Step::Done(score) => break score,
                 Step::Ask(calls) => verdicts.extend(
                     calls
@@ -444,7 +444,7 @@ proptest! {
         let mut verdicts = Verdicts::new();
         let mut next = judged.into_iter().cycle();
         let score = loop {
-            match scorer.step(&case, &answer, &verdicts) {
+            match scorer.step(&Subject::new(&case, &answer), &verdicts) {
                 Step::Done(score) => break score,
                 Step::Ask(calls) => for call in calls {
                     let (points, count, citations, excerpts, fails) = next.next().unwrap();

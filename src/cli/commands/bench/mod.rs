@@ -20,9 +20,11 @@ use crate::cli::settings::Settings;
 use crate::domain::Role;
 use crate::error::{Error, Result};
 use crate::evaluation::Preset;
-use crate::evaluation::options::{EvaluationOptions, ScorerName, ScorerOptions};
+use crate::evaluation::options::{EvaluationOptions, ScorerOptions};
 use crate::judge::kind::JudgeKind;
 use crate::report::{Bench, BenchBlank};
+use crate::scorer::prometheus::PROMETHEUS;
+use crate::scorer::rubric::RUBRIC;
 use rows::{ASPECTS, AT_MOST, BenchData, BenchRow, INSTRUCTION, TOP_N};
 
 /// The options of `score` that the row determines, by argument.
@@ -92,7 +94,7 @@ fn set(row: &BenchRow, data: &Path, options: &mut EvaluationOptions) {
         aspect_rubrics: given.aspect_rubrics,
         instruction: INSTRUCTION.to_owned(),
         top_n: TOP_N,
-        no_reference: row.scorer == ScorerName::Prometheus && !is_reference,
+        no_reference: *row.scorer == PROMETHEUS && !is_reference,
         entail: row.form,
         at_most: NonZeroUsize::new(AT_MOST).unwrap_or(given.at_most),
         ..ScorerOptions::default()
@@ -121,7 +123,7 @@ fn settle(row: &BenchRow, data: &Path, settings: &mut Settings) -> Result<Vec<Be
         }
     }
     let mut blank = Vec::new();
-    if row.scorer == ScorerName::Prometheus && !judged.is_empty() && !without.is_empty() {
+    if *row.scorer == PROMETHEUS && !judged.is_empty() && !without.is_empty() {
         let roles = without.join(", aspect.");
         // Their mean would be that of other aspects than published.
         without.push(ASPECT_MEAN);
@@ -133,12 +135,12 @@ fn settle(row: &BenchRow, data: &Path, settings: &mut Settings) -> Result<Vec<Be
     if !judged.is_empty() {
         options.scorers.aspects = judged;
     }
-    if row.scorer == ScorerName::Rubric && baseline_by_default(settings) {
+    if *row.scorer == RUBRIC && baseline_by_default(settings) {
         settings
             .options
             .scorers
             .scorers
-            .retain(|scorer| *scorer != ScorerName::Rubric);
+            .retain(|scorer| **scorer != RUBRIC);
         let why = "no LLM has the role rubric; give --model or --base-url, or --judge lexical for the built-in baseline";
         settings.warnings.push(format!("score stays blank: {why}"));
         blank.push(BenchBlank {

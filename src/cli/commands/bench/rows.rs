@@ -1,7 +1,12 @@
 //! The seven rows, as in ScholarQABench's README and commands.
 
-use crate::evaluation::options::ScorerName;
+use crate::scorer::ScorerInfo;
+use crate::scorer::citation::CITATION_AUDIT;
+use crate::scorer::entailment::ENTAILMENT;
 use crate::scorer::entailment::Form;
+use crate::scorer::overlap::OVERLAP;
+use crate::scorer::prometheus::PROMETHEUS;
+use crate::scorer::rubric::RUBRIC;
 
 /// The aspects of a grade, in the order of the columns.
 pub(super) const ASPECTS: &[&str] = &["organization", "coverage", "relevance"];
@@ -37,7 +42,7 @@ pub(super) struct BenchRow {
     pub(super) file: Option<&'static str>,
     pub(super) data: BenchData,
     /// The scorer of the columns before the citations.
-    pub(super) scorer: ScorerName,
+    pub(super) scorer: &'static ScorerInfo,
     pub(super) form: Form,
     /// Explanation of these columns.
     pub(super) legend: &'static str,
@@ -48,7 +53,7 @@ const SCIFACT: BenchRow = BenchRow {
     folders: &["single_paper_tasks", "single_paper", "scifact", ""],
     file: Some("scifact_test.jsonl"),
     data: BenchData::Questions,
-    scorer: ScorerName::Overlap,
+    scorer: &OVERLAP,
     form: Form::Short,
     legend: "match (Corr in the published table): accuracy, the share of outputs that contain the gold answer",
 };
@@ -57,7 +62,7 @@ const BIO: BenchRow = BenchRow {
     folders: &["scholar_bio", "scholarqa_bio"],
     file: None,
     data: BenchData::Questions,
-    scorer: ScorerName::Prometheus,
+    scorer: &PROMETHEUS,
     form: Form::Long,
     legend: "aspects: graded from 1 to 5 without a reference answer, which this row does not have (the published table has \
              its citations only); aspect_mean: their mean",
@@ -85,7 +90,7 @@ const ROWS: [BenchRow; 7] = [
         folders: &["scholar_cs", "scholarqa_cs", ""],
         file: Some("test_configs_snippets.json"),
         data: BenchData::TestCases,
-        scorer: ScorerName::Rubric,
+        scorer: &RUBRIC,
         legend: "score: the rubric score, criteria and snippets",
         ..BIO
     },
@@ -112,12 +117,8 @@ impl BenchRow {
     }
 
     /// The scorers of its columns, and the audit, which is free.
-    pub(super) fn scorers(&self) -> Vec<ScorerName> {
-        vec![
-            self.scorer,
-            ScorerName::Entailment,
-            ScorerName::CitationAudit,
-        ]
+    pub(super) fn scorers(&self) -> Vec<&'static ScorerInfo> {
+        vec![self.scorer, &ENTAILMENT, &CITATION_AUDIT]
     }
 
     /// Explanation of the columns.
