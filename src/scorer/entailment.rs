@@ -21,9 +21,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{
-    Answer, Attribution, Judgment, Mode, Reading, Role, Unit, UnscoredReason, Verdict,
-};
+use crate::domain::{Attribution, Judgment, Mode, Reading, Role, Unit, UnscoredReason, Verdict};
 use crate::question::{JudgeCall, SourceSupport};
 use crate::scorer::citation::IndexBase;
 use crate::scorer::{
