@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
-use super::studentized::{EqualTails, Sample, equal_tails};
+use super::studentized::{Sample, equal_tails};
 
 /// Fewest questions for a bootstrap-t.
 pub(super) const FEWEST_QUESTIONS: usize = 20;
@@ -90,79 +90,103 @@ pub fn paired_family(
     let sums: Vec<Vec<f64>> = (0..differences.len())
         .map(|pair| sample.sums(pair))
         .collect();
-    let count = |sign: f64| sums[0].iter().filter(|sum| sign * **sum > 0.0).count();
-    let is_one_sided = sums.len() == 1 && count(1.0).min(count(-1.0)) < FEWEST_OF_EITHER_SIGN;
-    Some(if sample.clusters() < FEWEST_QUESTIONS || is_one_sided {
-        by_sign_flips(&sample, &sums, options)
+    if sample.clusters() < FEWEST_QUESTIONS || is_single_and_one_sided(&sums) {
+        Some(by_sign_flips(&sample, &sums, options))
     } else {
-        by_bootstrap(&sample, options)
-    })
+        Some(by_bootstrap(&sample, options))
+    }
+}
+
+/// Whether the differences of a single pair have too few of either sign for a bootstrap-t.
+fn is_single_and_one_sided(sums: &[Vec<f64>]) -> bool {
+    let [sums] = sums else {
+        return false;
+    };
+    let positive = sums.iter().filter(|sum| **sum > 0.0).count();
+    let negative = sums.iter().filter(|sum| **sum < 0.0).count();
+    positive.min(negative) < FEWEST_OF_EITHER_SIGN
 }
 
 fn by_bootstrap(sample: &Sample, options: BootstrapOptions) -> PairedFamily {
     let resampled = sample.resampled_t(options);
-    let (total, alpha) = (resampled.len(), options.alpha());
-    // A resample in which all differences of a pair are equal says nothing about the others.
-    let largest = |own: &Vec<f64>| {
-        own.iter()
-            .filter(|t| t.is_finite())
-            .fold(0.0_f64, |most, t| most.max(t.abs()))
-    };
-    let mut largest: Vec<f64> = resampled.iter().map(largest).collect();
-    largest.sort_unstable_by(f64::total_cmp);
-    let p = |as_extreme: usize| (as_extreme + 1) as f64 / (total + 1) as f64;
-    let of_pair = |pair: usize| {
-        let (difference, error) = (sample.means[pair], sample.errors[pair]);
-        let t = if difference == 0.0 {
-            0.0
-        } else {
-            difference / error
-        };
-        let own = resampled.iter().map(|all| all[pair]).collect();
-        let EqualTails {
-            p: alone,
-            interval,
-            critical,
-        } = equal_tails(difference, error, own, options);
-        let (standard_error, pointwise_p, pointwise) = (error, alone, interval);
-        let test = PairedTest {
-            difference,
-            standard_error,
-            p: alone,
-            pointwise_p,
-            interval,
-            pointwise,
-        };
-        if resampled[0].len() == 1 {
-            return (test, critical);
+    let total = resampled.len();
+    let tests =
+        (0..sample.means.len()).map(|pair| alone_by_bootstrap(sample, pair, &resampled, options));
+    let (mut pairs, criticals): (Vec<PairedTest>, Vec<Option<f64>>) = tests.unzip();
+    let mut critical = criticals.into_iter().next().flatten();
+    if pairs.len() > 1 {
+        let largest = largest_t(&resampled);
+        critical = tail_rank(options.alpha(), total).map(|rank| largest[total - rank]);
+        for test in &mut pairs {
+            adjust(test, &largest, critical);
         }
-        let critical = tail_rank(alpha, total).map(|rank| largest[total - rank]);
-        let adjusted = p(total - largest.partition_point(|value| *value < t.abs()));
-        let half = critical
-            .filter(|_| error > 0.0)
-            .map(|critical| critical * error);
-        let interval = half.map(|half| Interval {
-            low: difference - half,
-            high: difference + half,
-        });
-        (
-            PairedTest {
-                p: adjusted,
-                interval,
-                ..test
-            },
-            critical,
-        )
-    };
-    let (pairs, critical): (Vec<PairedTest>, Vec<Option<f64>>) =
-        (0..sample.means.len()).map(of_pair).unzip();
-    let critical = critical.into_iter().next().flatten();
+    }
     PairedFamily {
         method: PairedMethod::BootstrapT,
         pairs,
         critical,
-        smallest_p: p(0),
+        smallest_p: bootstrap_p(0, total),
     }
+}
+
+/// A pair's test without adjustment for the others, with its critical value.
+fn alone_by_bootstrap(
+    sample: &Sample,
+    pair: usize,
+    resampled: &[Vec<f64>],
+    options: BootstrapOptions,
+) -> (PairedTest, Option<f64>) {
+    let difference = sample.means[pair];
+    let standard_error = sample.errors[pair];
+    let own = resampled.iter().map(|all| all[pair]).collect();
+    let tails = equal_tails(difference, standard_error, own, options);
+    let test = PairedTest {
+        difference,
+        standard_error,
+        p: tails.p,
+        pointwise_p: tails.p,
+        interval: tails.interval,
+        pointwise: tails.interval,
+    };
+    (test, tails.critical)
+}
+
+/// Adjusts a pair's p and interval for all pairs, by the largest |t| of each resample (sorted) and its critical value.
+fn adjust(test: &mut PairedTest, largest: &[f64], critical: Option<f64>) {
+    let t = if test.difference == 0.0 {
+        0.0
+    } else {
+        test.difference / test.standard_error
+    };
+    let below = largest.partition_point(|value| *value < t.abs());
+    test.p = bootstrap_p(largest.len() - below, largest.len());
+    test.interval = None;
+    if let Some(critical) = critical
+        && test.standard_error > 0.0
+    {
+        let half = critical * test.standard_error;
+        test.interval = Some(Interval {
+            low: test.difference - half,
+            high: test.difference + half,
+        });
+    }
+}
+
+/// The largest |t| over the pairs of each resample, sorted.
+fn largest_t(resampled: &[Vec<f64>]) -> Vec<f64> {
+    let mut largest = Vec::new();
+    for all in resampled {
+        // A resample in which all differences of a pair are equal says nothing about the others.
+        let finite = all.iter().filter(|t| t.is_finite());
+        largest.push(finite.fold(0.0_f64, |most, t| most.max(t.abs())));
+    }
+    largest.sort_unstable_by(f64::total_cmp);
+    largest
+}
+
+/// The p of a statistic that so many resamples reach; the observed data count as one more resample.
+fn bootstrap_p(as_extreme: usize, resamples: usize) -> f64 {
+    (as_extreme + 1) as f64 / (resamples + 1) as f64
 }
 
 /// The sign assignments, as the subsets of questions whose differences are flipped. With each subset its complement is one.
@@ -259,63 +283,115 @@ fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) 
         questions,
         random: (questions > EXACT_UP_TO).then_some(options),
     };
-    let alpha = options.alpha();
     let mut largest = largest_statistics(&assignments, sums);
-    let total = largest.len();
     largest.sort_unstable_by(f64::total_cmp);
-    let as_large = |sorted: &[f64], value: f64| {
-        sorted.len() - sorted.partition_point(|other| *other < value - SAME)
+    let flips = SignFlips {
+        sample,
+        sums,
+        assignments,
+        largest,
+        alpha: options.alpha(),
     };
-    let share = |count: usize| count as f64 / total as f64;
-    // Significant are the statistics above it: fewer than alpha of the largest are as large.
-    let critical = largest[total - ((alpha * total as f64).ceil() as usize).clamp(1, total)];
-    let of_pair = |pair: usize| {
-        let (difference, error) = (sample.means[pair], sample.errors[pair]);
-        let own = assignments.statistics(&sums[pair]);
+    let smallest_p = flips.smallest_p();
+    // In standard errors: t^2 = z^2 (n - 1) / (n - z^2).
+    let n = questions as f64;
+    let critical = flips.critical();
+    let in_errors = critical * ((n - 1.0) / (n - critical * critical)).sqrt();
+    let is_reachable = smallest_p < options.alpha() && in_errors.is_finite();
+    PairedFamily {
+        method: PairedMethod::SignFlip,
+        pairs: (0..sums.len())
+            .into_par_iter()
+            .map(|pair| flips.test(pair))
+            .collect(),
+        critical: is_reachable.then_some(in_errors),
+        smallest_p,
+    }
+}
+
+/// The tests of all pairs by sign flips.
+struct SignFlips<'a> {
+    sample: &'a Sample,
+    /// The sums of the differences by pair and question.
+    sums: &'a [Vec<f64>],
+    assignments: Assignments,
+    /// The largest statistic over the pairs under each assignment, sorted.
+    largest: Vec<f64>,
+    alpha: f64,
+}
+
+impl SignFlips<'_> {
+    /// The number of assignments that make up alpha, rounded up.
+    fn alpha_count(&self) -> usize {
+        (self.alpha * self.largest.len() as f64).ceil() as usize
+    }
+
+    /// Significant are the statistics above it: fewer than alpha of the largest are as large.
+    fn critical(&self) -> f64 {
+        let total = self.largest.len();
+        self.largest[total - self.alpha_count().clamp(1, total)]
+    }
+
+    fn share(&self, assignments: usize) -> f64 {
+        assignments as f64 / self.largest.len() as f64
+    }
+
+    /// The number of assignments whose largest statistic is at least this one.
+    fn as_large(&self, statistic: f64) -> usize {
+        let below = self
+            .largest
+            .partition_point(|other| *other < statistic - SAME);
+        self.largest.len() - below
+    }
+
+    fn test(&self, pair: usize) -> PairedTest {
+        let own = self.assignments.statistics(&self.sums[pair]);
         let observed = own[0];
-        let beyond = |limit: f64| own.iter().filter(|value| **value > limit + SAME).count();
         let as_extreme = own
             .iter()
             .filter(|value| **value >= observed - SAME)
             .count();
-        let bounded = |rejected: usize| {
-            let interval = assignments.interval(&sums[pair], sample.sizes(), rejected / 2);
-            interval.filter(|_| error > 0.0)
-        };
-        let alone = ((alpha * total as f64).ceil() as usize).saturating_sub(1);
-        PairedTest {
-            difference,
-            standard_error: error,
-            p: share(as_large(&largest, observed)),
-            pointwise_p: share(as_extreme),
-            interval: bounded(if sums.len() == 1 {
-                alone
-            } else {
-                beyond(critical)
-            }),
-            pointwise: bounded(alone),
-        }
-    };
-    let highest = sums.iter().map(|sums| {
-        let root = sums.iter().map(|value| value * value).sum::<f64>().sqrt();
-        if root > 0.0 {
-            sums.iter().map(|value| value.abs()).sum::<f64>() / root
+        let alone = self.alpha_count().saturating_sub(1);
+        let rejected = if self.sums.len() == 1 {
+            alone
         } else {
-            0.0
+            let limit = self.critical() + SAME;
+            own.iter().filter(|value| **value > limit).count()
+        };
+        PairedTest {
+            difference: self.sample.means[pair],
+            standard_error: self.sample.errors[pair],
+            p: self.share(self.as_large(observed)),
+            pointwise_p: self.share(as_extreme),
+            interval: self.interval(pair, rejected),
+            pointwise: self.interval(pair, alone),
         }
-    });
-    let smallest_p = highest
-        .map(|highest| share(as_large(&largest, highest).max(1)))
-        .fold(1.0, f64::min);
-    let n = questions as f64;
-    // In standard errors: t^2 = z^2 (n - 1) / (n - z^2).
-    let in_errors = critical * ((n - 1.0) / (n - critical * critical)).sqrt();
-    let critical = (smallest_p < alpha && in_errors.is_finite()).then_some(in_errors);
-    PairedFamily {
-        method: PairedMethod::SignFlip,
-        pairs: (0..sums.len()).into_par_iter().map(of_pair).collect(),
-        critical,
-        smallest_p,
+    }
+
+    /// The interval that leaves out so many assignments, half of them on either side.
+    fn interval(&self, pair: usize, rejected: usize) -> Option<Interval> {
+        if self.sample.errors[pair] > 0.0 {
+            let sizes = self.sample.sizes();
+            self.assignments
+                .interval(&self.sums[pair], sizes, rejected / 2)
+        } else {
+            None
+        }
+    }
+
+    /// The smallest adjusted p of any pair: that of its differences if all had the same sign.
+    fn smallest_p(&self) -> f64 {
+        let mut smallest = 1.0_f64;
+        for sums in self.sums {
+            let root = sums.iter().map(|value| value * value).sum::<f64>().sqrt();
+            let highest = if root > 0.0 {
+                sums.iter().map(|value| value.abs()).sum::<f64>() / root
+            } else {
+                0.0
+            };
+            smallest = smallest.min(self.share(self.as_large(highest).max(1)));
+        }
+        smallest
     }
 }
 

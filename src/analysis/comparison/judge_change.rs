@@ -85,12 +85,20 @@ impl Shift {
 
 /// The systems with values in both runs, each by its ranks in the old and in the new one, best in the old run first.
 pub(super) fn systems_of_both(shared: &SharedCases<'_>, runs: [usize; 2]) -> Vec<[usize; 2]> {
-    let system = |rank: usize| &shared.all.systems[shared.order[rank]];
-    let of_run = |run: usize| (0..shared.participants).filter(move |rank| system(*rank).run == run);
+    let [old_run, new_run] = runs;
     let mut both = Vec::new();
-    for old in of_run(runs[0]) {
-        let new = of_run(runs[1]).find(|new| system(*new).system == system(old).system);
-        both.extend(new.map(|new| [old, new]));
+    for old in 0..shared.participants {
+        let system = shared.system(old);
+        if system.run != old_run {
+            continue;
+        }
+        let in_new_run = (0..shared.participants).find(|rank| {
+            let other = shared.system(*rank);
+            other.run == new_run && other.system == system.system
+        });
+        if let Some(new) = in_new_run {
+            both.push([old, new]);
+        }
     }
     both
 }
@@ -104,9 +112,12 @@ fn shifts(shared: &SharedCases<'_>, both: &[[usize; 2]]) -> Vec<Vec<f64>> {
 /// The mean shift over these systems, by case.
 fn mean_shifts(shared: &SharedCases<'_>, both: &[[usize; 2]]) -> Vec<f64> {
     let shifts = shifts(shared, both);
-    let by_case =
-        |case: usize| shifts.iter().map(|own| own[case]).sum::<f64>() / shifts.len() as f64;
-    (0..shared.cases.len()).map(by_case).collect()
+    let mut by_case = Vec::new();
+    for case in 0..shared.cases.len() {
+        let sum = shifts.iter().map(|own| own[case]).sum::<f64>();
+        by_case.push(sum / shifts.len() as f64);
+    }
+    by_case
 }
 
 /// The shift of each of these systems; they are one family. `None` without systems and for fewer than two questions.
@@ -115,31 +126,38 @@ pub(super) fn system_shifts(
     both: &[[usize; 2]],
 ) -> Option<Vec<SystemShift>> {
     let shifts = shifts(shared, both);
-    let family = paired_family(
-        &slices(&shifts),
-        Some(&shared.questions),
-        shared.bootstrap(),
-    )?;
+    let tests = paired_tests(shared, &shifts)?;
     let means: Vec<[f64; 2]> = both
         .iter()
         .map(|own| own.map(|rank| mean(&shared.values[rank]).unwrap_or_default()))
         .collect();
-    let rank = |at: usize, run: usize| {
-        let is_higher = |own: &&[f64; 2]| own[run] > means[at][run] + SAME;
-        1 + means.iter().filter(is_higher).count()
-    };
     let alpha = shared.bootstrap().alpha();
-    let systems = family
-        .pairs
-        .iter()
-        .enumerate()
-        .map(|(at, test)| SystemShift {
-            system: shared.all.systems[shared.order[both[at][0]]].system.clone(),
+    let mut systems = Vec::new();
+    for (at, test) in tests.iter().enumerate() {
+        systems.push(SystemShift {
+            system: shared.system(both[at][0]).system.clone(),
             means: means[at],
-            ranks: [rank(at, 0), rank(at, 1)],
+            ranks: [0, 1].map(|run| rank_in_run(&means, at, run)),
             shift: Shift::of(test, alpha),
         });
-    Some(systems.collect())
+    }
+    Some(systems)
+}
+
+/// The tests of these differences by case, adjusted for each other.
+fn paired_tests(shared: &SharedCases<'_>, differences: &[Vec<f64>]) -> Option<Vec<PairedTest>> {
+    let family = paired_family(
+        &slices(differences),
+        Some(&shared.questions),
+        shared.bootstrap(),
+    )?;
+    Some(family.pairs)
+}
+
+/// The rank of a system by its mean in a run; means that differ by rounding only share a rank.
+fn rank_in_run(means: &[[f64; 2]], at: usize, run: usize) -> usize {
+    let own = means[at][run];
+    1 + means.iter().filter(|other| other[run] > own + SAME).count()
 }
 
 /// The change from the first to the second of these runs (index and name), by every metric that has values of both on at least two questions.
@@ -161,77 +179,11 @@ fn judge_change(
     options: &ComparisonOptions,
 ) -> Option<JudgeChange> {
     let shared = SharedCases::of(all, table, options);
-    let system = |rank: usize| &all.systems[shared.order[rank]];
     let ranks = systems_of_both(&shared, runs.map(|(run, _)| run));
     let systems = system_shifts(&shared, &ranks)?;
-    let family = |pairs: &[(usize, usize)]| {
-        let differences = shared.differences(pairs);
-        let family = paired_family(
-            &slices(&differences),
-            Some(&shared.questions),
-            shared.bootstrap(),
-        )?;
-        Some(family.pairs)
-    };
     let by_case = mean_shifts(&shared, &ranks);
     let whole = paired_family(&[&by_case], Some(&shared.questions), shared.bootstrap())?.pairs[0];
     let alpha = shared.bootstrap().alpha();
-    let pairs: Vec<(usize, usize)> = (0..ranks.len())
-        .flat_map(|a| (a + 1..ranks.len()).map(move |b| (a, b)))
-        .collect();
-    let by_judge = |judge: usize| {
-        family(
-            &pairs
-                .iter()
-                .map(|(a, b)| (ranks[*a][judge], ranks[*b][judge]))
-                .collect::<Vec<_>>(),
-        )
-    };
-    let mut swapped = Vec::new();
-    if let (Some(old), Some(new)) = (by_judge(0), by_judge(1)) {
-        for (at, (a, b)) in pairs.iter().enumerate() {
-            if old[at].difference > SAME && new[at].difference < -SAME {
-                swapped.push(SwappedPair {
-                    systems: [*a, *b].map(|own| system(ranks[own][0]).system.clone()),
-                    differences: [old[at].difference, new[at].difference],
-                    intervals: [old[at].interval, new[at].interval],
-                    differs: [old[at].p < alpha, new[at].p < alpha],
-                });
-            }
-        }
-    }
-    let rater = |judge: usize| {
-        let ratings = ranks.iter().flat_map(|own| {
-            let rated = shared.cases.iter().zip(&shared.values[own[judge]]);
-            let system = &system(own[0]).system;
-            rated.map(|(case, value)| Rating {
-                system: system.clone(),
-                case_id: all.cases[*case].case_id.clone(),
-                item: None,
-                value: *value,
-            })
-        });
-        Rater {
-            ratings: ratings.collect(),
-            ..Rater::new(runs[judge].1, RaterKind::Judge)
-        }
-    };
-    let questions = all
-        .cases
-        .iter()
-        .map(|case| (case.case_id.clone(), case.question.clone()))
-        .collect();
-    let labeled = Labeled {
-        raters: [0, 1].map(rater).to_vec(),
-        questions,
-        ..Labeled::default()
-    };
-    let (confidence, resamples) = (options.level, options.resamples);
-    let options = AgreementOptions {
-        confidence,
-        resamples,
-        ..AgreementOptions::seeded(options.seed)
-    };
     Some(JudgeChange {
         metric: table.metric.clone(),
         old: runs[0].1.to_owned(),
@@ -240,7 +192,86 @@ fn judge_change(
         questions: shared.distinct_questions(),
         whole: Shift::of(&whole, alpha),
         systems,
-        swapped,
-        agreement: rater_agreement(&labeled, &options).pairs.pop(),
+        swapped: swapped_pairs(&shared, &ranks),
+        agreement: agreement_of_judges(&shared, &ranks, runs.map(|(_, name)| name)),
     })
+}
+
+/// The pairs of systems in another order by the new judge. The tests of a judge are one family over all pairs.
+fn swapped_pairs(shared: &SharedCases<'_>, ranks: &[[usize; 2]]) -> Vec<SwappedPair> {
+    let mut pairs = Vec::new();
+    for first in 0..ranks.len() {
+        for second in first + 1..ranks.len() {
+            pairs.push((ranks[first], ranks[second]));
+        }
+    }
+    let tests_by_judge = |judge: usize| {
+        let of_judge: Vec<(usize, usize)> = pairs
+            .iter()
+            .map(|(first, second)| (first[judge], second[judge]))
+            .collect();
+        paired_tests(shared, &shared.differences(&of_judge))
+    };
+    let (Some(old), Some(new)) = (tests_by_judge(0), tests_by_judge(1)) else {
+        return Vec::new();
+    };
+    let alpha = shared.bootstrap().alpha();
+    let mut swapped = Vec::new();
+    for ((first, second), (old, new)) in pairs.iter().zip(old.iter().zip(&new)) {
+        if old.difference > SAME && new.difference < -SAME {
+            swapped.push(SwappedPair {
+                systems: [first, second].map(|ranks| shared.system(ranks[0]).system.clone()),
+                differences: [old.difference, new.difference],
+                intervals: [old.interval, new.interval],
+                differs: [old.p < alpha, new.p < alpha],
+            });
+        }
+    }
+    swapped
+}
+
+/// Agreement of the two judges, as raters of the systems in both runs.
+fn agreement_of_judges(
+    shared: &SharedCases<'_>,
+    ranks: &[[usize; 2]],
+    names: [&str; 2],
+) -> Option<RaterPair> {
+    let questions = shared
+        .all
+        .cases
+        .iter()
+        .map(|case| (case.case_id.clone(), case.question.clone()))
+        .collect();
+    let raters = [0, 1].map(|judge| Rater {
+        ratings: ratings_by_judge(shared, ranks, judge),
+        ..Rater::new(names[judge], RaterKind::Judge)
+    });
+    let labeled = Labeled {
+        raters: raters.to_vec(),
+        questions,
+        ..Labeled::default()
+    };
+    let options = AgreementOptions {
+        confidence: shared.options.level,
+        resamples: shared.options.resamples,
+        ..AgreementOptions::seeded(shared.options.seed)
+    };
+    rater_agreement(&labeled, &options).pairs.pop()
+}
+
+/// One judge's values over the shared cases. Both judges' ratings carry the name from the old run, by which they pair.
+fn ratings_by_judge(shared: &SharedCases<'_>, ranks: &[[usize; 2]], judge: usize) -> Vec<Rating> {
+    let mut ratings = Vec::new();
+    for own in ranks {
+        let system = &shared.system(own[0]).system;
+        for (case, value) in shared.cases.iter().zip(&shared.values[own[judge]]) {
+            ratings.push(Rating {
+                system: system.clone(),
+                case_id: shared.all.cases[*case].case_id.clone(),
+                item: None,
+                value: *value,
+            });
+        }
+    }
+    ratings
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ComparisonOptions, MetricId, MetricTable, Observation, Observations};
+use super::{ComparisonOptions, MetricId, MetricTable, Observation, Observations, ObservedSystem};
 use crate::analysis::questions::Questions;
 use crate::stats::{BootstrapOptions, Interval, mean};
 
@@ -56,6 +56,16 @@ impl Observations {
     }
 }
 
+impl MetricTable {
+    /// The values of a system over these cases, without those that have none.
+    fn values_over(&self, system: usize, cases: &[usize]) -> Vec<f64> {
+        cases
+            .iter()
+            .filter_map(|case| self.values[system][*case].value())
+            .collect()
+    }
+}
+
 impl<'a> SharedCases<'a> {
     pub(super) fn of(
         all: &'a Observations,
@@ -74,35 +84,31 @@ impl<'a> SharedCases<'a> {
             .iter()
             .map(|case| numbers.number(&case.case_id))
             .collect();
-        let value = |system: usize, case: usize| table.values[system][case].value();
-        let (mut order, mut without): (Vec<usize>, Vec<usize>) = (0..all.systems.len())
-            .partition(|system| by_id.iter().any(|case| value(*system, *case).is_some()));
-        let is_shared = |case: &usize| order.iter().all(|system| value(*system, *case).is_some());
-        let cases: Vec<usize> = by_id.iter().copied().filter(is_shared).collect();
+        let has_value =
+            |system: usize| table.values[system].iter().any(|own| own.value().is_some());
+        let (mut order, mut without): (Vec<usize>, Vec<usize>) =
+            (0..all.systems.len()).partition(|system| has_value(*system));
+        let mut cases = by_id.clone();
+        cases.retain(|case| {
+            order
+                .iter()
+                .all(|system| table.values[*system][*case].value().is_some())
+        });
         // Without a shared case, order by the means over each system's own cases.
         let counted = if cases.is_empty() { &by_id } else { &cases };
-        let mean_of = |system: usize| {
-            let values: Vec<f64> = counted
-                .iter()
-                .filter_map(|case| value(system, *case))
-                .collect();
-            mean(&values).unwrap_or(f64::NEG_INFINITY)
-        };
-        let means: Vec<f64> = (0..all.systems.len()).map(mean_of).collect();
-        let label = |system: usize| &all.systems[system].label;
+        let means: Vec<f64> = (0..all.systems.len())
+            .map(|system| mean(&table.values_over(system, counted)).unwrap_or(f64::NEG_INFINITY))
+            .collect();
         order.sort_by(|a, b| {
             means[*b]
                 .total_cmp(&means[*a])
-                .then_with(|| label(*a).cmp(label(*b)))
+                .then_with(|| all.systems[*a].label.cmp(&all.systems[*b].label))
         });
-        without.sort_by(|a, b| label(*a).cmp(label(*b)));
-        let values_of = |system: &usize| {
-            cases
-                .iter()
-                .filter_map(|case| value(*system, *case))
-                .collect()
-        };
-        let values = order.iter().map(values_of).collect();
+        without.sort_by_key(|system| &all.systems[*system].label);
+        let values = order
+            .iter()
+            .map(|system| table.values_over(*system, &cases))
+            .collect();
         let questions = cases.iter().map(|case| question_of[*case]).collect();
         let participants = order.len();
         order.extend(without);
@@ -120,6 +126,11 @@ impl<'a> SharedCases<'a> {
         }
     }
 
+    /// The system at this rank.
+    pub(super) fn system(&self, rank: usize) -> &'a ObservedSystem {
+        &self.all.systems[self.order[rank]]
+    }
+
     pub(super) fn bootstrap(&self) -> BootstrapOptions {
         BootstrapOptions {
             level: self.options.level,
@@ -129,7 +140,7 @@ impl<'a> SharedCases<'a> {
     }
 
     pub(super) fn label(&self, rank: usize) -> &str {
-        self.all.systems[self.order[rank]].label.as_str()
+        self.system(rank).label.as_str()
     }
 
     /// The tested pairs, the better system first: all, those with the baseline, or none.
@@ -137,25 +148,33 @@ impl<'a> SharedCases<'a> {
         if self.options.means_only {
             return Vec::new();
         }
-        let baseline = self.options.baseline.as_deref();
-        let is_tested = |rank: usize| baseline.is_none_or(|baseline| baseline == self.label(rank));
-        let ranks = 0..self.participants;
-        let all = ranks
-            .flat_map(|first| (first + 1..self.participants).map(move |second| (first, second)));
-        all.filter(|(first, second)| is_tested(*first) || is_tested(*second))
-            .collect()
+        let mut pairs = Vec::new();
+        for first in 0..self.participants {
+            for second in first + 1..self.participants {
+                if self.is_baseline(first) || self.is_baseline(second) {
+                    pairs.push((first, second));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Whether the pairs of this system are tested: those of the baseline, or all without one.
+    fn is_baseline(&self, rank: usize) -> bool {
+        match &self.options.baseline {
+            Some(baseline) => baseline == self.label(rank),
+            None => true,
+        }
     }
 
     /// Values of the first system less those of the second, by pair.
     pub(super) fn differences(&self, pairs: &[(usize, usize)]) -> Vec<Vec<f64>> {
-        let of_pair = |(first, second): &(usize, usize)| {
-            self.values[*first]
-                .iter()
-                .zip(&self.values[*second])
-                .map(|(a, b)| a - b)
-                .collect()
-        };
-        pairs.iter().map(of_pair).collect()
+        let mut differences = Vec::new();
+        for (first, second) in pairs {
+            let values = self.values[*first].iter().zip(&self.values[*second]);
+            differences.push(values.map(|(a, b)| a - b).collect());
+        }
+        differences
     }
 
     pub(super) fn observation(&self, rank: usize, case: usize) -> Observation {
@@ -164,13 +183,16 @@ impl<'a> SharedCases<'a> {
 
     /// The number of cases that the metric applies to.
     pub(super) fn cases_in_all(&self) -> usize {
-        let applies = |case: &usize| {
-            self.table
+        let mut cases = 0;
+        for case in &self.by_id {
+            let applies = self
+                .table
                 .values
                 .iter()
-                .any(|row| row[*case] != Observation::NotApplicable)
-        };
-        self.by_id.iter().copied().filter(applies).count()
+                .any(|row| row[*case] != Observation::NotApplicable);
+            cases += usize::from(applies);
+        }
+        cases
     }
 
     pub(super) fn distinct_questions(&self) -> usize {
