@@ -95,84 +95,70 @@ impl Reading {
         path: &Path,
     ) -> Result<Self, InputFault> {
         let fields = fields_of(elements, given);
-        let has = |field: &str| fields.contains_key(field);
-        if elements.is_empty() || has("metric_config") {
+        if elements.is_empty() || fields.contains_key("metric_config") {
             return Ok(Self::default());
         }
-        let is_prediction = !has("answer_text") && OF_PREDICTIONS.iter().any(|field| has(field));
+        let is_prediction = !fields.contains_key("answer_text")
+            && OF_PREDICTIONS
+                .iter()
+                .any(|field| fields.contains_key(*field));
         let mut given = given.to_vec();
         let is_id_given = given.iter().any(|(part, _)| part != "answer_text");
-        if has(id_field) && !has("case_id") && !is_id_given && !is_prediction {
+        let has_only_id_field = fields.contains_key(id_field) && !fields.contains_key("case_id");
+        if has_only_id_field && !is_id_given && !is_prediction {
             given.push(("case_id".to_owned(), id_field.to_owned()));
         }
-        let given = given.as_slice();
-        let mut guessed = Vec::new();
-        let mut find = |part: &str| {
-            let (documented, guesses) = names(part, given, is_prediction);
-            if let Some(field) = documented.iter().find(|field| has(field)) {
-                return Ok(Some((*field).to_owned()));
-            }
-            let guesses: Vec<&str> = guesses.iter().copied().filter(|field| has(field)).collect();
-            if let [first, _, ..] = guesses[..] {
-                let fault = InputFault::new(
-                    path,
-                    format!("{} could each be the {part}", guesses.join(" and ")),
-                );
-                return Err(fault.hint(format!("name one: --fields {part}={first}")));
-            }
-            guessed.extend(guesses.iter().map(|field| format!("{part}={field}")));
-            Ok(guesses.first().map(|field| (*field).to_owned()))
+        let mut finder = Finder {
+            fields: &fields,
+            given: &given,
+            is_prediction,
+            path,
+            guessed: Vec::new(),
         };
-        let (text, id) = (find("answer_text")?, find("case_id")?);
-        if let Some(field) = &text
-            && let Some(within) = text_within(elements, field)
-        {
-            let what = format!(
-                "{} is an object without sections, not the text of an answer",
-                field.escape_debug()
-            );
-            let hint = format!("name the text in it with --fields answer_text={within}");
-            return Err(InputFault::new(path, what).hint(hint));
+        let text = finder.find("answer_text")?;
+        let id = finder.find("case_id")?;
+        if let Some(field) = &text {
+            require_text(elements, field, path)?;
         }
-        let question = if id.is_none() || is_prediction {
-            find("question")?
+        let without_id = id.is_none() && !is_prediction;
+        let question = if without_id || is_prediction {
+            finder.find("question")?
         } else {
             None
         };
-        let without_id = id.is_none() && !is_prediction;
-        let renamed = match (text, id, question) {
+        let mut found: Vec<(&'static str, String)> = Vec::new();
+        match (text, id, question) {
             (Some(text), Some(id), None) if !is_prediction => {
-                vec![("answer_text", text), ("case_id", id)]
+                found.push(("answer_text", text));
+                found.push(("case_id", id));
             }
-            (Some(text), id, Some(question)) => [("output", text), ("input", question)]
-                .into_iter()
-                .chain(id.map(|id| ("id", id)))
-                .collect(),
+            (Some(text), id, Some(question)) => {
+                found.push(("output", text));
+                found.push(("input", question));
+                found.extend(id.map(|id| ("id", id)));
+            }
             (text, _, question) => {
                 let mut parts = Vec::from_iter(text.is_none().then_some("answer_text"));
-                if question.is_none() && (is_prediction || without_id) {
-                    parts.push(if is_prediction { "question" } else { "case_id" });
+                if question.is_none() && is_prediction {
+                    parts.push("question");
+                } else if question.is_none() && without_id {
+                    parts.push("case_id");
                 }
-                let nested = nested_texts(elements);
-                return Err(missing(
-                    &parts,
-                    given,
-                    is_prediction,
-                    (&fields, &nested),
-                    path,
-                ));
+                let missing = MissingParts {
+                    parts,
+                    finder: &finder,
+                    nested: nested_texts(elements),
+                };
+                return Err(missing.fault());
             }
-        };
+        }
         // Readers accept two names for these.
-        let is_expected =
-            |expected: &str, field: &str| field == expected || matches!(field, "query" | "case_id");
-        let renamed = renamed
-            .into_iter()
-            .filter(|(expected, field)| !is_expected(expected, field))
-            .collect();
+        found.retain(|(expected, field)| {
+            field != expected && !matches!(field.as_str(), "query" | "case_id")
+        });
         Ok(Self {
-            renamed,
-            guesses: guessed.join(","),
+            renamed: found,
+            guesses: finder.guessed.join(","),
             without_id,
         })
     }
@@ -206,10 +192,12 @@ impl Reading {
         let Some(mut record) = record else {
             return line.text.into();
         };
-        let value = |(expected, field): &(&'static str, String)| {
-            Some(((*expected).to_owned(), value_at(&record, field)?))
-        };
-        let values: Vec<_> = self.renamed.iter().filter_map(value).collect();
+        let mut values = Vec::new();
+        for (expected, field) in &self.renamed {
+            if let Some(value) = value_at(&record, field) {
+                values.push(((*expected).to_owned(), value));
+            }
+        }
         record.retain(|name, _| {
             self.renamed
                 .iter()
@@ -226,9 +214,9 @@ impl Reading {
         };
         for (expected, field) in &self.renamed {
             let text = format!("; {expected} is the field {}", field.escape_debug());
-            faults
-                .iter_mut()
-                .for_each(|fault| fault.hint.push_str(&text));
+            for fault in &mut faults {
+                fault.hint.push_str(&text);
+            }
         }
         Error::Input(faults)
     }
@@ -283,23 +271,25 @@ fn first_records<'a>(elements: &[JsonLine<'a>]) -> impl Iterator<Item = Record<'
 /// The fields of the first records, and given ones within others, with the length of the longest text there.
 fn fields_of(elements: &[JsonLine<'_>], given: &[(String, String)]) -> BTreeMap<String, usize> {
     let mut fields = BTreeMap::new();
-    let mut add = |field: &str, value: &RawValue| {
-        let is_text = value.get().starts_with('"');
-        let bytes = if is_text { value.get().len() } else { 0 };
-        let longest = fields.entry(field.to_owned()).or_insert(0);
-        *longest = bytes.max(*longest);
-    };
     for record in first_records(elements) {
         for (field, value) in &record {
-            add(field, value);
+            note_length(&mut fields, field, value);
         }
         for (_, field) in given {
             if let Some(value) = value_at(&record, field) {
-                add(field, value);
+                note_length(&mut fields, field, value);
             }
         }
     }
     fields
+}
+
+/// Keeps the length of the field's longest text; 0 for other values.
+fn note_length(fields: &mut BTreeMap<String, usize>, field: &str, value: &RawValue) {
+    let is_text = value.get().starts_with('"');
+    let bytes = if is_text { value.get().len() } else { 0 };
+    let longest = fields.entry(field.to_owned()).or_insert(0);
+    *longest = bytes.max(*longest);
 }
 
 /// Paths of texts and numbers within the fields of the first records, with the length of the longest text there.
@@ -340,9 +330,12 @@ fn path_of(steps: &[String]) -> String {
     if !steps.iter().any(|step| step.contains(['.', '/'])) {
         return steps.join(".");
     }
-    let escaped = |step: &String| step.replace('~', "~0").replace('/', "~1");
-    let steps: Vec<String> = steps.iter().map(escaped).collect();
-    format!("/{}", steps.join("/"))
+    let mut pointer = String::new();
+    for step in steps {
+        pointer.push('/');
+        pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+    }
+    pointer
 }
 
 /// The last name of a path.
@@ -350,11 +343,20 @@ fn last_step(path: &str) -> &str {
     path.rsplit(['.', '/']).next().unwrap_or(path)
 }
 
+/// # Errors
+/// When `field` holds objects that are not reports of sections.
+fn require_text(elements: &[JsonLine<'_>], field: &str, path: &Path) -> Result<(), InputFault> {
+    let Some(within) = text_within(elements, field) else {
+        return Ok(());
+    };
+    let field = field.escape_debug();
+    let what = format!("{field} is an object without sections, not the text of an answer");
+    let hint = format!("name the text in it with --fields answer_text={within}");
+    Err(InputFault::new(path, what).hint(hint))
+}
+
 /// The path of the longest text within `field`, where it holds objects that are not reports of sections.
 fn text_within(elements: &[JsonLine<'_>], field: &str) -> Option<String> {
-    let is_report = |object: &Value| {
-        object.get("sections").is_some() || object["response"].get("sections").is_some()
-    };
     let mut texts = BTreeMap::new();
     for record in first_records(elements) {
         let Some(value) = value_at(&record, field) else {
@@ -375,92 +377,174 @@ fn text_within(elements: &[JsonLine<'_>], field: &str) -> Option<String> {
     texts.max_by_key(|(_, bytes)| *bytes).map(|(path, _)| path)
 }
 
-/// The fault of a file without a field for these parts.
-fn missing(
-    parts: &[&str],
-    given: &[(String, String)],
+fn is_report(object: &Value) -> bool {
+    object.get("sections").is_some() || object["response"].get("sections").is_some()
+}
+
+/// Finds the fields of a file's parts.
+struct Finder<'a> {
+    /// With the length of the longest text in each.
+    fields: &'a BTreeMap<String, usize>,
+    given: &'a [(String, String)],
     is_prediction: bool,
-    (fields, nested): (&BTreeMap<String, usize>, &BTreeMap<String, usize>),
-    path: &Path,
-) -> InputFault {
-    let all_names = |part: &str| {
-        let (names, guesses) = names(part, given, is_prediction);
-        [&names, guesses].concat()
-    };
-    // A question serves where there is no id.
-    let alternative = |part: &str| {
-        if part == "case_id" {
-            all_names("question")
-        } else {
-            Vec::new()
+    path: &'a Path,
+    /// The guesses so far, as `--fields` would give them.
+    guessed: Vec<String>,
+}
+
+impl Finder<'_> {
+    /// The field of this part: one of its own names, else the only one that can mean it.
+    ///
+    /// # Errors
+    /// When several fields could hold it.
+    fn find(&mut self, part: &str) -> Result<Option<String>, InputFault> {
+        let (documented, guesses) = names(part, self.given, self.is_prediction);
+        for field in documented {
+            if self.fields.contains_key(field) {
+                return Ok(Some(field.to_owned()));
+            }
         }
-    };
-    let looked_for = parts
-        .iter()
-        .flat_map(|part| [all_names(part), alternative(part)].concat());
-    let looked_for = looked_for.collect::<Vec<_>>().join(", ");
-    let found = if fields.is_empty() {
-        "none".to_owned()
-    } else {
-        list(fields.keys().map(String::as_str), SHOWN)
-    };
-    let labels = parts.iter().map(|part| {
-        if *part == "case_id" {
-            "case_id or question"
-        } else {
-            part
+        let mut possible = guesses.to_vec();
+        possible.retain(|field| self.fields.contains_key(*field));
+        match possible[..] {
+            [] => Ok(None),
+            [field] => {
+                self.guessed.push(format!("{part}={field}"));
+                Ok(Some(field.to_owned()))
+            }
+            [first, ..] => {
+                let what = format!("{} could each be the {part}", possible.join(" and "));
+                let hint = format!("name one: --fields {part}={first}");
+                Err(InputFault::new(self.path, what).hint(hint))
+            }
         }
-    });
-    let labels = labels.collect::<Vec<_>>().join(", nor for ");
-    let fault = InputFault::new(
-        path,
-        format!("no field for {labels}: the file has {found}; looked for {looked_for}"),
-    );
-    // The answer is the longest text that is nothing else.
-    let known = PARTS.map(known_names).concat();
-    let is_other =
-        |name: &str| !known.contains(&name) || known_names("answer_text").contains(&name);
-    let texts = fields
-        .iter()
-        .filter(|(field, _)| !known.contains(&field.as_str()))
-        .chain(nested.iter().filter(|(path, _)| is_other(last_step(path))));
-    let text = texts
-        .filter(|(_, bytes)| **bytes > 0)
-        .max_by_key(|(_, bytes)| **bytes)
-        .map(|(field, _)| field.escape_debug().to_string());
-    let nested_field = |part: &str| {
-        let names = known_names(part);
-        nested.keys().find(|path| names.contains(&last_step(path)))
-    };
-    let id = ["case_id", "question"].into_iter().find_map(|part| {
-        let field = nested_field(part)?;
-        Some(format!("{part}={}", field.escape_debug()))
-    });
-    let is_id_known = !parts.contains(&"case_id") || id.is_some();
-    let has_text = fields.values().any(|bytes| *bytes > 0) || text.is_some() && is_id_known;
-    if !has_text {
-        let example = if is_prediction {
-            "{input, output}"
-        } else {
-            "{case_id, answer_text}"
-        };
-        return fault.hint(format!("write one {example} per line"));
     }
-    let entry = |part: &&str| match (*part, &text) {
-        ("answer_text", Some(field)) => format!("answer_text={field}"),
-        ("case_id", _) => id
-            .clone()
-            .unwrap_or_else(|| "case_id=FIELD (or question=FIELD)".to_owned()),
-        (part, _) => {
-            let field = nested_field(part).map_or("FIELD", String::as_str);
-            format!("{part}={}", field.escape_debug())
+
+    /// The names that a part may have here.
+    fn all_names(&self, part: &str) -> Vec<&str> {
+        let (names, guesses) = names(part, self.given, self.is_prediction);
+        [&names, guesses].concat()
+    }
+}
+
+/// Parts without a field, and where they may be.
+struct MissingParts<'a> {
+    parts: Vec<&'static str>,
+    finder: &'a Finder<'a>,
+    /// Paths of texts and numbers within fields, with the length of the longest text there.
+    nested: BTreeMap<String, usize>,
+}
+
+impl MissingParts<'_> {
+    /// What is missing, what was found, and the `--fields` that may name it.
+    fn fault(&self) -> InputFault {
+        let fields = self.finder.fields;
+        let fault = InputFault::new(self.finder.path, self.what());
+        let text = self.longest_unknown_text();
+        let is_id_known = !self.parts.contains(&"case_id") || self.nested_id().is_some();
+        let has_text = fields.values().any(|bytes| *bytes > 0) || text.is_some() && is_id_known;
+        if !has_text {
+            let example = if self.finder.is_prediction {
+                "{input, output}"
+            } else {
+                "{case_id, answer_text}"
+            };
+            return fault.hint(format!("write one {example} per line"));
         }
-    };
-    let entries: Vec<String> = parts.iter().map(entry).collect();
-    fault.hint(format!(
-        "name it with --fields {}, or leave the file out with --systems",
-        entries.join(",")
-    ))
+        let mut entries = Vec::new();
+        for part in &self.parts {
+            entries.push(match (*part, &text) {
+                ("answer_text", Some(field)) => format!("answer_text={field}"),
+                ("case_id", _) => self
+                    .nested_id()
+                    .unwrap_or_else(|| "case_id=FIELD (or question=FIELD)".to_owned()),
+                (part, _) => {
+                    let field = self.nested_field(part).unwrap_or("FIELD");
+                    format!("{part}={}", field.escape_debug())
+                }
+            });
+        }
+        fault.hint(format!(
+            "name it with --fields {}, or leave the file out with --systems",
+            entries.join(",")
+        ))
+    }
+
+    fn what(&self) -> String {
+        let mut labels = Vec::new();
+        let mut looked_for = Vec::new();
+        for part in &self.parts {
+            looked_for.extend(self.finder.all_names(part));
+            if *part == "case_id" {
+                // A question serves where there is no id.
+                looked_for.extend(self.finder.all_names("question"));
+                labels.push("case_id or question");
+            } else {
+                labels.push(part);
+            }
+        }
+        let fields = self.finder.fields;
+        let found = if fields.is_empty() {
+            "none".to_owned()
+        } else {
+            list(fields.keys().map(String::as_str), SHOWN)
+        };
+        format!(
+            "no field for {}: the file has {found}; looked for {}",
+            labels.join(", nor for "),
+            looked_for.join(", ")
+        )
+    }
+
+    /// The longest text that is no other part: most likely the answer.
+    fn longest_unknown_text(&self) -> Option<String> {
+        let known = PARTS.map(known_names).concat();
+        let names_of_text = known_names("answer_text");
+        let mut longest: Option<(&str, usize)> = None;
+        for (field, bytes) in self.finder.fields {
+            if !known.contains(&field.as_str()) {
+                longest = longer(longest, (field, *bytes));
+            }
+        }
+        for (path, bytes) in &self.nested {
+            let name = last_step(path);
+            if !known.contains(&name) || names_of_text.contains(&name) {
+                longest = longer(longest, (path, *bytes));
+            }
+        }
+        longest.map(|(field, _)| field.escape_debug().to_string())
+    }
+
+    /// `case_id=meta.id`, or the question within a field.
+    fn nested_id(&self) -> Option<String> {
+        for part in ["case_id", "question"] {
+            if let Some(field) = self.nested_field(part) {
+                return Some(format!("{part}={}", field.escape_debug()));
+            }
+        }
+        None
+    }
+
+    /// The first path within a field whose last name is one of the part's.
+    fn nested_field(&self, part: &str) -> Option<&str> {
+        let names = known_names(part);
+        let mut paths = self.nested.keys();
+        let path = paths.find(|path| names.contains(&last_step(path)))?;
+        Some(path)
+    }
+}
+
+/// The longer of two texts, the later one of equally long ones; none without a character.
+fn longer<'a>(
+    known: Option<(&'a str, usize)>,
+    other: (&'a str, usize),
+) -> Option<(&'a str, usize)> {
+    let longest = known.map_or(1, |(_, bytes)| bytes);
+    if other.1 >= longest {
+        Some(other)
+    } else {
+        known
+    }
 }
 
 #[cfg(test)]

@@ -120,13 +120,15 @@ impl Row<'_> {
 
     /// The advice to rename fields with other names.
     fn renaming(&self) -> Option<String> {
-        let rename = |(field, others): &(&str, &[&str])| {
-            let other = others
-                .iter()
-                .find(|other| self.has(other) && !self.fields.contains_key(*field))?;
-            Some(format!("{other} to {field}"))
-        };
-        let all: Vec<String> = OTHER_NAMES.iter().filter_map(rename).collect();
+        let mut all = Vec::new();
+        for (field, others) in &OTHER_NAMES {
+            let other = others.iter().find(|other| self.has(other));
+            if let Some(other) = other
+                && !self.fields.contains_key(*field)
+            {
+                all.push(format!("{other} to {field}"));
+            }
+        }
         (!all.is_empty()).then(|| format!("rename {}", all.join(", ")))
     }
 
@@ -188,24 +190,23 @@ enum Label {
 impl Label {
     /// The case, the subject (the rated item or the two systems) as messages name it, and the value as a number.
     fn parts(&self) -> (&CaseId, String, f64) {
-        let escaped = |name: &SystemName| name.as_str().escape_debug().to_string();
         match self {
-            Self::Rating(Rating {
-                case_id,
-                system,
-                item,
-                value,
-            }) => {
-                let subject = item
-                    .as_ref()
-                    .map_or("the answer".to_owned(), |item| format!("{item:?}"));
-                (case_id, format!("{subject} of {}", escaped(system)), *value)
+            Self::Rating(rating) => {
+                let subject = match &rating.item {
+                    Some(item) => format!("{item:?}"),
+                    None => "the answer".to_owned(),
+                };
+                let system = rating.system.as_str().escape_debug();
+                let subject = format!("{subject} of {system}");
+                (&rating.case_id, subject, rating.value)
             }
-            Self::Preference(Preference {
-                pair, preferred, ..
-            }) => {
-                let subject = format!("{} against {}", escaped(&pair.first), escaped(&pair.second));
-                (&pair.case_id, subject, f64::from(preferred.sign()))
+            Self::Preference(preference) => {
+                let pair = &preference.pair;
+                let first = pair.first.as_str().escape_debug();
+                let second = pair.second.as_str().escape_debug();
+                let subject = format!("{first} against {second}");
+                let sign = f64::from(preference.preferred.sign());
+                (&pair.case_id, subject, sign)
             }
         }
     }
@@ -241,8 +242,10 @@ impl Collector {
     }
 
     fn finish(mut self) -> Labels {
-        let rows = |(field, rows): (&String, &usize)| format!("{field} ({rows})");
-        let fields: Vec<String> = self.missing.iter().map(rows).collect();
+        let mut fields = Vec::new();
+        for (field, rows) in &self.missing {
+            fields.push(format!("{field} ({rows})"));
+        }
         if !fields.is_empty() {
             let text = format!(
                 "Labels without a number (null, empty) are left out; rows by field: {}.",
@@ -341,82 +344,53 @@ impl Collector {
     /// systems, `preference_ranking_norm` with two numbers, and pairs of numbers `human_..` and `model_..`. The person
     /// is `rater`, else the stem of the file name; the case is `case_id`, else the question.
     fn read_pair(&mut self, row: &Row<'_>) -> Result<(), InputFault> {
-        let case_id = CaseId::from(row.text(if row.has("case_id") {
+        let case = if row.has("case_id") {
             "case_id"
         } else {
             "question"
-        })?);
-        let stem = || {
-            row.path
-                .file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned())
-                .unwrap_or_default()
         };
-        let human = if row.has("rater") {
+        let case_id = CaseId::from(row.text(case)?);
+        let person = if row.has("rater") {
             row.text("rater")?
         } else {
-            stem()
+            let stem = row.path.file_stem().unwrap_or_default();
+            stem.to_string_lossy().into_owned()
         };
-        let human = (human.as_str(), RaterKind::Human);
+        let person = (person.as_str(), RaterKind::Human);
         let models: [SystemName; 2] = row.required("models")?;
-        let ranking = if row.fields.contains_key(RANKING) {
+        let has_ranking = row.fields.contains_key(RANKING);
+        let ranking = if has_ranking {
             row.two_numbers(RANKING)?
         } else {
             [None; 2]
         };
         if let [Some(a), Some(b)] = ranking {
             let [first, second] = models.clone();
-            let preference = Preference::new(
-                case_id.clone(),
-                first,
-                second,
-                Preferred::of_difference(a - b, 0.0),
-            )
-            .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
-            let is_new = self.add(row, human, Label::Preference(preference))?;
+            let preferred = Preferred::of_difference(a - b, 0.0);
+            let preference = Preference::new(case_id.clone(), first, second, preferred)
+                .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
+            let is_new = self.add(row, person, Label::Preference(preference))?;
             self.labels.repeated += usize::from(!is_new);
-        } else if row.fields.contains_key(RANKING) {
+        } else if has_ranking {
             self.count_missing(RANKING);
         }
-        // Every pair of an answer repeats its ratings; these do not count as repeated labels.
-        let rate = |own: &mut Self,
-                    rater,
-                    item: &str,
-                    values: [Option<f64>; 2]|
-         -> Result<(), InputFault> {
-            let item = (item != OVERALL).then(|| item.into());
-            for (system, value) in models.iter().zip(values) {
-                let Some(value) = value else { continue };
-                let (system, case_id, item) =
-                    (system.clone(), case_id.clone(), Option::clone(&item));
-                own.add(
-                    row,
-                    rater,
-                    Label::Rating(Rating {
-                        system,
-                        case_id,
-                        item,
-                        value,
-                    }),
-                )?;
-            }
-            Ok(())
-        };
         for field in row.fields.keys() {
-            let (rater, item) = match (field.strip_prefix("human_"), field.strip_prefix("model_")) {
-                (Some(item), _) => (human, item),
-                (_, Some(item)) => ((MODEL, RaterKind::Judge), item),
-                _ => continue,
+            let (rater, item) = if let Some(item) = field.strip_prefix("human_") {
+                (person, item)
+            } else if let Some(item) = field.strip_prefix("model_") {
+                ((MODEL, RaterKind::Judge), item)
+            } else {
+                continue;
             };
             // Comments and the like are not ratings.
             let values = row.two_numbers(field).unwrap_or([None; 2]);
             if values.contains(&None) {
                 self.count_missing(field);
             }
-            rate(self, rater, item, values)?;
+            self.rate_both(row, rater, &case_id, &models, item, values)?;
         }
-        if row.fields.contains_key(RANKING) && !row.fields.contains_key("human_overall") {
-            rate(self, human, OVERALL, ranking)?;
+        if has_ranking && !row.fields.contains_key("human_overall") {
+            self.rate_both(row, person, &case_id, &models, OVERALL, ranking)?;
             let note = Note::warning(
                 "Without human_overall, preference_ranking_norm serves as the preference and as the person's ratings of \
                  the two answers.",
@@ -424,6 +398,35 @@ impl Collector {
             if !self.labels.notes.contains(&note) {
                 self.labels.notes.push(note);
             }
+        }
+        Ok(())
+    }
+
+    /// Adds the ratings of two systems' answers. Every pair of an answer repeats its ratings, so these do not count as
+    /// repeated labels.
+    fn rate_both(
+        &mut self,
+        row: &Row<'_>,
+        rater: (&str, RaterKind),
+        case_id: &CaseId,
+        models: &[SystemName; 2],
+        item: &str,
+        values: [Option<f64>; 2],
+    ) -> Result<(), InputFault> {
+        let item = if item == OVERALL {
+            None
+        } else {
+            Some(item.into())
+        };
+        for (system, value) in models.iter().zip(values) {
+            let Some(value) = value else { continue };
+            let rating = Rating {
+                system: system.clone(),
+                case_id: case_id.clone(),
+                item: item.clone(),
+                value,
+            };
+            self.add(row, rater, Label::Rating(rating))?;
         }
         Ok(())
     }
@@ -483,7 +486,8 @@ impl Collector {
 /// `a`, `b` or `tie`; the name of one of the two systems; or a number: above 0 the first is better, below 0 the second,
 /// 0 is a tie. A system's name takes precedence over the letters.
 fn preference(row: &Row<'_>, case_id: CaseId) -> Result<Preference, InputFault> {
-    let (a, b) = (row.text("system_a")?, row.text("system_b")?);
+    let a = row.text("system_a")?;
+    let b = row.text("system_b")?;
     let value: Value = row.required("preference")?;
     let word = value.as_str().map(str::trim).unwrap_or_default();
     let preferred = match (
