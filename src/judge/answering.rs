@@ -27,11 +27,12 @@ use crate::error::Result;
 pub struct Answering {
     cache: Cache,
     judge: Arc<str>,
-    state: Mutex<State>,
+    state: Mutex<AnsweringState>,
 }
 
+/// The rule in force, and what has followed from it so far.
 #[derive(Debug)]
-struct State {
+struct AnsweringState {
     /// The model of the judge's most recent live reply before this run.
     latest: Option<String>,
     rule: Rule,
@@ -54,12 +55,16 @@ enum Rule {
     Live(BTreeSet<String>),
 }
 
-impl State {
+impl AnsweringState {
+    /// The models whose replies count at this moment.
     fn models(&self) -> Models {
-        match (&self.rule, &self.latest) {
-            (Rule::AsTheyAre, _) | (Rule::Latest, None) => Models::Any,
-            (Rule::Latest, Some(latest)) => Models::Only(BTreeSet::from([latest.clone()])),
-            (Rule::Live(models), _) => Models::Only(models.clone()),
+        match &self.rule {
+            Rule::AsTheyAre => Models::Any,
+            Rule::Live(models) => Models::Only(models.clone()),
+            Rule::Latest => match &self.latest {
+                Some(latest) => Models::Only(BTreeSet::from([latest.clone()])),
+                None => Models::Any,
+            },
         }
     }
 
@@ -78,7 +83,7 @@ impl Answering {
     pub fn new(cache: Cache, judge: impl Into<Arc<str>>) -> Result<Self> {
         let judge = judge.into();
         let latest = cache.answering_model(&judge)?;
-        let state = State {
+        let state = AnsweringState {
             latest,
             rule: Rule::Latest,
             used: BTreeSet::new(),
@@ -141,8 +146,11 @@ impl Answering {
     /// When the cache cannot be read or written.
     pub async fn lease(&self, key: &Fingerprint) -> Result<Leased> {
         loop {
-            let models = || locked(&self.state).models();
-            match self.cache.lease_by(key, models).await? {
+            let leased = self
+                .cache
+                .lease_by(key, || locked(&self.state).models())
+                .await?;
+            match leased {
                 // Another model has answered since: it is looked up again.
                 Leased::Cached(reply) if !self.takes(&reply) => {}
                 leased => return Ok(leased),
@@ -224,8 +232,8 @@ impl Answering {
         let state = locked(&self.state);
         let judge = self.judge.split('|').next().unwrap_or_default();
         if let Some(model) = &state.contradicted_by {
-            let others: Vec<&str> = state.used.iter().map(String::as_str).collect();
-            let others: Vec<&str> = others.into_iter().filter(|used| used != model).collect();
+            let used = state.used.iter().map(String::as_str);
+            let others: Vec<&str> = used.filter(|used| used != model).collect();
             return Some(format!(
                 "{model} answers as judge {judge} now: answers that were scored by cached replies of {} are scored again",
                 others.join(" and ")
@@ -246,8 +254,10 @@ impl Answering {
 /// Only rendered calls have a key.
 impl ReplySource for Answering {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
-        let rendered = request.rendered.as_ref();
-        rendered.map_or(Ok(None), |rendered| rendered.find(|key| self.get(key)))
+        match &request.rendered {
+            Some(rendered) => rendered.find(|key| self.get(key)),
+            None => Ok(None),
+        }
     }
 }
 

@@ -63,29 +63,29 @@ impl Conversation {
     /// turn and speak as the judge; templates must not contain control tokens. Published wordings (verbatim prompt sets)
     /// are sent byte for byte, with `false`.
     pub fn render(self, messages: &Messages, neutralize: bool) -> String {
-        let text = |text| {
-            if neutralize {
-                without_control_tokens(text)
-            } else {
-                Cow::Borrowed(text)
-            }
-        };
-        let system = messages.system.as_deref().map(text);
-        let user = text(&messages.user);
+        if !neutralize {
+            return self.write(messages.system.as_deref(), &messages.user);
+        }
+        let system = messages.system.as_deref().map(without_control_tokens);
+        self.write(system.as_deref(), &without_control_tokens(&messages.user))
+    }
+
+    /// The two texts with the marks of the format around them.
+    fn write(self, system: Option<&str>, user: &str) -> String {
         match (self, system) {
             (Self::Llama2, Some(system)) => {
                 format!("[INST] <<SYS>>\n{system}\n<</SYS>>\n\n{user} [/INST]")
             }
             (Self::Mistral, Some(system)) => format!("[INST] {system}\n\n{user} [/INST]"),
             (Self::Llama2 | Self::Mistral, None) => format!("[INST] {user} [/INST]"),
-            (Self::ChatMl, system) => {
-                let system =
-                    system.map(|system| format!("<|im_start|>system\n{system}<|im_end|>\n"));
-                let system = system.unwrap_or_default();
-                format!("{system}<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n")
+            (Self::ChatMl, Some(system)) => format!(
+                "<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"
+            ),
+            (Self::ChatMl, None) => {
+                format!("<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n")
             }
             (Self::None, Some(system)) => format!("{system}\n\n{user}"),
-            (Self::None, None) => user.into_owned(),
+            (Self::None, None) => user.to_owned(),
         }
     }
 }
@@ -93,20 +93,22 @@ impl Conversation {
 /// The text with the first bracket of every control token replaced by a look-alike (`‹`, `⟦`); letters compare without
 /// case. Borrowed if there is none.
 fn without_control_tokens(text: &str) -> Cow<'_, str> {
-    let is_token = |at: usize| {
-        let rest = &text.as_bytes()[at..];
-        let is_at = |start: &[u8], token: &str| start.eq_ignore_ascii_case(token.as_bytes());
-        TOKENS.iter().any(|token| {
-            rest.get(..token.len())
-                .is_some_and(|start| is_at(start, token))
-        })
-    };
+    let brackets = text.match_indices(['[', '<']).map(|(at, _)| at);
     with_look_alikes(
         text,
-        text.match_indices(['[', '<'])
-            .map(|(at, _)| at)
-            .filter(|at| is_token(*at)),
+        brackets.filter(|at| begins_with_token(&text.as_bytes()[*at..])),
     )
+}
+
+/// Whether a control token stands at the beginning of this text.
+fn begins_with_token(text: &[u8]) -> bool {
+    for token in TOKENS {
+        let start = text.get(..token.len());
+        if start.is_some_and(|start| start.eq_ignore_ascii_case(token.as_bytes())) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Counters that the layers share with the progress display and the summary.
+//! Counters that the layers share with the progress display and the summary. They are shown and decide nothing: a budget
+//! has its own account, and the record its own sums.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,10 +23,11 @@ pub struct Meters {
     pub prompt_tokens: AtomicU64,
     /// Reply tokens paid.
     pub completion_tokens: AtomicU64,
-    /// Cost of judges with a price, in billionths of a US dollar.
+    /// Cost of judges with a price, in billionths of a US dollar: the standard library has no atomic float.
     nano_usd: AtomicU64,
     /// Attempts that failed since the last reply, and why the last one did.
     failing: Mutex<(u64, String)>,
+    /// Calls that another process asks.
     waiting: Mutex<Waiting>,
 }
 
@@ -140,7 +142,8 @@ impl Meters {
     /// Records an attempt that failed and is repeated.
     pub fn attempt_failed(&self, message: &str) {
         let mut failing = locked(&self.failing);
-        *failing = (failing.0 + 1, message.to_owned());
+        failing.0 += 1;
+        message.clone_into(&mut failing.1);
     }
 
     /// Attempts that failed since the last reply, and why the last one did.

@@ -1,4 +1,7 @@
 //! Replies of earlier calls: planning uses nothing else, and a resumed run uses them first.
+//!
+//! A plan goes the same way as a run, with a judge that only recalls; a second way, which only counts, would sooner or later
+//! count something else than a run asks.
 
 use std::sync::Arc;
 
@@ -26,15 +29,23 @@ pub trait ReplySource: Send + Sync {
 /// The first of several sources that has the reply; none of an empty list.
 impl ReplySource for Vec<Arc<dyn ReplySource>> {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
-        self.iter()
-            .find_map(|source| source.find(request).transpose())
-            .transpose()
+        for source in self {
+            let found = source.find(request)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
     fn refusal(&self, request: &JudgeRequest) -> Result<Option<UnscoredReason>> {
-        self.iter()
-            .find_map(|source| source.refusal(request).transpose())
-            .transpose()
+        for source in self {
+            let refusal = source.refusal(request)?;
+            if refusal.is_some() {
+                return Ok(refusal);
+            }
+        }
+        Ok(None)
     }
 }
 

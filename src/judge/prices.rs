@@ -1,4 +1,7 @@
 //! Prices of hosted models: a dated list, built in or from a file.
+//!
+//! Names match exactly and never by their beginning: `gpt-4o` with a later date may cost something else, and a budget by a
+//! guessed price is worse than one that asks for `--price`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,17 +45,14 @@ impl PriceList {
             None => BUILT_IN.to_owned(),
         };
         let file = file.unwrap_or(Path::new("data/prices.json"));
-        let fault = |what: String| {
-            let example = r#"{"date": "2026-01-31", "models": {"gpt-4o": {"prompt": 2.5, "completion": 10}}}"#;
-            InputFault::new(file, what)
-                .hint(format!("write USD per million tokens, such as {example}"))
-        };
         let list: Self = serde_json::from_str(&text)
-            .map_err(|error| fault(format!("not a price list: {error}")))?;
-        match list.models.iter().find(|(_, price)| !price.is_valid()) {
-            Some((model, _)) => Err(fault(format!("the price of {model:?} is not a price")).into()),
-            None => Ok(list),
+            .map_err(|error| fault(file, format!("not a price list: {error}")))?;
+        for (model, price) in &list.models {
+            if !price.is_valid() {
+                return Err(fault(file, format!("the price of {model:?} is not a price")).into());
+            }
         }
+        Ok(list)
     }
 
     /// The price of exactly this model, with or without the name of a service before it. Private servers have none,
@@ -61,18 +61,28 @@ impl PriceList {
         if endpoint.is_private() {
             return None;
         }
-        let of_together = format!("together_ai/{model}");
-        let bare = model
-            .split_once('/')
-            .filter(|(service, _)| SERVICES.contains(service))
-            .map(|(_, bare)| bare);
-        let is_together = endpoint.base_url.contains("//api.together.");
-        let names = [Some(model), is_together.then_some(&*of_together), bare];
-        names
-            .into_iter()
-            .flatten()
-            .find_map(|name| self.models.get(name).copied())
+        if let Some(price) = self.models.get(model) {
+            return Some(*price);
+        }
+        // Open models have their maker's name, and a price at each service of its own.
+        if endpoint.base_url.contains("//api.together.")
+            && let Some(price) = self.models.get(&format!("together_ai/{model}"))
+        {
+            return Some(*price);
+        }
+        let (service, bare) = model.split_once('/')?;
+        if !SERVICES.contains(&service) {
+            return None;
+        }
+        self.models.get(bare).copied()
     }
+}
+
+/// A fault of a price list, with how to write one.
+fn fault(file: &Path, what: String) -> InputFault {
+    let example =
+        r#"{"date": "2026-01-31", "models": {"gpt-4o": {"prompt": 2.5, "completion": 10}}}"#;
+    InputFault::new(file, what).hint(format!("write USD per million tokens, such as {example}"))
 }
 
 #[cfg(test)]

@@ -23,15 +23,15 @@ pub type ReplyLimits = BTreeMap<Kind, BTreeSet<Option<u64>>>;
 /// What is known of the parameters of one judge.
 #[derive(Debug, Default)]
 pub struct Refusals {
-    known: Mutex<Known>,
+    known: Mutex<LearnedParameters>,
     /// Where they are stored: the cache, and their name in it.
     stored: Option<(Cache, String)>,
 }
 
-/// The form in the cache.
+/// What runs have learned, in the form in which the cache has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-struct Known {
+struct LearnedParameters {
     refused: BTreeSet<Parameter>,
     /// Replies without a schema are mostly unreadable, and readable with one.
     needs_schema: bool,
@@ -39,7 +39,7 @@ struct Known {
     limits: ReplyLimits,
 }
 
-impl Known {
+impl LearnedParameters {
     /// Adds what another process has found.
     fn extend(&mut self, other: Self) {
         self.refused.extend(other.refused);
@@ -71,9 +71,9 @@ impl Refusals {
     /// # Errors
     /// When it cannot be stored.
     pub fn add(&self, parameter: Parameter) -> Result<()> {
-        self.learn(Known {
+        self.learn(LearnedParameters {
             refused: [parameter].into(),
-            ..Known::default()
+            ..LearnedParameters::default()
         })
     }
 
@@ -92,9 +92,9 @@ impl Refusals {
     /// # Errors
     /// When it cannot be stored.
     pub fn add_need_of_schema(&self) -> Result<()> {
-        self.learn(Known {
+        self.learn(LearnedParameters {
             needs_schema: true,
-            ..Known::default()
+            ..LearnedParameters::default()
         })
     }
 
@@ -103,9 +103,9 @@ impl Refusals {
     /// # Errors
     /// When they cannot be stored.
     pub fn add_limits(&self, limits: ReplyLimits) -> Result<()> {
-        self.learn(Known {
+        self.learn(LearnedParameters {
             limits,
-            ..Known::default()
+            ..LearnedParameters::default()
         })
     }
 
@@ -115,7 +115,8 @@ impl Refusals {
         known.limits.get(&kind.kind()).cloned().unwrap_or_default()
     }
 
-    fn learn(&self, new: Known) -> Result<()> {
+    /// Adds what is new, here and in the cache.
+    fn learn(&self, new: LearnedParameters) -> Result<()> {
         let mut known = locked(&self.known);
         let before = known.clone();
         known.extend(new);
@@ -163,7 +164,9 @@ impl Refusals {
     }
 }
 
-fn read(cache: &Cache, name: &str) -> Result<Known> {
+/// What the cache holds under that name; nothing if it is missing or of a version that cannot be read, since it is learned
+/// again.
+fn read(cache: &Cache, name: &str) -> Result<LearnedParameters> {
     let stored = cache
         .servers()?
         .into_iter()
@@ -237,7 +240,7 @@ mod tests {
         other.add(Parameter::ResponseFormat).unwrap();
         let both = BTreeSet::from([Parameter::Temperature, Parameter::ResponseFormat]);
         assert_eq!(locked(&of("m").known).refused, both);
-        assert_eq!(*locked(&of("n").known), Known::default());
+        assert_eq!(*locked(&of("n").known), LearnedParameters::default());
         one.add_need_of_schema().unwrap();
         let limits = ReplyLimits::from([(PROPERTY.kind(), [Some(7), None].into())]);
         other.add_limits(limits).unwrap();

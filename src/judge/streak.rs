@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, Weak};
 use super::{JudgeRequest, locked};
 use crate::domain::{CaseId, SystemName};
 
-/// Number of different cases with equal failures, and no success in between, after which a judge is given up.
+/// Number of different cases with equal failures, and no success in between, after which a judge is given up. Without it a
+/// run with a wrong setting would go on for hours and score nothing.
 const CASES: usize = 3;
 /// Number of different answers, where a run asks about fewer cases.
 const ANSWERS: usize = 3;
@@ -21,10 +22,12 @@ pub(crate) type Begun = Arc<()>;
 
 /// Equal failures of different cases without a success in between.
 #[derive(Debug, Default)]
-pub(crate) struct Streak(Mutex<Row>);
+pub(crate) struct Streak(Mutex<EqualFailures>);
 
+/// A row of equal failures.
 #[derive(Debug, Default)]
-struct Row {
+struct EqualFailures {
+    /// What all of them say, without digits: request ids and times differ.
     what: String,
     answers: HashSet<(SystemName, CaseId)>,
     /// Held by every call that has begun since the row did.
@@ -59,7 +62,8 @@ impl Streak {
         let mut row = locked(&self.0);
         if row.answers.is_empty() || row.what != what {
             let begun = std::mem::take(&mut row.later);
-            (row.earlier, row.what) = (Arc::downgrade(&begun), what);
+            row.earlier = Arc::downgrade(&begun);
+            row.what = what;
             row.answers.clear();
         }
         row.answers
@@ -71,7 +75,7 @@ impl Streak {
     }
 }
 
-impl Row {
+impl EqualFailures {
     /// How many cases have failed, or answers where few cases are asked; `None` if these are too few to blame the judge.
     fn extent(&self, cases_asked: usize) -> Option<String> {
         if cases_asked < CASES {

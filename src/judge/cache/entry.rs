@@ -1,4 +1,7 @@
 //! A stored reply: its JSON, its digest, its row.
+//!
+//! Entries are JSON and not columns, so that `sqlite3` and `jq` read them and a new field needs no new schema. The row's key
+//! decides where an entry is found, and the key inside its JSON whether it is the right one.
 
 use std::collections::BTreeSet;
 
@@ -25,10 +28,12 @@ pub enum Models {
 impl Models {
     /// Whether this reply may be used.
     pub fn allow(&self, reply: &JudgeReply) -> bool {
-        match (self, reply.answering_model()) {
-            (Self::Any, _) | (_, None) => true,
-            (Self::Only(models), Some(model)) => models.contains(model),
-        }
+        let Self::Only(models) = self else {
+            return true;
+        };
+        reply
+            .answering_model()
+            .is_none_or(|model| models.contains(model))
     }
 }
 
@@ -150,16 +155,20 @@ pub(super) struct Damaged;
 
 /// Reads the columns `digest, entry`.
 fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Result<Entry, Damaged>> {
-    let (expected, json) = (row.get_ref(0)?.as_i64(), row.get_ref(1)?.as_str());
-    let whole = json
-        .ok()
-        .filter(|json| expected.is_ok_and(|expected| digest(json) == expected));
-    Ok(whole
-        .and_then(|json| serde_json::from_str(json).ok())
-        .ok_or(Damaged))
+    let Ok(expected) = row.get_ref(0)?.as_i64() else {
+        return Ok(Err(Damaged));
+    };
+    let Ok(json) = row.get_ref(1)?.as_str() else {
+        return Ok(Err(Damaged));
+    };
+    if digest(json) != expected {
+        return Ok(Err(Damaged));
+    }
+    Ok(serde_json::from_str(json).map_err(|_| Damaged))
 }
 
-/// Where a key's reply is stored if the row of the key itself has one of another model.
+/// Where a key's reply is stored if the row of the key itself has one of another model. The model is no part of the key,
+/// since it is known only when the reply is there.
 fn row_of_model(key: &Fingerprint, model: Option<&str>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(key.as_bytes());
@@ -181,14 +190,14 @@ pub(super) fn find(
         Models::Only(names) if !models.allow(&first.reply) => names,
         _ => return Ok(Some(Ok(first))),
     };
-    let named = others.iter().map(|name| Some(name.as_str()));
-    for name in named.chain([None]) {
-        let found = find_at(connection, &row_of_model(key, name), key)?;
+    for name in others {
+        let found = find_at(connection, &row_of_model(key, Some(name)), key)?;
         if found.is_some() {
             return Ok(found);
         }
     }
-    Ok(None)
+    // A reply that names no model always counts.
+    find_at(connection, &row_of_model(key, None), key)
 }
 
 /// The entry in that row, which is one of that key: one that the index found for another key is damaged.
@@ -201,7 +210,10 @@ fn find_at(
         .prepare_cached(SELECT_ONE)?
         .query_row([row], read)
         .optional()?;
-    Ok(found.map(|found| found.ok().filter(|entry| entry.key == *key).ok_or(Damaged)))
+    match found {
+        Some(Ok(entry)) if entry.key != *key => Ok(Some(Err(Damaged))),
+        found => Ok(found),
+    }
 }
 
 /// Calls `visit` with every row, in the order they were stored, up to its first error, which is the inner one.

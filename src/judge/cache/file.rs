@@ -1,4 +1,8 @@
 //! The cache file: its tables, and opening it without harming a file of something else.
+//!
+//! `--cache FILE` may name anything, a thesis's database among it. So a file is looked at as bytes that nobody may write
+//! ([`open_bare`]) until its version and its tables say that it is a cache; only then is it opened for writing, which alone
+//! would already create files beside it or roll a journal back.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -29,7 +33,7 @@ CREATE TABLE replies (
 );
 CREATE TABLE leases (
     key BLOB PRIMARY KEY,                  -- a call that is being asked now
-    owner TEXT NOT NULL,                   -- who asks, see writer.rs
+    owner TEXT NOT NULL,                   -- who asks, see owner.rs
     expires_at INTEGER NOT NULL            -- unix milliseconds
 ) WITHOUT ROWID;
 CREATE TABLE servers (
@@ -312,27 +316,38 @@ fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, pragma, |row| row.get(0))
 }
 
+/// Refuses a file that is not a cache of this version. Numbers alone do not decide: a file that has them, and other tables
+/// or a trigger on ours, would be written into, or act on what is written.
 fn check_version(path: &Path, connection: &Connection) -> Result<()> {
-    let header = || {
-        Ok((
-            number(connection, "application_id")?,
-            number(connection, "user_version")?,
-        ))
-    };
-    let what = match header().map_err(failed(path, "read it"))? {
-        (APPLICATION_ID, SCHEMA_VERSION) => match schema(connection).map_err(failed(path, "read its tables"))? {
-            found if found == TABLES.split(';').map(bare).filter(|sql| !sql.is_empty()).collect() => return Ok(()),
-            _ => "does not have the tables of a cache: it belongs to another program, or is damaged; it was not changed: name \
-                  another file with --cache"
-                .to_owned(),
-        },
-        (APPLICATION_ID, version) => format!(
+    let application = number(connection, "application_id").map_err(failed(path, "read it"))?;
+    let version = number(connection, "user_version").map_err(failed(path, "read it"))?;
+    if application != APPLICATION_ID {
+        return Err(fault(
+            path,
+            "is an SQLite database of another program; it was not changed: name another file with --cache",
+        ));
+    }
+    if version != SCHEMA_VERSION {
+        let what = format!(
             "has schema version {version}, this scholareval uses {SCHEMA_VERSION}; update scholareval, or name another \
              file with --cache"
-        ),
-        _ => "is an SQLite database of another program; it was not changed: name another file with --cache".to_owned(),
-    };
-    Err(fault(path, what))
+        );
+        return Err(fault(path, what));
+    }
+    if schema(connection).map_err(failed(path, "read its tables"))? != expected_schema() {
+        return Err(fault(
+            path,
+            "does not have the tables of a cache: it belongs to another program, or is damaged; it was not changed: name \
+             another file with --cache",
+        ));
+    }
+    Ok(())
+}
+
+/// What [`schema`] gives of a cache.
+fn expected_schema() -> BTreeSet<String> {
+    let statements = TABLES.split(';').map(bare);
+    statements.filter(|sql| !sql.is_empty()).collect()
 }
 
 /// The statements that made the tables, and whatever else acts on them: views and triggers. SQLite keeps them in the
@@ -390,12 +405,13 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 
 /// The error of an entry whose digest does not fit.
 pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
-    let (key, shown) = (key.short(12), path.display());
-    let copy = format!("copy the intact replies with `scholareval cache merge {shown} --into NEW`");
-    fault(
-        path,
-        format!("the entry {key} is damaged; {copy} and continue with --cache NEW"),
-    )
+    let what = format!(
+        "the entry {} is damaged; copy the intact replies with `scholareval cache merge {} --into NEW` and continue with \
+         --cache NEW",
+        key.short(12),
+        path.display()
+    );
+    fault(path, what)
 }
 
 #[cfg(target_os = "linux")]

@@ -24,8 +24,10 @@ use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::Result;
 use crate::judge::locked;
 
-/// First and longest pause between two attempts to lease a call that somebody else asks.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
+/// First pause between two attempts to lease a call that somebody else asks: many replies are there in no time.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+/// The longest: each attempt is a write, and a thousand waiting calls must not keep the others from writing.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// Duration of a lease; it is renewed three times as often. Others wait that long only if a killed process was on another
 /// host or its id is in use again.
 const LEASE: Duration = Duration::from_secs(60);
@@ -185,14 +187,15 @@ impl Cache {
         let owner = &self.inner.writer.owner;
         self.write("store a reply", |connection| {
             work(connection)?;
-            lease
-                .iter()
-                .try_for_each(|lease| release(connection, &lease.key, owner))
+            if let Some(lease) = &lease {
+                release(connection, &lease.key, owner)?;
+            }
+            Ok(())
         })?;
-        // It is given back.
-        lease
-            .into_iter()
-            .for_each(|mut lease| lease.writer = Weak::new());
+        // It is given back: dropping it needs no second write.
+        if let Some(mut lease) = lease {
+            lease.writer = Weak::new();
+        }
         Ok(())
     }
 
@@ -226,28 +229,24 @@ impl Cache {
     /// As [`Cache::try_lease`].
     pub fn try_lease_by(&self, key: &Fingerprint, models: &Models) -> Result<Option<Leased>> {
         let writer = &self.inner.writer;
-        let (found, is_granted) = self.write("lease a call", |connection| {
-            if let Some(found) = entry::find(connection, key, models)? {
-                return Ok((Some(found), false));
+        // One transaction: the reply may arrive between a look and a lease, and would be paid for again.
+        let mut found = None;
+        let is_granted = self.write("lease a call", |connection| {
+            found = entry::find(connection, key, models)?;
+            if found.is_some() {
+                return Ok(false);
             }
-            let ended = owner_of(connection, key)?.filter(|other| has_ended(other));
-            let now = now_ms();
-            let end = writer.end_of_lease(now);
-            let values = params![key.as_bytes(), writer.owner, end, now, ended, end];
-            Ok((
-                None,
-                connection.prepare_cached(TAKE_LEASE)?.execute(values)? > 0,
-            ))
+            writer.take_lease(connection, key)
         })?;
-        Ok(match found {
-            Some(entry) => Some(Leased::Cached(self.whole(entry, key)?)),
-            None => is_granted.then(|| {
-                Leased::Granted(Lease {
-                    key: *key,
-                    writer: Arc::downgrade(writer),
-                })
-            }),
-        })
+        if let Some(entry) = found {
+            return Ok(Some(Leased::Cached(self.whole(entry, key)?)));
+        }
+        Ok(is_granted.then(|| {
+            Leased::Granted(Lease {
+                key: *key,
+                writer: Arc::downgrade(writer),
+            })
+        }))
     }
 
     /// As [`Cache::try_lease`], but waits while another asks: until the reply is there, or the lease is given back or
@@ -264,13 +263,13 @@ impl Cache {
     /// # Errors
     /// As [`Cache::try_lease`].
     pub async fn lease_by(&self, key: &Fingerprint, models: impl Fn() -> Models) -> Result<Leased> {
-        let mut pause = PAUSE.0;
+        let mut pause = FIRST_PAUSE;
         loop {
             if let Some(leased) = self.try_lease_by(key, &models())? {
                 return Ok(leased);
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 3 / 2).min(PAUSE.1);
+            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -289,9 +288,9 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) where the file cannot be written.
     pub fn remember_server(&self, name: &str, identity: &str) -> Result<()> {
-        let remember =
-            |connection: &Connection| connection.execute(REMEMBER, [name, identity]).map(drop);
-        self.write("store a server's identity", remember)
+        self.write("store a server's identity", |connection| {
+            connection.execute(REMEMBER, [name, identity]).map(drop)
+        })
     }
 
     /// All servers and what they last reported, the one that was asked last first.
@@ -351,6 +350,15 @@ impl Writer {
             Ok(result)
         });
         committed.map_err(failed(&self.path, doing))
+    }
+
+    /// Takes the lease of that key; false if another owner holds it. One whose process has ended holds nothing.
+    fn take_lease(&self, connection: &Connection, key: &Fingerprint) -> rusqlite::Result<bool> {
+        let ended = owner_of(connection, key)?.filter(|other| has_ended(other));
+        let now = now_ms();
+        let end = self.end_of_lease(now);
+        let values = params![key.as_bytes(), self.owner, end, now, ended, end];
+        Ok(connection.prepare_cached(TAKE_LEASE)?.execute(values)? > 0)
     }
 
     fn renew_leases(&self) {

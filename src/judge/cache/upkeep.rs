@@ -1,4 +1,4 @@
-//! What the commands about a cache do: count and merge.
+//! What the commands about a cache do: count and merge. Looking at entries and deleting them is left to `sqlite3`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,28 +88,21 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`] for a damaged file.
     pub fn stats(&self) -> Result<CacheStats> {
-        let path = self.path().to_path_buf();
-        // The log counts, too.
-        let files = [path.clone(), beside(&path, "-wal")];
-        let bytes = files
-            .iter()
-            .filter_map(|file| std::fs::metadata(file).ok())
-            .map(|file| file.len())
-            .sum();
+        let path = self.path();
         let mut stats = CacheStats {
-            path,
-            bytes,
+            path: path.to_path_buf(),
+            // The log counts, too.
+            bytes: size_of(path) + size_of(&beside(path, "-wal")),
             ..CacheStats::default()
         };
-        let count = |stored| -> rusqlite::Result<()> {
-            match stored {
-                Ok(entry) => stats.add(entry),
-                Err(Damaged) => stats.damaged += 1,
-            }
-            Ok(())
-        };
         self.read("read its entries", |connection| {
-            entry::for_each(connection, count)?
+            entry::for_each(connection, |entry| {
+                match entry {
+                    Ok(entry) => stats.add(entry),
+                    Err(Damaged) => stats.damaged += 1,
+                }
+                Ok(())
+            })?
         })?;
         Ok(stats)
     }
@@ -128,6 +121,11 @@ impl Cache {
             Ok(())
         })
     }
+}
+
+/// Bytes of a file; 0 if there is none.
+fn size_of(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |file| file.len())
 }
 
 impl Inserted {
@@ -213,7 +211,8 @@ fn is_empty(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
     connection.query_row(&sql, [], |row| row.get(0))
 }
 
-/// Copies what can be read of a source; gives the source's error, if it has one.
+/// Copies what can be read of a source; gives the source's error, if it has one. A damaged source is what a merge is often
+/// made for, so its error must not undo what was copied; an error of the target does.
 fn copy(
     source: &Connection,
     target: &Connection,
@@ -227,16 +226,21 @@ fn copy(
         }
     });
     let servers = match read {
-        Ok(Err(error)) => return Err(error),
-        Ok(Ok(())) => servers_of(source),
-        Err(error) => Err(error),
+        Ok(of_target) => {
+            of_target?;
+            servers_of(source)
+        }
+        Err(of_source) => Err(of_source),
     };
-    let (servers, error) =
-        servers.map_or_else(|error| (Vec::new(), Some(error)), |servers| (servers, None));
-    servers
-        .into_iter()
-        .try_for_each(|server| target.execute(TAKE_SERVER, server).map(drop))?;
-    Ok(error)
+    match servers {
+        Ok(servers) => {
+            for server in servers {
+                target.execute(TAKE_SERVER, server)?;
+            }
+            Ok(None)
+        }
+        Err(of_source) => Ok(Some(of_source)),
+    }
 }
 
 /// Name, identity and time of every server.

@@ -5,21 +5,27 @@
 //! without any ends the run. A judge's first call goes alone, and its token count calibrates the others. The layer is
 //! inside the cache, so cached replies are free, and around the retries, so a failed call costs nothing (services
 //! charge for replies).
+//!
+//! Why reserve, and not stop when the sum is reached? With many calls in flight, all of them would be sent before the
+//! first one's cost is known, and a budget would be exceeded by as many calls as a run makes at once.
 
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Mutex as FifoMutex, Notify};
+use tokio::sync::{Mutex as FifoMutex, MutexGuard, Notify};
 
 use crate::domain::{JudgeReply, Usage, is_amount};
 use crate::judge::meters::Meters;
 use crate::judge::tokens::estimate_tokens;
-use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
 
-/// Token estimates err: this multiple is reserved, more if the server counted more (and slightly above that, since
-/// prompts differ).
+/// Token estimates err: this multiple is reserved. 95% of answers are within 7% of their estimate
+/// ([`crate::judge::tokens`]), other languages and tokenizers are not.
 const MARGIN: f64 = 1.25;
+/// Where the server counted still more than that, this multiple of the highest ratio seen, since prompts differ.
 const ABOVE_SEEN: f64 = 1.05;
+/// Sums of floats: amounts that are equal on paper may differ in the last digits, and must not miss their budget by that.
+const ROUNDING: f64 = 1e-9;
 /// What a token costs more where it is written into the provider's prefix cache, as a share of its price (Anthropic).
 const CACHE_WRITE: f64 = 0.25;
 
@@ -58,14 +64,16 @@ impl Price {
 
     /// True if no rate is negative or infinite.
     pub fn is_valid(&self) -> bool {
-        let rates = [Some(self.prompt), Some(self.completion), self.cached_prompt];
-        rates.into_iter().flatten().all(is_amount)
+        is_amount(self.prompt)
+            && is_amount(self.completion)
+            && self.cached_prompt.is_none_or(is_amount)
     }
 
     /// The cost of these tokens in USD:
     /// `((prompt - cached + 0.25 * written) * prompt price + cached * cached price + reply * reply price) / 1e6`, where
     /// `written` are the tokens that went into the provider's prefix cache.
     pub fn cost(&self, usage: &Usage) -> f64 {
+        // Some servers count more cached tokens than prompt tokens; a cost is never negative.
         let cached = usage.cached_prompt_tokens.min(usage.prompt_tokens);
         let fresh =
             (usage.prompt_tokens - cached) as f64 + CACHE_WRITE * usage.cache_write_tokens as f64;
@@ -74,11 +82,34 @@ impl Price {
     }
 }
 
-/// An amount in USD and tokens.
-type Amount = [f64; 2];
+/// What a call costs, in both currencies of a budget.
+#[derive(Debug, Clone, Copy, Default)]
+struct Amount {
+    usd: f64,
+    /// A float, too: reservations are estimates.
+    tokens: f64,
+}
 
-fn plus([usd, tokens]: Amount, other: Amount) -> Amount {
-    [usd + other[0], tokens + other[1]]
+impl std::ops::Add for Amount {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            usd: self.usd + other.usd,
+            tokens: self.tokens + other.tokens,
+        }
+    }
+}
+
+impl std::ops::Sub for Amount {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            usd: self.usd - other.usd,
+            tokens: self.tokens - other.tokens,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +118,7 @@ struct Account {
     reserved: Amount,
     /// Calls with a reservation.
     open: usize,
+    /// A call did not fit although nothing was reserved: no further one is sent.
     is_spent: bool,
 }
 
@@ -122,17 +154,14 @@ impl Ledger {
 
     /// Spent so far: USD (of judges with a price) and tokens.
     pub fn spent(&self) -> (f64, u64) {
-        let [usd, tokens] = locked(&self.account).spent;
-        (usd, tokens as u64)
+        let spent = locked(&self.account).spent;
+        (spent.usd, spent.tokens as u64)
     }
 
-    fn fits(&self, amount: Amount) -> bool {
-        let limits = [self.usd, self.tokens.map(|tokens| tokens as f64)];
-        // Float sums: equal amounts may differ in the last digits.
-        limits
-            .iter()
-            .zip(amount)
-            .all(|(limit, amount)| limit.is_none_or(|limit| amount <= limit * (1.0 + 1e-9)))
+    /// Whether so much may be spent in all.
+    fn holds(&self, sum: Amount) -> bool {
+        is_within(sum.usd, self.usd)
+            && is_within(sum.tokens, self.tokens.map(|tokens| tokens as f64))
     }
 
     /// Waits until the call fits; `None` if it never will.
@@ -146,8 +175,8 @@ impl Ledger {
                 if account.is_spent {
                     return None;
                 }
-                if self.fits(plus(plus(account.spent, account.reserved), amount)) {
-                    account.reserved = plus(account.reserved, amount);
+                if self.holds(account.spent + account.reserved + amount) {
+                    account.reserved = account.reserved + amount;
                     account.open += 1;
                     return Some(Reservation {
                         ledger: self,
@@ -169,16 +198,16 @@ impl Ledger {
     /// Reports that the budget is spent; waiting calls are not sent.
     fn end(&self) {
         let (usd, tokens) = self.spent();
-        let usd = self
-            .usd
-            .map(|budget| format!("{usd:.4} of {budget} USD (--budget-usd)"));
-        let tokens = self
-            .tokens
-            .map(|budget| format!("{tokens} of {budget} tokens (--budget-tokens)"));
-        let both: Vec<String> = usd.into_iter().chain(tokens).collect();
+        let mut spent = Vec::new();
+        if let Some(budget) = self.usd {
+            spent.push(format!("{usd:.4} of {budget} USD (--budget-usd)"));
+        }
+        if let Some(budget) = self.tokens {
+            spent.push(format!("{tokens} of {budget} tokens (--budget-tokens)"));
+        }
         let reason = format!(
             "the next call could exceed the budget; spent so far: {}",
-            both.join(" and ")
+            spent.join(" and ")
         );
         if let Some(act) = &*locked(&self.when_spent) {
             act(&reason);
@@ -187,10 +216,16 @@ impl Ledger {
     }
 }
 
-/// The reservation of a call, settled however the call ends.
+/// Whether an amount is within a limit, if there is one.
+fn is_within(amount: f64, limit: Option<f64>) -> bool {
+    limit.is_none_or(|limit| amount <= limit * (1.0 + ROUNDING))
+}
+
+/// The reservation of a call, settled however the call ends: by a reply, an error, or a future that is dropped.
 struct Reservation<'a> {
     ledger: &'a Ledger,
     amount: Amount,
+    /// What the call has cost in the end; nothing if it had no reply.
     cost: Amount,
 }
 
@@ -198,12 +233,13 @@ impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut account = locked(&self.ledger.account);
         account.open -= 1;
-        // Float sums: without open calls the reserved sum is exactly zero.
-        account.reserved = match account.open {
-            0 => Amount::default(),
-            _ => plus(account.reserved, self.amount.map(|part| -part)),
+        // Sums of floats keep a remainder, which would grow; without open calls nothing is reserved.
+        account.reserved = if account.open == 0 {
+            Amount::default()
+        } else {
+            account.reserved - self.amount
         };
-        account.spent = plus(account.spent, self.cost);
+        account.spent = account.spent + self.cost;
         drop(account);
         self.ledger.settled.notify_waiters();
     }
@@ -239,10 +275,17 @@ impl<J> Budgeted<J> {
         }
     }
 
+    /// The price of these tokens; 0 for a judge without one.
+    fn usd(&self, usage: &Usage) -> f64 {
+        self.price.map_or(0.0, |price| price.cost(usage))
+    }
+
     fn amount(&self, usage: &Usage) -> Amount {
-        let usd = self.price.map_or(0.0, |price| price.cost(usage));
         let tokens = usage.prompt_tokens.saturating_add(usage.completion_tokens);
-        [usd, tokens as f64]
+        Amount {
+            usd: self.usd(usage),
+            tokens: tokens as f64,
+        }
     }
 
     /// Maximum cost of a call: its prompt with a margin, and its reply limit. A call without one restates the answer,
@@ -257,6 +300,7 @@ impl<J> Budgeted<J> {
         })
     }
 
+    /// An estimate of tokens made so high that the server hardly counts more.
     fn with_margin(&self, estimate: u64) -> u64 {
         let counted = locked(&self.counted).unwrap_or_default();
         (estimate as f64 * MARGIN.max(counted * ABOVE_SEEN)) as u64
@@ -266,9 +310,7 @@ impl<J> Budgeted<J> {
     /// the budget.
     fn charge(&self, rendered: &Rendered, reply: &JudgeReply) -> Amount {
         let mut usage = reply.usage;
-        let times = usage.prompt_tokens as f64 / rendered.body.prompt_tokens.max(1) as f64;
-        let most = locked(&self.counted).unwrap_or_default().max(times);
-        *locked(&self.counted) = Some(most);
+        self.calibrate(usage.prompt_tokens, rendered.body.prompt_tokens);
         if usage.prompt_tokens == 0 {
             usage.prompt_tokens = self.with_margin(rendered.body.prompt_tokens);
         }
@@ -277,34 +319,61 @@ impl<J> Budgeted<J> {
         }
         self.amount(&usage)
     }
+
+    /// Remembers by how much the server's count of a prompt exceeds the estimate.
+    fn calibrate(&self, counted: u64, estimated: u64) {
+        let ratio = counted as f64 / estimated.max(1) as f64;
+        let mut highest = locked(&self.counted);
+        *highest = Some(highest.unwrap_or_default().max(ratio));
+    }
+
+    /// The right to make the judge's first call, whose token count determines what the others reserve; `None` once a
+    /// reply has come. The others wait here until then.
+    async fn first_call(&self) -> Option<MutexGuard<'_, ()>> {
+        if locked(&self.counted).is_some() {
+            return None;
+        }
+        let first = self.first.lock().await;
+        // The call before this one may have brought the count.
+        locked(&self.counted).is_none().then_some(first)
+    }
+}
+
+impl<J: Judge> Budgeted<J> {
+    /// Asks and counts what the reply costs.
+    async fn ask_counted(&self, request: &JudgeRequest) -> Result<Outcome, AskError> {
+        let outcome = self.inner.ask(request).await?;
+        if let Outcome::Reply(reply) = &outcome {
+            self.meters.add_usd(self.usd(&reply.usage));
+        }
+        Ok(outcome)
+    }
+
+    /// Asks if the budget holds the most that the call can cost, beside the other calls; else the call is deferred.
+    async fn ask_within(
+        &self,
+        ledger: &Ledger,
+        request: &JudgeRequest,
+        rendered: &Rendered,
+    ) -> Result<Outcome, AskError> {
+        let _first = self.first_call().await;
+        let Some(mut reservation) = ledger.reserve(self.at_most(rendered)).await else {
+            return Ok(Outcome::Deferred);
+        };
+        let outcome = self.ask_counted(request).await?;
+        if let Outcome::Reply(reply) = &outcome {
+            reservation.cost = self.charge(rendered, reply);
+        }
+        Ok(outcome)
+    }
 }
 
 impl<J: Judge> Judge for Budgeted<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        Box::pin(async move {
-            let (mut alone, mut reserved) = (None, None);
-            if let (Some(ledger), Some(rendered)) = (&self.ledger, &request.rendered) {
-                // A judge's first call goes alone: its token count determines what the others reserve.
-                if locked(&self.counted).is_none() {
-                    alone =
-                        Some(self.first.lock().await).filter(|_| locked(&self.counted).is_none());
-                }
-                let Some(reservation) = ledger.reserve(self.at_most(rendered)).await else {
-                    return Ok(Outcome::Deferred);
-                };
-                reserved = Some((reservation, rendered));
-            }
-            let outcome = self.inner.ask(request).await?;
-            if let Outcome::Reply(reply) = &outcome {
-                self.meters
-                    .add_usd(self.price.map_or(0.0, |price| price.cost(&reply.usage)));
-                if let Some((reservation, rendered)) = &mut reserved {
-                    reservation.cost = self.charge(rendered, reply);
-                }
-            }
-            drop(alone);
-            Ok(outcome)
-        })
+        match (&self.ledger, &request.rendered) {
+            (Some(ledger), Some(rendered)) => Box::pin(self.ask_within(ledger, request, rendered)),
+            _ => Box::pin(self.ask_counted(request)),
+        }
     }
 }
 
@@ -314,7 +383,7 @@ mod tests {
 
     use super::*;
     use crate::domain::{Fingerprint, JudgeReply, Role};
-    use crate::judge::{AskError, Body};
+    use crate::judge::Body;
     use crate::question::{Expertise, JudgeCall};
 
     /// Replies with this usage after a moment; counts the calls.

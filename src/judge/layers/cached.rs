@@ -1,4 +1,8 @@
-//! Reads replies from the cache, and stores new ones.
+//! Reads replies from the cache, and stores new ones: the outermost layer, since a hit needs nothing of the others.
+//!
+//! The way of a call: look for its key without a lock; lease the key; ask the layers inside; store the reply and give the
+//! lease back in one transaction; return the reply. So two identical calls, in one run or in two processes, are paid once,
+//! and no reply is used that a kill could still lose.
 
 use std::sync::Arc;
 
@@ -52,7 +56,7 @@ impl<J: Judge> Cached<J> {
         rendered: &Rendered,
     ) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
-        // A read blocks no other process; a lease is a write.
+        // Most calls of a re-run are hits. A read blocks no other process; a lease is a write, and writes stand in line.
         let stored = rendered.find(|key| self.answering.get(key));
         if let Some(reply) = stored.map_err(AskError::Fatal)? {
             return Ok(self.hit(reply));
@@ -69,11 +73,11 @@ impl<J: Judge> Cached<J> {
         let label = CallLabel::of(request, self.answering.judge());
         let entry = Entry::new(*key, label, reply.clone());
         self.answering.put(&entry, lease).map_err(AskError::Fatal)?;
-        Ok(if reply.cached {
-            self.hit(reply)
-        } else {
-            Outcome::Reply(reply)
-        })
+        // An inner judge may have found it elsewhere: then it cost nothing, either.
+        if reply.cached {
+            return Ok(self.hit(reply));
+        }
+        Ok(Outcome::Reply(reply))
     }
 }
 

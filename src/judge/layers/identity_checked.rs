@@ -4,6 +4,9 @@
 //! unreachable at the start, or broke a connection since (it may have been restarted with another model), has to report
 //! its identity before the next call. So does one whose reply names another model than its earlier replies; that reply
 //! is discarded.
+//!
+//! The layer is inside the pool, one around each endpoint: which server answers is known only here, and an endpoint that
+//! serves something else is lost to the pool while the others continue.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -38,13 +41,13 @@ pub struct ExpectedIdentity {
 pub struct IdentityChecked<J> {
     inner: J,
     expected: Option<ExpectedIdentity>,
-    /// Held while the endpoint is probed.
-    known: FifoMutex<Known>,
+    /// Held while the endpoint is probed, so that calls wait for one probe and do not make one each.
+    known: FifoMutex<KnownEndpoint>,
 }
 
-/// State of an endpoint.
+/// What is known of an endpoint.
 #[derive(Default)]
-struct Known {
+struct KnownEndpoint {
     /// It serves the expected model.
     is_checked: bool,
     /// It was reachable at some time.
@@ -63,10 +66,10 @@ impl<J> IdentityChecked<J> {
         // OpenAI's own service does not identify the model behind a name.
         let expected = expected.filter(|expected| expected.endpoint.service().is_none());
         let is_checked = expected.as_ref().is_some_and(|expected| expected.is_known);
-        let known = FifoMutex::new(Known {
+        let known = FifoMutex::new(KnownEndpoint {
             is_checked,
             was_there: is_checked,
-            ..Known::default()
+            ..KnownEndpoint::default()
         });
         Self {
             inner,
@@ -75,23 +78,43 @@ impl<J> IdentityChecked<J> {
         }
     }
 
+    /// Accepts the model name of a reply. If earlier replies had other names, the server is probed first: it may have been
+    /// replaced while its address stayed.
+    async fn vouch_for(&self, name: &str, expected: &ExpectedIdentity) -> Result<(), AskError> {
+        let mut known = self.known.lock().await;
+        if !known.names.is_empty() && !known.names.contains(name) {
+            known.is_checked = false;
+            drop(known);
+            known = self.check(expected).await?;
+        }
+        known.names.insert(name.to_owned());
+        Ok(())
+    }
+
     /// Probes the endpoint unless it is checked.
-    async fn check(&self, expected: &ExpectedIdentity) -> Result<MutexGuard<'_, Known>, AskError> {
+    async fn check(
+        &self,
+        expected: &ExpectedIdentity,
+    ) -> Result<MutexGuard<'_, KnownEndpoint>, AskError> {
         let came = Instant::now();
         let mut known = self.known.lock().await;
         if known.is_checked {
             return Ok(known);
         }
+        // The probe that this call waited for speaks for it, too: hundreds of waiting calls must not probe one by one.
         if let Some((at, error)) = &known.failed
             && *at >= came
         {
             return Err(error.clone());
         }
         let Err(error) = probe(expected).await else {
-            (known.is_checked, known.was_there, known.missing) = (true, true, None);
+            known.is_checked = true;
+            known.was_there = true;
+            known.missing = None;
             return Ok(known);
         };
         let since = *known.missing.get_or_insert(came);
+        // A server that restarts comes back; one that never was there is probably a wrong address.
         let patience = if known.was_there {
             expected.endpoint.timeouts.server_gone
         } else {
@@ -119,19 +142,19 @@ async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
         .map_err(|error| AskError::transient(error.to_string()))?
         .identity;
     let url = endpoint.masked_url();
-    let [id, before] = [&now, identity].map(|identity| judge_id(model, None, identity));
+    let before = judge_id(model, None, identity);
     if now == *identity {
-        Ok(())
-    } else if now.says_less_than(identity) {
-        Err(AskError::transient(format!(
-            "{url} reports less about its model than before ({before})"
-        )))
-    } else {
-        let what = format!(
-            "{url} serves another model than this run uses ({id}, not {before}); it is not used"
-        );
-        Err(fatal(what))
+        return Ok(());
     }
+    if now.says_less_than(identity) {
+        return Err(AskError::transient(format!(
+            "{url} reports less about its model than before ({before})"
+        )));
+    }
+    let id = judge_id(model, None, &now);
+    Err(fatal(format!(
+        "{url} serves another model than this run uses ({id}, not {before}); it is not used"
+    )))
 }
 
 impl<J: Judge> Judge for IdentityChecked<J> {
@@ -149,15 +172,7 @@ impl<J: Judge> Judge for IdentityChecked<J> {
                 }
                 Ok(Outcome::Reply(JudgeReply {
                     model: Some(name), ..
-                })) => {
-                    let mut known = self.known.lock().await;
-                    if !known.names.is_empty() && !known.names.contains(name) {
-                        known.is_checked = false;
-                        drop(known);
-                        known = self.check(expected).await?;
-                    }
-                    known.names.insert(name.clone());
-                }
+                })) => self.vouch_for(name, expected).await?,
                 _ => {}
             }
             result

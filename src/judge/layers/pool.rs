@@ -16,6 +16,9 @@
 //! - has no free slot, and another one has.
 //!
 //! If none is left, the call goes to its own replica.
+//!
+//! The pool is inside the retries, so that each attempt chooses anew, and around the limits, which each server has for
+//! itself.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -29,7 +32,7 @@ use crate::judge::layers::rate_limited::RateLimited;
 use crate::judge::meters::Activity;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, fatal, locked};
 
-/// Failures in a row that take a replica down.
+/// Failures in a row that take a replica down. One or two happen to healthy servers (a connection closed while idle).
 const FAILURES: u32 = 3;
 /// Cool-down of a replica that is down: the first, doubled after each failed probe, and the longest.
 const COOL_DOWN: Duration = Duration::from_secs(5);
@@ -59,11 +62,12 @@ pub struct Replica<J> {
 #[derive(Debug)]
 pub struct Pool<J> {
     replicas: Vec<Replica<J>>,
-    state: Mutex<Shared>,
+    state: Mutex<PoolState>,
 }
 
+/// What the calls of a pool have learned.
 #[derive(Debug)]
-struct Shared {
+struct PoolState {
     /// By replica.
     health: Vec<Health>,
     /// The replica that last failed or throttled a call.
@@ -82,20 +86,17 @@ impl<J> Pool<J> {
             ));
         }
         let mut names = HashSet::new();
-        if let Some(twice) = replicas
-            .iter()
-            .find(|replica| !names.insert(replica.name.as_str()))
-        {
-            let what = format!(
-                "the endpoint {} is given twice; name each once in --base-url",
-                twice.name
-            );
-            return Err(Error::Settings(what));
+        for Replica { name, .. } in &replicas {
+            if !names.insert(name.as_str()) {
+                return Err(Error::Settings(format!(
+                    "the endpoint {name} is given twice; name each once in --base-url"
+                )));
+            }
         }
         let health = replicas.iter().map(Health::new).collect();
         Ok(Self {
             replicas,
-            state: Mutex::new(Shared {
+            state: Mutex::new(PoolState {
                 health,
                 failed: HashMap::new(),
             }),
@@ -104,75 +105,114 @@ impl<J> Pool<J> {
 
     /// Statistics of each endpoint, in the given order.
     pub fn stats(&self) -> Vec<EndpointStats> {
-        self.with(|shared| shared.health.iter().map(Health::stats).collect())
+        self.with(|state| state.health.iter().map(Health::stats).collect())
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Shared) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut PoolState) -> T) -> T {
         act(&mut locked(&self.state))
     }
 
     /// Marks a replica with a fatal error as lost; the others continue, if there are any.
     fn lost(&self, index: usize, message: String) -> AskError {
-        let now = Instant::now();
         let name = &self.replicas[index].name;
-        let reasons: Option<Vec<String>> = self.with(|shared| {
-            let replicas = self.replicas.iter().zip(&shared.health).enumerate();
-            let reason = |(at, (replica, health)): (usize, (&Replica<J>, &Health))| {
-                let is_lost = at == index
-                    || health
-                        .down
-                        .is_some_and(|down| down.is_lost && !down.may_be_back(now));
-                is_lost.then(|| {
-                    format!(
-                        "{}: {}",
-                        replica.name,
-                        health.counted.last_failure.as_deref().unwrap_or_default()
-                    )
-                })
-            };
-            replicas.map(reason).collect()
-        });
-        match reasons {
-            Some(reasons) => fatal(format!(
-                "no endpoint of the judge is left: {}",
-                reasons.join("; ")
-            )),
-            None => {
-                tracing::warn!(endpoint = name, %message, "the other endpoints continue without this one");
-                AskError::transient(format!("{name}: {message}"))
+        if self.with(|state| state.has_other_than(index)) {
+            tracing::warn!(endpoint = name, %message, "the other endpoints continue without this one");
+            return AskError::transient(format!("{name}: {message}"));
+        }
+        let reasons = self.with(|state| state.last_failures());
+        fatal(format!(
+            "no endpoint of the judge is left: {}",
+            reasons.join("; ")
+        ))
+    }
+}
+
+impl PoolState {
+    /// Whether a replica beside this one may still answer: it is not lost, or it is time to see whether it is back.
+    fn has_other_than(&self, index: usize) -> bool {
+        let now = Instant::now();
+        for (at, health) in self.health.iter().enumerate() {
+            let is_lost = health
+                .down
+                .is_some_and(|down| down.is_lost && !down.may_be_back(now));
+            if at != index && !is_lost {
+                return true;
             }
         }
+        false
     }
+
+    /// The number of replicas that ordinary calls avoid.
+    fn count_down(&self) -> usize {
+        let down = self.health.iter().filter(|health| health.down.is_some());
+        down.count()
+    }
+
+    /// Each replica with its last failure, as `name: message`.
+    fn last_failures(&self) -> Vec<String> {
+        let mut failures = Vec::new();
+        for Health { counted, .. } in &self.health {
+            let message = counted.last_failure.as_deref().unwrap_or_default();
+            failures.push(format!("{}: {message}", counted.name));
+        }
+        failures
+    }
+
+    /// Remembers whether this replica failed the call, for the choice at the next attempt.
+    fn note_failure(&mut self, call: Fingerprint, index: usize, has_failed: bool) {
+        if !has_failed {
+            self.failed.remove(&call);
+            return;
+        }
+        // Abandoned calls stay here, so a bound is needed; forgetting costs almost nothing.
+        if self.failed.len() >= MOST_FAILED_CALLS {
+            self.failed.clear();
+        }
+        self.failed.insert(call, index);
+    }
+}
+
+/// How much a replica is to be preferred for a call; the last is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fitness {
+    /// Its error would stop a run.
+    Lost,
+    /// It failed several times in a row.
+    Down,
+    /// It failed or throttled this call the last time, or has asked for a long pause.
+    Avoided,
+    /// All its slots are taken: the call would queue there.
+    Full,
+    /// It can take the call at once.
+    Free,
 }
 
 impl<J: Judge> Pool<J> {
     /// The replica for this call.
-    fn choose(&self, request: &JudgeRequest, shared: &Shared) -> usize {
+    fn choose(&self, request: &JudgeRequest, state: &PoolState) -> usize {
+        // The usual case of a lone server needs no hash.
+        if self.replicas.len() == 1 {
+            return 0;
+        }
         let failed = request
             .rendered
             .as_ref()
-            .and_then(|call| shared.failed.get(&call.fingerprint).copied());
+            .and_then(|call| state.failed.get(&call.fingerprint).copied());
         let now = Instant::now();
-        let has_slot = |index: usize| shared.health[index].here < self.replicas[index].concurrency;
-        let rank = |index: usize| {
-            let health = &shared.health[index];
-            match health.down {
-                Some(down) if !down.may_be_back(now) => u8::from(!down.is_lost),
-                _ if failed == Some(index) || health.resting.is_some_and(|until| until > now) => 2,
-                None if !has_slot(index) => 3,
-                _ => 4,
-            }
-        };
-        let weight = |index: usize| hash(&self.replicas[index].name, request);
-        (0..self.replicas.len())
-            .max_by_key(|index| (rank(*index), weight(*index)))
-            .unwrap_or_default()
+        let mut best = None;
+        for (index, (replica, health)) in self.replicas.iter().zip(&state.health).enumerate() {
+            let has_slot = health.here < replica.concurrency;
+            let fitness = health.fitness(failed == Some(index), has_slot, now);
+            let rank = (fitness, hash(&replica.name, request), index);
+            best = best.max(Some(rank));
+        }
+        best.map_or(0, |(_, _, index)| index)
     }
 
     async fn ask_one(&self, request: &JudgeRequest) -> Result<Outcome, AskError> {
-        let (index, is_probe) = self.with(|shared| {
-            let index = self.choose(request, shared);
-            (index, shared.health[index].enter(Instant::now()))
+        let (index, is_probe) = self.with(|state| {
+            let index = self.choose(request, state);
+            (index, state.health[index].enter(Instant::now()))
         });
         let mut stay = Stay {
             pool: self,
@@ -181,37 +221,27 @@ impl<J: Judge> Pool<J> {
         };
         let Replica { name, judge, .. } = &self.replicas[index];
         let result = judge.ask(request).await;
-        let has_others = self.replicas.len() > 1;
-        self.with(|shared| {
-            shared.health[index].settle(&result, is_probe);
-            stay.is_probe = false;
-            let Some(call) = request.rendered.as_ref().filter(|_| has_others) else {
-                return;
-            };
-            if matches!(
-                result,
-                Ok(_) | Err(AskError::Refused { .. } | AskError::Unsupported { .. })
-            ) {
-                shared.failed.remove(&call.fingerprint);
-            } else {
-                // Abandoned calls stay here, so a bound is needed; forgetting costs almost nothing.
-                if shared.failed.len() >= MOST_FAILED_CALLS {
-                    shared.failed.clear();
-                }
-                shared.failed.insert(call.fingerprint, index);
-            }
-        });
+        self.with(|state| state.health[index].settle(&result, is_probe));
+        stay.is_probe = false;
+        // A lone server has no name in messages, and its errors are the judge's.
+        if self.replicas.len() == 1 {
+            return result;
+        }
+        if let Some(call) = &request.rendered {
+            let has_failed = matches!(result, Err(AskError::Transient { .. } | AskError::Fatal(_)));
+            self.with(|state| state.note_failure(call.fingerprint, index, has_failed));
+        }
         match result {
             Err(AskError::Transient {
                 message,
                 status,
                 retry_after,
-            }) if has_others => Err(AskError::Transient {
+            }) => Err(AskError::Transient {
                 message: format!("{name}: {message}"),
                 status,
                 retry_after,
             }),
-            Err(AskError::Fatal(Error::JudgeUnavailable(message))) if has_others => {
+            Err(AskError::Fatal(Error::JudgeUnavailable(message))) => {
                 Err(self.lost(index, message))
             }
             other => other,
@@ -222,20 +252,17 @@ impl<J: Judge> Pool<J> {
 impl<J> Pool<RateLimited<J>> {
     /// What its servers do right now. A pause counts if no server takes calls.
     pub fn activity(&self) -> Activity {
-        let each = self.replicas.iter().map(|replica| replica.judge.activity());
-        let pause = each.clone().map(|activity| activity.pause).min().flatten();
-        let down = self.with(|shared| {
-            shared
-                .health
-                .iter()
-                .filter(|health| health.down.is_some())
-                .count()
-        });
-        Activity {
-            pause,
-            down,
-            ..each.fold(Activity::default(), Activity::plus)
+        let mut all = Activity::default();
+        let mut pauses = Vec::new();
+        for replica in &self.replicas {
+            let activity = replica.judge.activity();
+            pauses.push(activity.pause);
+            all = all.plus(activity);
         }
+        // The least is `None` if any server takes calls.
+        all.pause = pauses.into_iter().min().flatten();
+        all.down = self.with(|state| state.count_down());
+        all
     }
 }
 
@@ -255,7 +282,7 @@ struct Stay<'a, J> {
 impl<J> Drop for Stay<'_, J> {
     fn drop(&mut self) {
         self.pool
-            .with(|shared| shared.health[self.index].leave(self.is_probe));
+            .with(|state| state.health[self.index].leave(self.is_probe));
     }
 }
 
@@ -273,6 +300,7 @@ struct Health {
     down: Option<Down>,
     /// Length of the next cool-down.
     cool_down: Duration,
+    /// The end of the last long pause that it asked for.
     resting: Option<Instant>,
 }
 
@@ -312,27 +340,46 @@ impl Health {
     fn stats(&self) -> EndpointStats {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
-        // Nearest rank: the smallest value that at least this share of all does not exceed.
-        let rank = |share: f64| (sorted.len() as f64 * share).ceil() as usize;
-        let quantile = |share| {
-            sorted
-                .get(rank(share).saturating_sub(1))
-                .map(|millis| f64::from(*millis))
-        };
         EndpointStats {
             calls: self.counted.replies + self.counted.errors,
-            latency_p50_ms: quantile(0.5),
-            latency_p95_ms: quantile(0.95),
+            latency_p50_ms: quantile(&sorted, 0.5),
+            latency_p95_ms: quantile(&sorted, 0.95),
             is_down: self.down.is_some(),
             ..self.counted.clone()
+        }
+    }
+
+    /// How much it is to be preferred for a call that it failed the last time or not. The probe of one that is down takes
+    /// no notice of slots: it is one call.
+    fn fitness(&self, has_failed_call: bool, has_slot: bool, now: Instant) -> Fitness {
+        if let Some(down) = self.down
+            && !down.may_be_back(now)
+        {
+            return if down.is_lost {
+                Fitness::Lost
+            } else {
+                Fitness::Down
+            };
+        }
+        if has_failed_call || self.resting.is_some_and(|until| until > now) {
+            Fitness::Avoided
+        } else if self.down.is_none() && !has_slot {
+            Fitness::Full
+        } else {
+            Fitness::Free
         }
     }
 
     /// Counts a call; true if it is the probe.
     fn enter(&mut self, now: Instant) -> bool {
         self.here += 1;
-        let probed = self.down.as_mut().filter(|down| down.may_be_back(now));
-        probed.map(|down| down.is_probed = true).is_some()
+        match &mut self.down {
+            Some(down) if down.may_be_back(now) => {
+                down.is_probed = true;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// A call ended; `is_probe` if it was a probe without a result.
@@ -412,7 +459,15 @@ impl Health {
     }
 }
 
-/// 64 bits of a hash: the same on every machine and in every version.
+/// The nearest rank: the smallest value that at least this share of all does not exceed.
+fn quantile(sorted: &[u32], share: f64) -> Option<f64> {
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    sorted
+        .get(rank.saturating_sub(1))
+        .map(|millis| f64::from(*millis))
+}
+
+/// 64 bits of a hash: the same on every machine and in every version, so that a re-run finds its prefixes where they are.
 fn hash(replica: &str, request: &JudgeRequest) -> u64 {
     let hash =
         blake3::hash(format!("{replica}\0{}\0{}", request.system, request.case_id).as_bytes());

@@ -3,6 +3,9 @@
 //! Calls pass a FIFO gate one by one. The call at the gate waits for a free slot, for its tokens and its request, and
 //! for the end of any pause that the server asked for, and is then sent; the others wait in line and are not woken.
 //!
+//! One call at the gate, and not all of them woken for each freed slot: with thousands of waiting calls, the wake-ups
+//! would cost more than the calls.
+//!
 //! - One `Retry-After` stops the gate for every waiting call.
 //! - An overloaded server gets fewer concurrent calls, and more again as it answers (additive increase, multiplicative
 //!   decrease).
@@ -23,10 +26,14 @@ use crate::judge::meters::{Activity, CallInFlight};
 use crate::judge::options::LimitOptions;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked};
 
-/// A longer pause ends the run instead: it can be resumed.
+/// A longer pause ends the run instead: it can be resumed. (A daily quota asks for hours, in which a run would seem to hang.)
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
-/// The first and the longest pause after a 429 or 529 without a duration; it doubles while they continue.
-const OWN_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// The first pause after a 429 or 529 without a duration; it doubles while they continue.
+const FIRST_OWN_PAUSE: Duration = Duration::from_secs(1);
+/// The longest of them: the usual quotas are per minute.
+const LONGEST_OWN_PAUSE: Duration = Duration::from_secs(60);
+/// After an overload, each window of replies gives this part of the configured concurrency back.
+const STEPS_BACK: usize = 16;
 /// Slack below a quota: servers measure a minute by their own clock, and calls differ in latency.
 const SLACK: f64 = 1.005;
 
@@ -36,8 +43,9 @@ pub struct RateLimited<J> {
     inner: J,
     tokens: Option<Quota>,
     requests: Option<Quota>,
+    /// Held by the call whose turn it is.
     gate: FifoMutex<()>,
-    state: Mutex<State>,
+    state: Mutex<GateState>,
     /// A call ended, or more may be in flight.
     freed: Notify,
 }
@@ -45,8 +53,10 @@ pub struct RateLimited<J> {
 /// The limit of concurrent calls is between 1 and `given`: an overload halves it, and each window of replies adds a
 /// sixteenth of the given number (additive increase, multiplicative decrease; Chiu and Jain 1989).
 #[derive(Debug, Default)]
-struct State {
+struct GateState {
+    /// The configured limit.
     given: usize,
+    /// The current one.
     limit: usize,
     /// Replies since the limit changed.
     replies: usize,
@@ -66,21 +76,20 @@ impl<J> RateLimited<J> {
     /// `inner` within `limits`.
     pub fn new(inner: J, limits: &LimitOptions) -> Self {
         let given = limits.concurrency.get();
-        let state = State {
+        let state = GateState {
             given,
             limit: given,
-            ..State::default()
+            ..GateState::default()
         };
-        let tokens = limits
+        // More tokens a minute than 32 bits hold are as good as no limit.
+        let tpm = limits
             .tpm
-            .map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX))
-            .map(Quota::new);
-        let (requests, gate) = (limits.rpm.map(Quota::new), FifoMutex::new(()));
+            .map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX));
         Self {
             inner,
-            tokens,
-            requests,
-            gate,
+            tokens: tpm.map(Quota::new),
+            requests: limits.rpm.map(Quota::new),
+            gate: FifoMutex::new(()),
             state: Mutex::new(state),
             freed: Notify::new(),
         }
@@ -106,7 +115,7 @@ impl<J> RateLimited<J> {
         })
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut GateState) -> T) -> T {
         act(&mut locked(&self.state))
     }
 
@@ -117,36 +126,33 @@ impl<J> RateLimited<J> {
         while self.with(|state| state.in_flight.len() >= state.limit) {
             self.freed.notified().await;
         }
-        for (quota, cost, why) in [
-            (&self.tokens, tokens, "waiting for --tpm"),
-            (&self.requests, 1, "waiting for --rpm"),
-        ] {
-            let mut left = cost;
-            while let Some(wait) = quota.as_ref().and_then(|quota| quota.take(&mut left)) {
-                self.with(|state| state.quota = Some((Instant::now() + wait, why)));
-                sleep(wait).await;
-            }
-        }
+        self.take(self.tokens.as_ref(), tokens, "waiting for --tpm")
+            .await;
+        self.take(self.requests.as_ref(), 1, "waiting for --rpm")
+            .await;
         // Last: a pause may start while waiting for the quotas, and be extended while waiting for its end.
-        while let Some((until, _)) =
-            self.with(|state| state.pause.filter(|(until, _)| *until > Instant::now()))
-        {
+        while let Some((until, _)) = self.with(|state| state.current_pause()) {
             sleep_until(until).await;
         }
         let call = CallInFlight::sent_now(request);
         let sent = call.sent;
-        let number = self.with(|state| {
-            let number = state
-                .in_flight
-                .last_key_value()
-                .map_or(0, |(last, _)| last + 1);
-            state.in_flight.insert(number, call);
-            number
-        });
+        let number = self.with(|state| state.enter(call));
         Flight {
             judge: self,
             number,
             sent,
+        }
+    }
+
+    /// Waits until the quota, if there is one, has given so much; `why` is shown meanwhile.
+    async fn take(&self, quota: Option<&Quota>, cost: u64, why: &'static str) {
+        let Some(quota) = quota else {
+            return;
+        };
+        let mut left = cost;
+        while let Some(wait) = quota.take(&mut left) {
+            self.with(|state| state.quota = Some((Instant::now() + wait, why)));
+            sleep(wait).await;
         }
     }
 
@@ -167,7 +173,8 @@ impl<J> RateLimited<J> {
                 retry_after: Some(wait),
                 ..
             }) if *wait > LONGEST_PAUSE => {
-                let (asked, most) = (wait.as_secs(), LONGEST_PAUSE.as_secs());
+                let asked = wait.as_secs();
+                let most = LONGEST_PAUSE.as_secs();
                 return Err(fatal(format!(
                     "the judge asks to wait {asked} s ({message}), longer than the {most} s a run waits; \
                      run the same command again later, it continues where it stopped"
@@ -186,7 +193,22 @@ impl<J> RateLimited<J> {
     }
 }
 
-impl State {
+impl GateState {
+    /// Counts a call in flight and gives it a number, by which it leaves.
+    fn enter(&mut self, call: CallInFlight) -> u64 {
+        let last = self.in_flight.last_key_value();
+        let number = last.map_or(0, |(last, _)| last + 1);
+        self.in_flight.insert(number, call);
+        number
+    }
+
+    /// The pause that the server asked for, if it is not over.
+    fn current_pause(&self) -> Option<(Instant, &'static str)> {
+        self.pause.filter(|(until, _)| *until > Instant::now())
+    }
+
+    /// Whether the outcome of a call sent at that time says something new about the server's load. The calls that were in
+    /// flight together fail together: counted one by one, a single overload would halve the limit down to 1.
     fn is_news(&self, sent: Instant) -> bool {
         self.overload.is_none_or(|overload| sent >= overload)
     }
@@ -203,18 +225,21 @@ impl State {
         let grows = self.replies >= self.limit;
         if grows {
             self.replies = 0;
-            self.limit = (self.limit + self.given.div_ceil(16)).min(self.given);
+            self.limit = (self.limit + self.given.div_ceil(STEPS_BACK)).min(self.given);
         }
         grows
     }
 
     /// A call sent at `sent` failed for now.
     fn failed(&mut self, sent: Instant, status: Option<u16>, retry_after: Option<Duration>) {
-        let (now, is_news) = (Instant::now(), self.is_news(sent));
+        let now = Instant::now();
+        let is_news = self.is_news(sent);
         let is_throttled = matches!(status, Some(429 | 529));
         // 408 and 504 are time-outs: the server is probably still working on the call.
         if is_news && (is_throttled || matches!(status, Some(408 | 503 | 504))) {
-            (self.overload, self.replies, self.limit) = (Some(now), 0, (self.limit / 2).max(1));
+            self.overload = Some(now);
+            self.replies = 0;
+            self.limit = (self.limit / 2).max(1);
             tracing::debug!(
                 limit = self.limit,
                 "the judge is overloaded: fewer calls at once"
@@ -223,7 +248,7 @@ impl State {
         let wait = match retry_after {
             Some(wait) => wait,
             None if is_news && is_throttled => {
-                self.own_pause = (self.own_pause * 2).clamp(OWN_PAUSE.0, OWN_PAUSE.1);
+                self.own_pause = (self.own_pause * 2).clamp(FIRST_OWN_PAUSE, LONGEST_OWN_PAUSE);
                 self.own_pause
             }
             None => return,
@@ -240,14 +265,17 @@ impl State {
 impl<J: Judge> Judge for RateLimited<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            // Maximum tokens of a call, as providers count them: the prompt and the longest reply.
-            let cost = |call: &Rendered| call.body.prompt_tokens + call.longest_reply();
-            let tokens = request.rendered.as_ref().map_or(0, cost);
+            let tokens = request.rendered.as_ref().map_or(0, most_tokens);
             let flight = self.turn(request, tokens).await;
             let result = self.inner.ask(request).await;
             self.settle(flight.sent, result)
         })
     }
+}
+
+/// The most tokens that a call can use, as providers count them against a quota: the prompt and the longest reply.
+fn most_tokens(call: &Rendered) -> u64 {
+    call.body.prompt_tokens + call.longest_reply()
 }
 
 /// A call in flight; its end is counted however it ends.

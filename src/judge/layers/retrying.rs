@@ -1,4 +1,7 @@
 //! Retries transient failures.
+//!
+//! Inside the budget, since a failed attempt is not charged; around the pool and the limits, so that every attempt may go
+//! to another server and waits for its turn like a new call.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -11,6 +14,8 @@ use crate::domain::{UnscoredKind, UnscoredReason};
 use crate::judge::meters::Meters;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
+/// The ceiling of the first wait; it doubles with each further one. A server that dropped a connection is there again soon.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Longest backoff. (The server's `Retry-After` may be longer.)
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
@@ -34,7 +39,7 @@ impl<J> Retrying<J> {
         Self {
             inner,
             retries,
-            first_wait: Duration::from_millis(500),
+            first_wait: FIRST_WAIT,
             meters,
         }
     }
@@ -43,7 +48,8 @@ impl<J> Retrying<J> {
 impl<J: Judge> Judge for Retrying<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            let (mut retries, mut ceiling) = (0, self.first_wait);
+            let mut retries = 0;
+            let mut ceiling = self.first_wait;
             loop {
                 let (message, retry_after) = match self.inner.ask(request).await {
                     Err(AskError::Transient {
@@ -69,12 +75,8 @@ impl<J: Judge> Judge for Retrying<J> {
                         what,
                     )));
                 }
-                sleep(
-                    ceiling
-                        .mul_f64(jitter())
-                        .max(retry_after.unwrap_or_default()),
-                )
-                .await;
+                let wait = ceiling.mul_f64(jitter());
+                sleep(wait.max(retry_after.unwrap_or_default())).await;
                 ceiling = (ceiling * 2).min(LONGEST_WAIT);
                 Meters::add_one(&self.meters.retries);
                 retries += 1;

@@ -137,7 +137,7 @@ fn fleet(names: &[&str]) -> (Vec<Arc<Scripted>>, Pool<Arc<Scripted>>) {
 fn homes(names: &[&str]) -> BTreeMap<String, String> {
     let (_, pool) = fleet(names);
     let home = |case: String| {
-        let index = pool.with(|shared| pool.choose(&call(&case, 0), shared));
+        let index = pool.with(|state| pool.choose(&call(&case, 0), state));
         (case, names[index].to_owned())
     };
     (0..1000).map(|i| home(format!("case {i}"))).collect()
@@ -147,7 +147,7 @@ fn homes(names: &[&str]) -> BTreeMap<String, String> {
 fn case_at<J: Judge>(pool: &Pool<J>, index: usize) -> String {
     (0..)
         .map(|i| format!("case {i}"))
-        .find(|case| pool.with(|shared| pool.choose(&call(case, 0), shared)) == index)
+        .find(|case| pool.with(|state| pool.choose(&call(case, 0), state)) == index)
         .unwrap()
 }
 
