@@ -52,47 +52,39 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
     let mut scorers = Vec::new();
     for scorer in names {
         let is_rubric = Some(scorer) == rubric.as_ref();
-        let count_missing = |system: &SystemName| {
-            missing
-                .iter()
-                .filter(|(own, _)| is_rubric && own == system)
-                .count()
-        };
-        let own = |system: &SystemName| -> Vec<&ScoredAnswer> {
-            all()
-                .filter(|answer| answer.score.scorer == *scorer && answer.system == *system)
-                .collect()
-        };
-        let systems = order.iter().map(|system| (*system, own(system)));
-        let systems = systems
-            .filter(|(system, own)| !own.is_empty() || count_missing(system) > 0)
-            .collect();
+        // Only the rubric's scores count missing answers, so that each counts once.
+        let missing = if is_rubric { missing } else { &[] };
+        let mut systems = Vec::new();
+        for system in &order {
+            let own: Vec<&ScoredAnswer> = all()
+                .filter(|answer| answer.score.scorer == *scorer && answer.system == **system)
+                .collect();
+            if !own.is_empty() || count_missing(missing, system) > 0 {
+                systems.push((*system, own));
+            }
+        }
         let mut summary = summarize_scorer(scorer, systems, &questions, options);
         if is_rubric {
-            summary
-                .rows
-                .iter_mut()
-                .for_each(|row| row.missing = count_missing(&row.system));
+            for row in &mut summary.rows {
+                row.missing = count_missing(missing, &row.system);
+            }
             let score = summary
                 .columns
                 .first()
                 .map(|column| column.name.clone())
                 .unwrap_or_default();
             rank(&mut summary.rows, &score);
-            // The other scorers list the systems by rank.
-            let place =
-                |system: &SystemName| summary.rows.iter().position(|row| row.system == *system);
-            order.sort_by_key(|system| place(system).unwrap_or(usize::MAX));
+            // The other scorers list the systems by rank; those without a row come last.
+            order.sort_by_key(|system| {
+                let place = summary.rows.iter().position(|row| row.system == **system);
+                place.unwrap_or(usize::MAX)
+            });
         }
         scorers.push(summary);
     }
     let bca = BootstrapOptions::seeded(options.seed);
     let (panels, noise) = panel_agreement(scored, &questions, bca.level);
     let (cases, questions) = questions.counts();
-    let answer_id = |(system, case_id): &(SystemName, CaseId)| AnswerId {
-        system: system.clone(),
-        case_id: case_id.clone(),
-    };
     Summary {
         mode: options.mode,
         on_unscored: options.on_unscored,
@@ -102,12 +94,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         cases,
         questions,
         unscored_share: scorers.iter().map(unscored_share).fold(0.0, f64::max),
-        missing: missing
-            .iter()
-            .map(answer_id)
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect(),
+        missing: distinct_ids(missing),
         injections: injections(all()),
         scorers,
         panels,
@@ -115,6 +102,24 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
     }
 }
 
+/// The number of test cases without an answer of this system.
+fn count_missing(missing: &[(SystemName, CaseId)], system: &SystemName) -> usize {
+    missing.iter().filter(|(own, _)| own == system).count()
+}
+
+/// The missing answers, each once, by system and case.
+fn distinct_ids(missing: &[(SystemName, CaseId)]) -> Vec<AnswerId> {
+    let mut ids = BTreeSet::new();
+    for (system, case_id) in missing {
+        ids.insert(AnswerId {
+            system: system.clone(),
+            case_id: case_id.clone(),
+        });
+    }
+    ids.into_iter().collect()
+}
+
+/// The share of a scorer's answers that are unscored.
 fn unscored_share(scorer: &ScorerSummary) -> f64 {
     let unscored: usize = scorer.rows.iter().map(|row| row.unscored).sum();
     let answers: usize = scorer.rows.iter().map(|row| row.answers).sum();
@@ -138,9 +143,9 @@ fn summarize_scorer(
     options: AggregateOptions,
 ) -> ScorerSummary {
     // Sorted by case id, since a seed's draws depend on the order, as in comparisons.
-    systems
-        .iter_mut()
-        .for_each(|(_, answers)| answers.sort_by(|a, b| a.case.case_id.cmp(&b.case.case_id)));
+    for (_, answers) in &mut systems {
+        answers.sort_by(|a, b| a.case.case_id.cmp(&b.case.case_id));
+    }
     let answers: Vec<&ScoredAnswer> = systems
         .iter()
         .flat_map(|(_, answers)| answers.iter().copied())
@@ -192,50 +197,13 @@ impl<'a> Scored<'a> {
         self.questions.number(&answer.case.case_id)
     }
 
+    /// One system's numbers, one metric a column.
     fn row(
         &self,
         system: &SystemName,
         answers: &[&ScoredAnswer],
         columns: &[(MetricColumn, Quantity)],
     ) -> SystemSummary {
-        let metric = |(column, quantity): &(MetricColumn, Quantity)| {
-            let own = answers
-                .iter()
-                .filter_map(|own| Some((self.question(own), self.counted(quantity, own)?)));
-            let (questions, values): (Vec<usize>, Vec<f64>) = own.unzip();
-            let observed: Vec<Observation> = answers
-                .iter()
-                .map(|answer| quantity.observe(answer))
-                .collect();
-            let estimate = mean(&values);
-            let is_outside = |mean: &f64| column.unit == Unit::Net && !(0.0..=1.0).contains(mean);
-            let clips = self.options.clip;
-            let clipped = estimate.filter(is_outside).map(|mean| mean.clamp(0.0, 1.0));
-            let interval = interval_of(&values, &questions, column.unit, self.bootstrap());
-            let within = |own: Interval| Interval {
-                low: own.low.clamp(0.0, 1.0),
-                high: own.high.clamp(0.0, 1.0),
-            };
-            let metric = Metric {
-                estimate: clipped.filter(|_| clips).or(estimate),
-                bootstrap_sd: if clips {
-                    clipped_mean_sd(&values, self.options.seed)
-                } else {
-                    None
-                },
-                clipped: clipped.filter(|_| !clips),
-                interval: if clips {
-                    interval.map(within)
-                } else {
-                    interval
-                },
-                n: values.len(),
-                unscored: observed.iter().filter(|own| own.is_unscored()).count(),
-                bounds: bounds(&observed),
-                shared: None,
-            };
-            (column.name.clone(), metric)
-        };
         SystemSummary {
             system: system.clone(),
             rank: None,
@@ -247,35 +215,77 @@ impl<'a> Scored<'a> {
                 .iter()
                 .filter(|answer| !answer.injection.is_empty())
                 .count(),
-            metrics: columns.iter().map(metric).collect(),
+            metrics: columns
+                .iter()
+                .map(|(column, quantity)| {
+                    let metric = self.metric(answers, column.unit, quantity);
+                    (column.name.clone(), metric)
+                })
+                .collect(),
         }
+    }
+
+    /// The mean of a quantity over a system's answers.
+    ///
+    /// The mean of a net score may lie outside 0 to 1. If this run clips means, the clipped one is the estimate, and its
+    /// interval is clipped as well; otherwise it is reported next to the estimate.
+    fn metric(&self, answers: &[&ScoredAnswer], unit: Unit, quantity: &Quantity) -> Metric {
+        let mut questions = Vec::new();
+        let mut values = Vec::new();
+        for answer in answers {
+            if let Some(value) = self.counted(quantity, answer) {
+                questions.push(self.question(answer));
+                values.push(value);
+            }
+        }
+        let observed: Vec<Observation> = answers
+            .iter()
+            .map(|answer| quantity.observe(answer))
+            .collect();
+        let estimate = mean(&values);
+        let clipped = estimate
+            .filter(|mean| unit == Unit::Net && !(0.0..=1.0).contains(mean))
+            .map(|mean| mean.clamp(0.0, 1.0));
+        let interval = interval_of(&values, &questions, unit, self.bootstrap());
+        let mut metric = Metric {
+            estimate,
+            clipped,
+            interval,
+            n: values.len(),
+            unscored: observed.iter().filter(|own| own.is_unscored()).count(),
+            bounds: bounds(&observed),
+            ..Metric::default()
+        };
+        if self.options.clip {
+            metric.estimate = clipped.or(estimate);
+            metric.clipped = None;
+            metric.bootstrap_sd = clipped_mean_sd(&values, self.options.seed);
+            metric.interval = interval.map(|own| Interval {
+                low: own.low.clamp(0.0, 1.0),
+                high: own.high.clamp(0.0, 1.0),
+            });
+        }
+        metric
     }
 
     /// Adds the means over the cases with a value of every system (except systems without any).
     fn add_shared_means(&self, summary: &mut ScorerSummary, columns: &[(MetricColumn, Quantity)]) {
         for (column, quantity) in columns {
-            let of_system = |(_, answers): &SystemAnswers<'a>| -> BTreeMap<&CaseId, f64> {
-                let value = |answer: &&'a ScoredAnswer| {
-                    Some((&answer.case.case_id, self.counted(quantity, answer)?))
-                };
-                answers.iter().filter_map(value).collect()
-            };
-            let values: Vec<BTreeMap<&CaseId, f64>> = self.systems.iter().map(of_system).collect();
-            let cases = values
+            let values: Vec<BTreeMap<&CaseId, f64>> = self
+                .systems
                 .iter()
-                .filter(|own| !own.is_empty())
-                .map(|own| own.keys().copied().collect());
-            let shared: BTreeSet<&CaseId> = cases
-                .reduce(|shared: BTreeSet<&CaseId>, own| &shared & &own)
-                .unwrap_or_default();
+                .map(|(_, answers)| self.values_by_case(quantity, answers))
+                .collect();
+            let shared = shared_cases(&values);
             for (row, own) in summary.rows.iter_mut().zip(&values) {
                 let own: Vec<f64> = shared
                     .iter()
                     .filter_map(|case| own.get(case).copied())
                     .collect();
-                if let (Some(metric), Some(estimate)) =
-                    (row.metrics.get_mut(&column.name), mean(&own))
-                {
+                let Some(estimate) = mean(&own) else {
+                    continue;
+                };
+                if let Some(metric) = row.metrics.get_mut(&column.name) {
                     metric.shared = Some(SharedMean {
                         estimate,
                         n: own.len(),
@@ -283,6 +293,21 @@ impl<'a> Scored<'a> {
                 }
             }
         }
+    }
+
+    /// A system's values that count in a mean.
+    fn values_by_case(
+        &self,
+        quantity: &Quantity,
+        answers: &[&'a ScoredAnswer],
+    ) -> BTreeMap<&'a CaseId, f64> {
+        let mut values = BTreeMap::new();
+        for answer in answers {
+            if let Some(value) = self.counted(quantity, answer) {
+                values.insert(&answer.case.case_id, value);
+            }
+        }
+        values
     }
 
     /// Adds the mean of the aspects' means. It has an interval if every answer has every aspect, since it is then a
@@ -344,18 +369,15 @@ impl<'a> Scored<'a> {
 
     /// Adds a system's citation F1, the harmonic mean of its two means, before the mean of the answers' own F1.
     fn add_citation_f1(&self, summary: &mut ScorerSummary) {
-        let place = |name: &str| {
-            summary
-                .columns
-                .iter()
-                .position(|column| column.name == name)
-        };
-        let (Some(_), Some(recall)) = (place(CITATION_PRECISION), place(CITATION_RECALL)) else {
+        if summary.place_of(CITATION_PRECISION).is_none() {
+            return;
+        }
+        let Some(recall) = summary.place_of(CITATION_RECALL) else {
             return;
         };
-        let place = place(CITATION_F1_MACRO).unwrap_or(recall + 1);
+        let macro_f1 = summary.place_of(CITATION_F1_MACRO);
         summary.columns.insert(
-            place,
+            macro_f1.unwrap_or(recall + 1),
             MetricColumn {
                 name: CITATION_F1.to_owned(),
                 unit: Unit::Share,
@@ -367,6 +389,7 @@ impl<'a> Scored<'a> {
         }
     }
 
+    /// The harmonic mean of a system's mean precision and mean recall.
     fn citation_f1(&self, row: &SystemSummary, answers: &[&ScoredAnswer]) -> Metric {
         let both = [CITATION_PRECISION, CITATION_RECALL];
         let [precision, recall] =
@@ -382,35 +405,53 @@ impl<'a> Scored<'a> {
             .zip(recall.estimate)
             .map(|(p, r)| harmonic_mean(p, r));
         let is_bounded = precision.bounds.is_some() || recall.bounds.is_some();
-        let of_both = |ends: &[f64]| {
-            if let [p, r] = ends {
-                Some(harmonic_mean(*p, *r))
-            } else {
-                None
-            }
-        };
         Metric {
             estimate,
             interval: estimate.and(interval),
             n: precision.n.min(recall.n),
             unscored: precision.unscored.max(recall.unscored),
-            bounds: bounds_of(&[precision, recall], of_both).filter(|_| is_bounded),
+            bounds: bounds_of(&[precision, recall], harmonic_mean_of_both).filter(|_| is_bounded),
             ..Metric::default()
         }
     }
 }
 
-/// Bounds of a value computed from several means.
+impl ScorerSummary {
+    /// The index of the column of this name.
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+}
+
+/// The cases with a value of every system, except systems without any.
+fn shared_cases<'a>(values: &[BTreeMap<&'a CaseId, f64>]) -> BTreeSet<&'a CaseId> {
+    values
+        .iter()
+        .filter(|own| !own.is_empty())
+        .map(|own| own.keys().copied().collect())
+        .reduce(|shared: BTreeSet<&CaseId>, own| &shared & &own)
+        .unwrap_or_default()
+}
+
+fn harmonic_mean_of_both(means: &[f64]) -> Option<f64> {
+    match means {
+        [precision, recall] => Some(harmonic_mean(*precision, *recall)),
+        _ => None,
+    }
+}
+
+/// Bounds of a value computed from several means. A mean without bounds is its own lower and upper end.
 fn bounds_of(metrics: &[Metric], of: impl Fn(&[f64]) -> Option<f64>) -> Option<Interval> {
-    let ends = |end: fn(Interval) -> f64| {
-        let own = metrics
-            .iter()
-            .filter_map(|metric| metric.bounds.map(end).or(metric.estimate));
-        of(&own.collect::<Vec<_>>())
-    };
-    ends(|bounds| bounds.low)
-        .zip(ends(|bounds| bounds.high))
-        .map(|(low, high)| Interval { low, high })
+    let mut lows = Vec::new();
+    let mut highs = Vec::new();
+    for metric in metrics {
+        lows.extend(metric.bounds.map(|bounds| bounds.low).or(metric.estimate));
+        highs.extend(metric.bounds.map(|bounds| bounds.high).or(metric.estimate));
+    }
+    Some(Interval {
+        low: of(&lows)?,
+        high: of(&highs)?,
+    })
 }
 
 fn is_unscored(answer: &ScoredAnswer) -> bool {
@@ -420,23 +461,34 @@ fn is_unscored(answer: &ScoredAnswer) -> bool {
 
 /// Ranks and orders the rows by their means over the shared cases; without such cases by their own means.
 fn rank(rows: &mut [SystemSummary], score: &str) {
-    let shared = |row: &SystemSummary| row.metrics.get(score)?.shared.map(|shared| shared.estimate);
-    let own = |row: &SystemSummary| row.metrics.get(score)?.estimate;
-    let key = |row: &SystemSummary| shared(row).or(own(row)).unwrap_or(f64::NEG_INFINITY);
     rows.sort_by(|a, b| {
-        key(b)
-            .total_cmp(&key(a))
+        b.ranking_mean(score)
+            .total_cmp(&a.ranking_mean(score))
             .then_with(|| a.system.cmp(&b.system))
     });
-    let means: Vec<Option<f64>> = rows.iter().map(shared).collect();
+    let means: Vec<Option<f64>> = rows.iter().map(|row| row.shared_mean(score)).collect();
     for (row, own) in rows.iter_mut().zip(&means) {
+        // Means that differ by rounding only share a rank.
         row.rank = own.map(|own| {
-            1 + means
-                .iter()
-                .flatten()
-                .filter(|mean| **mean > own + 1e-12)
-                .count()
+            let higher = means.iter().flatten().filter(|mean| **mean > own + 1e-12);
+            1 + higher.count()
         });
+    }
+}
+
+impl SystemSummary {
+    /// The mean of a metric over the cases with a value of every system.
+    fn shared_mean(&self, metric: &str) -> Option<f64> {
+        let shared = self.metrics.get(metric)?.shared?;
+        Some(shared.estimate)
+    }
+
+    /// The mean by which rows are ordered; a system without one comes last.
+    fn ranking_mean(&self, metric: &str) -> f64 {
+        let own = self.metrics.get(metric).and_then(|metric| metric.estimate);
+        self.shared_mean(metric)
+            .or(own)
+            .unwrap_or(f64::NEG_INFINITY)
     }
 }
 
@@ -474,32 +526,34 @@ fn count_notes<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<NoteC
             *counts.entry(note).or_default() += 1;
         }
     }
-    let note = |(note, answers): (&String, usize)| NoteCount {
-        note: note.clone(),
-        answers,
-    };
-    let mut notes: Vec<NoteCount> = counts.into_iter().map(note).collect();
+    let mut notes = Vec::new();
+    for (note, answers) in counts {
+        notes.push(NoteCount {
+            note: note.clone(),
+            answers,
+        });
+    }
     notes.sort_by_key(|count| std::cmp::Reverse(count.answers));
     notes
 }
 
 /// Answers with signs of prompt injection, once for all scorers, by system and case.
 fn injections<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<Injection> {
-    let suspects = answers.filter(|answer| !answer.injection.is_empty());
-    let by_answer: BTreeMap<(&SystemName, &CaseId), &[String]> = suspects
-        .map(|answer| {
-            (
-                (&answer.system, &answer.case.case_id),
-                answer.injection.as_slice(),
-            )
-        })
-        .collect();
-    let entry = |((system, case_id), signs): ((&SystemName, &CaseId), &[String])| Injection {
-        system: system.clone(),
-        case_id: case_id.clone(),
-        signs: signs.to_vec(),
-    };
-    by_answer.into_iter().map(entry).collect()
+    let mut by_answer: BTreeMap<(&SystemName, &CaseId), &[String]> = BTreeMap::new();
+    for answer in answers {
+        if !answer.injection.is_empty() {
+            by_answer.insert((&answer.system, &answer.case.case_id), &answer.injection);
+        }
+    }
+    let mut injections = Vec::new();
+    for ((system, case_id), signs) in by_answer {
+        injections.push(Injection {
+            system: system.clone(),
+            case_id: case_id.clone(),
+            signs: signs.to_vec(),
+        });
+    }
+    injections
 }
 
 #[cfg(test)]
