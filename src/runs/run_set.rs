@@ -578,7 +578,7 @@ mod tests {
             "{error}"
         );
         let missing = open(dir.path().join("missing"));
-        assert!(missing.contains("manifest.json is missing"), "{missing}");
+        assert!(missing.contains("no such directory"), "{missing}");
     }
 
     #[test]

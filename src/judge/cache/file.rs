@@ -14,7 +14,7 @@ use reqwest::Url;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::owner::is_this_process;
-use super::store::release_void;
+use super::void_leases::release_void;
 use crate::domain::Fingerprint;
 use crate::error::{Error, Result};
 

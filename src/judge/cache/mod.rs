@@ -41,6 +41,7 @@ mod lease_clock;
 mod owner;
 mod store;
 mod upkeep;
+mod void_leases;
 
 #[cfg(test)]
 mod tests;

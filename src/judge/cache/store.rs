@@ -20,6 +20,7 @@ use super::entry::{self, Damaged, Entry, Models};
 use super::file::{self, damaged, failed, fault};
 use super::lease_clock::now_ms;
 use super::owner::{has_ended, owner_name, process_of};
+use super::void_leases::release_void;
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::Result;
 use crate::judge::locked;
@@ -38,9 +39,6 @@ const TAKE_LEASE: &str = "INSERT INTO leases (key, owner, expires_at) VALUES (?1
     WHERE leases.expires_at <= ?4 OR leases.expires_at > ?6 OR leases.owner = ?5";
 const OWNER: &str = "SELECT owner FROM leases WHERE key = ?1";
 const RELEASE: &str = "DELETE FROM leases WHERE key = ?1 AND owner = ?2";
-const OWNERS: &str = "SELECT DISTINCT owner FROM leases";
-const RELEASE_EXPIRED: &str = "DELETE FROM leases WHERE expires_at <= ?1";
-const RELEASE_ALL: &str = "DELETE FROM leases WHERE owner = ?1";
 const RENEW: &str = "UPDATE leases SET expires_at = ?2 WHERE owner = ?1";
 /// Two servers that are asked within one tick of the clock still have an order.
 const REMEMBER: &str = "INSERT OR REPLACE INTO servers VALUES \
@@ -468,25 +466,6 @@ fn release(connection: &Connection, key: &Fingerprint, owner: &str) -> rusqlite:
         .prepare_cached(RELEASE)?
         .execute(params![key.as_bytes(), owner])
         .map(drop)
-}
-
-/// Gives back the leases of these owners, of processes of this host that have ended, and those that are over. What is left in
-/// a closed file is a sign that a command was using it when it was copied.
-pub(super) fn release_void(
-    connection: &Connection,
-    is_over: impl Fn(&str) -> bool,
-) -> rusqlite::Result<()> {
-    connection.execute(RELEASE_EXPIRED, [now_ms()])?;
-    let owners: Vec<String> = connection
-        .prepare(OWNERS)?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for owner in owners {
-        if is_over(&owner) || has_ended(&owner) {
-            connection.execute(RELEASE_ALL, [&owner])?;
-        }
-    }
-    Ok(())
 }
 
 fn owner_of(connection: &Connection, key: &Fingerprint) -> rusqlite::Result<Option<String>> {
