@@ -29,12 +29,13 @@ impl Source {
         let shared = std::env::var_os("SCHOLAREVAL_SHARED")
             .map_or_else(|| root.join("../shared"), PathBuf::from);
         let scholarqa = shared.join("data/scholarqa_cs");
-        match self == Self::Real && scholarqa.is_dir() {
-            true => (
+        if self == Self::Real && scholarqa.is_dir() {
+            (
                 scholarqa.join("src_answers"),
                 scholarqa.join("test_configs_snippets.json"),
-            ),
-            false => (root.join("data/answers"), root.join("data/test_cases.json")),
+            )
+        } else {
+            (root.join("data/answers"), root.join("data/test_cases.json"))
         }
     }
 }

@@ -298,16 +298,16 @@ fn tagged(criteria: &[&Component]) -> Observation {
             .sum::<f64>()
             / positive
     };
-    match criteria
+    let is_known = criteria
         .iter()
-        .all(|criterion| finite(criterion.value).is_some() || criterion.is_abstained())
-    {
-        true => Observation::Value(with(0.0)),
-        false => Observation::Unscored(Interval {
-            low: with(0.0),
-            high: with(1.0),
-        }),
+        .all(|criterion| finite(criterion.value).is_some() || criterion.is_abstained());
+    if is_known {
+        return Observation::Value(with(0.0));
     }
+    Observation::Unscored(Interval {
+        low: with(0.0),
+        high: with(1.0),
+    })
 }
 
 fn mean_of(parts: &[Observation]) -> Observation {

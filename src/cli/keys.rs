@@ -111,12 +111,13 @@ pub(super) fn is_variable(name: &str) -> bool {
 /// What to do about a variable that is not set. The name may be the key itself: it is repeated only if it looks like a
 /// name.
 pub(super) fn not_set(name: &str) -> String {
-    match is_variable(name) && !name.contains(|c: char| c.is_ascii_lowercase()) {
-        true => format!("environment variable {name} is not set; export {name}=.. first, or name another"),
-        false => "it takes the name of an environment variable that is set, never the key itself; write one such as \
-                  OPENAI_API_KEY"
-            .to_owned(),
+    if is_variable(name) && !name.contains(|c: char| c.is_ascii_lowercase()) {
+        return format!(
+            "environment variable {name} is not set; export {name}=.. first, or name another"
+        );
     }
+    "it takes the name of an environment variable that is set, never the key itself; write one such as OPENAI_API_KEY"
+        .to_owned()
 }
 
 /// True if the config file with this hash is trusted. `trusts_now` (`--trust-config`) remembers the hash; where it cannot

@@ -416,9 +416,10 @@ mod tests {
                 cached,
                 ..JudgeReply::of_text("REPLY-TEXT")
             }),
-            verdict: match is_read {
-                true => Ok(Verdict::Points(7.0)),
-                false => Err(UnscoredReason::new(UnscoredKind::Unreadable, "REPLY-TEXT")),
+            verdict: if is_read {
+                Ok(Verdict::Points(7.0))
+            } else {
+                Err(UnscoredReason::new(UnscoredKind::Unreadable, "REPLY-TEXT"))
             },
         }))
     }

@@ -271,9 +271,10 @@ fn plain_items(
             {
                 items.push((*item).clone());
             } else if !narrowed {
-                let case_id = match system.by_question {
-                    true => names.id_of(answer, *turn, index + 1),
-                    false => answer.case_id.clone(),
+                let case_id = if system.by_question {
+                    names.id_of(answer, *turn, index + 1)
+                } else {
+                    answer.case_id.clone()
                 };
                 // If the reference's block cannot be built, nothing needs it: there is no rubric.
                 let answer = how

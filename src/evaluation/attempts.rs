@@ -275,10 +275,8 @@ impl AnswerRun<'_> {
         attempt: u32,
         beginning: Beginning,
     ) -> JudgeRequest {
-        let rendered = match &member.renderer {
-            Some(renderer) => Some(renderer.render_from(call, attempt, beginning)),
-            None => None,
-        };
+        let renderer = member.renderer.as_ref();
+        let rendered = renderer.map(|renderer| renderer.render_from(call, attempt, beginning));
         JudgeRequest {
             call: call.clone(),
             system: self.item.answer.system.clone(),

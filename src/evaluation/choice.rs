@@ -167,13 +167,13 @@ pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>
                     None => Error::Usage(format!("--aspects: {what}; there are {all}")),
                 }
             })?;
-        match judged(found) {
-            true => Ok(Arc::clone(found)),
-            false => Err(Error::Usage(format!(
+        if !judged(found) {
+            return Err(Error::Usage(format!(
                 "--aspects {name}: no judge has the role aspect.{name}; name one under [roles], or give --model with \
                  --scorers prometheus"
-            ))),
+            )));
         }
+        Ok(Arc::clone(found))
     };
     names.iter().map(find).collect()
 }

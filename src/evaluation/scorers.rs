@@ -152,7 +152,7 @@ impl Default for ScorerOptions {
 impl ScorerOptions {
     /// Whether this scorer was requested by name.
     pub fn names(&self, scorer: &ScorerInfo) -> bool {
-        self.scorers.iter().any(|named| *named == scorer)
+        self.scorers.contains(&scorer)
     }
 
     /// Whether this scorer was requested, or none was: then the input decides.

@@ -213,8 +213,11 @@ fn metric_of(row: Option<&SystemSummary>, column: &MetricColumn) -> Option<Metri
     row?.metrics.get(&column.name).copied()
 }
 
-/// The numbers of answers in a row.
-const COUNTS: [(&str, fn(&SystemSummary) -> usize); 3] = [
+/// A number of answers in a row.
+type CountOf = fn(&SystemSummary) -> usize;
+
+/// The numbers of answers in a row, by name.
+const COUNTS: [(&str, CountOf); 3] = [
     ("answers", |row| row.answers),
     ("missing", |row| row.missing),
     ("unscored", |row| row.unscored),

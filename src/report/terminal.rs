@@ -198,7 +198,8 @@ impl Table {
         }
         table.set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(kept.iter().map(|at| self.drawn_heading(*at, color)));
-        for row in 0..self.rows.len() {
+        // Texts are by column.
+        for (row, _) in self.rows.iter().enumerate() {
             table.add_row(kept.iter().map(|at| {
                 let color = self.color(row, *at).filter(|_| color);
                 drawn_cell(&texts[*at][row], color)

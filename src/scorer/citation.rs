@@ -90,13 +90,11 @@ pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
         .partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
     CitationAudit {
         markers: markers.len(),
-        dangling: match prediction.sources.is_empty() {
-            true => BTreeSet::new(),
-            false => distinct
-                .iter()
-                .copied()
-                .filter(|number| !is_source(number))
-                .collect(),
+        dangling: if prediction.sources.is_empty() {
+            BTreeSet::new()
+        } else {
+            let markers = distinct.iter().copied();
+            markers.filter(|number| !is_source(number)).collect()
         },
         unused: (0..prediction.sources.len())
             .filter(|place| !cited_places.contains(place))

@@ -82,16 +82,11 @@ impl CriteriaScorer {
     /// The score of a case without any value, for this reason.
     fn unscored(&self, case: &TestCase, reason: &UnscoredReason) -> Score {
         let credits = case.criteria.iter().map(|_| Err(reason.clone())).collect();
-        match self.profile.report {
-            true => report::fold(
-                self.id(),
-                case,
-                self.mode,
-                credits,
-                [(); 3].map(|()| Err(reason.clone())),
-            ),
-            false => self.fold(case, credits),
+        if !self.profile.report {
+            return self.fold(case, credits);
         }
+        let others = [(); 3].map(|()| Err(reason.clone()));
+        report::fold(self.id(), case, self.mode, credits, others)
     }
 
     fn id(&self) -> ScorerId {

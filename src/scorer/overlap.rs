@@ -32,10 +32,10 @@ pub const COMPONENTS: [(&str, ComponentKind); 9] = [
 /// References for ROUGE: the long answers, else the gold answer.
 pub fn rouge_references(prediction: &Prediction) -> Vec<&str> {
     let gold = &prediction.gold;
-    match gold.long_answers.is_empty() {
-        false => gold.long_answers.iter().map(String::as_str).collect(),
-        true => gold.answer.as_deref().into_iter().collect(),
+    if gold.long_answers.is_empty() {
+        return gold.answer.as_deref().into_iter().collect();
     }
+    gold.long_answers.iter().map(String::as_str).collect()
 }
 
 /// The text up to the end of word number `limit`.

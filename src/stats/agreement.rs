@@ -160,9 +160,12 @@ impl Units {
             _ => self.values.clone(),
         };
         let is_nominal = level == MeasurementLevel::Nominal;
-        let d2 = |a: usize, b: usize| match is_nominal {
-            true => f64::from(u8::from(a != b)),
-            false => (scores[a] - scores[b]).powi(2),
+        let d2 = |a: usize, b: usize| {
+            if is_nominal {
+                f64::from(u8::from(a != b))
+            } else {
+                (scores[a] - scores[b]).powi(2)
+            }
         };
         let within = |own: Vec<usize>| {
             let ordered = own.iter().flat_map(|a| own.iter().map(|b| d2(*a, *b)));
@@ -179,9 +182,10 @@ impl Units {
         };
         let center = sum(&|n, score| n * score) / total;
         // Over all ordered pairs, squares of differences sum to 2 n sum((x - mean)^2).
-        let all = match is_nominal {
-            true => total * total - sum(&|n, _| n * n),
-            false => 2.0 * total * sum(&|n, score| n * (score - center).powi(2)),
+        let all = if is_nominal {
+            total * total - sum(&|n, _| n * n)
+        } else {
+            2.0 * total * sum(&|n, score| n * (score - center).powi(2))
         };
         Some(1.0 - observed * (total - 1.0) / all)
     }

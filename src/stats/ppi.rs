@@ -250,10 +250,13 @@ impl QuestionSums {
         let covariance = sums.product / sums.weight - human * judge;
         let variance = (sums.squares - sums.all * judged * judged) / (sums.all - 1.0);
         let most = 1.0 + sums.labeled / (sums.all - sums.labeled).max(1.0);
-        let lambda = lambda.unwrap_or_else(|| match variance > (1e-12 * self.largest).powi(2) {
-            true => (covariance / variance / most).clamp(0.0, 1.0),
-            false => 0.0,
-        });
+        let lambda = match lambda {
+            Some(lambda) => lambda,
+            None if variance > (1e-12 * self.largest).powi(2) => {
+                (covariance / variance / most).clamp(0.0, 1.0)
+            }
+            None => 0.0,
+        };
         let b = most * lambda;
         let mut squares = 0.0;
         for (row, times) in drawn() {

@@ -28,11 +28,9 @@ pub fn check_nesting(text: &str, path: &Path) -> Result<(), InputFault> {
         }
         depth > DEEPEST
     });
-    match is_too_deep {
-        true => Err(InputFault::new(
-            path,
-            format!("brackets are nested more than {DEEPEST} levels deep"),
-        )),
-        false => Ok(()),
+    if is_too_deep {
+        let what = format!("brackets are nested more than {DEEPEST} levels deep");
+        return Err(InputFault::new(path, what));
     }
+    Ok(())
 }

@@ -244,9 +244,10 @@ fn a_judge_that_can_do_one_criterion_at_a_time_is_asked_so_and_never_given_up() 
         &Value::from((1..=6).map(case).collect::<Vec<_>>()).to_string(),
     );
     let server = FakeServer::start(Behaviour::good().saying(|request| {
-        match request.user_message().contains("verdicts") {
-            true => "I find both of them met.".to_owned(),
-            false => json!({"explanation": "it is there", "verdict": "met"}).to_string(),
+        if request.user_message().contains("verdicts") {
+            "I find both of them met.".to_owned()
+        } else {
+            json!({"explanation": "it is there", "verdict": "met"}).to_string()
         }
     }));
     let both = [

@@ -11,13 +11,14 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap()) {
         let name = entry.file_name().into_string().unwrap();
-        match entry.path().is_dir() {
-            true => found.extend(
+        if entry.path().is_dir() {
+            found.extend(
                 files(&entry.path())
                     .into_iter()
                     .map(|(own, bytes)| (format!("{name}/{own}"), bytes)),
-            ),
-            false => drop(found.insert(name, fs::read(entry.path()).unwrap())),
+            )
+        } else {
+            drop(found.insert(name, fs::read(entry.path()).unwrap()))
         }
     }
     found

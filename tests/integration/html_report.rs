@@ -171,5 +171,5 @@ fn a_page_can_be_made_without_answers_and_never_replaces_another_file() {
     assert_eq!(work.read("notes.html"), "mine");
     work.run(&["report", "nowhere"])
         .exits_with(3)
-        .says(&["manifest.json"]);
+        .says(&["nowhere: no such directory"]);
 }

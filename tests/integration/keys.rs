@@ -291,9 +291,10 @@ fn echoing() -> Behaviour {
     Behaviour::good().saying(|request: &Recorded| {
         let header = |name: &str| request.header(name).unwrap_or_default().to_owned();
         let echo = format!("{} {} p@ssword", header("authorization"), header("x-team"));
-        match request.asks_for_claims() {
-            true => format!(r#"{{"claims": [{{"claim_text": "{echo}", "citations": []}}]}}"#),
-            false => format!(r#"{{"score": 5, "note": "{echo}"}}"#),
+        if request.asks_for_claims() {
+            format!(r#"{{"claims": [{{"claim_text": "{echo}", "citations": []}}]}}"#)
+        } else {
+            format!(r#"{{"score": 5, "note": "{echo}"}}"#)
         }
     })
 }
@@ -461,13 +462,13 @@ fn a_batch_uploads_only_files_that_it_wrote_and_follows_no_link() {
     assert!(uploads(&proxy).is_empty(), "nothing was uploaded");
     // what is written goes through no link, either
     symlink(work.path("elsewhere"), work.path("b/.batch.json.partial")).unwrap();
-    let service =
-        FakeServer::start(Behaviour::good().handler(
-            |request| match request.path.ends_with("/files") {
-                true => Some(Act::json(&serde_json::json!({"id": "file-1"}))),
-                false => None,
-            },
-        ));
+    let service = FakeServer::start(Behaviour::good().handler(|request| {
+        if request.path.ends_with("/files") {
+            Some(Act::json(&serde_json::json!({"id": "file-1"})))
+        } else {
+            None
+        }
+    }));
     run(&work, &service, &["batch", "submit", "b"], &[]);
     assert_eq!(work.json("b/batch.json")["parts"][0]["file_id"], "file-1");
     assert_eq!(work.read("elsewhere"), text);

@@ -155,7 +155,7 @@ fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
     let texts = plain_texts();
     let messages: Vec<_> = RUBRIC
         .iter()
-        .map(|kind| prompts.render(&*texts.task(*kind)))
+        .map(|kind| prompts.render(&*texts.task(kind)))
         .collect();
     let prefix_end =
         messages[0].user.find("</response id=").unwrap() + "</response id=\"01234567\">".len();
@@ -173,12 +173,12 @@ fn the_same_task_is_rendered_the_same_by_another_set_and_in_another_order() {
     let (first, second) = (PromptSet::builtin(), PromptSet::builtin());
     let forward: Vec<_> = RUBRIC
         .iter()
-        .map(|kind| first.render(&*texts.task(*kind)))
+        .map(|kind| first.render(&*texts.task(kind)))
         .collect();
     let mut backward: Vec<_> = RUBRIC
         .iter()
         .rev()
-        .map(|kind| second.render(&*texts.task(*kind)))
+        .map(|kind| second.render(&*texts.task(kind)))
         .collect();
     backward.reverse();
     assert_eq!(forward, backward);

@@ -425,9 +425,10 @@ fn hostile_replies_are_unscored_or_recorded_without_harm() {
     let server = FakeServer::start(Behaviour::good().saying(move |request| {
         let answer = section(request, "response");
         let number: usize = answer[7..].split(',').next().unwrap().parse().unwrap();
-        match section(request, "criterion").contains("causes of") {
-            true => said[number].clone(),
-            false => constant_reply(kind_of(request)),
+        if section(request, "criterion").contains("causes of") {
+            said[number].clone()
+        } else {
+            constant_reply(kind_of(request))
         }
     }));
     let arguments = ["--max-unscored", "1", "--parse-retries", "0"];

@@ -97,10 +97,11 @@ fn ranking(rows: &[Row<'_>], context: &Context<'_>) -> Option<Ranking> {
         |weights: &[u32]| means(weights).and_then(|(x, y)| Correlation::KendallTauB.of(&x, &y));
     let questions: Vec<usize> = rows.iter().map(|row| row.2).collect();
     let interval = || bca_clustered_interval(&questions, tau, context.bootstrap());
-    let kendall_tau_b = match names.len() < FEWEST_SYSTEMS {
-        true => Estimate::undefined(NO_ORDER),
-        false => Estimate::new(tau(&all), interval, "the systems do not differ")
-            .with_units(distinct(&questions)),
+    let kendall_tau_b = if names.len() < FEWEST_SYSTEMS {
+        Estimate::undefined(NO_ORDER)
+    } else {
+        Estimate::new(tau(&all), interval, "the systems do not differ")
+            .with_units(distinct(&questions))
     };
     Some(Ranking {
         systems,

@@ -462,9 +462,10 @@ fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
 /// The fault of a body that is not JSON, with its first words.
 pub(super) fn not_json(body: &[u8], endpoint: &Endpoint) -> Fault {
     // How compressed data begins (RFC 1952).
-    let start = match body.starts_with(b"\x1f\x8b") {
-        true => "gzip, which was not requested".into(),
-        false => String::from_utf8_lossy(&body[..body.len().min(4096)]),
+    let start = if body.starts_with(b"\x1f\x8b") {
+        "gzip, which was not requested".into()
+    } else {
+        String::from_utf8_lossy(&body[..body.len().min(4096)])
     };
     Fault::NotJson(quote(&start, endpoint).chars().take(120).collect())
 }

@@ -711,7 +711,7 @@ mod tests {
         let error = json!({"error": {"code": 503, "message": "overloaded"}});
         assert_eq!(streamed(&[piece("x"), error.clone()]), Some(error));
         let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
-        assert_eq!(streamed(&[blocked.clone()]), Some(blocked));
+        assert_eq!(streamed(std::slice::from_ref(&blocked)), Some(blocked));
     }
 
     #[test]

@@ -18,20 +18,16 @@ fn reply(raw: bool, alternatives: Option<&[(&str, f64)]>) -> Act {
         let entry = |(token, p): &(&str, f64)| json!({"token": token, "logprob": p.ln()});
         let table: serde_json::Map<_, _> =
             alternatives.iter().map(|(token, p)| ((*token).to_owned(), json!(p.ln()))).collect();
-        match raw {
-            true => json!({"tokens": [before, " 4"], "token_logprobs": [0.0, -0.5], "top_logprobs": [null, table]}),
-            false => json!({"content": [
+        if raw { json!({"tokens": [before, " 4"], "token_logprobs": [0.0, -0.5], "top_logprobs": [null, table]}) } else { json!({"content": [
                 {"token": before, "logprob": 0.0, "top_logprobs": []},
                 {"token": " 4", "logprob": -0.5, "top_logprobs": alternatives.iter().map(entry).collect::<Vec<_>>()},
-            ]}),
-        }
+            ]}) }
     });
-    let choice = match raw {
-        true => json!({"index": 0, "text": content, "logprobs": logprobs, "finish_reason": "stop"}),
-        false => {
-            let message = json!({"role": "assistant", "content": content});
-            json!({"index": 0, "message": message, "logprobs": logprobs, "finish_reason": "stop"})
-        }
+    let choice = if raw {
+        json!({"index": 0, "text": content, "logprobs": logprobs, "finish_reason": "stop"})
+    } else {
+        let message = json!({"role": "assistant", "content": content});
+        json!({"index": 0, "message": message, "logprobs": logprobs, "finish_reason": "stop"})
     };
     Act::json(
         &json!({"id": "x", "object": "x", "created": 1, "model": "fake-judge", "choices": [choice],

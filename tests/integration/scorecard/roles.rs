@@ -29,9 +29,12 @@ impl Three {
         };
         // The last marker counts, the reference reads the first.
         let relevance = "Feedback: [RESULT] 5\nOn second thought: Feedback: drifts. [RESULT] 3";
-        let label = |request: &Recorded| match judging::section(request, "claim").contains("moon") {
-            true => "Extrapolatory".to_owned(),
-            false => "Attributable".to_owned(),
+        let label = |request: &Recorded| {
+            if judging::section(request, "claim").contains("moon") {
+                "Extrapolatory".to_owned()
+            } else {
+                "Attributable".to_owned()
+            }
         };
         let start = |behaviour: Behaviour| FakeServer::start(with(behaviour));
         Self {

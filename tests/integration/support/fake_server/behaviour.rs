@@ -516,11 +516,10 @@ pub(super) fn completion(content: &str, request: &Recorded) -> String {
         })
         .to_string();
     }
-    let choice = match request.is_raw() {
-        true => json!({"index": 0, "text": content, "logprobs": null, "finish_reason": "stop"}),
-        false => {
-            json!({"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"})
-        }
+    let choice = if request.is_raw() {
+        json!({"index": 0, "text": content, "logprobs": null, "finish_reason": "stop"})
+    } else {
+        json!({"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"})
     };
     json!({
         "id": "chatcmpl-fake",
