@@ -60,45 +60,37 @@ impl Gate {
         observations: &Observations,
         baseline: Option<&str>,
     ) -> Result<Vec<Self>> {
-        let floors = options
-            .fail_under
-            .iter()
-            .map(|floor| Self::at_least(floor, observations));
-        let orders = options
-            .require
-            .iter()
-            .map(|order| Self::order(order, observations, baseline));
-        floors.chain(orders).collect()
+        let mut gates = Vec::new();
+        for floor in &options.fail_under {
+            gates.push(Self::at_least(floor, observations)?);
+        }
+        for order in &options.require {
+            gates.push(Self::order(order, observations, baseline)?);
+        }
+        Ok(gates)
     }
 
     /// `METRIC=VALUE` or `SYSTEM:METRIC=VALUE`.
     fn at_least(floor: &str, observations: &Observations) -> Result<Self> {
         let text = format!("--fail-under {floor}");
-        let usage = || {
-            Error::Usage(format!(
+        let Some((what, least)) = parse_floor(floor) else {
+            return Err(Error::Usage(format!(
                 "{text}: write METRIC=VALUE or SYSTEM:METRIC=VALUE, such as score=0.5"
-            ))
+            )));
         };
-        let (what, least) = floor.rsplit_once('=').ok_or_else(usage)?;
-        let least = least.trim().parse().ok();
-        let least = least
-            .filter(|number: &f64| number.is_finite())
-            .ok_or_else(usage)?;
-        let what = what.trim();
-        let is_called = |name: &str| !observations.find_metrics(name.trim()).is_empty();
-        let is_metric = is_called(what);
-        let (system, name) = match split_at_name(what, is_called).filter(|_| !is_metric) {
-            Some((system, name)) => (
-                Some(observations.system_named(system)?.to_owned()),
-                name.trim(),
-            ),
-            None => (None, what),
-        };
-        let metric = directed(one_metric(name, observations)?, &text)?;
-        if !metric
-            .range()
-            .is_none_or(|range| range.low <= least && least <= range.high)
+        let mut systems = Vec::new();
+        let mut name = what;
+        // The name of a metric may have a colon itself.
+        if !is_metric(what, observations)
+            && let Some((system, metric)) =
+                split_at_name(what, |name| is_metric(name, observations))
         {
+            systems.push(observations.system_named(system)?.to_owned());
+            name = metric.trim();
+        }
+        let metric = directed(one_metric(name, observations)?, &text)?;
+        let range = metric.range();
+        if range.is_some_and(|range| least < range.low || range.high < least) {
             let hint = if metric.unit == Unit::Share {
                 "between 0 and 1; 0.5 is 50%"
             } else {
@@ -109,7 +101,7 @@ impl Gate {
         Ok(Self {
             text,
             metric,
-            systems: system.into_iter().collect(),
+            systems,
             demand: Demand::AtLeast(least),
         })
     }
@@ -117,33 +109,38 @@ impl Gate {
     /// `A>B`, `A>=B` or `METRIC:A>B`.
     fn order(order: &str, observations: &Observations, baseline: Option<&str>) -> Result<Self> {
         let text = format!("--require {order}");
-        let usage = |what: String| Error::Usage(format!("{text}: {what}"));
-        let sides = order
-            .split_once('>')
-            .filter(|(left, right)| !left.trim().is_empty() && !right.trim().is_empty());
-        let (left, right) =
-            sides.ok_or_else(|| usage("write \"A>B\", \"A>=B\" or \"METRIC:A>B\"".to_owned()))?;
-        let (or_equal, right) = right
-            .strip_prefix('=')
-            .map_or((false, right), |right| (true, right));
-        let is_system = |name: &str| observations.system_named(name).is_ok();
-        let main = observations.headline().first().copied().unwrap_or_default();
-        let (metric, left) = match split_at_name(left, is_system).filter(|_| !is_system(left)) {
-            Some((name, system)) => (one_metric(name.trim(), observations)?, system),
-            None => (&observations.metrics[main].metric, left),
+        let Some((mut left, mut right)) = split_order(order) else {
+            return Err(Error::Usage(format!(
+                "{text}: write \"A>B\", \"A>=B\" or \"METRIC:A>B\""
+            )));
         };
+        let mut or_equal = false;
+        if let Some(rest) = right.strip_prefix('=') {
+            or_equal = true;
+            right = rest;
+        }
+        let main = observations.headline().first().copied().unwrap_or_default();
+        let mut metric = &observations.metrics[main].metric;
+        // The name of a system may have a colon itself.
+        if !is_system(left, observations)
+            && let Some((name, system)) = split_at_name(left, |name| is_system(name, observations))
+        {
+            metric = one_metric(name.trim(), observations)?;
+            left = system;
+        }
         let pair = [
             observations.system_named(left)?.to_owned(),
             observations.system_named(right)?.to_owned(),
         ];
         if pair[0] == pair[1] {
-            return Err(usage(format!("both sides are {}", pair[0])));
+            let what = format!("{text}: both sides are {}", pair[0]);
+            return Err(Error::Usage(what));
         }
-        if let Some(baseline) =
-            baseline.filter(|baseline| pair.iter().all(|system| system != baseline))
+        if let Some(baseline) = baseline
+            && !pair.iter().any(|system| system == baseline)
         {
-            return Err(usage(format!(
-                "only pairs with --baseline {baseline} are tested"
+            return Err(Error::Usage(format!(
+                "{text}: only pairs with --baseline {baseline} are tested"
             )));
         }
         let metric = directed(metric, &text)?;
@@ -162,36 +159,22 @@ impl Gate {
 
     /// Why the gate fails; empty if it passes.
     fn faults(&self, comparison: &Comparison, tolerate_missing: bool) -> Vec<String> {
-        let Some(metric) = comparison
-            .metrics
-            .iter()
-            .find(|metric| metric.metric == self.metric)
-        else {
+        let mut metrics = comparison.metrics.iter();
+        let Some(metric) = metrics.find(|metric| metric.metric == self.metric) else {
             return vec![format!("{} was not compared", self.metric.name)];
         };
-        let is_named = |label: &String| self.systems.is_empty() || self.systems.contains(label);
         let mut faults: Vec<String> = Vec::new();
-        for (at, run) in comparison
-            .runs
-            .iter()
-            .enumerate()
-            .filter(|_| !tolerate_missing)
-        {
-            let is_concerned = self.systems.is_empty()
-                || comparison
-                    .systems
-                    .iter()
-                    .any(|system| system.run == at && is_named(&system.label));
-            let unfinished = run.unfinished.iter().filter(|_| is_concerned);
-            faults.extend(unfinished.map(|unfinished| format!("{unfinished}; {REMEDY}")));
+        if !tolerate_missing {
+            faults.extend(self.unfinished_runs(comparison));
         }
-        let systems = metric
-            .systems
-            .iter()
-            .filter(|system| is_named(&system.label));
         match self.demand {
-            Demand::AtLeast(least) => faults
-                .extend(systems.filter_map(|own| too_low(own, metric, least, tolerate_missing))),
+            Demand::AtLeast(least) => {
+                for system in &metric.systems {
+                    if self.concerns(&system.label) {
+                        faults.extend(too_low(system, metric, least, tolerate_missing));
+                    }
+                }
+            }
             Demand::Order { or_equal } => faults.extend(wrong_order(
                 metric,
                 &self.systems,
@@ -201,17 +184,61 @@ impl Gate {
         }
         faults
     }
+
+    /// Whether the system is among those that the gate names.
+    fn concerns(&self, label: &String) -> bool {
+        self.systems.is_empty() || self.systems.contains(label)
+    }
+
+    /// The unfinished runs with a system that the gate names; without any, all unfinished runs.
+    fn unfinished_runs(&self, comparison: &Comparison) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (at, run) in comparison.runs.iter().enumerate() {
+            let Some(unfinished) = &run.unfinished else {
+                continue;
+            };
+            let mut systems = comparison.systems.iter();
+            let is_concerned = self.systems.is_empty()
+                || systems.any(|system| system.run == at && self.concerns(&system.label));
+            if is_concerned {
+                lines.push(format!("{unfinished}; {REMEDY}"));
+            }
+        }
+        lines
+    }
 }
 
 /// One line for every reason why a gate fails. With `tolerate_missing`, missing data are ignored.
 pub fn unmet_gates(gates: &[Gate], comparison: &Comparison, tolerate_missing: bool) -> Vec<String> {
-    let lines = |gate: &Gate| {
-        let faults = gate.faults(comparison, tolerate_missing).into_iter();
-        faults
-            .map(|fault| format!("{}: {fault}", gate.text))
-            .collect::<Vec<_>>()
-    };
-    gates.iter().flat_map(lines).collect()
+    let mut lines = Vec::new();
+    for gate in gates {
+        for fault in gate.faults(comparison, tolerate_missing) {
+            lines.push(format!("{}: {fault}", gate.text));
+        }
+    }
+    lines
+}
+
+/// `WHAT=VALUE`; `None` if the value is not a finite number.
+fn parse_floor(floor: &str) -> Option<(&str, f64)> {
+    let (what, least) = floor.rsplit_once('=')?;
+    let least: f64 = least.trim().parse().ok()?;
+    least.is_finite().then_some((what.trim(), least))
+}
+
+/// The sides of `A>B`; `None` if one is empty.
+fn split_order(order: &str) -> Option<(&str, &str)> {
+    let (left, right) = order.split_once('>')?;
+    let is_whole = !left.trim().is_empty() && !right.trim().is_empty();
+    is_whole.then_some((left, right))
+}
+
+fn is_metric(name: &str, observations: &Observations) -> bool {
+    !observations.find_metrics(name.trim()).is_empty()
+}
+
+fn is_system(name: &str, observations: &Observations) -> bool {
+    observations.system_named(name).is_ok()
 }
 
 /// `A:B`, split where B is such a name, else at the last colon: names may have colons, too.
@@ -260,14 +287,15 @@ fn too_low(
     if tolerate_missing || (system.unscored == 0 && system.missing == 0) {
         return None;
     }
-    let worst = worst_mean(system, &metric.metric, mean);
-    worst.is_none_or(|worst| worst + SAME < least).then(|| {
-        let (unscored, missing) = (system.unscored, system.missing);
-        let worst = worst.map_or("any value".to_owned(), |worst| format!("{worst:.4}"));
-        format!(
-            "{label} has {mean:.4} with {unscored} unscored, {missing} without an answer: it could be {worst}; {REMEDY}"
-        )
-    })
+    let worst = match worst_mean(system, &metric.metric, mean) {
+        Some(worst) if worst + SAME >= least => return None,
+        Some(worst) => format!("{worst:.4}"),
+        None => "any value".to_owned(),
+    };
+    Some(format!(
+        "{label} has {mean:.4} with {} unscored, {} without an answer: it could be {worst}; {REMEDY}",
+        system.unscored, system.missing
+    ))
 }
 
 /// The mean with all missing data at their lowest; `None` if unbounded.
@@ -280,10 +308,8 @@ fn worst_mean(system: &SystemMean, metric: &MetricId, mean: f64) -> Option<f64> 
     if system.missing == 0 {
         return Some(of_answered);
     }
-    let (answered, missing) = (
-        (system.own_cases + system.unscored) as f64,
-        system.missing as f64,
-    );
+    let answered = (system.own_cases + system.unscored) as f64;
+    let missing = system.missing as f64;
     Some((of_answered * answered + metric.range()?.low * missing) / (answered + missing))
 }
 
@@ -298,15 +324,9 @@ fn wrong_order(
         return None;
     };
     let name = &metric.metric.name;
-    let is_of = |pair: &&PairComparison, labels: [&String; 2]| {
-        [pair.first, pair.second].map(|rank| &metric.systems[rank].label) == labels
-    };
-    let find = |labels: [&String; 2]| metric.pairs.iter().find(|pair| is_of(pair, labels));
-    let ordered = find([first, second]);
-    let Some(pair) = ordered
-        .or_else(|| find([second, first]))
-        .filter(|pair| pair.p.is_some())
-    else {
+    let ordered = pair_of(metric, [first, second]);
+    let pair = ordered.or_else(|| pair_of(metric, [second, first]));
+    let Some(pair) = pair.filter(|pair| pair.p.is_some()) else {
         return Some(without_test(metric, [first, second]));
     };
     let difference = if ordered.is_some() {
@@ -325,12 +345,21 @@ fn wrong_order(
     }
 }
 
+/// The pair of these systems, in this order.
+fn pair_of<'a>(metric: &'a MetricComparison, labels: [&String; 2]) -> Option<&'a PairComparison> {
+    metric.pairs.iter().find(|pair| {
+        let own = [pair.first, pair.second].map(|rank| &metric.systems[rank].label);
+        own == labels
+    })
+}
+
 /// Why two systems have no test.
 fn without_test(metric: &MetricComparison, labels: [&String; 2]) -> String {
     let name = &metric.metric.name;
-    let is_empty = |own: &&SystemMean| labels.contains(&&own.label) && own.own_cases == 0;
-    if let Some(empty) = metric.systems.iter().find(is_empty) {
-        return format!("{} has no value of {name}", empty.label);
+    for system in &metric.systems {
+        if labels.contains(&&system.label) && system.own_cases == 0 {
+            return format!("{} has no value of {name}", system.label);
+        }
     }
     let cases = metric.cases.len();
     if cases == 0 {
