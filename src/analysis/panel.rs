@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::quantity::{CITATION_RECALL, distinct, finite};
+use super::quantity::{CITATION_RECALL, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
 use crate::domain::{
@@ -77,29 +77,8 @@ impl ItemGroup {
 
     /// The item's group, and its position in the score.
     fn of(item: &str, score: &Score) -> (usize, Self) {
-        let place = |name: &str| {
-            score
-                .components
-                .iter()
-                .position(|component| &*component.name == name)
-        };
-        // If two criteria have the same name, the item of the first is called `name#1`.
-        let bare = || item.rsplit_once('#').and_then(|(name, _)| place(name));
-        let Some(at) = place(item).or_else(bare) else {
-            // ScholarQA-CS2 asks about paragraphs and about the citations of each section.
-            if score.component(REPORT_METRICS[0]).is_some() {
-                let kind = item.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit());
-                return (usize::MAX, Self::new(kind, Scale::Number));
-            }
-            // Questions about claims are not components.
-            let is_entailment =
-                !score.claims.is_empty() || score.component(CITATION_RECALL).is_some();
-            let own = if is_entailment {
-                Self::new("labels", Scale::Label)
-            } else {
-                Self::new("items", Scale::Number)
-            };
-            return (usize::MAX, own);
+        let Some(at) = place_of(item, score) else {
+            return (usize::MAX, Self::of_no_component(item, score));
         };
         let component = &score.components[at];
         let group = match component.kind {
@@ -117,6 +96,35 @@ impl ItemGroup {
         };
         (at, group)
     }
+
+    /// The group of an item that is not a component of the score.
+    fn of_no_component(item: &str, score: &Score) -> Self {
+        // ScholarQA-CS2 asks about paragraphs and about the citations of each section.
+        if score.component(REPORT_METRICS[0]).is_some() {
+            let kind = item.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit());
+            return Self::new(kind, Scale::Number);
+        }
+        // Questions about claims.
+        if !score.claims.is_empty() || score.component(CITATION_RECALL).is_some() {
+            return Self::new("labels", Scale::Label);
+        }
+        Self::new("items", Scale::Number)
+    }
+}
+
+/// The position of the component that the item is about. If two criteria have the same name, the item of the first is
+/// called `name#1`.
+fn place_of(item: &str, score: &Score) -> Option<usize> {
+    if let Some(place) = place_named(item, score) {
+        return Some(place);
+    }
+    let (name, _) = item.rsplit_once('#')?;
+    place_named(name, score)
+}
+
+fn place_named(name: &str, score: &Score) -> Option<usize> {
+    let mut components = score.components.iter();
+    components.position(|component| &*component.name == name)
 }
 
 /// A judge of a panel.
@@ -183,41 +191,36 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     questions: &Questions<'_>,
     confidence: f64,
 ) -> (Vec<PanelAgreement>, Vec<SampleNoise>) {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    let judged = || {
-        scored
-            .iter()
-            .map(Borrow::borrow)
-            .filter(|answer| !answer.members.is_empty())
-    };
-    let scorers = distinct(judged().map(|answer| &answer.score.scorer));
-    for answer in judged() {
-        let mut items: Vec<_> = answer
-            .members
-            .iter()
-            .map(|(item, members)| (ItemGroup::of(item, &answer.score), members))
-            .collect();
-        items.sort_by_key(|((place, _), _)| *place);
-        for ((_, group), members) in items {
-            let (scorer, judges) = (
-                &answer.score.scorer,
-                members
-                    .iter()
-                    .map(|member| &member.judge)
-                    .collect::<Vec<_>>(),
-            );
-            let is_same = |own: &Group<'_>| {
-                own.scorer == scorer && own.group == group && own.judges == judges
-            };
-            let at = groups.iter().position(is_same).unwrap_or_else(|| {
-                groups.push(Group {
+    let mut groups: Vec<PanelGroup<'_>> = Vec::new();
+    let mut scorers: Vec<&ScorerId> = Vec::new();
+    for answer in scored.iter().map(Borrow::borrow) {
+        if answer.members.is_empty() {
+            continue;
+        }
+        let scorer = &answer.score.scorer;
+        if !scorers.contains(&scorer) {
+            scorers.push(scorer);
+        }
+        let mut items = Vec::new();
+        for (item, members) in &answer.members {
+            let (place, group) = ItemGroup::of(item, &answer.score);
+            items.push((place, group, members));
+        }
+        items.sort_by_key(|(place, _, _)| *place);
+        for (_, group, members) in items {
+            let judges: Vec<&Arc<str>> = members.iter().map(|member| &member.judge).collect();
+            let known = groups
+                .iter()
+                .position(|own| own.scorer == scorer && own.group == group && own.judges == judges);
+            let at = known.unwrap_or(groups.len());
+            if known.is_none() {
+                groups.push(PanelGroup {
                     scorer,
                     group,
                     judges,
                     units: Vec::new(),
                 });
-                groups.len() - 1
-            });
+            }
             groups[at].units.push((&answer.case.case_id, members));
         }
     }
@@ -228,108 +231,108 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
             group.group.scale,
         )
     });
-    let of_panels = groups.iter().filter(|group| group.judges.len() > 1);
-    let panels = of_panels
-        .map(|group| group.agreement(questions, confidence))
-        .collect();
-    (panels, groups.iter().flat_map(Group::noise).collect())
+    let mut agreements = Vec::new();
+    let mut noise = Vec::new();
+    for group in &groups {
+        if group.judges.len() > 1 {
+            agreements.push(group.agreement(questions, confidence));
+        }
+        for judge in 0..group.judges.len() {
+            noise.extend(group.noise(judge));
+        }
+    }
+    (agreements, noise)
 }
 
 /// The units of one group, all judged by the same judges.
-struct Group<'a> {
+struct PanelGroup<'a> {
     scorer: &'a ScorerId,
     group: ItemGroup,
     judges: Vec<&'a Arc<str>>,
     units: Vec<(&'a CaseId, &'a [MemberValues])>,
 }
 
-impl Group<'_> {
+impl PanelGroup<'_> {
+    /// The merged values of each judge, by unit.
+    fn rows(&self) -> Vec<Vec<Option<f64>>> {
+        let mut rows = Vec::new();
+        for judge in 0..self.judges.len() {
+            let row = self.units.iter();
+            rows.push(
+                row.map(|(_, members)| finite(members[judge].value))
+                    .collect(),
+            );
+        }
+        rows
+    }
+
     fn agreement(&self, questions: &Questions<'_>, confidence: f64) -> PanelAgreement {
         let scale = self.group.scale;
-        let ratings = |number: &dyn Fn(f64) -> f64| Ratings {
-            rows: (0..self.judges.len())
-                .map(|judge| {
-                    self.units
-                        .iter()
-                        .map(|(_, members)| finite(members[judge].value).map(number))
-                        .collect()
-                })
-                .collect(),
-            questions: self
-                .units
-                .iter()
-                .map(|(case, _)| questions.number(case))
-                .collect(),
+        let of_units = self.units.iter().map(|(case, _)| questions.number(case));
+        let rated = Ratings {
+            rows: self.rows(),
+            questions: of_units.collect(),
         };
-        let rated = ratings(&|value| value);
+        let mut categories = rated.clone();
+        for value in categories.rows.iter_mut().flatten().flatten() {
+            *value = scale.category(*value);
+        }
         let kappa = if scale == Scale::Label {
             Coefficient::Kappa
         } else {
             Coefficient::QuadraticKappa
         };
-        let (pairable, by_all) = (rated.rated_by(2), rated.rated_by(self.judges.len()));
+        let pairable = rated.rated_by(2);
+        let by_all = rated.rated_by(self.judges.len());
         let cases: BTreeSet<&CaseId> = pairable.iter().map(|unit| self.units[*unit].0).collect();
-        let judges = self
-            .judges
-            .iter()
-            .zip(&rated.rows)
-            .map(|(judge, own)| PanelJudge {
+        let mut judges = Vec::new();
+        for (judge, row) in self.judges.iter().zip(&rated.rows) {
+            let shared: Vec<f64> = by_all.iter().filter_map(|unit| row[*unit]).collect();
+            judges.push(PanelJudge {
                 judge: Arc::clone(judge),
-                rated: own.iter().flatten().count(),
-                mean: mean(
-                    &by_all
-                        .iter()
-                        .filter_map(|unit| own[*unit])
-                        .collect::<Vec<_>>(),
-                ),
+                rated: row.iter().flatten().count(),
+                mean: mean(&shared),
             });
+        }
         PanelAgreement {
             scorer: self.scorer.clone(),
             group: self.group.clone(),
-            judges: judges.collect(),
+            judges,
             units: self.units.len(),
             pairable: pairable.len(),
             judged_by_all: by_all.len(),
             cases: cases.len(),
             alpha: rated.estimate(Coefficient::Alpha(scale.level()), confidence),
-            kappa: ratings(&|value| scale.category(value)).estimate(kappa, confidence),
+            kappa: categories.estimate(kappa, confidence),
         }
     }
 
-    /// Noise of each judge with repeated samples.
-    fn noise(&self) -> impl Iterator<Item = SampleNoise> {
-        let of_judge = |judge: usize| {
-            let samples_of = || {
-                self.units
-                    .iter()
-                    .map(|(_, members)| &members[judge].samples)
-            };
-            let readable: Vec<Vec<f64>> = samples_of()
-                .map(|samples| {
-                    samples
-                        .iter()
-                        .filter_map(|sample| finite(*sample))
-                        .collect()
-                })
-                .filter(|samples: &Vec<f64>| samples.len() > 1)
-                .collect();
-            let spreads: Vec<f64> = readable.iter().filter_map(|samples| sd(samples)).collect();
-            let is_equal = |samples: &Vec<f64>| {
-                f64::from(u8::from(samples.iter().all(|sample| *sample == samples[0])))
-            };
-            SampleNoise {
-                scorer: self.scorer.clone(),
-                group: self.group.clone(),
-                judge: Arc::clone(self.judges[judge]),
-                samples: samples_of().map(Vec::len).max().unwrap_or(0),
-                units: readable.len(),
-                mean_sd: mean(&spreads),
-                all_equal: mean(&readable.iter().map(is_equal).collect::<Vec<_>>()),
+    /// Noise of a judge with repeated samples; `None` for one with a single sample.
+    fn noise(&self, judge: usize) -> Option<SampleNoise> {
+        let mut most_samples = 0;
+        let mut units = 0;
+        let mut spreads = Vec::new();
+        let mut are_equal = Vec::new();
+        for (_, members) in &self.units {
+            let samples = &members[judge].samples;
+            most_samples = most_samples.max(samples.len());
+            let readable: Vec<f64> = samples.iter().filter_map(|own| finite(*own)).collect();
+            if readable.len() > 1 {
+                units += 1;
+                spreads.extend(sd(&readable));
+                let is_equal = readable.iter().all(|sample| *sample == readable[0]);
+                are_equal.push(f64::from(u8::from(is_equal)));
             }
-        };
-        (0..self.judges.len())
-            .map(of_judge)
-            .filter(|noise| noise.samples > 1)
+        }
+        (most_samples > 1).then(|| SampleNoise {
+            scorer: self.scorer.clone(),
+            group: self.group.clone(),
+            judge: Arc::clone(self.judges[judge]),
+            samples: most_samples,
+            units,
+            mean_sd: mean(&spreads),
+            all_equal: mean(&are_equal),
+        })
     }
 }
 

@@ -114,11 +114,7 @@ impl Observation {
 /// The quantities of a scorer with these answers: for rubrics the two sums and the components of every case, for other
 /// scorers all components, in order of first appearance. Without any answer, the sums.
 pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quantity)> {
-    let column = |name: &str, unit| MetricColumn {
-        name: name.to_owned(),
-        unit,
-    };
-    let mut all = Vec::new();
+    let mut all: Vec<(MetricColumn, Quantity)> = Vec::new();
     let first = answers.first().map(|answer| &answer.score);
     if first.is_none_or(Score::is_weighted_sum) {
         let (name, ann_name) = first.map_or(("score", "ann_score"), Score::sum_names);
@@ -138,10 +134,8 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
             // A name that another column has, or may have, is taken.
             let mut metric = tag.clone();
             while COUNTS.contains(&&*metric)
-                || all
-                    .iter()
-                    .any(|(own, _): &(MetricColumn, Quantity)| own.name == metric)
                 || REPORT_METRICS.contains(&&*metric)
+                || all.iter().any(|(own, _)| own.name == metric)
             {
                 metric = format!("tag {metric}");
             }
@@ -151,16 +145,22 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     let mut seen = HashSet::new();
     for component in answers.iter().flat_map(|answer| &answer.score.components) {
         if !component.kind.is_of_case() && seen.insert(&*component.name) {
-            let own = column(
-                first.map_or(&*component.name, |score| {
-                    metric_of(&score.scorer, &component.name)
-                }),
-                component.kind.unit(),
-            );
-            all.push((own, Quantity::Component(component.name.to_string())));
+            let name = match first {
+                Some(score) => metric_of(&score.scorer, &component.name),
+                None => &component.name,
+            };
+            let quantity = Quantity::Component(component.name.to_string());
+            all.push((column(name, component.kind.unit()), quantity));
         }
     }
     all
+}
+
+fn column(name: &str, unit: Unit) -> MetricColumn {
+    MetricColumn {
+        name: name.to_owned(),
+        unit,
+    }
 }
 
 /// The name of a component as a metric: the answers' own citation F1 is not the F1 of a system.
@@ -194,17 +194,15 @@ impl Quantity {
     /// The quantity's value in this answer.
     pub(super) fn observe(&self, answer: &ScoredAnswer) -> Observation {
         let score = &answer.score;
-        let of_component = |name: &String| {
-            score
-                .component(name)
-                .map_or(Observation::NotApplicable, component_value)
-        };
         match self {
             Self::Score => weighted_sum(score.value, score, |filled| Some(filled.0)),
             Self::AnnScore => weighted_sum(score.ann_score, score, |filled| filled.1),
-            Self::Component(name) => of_component(name),
+            Self::Component(name) => component_value(score, name),
             Self::Tag(_) => tagged(&self.components(answer).collect::<Vec<_>>()),
-            Self::Mean(names) => mean_of(&names.iter().map(of_component).collect::<Vec<_>>()),
+            Self::Mean(names) => {
+                let parts = names.iter().map(|name| component_value(score, name));
+                mean_of(&parts.collect::<Vec<_>>())
+            }
         }
     }
 }
@@ -212,11 +210,11 @@ impl Quantity {
 /// Distinct values, in order of first appearance.
 pub(crate) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
-    all.for_each(|one| {
+    for one in all {
         if !found.contains(&one) {
             found.push(one);
         }
-    });
+    }
     found
 }
 
@@ -250,26 +248,32 @@ pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
     if !observed.iter().any(|own| own.is_unscored()) {
         return None;
     }
-    let (lows, highs): (Vec<f64>, Vec<f64>) = observed
-        .iter()
-        .filter_map(|own| own.range())
-        .map(|range| (range.low, range.high))
-        .unzip();
-    // Weights sum to 1 up to rounding: a bound of all ones is 1.
-    let tidy = |value: f64| {
-        if (value - 1.0).abs() < 1e-12 {
-            1.0
-        } else {
-            value
-        }
-    };
+    let mut lows = Vec::new();
+    let mut highs = Vec::new();
+    for range in observed.iter().filter_map(|own| own.range()) {
+        lows.push(range.low);
+        highs.push(range.high);
+    }
     Some(Interval {
         low: tidy(mean(&lows)?),
         high: tidy(mean(&highs)?),
     })
 }
 
-fn component_value(component: &Component) -> Observation {
+/// Weights sum to 1 up to rounding: a bound of all ones is 1.
+fn tidy(bound: f64) -> f64 {
+    if (bound - 1.0).abs() < 1e-12 {
+        1.0
+    } else {
+        bound
+    }
+}
+
+/// The value of the component of this name.
+fn component_value(score: &Score, name: &str) -> Observation {
+    let Some(component) = score.component(name) else {
+        return Observation::NotApplicable;
+    };
     let unbounded = Interval {
         low: f64::NEG_INFINITY,
         high: f64::INFINITY,
@@ -288,26 +292,29 @@ fn tagged(criteria: &[&Component]) -> Observation {
     if positive <= 0.0 {
         return Observation::NotApplicable;
     }
-    let with = |fill: f64| {
-        let missing = |weight: f64| if weight < 0.0 { 1.0 - fill } else { fill };
-        let credit =
-            |criterion: &&Component| finite(criterion.value).unwrap_or(missing(criterion.weight));
-        criteria
-            .iter()
-            .map(|criterion| criterion.weight * credit(criterion))
-            .sum::<f64>()
-            / positive
-    };
     let is_known = criteria
         .iter()
         .all(|criterion| finite(criterion.value).is_some() || criterion.is_abstained());
     if is_known {
-        return Observation::Value(with(0.0));
+        return Observation::Value(filled(criteria, 0.0) / positive);
     }
     Observation::Unscored(Interval {
-        low: with(0.0),
-        high: with(1.0),
+        low: filled(criteria, 0.0) / positive,
+        high: filled(criteria, 1.0) / positive,
     })
+}
+
+/// The weighted credits, with `fill` of what a criterion without a value could earn: of a fault, the rest of it.
+fn filled(criteria: &[&Component], fill: f64) -> f64 {
+    let credits = criteria.iter().map(|criterion| {
+        let missing = if criterion.weight < 0.0 {
+            1.0 - fill
+        } else {
+            fill
+        };
+        criterion.weight * finite(criterion.value).unwrap_or(missing)
+    });
+    credits.sum()
 }
 
 fn mean_of(parts: &[Observation]) -> Observation {
@@ -315,9 +322,9 @@ fn mean_of(parts: &[Observation]) -> Observation {
     let Some(ranges) = ranges else {
         return Observation::NotApplicable;
     };
-    let mean =
-        |end: fn(&Interval) -> f64| ranges.iter().map(end).sum::<f64>() / ranges.len() as f64;
-    let (low, high) = (mean(|range| range.low), mean(|range| range.high));
+    let count = ranges.len() as f64;
+    let low = ranges.iter().map(|range| range.low).sum::<f64>() / count;
+    let high = ranges.iter().map(|range| range.high).sum::<f64>() / count;
     let is_known = parts.iter().all(|part| part.value().is_some());
     if is_known {
         Observation::Value(low)
@@ -344,10 +351,9 @@ fn weighted_sum(
         return Observation::NotApplicable;
     }
     let mut known = score.clone();
-    known
-        .components
-        .iter_mut()
-        .for_each(|component| component.value = finite(component.value));
+    for component in &mut known.components {
+        component.value = finite(component.value);
+    }
     match (of(known.filled(0.0)), of(known.filled(1.0))) {
         (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
             Observation::Unscored(Interval {
