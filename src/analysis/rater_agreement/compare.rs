@@ -73,12 +73,9 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
         .partition(|view| view.rater.kind == RaterKind::Human);
     let mut chosen: Vec<(&RaterView, &RaterView)> = Vec::new();
     for judge in &judges {
-        chosen.extend(
-            humans
-                .iter()
-                .chain(people.iter().copied())
-                .map(|human| (*judge, human)),
-        );
+        for human in humans.iter().chain(people.iter().copied()) {
+            chosen.push((*judge, human));
+        }
     }
     chosen.extend(in_pairs(&people));
     if views.len() <= ALL_PAIRS {
@@ -131,75 +128,74 @@ fn in_pairs<'a>(views: &[&'a RaterView]) -> Vec<(&'a RaterView, &'a RaterView)> 
 
 /// People with people, then each judge with single people, so that both are agreement of two raters; without people the
 /// pairs of judges.
-fn summary<'a>(
-    people: &[&RaterView],
-    judges: &[&RaterView],
-    pairs: &'a [RaterPair],
-) -> Vec<SummaryRow> {
-    let is_one_of =
-        |name: &str, views: &[&RaterView]| views.iter().any(|view| *view.rater.name == *name);
-    let row = |who: String, of: &dyn Fn(&RaterPair) -> bool| {
-        let own: Vec<&RaterPair> = pairs.iter().filter(|pair| of(pair)).collect();
-        let better = |pair: &'a RaterPair| {
-            pair.overall
-                .comparisons
-                .as_ref()
-                .map(|compared| &compared.half_credit)
-        };
-        let order = |pair: &'a RaterPair| {
-            pair.ranking
-                .as_ref()
-                .or(pair.wins.as_ref())
-                .map(|own| &own.kendall_tau_b)
-        };
-        let mean = |of: &dyn Fn(&'a RaterPair) -> Option<&'a Estimate>, reason: &str| {
-            mean_estimate(
-                &own.iter().filter_map(|pair| of(pair)).collect::<Vec<_>>(),
-                reason,
-            )
-        };
-        let chance = |pair: &'a RaterPair| {
-            pair.overall
-                .comparisons
-                .as_ref()
-                .map_or(0.0, PairAgreement::chance)
-        };
-        let is_above_chance = |pair: &&'a RaterPair| {
-            let main = better(pair).unwrap_or(&pair.overall.kendall_tau_b);
-            main.low.is_some_and(|low| low > chance(pair))
-        };
-        SummaryRow {
-            who,
-            pairs: own.len(),
-            kendall_tau_b: mean(&|pair| Some(&pair.overall.kendall_tau_b), ""),
-            half_credit: mean(&better, "no two answers to one question were compared"),
-            within_question_tau_b: mean(&|pair| Some(&pair.overall.within_question_tau_b), ""),
-            systems: mean(&order, NO_ORDER),
-            ceiling: None,
-            chance: own.iter().map(|pair| chance(pair)).sum::<f64>() / own.len().max(1) as f64,
-            is_above_chance: own.iter().all(is_above_chance),
+fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) -> Vec<SummaryRow> {
+    let mut of_people = Vec::new();
+    for pair in pairs {
+        if is_one_of(&pair.first, people) {
+            of_people.push(pair);
         }
-    };
-    let mut rows = vec![row("people with people".to_owned(), &|pair| {
-        is_one_of(&pair.first, people)
-    })];
-    rows.extend(judges.iter().map(|judge| {
+    }
+    let mut rows = vec![summary_row("people with people".to_owned(), &of_people)];
+    for judge in judges {
         let name = &judge.rater.name;
-        row(format!("{name} with people"), &|pair| {
-            pair.first == *name && is_one_of(&pair.second, people)
-        })
-    }));
+        let mut with_people = Vec::new();
+        for pair in pairs {
+            if pair.first == *name && is_one_of(&pair.second, people) {
+                with_people.push(pair);
+            }
+        }
+        rows.push(summary_row(format!("{name} with people"), &with_people));
+    }
     if people.is_empty() {
-        rows.push(row("judges with judges".to_owned(), &|_| true));
+        let all: Vec<&RaterPair> = pairs.iter().collect();
+        rows.push(summary_row("judges with judges".to_owned(), &all));
     }
     rows.retain(|row| row.pairs > 0);
     if people.len() >= 2 {
+        // No judge can be expected to agree with people more than these do with each other.
         let ceiling = rows.first().cloned().map(Box::new);
-        rows.iter_mut()
-            .skip(1)
-            .for_each(|row| row.ceiling.clone_from(&ceiling));
+        for row in rows.iter_mut().skip(1) {
+            row.ceiling.clone_from(&ceiling);
+        }
     }
     rows
+}
+
+fn is_one_of(name: &str, views: &[&RaterView]) -> bool {
+    views.iter().any(|view| *view.rater.name == *name)
+}
+
+/// The means over these pairs of raters.
+fn summary_row(who: String, pairs: &[&RaterPair]) -> SummaryRow {
+    let mut tau = Vec::new();
+    let mut better = Vec::new();
+    let mut within = Vec::new();
+    let mut orders = Vec::new();
+    let mut chances = Vec::new();
+    let mut is_above_chance = true;
+    for pair in pairs {
+        tau.push(&pair.overall.kendall_tau_b);
+        within.push(&pair.overall.within_question_tau_b);
+        let compared = pair.overall.comparisons.as_ref();
+        better.extend(compared.map(|compared| &compared.half_credit));
+        let order = pair.ranking.as_ref().or(pair.wins.as_ref());
+        orders.extend(order.map(|order| &order.kendall_tau_b));
+        let chance = compared.map_or(0.0, PairAgreement::chance);
+        let main = compared.map_or(&pair.overall.kendall_tau_b, |own| &own.half_credit);
+        is_above_chance &= main.low.is_some_and(|low| low > chance);
+        chances.push(chance);
+    }
+    SummaryRow {
+        who,
+        pairs: pairs.len(),
+        kendall_tau_b: mean_estimate(&tau, ""),
+        half_credit: mean_estimate(&better, "no two answers to one question were compared"),
+        within_question_tau_b: mean_estimate(&within, ""),
+        systems: mean_estimate(&orders, NO_ORDER),
+        ceiling: None,
+        chance: chances.iter().sum::<f64>() / pairs.len().max(1) as f64,
+        is_above_chance,
+    }
 }
 
 /// The mean of the defined estimates, without an interval; a single estimate is unchanged. Without any, the first one's reason,
@@ -258,6 +254,12 @@ fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
     notes
 }
 
+fn has_number_without_interval(pair: &RaterPair) -> bool {
+    let estimates = pair.overall.estimates();
+    let mut estimates = estimates.iter().map(|(.., own)| own);
+    estimates.any(|own| own.estimate.is_some() && own.low.is_none())
+}
+
 /// Warnings first.
 fn notes(agreement: &RaterAgreement) -> Vec<Note> {
     let mut notes = Vec::new();
@@ -266,23 +268,16 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
         .iter()
         .filter(|rater| rater.ratings == 0 && rater.preferences == 0)
     {
-        let of = agreement
-            .options
-            .metric
-            .as_ref()
-            .map_or(String::new(), |metric| format!(" of {metric}"));
+        let of = match &agreement.options.metric {
+            Some(metric) => format!(" of {metric}"),
+            None => String::new(),
+        };
         notes.push(Note::warning(format!(
             "{} has no ratings{of} at this level and is left out.",
             rater.name
         )));
     }
-    let is_bare = |estimate: &Estimate| estimate.estimate.is_some() && estimate.low.is_none();
-    if agreement.pairs.iter().any(|pair| {
-        pair.overall
-            .estimates()
-            .iter()
-            .any(|(.., own)| is_bare(own))
-    }) {
+    if agreement.pairs.iter().any(has_number_without_interval) {
         notes.push(Note::info(format!(
             "Intervals need at least {FEWEST_FOR_INTERVAL} units (answers, items or pairs; for orders of systems, questions) \
              and a number that changes with the questions."

@@ -15,104 +15,123 @@ const PREFERENCES: &str = "preferences";
 
 /// All raters; with people and judges, also each group alone.
 pub(super) fn groups(views: &[RaterView], context: &Context<'_>) -> Vec<RaterGroup> {
-    let of = |kind: RaterKind| {
-        views
-            .iter()
-            .filter(|view| view.rater.kind == kind)
-            .collect::<Vec<_>>()
-    };
-    let (people, judges) = (of(RaterKind::Human), of(RaterKind::Judge));
+    let mut people: Vec<&RaterView> = Vec::new();
+    let mut judges: Vec<&RaterView> = Vec::new();
+    for view in views {
+        match view.rater.kind {
+            RaterKind::Human => people.push(view),
+            RaterKind::Judge => judges.push(view),
+        }
+    }
     let mut members: Vec<(&str, Vec<&RaterView>)> = vec![("all raters", views.iter().collect())];
     if !people.is_empty() && !judges.is_empty() {
-        members.extend([("people", people), ("judges", judges)]);
+        members.push(("people", people));
+        members.push(("judges", judges));
     }
     let mut groups: Vec<RaterGroup> = Vec::new();
-    let kinds = [RATINGS, PREFERENCES]
-        .into_iter()
-        .flat_map(|of| members.iter().map(move |own| (of, own)));
-    for group in kinds.map(|(of, (name, views))| group(name, of, views, context)) {
-        // If only people compared, all raters are the people.
-        let is_known = groups
-            .iter()
-            .any(|known| known.of == group.of && known.raters == group.raters);
-        if group.raters.len() >= 2 && !is_known {
-            groups.push(group);
+    for of in [RATINGS, PREFERENCES] {
+        for (name, views) in &members {
+            let group = if of == RATINGS {
+                group_of_ratings(name, views, context)
+            } else {
+                group_of_preferences(name, views, context)
+            };
+            // If only people compared, all raters are the people.
+            let is_known = groups
+                .iter()
+                .any(|known| known.of == group.of && known.raters == group.raters);
+            if group.raters.len() >= 2 && !is_known {
+                groups.push(group);
+            }
         }
     }
     groups
 }
 
-/// Raters with ratings, or with comparisons as ratings of pairs, each in both orders.
-fn group(name: &str, of: &'static str, views: &[&RaterView], context: &Context<'_>) -> RaterGroup {
-    let is_of_pairs = of == PREFERENCES;
-    let has_any = |view: &&&RaterView| {
-        if is_of_pairs {
-            !view.preferences.is_empty()
-        } else {
-            !view.values.is_empty()
+fn group_of_ratings(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterGroup {
+    let mut raters = views.to_vec();
+    raters.retain(|view| !view.values.is_empty());
+    let values = raters.iter().map(|view| &view.values);
+    let (units, ratings) = rated(values, |unit| &unit.case_id, context);
+    let unusable = mixed_items(&raters, &units).or_else(|| not_one_scale(&raters, &units));
+    let measured = GroupRatings {
+        complete: ratings.rated_by(raters.len().max(2)).len(),
+        n: ratings.questions.len(),
+        no_icc: unusable.clone(),
+        unusable,
+        ratings,
+        confidence: context.options.confidence,
+    };
+    measured.group(name, RATINGS, &raters)
+}
+
+/// Comparisons count as ratings of pairs, each in both orders.
+fn group_of_preferences(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterGroup {
+    let mut raters = views.to_vec();
+    raters.retain(|view| !view.preferences.is_empty());
+    let preferences = raters.iter().map(|view| &view.preferences);
+    let (_, ratings) = rated(preferences, |pair| &pair.case_id, context);
+    let measured = GroupRatings {
+        complete: ratings.rated_by(raters.len().max(2)).len(),
+        n: ratings.questions.len(),
+        no_icc: Some("outcomes have no scale".to_owned()),
+        unusable: None,
+        ratings: ratings.in_both_orders(),
+        confidence: context.options.confidence,
+    };
+    measured.group(name, PREFERENCES, &raters)
+}
+
+/// The ratings of a group.
+struct GroupRatings {
+    ratings: Ratings,
+    /// Units that at least two rated.
+    n: usize,
+    /// Units that all rated.
+    complete: usize,
+    /// Why there are no coefficients.
+    unusable: Option<String>,
+    /// Why there is no ICC.
+    no_icc: Option<String>,
+    confidence: f64,
+}
+
+impl GroupRatings {
+    fn group(&self, name: &str, of: &'static str, raters: &[&RaterView]) -> RaterGroup {
+        let unusable = self.unusable.as_ref();
+        let no_categories = match unusable {
+            Some(reason) => Some(reason.clone()),
+            None => no_categories(&self.ratings),
+        };
+        let names = raters.iter().map(|view| Arc::clone(&view.rater.name));
+        RaterGroup {
+            name: name.to_owned(),
+            of,
+            raters: names.collect(),
+            n: self.n,
+            questions: distinct(&self.ratings.questions),
+            alpha_nominal: self.alpha(MeasurementLevel::Nominal, no_categories.as_ref()),
+            alpha_ordinal: self.alpha(MeasurementLevel::Ordinal, unusable),
+            alpha_interval: self.alpha(MeasurementLevel::Interval, unusable),
+            complete: self.complete,
+            icc_2_1: self.estimate(Coefficient::Icc, self.complete, self.no_icc.as_ref()),
         }
-    };
-    let raters: Vec<&RaterView> = views.iter().filter(has_any).copied().collect();
-    let (rated, unusable) = if is_of_pairs {
-        (
-            rated(
-                raters.iter().map(|view| &view.preferences),
-                |pair| &pair.case_id,
-                context,
-            )
-            .1,
-            None,
-        )
-    } else {
-        let (units, rated) = rated(
-            raters.iter().map(|view| &view.values),
-            |unit| &unit.case_id,
-            context,
-        );
-        (
-            rated,
-            mixed_items(&raters, &units).or_else(|| not_one_scale(&raters, &units)),
-        )
-    };
-    let (n, questions) = (rated.questions.len(), distinct(&rated.questions));
-    let complete = rated.rated_by(raters.len().max(2)).len();
-    let rated = if is_of_pairs {
-        rated.in_both_orders()
-    } else {
-        rated
-    };
-    let estimate = |coefficient: Coefficient, units: usize, unusable: Option<String>| {
-        Estimate::unless(unusable.as_ref(), || {
-            rated
-                .estimate(coefficient, context.options.confidence)
-                .with_units(units)
+    }
+
+    fn alpha(&self, level: MeasurementLevel, unusable: Option<&String>) -> Estimate {
+        self.estimate(Coefficient::Alpha(level), self.n, unusable)
+    }
+
+    fn estimate(
+        &self,
+        coefficient: Coefficient,
+        units: usize,
+        unusable: Option<&String>,
+    ) -> Estimate {
+        Estimate::unless(unusable, || {
+            let estimate = self.ratings.estimate(coefficient, self.confidence);
+            estimate.with_units(units)
         })
-    };
-    let alpha = |level: MeasurementLevel| estimate(Coefficient::Alpha(level), n, unusable.clone());
-    let no_categories = unusable.clone().or_else(|| no_categories(&rated));
-    let no_scale = is_of_pairs.then(|| "outcomes have no scale".to_owned());
-    RaterGroup {
-        name: name.to_owned(),
-        of,
-        raters: raters
-            .iter()
-            .map(|view| Arc::clone(&view.rater.name))
-            .collect(),
-        n,
-        questions,
-        alpha_nominal: estimate(
-            Coefficient::Alpha(MeasurementLevel::Nominal),
-            n,
-            no_categories,
-        ),
-        alpha_ordinal: alpha(MeasurementLevel::Ordinal),
-        alpha_interval: alpha(MeasurementLevel::Interval),
-        complete,
-        icc_2_1: estimate(
-            Coefficient::Icc,
-            complete,
-            no_scale.or_else(|| unusable.clone()),
-        ),
     }
 }
 
@@ -124,20 +143,18 @@ fn rated<'a, K: Ord>(
 ) -> (Vec<&'a K>, Ratings) {
     let raters: Vec<&BTreeMap<K, f64>> = raters.collect();
     let mut counts: BTreeMap<&K, usize> = BTreeMap::new();
-    raters
-        .iter()
-        .flat_map(|own| own.keys())
-        .for_each(|unit| *counts.entry(unit).or_default() += 1);
-    let units: Vec<&K> = counts
-        .into_iter()
-        .filter(|(_, count)| *count >= 2)
-        .map(|(unit, _)| unit)
-        .collect();
-    let row = |own: &&BTreeMap<K, f64>| units.iter().map(|unit| own.get(unit).copied()).collect();
-    let rows = raters.iter().map(row).collect();
+    for unit in raters.iter().flat_map(|own| own.keys()) {
+        *counts.entry(unit).or_default() += 1;
+    }
+    counts.retain(|_, count| *count >= 2);
+    let units: Vec<&K> = counts.into_keys().collect();
+    let mut rows = Vec::new();
+    for own in raters {
+        rows.push(units.iter().map(|unit| own.get(unit).copied()).collect());
+    }
     let questions = units
         .iter()
-        .map(|unit| context.questions.number(case(unit)))
-        .collect();
+        .map(|unit| context.questions.number(case(unit)));
+    let questions = questions.collect();
     (units, Ratings { rows, questions })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::comparisons::Compared;
-use super::result::{Measures, PartMeasures, RaterPair, RaterSummary};
+use super::result::{Measures, PartMeasures, RaterPair};
 use super::scales::{mixed_items, no_categories, not_one_scale};
 use super::systems::{by_ratings, by_wins};
 use super::units::{Context, RatedByBoth, RaterView};
@@ -85,17 +85,18 @@ impl<'a> RatedByBoth<'a> {
             .iter()
             .filter_map(|unit| unit.item.as_ref())
             .collect();
-        let part = |item: &Arc<str>| {
+        let mut parts = Vec::new();
+        for item in names {
             let own = self.only(|unit| unit.item.as_ref() == Some(item));
             let compared = own.compared();
             let (thresholds, _) = own.thresholds(&compared);
-            let measures = own.measures(&compared.iter().collect::<Vec<_>>(), thresholds);
-            PartMeasures {
+            let all: Vec<&Compared<'_>> = compared.iter().collect();
+            parts.push(PartMeasures {
                 name: item.to_string(),
-                measures,
-            }
-        };
-        names.into_iter().map(part).collect()
+                measures: own.measures(&all, thresholds),
+            });
+        }
+        parts
     }
 
     /// Measures of each system, if there are several.
@@ -104,36 +105,35 @@ impl<'a> RatedByBoth<'a> {
         let names: BTreeSet<&SystemName> = rated
             .chain(compared.iter().flat_map(|pair| pair.systems))
             .collect();
-        let part = |system: &SystemName| {
-            let compared: Vec<&Compared<'_>> = compared
-                .iter()
-                .filter(|pair| pair.systems.contains(&system))
-                .collect();
-            let measures = self
-                .only(|unit| unit.system == *system)
-                .measures(&compared, thresholds);
-            PartMeasures {
-                name: system.to_string(),
-                measures,
-            }
-        };
-        if names.len() > 1 {
-            names.into_iter().map(part).collect()
-        } else {
-            Vec::new()
+        let mut parts = Vec::new();
+        if names.len() < 2 {
+            return parts;
         }
+        for system in names {
+            let of_system = compared
+                .iter()
+                .filter(|pair| pair.systems.contains(&system));
+            let compared: Vec<&Compared<'_>> = of_system.collect();
+            let own = self.only(|unit| unit.system == *system);
+            parts.push(PartMeasures {
+                name: system.to_string(),
+                measures: own.measures(&compared, thresholds),
+            });
+        }
+        parts
     }
 
     /// Why two lists have no correlation.
     fn no_correlation(&self, x: &[f64], y: &[f64]) -> String {
-        let is_constant = |list: &[f64]| list.windows(2).all(|two| two[0] == two[1]);
-        let constant = |rater: &RaterSummary| format!("{} gave all the same value", rater.name);
-        match (x.len(), is_constant(x), is_constant(y)) {
-            (0 | 1, ..) => "fewer than two units rated by both".to_owned(),
-            (_, true, _) => constant(&self.first.rater),
-            (.., true) => constant(&self.second.rater),
-            _ => "not defined for these values".to_owned(),
+        if x.len() < 2 {
+            return "fewer than two units rated by both".to_owned();
         }
+        for (values, view) in [(x, self.first), (y, self.second)] {
+            if values.windows(2).all(|two| two[0] == two[1]) {
+                return format!("{} gave all the same value", view.rater.name);
+            }
+        }
+        "not defined for these values".to_owned()
     }
 
     /// Why the items of a rater cannot be measured together.

@@ -20,66 +20,99 @@ pub fn run_rater(
     scored: &[Arc<ScoredAnswer>],
     metric: Option<&str>,
 ) -> Result<Rater, Vec<String>> {
-    let with_value = || scored.iter().filter(|answer| answer.score.value.is_some());
-    let rubric = with_value().find(|answer| answer.score.is_weighted_sum());
-    let whole = rubric
-        .or_else(|| with_value().next())
-        .map(|answer| (answer.score.scorer.as_str(), answer.score.sum_names().0));
-    let all = || {
-        scored.iter().flat_map(|answer| {
-            numbers(&answer.score).map(|number| (answer.score.scorer.as_str(), number))
-        })
-    };
-    let known = || {
-        whole.into_iter().chain(
-            all()
-                .filter(|(_, own)| own.1.is_some())
-                .map(|(scorer, own)| (scorer, own.0)),
-        )
-    };
-    let is_called = |metric: &str, (scorer, name): (&str, &str)| {
-        metric == name
-            || metric
-                .strip_prefix(scorer)
-                .and_then(|rest| rest.strip_prefix('.'))
-                == Some(name)
-    };
+    let whole = whole_answer(scored);
     let chosen = match metric {
-        Some(metric) => match known().find(|number| is_called(metric, *number)) {
-            None => return Err(distinct(known().map(|(_, name)| name.to_owned()))),
-            found => found,
-        },
+        Some(metric) => Some(number_called(metric, whole, scored)?),
         None => whole,
     };
-    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
-    all().for_each(|(scorer, own)| _ = owners.entry(own.0).or_insert(scorer));
+    let owners = first_scorers(scored);
     let mut rater = Rater::new(name, RaterKind::Judge);
     for answer in scored {
         let scorer = answer.score.scorer.as_str();
         for (name, value, kind) in numbers(&answer.score) {
             let Some(value) = value else { continue };
             let is_chosen = chosen == Some((scorer, name));
+            let is_item = kind.is_some_and(is_judged);
             let item: Option<Arc<str>> = match metric {
-                Some(metric) => is_chosen.then(|| metric.into()),
-                None if owners[name] == scorer => {
-                    kind.filter(|kind| is_judged(*kind)).map(|_| name.into())
-                }
-                None => kind
-                    .filter(|kind| is_judged(*kind))
-                    .map(|_| format!("{scorer}.{name}").into()),
+                Some(metric) if is_chosen => Some(metric.into()),
+                Some(_) => None,
+                None if !is_item => None,
+                None if owners[name] == scorer => Some(name.into()),
+                None => Some(format!("{scorer}.{name}").into()),
             };
-            let (system, case_id) = (&answer.system, &answer.case.case_id);
-            let rating = |item| Rating {
-                system: system.clone(),
-                case_id: case_id.clone(),
-                item,
+            let whole = Rating {
+                system: answer.system.clone(),
+                case_id: answer.case.case_id.clone(),
+                item: None,
                 value,
             };
-            rater.ratings.extend(is_chosen.then(|| rating(None)));
-            rater.ratings.extend(item.map(|item| rating(Some(item))));
+            if item.is_some() {
+                let rating = Rating {
+                    item,
+                    ..whole.clone()
+                };
+                if is_chosen {
+                    rater.ratings.push(whole);
+                }
+                rater.ratings.push(rating);
+            } else if is_chosen {
+                rater.ratings.push(whole);
+            }
         }
     }
     Ok(rater)
+}
+
+/// A number of a run: the scorer and its name.
+type NumberName<'a> = (&'a str, &'a str);
+
+/// The score of whole answers: the rubric's, else that of the first scorer with one.
+fn whole_answer(scored: &[Arc<ScoredAnswer>]) -> Option<NumberName<'_>> {
+    let mut with_value = scored.iter().filter(|answer| answer.score.value.is_some());
+    let rubric = with_value
+        .clone()
+        .find(|answer| answer.score.is_weighted_sum());
+    let score = &rubric.or_else(|| with_value.next())?.score;
+    Some((score.scorer.as_str(), score.sum_names().0))
+}
+
+/// The first number that is called `metric`, with or without its scorer.
+///
+/// # Errors
+/// The names of all numbers if there is none.
+fn number_called<'a>(
+    metric: &str,
+    whole: Option<NumberName<'a>>,
+    scored: &'a [Arc<ScoredAnswer>],
+) -> Result<NumberName<'a>, Vec<String>> {
+    let mut known = Vec::from_iter(whole);
+    for answer in scored {
+        let scorer = answer.score.scorer.as_str();
+        for (name, value, _) in numbers(&answer.score) {
+            if value.is_some() {
+                known.push((scorer, name));
+            }
+        }
+    }
+    for (scorer, name) in &known {
+        let rest = metric.strip_prefix(scorer);
+        let qualified = rest.and_then(|rest| rest.strip_prefix('.'));
+        if metric == *name || qualified == Some(name) {
+            return Ok((scorer, name));
+        }
+    }
+    Err(distinct(known.iter().map(|(_, name)| (*name).to_owned())))
+}
+
+/// The first scorer with a number of each name.
+fn first_scorers(scored: &[Arc<ScoredAnswer>]) -> BTreeMap<&str, &str> {
+    let mut owners = BTreeMap::new();
+    for answer in scored {
+        for (name, ..) in numbers(&answer.score) {
+            owners.entry(name).or_insert(answer.score.scorer.as_str());
+        }
+    }
+    owners
 }
 
 /// The sums and the components of a score: name, finite value, kind of component.
