@@ -332,17 +332,15 @@ fn paired<'a, 'm>(
 /// The values of these marks less the mean of their block.
 fn centered(marks: &[&Mark<'_>], values: &[f64]) -> Vec<f64> {
     let mut blocks: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-    marks
-        .iter()
-        .zip(values)
-        .for_each(|(mark, value)| blocks.entry(mark.block()).or_default().push(*value));
-    let means: BTreeMap<_, f64> = blocks
-        .iter()
-        .filter_map(|(block, own)| Some((*block, mean(own)?)))
-        .collect();
-    marks
-        .iter()
-        .zip(values)
+    for (mark, value) in marks.iter().zip(values) {
+        blocks.entry(mark.block()).or_default().push(*value);
+    }
+    let mut means = BTreeMap::new();
+    for (block, own) in blocks {
+        means.extend(mean(&own).map(|mean| (block, mean)));
+    }
+    let pairs = marks.iter().zip(values);
+    pairs
         .map(|(mark, value)| value - means[&mark.block()])
         .collect()
 }
@@ -353,91 +351,94 @@ fn statistics(
     marks: &[Mark<'_>],
     labels: &Labels<'_>,
 ) -> CriterionStatistics {
-    let Key {
-        scorer,
-        case: case_id,
-        kind,
-        name,
-        is_fault,
-    } = key;
     let values: Vec<f64> = marks.iter().map(|mark| mark.value).collect();
-    let share = |is_so: fn(f64) -> bool| {
-        mean(
-            &values
-                .iter()
-                .map(|own| f64::from(is_so(*own)))
-                .collect::<Vec<_>>(),
-        )
-    };
-    let is_group = kind.is_of_case() && case_id.is_none();
+    let is_group = key.kind.is_of_case() && key.case.is_none();
     let blocks = marks.iter().map(Mark::block).collect::<BTreeSet<_>>().len();
     let (variance, system_share) = between(marks, blocks);
     let (noise, of_noise) = noise(marks).unzip();
     let (with_rest, own, rest) = paired(marks, Mark::rest);
-    let within = |values: &[f64]| centered(&with_rest, values);
+    let item_rest = correlation(
+        Correlation::Pearson,
+        &with_rest,
+        &centered(&with_rest, &own),
+        &centered(&with_rest, &rest),
+    );
     let (labeled, labeled_values, people) = paired(marks, |mark| mark.label(labels));
+    let people = correlation(Correlation::KendallTauB, &labeled, &labeled_values, &people);
+    let mut name = key.name.to_owned();
+    if is_group && key.kind == ComponentKind::Evidence {
+        name.push_str("_evidence");
+    }
+    let text = if is_group {
+        String::new()
+    } else {
+        component.text.clone()
+    };
+    // The values of a fault are 1 - credit.
+    let offset = if key.is_fault { -1.0 } else { 0.0 };
     let mut row = CriterionStatistics {
-        scorer: scorer.clone(),
-        case_id: case_id.cloned(),
-        name: name.to_owned()
-            + if is_group && kind == ComponentKind::Evidence {
-                "_evidence"
-            } else {
-                ""
-            },
-        kind,
-        text: if is_group {
-            String::new()
-        } else {
-            component.text.clone()
-        },
-        fault: is_fault,
+        scorer: key.scorer.clone(),
+        case_id: key.case.cloned(),
+        name,
+        kind: key.kind,
+        text,
+        fault: key.is_fault,
         group_of: if is_group { blocks } else { 0 },
         answers: values.len(),
-        // The values of a fault are 1 - credit.
-        mean: mean(&values).map(|value| if is_fault { value - 1.0 } else { value }),
-        at_lowest: share(|value| value < TIE),
-        at_full: share(|value| value > 1.0 - TIE),
+        mean: mean(&values).map(|value| value + offset),
+        at_lowest: share_of(&values, |value| value < TIE),
+        at_full: share_of(&values, |value| value > 1.0 - TIE),
         variance,
-        item_rest: correlation(
-            Correlation::Pearson,
-            &with_rest,
-            &within(&own),
-            &within(&rest),
-        ),
+        item_rest,
         system_share,
         noise,
-        reliability: variance
-            .filter(|own| *own > TIE)
-            .zip(of_noise)
-            .map(|(own, of)| (1.0 - of / own).max(0.0)),
+        reliability: reliability(variance, of_noise),
         labels: labeled.len(),
-        people: correlation(Correlation::KendallTauB, &labeled, &labeled_values, &people),
+        people,
         finding: None,
     };
-    let (all_lowest, all_full) = if is_fault {
-        (Finding::FaultAlwaysMet, Finding::FaultNeverMet)
-    } else {
-        (Finding::NeverMet, Finding::AlwaysMet)
-    };
-    let findings = [
-        (all_lowest, row.at_lowest == Some(1.0)),
-        (all_full, row.at_full == Some(1.0)),
-        (
-            Finding::OneValue,
-            variance.is_some_and(|variance| variance <= TIE),
-        ),
-        (
-            Finding::Reversed,
-            row.item_rest.high.is_some_and(|high| high < 0.0),
-        ),
-        (Finding::Noisy, row.reliability == Some(0.0)),
-    ];
-    row.finding = findings
-        .into_iter()
-        .find(|(_, holds)| *holds && row.answers > 1)
-        .map(|(finding, _)| finding);
+    row.finding = finding(&row);
     row
+}
+
+/// The share of the values for which this holds.
+fn share_of(values: &[f64], holds: fn(f64) -> bool) -> Option<f64> {
+    let held: Vec<f64> = values.iter().map(|own| f64::from(holds(*own))).collect();
+    mean(&held)
+}
+
+/// The share of the variance that is not noise of samples; `None` where all values are equal.
+fn reliability(variance: Option<f64>, of_noise: Option<f64>) -> Option<f64> {
+    let variance = variance.filter(|own| *own > TIE)?;
+    Some((1.0 - of_noise? / variance).max(0.0))
+}
+
+/// The first thing that is suspicious of a criterion with several answers.
+fn finding(row: &CriterionStatistics) -> Option<Finding> {
+    if row.answers <= 1 {
+        return None;
+    }
+    if row.at_lowest == Some(1.0) {
+        return Some(if row.fault {
+            Finding::FaultAlwaysMet
+        } else {
+            Finding::NeverMet
+        });
+    }
+    if row.at_full == Some(1.0) {
+        return Some(if row.fault {
+            Finding::FaultNeverMet
+        } else {
+            Finding::AlwaysMet
+        });
+    }
+    if row.variance.is_some_and(|variance| variance <= TIE) {
+        return Some(Finding::OneValue);
+    }
+    if row.item_rest.high.is_some_and(|high| high < 0.0) {
+        return Some(Finding::Reversed);
+    }
+    (row.reliability == Some(0.0)).then_some(Finding::Noisy)
 }
 
 /// The variance within blocks, and the share of it that is between systems.
@@ -456,7 +457,8 @@ fn between(marks: &[Mark<'_>], blocks: usize) -> (Option<f64>, Option<f64>) {
         .values()
         .map(|own| own.iter().sum::<f64>().powi(2) / own.len() as f64)
         .sum();
-    let (free, free_between) = ((values.len() - blocks) as f64, systems.len() as f64 - 1.0);
+    let free = (values.len() - blocks) as f64;
+    let free_between = systems.len() as f64 - 1.0;
     let chance = free_between * (total - between) / (free - free_between);
     let share = (free > free_between && free_between > 0.0 && total > TIE)
         .then(|| (between - chance) / total);
@@ -468,22 +470,26 @@ fn between(marks: &[Mark<'_>], blocks: usize) -> (Option<f64>, Option<f64>) {
 
 /// The standard deviation of one sample, and the variance that samples leave in a value; `None` without repeated ones.
 fn noise(marks: &[Mark<'_>]) -> Option<(f64, f64)> {
-    let (mut judges, mut judged, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+    let mut judges = Vec::new();
+    let mut judged = Vec::new();
+    let mut shares = Vec::new();
     for (question, mark) in marks.iter().enumerate() {
         let (low, high) = mark.component.kind.unit().range();
         let quantity = Quantity::Component(mark.component.name.clone());
         let before = judged.len();
-        for (judge, own) in sample_values(&quantity, mark.answer, &mut judges)
-            .into_iter()
-            .enumerate()
-        {
-            judged.extend(own.into_iter().map(|own| Judged {
-                question,
-                judge,
-                value: own / (high - low),
-            }));
+        let by_judge = sample_values(&quantity, mark.answer, &mut judges);
+        for (judge, samples) in by_judge.into_iter().enumerate() {
+            for sample in samples {
+                judged.push(Judged {
+                    question,
+                    judge,
+                    value: sample / (high - low),
+                });
+            }
         }
-        shares.extend((judged.len() > before).then(|| 1.0 / (judged.len() - before) as f64));
+        if judged.len() > before {
+            shares.push(1.0 / (judged.len() - before) as f64);
+        }
     }
     let variance = variance_components(&judged)?.sample;
     Some((variance.sqrt(), variance * mean(&shares)?))
@@ -495,8 +501,11 @@ fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> 
         return Estimate::undefined(format!("fewer than {FEWEST_FOR_INTERVAL} answers"));
     }
     let is_one_block = marks.iter().all(|mark| mark.block() == marks[0].block());
-    let unit = |(at, mark): (usize, &&Mark<'_>)| if is_one_block { at } else { mark.question };
-    let units: Vec<usize> = marks.iter().enumerate().map(unit).collect();
+    let units: Vec<usize> = if is_one_block {
+        (0..marks.len()).collect()
+    } else {
+        marks.iter().map(|mark| mark.question).collect()
+    };
     let interval = || kind.clustered_interval(x, y, &units, CONFIDENCE);
     let count = units.iter().collect::<BTreeSet<_>>().len();
     Estimate::new(kind.of(x, y), interval, "all values are equal").with_units(count)

@@ -24,6 +24,16 @@ pub enum Id {
     Text(String),
 }
 
+impl Id {
+    /// The number that a text would be without its quotes.
+    fn in_quotes(&self) -> Option<i64> {
+        match self {
+            Self::Number(_) => None,
+            Self::Text(text) => text.trim().parse().ok(),
+        }
+    }
+}
+
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -62,12 +72,14 @@ impl TryFrom<Value> for Whole {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
-        let is_exact = |number: &f64| number.fract() == 0.0 && number.abs() < 9e15;
-        let rounded = || value.as_f64().filter(is_exact).map(|number| number as i64);
-        let number = value.as_i64().or_else(rounded);
-        number
-            .map(Self)
-            .ok_or_else(|| format!("expected a whole number, found {value}"))
+        if let Some(number) = value.as_i64() {
+            return Ok(Self(number));
+        }
+        match value.as_f64() {
+            // Up to there, every whole number has a float of its own.
+            Some(number) if number.fract() == 0.0 && number.abs() < 9e15 => Ok(Self(number as i64)),
+            _ => Err(format!("expected a whole number, found {value}")),
+        }
     }
 }
 
@@ -166,10 +178,11 @@ impl<T: FromLine> ClaimFile<T> {
             let read: T::Line = line.parse(T::EXAMPLE)?;
             let (id, value) = T::from_line(read, mode);
             let value = value.map_err(|faults| {
-                let placed = faults
-                    .into_iter()
-                    .map(|(what, hint)| line.fault(what).of_case(id.to_string()).hint(hint));
-                Error::Input(placed.collect())
+                let mut placed = Vec::new();
+                for (what, hint) in faults {
+                    placed.push(line.fault(what).of_case(id.to_string()).hint(hint));
+                }
+                Error::Input(placed)
             })?;
             Ok(ClaimLine {
                 id,
@@ -205,30 +218,24 @@ impl<T> ClaimFile<T> {
     /// A fault for each line with a repeated claim.
     pub(super) fn repeated(&self) -> Vec<InputFault> {
         let mut first_lines = HashMap::with_capacity(self.lines.len());
-        let repeated = self.lines.iter().filter_map(|line| {
-            let first = first_lines.insert(&line.id, line.line)?;
-            let what = format!("claim {} occurs twice, first in line {first}", line.id);
-            Some(self.fault(line, what).hint("keep one of the two lines"))
-        });
-        repeated.collect()
+        let mut faults = Vec::new();
+        for line in &self.lines {
+            if let Some(first) = first_lines.insert(&line.id, line.line) {
+                let what = format!("claim {} occurs twice, first in line {first}", line.id);
+                faults.push(self.fault(line, what).hint("keep one of the two lines"));
+            }
+        }
+        faults
     }
 
     /// The first position where the claims of the two files differ.
     pub(super) fn out_of_order<U>(&self, claims: &ClaimFile<U>) -> Option<InputFault> {
         let most = self.lines.len().max(claims.lines.len());
-        let id = |at: usize| {
-            (
-                self.lines.get(at).map(|line| &line.id),
-                claims.lines.get(at).map(|line| &line.id),
-            )
+        let at = (0..most).find(|at| self.id_at(*at) != claims.id_at(*at))?;
+        let wanted = match claims.id_at(at) {
+            Some(id) => format!("claim {id}"),
+            None => "no further claim".to_owned(),
         };
-        let at = (0..most).find(|at| id(*at).0 != id(*at).1)?;
-        let wanted = claims
-            .lines
-            .get(at)
-            .map_or("no further claim".to_owned(), |claim| {
-                format!("claim {}", claim.id)
-            });
         let wanted = format!("{} has {wanted} here", claims.path.display());
         let fault = match self.lines.get(at) {
             Some(line) => self.fault(line, wanted),
@@ -240,6 +247,10 @@ impl<T> ClaimFile<T> {
         Some(fault.hint("keep the claims and their order"))
     }
 
+    fn id_at(&self, place: usize) -> Option<&Id> {
+        self.lines.get(place).map(|line| &line.id)
+    }
+
     /// The lines by claim; the later one if a claim is repeated.
     pub fn by_claim(&self) -> HashMap<&Id, &ClaimLine<T>> {
         self.lines.iter().map(|line| (&line.id, line)).collect()
@@ -248,27 +259,25 @@ impl<T> ClaimFile<T> {
     /// A fault for each line whose claim is not in `claims`.
     pub(super) fn unknown<U>(&self, claims: &ClaimFile<U>) -> Vec<InputFault> {
         let known: HashSet<&Id> = claims.lines.iter().map(|line| &line.id).collect();
-        let unknown = self.lines.iter().filter(|line| !known.contains(&line.id));
-        let fault = |line: &ClaimLine<T>| match &line.id {
-            Id::Text(text)
-                if text
-                    .trim()
-                    .parse()
-                    .is_ok_and(|number| known.contains(&Id::Number(number))) =>
-            {
+        let mut faults = Vec::new();
+        for line in &self.lines {
+            if known.contains(&line.id) {
+                continue;
+            }
+            let number = line.id.in_quotes();
+            if let Some(number) = number.filter(|number| known.contains(&Id::Number(*number))) {
                 let what = format!(
-                    "the claim's id is the string \"{text}\", the gold has the number {}",
-                    text.trim()
+                    "the claim's id is the string \"{}\", the gold has the number {number}",
+                    line.id
                 );
-                self.fault(line, what).hint(QUOTED)
+                faults.push(self.fault(line, what).hint(QUOTED));
+            } else {
+                let what = format!("{} has no claim {}", claims.path.display(), line.id);
+                let fault = self.fault(line, what);
+                faults.push(fault.hint("check the id, or delete the line"));
             }
-            id => {
-                let what = format!("{} has no claim {id}", claims.path.display());
-                self.fault(line, what)
-                    .hint("check the id, or delete the line")
-            }
-        };
-        unknown.map(fault).collect()
+        }
+        faults
     }
 
     /// Rejects predictions that do not fit these claims: ids written as text that are numbers in the gold file, or no
@@ -293,21 +302,21 @@ impl<T> ClaimFile<T> {
 
 /// Names of the systems: file stems, or the whole path if two files have the same stem.
 pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
-    let stem = |path: &PathBuf| {
-        path.file_stem()
-            .map(|stem| stem.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    };
-    let stems: Vec<String> = paths.iter().map(stem).collect();
-    let name = |(path, stem): (&PathBuf, &String)| {
-        let is_alone = stems.iter().filter(|other| *other == stem).count() == 1;
-        if is_alone {
+    let mut stems: Vec<String> = Vec::new();
+    for path in paths {
+        let stem = path.file_stem().unwrap_or_default();
+        stems.push(stem.to_string_lossy().into_owned());
+    }
+    let mut names = Vec::new();
+    for (path, stem) in paths.iter().zip(&stems) {
+        let with_stem = stems.iter().filter(|other| *other == stem).count();
+        names.push(if with_stem == 1 {
             stem.clone()
         } else {
             path.display().to_string()
-        }
-    };
-    paths.iter().zip(&stems).map(name).collect()
+        });
+    }
+    names
 }
 
 /// One note for each count above 0: `2 claims without a prediction.`

@@ -18,30 +18,40 @@ pub const METRIC_WEIGHTS: [f64; 4] = [0.25; 4];
 /// The share of each ingredient in the recall: weight / sum of the weights; `None` if that is 0 and there are any. In
 /// compat mode, of ingredients with one id the last weight counts, in the place of the first.
 pub fn ingredient_shares(ingredients: &[CaseCriterion], mode: Mode) -> Option<Vec<f64>> {
-    let weight = |(at, own): (usize, &CaseCriterion)| {
-        let has_id = |other: &&CaseCriterion| other.shared_id == own.shared_id;
-        match own.shared_id.is_some() && mode == Mode::Compat {
-            false => own.weight,
-            true if ingredients[..at].iter().any(|other| has_id(&other)) => 0.0,
-            true => ingredients
-                .iter()
-                .rfind(has_id)
-                .map_or(own.weight, |last| last.weight),
-        }
-    };
-    let weights: Vec<f64> = ingredients.iter().enumerate().map(weight).collect();
+    let mut weights = Vec::with_capacity(ingredients.len());
+    for place in 0..ingredients.len() {
+        weights.push(if mode == Mode::Compat {
+            weight_in_reference(place, ingredients)
+        } else {
+            ingredients[place].weight
+        });
+    }
     let whole = sum(&weights);
-    (whole != 0.0 || weights.is_empty())
-        .then(|| weights.iter().map(|weight| weight / whole).collect())
+    if whole == 0.0 && !weights.is_empty() {
+        return None;
+    }
+    Some(weights.iter().map(|weight| weight / whole).collect())
+}
+
+/// The reference keeps weights in a dictionary by id.
+fn weight_in_reference(place: usize, ingredients: &[CaseCriterion]) -> f64 {
+    let own = &ingredients[place];
+    if own.shared_id.is_none() {
+        return own.weight;
+    }
+    let mut before = ingredients[..place].iter();
+    if before.any(|other| other.shared_id == own.shared_id) {
+        return 0.0;
+    }
+    let mut all = ingredients.iter();
+    let last = all.rfind(|other| other.shared_id == own.shared_id);
+    last.map_or(own.weight, |last| last.weight)
 }
 
 /// Sum of share x credit (0, 0.5 or 1) over the ingredients.
 pub fn ingredient_recall(shares: &[f64], credits: &[f64]) -> f64 {
-    let parts: Vec<f64> = shares
-        .iter()
-        .zip(credits)
-        .map(|(share, credit)| share * credit)
-        .collect();
+    let parts = shares.iter().zip(credits);
+    let parts: Vec<f64> = parts.map(|(share, credit)| share * credit).collect();
     sum(&parts)
 }
 
@@ -49,27 +59,26 @@ pub fn ingredient_recall(shares: &[f64], credits: &[f64]) -> f64 {
 /// differences; texts that equal none are left out.
 pub fn irrelevant_paragraphs(report: &str, irrelevant: &[String]) -> (usize, Vec<usize>) {
     let paragraphs = paragraphs(report);
-    let place = |text: &String| {
+    let mut places = Vec::new();
+    for text in irrelevant {
         let text = text.trim_matches(is_python_whitespace);
-        let is_same = |paragraph: &&str| {
-            // The ratio cannot exceed that of the lengths.
-            let (one, other) = (
-                text.chars().count() as f64,
-                paragraph.chars().count() as f64,
-            );
-            let most = if one + other == 0.0 {
-                1.0
-            } else {
-                2.0 * one.min(other) / (one + other)
-            };
-            most >= SAME_TEXT && ratio(text, paragraph) >= SAME_TEXT
-        };
-        paragraphs.iter().position(is_same)
+        let mut paragraphs = paragraphs.iter();
+        places.extend(paragraphs.position(|paragraph| is_same(text, paragraph)));
+    }
+    (paragraphs.len(), places)
+}
+
+/// Whether two texts are equal up to small differences.
+fn is_same(text: &str, paragraph: &str) -> bool {
+    // The ratio cannot exceed that of the lengths, which is computed much faster.
+    let one = text.chars().count() as f64;
+    let other = paragraph.chars().count() as f64;
+    let most = if one + other == 0.0 {
+        1.0
+    } else {
+        2.0 * one.min(other) / (one + other)
     };
-    (
-        paragraphs.len(),
-        irrelevant.iter().filter_map(place).collect(),
-    )
+    most >= SAME_TEXT && ratio(text, paragraph) >= SAME_TEXT
 }
 
 /// 1 - irrelevant paragraphs / paragraphs.
@@ -106,18 +115,12 @@ impl CitationCounts {
             };
             return;
         }
-        let bare = |id: &str| id.replace(['[', ']', '(', ')'], "");
-        let is_title = |shown: &ShownText| match shown {
-            ShownText::Title(_) => true,
-            ShownText::Quotes(quotes) => {
-                !profile.title_marker.is_empty() && quotes.starts_with(&profile.title_marker)
+        let mut titles: HashSet<String> = HashSet::new();
+        for citation in &group.citations {
+            if is_title(&citation.shown, profile) {
+                titles.insert(bare(&citation.id));
             }
-        };
-        let titles = group
-            .citations
-            .iter()
-            .filter(|citation| is_title(&citation.shown));
-        let titles: HashSet<String> = titles.map(|citation| bare(&citation.id)).collect();
+        }
         for claim in claims {
             let supporting: HashSet<String> = claim.supporting.iter().map(|id| bare(id)).collect();
             let count = claim.supporting.len();
@@ -146,18 +149,32 @@ impl CitationCounts {
 
     /// Mean over claims with citations of (supporting - half / 2) / all; 0 without any.
     pub fn precision(&self) -> f64 {
-        let cited = self
-            .claims
-            .iter()
-            .filter(|[supporting, others, _]| supporting + others > 0);
-        let share = |[supporting, others, half]: &[usize; 3]| {
-            (*supporting as f64 - 0.5 * *half as f64) / (supporting + others) as f64
-        };
-        let shares: Vec<f64> = cited.map(share).collect();
+        let mut shares = Vec::new();
+        for [supporting, others, half] in self.claims.iter().copied() {
+            let all = supporting + others;
+            if all > 0 {
+                shares.push((supporting as f64 - 0.5 * half as f64) / all as f64);
+            }
+        }
         if shares.is_empty() {
             0.0
         } else {
             sum(&shares) / shares.len() as f64
+        }
+    }
+}
+
+/// A citation's id without its brackets.
+fn bare(id: &str) -> String {
+    id.replace(['[', ']', '(', ')'], "")
+}
+
+/// Whether a citation shows nothing but the title of its source.
+fn is_title(shown: &ShownText, profile: &RubricProfile) -> bool {
+    match shown {
+        ShownText::Title(_) => true,
+        ShownText::Quotes(quotes) => {
+            !profile.title_marker.is_empty() && quotes.starts_with(&profile.title_marker)
         }
     }
 }
