@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::python_json::{self, is_truthy, kind};
-use super::{IndexBase, Prediction};
+use super::{IndexBase, Prediction, Source};
 use crate::text::paper_tags::without_tags;
 use crate::text::python_chars::is_python_whitespace;
 
@@ -91,11 +91,10 @@ impl Report {
         let inner = last
             .and_then(|(last, _)| completion.get(start + 1..last))
             .unwrap_or_default();
-        let is_decoded =
-            |parsed: &Result<_, _>| !matches!(parsed, Err(python_json::Fault::Decode(_)));
-        let parsed = Some(python_json::parse(whole))
-            .filter(is_decoded)
-            .unwrap_or_else(|| python_json::parse(inner));
+        let mut parsed = python_json::parse(whole);
+        if matches!(parsed, Err(python_json::Fault::Decode(_))) {
+            parsed = python_json::parse(inner);
+        }
         match parsed {
             Ok(value) => Self::of_response(&value),
             Err(python_json::Fault::Limit) => Self::faulty(ReportFault::Dropped(
@@ -115,27 +114,15 @@ impl Report {
 
     /// A plain text as one section, which cites the sources of its prediction by number.
     pub fn of_text(text: &str, sources: Option<(&Prediction, IndexBase)>) -> Self {
-        let cited = |(prediction, base): (&Prediction, IndexBase)| {
-            let citation = |place: usize| {
-                let source = &prediction.sources[place];
-                let quote = source
-                    .text
-                    .clone()
-                    .filter(|quote| is_quotable(quote, text, source.title.as_deref()));
-                let shown =
-                    quote.map_or_else(|| ShownText::Title(source.title.clone()), ShownText::Quotes);
-                ShownCitation {
+        let mut citations = Vec::new();
+        if let Some((prediction, base)) = sources {
+            for place in prediction.cited_sources(base) {
+                citations.push(ShownCitation {
                     id: format!("[{}]", base.number_of(place)),
-                    shown,
-                }
-            };
-            prediction
-                .cited_sources(base)
-                .into_iter()
-                .map(citation)
-                .collect()
-        };
-        let citations = sources.map(cited).unwrap_or_default();
+                    shown: shown_source(&prediction.sources[place], text),
+                });
+            }
+        }
         Self {
             groups: vec![CitationGroup {
                 text: without_tags(text),
@@ -145,37 +132,52 @@ impl Report {
         }
     }
 
+    /// Adds a group, or the first reason why one cannot be judged.
+    fn add(&mut self, group: Result<CitationGroup, String>) {
+        match group {
+            Ok(group) => self.groups.push(group),
+            Err(what) if self.fault.is_none() => self.fault = Some(ReportFault::Dropped(what)),
+            Err(_) => {}
+        }
+    }
+
     fn faulty(fault: ReportFault) -> (String, Self) {
-        (
-            String::new(),
-            Self {
-                groups: Vec::new(),
-                fault: Some(fault),
-            },
-        )
+        let report = Self {
+            groups: Vec::new(),
+            fault: Some(fault),
+        };
+        (String::new(), report)
+    }
+}
+
+/// What is shown of a source that a text cites: its own text, if that says more, else its title.
+fn shown_source(source: &Source, text: &str) -> ShownText {
+    match &source.text {
+        Some(quote) if is_quotable(quote, text, source.title.as_deref()) => {
+            ShownText::Quotes(quote.clone())
+        }
+        _ => ShownText::Title(source.title.clone()),
     }
 }
 
 /// The text and the report of a response; an error where not even the text can be read.
 fn read(response: &Value) -> Result<(String, Report), String> {
     let mut fields = object(response, "the answer")?;
-    let filled = |key: &str| fields.get(key).filter(|value| is_truthy(value));
-    if let (None, Some(inner)) = (filled("sections"), filled("response")) {
+    if filled(fields, "sections").is_none()
+        && let Some(inner) = filled(fields, "response")
+    {
         fields = object(inner, "response")?;
     }
     let sections = match fields.get("sections") {
         None | Some(Value::Null) => return Err("sections is missing".to_owned()),
         Some(sections) => list(sections, "sections")?,
     };
-    let (mut text, mut report) = (String::new(), Report::default());
-    let mut add = |group: Result<CitationGroup, String>| match group {
-        Ok(group) => report.groups.push(group),
-        Err(what) => report.fault = report.fault.take().or(Some(ReportFault::Dropped(what))),
-    };
+    let mut text = String::new();
+    let mut report = Report::default();
     for (at, section) in sections.iter().enumerate() {
         let place = format!("sections[{at}]");
         let (own, group) = part(section, &place)?;
-        add(group);
+        report.add(group);
         if !own.is_empty() {
             text.push_str(&format!("{own}\n\n"));
         }
@@ -183,7 +185,7 @@ fn read(response: &Value) -> Result<(String, Report), String> {
             let (own, group) = part(table, &format!("{place}.table"))?;
             text.push_str(&format!("{own}\n\n"));
             if is_truthy(table) {
-                add(group);
+                report.add(group);
             }
         }
     }
@@ -196,31 +198,23 @@ fn part<'a>(
     place: &str,
 ) -> Result<(&'a str, Result<CitationGroup, String>), String> {
     let fields = object(value, place)?;
-    let of = |key: &str| format!("{place}.{key}");
-    fields
-        .get("title")
-        .filter(|title| !title.is_null())
-        .map(|title| string(title, &of("title")))
-        .transpose()?;
-    let text = fields
-        .get("text")
-        .map_or(Ok(""), |text| string(text, &of("text")))?;
-    let all = fields
-        .get("citations")
-        .map_or(Ok(&[][..]), |all| list(all, &of("citations")))?;
-    let citations = all
-        .iter()
-        .enumerate()
-        .map(|(at, one)| citation(one, text, &format!("{place}.citations[{at}]")));
-    let citations: Vec<Result<ShownCitation, String>> = citations.collect::<Result<_, _>>()?;
-    let missing = ["text", "citations"]
-        .into_iter()
-        .find(|key| !fields.contains_key(*key));
-    let group = match missing {
-        Some(key) => Err(format!("{} is missing", of(key))),
-        None => citations.into_iter().collect(),
+    // The title is not used, but the reference fails where it is no text.
+    optional_string(fields, "title", place)?;
+    let text = match fields.get("text") {
+        Some(text) => string(text, &format!("{place}.text"))?,
+        None => "",
     };
-    let group = group.map(|citations| CitationGroup {
+    let mut citations: Vec<Result<ShownCitation, String>> = Vec::new();
+    for (at, one) in list_of(fields, "citations", place)?.iter().enumerate() {
+        citations.push(citation(one, text, &format!("{place}.citations[{at}]"))?);
+    }
+    for key in ["text", "citations"] {
+        if !fields.contains_key(key) {
+            return Ok((text, Err(format!("{place}.{key} is missing"))));
+        }
+    }
+    let citations: Result<Vec<ShownCitation>, String> = citations.into_iter().collect();
+    let group = citations.map(|citations| CitationGroup {
         text: without_tags(text),
         citations,
     });
@@ -234,43 +228,61 @@ fn citation(
     place: &str,
 ) -> Result<Result<ShownCitation, String>, String> {
     let fields = object(value, place)?;
-    let of = |key: &str| format!("{place}.{key}");
-    let id = fields
-        .get("id")
-        .ok_or_else(|| format!("{} is missing", of("id")))?;
-    let id = string(id, &of("id"))?.to_owned();
-    let snippets = fields
-        .get("snippets")
-        .map_or(Ok(&[][..]), |all| list(all, &of("snippets")))?;
-    let snippets: Vec<&str> = snippets
-        .iter()
-        .map(|one| string(one, &of("snippets")))
-        .collect::<Result<_, _>>()?;
-    let title = fields
-        .get("title")
-        .filter(|title| !title.is_null())
-        .map(|title| string(title, &of("title")))
-        .transpose()?;
-    fields
-        .get("metadata")
-        .filter(|own| !own.is_null())
-        .map(|own| object(own, &of("metadata")))
-        .transpose()?;
-    let is_quoted = !snippets.is_empty()
-        && snippets
-            .iter()
-            .all(|snippet| is_quotable(snippet, text, title));
-    let shown = match is_quoted {
-        true => ShownText::Quotes(snippets.join("... ")),
-        false if fields.contains_key("title") => ShownText::Title(title.map(str::to_owned)),
-        false => {
-            return Ok(Err(format!(
-                "{} is missing, and it has no usable snippet",
-                of("title")
-            )));
-        }
+    let Some(id) = fields.get("id") else {
+        return Err(format!("{place}.id is missing"));
+    };
+    let id = string(id, &format!("{place}.id"))?.to_owned();
+    let mut snippets = Vec::new();
+    for snippet in list_of(fields, "snippets", place)? {
+        snippets.push(string(snippet, &format!("{place}.snippets"))?);
+    }
+    let title = optional_string(fields, "title", place)?;
+    // Not used either, but the reference fails where it is no object.
+    if let Some(metadata) = fields.get("metadata")
+        && !metadata.is_null()
+    {
+        object(metadata, &format!("{place}.metadata"))?;
+    }
+    let mut quotes = snippets.iter();
+    let shown = if !snippets.is_empty() && quotes.all(|quote| is_quotable(quote, text, title)) {
+        ShownText::Quotes(snippets.join("... "))
+    } else if fields.contains_key("title") {
+        ShownText::Title(title.map(str::to_owned))
+    } else {
+        return Ok(Err(format!(
+            "{place}.title is missing, and it has no usable snippet"
+        )));
     };
     Ok(Ok(ShownCitation { id, shown }))
+}
+
+/// The value of a field, if it has one that Python counts as true.
+fn filled<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+    fields.get(key).filter(|value| is_truthy(value))
+}
+
+/// The text of a field that may be missing or null.
+fn optional_string<'a>(
+    fields: &'a Map<String, Value>,
+    key: &str,
+    place: &str,
+) -> Result<Option<&'a str>, String> {
+    match fields.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => Ok(Some(string(value, &format!("{place}.{key}"))?)),
+    }
+}
+
+/// The list of a field that may be missing.
+fn list_of<'a>(
+    fields: &'a Map<String, Value>,
+    key: &str,
+    place: &str,
+) -> Result<&'a [Value], String> {
+    match fields.get(key) {
+        None => Ok(&[]),
+        Some(value) => list(value, &format!("{place}.{key}")),
+    }
 }
 
 /// Whether a snippet says more than the text that cites it and the title of its source.

@@ -57,7 +57,7 @@ const RESUME: &str = "run score once more to finish the run, its replies are kep
 ///
 /// ```
 /// let nothing = scholareval::record::load_run(std::path::Path::new("/no/such/run"));
-/// assert!(nothing.unwrap_err().to_string().contains("manifest.json"));
+/// assert!(nothing.unwrap_err().to_string().contains("no such directory"));
 /// ```
 pub fn load_run(dir: &Path) -> Result<RecordedRun> {
     let mut manifest = Manifest::of_run(dir)?;
