@@ -39,7 +39,7 @@
 //! costs nothing. [`Evaluation::plan`] gives it; every run begins with it, so that nothing is paid twice.
 //!
 //! A **[`Run`]** is a directory: its manifest, inputs, calls with raw replies, and scores. The same evaluation run again
-//! continues where it stopped; [`evaluation::rescore`] scores it again without a judge.
+//! continues where it stopped; [`runs::rescore`] scores it again without a judge.
 //!
 //! **Modes**: by default numbers follow `docs/metrics.md`; [`Mode::Compat`](domain::Mode::Compat) gives those of the
 //! reference scripts, faults included.

@@ -131,7 +131,7 @@ impl Question for CriteriaLevels {
         self.shape.form == ReplyForm::Object
     }
 
-    /// See [`reading::verdicts`].
+    /// Reads the verdict on each criterion; a reply that says two things of one is unreadable.
     fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
         let verdicts = reading::verdicts(reply, &self.shape, &self.criteria, mode)?;
         Ok(Reading::new(Verdict::Criteria(verdicts.into())))
