@@ -131,7 +131,7 @@ fn bar_style(counts: &Arc<ProgressCounts>) -> ProgressStyle {
         )
 }
 
-/// Starts the thread: that attempts fail or wait for another process is no event of the run.
+/// Starts the thread: failing and waiting attempts are not among the events of a run.
 fn watch(bar: &ProgressBar, counts: &Arc<ProgressCounts>) -> Watch {
     let (stop, stopped) = channel();
     let bar = bar.clone();

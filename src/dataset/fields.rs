@@ -496,7 +496,7 @@ impl MissingParts<'_> {
         )
     }
 
-    /// The longest text that is no other part: most likely the answer.
+    /// The longest text that is not another part: most likely the answer.
     fn longest_unknown_text(&self) -> Option<String> {
         let known = PARTS.map(known_names).concat();
         let names_of_text = known_names("answer_text");

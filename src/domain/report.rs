@@ -198,7 +198,7 @@ fn part<'a>(
     place: &str,
 ) -> Result<(&'a str, Result<CitationGroup, String>), String> {
     let fields = object(value, place)?;
-    // The title is not used, but the reference fails where it is no text.
+    // The title is not used, but the reference fails where it is not a text.
     optional_string(fields, "title", place)?;
     let text = match fields.get("text") {
         Some(text) => string(text, &format!("{place}.text"))?,
@@ -237,7 +237,7 @@ fn citation(
         snippets.push(string(snippet, &format!("{place}.snippets"))?);
     }
     let title = optional_string(fields, "title", place)?;
-    // Not used either, but the reference fails where it is no object.
+    // Not used either, but the reference fails where it is not an object.
     if let Some(metadata) = fields.get("metadata")
         && !metadata.is_null()
     {

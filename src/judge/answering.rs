@@ -30,7 +30,7 @@ pub struct Answering {
     state: Mutex<AnsweringState>,
 }
 
-/// The rule in force, and what has followed from it so far.
+/// The effective rule, and what has followed from it so far.
 #[derive(Debug)]
 struct AnsweringState {
     /// The model of the judge's most recent live reply before this run.

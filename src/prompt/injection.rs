@@ -391,7 +391,7 @@ fn hidden(text: &str, signs: &mut Vec<String>) {
     }
 }
 
-/// Whether an ASCII word ends where `before` ends and goes on where `after` begins.
+/// Whether an ASCII word that begins in `before` continues in `after`.
 fn is_inside_a_word(before: &str, after: &str) -> bool {
     before.ends_with(|c: char| c.is_ascii_alphanumeric())
         && after.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -209,7 +209,7 @@ fn verdict(
     ))
 }
 
-/// What the manifest tells of the run.
+/// What the manifest says of the run.
 fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> ReportContext {
     let judges = manifest.roles.values().flat_map(|entry| &entry.judges);
     let judges = distinct(judges.map(JudgeEntry::name));

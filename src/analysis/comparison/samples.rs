@@ -143,7 +143,7 @@ pub(in crate::analysis) fn sample_values(
     by_judge
 }
 
-/// The quantity with one sample of a judge in every judged component; `None` if a component lacks that sample.
+/// The quantity with one sample of a judge in every judged component; `None` if that sample of a component is missing.
 fn sample_value(
     quantity: &Quantity,
     components: &[&Component],

@@ -98,7 +98,7 @@ pub(super) fn mended(body: &[u8]) -> Result<Value, Fault> {
 /// The reply of a completion.
 ///
 /// # Errors
-/// For an error in its place, and for JSON that is no completion.
+/// For an error in its place, and for JSON that is not a completion.
 pub(in crate::judge) fn read(body: &Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
     if let Some(error) = error_in(body) {
         return Err(BodyFault::Error(error.clone()));

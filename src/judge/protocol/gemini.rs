@@ -352,7 +352,7 @@ fn refused_prompt(reason: &str, response: &Value) -> Value {
     json!({"message": {"content": null, "refusal": words}, "finish_reason": "refusal"})
 }
 
-/// A candidate as a choice. Parts that are thoughts are no part of the text.
+/// A candidate as a choice. Thoughts do not belong to the text.
 fn choice(candidate: &Value) -> Value {
     let parts = candidate["content"]["parts"].as_array();
     let parts = parts.map_or(&[][..], Vec::as_slice);

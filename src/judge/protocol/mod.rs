@@ -268,7 +268,7 @@ pub(crate) trait Protocol: Send + Sync {
         "try another model"
     }
 
-    /// A member, in quotes, that every whole reply has: one that cannot be decoded is told from other text by it.
+    /// A member, in quotes, that every whole reply has: it shows that a body which cannot be decoded is a reply.
     fn reply_member(&self) -> &'static str {
         "\"choices\""
     }
@@ -276,7 +276,7 @@ pub(crate) trait Protocol: Send + Sync {
     /// The reply in a body.
     ///
     /// # Errors
-    /// For an error in its place, and for JSON that is no reply.
+    /// For an error in its place, and for JSON that is not a reply.
     fn read(&self, body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
         completion::read(&body, latency_ms)
     }

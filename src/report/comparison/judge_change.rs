@@ -34,7 +34,7 @@ fn shift(change: &JudgeChange) -> String {
     format!("{new} scores {size} {side} than {old} on average ({average})")
 }
 
-/// Which systems change places; those that neither judge tells apart are only counted.
+/// Which systems change places; pairs that differ significantly by neither judge are only counted.
 fn order(change: &JudgeChange) -> String {
     let mut changes = Vec::new();
     let mut unclear = 0;
