@@ -67,10 +67,10 @@ pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A], mode: Mode) -> Agreement
 }
 
 /// A question with the answers to each of its cases.
-type Question<'a> = (&'a str, Vec<(&'a CaseId, Vec<&'a ScoredAnswer>)>);
+type QuestionAnswers<'a> = (&'a str, Vec<(&'a CaseId, Vec<&'a ScoredAnswer>)>);
 
-fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<Question<'_>> {
-    let mut questions: Vec<Question<'_>> = Vec::new();
+fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<QuestionAnswers<'_>> {
+    let mut questions: Vec<QuestionAnswers<'_>> = Vec::new();
     for answer in scored
         .iter()
         .map(Borrow::borrow)
@@ -94,7 +94,7 @@ fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
     &mut list[at].1
 }
 
-fn compared((question, cases): &Question<'_>, mode: Mode) -> QuestionAgreement {
+fn compared((question, cases): &QuestionAnswers<'_>, mode: Mode) -> QuestionAgreement {
     let answers = [0, 1].map(|at| {
         cases
             .get(at)

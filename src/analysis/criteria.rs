@@ -101,7 +101,7 @@ pub enum Finding {
 }
 
 /// The labels of people by answer and item.
-type Labels<'a> = HashMap<(&'a SystemName, &'a CaseId, &'a str), Vec<f64>>;
+type HumanLabels<'a> = HashMap<(&'a SystemName, &'a CaseId, &'a str), Vec<f64>>;
 
 /// What a row of the result is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -139,12 +139,12 @@ impl<'a> Key<'a> {
 }
 
 /// Scorer, case and name of a criterion.
-type Place<'a> = (&'a ScorerId, &'a CaseId, &'a str);
+type CriterionKey<'a> = (&'a ScorerId, &'a CaseId, &'a str);
 
 /// The criteria with a negative weight in any answer: one that the judge could not assess has no weight in its answer.
-type Faults<'a> = HashSet<Place<'a>>;
+type Faults<'a> = HashSet<CriterionKey<'a>>;
 
-fn place<'a>(answer: &'a ScoredAnswer, component: &'a Component) -> Place<'a> {
+fn place<'a>(answer: &'a ScoredAnswer, component: &'a Component) -> CriterionKey<'a> {
     (&answer.score.scorer, &answer.case.case_id, &component.name)
 }
 
@@ -220,8 +220,8 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
     }
 }
 
-fn labels_of_people(raters: &[Rater]) -> Labels<'_> {
-    let mut labels = Labels::new();
+fn labels_of_people(raters: &[Rater]) -> HumanLabels<'_> {
+    let mut labels = HumanLabels::new();
     for rating in raters
         .iter()
         .filter(|rater| rater.kind == RaterKind::Human)
@@ -304,7 +304,7 @@ impl<'a> Mark<'a> {
         (weights > 0.0).then(|| sum / weights)
     }
 
-    fn label(&self, labels: &Labels<'_>) -> Option<f64> {
+    fn label(&self, labels: &HumanLabels<'_>) -> Option<f64> {
         let label = mean(labels.get(&(
             &self.answer.system,
             &self.answer.case.case_id,
@@ -349,7 +349,7 @@ fn statistics(
     key: Key<'_>,
     component: &Component,
     marks: &[Mark<'_>],
-    labels: &Labels<'_>,
+    labels: &HumanLabels<'_>,
 ) -> CriterionStatistics {
     let values: Vec<f64> = marks.iter().map(|mark| mark.value).collect();
     let is_group = key.kind.is_of_case() && key.case.is_none();

@@ -127,18 +127,18 @@ fn unscored_share(scorer: &ScorerSummary) -> f64 {
 }
 
 /// A system with its answers to one scorer.
-type SystemAnswers<'a> = (&'a SystemName, Vec<&'a ScoredAnswer>);
+type ScoredSystem<'a> = (&'a SystemName, Vec<&'a ScoredAnswer>);
 
 /// One scorer's answers, with the data for their statistics.
-struct Scored<'a> {
-    systems: Vec<SystemAnswers<'a>>,
+struct ScorerAnswers<'a> {
+    systems: Vec<ScoredSystem<'a>>,
     questions: &'a Questions<'a>,
     options: AggregateOptions,
 }
 
 fn summarize_scorer(
     scorer: &ScorerId,
-    mut systems: Vec<SystemAnswers<'_>>,
+    mut systems: Vec<ScoredSystem<'_>>,
     questions: &Questions<'_>,
     options: AggregateOptions,
 ) -> ScorerSummary {
@@ -154,7 +154,7 @@ fn summarize_scorer(
     let notes = count_notes(answers.into_iter());
     let clip = options.clip && options.mode == Mode::Compat && scorer.name() == CRITERIA.name;
     let options = AggregateOptions { clip, ..options };
-    let scored = Scored {
+    let scored = ScorerAnswers {
         systems,
         questions,
         options,
@@ -176,7 +176,7 @@ fn summarize_scorer(
     summary
 }
 
-impl<'a> Scored<'a> {
+impl<'a> ScorerAnswers<'a> {
     /// The value of an answer that counts in a mean.
     fn counted(&self, quantity: &Quantity, answer: &ScoredAnswer) -> Option<f64> {
         quantity

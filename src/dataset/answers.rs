@@ -18,8 +18,8 @@ use crate::error::{Error, InputFault, Result};
 use crate::text::names::list;
 use crate::text::thinking::thinking_bytes;
 
-use super::fields::{Reading, Record, value_at};
-use super::files::{Kind, SystemFile, system_files};
+use super::fields::{FieldReading, Record, value_at};
+use super::files::{FileKind, SystemFile, system_files};
 use super::inspect_log::read_input;
 use super::predictions::{nan_warning, read_predictions, with_questions};
 use super::reader::{
@@ -179,7 +179,7 @@ impl AnswerOptions {
         let text = rows_as_jsonl(text, path)?;
         let (json, nan_line) = without_bare_nan(&text);
         let elements = elements(&json, path)?;
-        let reading = Reading::of(&elements, &self.fields, &self.id_field, path)?;
+        let reading = FieldReading::of(&elements, &self.fields, &self.id_field, path)?;
         let mut texts = Vec::with_capacity(elements.len());
         for element in &elements {
             texts.push(reading.json(element));
@@ -188,7 +188,7 @@ impl AnswerOptions {
         for (element, text) in elements.iter().zip(&texts) {
             lines.push(JsonLine { text, ..*element });
         }
-        read.by_question = Kind::of(&lines) == Some(Kind::Predictions);
+        read.by_question = FileKind::of(&lines) == Some(FileKind::Predictions);
         read.without_id = reading.without_id;
         let system = read.system.clone();
         let places = TextPlaces {
@@ -216,7 +216,7 @@ impl AnswerOptions {
                 collecting.add(answer, None)
             }))
         } else {
-            Kind::Answers.check(&lines, path)?;
+            FileKind::Answers.check(&lines, path)?;
             // One by one: the text of each is left in the file before the next is read.
             all(lines.iter().zip(&elements).map(|(line, element)| {
                 let answer = self.read_answer(line, &system, &mut ignored)?;

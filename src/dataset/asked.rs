@@ -15,7 +15,7 @@ const SHOWN: usize = 5;
 
 /// One question of the data.
 #[derive(Debug, Clone, PartialEq)]
-struct Asked {
+struct AskedQuestion {
     /// Trimmed.
     question: String,
     /// Test cases of this question whose answers count; empty without test cases.
@@ -34,7 +34,7 @@ pub struct AskedQuestions {
     pub blake3: Fingerprint,
     /// Whether this is a file of test cases.
     pub are_test_cases: bool,
-    items: Vec<Asked>,
+    items: Vec<AskedQuestion>,
     mode: Mode,
 }
 
@@ -65,7 +65,7 @@ impl AskedQuestions {
         );
         let asked = data.items.into_iter().zip(names).map(|(item, name)| {
             let question = item.input.trim().to_owned();
-            Asked {
+            AskedQuestion {
                 question,
                 cases: Vec::new(),
                 name,
@@ -84,14 +84,14 @@ impl AskedQuestions {
     /// The distinct questions of a file of test cases. If several annotators' cases share a question, answers to the
     /// first count (in compat mode to any), as in pairing.
     pub fn of_test_cases(tests: &TestCases, mode: Mode) -> Self {
-        let mut items: Vec<Asked> = Vec::new();
+        let mut items: Vec<AskedQuestion> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for case in &tests.cases {
             let question = case.initial_prompt.trim();
             let place = *places.entry(question).or_insert(items.len());
             if place == items.len() {
                 let name = format!("{} \u{201c}{}\u{201d}", case.case_id, start_of(question));
-                items.push(Asked {
+                items.push(AskedQuestion {
                     question: question.to_owned(),
                     cases: Vec::new(),
                     name,

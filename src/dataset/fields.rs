@@ -73,7 +73,7 @@ fn known_names(part: &str) -> Vec<&'static str> {
 
 /// How a file is read.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct FieldReading {
     /// Fields that have another name than their reader expects, after the expected name.
     renamed: Vec<(&'static str, String)>,
     /// The guesses, as `--fields` would give them; empty without any.
@@ -82,7 +82,7 @@ pub(super) struct Reading {
     pub(super) without_id: bool,
 }
 
-impl Reading {
+impl FieldReading {
     /// How the elements of a file are read, with the fields that `--fields` gives as `(part, field)`. `id_field` is the
     /// name of the id in the test cases, which answers may have, too.
     ///
@@ -692,7 +692,7 @@ mod tests {
                 index: 0,
                 text,
             };
-            Reading::of(&[line], &given, "case_id", path)
+            FieldReading::of(&[line], &given, "case_id", path)
                 .map(|reading| reading.json(&line).into_owned())
         };
         let both = json(&[("answer_text", "text"), ("case_id", "qid")]).unwrap();
@@ -752,7 +752,7 @@ mod tests {
                 index: 0,
                 text,
             };
-            let reading = Reading::of(&[line], &[], "prompt_id", path);
+            let reading = FieldReading::of(&[line], &[], "prompt_id", path);
             let reading = reading.unwrap_or_else(|fault| panic!("{fault}"));
             (reading.renamed(), reading.guesses)
         };

@@ -160,7 +160,7 @@ fn files_of(path: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
 
 /// Content of a file, by the keys of its elements, so that a wrong file is one fault and not one per line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     /// `{initial_prompt, metric_config, ..}`.
     TestCases,
     /// `{case_id, answer_text}`.
@@ -169,7 +169,7 @@ pub(super) enum Kind {
     Predictions,
 }
 
-impl Kind {
+impl FileKind {
     /// Kind of the first element with a key of any kind.
     pub(super) fn of(elements: &[JsonLine<'_>]) -> Option<Self> {
         elements.iter().find_map(|element| {

@@ -64,7 +64,7 @@ pub fn build_test_cases(text: &str, path: &Path) -> Result<Vec<TestCase>> {
 }
 
 #[derive(Deserialize)]
-struct CaseLine {
+struct IngredientLine {
     question: String,
     case_id: Option<String>,
     #[serde(default)]
@@ -95,7 +95,7 @@ struct Ingredient {
 }
 
 fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
-    let CaseLine {
+    let IngredientLine {
         question,
         case_id,
         agreement,

@@ -85,14 +85,14 @@ pub fn parse_labels(text: &str, path: &Path) -> Result<Labels> {
 }
 
 /// One row. Empty cells in CSV and bare `NaN` are null.
-struct Row<'a> {
+struct LabelRow<'a> {
     path: &'a Path,
     line: usize,
     /// In CSV every value is a string.
     fields: Map<String, Value>,
 }
 
-impl Row<'_> {
+impl LabelRow<'_> {
     fn has(&self, field: &str) -> bool {
         self.fields.get(field).is_some_and(|value| !value.is_null())
     }
@@ -152,7 +152,7 @@ impl Row<'_> {
     }
 }
 
-fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
+fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<LabelRow<'a>>> {
     let is_csv = is_csv(path)
         || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
     let json = if is_csv {
@@ -174,7 +174,7 @@ fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
                 *value = unguarded(cell).into();
             }
         }
-        Ok(Row {
+        Ok(LabelRow {
             path,
             line: line.number,
             fields,
@@ -182,12 +182,12 @@ fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
     }))
 }
 
-enum Label {
+enum LabelValue {
     Rating(Rating),
     Preference(Preference),
 }
 
-impl Label {
+impl LabelValue {
     /// The case, the subject (the rated item or the two systems) as messages name it, and the value as a number.
     fn parts(&self) -> (&CaseId, String, f64) {
         match self {
@@ -260,7 +260,7 @@ impl Collector {
         *self.missing.entry(field.to_owned()).or_default() += 1;
     }
 
-    fn read_row(&mut self, row: &Row<'_>) -> Result<(), InputFault> {
+    fn read_row(&mut self, row: &LabelRow<'_>) -> Result<(), InputFault> {
         if row.has("models") {
             return self.read_pair(row);
         }
@@ -271,7 +271,7 @@ impl Collector {
 
     fn read_score_or_preference(
         &mut self,
-        row: &Row<'_>,
+        row: &LabelRow<'_>,
         case_id: CaseId,
     ) -> Result<(), InputFault> {
         let rater = row.text("rater")?;
@@ -282,14 +282,14 @@ impl Collector {
             return Ok(());
         }
         let label = if is_preference {
-            Label::Preference(preference(row, case_id)?)
+            LabelValue::Preference(preference(row, case_id)?)
         } else {
             let Number(Some(value)) = row.required("value")? else {
                 return Ok(());
             };
             let system: SystemName = row.text("system")?.into();
             self.read_probability(row, &system, &case_id)?;
-            Label::Rating(Rating {
+            LabelValue::Rating(Rating {
                 system,
                 case_id,
                 item: if row.has("item") {
@@ -312,7 +312,7 @@ impl Collector {
 
     fn read_probability(
         &mut self,
-        row: &Row<'_>,
+        row: &LabelRow<'_>,
         system: &SystemName,
         case_id: &CaseId,
     ) -> Result<(), InputFault> {
@@ -343,7 +343,7 @@ impl Collector {
     /// A pair as released with ScholarQA's human evaluation (allenai/ai2-scholarqa-eval): `question`, `models` with two
     /// systems, `preference_ranking_norm` with two numbers, and pairs of numbers `human_..` and `model_..`. The person
     /// is `rater`, else the stem of the file name; the case is `case_id`, else the question.
-    fn read_pair(&mut self, row: &Row<'_>) -> Result<(), InputFault> {
+    fn read_pair(&mut self, row: &LabelRow<'_>) -> Result<(), InputFault> {
         let case = if row.has("case_id") {
             "case_id"
         } else {
@@ -369,7 +369,7 @@ impl Collector {
             let preferred = Preferred::of_difference(a - b, 0.0);
             let preference = Preference::new(case_id.clone(), first, second, preferred)
                 .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
-            let is_new = self.add(row, person, Label::Preference(preference))?;
+            let is_new = self.add(row, person, LabelValue::Preference(preference))?;
             self.labels.repeated += usize::from(!is_new);
         } else if has_ranking {
             self.count_missing(RANKING);
@@ -406,7 +406,7 @@ impl Collector {
     /// repeated labels.
     fn rate_both(
         &mut self,
-        row: &Row<'_>,
+        row: &LabelRow<'_>,
         rater: (&str, RaterKind),
         case_id: &CaseId,
         models: &[SystemName; 2],
@@ -426,7 +426,7 @@ impl Collector {
                 item: item.clone(),
                 value,
             };
-            self.add(row, rater, Label::Rating(rating))?;
+            self.add(row, rater, LabelValue::Rating(rating))?;
         }
         Ok(())
     }
@@ -437,9 +437,9 @@ impl Collector {
     /// A label that contradicts an earlier one; a name that belongs to a judge in one place and to a person in another.
     fn add(
         &mut self,
-        row: &Row<'_>,
+        row: &LabelRow<'_>,
         (name, kind): (&str, RaterKind),
-        label: Label,
+        label: LabelValue,
     ) -> Result<bool, InputFault> {
         let raters = &mut self.labels.raters;
         let at = raters
@@ -476,8 +476,8 @@ impl Collector {
             .to_string();
         self.seen.insert(key, (number, position));
         match label {
-            Label::Rating(rating) => rater.ratings.push(rating),
-            Label::Preference(preference) => rater.preferences.push(preference),
+            LabelValue::Rating(rating) => rater.ratings.push(rating),
+            LabelValue::Preference(preference) => rater.preferences.push(preference),
         }
         Ok(true)
     }
@@ -485,7 +485,7 @@ impl Collector {
 
 /// `a`, `b` or `tie`; the name of one of the two systems; or a number: above 0 the first is better, below 0 the second,
 /// 0 is a tie. A system's name takes precedence over the letters.
-fn preference(row: &Row<'_>, case_id: CaseId) -> Result<Preference, InputFault> {
+fn preference(row: &LabelRow<'_>, case_id: CaseId) -> Result<Preference, InputFault> {
     let a = row.text("system_a")?;
     let b = row.text("system_b")?;
     let value: Value = row.required("preference")?;

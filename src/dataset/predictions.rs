@@ -11,7 +11,7 @@ use crate::domain::{Fingerprint, Gold, Prediction, Source};
 use crate::error::{InputFault, Result};
 use crate::files::read_text;
 
-use super::files::Kind;
+use super::files::FileKind;
 use super::reader::{
     Id, JsonLine, all, elements, expected, is_nan, rows_as_jsonl, typed, without_bare_nan,
 };
@@ -91,7 +91,7 @@ pub(super) fn nan_warning(path: &Path, line: Option<usize>) -> Option<InputFault
 /// # Errors
 /// [`Error::Input`] with every fault found.
 pub(super) fn read_predictions(elements: &[JsonLine<'_>], path: &Path) -> Result<Vec<Prediction>> {
-    Kind::Predictions.check(elements, path)?;
+    FileKind::Predictions.check(elements, path)?;
     if elements.is_empty() {
         let fault = InputFault::new(path, "no predictions in the file");
         return Err(fault
@@ -116,10 +116,10 @@ pub(super) fn no_question(item: &Prediction, path: &Path) -> InputFault {
 struct PredictionLine {
     id: Option<Id>,
     case_id: Option<Id>,
-    input: Option<Text>,
-    query: Option<Text>,
-    output: Option<Text>,
-    answer: Option<Text>,
+    input: Option<OptionalText>,
+    query: Option<OptionalText>,
+    output: Option<OptionalText>,
+    answer: Option<OptionalText>,
     docs: Option<Sources>,
     ctxs: Option<Sources>,
     gold_ctxs: Option<GoldSources>,
@@ -132,7 +132,7 @@ struct PredictionLine {
 
 impl PredictionLine {
     fn prediction(self, line: &JsonLine<'_>) -> Prediction {
-        let text = |text: Option<Text>| text.and_then(|text| text.given);
+        let text = |text: Option<OptionalText>| text.and_then(|text| text.given);
         let replaced_ctxs = self
             .docs
             .as_ref()
@@ -195,12 +195,12 @@ impl PredictionLine {
 /// A text that may be missing: null, or Python's bare `NaN`.
 #[derive(Default, Deserialize)]
 #[serde(try_from = "Value")]
-struct Text {
+struct OptionalText {
     given: Option<String>,
     is_nan: bool,
 }
 
-impl TryFrom<Value> for Text {
+impl TryFrom<Value> for OptionalText {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
@@ -224,16 +224,16 @@ impl TryFrom<Value> for Text {
 #[serde(expecting = "an object with title and text")]
 struct SourceLine {
     #[serde(default, deserialize_with = "present")]
-    title: Option<Text>,
+    title: Option<OptionalText>,
     #[serde(default)]
-    text: Text,
+    text: OptionalText,
     #[serde(default, deserialize_with = "present")]
-    sent: Option<Text>,
+    sent: Option<OptionalText>,
 }
 
 /// A field that is present, even if null.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Text>, D::Error> {
-    Text::deserialize(deserializer).map(Some)
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<OptionalText>, D::Error> {
+    OptionalText::deserialize(deserializer).map(Some)
 }
 
 impl From<SourceLine> for Source {
@@ -258,8 +258,8 @@ impl TryFrom<Value> for Sources {
 
     fn try_from(value: Value) -> Result<Self, String> {
         let keyed = |(key, pair): (String, Value)| {
-            let (text, title) =
-                typed::<(Text, Text)>(pair).map_err(|what| format!("{key}: {what}"))?;
+            let (text, title) = typed::<(OptionalText, OptionalText)>(pair)
+                .map_err(|what| format!("{key}: {what}"))?;
             Ok(Source {
                 title: title.given,
                 text: text.given,
@@ -302,7 +302,7 @@ enum GoldDocument {
 #[serde(untagged)]
 enum GoldText {
     Parts { contexts: Vec<String> },
-    Whole(Text),
+    Whole(OptionalText),
 }
 
 impl GoldDocument {
@@ -318,12 +318,12 @@ impl GoldDocument {
 
 #[derive(Deserialize)]
 struct ShortAnswers {
-    short_answers: Vec<Text>,
+    short_answers: Vec<OptionalText>,
 }
 
 #[derive(Deserialize)]
 struct LongAnswer {
-    long_answer: Text,
+    long_answer: OptionalText,
 }
 
 /// Passages behind an answer.
@@ -334,14 +334,14 @@ struct LongAnswer {
 )]
 enum Passages {
     Parts(Vec<Passage>),
-    Whole(Text),
+    Whole(OptionalText),
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Passage {
     Source(SourceLine),
-    Text(Text),
+    Text(OptionalText),
 }
 
 impl Passages {

@@ -101,7 +101,7 @@ pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
             let fault = fault("no name of a system, or that of another source");
             return Err(fault.hint("name each source by its answer file").into());
         }
-        let lines: Vec<AnswerLine> = typed(answers).map_err(|what| fault(&what).hint(HINT))?;
+        let lines: Vec<ScoresLine> = typed(answers).map_err(|what| fault(&what).hint(HINT))?;
         let mut ids = HashSet::new();
         let answers = all(lines.into_iter().map(|line| {
             let Id(case_id) = line.case_id.clone();
@@ -129,13 +129,13 @@ pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
 /// An answer in the file's schema.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with case_id and scores")]
-struct AnswerLine {
+struct ScoresLine {
     case_id: Id,
     question: Option<String>,
     scores: BTreeMap<String, Number>,
 }
 
-impl AnswerLine {
+impl ScoresLine {
     /// # Errors
     /// The name of a sum that is missing.
     fn recorded(self) -> Result<RecordedAnswer, &'static str> {

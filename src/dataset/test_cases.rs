@@ -10,7 +10,7 @@ use crate::domain::{Fingerprint, Mode, Rubric, TestCase};
 use crate::error::{InputFault, Result};
 use crate::files::read_text;
 
-use super::files::Kind;
+use super::files::FileKind;
 use super::reader::{Id, all, elements, no_faults};
 use super::rubric_faults::rubric_faults;
 
@@ -52,7 +52,7 @@ pub fn load_test_cases(path: &Path, mode: Mode) -> Result<TestCases> {
 /// [`Error::Input`](crate::Error::Input) with every faulty case.
 pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases> {
     let elements = elements(text, path)?;
-    Kind::TestCases.check(&elements, path)?;
+    FileKind::TestCases.check(&elements, path)?;
     if elements.is_empty() {
         let fault = InputFault::new(path, "no test cases in the file");
         let hint = "expected a JSON list of objects with initial_prompt, case_id and metric_config";

@@ -80,7 +80,7 @@ pub fn expected_value(
         return Err(WhyNot::NotFound);
     }
     let at = token_of(&place, &reply.content, tokens).ok_or(WhyNot::NotFound)?;
-    let step = Step {
+    let step = TokenStep {
         first: &tokens[at],
         next: tokens.get(at + 1),
         range: &range,
@@ -105,7 +105,7 @@ pub fn expected_value(
 }
 
 /// Byte offsets in the content.
-struct Place {
+struct NumberPlace {
     /// Start of the anchor text before the number.
     anchor: usize,
     /// The number's digits.
@@ -113,7 +113,7 @@ struct Place {
 }
 
 /// The number after the last `[RESULT]`, possibly in brackets.
-fn after_result(content: &str) -> Option<Place> {
+fn after_result(content: &str) -> Option<NumberPlace> {
     const MARKER: &[u8] = b"[RESULT]";
     let bytes = content.as_bytes();
     let anchor = bytes
@@ -121,14 +121,14 @@ fn after_result(content: &str) -> Option<Place> {
         .rposition(|window| window.eq_ignore_ascii_case(MARKER))?;
     let rest = content[anchor + MARKER.len()..].trim_start();
     let rest = rest.strip_prefix(['(', '[']).unwrap_or(rest);
-    Some(Place {
+    Some(NumberPlace {
         anchor,
         digits: whole_number(content, content.len() - rest.len())?,
     })
 }
 
 /// The value of `score` in the outermost JSON object; of repeated keys the last, as in JSON parsers.
-fn json_score(content: &str) -> Option<Place> {
+fn json_score(content: &str) -> Option<NumberPlace> {
     const KEY: &str = "\"score\"";
     let after_thinking = content
         .find("</think>")
@@ -159,7 +159,7 @@ fn json_score(content: &str) -> Option<Place> {
         }
     }
     let (anchor, number) = found?;
-    Some(Place {
+    Some(NumberPlace {
         anchor,
         digits: whole_number(content, number)?,
     })
@@ -190,7 +190,7 @@ fn bare(text: &str) -> String {
 }
 
 /// Index of the token in which the number begins.
-fn token_of(place: &Place, content: &str, tokens: &[TokenLogprob]) -> Option<usize> {
+fn token_of(place: &NumberPlace, content: &str, tokens: &[TokenLogprob]) -> Option<usize> {
     let wanted = bare(&content[place.anchor..place.digits.end]);
     let digits = place.digits.len();
     // The anchor may occur again after the number (in quoting feedback): skip as many in the tokens.
@@ -206,13 +206,13 @@ fn token_of(place: &Place, content: &str, tokens: &[TokenLogprob]) -> Option<usi
 }
 
 /// The score's token, or its beginning, and the next one.
-struct Step<'a> {
+struct TokenStep<'a> {
     first: &'a TokenLogprob,
     next: Option<&'a TokenLogprob>,
     range: &'a RangeInclusive<u32>,
 }
 
-impl Step<'_> {
+impl TokenStep<'_> {
     /// Whether the first token, or both together, are exactly the number.
     fn spells(&self, number: &str) -> bool {
         let first = bare(&self.first.token);

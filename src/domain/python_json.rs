@@ -12,7 +12,7 @@ pub(crate) const MAX_INT_DIGITS: usize = 4300;
 
 /// Why a text could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum PythonJsonFault {
     /// `json.JSONDecodeError`.
     #[error("{0}")]
     Decode(String),
@@ -23,7 +23,7 @@ pub(crate) enum Fault {
 }
 
 /// Parses `text` as one JSON value, surrounded by white space only.
-pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
+pub(crate) fn parse(text: &str) -> Result<Value, PythonJsonFault> {
     serde_json::from_str(text)
         .or_else(|_| serde_json::from_str(&standard(text)))
         .map_err(|error| {
@@ -32,9 +32,9 @@ pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
                 .iter()
                 .any(|limit| message.starts_with(limit));
             if is_limit {
-                Fault::Limit
+                PythonJsonFault::Limit
             } else {
-                Fault::Decode(message)
+                PythonJsonFault::Decode(message)
             }
         })
 }
@@ -148,7 +148,7 @@ mod tests {
         );
         let huge = "9".repeat(MAX_INT_DIGITS);
         assert_eq!(number_in(&huge), Some(f64::INFINITY));
-        assert_eq!(parse(&format!("{huge}9")), Err(Fault::Limit));
+        assert_eq!(parse(&format!("{huge}9")), Err(PythonJsonFault::Limit));
         assert_eq!(
             (number_in("7"), number_in("7e0"), number_in("-0")),
             (Some(7.0), Some(7.0), Some(0.0))
@@ -204,7 +204,7 @@ mod tests {
             .chain(&["{\"a\":}", "{1:2}", "[1]]", "NaN NaN"])
         {
             assert!(
-                matches!(parse(text), Err(Fault::Decode(_))),
+                matches!(parse(text), Err(PythonJsonFault::Decode(_))),
                 "{text:?} gave {:?}",
                 parse(text)
             );
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn nesting_beyond_the_limit_is_an_error_and_no_overflow() {
         assert!(parse(&("[".repeat(127) + &"]".repeat(127))).is_ok());
-        assert_eq!(parse(&"[".repeat(1_000_000)), Err(Fault::Limit));
+        assert_eq!(parse(&"[".repeat(1_000_000)), Err(PythonJsonFault::Limit));
     }
 
     #[test]

@@ -92,12 +92,12 @@ impl Report {
             .and_then(|(last, _)| completion.get(start + 1..last))
             .unwrap_or_default();
         let mut parsed = python_json::parse(whole);
-        if matches!(parsed, Err(python_json::Fault::Decode(_))) {
+        if matches!(parsed, Err(python_json::PythonJsonFault::Decode(_))) {
             parsed = python_json::parse(inner);
         }
         match parsed {
             Ok(value) => Self::of_response(&value),
-            Err(python_json::Fault::Limit) => Self::faulty(ReportFault::Dropped(
+            Err(python_json::PythonJsonFault::Limit) => Self::faulty(ReportFault::Dropped(
                 "its JSON is beyond Python's limits".into(),
             )),
             Err(_) => Self::faulty(ReportFault::Nothing("no JSON object in the answer".into())),

@@ -59,7 +59,7 @@ pub(super) enum Pass<'a> {
 }
 
 /// One sample of one call, from one judge.
-struct Unit<'a> {
+struct SampleCall<'a> {
     member: &'a Member,
     call_index: usize,
     call: JudgeCall,
@@ -68,7 +68,7 @@ struct Unit<'a> {
 }
 
 /// The result of a unit: its verdict, its first reply, and flags.
-pub(super) struct Answered {
+pub(super) struct SampleResult {
     pub(super) sample: Judgment,
     /// The text of the first reply; empty unless texts are merged, so that others are not held until the answer is
     /// scored. `None` without any reply.
@@ -76,7 +76,7 @@ pub(super) struct Answered {
     pub(super) flags: Vec<String>,
 }
 
-impl Answered {
+impl SampleResult {
     pub(super) fn unscored(reason: UnscoredReason) -> Self {
         Self {
             sample: Err(reason),
@@ -88,8 +88,8 @@ impl Answered {
 
 /// The samples of one call in the order they arrived, each with the indices of judge and sample.
 #[derive(Default)]
-struct Asked {
-    samples: Vec<((u32, u32), Answered)>,
+struct CallSamples {
+    samples: Vec<((u32, u32), SampleResult)>,
     deferred: bool,
 }
 
@@ -195,7 +195,7 @@ impl AnswerRun<'_> {
         state: &mut State,
         gates: usize,
     ) -> Result<(), Abort> {
-        let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
+        let mut asked: Vec<CallSamples> = calls.iter().map(|_| CallSamples::default()).collect();
         let mut units = units(self.job, &calls, gates).into_iter();
         let own_slot = Mutex::new(());
         let is_over = AtomicBool::new(false);
@@ -233,10 +233,10 @@ impl AnswerRun<'_> {
     /// Asks once there is a slot, unless the answer is over.
     async fn ask_unit<'u>(
         &self,
-        unit: Unit<'u>,
+        unit: SampleCall<'u>,
         own_slot: &Mutex<()>,
         is_over: &AtomicBool,
-    ) -> (Unit<'u>, Result<Option<Answered>, Abort>) {
+    ) -> (SampleCall<'u>, Result<Option<SampleResult>, Abort>) {
         let ask = async {
             if is_over.load(Ordering::Relaxed) {
                 return Err(Abort::Stopped);
@@ -252,7 +252,7 @@ impl AnswerRun<'_> {
 
 /// Every sample of these calls from every judge of its role, judge by judge, so that each judge finds the prefix of its
 /// prompts in its cache.
-fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<Unit<'a>> {
+fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<SampleCall<'a>> {
     let mut units = Vec::new();
     for (call_index, call) in calls.iter().enumerate() {
         let members = job
@@ -267,7 +267,7 @@ fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<Unit<'a>> {
                     member: index,
                     ..call.clone()
                 };
-                units.push(Unit {
+                units.push(SampleCall {
                     member,
                     call_index,
                     call,
@@ -282,7 +282,7 @@ fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<Unit<'a>> {
 
 impl State {
     /// Merges the samples of a call in the order of judge and index.
-    fn merge_samples(&mut self, call: JudgeCall, mut asked: Asked, job: &Job) {
+    fn merge_samples(&mut self, call: JudgeCall, mut asked: CallSamples, job: &Job) {
         // Samples with replies are paid for, even if others of the call were deferred.
         self.replies += asked
             .samples

@@ -3,7 +3,7 @@
 //! An attempt goes to the judge in a run, and to the cached replies in planning. Each of its replies is recorded, readable
 //! or not, before the next attempt is made.
 
-use super::answer::{Abort, AnswerRun, Answered, Pass};
+use super::answer::{Abort, AnswerRun, Pass, SampleResult};
 use super::expected;
 use super::panel::Member;
 use crate::domain::{JudgeReply, Judgment, Mode, UnscoredKind, UnscoredReason};
@@ -43,7 +43,7 @@ impl AnswerRun<'_> {
         call: &JudgeCall,
         member: &Member,
         gates: usize,
-    ) -> Result<Option<Answered>, Abort> {
+    ) -> Result<Option<SampleResult>, Abort> {
         let begun = self.legibility.begin(call.question.info());
         let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
         let mut raw: Option<String> = None;
@@ -63,7 +63,7 @@ impl AnswerRun<'_> {
                 AttemptEnd::Failed(reason) => {
                     self.record(&request, member, None, &Err(reason.clone()))
                         .await;
-                    return Ok(Some(Answered::unscored(reason)));
+                    return Ok(Some(SampleResult::unscored(reason)));
                 }
             };
             let is_fresh = !reply.cached;
@@ -102,7 +102,7 @@ impl AnswerRun<'_> {
                     .note(&request, member, unreadable.as_ref(), begun)
                     .map_err(Abort::Fatal)?;
             }
-            return Ok(Some(Answered { sample, raw, flags }));
+            return Ok(Some(SampleResult { sample, raw, flags }));
         }
     }
 

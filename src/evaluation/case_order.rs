@@ -10,15 +10,15 @@ use super::Job;
 use crate::domain::CaseId;
 
 /// The place of an answer: the index of its job, and its index in [`Job::items`].
-pub(super) type Place = (usize, usize);
+pub(super) type AnswerPlace = (usize, usize);
 
 /// The answers of these jobs case by case; within a case job by job, in the order of the items.
 ///
 /// Cases with much text come first: at the end of a run, when fewer answers than slots are left, only short ones remain.
 /// Cases of the same length keep the order of the items.
-pub(super) fn case_by_case(jobs: &[Job]) -> Vec<Place> {
+pub(super) fn case_by_case(jobs: &[Job]) -> Vec<AnswerPlace> {
     let mut cases: HashMap<&CaseId, CaseLength> = HashMap::new();
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<AnswerPlace> = Vec::new();
     for (at, job) in jobs.iter().enumerate() {
         for (index, item) in job.items.iter().enumerate() {
             let next = cases.len();

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::text::perturbation::Perturbation;
 
 use super::options::EvaluationOptions;
-use super::preset::{Checked, Coverage, Preset};
+use super::preset::{CheckedSystems, Preset, QuestionCoverage};
 use super::scorers::needs_rubric;
 use crate::record::THINKING;
 use crate::scorer::Scorer;
@@ -49,7 +49,7 @@ pub struct LoadedInputs {
     /// Run settings: fields of answers with other names than expected, and whether `<think>` blocks are kept.
     pub settings: BTreeMap<String, Value>,
     /// Share of a benchmark's questions that each system answered; empty without a benchmark.
-    pub coverage: Vec<Coverage>,
+    pub coverage: Vec<QuestionCoverage>,
 }
 
 impl LoadedInputs {
@@ -68,9 +68,9 @@ impl LoadedInputs {
         let (systems, read_notes) = reading.load(&input.answers)?;
         let checked = match preset {
             Some(preset) => preset.check(systems, input.strict)?,
-            None => Checked {
+            None => CheckedSystems {
                 systems,
-                ..Checked::default()
+                ..CheckedSystems::default()
             },
         };
         let references = match &options.scorers.references {

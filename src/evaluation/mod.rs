@@ -47,7 +47,7 @@ pub use inputs::LoadedInputs;
 pub use judges::{Endpoints, Judges, NamedJudge};
 pub use panel::{Member, Panel, Panels};
 pub use prepared::Prepared;
-pub use preset::{Coverage, Preset};
+pub use preset::{Preset, QuestionCoverage};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, run};
 pub(crate) use scorers::{needs_rubric, recorded_scorers};
 pub(crate) use session::in_input_order;

@@ -16,7 +16,7 @@ pub struct Preset {
 
 /// How many questions of a benchmark one system answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Coverage {
+pub struct QuestionCoverage {
     /// The system.
     pub system: SystemName,
     /// Questions that it answered.
@@ -27,9 +27,9 @@ pub struct Coverage {
 
 /// Systems compared with the questions.
 #[derive(Default)]
-pub(super) struct Checked {
+pub(super) struct CheckedSystems {
     pub(super) systems: Vec<SystemAnswers>,
-    pub(super) coverage: Vec<Coverage>,
+    pub(super) coverage: Vec<QuestionCoverage>,
     pub(super) warnings: Vec<String>,
     pub(super) notes: Vec<String>,
 }
@@ -40,8 +40,12 @@ impl Preset {
     /// # Errors
     /// [`Error::Input`] for every system with missing answers, unless allowed; for one without any; if `strict`, for
     /// predictions that answer no question, or one twice.
-    pub(super) fn check(&self, systems: Vec<SystemAnswers>, strict: bool) -> Result<Checked> {
-        let mut checked = Checked::default();
+    pub(super) fn check(
+        &self,
+        systems: Vec<SystemAnswers>,
+        strict: bool,
+    ) -> Result<CheckedSystems> {
+        let mut checked = CheckedSystems::default();
         checked.systems = all(systems.into_iter().map(|system| {
             let covered = self.asked.cover(system)?;
             let mut faults: Vec<InputFault> = Vec::new();
@@ -64,7 +68,7 @@ impl Preset {
             }
             no_faults(faults)?;
             let (system, answered) = (covered.system.system.clone(), covered.answered);
-            checked.coverage.push(Coverage {
+            checked.coverage.push(QuestionCoverage {
                 system,
                 answered,
                 has_sources: covered.has_sources,

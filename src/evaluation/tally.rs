@@ -78,17 +78,17 @@ impl PlanGroup {
 
 /// The calls of a plan that are not cached.
 #[derive(Debug, Default)]
-pub(super) struct Tally(Mutex<Counts>);
+pub(super) struct Tally(Mutex<CallCounts>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct CallCounts {
     /// Each call with its group and the number of gates before it; 0 is askable now.
     by_key: HashMap<Fingerprint, (usize, usize, PlannedCalls)>,
     /// Calls without a key (of judges that answer the task itself); the others are added at the end.
     groups: Vec<PlanGroup>,
 }
 
-impl Counts {
+impl CallCounts {
     fn group(&mut self, role: &Role, kind: Kind, judge: &Arc<str>) -> usize {
         let is_it =
             |group: &PlanGroup| group.role == *role && group.kind == kind && group.judge == *judge;

@@ -17,14 +17,14 @@ use crate::text::names::counted;
 /// Identifier of a claim or an abstract: a number in the released files. A text is never equal to a number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(untagged, expecting = "expected an id, a whole number or a string")]
-pub enum Id {
+pub enum EntryId {
     /// A whole number.
     Number(i64),
     /// A text.
     Text(String),
 }
 
-impl Id {
+impl EntryId {
     /// The number that a text would be without its quotes.
     fn in_quotes(&self) -> Option<i64> {
         match self {
@@ -34,7 +34,7 @@ impl Id {
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
@@ -102,14 +102,14 @@ pub trait FromLine: Sized + Send {
 
     /// Parses the claim's id and the line's contents, or its faults. Compat accepts labels by their exact names only,
     /// as the reference scripts do.
-    fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>);
+    fn from_line(line: Self::Line, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>);
 }
 
 /// A line with a claim's id and one field by abstract.
 #[derive(Debug, Deserialize)]
 pub struct ByAbstract<V> {
     #[serde(alias = "claim_id")]
-    pub(super) id: Id,
+    pub(super) id: EntryId,
     #[serde(alias = "labels", alias = "doc_ids")]
     pub(super) evidence: V,
 }
@@ -117,7 +117,7 @@ pub struct ByAbstract<V> {
 /// A claim of which only the id is used.
 #[derive(Debug, Deserialize)]
 pub struct BlindClaim {
-    id: Id,
+    id: EntryId,
 }
 
 impl FromLine for BlindClaim {
@@ -125,14 +125,14 @@ impl FromLine for BlindClaim {
     const EXAMPLE: &str = "{\"id\": 1, \"claim\": \"..\"}";
     const IS_GOLD: bool = true;
 
-    fn from_line(line: Self, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+    fn from_line(line: Self, _: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
         (line.id.clone(), Ok(line))
     }
 }
 
 /// A submission without faults.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Checked {
+pub struct CheckedSubmission {
     /// Its contents.
     pub summary: String,
     /// Notes on what is allowed but costs points.
@@ -143,7 +143,7 @@ pub struct Checked {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimLine<T> {
     /// The claim.
-    pub id: Id,
+    pub id: EntryId,
     /// 1-based line of the file.
     pub line: usize,
     /// Its contents.
@@ -247,25 +247,26 @@ impl<T> ClaimFile<T> {
         Some(fault.hint("keep the claims and their order"))
     }
 
-    fn id_at(&self, place: usize) -> Option<&Id> {
+    fn id_at(&self, place: usize) -> Option<&EntryId> {
         self.lines.get(place).map(|line| &line.id)
     }
 
     /// The lines by claim; the later one if a claim is repeated.
-    pub fn by_claim(&self) -> HashMap<&Id, &ClaimLine<T>> {
+    pub fn by_claim(&self) -> HashMap<&EntryId, &ClaimLine<T>> {
         self.lines.iter().map(|line| (&line.id, line)).collect()
     }
 
     /// A fault for each line whose claim is not in `claims`.
     pub(super) fn unknown<U>(&self, claims: &ClaimFile<U>) -> Vec<InputFault> {
-        let known: HashSet<&Id> = claims.lines.iter().map(|line| &line.id).collect();
+        let known: HashSet<&EntryId> = claims.lines.iter().map(|line| &line.id).collect();
         let mut faults = Vec::new();
         for line in &self.lines {
             if known.contains(&line.id) {
                 continue;
             }
             let number = line.id.in_quotes();
-            if let Some(number) = number.filter(|number| known.contains(&Id::Number(*number))) {
+            if let Some(number) = number.filter(|number| known.contains(&EntryId::Number(*number)))
+            {
                 let what = format!(
                     "the claim's id is the string \"{}\", the gold has the number {number}",
                     line.id

@@ -8,12 +8,12 @@
 //!
 //! ```
 //! use scholareval::domain::Mode;
-//! use scholareval::facts::fever::{FeverScores, Gold, Prediction, Sentence, score_instance};
+//! use scholareval::facts::fever::{FeverGold, FeverPrediction, FeverScores, Sentence, score_instance};
 //!
 //! # fn main() {
-//! let gold = Gold::new("REFUTES", vec![vec![Sentence::new("page1", 1), Sentence::new("page2", 2)]]);
-//! let first = Prediction::new("REFUTES", &[("page1", 1)]); // page2:2 is missing
-//! let second = Prediction::new("REFUTES", &[("page1", 1), ("page2", 2), ("page3", 3)]);
+//! let gold = FeverGold::new("REFUTES", vec![vec![Sentence::new("page1", 1), Sentence::new("page2", 2)]]);
+//! let first = FeverPrediction::new("REFUTES", &[("page1", 1)]); // page2:2 is missing
+//! let second = FeverPrediction::new("REFUTES", &[("page1", 1), ("page2", 2), ("page3", 3)]);
 //!
 //! let claims = [first, second].map(|prediction| score_instance(&gold, &prediction, Some(5)));
 //! let scores = FeverScores::of(&claims, Mode::Default);
@@ -27,7 +27,7 @@
 
 use std::fmt;
 
-use super::leaderboard::Finding;
+use super::leaderboard::CountedPart;
 use crate::domain::Mode;
 use crate::stats::harmonic_mean;
 
@@ -64,7 +64,7 @@ impl fmt::Display for Sentence {
 
 /// The gold label and evidence of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gold {
+pub struct FeverGold {
     /// The label, in upper case.
     pub label: String,
     /// Groups of sentences. Each group is sufficient evidence, and is recalled if all its sentences are predicted; an
@@ -72,7 +72,7 @@ pub struct Gold {
     pub groups: Vec<Vec<Sentence>>,
 }
 
-impl Gold {
+impl FeverGold {
     /// Gold data with this label, in any case.
     pub fn new(label: &str, groups: Vec<Vec<Sentence>>) -> Self {
         Self {
@@ -94,14 +94,14 @@ impl Gold {
 
 /// A system's prediction for a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prediction {
+pub struct FeverPrediction {
     /// The label, in upper case.
     pub label: String,
     /// The sentences, best first.
     pub evidence: Vec<Sentence>,
 }
 
-impl Prediction {
+impl FeverPrediction {
     /// A prediction with this label, in any case.
     pub fn new(label: &str, evidence: &[(&str, i64)]) -> Self {
         let evidence = evidence
@@ -139,8 +139,8 @@ pub struct InstanceScore {
 
 /// Scores one claim.
 pub fn score_instance(
-    gold: &Gold,
-    prediction: &Prediction,
+    gold: &FeverGold,
+    prediction: &FeverPrediction,
     max_evidence: Option<usize>,
 ) -> InstanceScore {
     let label_correct = prediction.label == gold.label;
@@ -217,10 +217,10 @@ impl FeverScores {
 
 /// Explains the score of this claim.
 pub(super) fn explain(
-    gold: &Gold,
-    prediction: &Prediction,
+    gold: &FeverGold,
+    prediction: &FeverPrediction,
     max_evidence: Option<usize>,
-) -> Vec<Finding> {
+) -> Vec<CountedPart> {
     let score = score_instance(gold, prediction, max_evidence);
     let counted = prediction.counted(max_evidence);
     let right = if score.label_correct {
@@ -228,7 +228,7 @@ pub(super) fn explain(
     } else {
         "wrong"
     };
-    let mut findings = vec![Finding::new(
+    let mut findings = vec![CountedPart::new(
         "label",
         format!(
             "predicted {}, gold {}: {right}",
@@ -247,7 +247,7 @@ pub(super) fn explain(
             .iter()
             .map(|wanted| format!("{wanted} ({})", state(wanted)))
             .collect();
-        findings.push(Finding::new(
+        findings.push(CountedPart::new(
             format!("group {number}"),
             sentences.join(", "),
         ));
@@ -258,7 +258,7 @@ pub(super) fn explain(
             (true, true) => "in a group",
             (true, false) => "in no group",
         };
-        findings.push(Finding::new(sentence.to_string(), state));
+        findings.push(CountedPart::new(sentence.to_string(), state));
     }
     let evidence = match (score.precision, score.recalled) {
         (Some(precision), Some(recalled)) => {
@@ -266,7 +266,7 @@ pub(super) fn explain(
         }
         _ => "evidence does not count (NOT ENOUGH INFO)".to_owned(),
     };
-    findings.push(Finding::new(
+    findings.push(CountedPart::new(
         "score",
         format!("strict {}, {evidence}", u8::from(score.strictly_correct)),
     ));

@@ -7,9 +7,11 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::claims::{ClaimFile, system_names};
-use super::fever::{FeverScores, Gold, InstanceScore, Prediction, explain, score_instance};
+use super::fever::{
+    FeverGold, FeverPrediction, FeverScores, InstanceScore, explain, score_instance,
+};
 use super::fever_files::{Join, Predicted, join};
-use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
+use super::leaderboard::{Explanation, Leaderboard, Measurement, ScoredFile};
 use crate::dataset::{all, no_faults};
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
@@ -69,14 +71,14 @@ impl FeverOptions {
         }
     }
 
-    fn load_gold(&self) -> Result<Option<ClaimFile<Gold>>> {
+    fn load_gold(&self) -> Result<Option<ClaimFile<FeverGold>>> {
         if self.join == Join::Id && self.gold.is_none() {
             return Err(Error::Usage("--join id: give --gold FILE too".to_owned()));
         }
         let gold = self
             .gold
             .as_deref()
-            .map(|path| ClaimFile::<Gold>::load(path, self.mode()))
+            .map(|path| ClaimFile::<FeverGold>::load(path, self.mode()))
             .transpose()?;
         if let Some(gold) = gold.as_ref().filter(|_| self.join == Join::Id) {
             no_faults(gold.repeated())?;
@@ -113,7 +115,7 @@ impl FeverOptions {
         Ok(board)
     }
 
-    fn score(&self, path: &Path, gold: Option<&ClaimFile<Gold>>) -> Result<Scored> {
+    fn score(&self, path: &Path, gold: Option<&ClaimFile<FeverGold>>) -> Result<ScoredFile> {
         let file = ClaimFile::<Predicted>::load(path, self.mode())?;
         let joined = join(&file, gold, self.join, self.mode())?;
         let most = Some(self.max_evidence);
@@ -121,7 +123,7 @@ impl FeverOptions {
         let mut claims: Vec<InstanceScore> = pairs
             .map(|(line, gold)| score_instance(gold, &line.value.prediction, most))
             .collect();
-        let nothing = Prediction::new("", &[]);
+        let nothing = FeverPrediction::new("", &[]);
         claims.extend(
             joined
                 .missing
@@ -159,7 +161,7 @@ impl FeverOptions {
                 interval: None,
             })
             .collect();
-        Ok(Scored {
+        Ok(ScoredFile {
             metrics,
             details,
             notes: joined.notes,

@@ -8,9 +8,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::claims::{
-    BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, Whole, count_notes,
+    BlindClaim, CheckedSubmission, ClaimFile, ClaimLine, EntryId, FromLine, LineFault, Whole,
+    count_notes,
 };
-use super::fever::{Gold, LABELS, Prediction, Sentence};
+use super::fever::{FeverGold, FeverPrediction, LABELS, Sentence};
 use crate::dataset::{all, no_faults};
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
@@ -36,11 +37,11 @@ type GoldSentence = (IgnoredAny, IgnoredAny, Option<String>, Option<Whole>);
 #[derive(Debug, Default)]
 pub struct Joined<'a> {
     /// In the order of the predictions.
-    pub pairs: Vec<(&'a ClaimLine<Predicted>, &'a Gold)>,
+    pub pairs: Vec<(&'a ClaimLine<Predicted>, &'a FeverGold)>,
     /// Predictions whose id is not in the gold file (join by id); they are ignored.
     pub unknown: usize,
     /// Gold data of claims without a prediction (join by id).
-    pub missing: Vec<&'a Gold>,
+    pub missing: Vec<&'a FeverGold>,
     /// Notes on the file.
     pub notes: Vec<Note>,
 }
@@ -49,15 +50,15 @@ pub struct Joined<'a> {
 #[derive(Debug)]
 pub struct Predicted {
     /// The prediction.
-    pub prediction: Prediction,
+    pub prediction: FeverPrediction,
     /// The gold data, if the line has its own.
-    pub gold: Option<Gold>,
+    pub gold: Option<FeverGold>,
 }
 
 /// A line of a gold file. `id` is optional: 0 and the empty string count as missing.
 #[derive(Debug, Deserialize)]
 pub struct RawGold {
-    id: Option<Id>,
+    id: Option<EntryId>,
     label: Option<String>,
     evidence: Option<Vec<Vec<GoldSentence>>>,
 }
@@ -65,7 +66,7 @@ pub struct RawGold {
 /// A line of predictions as written in the file.
 #[derive(Debug, Deserialize)]
 pub struct RawPrediction {
-    id: Option<Id>,
+    id: Option<EntryId>,
     label: Option<String>,
     evidence: Option<Vec<Vec<GoldSentence>>>,
     predicted_label: String,
@@ -84,10 +85,10 @@ enum RawLine {
     Fraction(Whole),
 }
 
-const NO_ID: Id = Id::Number(0);
+const NO_ID: EntryId = EntryId::Number(0);
 
-fn is_placeholder(id: &Id) -> bool {
-    *id == NO_ID || *id == Id::Text(String::new())
+fn is_placeholder(id: &EntryId) -> bool {
+    *id == NO_ID || *id == EntryId::Text(String::new())
 }
 
 /// The gold data of a line; `None` if label or evidence is missing.
@@ -95,7 +96,7 @@ fn gold(
     label: Option<String>,
     evidence: Option<Vec<Vec<GoldSentence>>>,
     mode: Mode,
-) -> Result<Option<Gold>, Vec<LineFault>> {
+) -> Result<Option<FeverGold>, Vec<LineFault>> {
     let Some((label, groups)) = label.zip(evidence) else {
         return Ok(None);
     };
@@ -107,7 +108,7 @@ fn gold(
         .into_iter()
         .map(|group| group.into_iter().map(sentence).collect())
         .collect();
-    let gold = Gold::new(&label, groups);
+    let gold = FeverGold::new(&label, groups);
     check_label("label", &gold.label, mode)?;
     Ok(Some(gold))
 }
@@ -126,13 +127,13 @@ fn check_label(field: &str, label: &str, mode: Mode) -> Result<(), Vec<LineFault
     )])
 }
 
-impl FromLine for Gold {
+impl FromLine for FeverGold {
     type Line = RawGold;
     const EXAMPLE: &str = "{\"id\": 78526, \"label\": \"REFUTES\", \"evidence\": [[[annotation id, evidence id, \"Lorelai_Gilmore\", 3]]]}";
     const IS_GOLD: bool = true;
     const MAY_REPEAT: bool = true;
 
-    fn from_line(line: RawGold, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+    fn from_line(line: RawGold, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
         let missing = || {
             vec![(
                 "label or evidence is missing".to_owned(),
@@ -149,7 +150,7 @@ impl FromLine for Predicted {
     const EXAMPLE: &str = "{\"id\": 78526, \"predicted_label\": \"REFUTES\", \"predicted_evidence\": [[\"Lorelai_Gilmore\", 3]]}";
     const MAY_REPEAT: bool = true;
 
-    fn from_line(line: RawPrediction, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+    fn from_line(line: RawPrediction, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
         let sentence = |(page, line)| {
             let line = match (line, mode) {
                 (RawLine::Number(line), _) => line,
@@ -180,7 +181,7 @@ impl FromLine for Predicted {
                 .map(sentence)
                 .collect::<Result<_, _>>()?;
             Ok(Self {
-                prediction: Prediction { label, evidence },
+                prediction: FeverPrediction { label, evidence },
                 gold: gold(line.label, line.evidence, mode)?,
             })
         });
@@ -195,7 +196,7 @@ impl FromLine for Predicted {
 /// predicted twice); a gold file with another number of lines; no predictions.
 pub fn join<'a>(
     file: &'a ClaimFile<Predicted>,
-    gold: Option<&'a ClaimFile<Gold>>,
+    gold: Option<&'a ClaimFile<FeverGold>>,
     join: Join,
     mode: Mode,
 ) -> Result<Joined<'a>> {
@@ -223,9 +224,9 @@ pub fn join<'a>(
 /// Predictions while they are joined with gold data.
 struct ClaimPairing<'a> {
     file: &'a ClaimFile<Predicted>,
-    gold: Option<&'a ClaimFile<Gold>>,
+    gold: Option<&'a ClaimFile<FeverGold>>,
     /// The claims of the gold file by id; empty if they are joined by order.
-    by_id: HashMap<&'a Id, &'a ClaimLine<Gold>>,
+    by_id: HashMap<&'a EntryId, &'a ClaimLine<FeverGold>>,
     join: Join,
     mode: Mode,
     joined: Joined<'a>,
@@ -353,7 +354,7 @@ impl<'a> ClaimPairing<'a> {
 ///
 /// # Errors
 /// Every fault found, with file, line and id.
-pub fn check_submission(path: &Path, claims: Option<&Path>) -> Result<Checked> {
+pub fn check_submission(path: &Path, claims: Option<&Path>) -> Result<CheckedSubmission> {
     let file = ClaimFile::<Predicted>::load(path, Mode::Default)?;
     let without_id = file.lines.iter().filter(|line| is_placeholder(&line.id));
     let mut faults: Vec<InputFault> = without_id
@@ -401,5 +402,5 @@ pub fn check_submission(path: &Path, claims: Option<&Path>) -> Result<Checked> {
         counted(file.lines.len(), "prediction"),
         labels.join(", ")
     );
-    Ok(Checked { summary, notes })
+    Ok(CheckedSubmission { summary, notes })
 }

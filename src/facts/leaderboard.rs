@@ -52,7 +52,7 @@ pub struct Measurement {
 }
 
 /// Result of scoring one file.
-pub(super) struct Scored {
+pub(super) struct ScoredFile {
     pub(super) metrics: Vec<Measurement>,
     /// An object.
     pub(super) details: Value,
@@ -73,7 +73,7 @@ impl Leaderboard {
     }
 
     /// Adds a system without a rank.
-    pub(super) fn add(&mut self, system: String, scored: Scored) {
+    pub(super) fn add(&mut self, system: String, scored: ScoredFile) {
         let notes = scored.notes.into_iter();
         self.notes.extend(notes.map(|note| Note {
             text: format!("{system}: {}", note.text),
@@ -148,19 +148,19 @@ pub struct Explanation {
     /// The claim's id, and its text if the file has it.
     pub claim: String,
     /// How each part of the prediction counts, then the claim's contribution.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CountedPart>,
 }
 
 /// How one part of a prediction counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct CountedPart {
     /// A label, an abstract or a sentence.
     pub item: String,
     /// How it counts, and why.
     pub finding: String,
 }
 
-impl Finding {
+impl CountedPart {
     pub(super) fn new(item: impl Into<String>, finding: impl Into<String>) -> Self {
         Self {
             item: item.into(),
@@ -190,7 +190,7 @@ mod tests {
                     interval: None,
                 })
                 .to_vec();
-            let scored = Scored {
+            let scored = ScoredFile {
                 metrics,
                 details: json!({}),
                 notes: Vec::new(),

@@ -15,7 +15,7 @@ pub mod scifact_board;
 pub mod scifact_files;
 pub mod scifact_modules;
 
-pub use claims::Id;
+pub use claims::EntryId;
 pub use fever_board::FeverOptions;
-pub use leaderboard::{Explanation, Finding, Leaderboard, Measurement, Standing};
+pub use leaderboard::{CountedPart, Explanation, Leaderboard, Measurement, Standing};
 pub use scifact_board::{ScifactFiles, ScifactLabels, ScifactOptions};

@@ -11,7 +11,7 @@
 //! ```
 //! use scholareval::domain::Mode;
 //! use scholareval::facts::claims::ClaimFile;
-//! use scholareval::facts::scifact::{Claim, Prediction, SentenceCap, measures, score, sums};
+//! use scholareval::facts::scifact::{ClaimPrediction, GoldClaim, SentenceCap, measures, score, sums};
 //!
 //! # fn main() -> scholareval::Result<()> {
 //! let gold = concat!(
@@ -22,8 +22,8 @@
 //!     r#"{"id": 52, "evidence": {"11": {"sentences": [1, 11, 13], "label": "SUPPORT"}, "#,
 //!     r#""16": {"sentences": [18, 20], "label": "REFUTES"}}}"#
 //! );
-//! let claims = ClaimFile::<Claim>::parse(gold.as_bytes(), "gold.jsonl".as_ref(), Mode::Default)?;
-//! let predictions = ClaimFile::<Prediction>::parse(predicted.as_bytes(), "mine.jsonl".as_ref(), Mode::Default)?;
+//! let claims = ClaimFile::<GoldClaim>::parse(gold.as_bytes(), "gold.jsonl".as_ref(), Mode::Default)?;
+//! let predictions = ClaimFile::<ClaimPrediction>::parse(predicted.as_bytes(), "mine.jsonl".as_ref(), Mode::Default)?;
 //!
 //! let counts = score(&claims, &predictions, SentenceCap::Three, Mode::Default)?;
 //! let [_, rationalized, _, label] = measures(&sums(&counts));
@@ -42,7 +42,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::claims::{ClaimFile, ClaimLine, LineFault};
-use super::leaderboard::Finding;
+use super::leaderboard::CountedPart;
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 use crate::stats::Prf;
@@ -54,7 +54,7 @@ pub type DocId = i64;
 /// Relation of an abstract to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Label {
+pub enum EvidenceLabel {
     /// The abstract contradicts it.
     Contradict,
     /// The abstract does not decide it.
@@ -63,7 +63,7 @@ pub enum Label {
     Support,
 }
 
-impl Label {
+impl EvidenceLabel {
     /// All labels, in the order of the reference's confusion matrix.
     pub const ALL: [Self; 3] = [Self::Contradict, Self::NotEnoughInfo, Self::Support];
 
@@ -93,7 +93,7 @@ impl Label {
     }
 }
 
-impl fmt::Display for Label {
+impl fmt::Display for EvidenceLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -103,14 +103,14 @@ impl fmt::Display for Label {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// The relation of the abstract to the claim.
-    pub label: Label,
+    pub label: EvidenceLabel,
     /// Sets of sentences (0-based positions), each of which verifies the claim on its own.
     pub rationales: Vec<Vec<u32>>,
 }
 
 /// A claim with its gold evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct GoldClaim {
     /// The sentence; empty if the file has none.
     pub text: String,
     /// By abstract; empty if none decides the claim.
@@ -121,14 +121,14 @@ pub struct Claim {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PredictedAbstract {
     /// The predicted label.
-    pub label: Label,
+    pub label: EvidenceLabel,
     /// The predicted rationale sentences, best first.
     pub sentences: Vec<u32>,
 }
 
 /// A submission's prediction for one claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prediction {
+pub struct ClaimPrediction {
     /// By abstract; may be empty.
     pub evidence: BTreeMap<DocId, PredictedAbstract>,
     /// Number of abstracts left out because their label is `NOT_ENOUGH_INFO`.
@@ -214,7 +214,11 @@ pub fn measures(counts: &Counts) -> [Prf; 4] {
 }
 
 /// Counts of one claim. Without a prediction its relevant items still count in recall.
-pub fn count_claim(claim: &Claim, prediction: Option<&Prediction>, cap: SentenceCap) -> Counts {
+pub fn count_claim(
+    claim: &GoldClaim,
+    prediction: Option<&ClaimPrediction>,
+    cap: SentenceCap,
+) -> Counts {
     let relevant = claim.evidence.len();
     let in_gold: usize = claim
         .evidence
@@ -294,14 +298,14 @@ pub(super) fn is_whole(rationale: &[u32], predicted: &[u32]) -> bool {
 /// # Errors
 /// Only in compat: the first input that the reference rejects.
 pub fn score(
-    claims: &ClaimFile<Claim>,
-    predictions: &ClaimFile<Prediction>,
+    claims: &ClaimFile<GoldClaim>,
+    predictions: &ClaimFile<ClaimPrediction>,
     cap: SentenceCap,
     mode: Mode,
 ) -> Result<Vec<Counts>> {
     if mode == Mode::Default {
         let predicted = predictions.by_claim();
-        let count = |claim: &ClaimLine<Claim>| {
+        let count = |claim: &ClaimLine<GoldClaim>| {
             count_claim(
                 &claim.value,
                 predicted.get(&claim.id).map(|line| &line.value),
@@ -318,7 +322,7 @@ pub fn score(
     }
     // The reference iterates over predictions: a claim without one is ignored and a claim with two counts twice.
     let gold = claims.by_claim();
-    let count = |line: &ClaimLine<Prediction>| {
+    let count = |line: &ClaimLine<ClaimPrediction>| {
         let Some(claim) = gold.get(&line.id) else {
             return Err(refused(
                 predictions.fault(line, "there is no such claim in the gold"),
@@ -345,7 +349,7 @@ pub(super) fn refused(fault: InputFault) -> Error {
         .into()
 }
 
-fn has_shared_sentence(claim: &Claim, prediction: &Prediction) -> bool {
+fn has_shared_sentence(claim: &GoldClaim, prediction: &ClaimPrediction) -> bool {
     prediction.evidence.iter().any(|(doc_id, predicted)| {
         let rationales = claim
             .evidence
@@ -366,25 +370,25 @@ fn has_shared_sentence(claim: &Claim, prediction: &Prediction) -> bool {
 
 /// Explains the claim's score with this prediction: the predicted abstracts, the missed gold ones, counts.
 pub(super) fn explain(
-    claim: &Claim,
-    prediction: Option<&Prediction>,
+    claim: &GoldClaim,
+    prediction: Option<&ClaimPrediction>,
     cap: SentenceCap,
-) -> Vec<Finding> {
+) -> Vec<CountedPart> {
     let mut findings = Vec::new();
     if prediction.is_none() {
-        findings.push(Finding::new("prediction", "none"));
+        findings.push(CountedPart::new("prediction", "none"));
     }
-    let nothing = Prediction::default();
+    let nothing = ClaimPrediction::default();
     let predicted = &prediction.unwrap_or(&nothing).evidence;
     for (doc_id, found) in predicted {
         let gold = claim.evidence.get(doc_id);
-        findings.push(Finding::new(
+        findings.push(CountedPart::new(
             format!("abstract {doc_id}"),
             explain_abstract(gold, found, cap),
         ));
         let sentences = found.sentences.iter().enumerate();
         findings.extend(sentences.map(|(at, sentence)| {
-            Finding::new(
+            CountedPart::new(
                 format!("sentence {sentence}"),
                 explain_sentence(gold, found, at),
             )
@@ -400,7 +404,7 @@ pub(super) fn explain(
             gold.label,
             gold.rationale_list()
         );
-        findings.push(Finding::new(format!("abstract {doc_id}"), missed));
+        findings.push(CountedPart::new(format!("abstract {doc_id}"), missed));
     }
     let [
         relevant,
@@ -415,10 +419,10 @@ pub(super) fn explain(
     let abstracts = format!(
         "{relevant} relevant, {retrieved} predicted, {label_only} label-only, {rationalized} rationalized"
     );
-    findings.push(Finding::new("abstracts", abstracts));
+    findings.push(CountedPart::new("abstracts", abstracts));
     let sentences =
         format!("{in_gold} relevant, {sentences} predicted, {selection} selection, {label} label");
-    findings.push(Finding::new("sentences", sentences));
+    findings.push(CountedPart::new("sentences", sentences));
     findings
 }
 

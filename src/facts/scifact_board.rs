@@ -6,14 +6,14 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use super::claims::{ClaimFile, FromLine, count_notes, system_names};
-use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
+use super::leaderboard::{Explanation, Leaderboard, Measurement, ScoredFile};
 use super::scifact::{
-    COUNTS, Claim, Counts, DocId, Label, MEASURES, Prediction, SentenceCap, explain, measures,
-    score, sums,
+    COUNTS, ClaimPrediction, Counts, DocId, EvidenceLabel, GoldClaim, MEASURES, SentenceCap,
+    explain, measures, score, sums,
 };
 use super::scifact_files::{Corpus, costly_abstracts};
 use super::scifact_modules::{
-    LabelCounts, Labels, Rationales, Retrieved, label_measures, rationale_measures,
+    LabelCounts, PredictedLabels, Rationales, Retrieved, label_measures, rationale_measures,
     retrieval_measures, score_labels, score_rationales, score_retrieval, scores_by_label,
 };
 use crate::dataset::{all, no_faults};
@@ -97,8 +97,8 @@ impl ScifactFiles {
         }
     }
 
-    fn load<T: FromLine>(&self) -> Result<(ClaimFile<Claim>, Vec<ClaimFile<T>>)> {
-        let claims = ClaimFile::<Claim>::load(&self.gold, self.mode())?;
+    fn load<T: FromLine>(&self) -> Result<(ClaimFile<GoldClaim>, Vec<ClaimFile<T>>)> {
+        let claims = ClaimFile::<GoldClaim>::load(&self.gold, self.mode())?;
         let files = self.predictions.iter().map(|path| {
             let file = ClaimFile::<T>::load(path, self.mode())?;
             if self.mode() == Mode::Default {
@@ -115,9 +115,9 @@ impl ScifactFiles {
         &self,
         title: &str,
         ranked_by: &[&str],
-        (claims, files): (ClaimFile<Claim>, Vec<ClaimFile<T>>),
+        (claims, files): (ClaimFile<GoldClaim>, Vec<ClaimFile<T>>),
         missing: &str,
-        score: impl Fn(&ClaimFile<Claim>, &ClaimFile<T>) -> Result<Scored>,
+        score: impl Fn(&ClaimFile<GoldClaim>, &ClaimFile<T>) -> Result<ScoredFile>,
     ) -> Result<Leaderboard> {
         let compat = if self.compat {
             ", numbers of the reference scripts"
@@ -199,7 +199,7 @@ impl ScifactFiles {
             "they do not count as hits",
             |claims, file| {
                 let counts = score_retrieval(claims, file, self.mode())?;
-                let is_text = |id: &&super::Id| matches!(id, super::Id::Text(_));
+                let is_text = |id: &&super::EntryId| matches!(id, super::EntryId::Text(_));
                 let quoted = file
                     .lines
                     .iter()
@@ -209,7 +209,7 @@ impl ScifactFiles {
                 let what = "in quotes: they match nothing; write numbers in doc_ids";
                 let notes = count_notes([(quoted, "abstract id", what)]);
                 let metrics = self.measure(["hit_one", "hit_all"], &counts, retrieval_measures);
-                Ok(Scored {
+                Ok(ScoredFile {
                     metrics,
                     details: json!({}),
                     notes,
@@ -232,7 +232,7 @@ impl ScifactFiles {
             |claims, file| {
                 let counts = score_rationales(claims, file, self.mode())?;
                 let metrics = self.measure(PARTS, &counts, rationale_measures);
-                Ok(Scored {
+                Ok(ScoredFile {
                     metrics,
                     details: json!({}),
                     notes: Vec::new(),
@@ -255,7 +255,7 @@ impl ScifactOptions {
         };
         let title = format!("submissions; rationalized: {cap}; ranked by sentence_label_f1");
         let ranked_by = ["sentence_label_f1", "abstract_rationalized_f1"];
-        let files = self.files.load::<Prediction>()?;
+        let files = self.files.load::<ClaimPrediction>()?;
         self.files.leaderboard(
             &title,
             &ranked_by,
@@ -274,7 +274,7 @@ impl ScifactOptions {
                 let names: [String; 12] =
                     std::array::from_fn(|at| format!("{}_{}", MEASURES[at / 3], PARTS[at % 3]));
                 let metrics = self.files.measure(names, &counts, statistic);
-                Ok(Scored {
+                Ok(ScoredFile {
                     metrics,
                     details: json!({"counts": named}),
                     notes: costly_abstracts(file),
@@ -288,7 +288,7 @@ impl ScifactOptions {
     /// # Errors
     /// Every fault of the files; an unknown claim.
     pub fn explain(&self, id: &str) -> Result<Vec<Explanation>> {
-        let (claims, files) = self.files.load::<Prediction>()?;
+        let (claims, files) = self.files.load::<ClaimPrediction>()?;
         let Some(claim) = claims
             .lines
             .iter()
@@ -337,10 +337,11 @@ impl ScifactLabels {
     /// # Errors
     /// Every fault of the files.
     pub fn leaderboard(&self) -> Result<Leaderboard> {
-        let files = self.files.load::<Labels>()?;
+        let files = self.files.load::<PredictedLabels>()?;
         let corpus = self.corpus.as_deref().map(Corpus::load).transpose()?;
         if let Some(corpus) = &corpus {
-            let cited = |labels: &Labels| labels.0.keys().map(|id| (*id, Vec::new())).collect();
+            let cited =
+                |labels: &PredictedLabels| labels.0.keys().map(|id| (*id, Vec::new())).collect();
             let faults = files.1.iter().flat_map(|file| corpus.faults(file, cited));
             no_faults(faults.collect())?;
         }
@@ -365,7 +366,7 @@ impl ScifactLabels {
                     notes.push(Note::warning(what));
                 }
             }
-            Ok(Scored { metrics, details: label_details(&sums), notes })
+            Ok(ScoredFile { metrics, details: label_details(&sums), notes })
         })
     }
 }
@@ -373,5 +374,5 @@ impl ScifactLabels {
 fn label_details(sums: &LabelCounts) -> Value {
     let rows: [[u64; 3]; 3] =
         std::array::from_fn(|truly| std::array::from_fn(|at| sums[3 * truly + at] as u64));
-    json!({"classes": scores_by_label(sums), "confusion": {"order": Label::ALL, "true_by_predicted": rows}})
+    json!({"classes": scores_by_label(sums), "confusion": {"order": EvidenceLabel::ALL, "true_by_predicted": rows}})
 }

@@ -6,9 +6,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::claims::{
-    BlindClaim, ByAbstract, ByDocument, Checked, ClaimFile, FromLine, Id, LineFault, count_notes,
+    BlindClaim, ByAbstract, ByDocument, CheckedSubmission, ClaimFile, EntryId, FromLine, LineFault,
+    count_notes,
 };
-use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
+use super::scifact::{
+    ClaimPrediction, DocId, Evidence, EvidenceLabel, GoldClaim, PredictedAbstract,
+};
 use crate::dataset::{no_faults, read_jsonl};
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
@@ -17,7 +20,7 @@ use crate::text::names::counted;
 /// A line of a claims file; a blind file has no `evidence`.
 #[derive(Debug, Deserialize)]
 pub struct RawClaim {
-    id: Id,
+    id: EntryId,
     #[serde(default)]
     claim: String,
     evidence: Option<ByDocument<Vec<RawEvidence>>>,
@@ -30,12 +33,12 @@ pub struct RawEvidence {
     label: String,
 }
 
-impl FromLine for Claim {
+impl FromLine for GoldClaim {
     type Line = RawClaim;
     const EXAMPLE: &str = "{\"id\": 1, \"claim\": \"..\", \"evidence\": {\"11\": [{\"sentences\": [0, 4], \"label\": \"SUPPORT\"}]}}";
     const IS_GOLD: bool = true;
 
-    fn from_line(line: RawClaim, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+    fn from_line(line: RawClaim, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
         let (mut evidence, mut faults) = (BTreeMap::new(), Vec::new());
         if line.evidence.is_none() {
             let hint = "this seems to be a blind file: give the one with the evidence";
@@ -69,10 +72,14 @@ impl FromLine for Claim {
 }
 
 /// The label shared by all rationales of an abstract.
-fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<Label, LineFault> {
-    let labels: Vec<Label> = rationales
+fn one_label(
+    doc_id: DocId,
+    rationales: &[RawEvidence],
+    mode: Mode,
+) -> Result<EvidenceLabel, LineFault> {
+    let labels: Vec<EvidenceLabel> = rationales
         .iter()
-        .map(|rationale| Label::read(doc_id, &rationale.label, mode))
+        .map(|rationale| EvidenceLabel::read(doc_id, &rationale.label, mode))
         .collect::<Result<_, _>>()?;
     let Some(first) = labels.first() else {
         let what = format!("abstract {doc_id} has no rationale, so it has no label");
@@ -87,16 +94,16 @@ fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<La
     }
 }
 
-impl FromLine for Prediction {
+impl FromLine for ClaimPrediction {
     type Line = ByAbstract<ByDocument<RawEvidence>>;
     const EXAMPLE: &str =
         "{\"id\": 52, \"evidence\": {\"11\": {\"label\": \"SUPPORT\", \"sentences\": [1]}}}";
 
-    fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+    fn from_line(line: Self::Line, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
         let (mut prediction, mut faults) = (Self::default(), Vec::new());
         for (doc_id, RawEvidence { sentences, label }) in line.evidence.0 {
-            match Label::read(doc_id, &label, mode) {
-                Ok(Label::NotEnoughInfo) => prediction.undecided += 1,
+            match EvidenceLabel::read(doc_id, &label, mode) {
+                Ok(EvidenceLabel::NotEnoughInfo) => prediction.undecided += 1,
                 Ok(label) => {
                     prediction
                         .evidence
@@ -188,7 +195,7 @@ impl Corpus {
 }
 
 /// Notes on abstracts of a submission that are allowed but cost points.
-pub(super) fn costly_abstracts(file: &ClaimFile<Prediction>) -> Vec<Note> {
+pub(super) fn costly_abstracts(file: &ClaimFile<ClaimPrediction>) -> Vec<Note> {
     let undecided: usize = file.lines.iter().map(|line| line.value.undecided).sum();
     let abstracts = file
         .lines
@@ -219,8 +226,8 @@ pub fn check_submission(
     path: &Path,
     claims: Option<&Path>,
     corpus: Option<&Path>,
-) -> Result<Checked> {
-    let predictions = ClaimFile::<Prediction>::load(path, Mode::Default)?;
+) -> Result<CheckedSubmission> {
+    let predictions = ClaimFile::<ClaimPrediction>::load(path, Mode::Default)?;
     let claims = claims
         .map(|path| ClaimFile::<BlindClaim>::load(path, Mode::Default))
         .transpose()?;
@@ -229,7 +236,7 @@ pub fn check_submission(
         .map(|claims| predictions.unknown(claims))
         .unwrap_or_default();
     if let Some(corpus) = corpus {
-        let cited = |line: &Prediction| {
+        let cited = |line: &ClaimPrediction| {
             line.evidence
                 .iter()
                 .map(|(doc_id, predicted)| (*doc_id, predicted.sentences.clone()))
@@ -260,7 +267,7 @@ pub fn check_submission(
         .map(|line| line.value.evidence.len())
         .sum();
     let lines = counted(predictions.lines.len(), "prediction");
-    Ok(Checked {
+    Ok(CheckedSubmission {
         summary: format!("{lines}, {}", counted(abstracts, "abstract")),
         notes,
     })

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::claims::{ByAbstract, ByDocument, ClaimFile, ClaimLine, FromLine, Id, LineFault};
-use super::scifact::{Claim, DocId, Label, is_whole, refused};
+use super::claims::{ByAbstract, ByDocument, ClaimFile, ClaimLine, EntryId, FromLine, LineFault};
+use super::scifact::{DocId, EvidenceLabel, GoldClaim, is_whole, refused};
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
 use crate::stats::{Prf, ratio};
 
 /// Retrieved abstracts of a claim. An id in quotes matches nothing, as in the reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retrieved(pub Vec<Id>);
+pub struct Retrieved(pub Vec<EntryId>);
 
 /// Selected rationale sentences of a claim, by abstract.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +20,13 @@ pub struct Rationales(pub BTreeMap<DocId, Vec<u32>>);
 
 /// Predicted labels of a claim, by abstract.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Labels(pub BTreeMap<DocId, Label>);
+pub struct PredictedLabels(pub BTreeMap<DocId, EvidenceLabel>);
 
 impl FromLine for Retrieved {
-    type Line = ByAbstract<Vec<Id>>;
+    type Line = ByAbstract<Vec<EntryId>>;
     const EXAMPLE: &str = "{\"claim_id\": 52, \"doc_ids\": [11, 15]}";
 
-    fn from_line(line: Self::Line, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+    fn from_line(line: Self::Line, _: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
         (line.id, Ok(Self(line.evidence)))
     }
 }
@@ -35,7 +35,7 @@ impl FromLine for Rationales {
     type Line = ByAbstract<ByDocument<Vec<u32>>>;
     const EXAMPLE: &str = "{\"claim_id\": 52, \"evidence\": {\"11\": [1, 11]}}";
 
-    fn from_line(line: Self::Line, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+    fn from_line(line: Self::Line, _: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
         (line.id, Ok(Self(line.evidence.0)))
     }
 }
@@ -46,13 +46,14 @@ pub struct RawLabel {
     label: String,
 }
 
-impl FromLine for Labels {
+impl FromLine for PredictedLabels {
     type Line = ByAbstract<ByDocument<RawLabel>>;
     const EXAMPLE: &str = "{\"claim_id\": 52, \"labels\": {\"11\": {\"label\": \"SUPPORT\"}}}";
 
-    fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
-        let read =
-            |(doc_id, raw): (DocId, RawLabel)| Ok((doc_id, Label::read(doc_id, &raw.label, mode)?));
+    fn from_line(line: Self::Line, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
+        let read = |(doc_id, raw): (DocId, RawLabel)| {
+            Ok((doc_id, EvidenceLabel::read(doc_id, &raw.label, mode)?))
+        };
         let labels: Result<_, LineFault> = line.evidence.0.into_iter().map(read).collect();
         (line.id, labels.map(Self).map_err(|fault| vec![fault]))
     }
@@ -61,23 +62,23 @@ impl FromLine for Labels {
 /// Every gold claim, with its line if it has one. In compat line by line until the shorter file ends, as in
 /// `rationale_selection.py` and `label_prediction.py`.
 fn paired<'a, T>(
-    claims: &'a ClaimFile<Claim>,
+    claims: &'a ClaimFile<GoldClaim>,
     predictions: &'a ClaimFile<T>,
     mode: Mode,
-) -> Result<Vec<(&'a Claim, Option<&'a T>)>> {
+) -> Result<Vec<(&'a GoldClaim, Option<&'a T>)>> {
     let by_claim = predictions.by_claim();
-    let pair = |(at, claim): (usize, &'a ClaimLine<Claim>)| match (mode, predictions.lines.get(at))
-    {
-        (Mode::Default, _) => Ok((
-            &claim.value,
-            by_claim.get(&claim.id).map(|line| &line.value),
-        )),
-        (Mode::Compat, Some(line)) if line.id != claim.id => Err(refused(predictions.fault(
-            line,
-            format!("the gold has claim {} in its place", claim.id),
-        ))),
-        (Mode::Compat, line) => Ok((&claim.value, line.map(|line| &line.value))),
-    };
+    let pair =
+        |(at, claim): (usize, &'a ClaimLine<GoldClaim>)| match (mode, predictions.lines.get(at)) {
+            (Mode::Default, _) => Ok((
+                &claim.value,
+                by_claim.get(&claim.id).map(|line| &line.value),
+            )),
+            (Mode::Compat, Some(line)) if line.id != claim.id => Err(refused(predictions.fault(
+                line,
+                format!("the gold has claim {} in its place", claim.id),
+            ))),
+            (Mode::Compat, line) => Ok((&claim.value, line.map(|line| &line.value))),
+        };
     let claims = claims.lines.iter().enumerate();
     claims
         .take_while(|(at, _)| mode == Mode::Default || *at < predictions.lines.len())
@@ -91,7 +92,7 @@ fn paired<'a, T>(
 /// # Errors
 /// Only in compat, where the reference fails: an unknown claim, an empty file.
 pub fn score_retrieval(
-    claims: &ClaimFile<Claim>,
+    claims: &ClaimFile<GoldClaim>,
     predictions: &ClaimFile<Retrieved>,
     mode: Mode,
 ) -> Result<Vec<[f64; 3]>> {
@@ -118,14 +119,14 @@ pub fn score_retrieval(
     predictions.lines.iter().map(of_line).collect()
 }
 
-fn hits(claim: &Claim, line: Option<&Retrieved>) -> [f64; 3] {
+fn hits(claim: &GoldClaim, line: Option<&Retrieved>) -> [f64; 3] {
     let Some(Retrieved(ids)) = line else {
         return [0.0, 0.0, 1.0];
     };
     let found = claim
         .evidence
         .keys()
-        .filter(|doc_id| ids.contains(&Id::Number(**doc_id)))
+        .filter(|doc_id| ids.contains(&EntryId::Number(**doc_id)))
         .count();
     let relevant = claim.evidence.len();
     [found > 0 || relevant == 0, found == relevant, true].map(|hit| f64::from(u8::from(hit)))
@@ -142,7 +143,7 @@ pub fn retrieval_measures([one, all, claims]: &[f64; 3]) -> [f64; 2] {
 /// # Errors
 /// Only in compat, if the claims are not in the order of the gold file.
 pub fn score_rationales(
-    claims: &ClaimFile<Claim>,
+    claims: &ClaimFile<GoldClaim>,
     predictions: &ClaimFile<Rationales>,
     mode: Mode,
 ) -> Result<Vec<[f64; 3]>> {
@@ -153,7 +154,7 @@ pub fn score_rationales(
         .collect())
 }
 
-fn sentence_counts(claim: &Claim, line: Option<&Rationales>, mode: Mode) -> [f64; 3] {
+fn sentence_counts(claim: &GoldClaim, line: Option<&Rationales>, mode: Mode) -> [f64; 3] {
     let relevant: usize = claim
         .evidence
         .values()
@@ -189,7 +190,7 @@ pub fn rationale_measures([correct, retrieved, relevant]: &[f64; 3]) -> [f64; 3]
     Prf::of(*correct, *retrieved, *relevant).values()
 }
 
-/// Counts of predicted labels: confusion counts at `3 * true + predicted` in the order of [`Label::ALL`], then the
+/// Counts of predicted labels: confusion counts at `3 * true + predicted` in the order of [`EvidenceLabel::ALL`], then the
 /// number of labels equal to the claim's gold label, and of labels compared with it.
 pub type LabelCounts = [f64; 11];
 
@@ -200,8 +201,8 @@ pub type LabelCounts = [f64; 11];
 /// # Errors
 /// Only in compat, where the reference fails: claims that are not in the order of the gold file, no label at all.
 pub fn score_labels(
-    claims: &ClaimFile<Claim>,
-    predictions: &ClaimFile<Labels>,
+    claims: &ClaimFile<GoldClaim>,
+    predictions: &ClaimFile<PredictedLabels>,
     keep: impl Fn(DocId) -> bool,
     mode: Mode,
 ) -> Result<Vec<LabelCounts>> {
@@ -229,15 +230,15 @@ pub fn score_labels(
 }
 
 /// The one label of all its abstracts, `NOT_ENOUGH_INFO` if it has none; `None` if they differ.
-fn claim_label(claim: &Claim) -> Option<Label> {
+fn claim_label(claim: &GoldClaim) -> Option<EvidenceLabel> {
     let mut labels = claim.evidence.values().map(|gold| gold.label);
-    let first = labels.next().unwrap_or(Label::NotEnoughInfo);
+    let first = labels.next().unwrap_or(EvidenceLabel::NotEnoughInfo);
     labels.all(|label| label == first).then_some(first)
 }
 
 fn label_counts(
-    claim: &Claim,
-    line: &Labels,
+    claim: &GoldClaim,
+    line: &PredictedLabels,
     keep: impl Fn(DocId) -> bool,
     has_gold_input: bool,
 ) -> LabelCounts {
@@ -245,7 +246,8 @@ fn label_counts(
     for (doc_id, predicted) in &line.0 {
         let own = claim.evidence.get(doc_id).map(|gold| gold.label);
         if keep(*doc_id) {
-            counts[3 * (own.unwrap_or(Label::NotEnoughInfo) as usize) + *predicted as usize] += 1.0;
+            counts[3 * (own.unwrap_or(EvidenceLabel::NotEnoughInfo) as usize)
+                + *predicted as usize] += 1.0;
         }
         if let Some(gold) = claim_label(claim).or(own).filter(|_| has_gold_input) {
             counts[9] += f64::from(u8::from(*predicted == gold));
@@ -259,7 +261,7 @@ fn label_counts(
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LabelScores {
     /// The label.
-    pub label: Label,
+    pub label: EvidenceLabel,
     /// Correct / predicted.
     pub precision: f64,
     /// Correct / true.
@@ -268,9 +270,9 @@ pub struct LabelScores {
     pub f1: f64,
 }
 
-/// The scores of each true or predicted label, in the order of [`Label::ALL`].
+/// The scores of each true or predicted label, in the order of [`EvidenceLabel::ALL`].
 pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
-    let scores = |label: Label| {
+    let scores = |label: EvidenceLabel| {
         let i = label as usize;
         let truly: f64 = (0..3).map(|j| counts[3 * i + j]).sum();
         let predicted: f64 = (0..3).map(|j| counts[3 * j + i]).sum();
@@ -284,7 +286,7 @@ pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
         };
         (truly + predicted > 0.0).then_some(scores)
     };
-    Label::ALL.into_iter().filter_map(scores).collect()
+    EvidenceLabel::ALL.into_iter().filter_map(scores).collect()
 }
 
 /// From summed counts: accuracy; macro F1 over the labels that occur; mean F1 of `CONTRADICT` and `SUPPORT`, 0 for one
@@ -294,7 +296,7 @@ pub fn label_measures(counts: &LabelCounts) -> [f64; 4] {
     let by_label = scores_by_label(counts);
     let decided = by_label
         .iter()
-        .filter(|scores| scores.label != Label::NotEnoughInfo);
+        .filter(|scores| scores.label != EvidenceLabel::NotEnoughInfo);
     [
         ratio(counts[0] + counts[4] + counts[8], counts[..9].iter().sum()),
         ratio(

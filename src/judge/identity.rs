@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::capacity::Capacity;
-use super::chat::transport::{Fault, PROBE_LIMIT, Transport};
+use super::chat::transport::{PROBE_LIMIT, Transport, TransportFault};
 use super::chat::{key_refused, no_server};
 use super::endpoint::Endpoint;
 use super::protocol::ListedModel;
@@ -140,20 +140,22 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
     let transport = Transport::new(Arc::new(endpoint.clone()))?;
     let list = match transport.get_json(&endpoint.models_url(), 1).await {
         Ok(list) => list,
-        Err(Fault::Status { status: 401, .. }) => {
+        Err(TransportFault::Status { status: 401, .. }) => {
             return Err(Error::JudgeUnavailable(key_refused(endpoint, "status 401")));
         }
-        Err(Fault::Status {
+        Err(TransportFault::Status {
             status: status @ (408 | 429 | 500..),
             ..
         }) => {
             return Ok(Err(format!("status {status}, still loading?")));
         }
-        Err(Fault::Connect(why)) => return Ok(Err(why)),
-        Err(fault @ Fault::PlainHttp { .. }) => {
+        Err(TransportFault::Connect(why)) => return Ok(Err(why)),
+        Err(fault @ TransportFault::PlainHttp { .. }) => {
             return Err(Error::JudgeUnavailable(fault.to_string()));
         }
-        Err(fault @ (Fault::TimedOut(_) | Fault::Broken(_))) => return Ok(Err(fault.to_string())),
+        Err(fault @ (TransportFault::TimedOut(_) | TransportFault::Broken(_))) => {
+            return Ok(Err(fault.to_string()));
+        }
         Err(fault) if model.is_none() => {
             let url = endpoint.masked_url();
             let what = format!(
@@ -163,7 +165,7 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
         }
         Err(_) => Value::Null,
     };
-    if let Err(Fault::Status { status: 503, .. }) = transport
+    if let Err(TransportFault::Status { status: 503, .. }) = transport
         .get(&endpoint.beside_v1("/health"), PROBE_LIMIT)
         .await
     {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::manifest::{MANIFEST, Manifest, README};
+use super::manifest::{MANIFEST, PromptManifest, README};
 use super::set::PromptSet;
 use crate::error::{Error, InputFault, Result};
 use crate::files::read_small_text;
@@ -145,7 +145,7 @@ impl PromptSet {
             );
         }
         let (manifest_source, _) = read_small_text(&manifest_path)?;
-        let manifest = Manifest::parse(&manifest_source, &manifest_path)?;
+        let manifest = PromptManifest::parse(&manifest_source, &manifest_path)?;
         let mut files = BTreeMap::new();
         for name in manifest.files() {
             let path = dir.join(&name);

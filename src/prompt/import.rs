@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::python::{Place, normalized};
+use super::python::{ScriptPosition, normalized};
 use super::set::PromptSet;
 use crate::error::{Error, InputFault, Result};
 use crate::files::{for_each_member, read_bytes, read_small_text};
@@ -171,7 +171,7 @@ impl Import {
     /// Takes the texts of one script.
     fn read(&mut self, path: &Path, source: &str) -> Result<()> {
         let source = normalized(source);
-        let script = Place::script(path, &source);
+        let script = ScriptPosition::script(path, &source);
         for (_, steps, name, format) in LITERALS
             .iter()
             .filter(|(script, ..)| path.ends_with(script))

@@ -31,7 +31,7 @@ pub enum InsertMode {
 
 /// A whole manifest.
 #[derive(Debug, Clone)]
-pub(crate) struct Manifest {
+pub(crate) struct PromptManifest {
     pub(crate) mode: InsertMode,
     /// Origin of an imported set.
     pub(crate) imported: Option<Imported>,
@@ -80,7 +80,7 @@ pub(super) struct NamedTask {
     pub(super) table: TaskTable,
 }
 
-impl Manifest {
+impl PromptManifest {
     /// Parses a manifest; `path` is for messages.
     pub(crate) fn parse(source: &str, path: &Path) -> Result<Self> {
         let hint = "`scholareval prompts export DIR` writes a manifest to start from";
@@ -156,7 +156,7 @@ impl TaskTable {
     }
 }
 
-impl<'de> Deserialize<'de> for Manifest {
+impl<'de> Deserialize<'de> for PromptManifest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ManifestVisitor)
     }
@@ -166,13 +166,13 @@ impl<'de> Deserialize<'de> for Manifest {
 struct ManifestVisitor;
 
 impl<'de> Visitor<'de> for ManifestVisitor {
-    type Value = Manifest;
+    type Value = PromptManifest;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a manifest")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Manifest, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PromptManifest, A::Error> {
         let mut mode = None;
         let mut imported = None;
         let mut tables = Vec::new();
@@ -188,7 +188,7 @@ impl<'de> Visitor<'de> for ManifestVisitor {
                 }
             }
         }
-        Ok(Manifest {
+        Ok(PromptManifest {
             mode: mode.ok_or_else(|| de::Error::missing_field("mode"))?,
             imported,
             tables,
@@ -331,14 +331,14 @@ mod tests {
     const BUILTIN: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
 
     fn fault_of(source: &str) -> String {
-        Manifest::parse(source, Path::new("set/manifest.toml"))
+        PromptManifest::parse(source, Path::new("set/manifest.toml"))
             .unwrap_err()
             .to_string()
     }
 
     #[test]
     fn our_own_manifest_is_read() {
-        let manifest = Manifest::parse(BUILTIN, Path::new("m")).unwrap();
+        let manifest = PromptManifest::parse(BUILTIN, Path::new("m")).unwrap();
         assert_eq!(manifest.mode, InsertMode::Fenced);
         let citations = &manifest.tasks(&CITATIONS)[0].table;
         assert_eq!((citations.max_tokens, citations.json_mode), (None, true));

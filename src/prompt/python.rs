@@ -22,7 +22,7 @@ const POSITIONAL: [&str; 2] = ["response", "citations"];
 
 /// A position in a script; searches run from it to the end of its class or function.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct ScriptPosition<'a> {
     path: &'a Path,
     source: &'a str,
     start: usize,
@@ -32,7 +32,7 @@ pub(super) struct Place<'a> {
 }
 
 /// A piece of a literal's value: text, or a field in braces, trimmed.
-enum Piece {
+enum LiteralPiece {
     Text(String),
     Expression(String),
 }
@@ -45,7 +45,7 @@ pub(super) fn normalized(source: &str) -> String {
         .replace('\r', "\n")
 }
 
-impl<'a> Place<'a> {
+impl<'a> ScriptPosition<'a> {
     /// The whole of a [`normalized`] script; `path` is for messages.
     pub(super) fn script(path: &'a Path, source: &'a str) -> Self {
         Self {
@@ -159,8 +159,8 @@ impl<'a> Place<'a> {
         let mut positional = POSITIONAL.into_iter();
         for piece in self.literal(format, name)? {
             match piece {
-                Piece::Text(text) => out.push_str(&escape(&text)),
-                Piece::Expression(field) => {
+                LiteralPiece::Text(text) => out.push_str(&escape(&text)),
+                LiteralPiece::Expression(field) => {
                     let renamed = RENAMED.iter().find(|(theirs, _)| *theirs == field);
                     let unnamed = if field.is_empty() {
                         positional.next()
@@ -180,8 +180,8 @@ impl<'a> Place<'a> {
 
     /// The adjacent literals here, joined. With `format`, plain literals are read like f-strings: doubled braces are
     /// one.
-    fn literal(&self, format: bool, name: &str) -> Result<Vec<Piece>> {
-        let mut pieces: Vec<Piece> = Vec::new();
+    fn literal(&self, format: bool, name: &str) -> Result<Vec<LiteralPiece>> {
+        let mut pieces: Vec<LiteralPiece> = Vec::new();
         let mut rest = self
             .text()
             .trim_start_matches(|c: char| c.is_whitespace() || c == '(');
@@ -240,7 +240,7 @@ fn skip_blanks(text: &str) -> &str {
 
 /// Appends the value of a literal's body; adjacent texts are joined, so that braces across a seam are seen together.
 fn push_pieces(
-    pieces: &mut Vec<Piece>,
+    pieces: &mut Vec<LiteralPiece>,
     body: &str,
     has_fields: bool,
     is_raw: bool,
@@ -261,7 +261,7 @@ fn push_pieces(
             '{' if has_fields => {
                 let end = after.find('}').ok_or("a brace that does not close")?;
                 let field = after[..end].split_whitespace().collect();
-                pieces.push(Piece::Expression(field));
+                pieces.push(LiteralPiece::Expression(field));
                 rest = &after[end + 1..];
             }
             '}' if has_fields => return Err("a single brace"),
@@ -274,10 +274,10 @@ fn push_pieces(
     Ok(())
 }
 
-fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+fn push_text(pieces: &mut Vec<LiteralPiece>, text: &str) {
     match pieces.last_mut() {
-        Some(Piece::Text(last)) => last.push_str(text),
-        _ => pieces.push(Piece::Text(text.to_owned())),
+        Some(LiteralPiece::Text(last)) => last.push_str(text),
+        _ => pieces.push(LiteralPiece::Text(text.to_owned())),
     }
 }
 
@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     fn literal(source: &str) -> Result<String> {
-        Place::script(Path::new("s.py"), source).template("it", false)
+        ScriptPosition::script(Path::new("s.py"), source).template("it", false)
     }
 
     #[test]
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_name_is_looked_for_within_its_class_or_function() {
         let source = "class A:\n    def f(x='1'):\n        y == '2'\n    def g(z: int = '3'):\n        h(5, '6')\nclass B:\n    y = '4'\n";
-        let script = Place::script(Path::new("s.py"), source);
+        let script = ScriptPosition::script(Path::new("s.py"), source);
         let text = |steps| {
             script
                 .find(steps)

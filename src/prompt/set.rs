@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::family::{self, PromptFamily};
-use super::manifest::{Imported, InsertMode, MANIFEST, Manifest, TaskTable};
+use super::manifest::{Imported, InsertMode, MANIFEST, PromptManifest, TaskTable};
 use super::messages::Messages;
 use super::task::TaskTemplates;
 use crate::domain::Fingerprint;
@@ -32,7 +32,7 @@ impl PromptSet {
         files: BTreeMap<String, String>,
         dir: &Path,
     ) -> Result<Self> {
-        let manifest = Manifest::parse(&manifest_source, &dir.join(MANIFEST))?;
+        let manifest = PromptManifest::parse(&manifest_source, &dir.join(MANIFEST))?;
         let family = |id: PromptFamily| {
             let own = Family::compile(&manifest, id, &files, dir)?;
             let builtin = || Self::shared_builtin().family_of(id).cloned();
@@ -138,7 +138,7 @@ pub struct Family {
 impl Family {
     /// The family in a manifest, if present; `dir` is for messages.
     pub(super) fn compile(
-        manifest: &Manifest,
+        manifest: &PromptManifest,
         id: PromptFamily,
         files: &BTreeMap<String, String>,
         dir: &Path,

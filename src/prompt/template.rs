@@ -35,7 +35,7 @@ pub(crate) fn list_of(variables: &[&str]) -> String {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum TemplatePiece {
     Text(String),
     /// A variable and its 1-based line.
     Variable(&'static str, usize),
@@ -45,7 +45,7 @@ enum Piece {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Template {
     pub(crate) source: String,
-    pieces: Vec<Piece>,
+    pieces: Vec<TemplatePiece>,
 }
 
 impl Template {
@@ -103,14 +103,14 @@ impl Template {
             };
             text.push_str(&rest[..at]);
             if !text.is_empty() {
-                pieces.push(Piece::Text(std::mem::take(&mut text)));
+                pieces.push(TemplatePiece::Text(std::mem::take(&mut text)));
             }
-            pieces.push(Piece::Variable(variable, line));
+            pieces.push(TemplatePiece::Variable(variable, line));
             rest = after;
         }
         text.push_str(rest);
         if !text.is_empty() {
-            pieces.push(Piece::Text(text));
+            pieces.push(TemplatePiece::Text(text));
         }
         Ok(Self {
             source: source.to_owned(),
@@ -121,8 +121,8 @@ impl Template {
     /// The variables in order, with their lines.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Variable(variable, line) => Some((*variable, *line)),
-            Piece::Text(_) => None,
+            TemplatePiece::Variable(variable, line) => Some((*variable, *line)),
+            TemplatePiece::Text(_) => None,
         })
     }
 
@@ -130,9 +130,9 @@ impl Template {
     pub(crate) fn fill(&self, out: &mut String, mut insert: impl FnMut(&mut String, &'static str)) {
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Variable(OPEN_BRACES, _) => out.push_str("{{"),
-                Piece::Variable(variable, _) => insert(out, variable),
+                TemplatePiece::Text(text) => out.push_str(text),
+                TemplatePiece::Variable(OPEN_BRACES, _) => out.push_str("{{"),
+                TemplatePiece::Variable(variable, _) => insert(out, variable),
             }
         }
     }

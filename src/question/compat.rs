@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::reading::Unreadable;
 use crate::domain::ClaimShares;
-use crate::domain::python_json::{self, Fault, is_truthy, outermost_braces};
+use crate::domain::python_json::{self, PythonJsonFault, is_truthy, outermost_braces};
 
 /// The script raises an exception here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,13 +48,13 @@ fn extract_json(text: &str) -> Result<Option<Value>, Raised> {
         return Ok(None);
     };
     let read = match python_json::parse(object) {
-        Err(Fault::Decode(_)) => python_json::parse(&format!("{object}]}}")),
+        Err(PythonJsonFault::Decode(_)) => python_json::parse(&format!("{object}]}}")),
         read => read,
     };
     match read {
         Ok(value) => Ok(Some(value).filter(is_truthy)),
-        Err(Fault::Decode(_)) => Ok(None),
-        Err(Fault::Limit) => Err(Raised),
+        Err(PythonJsonFault::Decode(_)) => Ok(None),
+        Err(PythonJsonFault::Limit) => Err(Raised),
     }
 }
 

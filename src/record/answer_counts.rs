@@ -19,11 +19,11 @@ const MAX_NAME: usize = 200;
 struct AnsweredCall {
     role: Role,
     judge: String,
-    reply: Option<ReplyHead>,
+    reply: Option<ReplyIdentity>,
 }
 
 #[derive(Deserialize)]
-struct ReplyHead {
+struct ReplyIdentity {
     model: Option<String>,
     system_fingerprint: Option<String>,
 }

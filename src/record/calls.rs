@@ -108,7 +108,7 @@ impl ReplyHead {
 #[derive(Debug)]
 pub struct RecordedReplies {
     dir: PathBuf,
-    index: Mutex<Index>,
+    index: Mutex<CallIndex>,
     /// The reason for calls that are not recorded.
     missing: UnscoredReason,
     /// Whether texts that the server refused are sent again.
@@ -117,7 +117,7 @@ pub struct RecordedReplies {
 
 /// The calls of a file; `None` if there is no file yet.
 #[derive(Debug, Default)]
-struct Index {
+struct CallIndex {
     file: Option<File>,
     positions: HashMap<CallId, Position>,
 }
@@ -130,7 +130,7 @@ impl RecordedReplies {
     pub fn of_run(dir: &Path, manifest: &Manifest) -> Result<Self> {
         Ok(Self::with_index(
             dir,
-            Index::of(dir, lines(dir, manifest)?)?,
+            CallIndex::of(dir, lines(dir, manifest)?)?,
         ))
     }
 
@@ -146,7 +146,7 @@ impl RecordedReplies {
 
     /// No calls yet of the run in `dir`, whatever is there.
     pub(crate) fn of_new_run(dir: &Path) -> Self {
-        Self::with_index(dir, Index::default())
+        Self::with_index(dir, CallIndex::default())
     }
 
     /// Indexes the calls anew, as [`RecordedReplies::to_resume`].
@@ -155,12 +155,14 @@ impl RecordedReplies {
     /// When the file cannot be read.
     pub(crate) fn reload(&self) -> Result<()> {
         let lines = LineReader::to_resume(&self.dir.join(NAME))?;
-        let index = lines.map(|lines| Index::of(&self.dir, lines)).transpose()?;
+        let index = lines
+            .map(|lines| CallIndex::of(&self.dir, lines))
+            .transpose()?;
         *locked(&self.index) = index.unwrap_or_default();
         Ok(())
     }
 
-    fn with_index(dir: &Path, index: Index) -> Self {
+    fn with_index(dir: &Path, index: CallIndex) -> Self {
         let missing = UnscoredReason::new(
             UnscoredKind::NotAsked,
             "the record of the run does not contain this call",
@@ -219,7 +221,7 @@ impl RecordedReplies {
     }
 }
 
-impl Index {
+impl CallIndex {
     /// The calls in these lines of the run in `dir`.
     fn of(dir: &Path, mut lines: LineReader) -> Result<Self> {
         let mut ends: HashMap<CallId, (CallEnding, Position)> = HashMap::new();

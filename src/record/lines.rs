@@ -31,7 +31,7 @@ pub(super) struct LineReader {
     /// Total bytes of the complete lines read so far.
     pub(super) end: u64,
     /// What the file must be at its end, and a hash of what was read.
-    expected: Option<(Expected, blake3::Hasher)>,
+    expected: Option<(ExpectedFile, blake3::Hasher)>,
     /// Whether lines that cannot be parsed are skipped.
     is_lenient: bool,
     /// Number of lines skipped.
@@ -40,7 +40,7 @@ pub(super) struct LineReader {
 
 /// A file of a finished run.
 #[derive(Debug)]
-struct Expected {
+struct ExpectedFile {
     stamp: FileStamp,
     /// Number of its lines, if the manifest has it.
     lines: Option<usize>,
@@ -55,14 +55,14 @@ impl LineReader {
     /// # Errors
     /// When it cannot be opened, or is missing in a finished run.
     pub(super) fn of_run(dir: &Path, name: &str, manifest: &Manifest) -> Result<Option<Self>> {
-        let expected = manifest.files.get(name).map(|stamp| Expected {
+        let expected = manifest.files.get(name).map(|stamp| ExpectedFile {
             stamp: *stamp,
             lines: (name == "scores.jsonl").then_some(manifest.scores),
             remedy: manifest.remedy(dir, name),
         });
         let path = dir.join(name);
         match (Self::to_resume(&path)?, expected) {
-            (None, Some(Expected { remedy, .. })) => Err(InputFault::new(
+            (None, Some(ExpectedFile { remedy, .. })) => Err(InputFault::new(
                 path,
                 "is missing, and was there when the run ended",
             )

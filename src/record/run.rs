@@ -143,7 +143,7 @@ fn with_missing_answers(
     inputs: &Inputs,
     scored: &[Arc<ScoredAnswer>],
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let mut recorded: HashMap<AnswerKey<'_>, &Arc<ScoredAnswer>> =
+    let mut recorded: HashMap<ScoreKey<'_>, &Arc<ScoredAnswer>> =
         scored.iter().map(|answer| (key(answer), answer)).collect();
     let mut entries: Vec<Arc<ScoredAnswer>> = Vec::new();
     for name in &manifest.scorers {
@@ -183,10 +183,10 @@ fn with_missing_answers(
 }
 
 /// The name of a scorer, a system and a case.
-type AnswerKey<'a> = (&'a str, &'a SystemName, &'a CaseId);
+type ScoreKey<'a> = (&'a str, &'a SystemName, &'a CaseId);
 
 /// A run has one score of each answer by each scorer, so that its name suffices, whoever judged.
-fn key(answer: &ScoredAnswer) -> AnswerKey<'_> {
+fn key(answer: &ScoredAnswer) -> ScoreKey<'_> {
     (
         answer.score.scorer.name(),
         &answer.system,

@@ -10,7 +10,7 @@ use crate::analysis::{
     row_metrics,
 };
 use crate::domain::{Note, ScorerId, SystemName, Unit};
-use crate::evaluation::Coverage;
+use crate::evaluation::QuestionCoverage;
 use crate::scorer::scorer_named;
 
 /// Name of the citation scorer.
@@ -37,7 +37,7 @@ pub struct Bench {
     pub asked: usize,
     /// How many questions each system answered.
     #[serde(skip)]
-    pub coverage: Vec<Coverage>,
+    pub coverage: Vec<QuestionCoverage>,
     /// Columns that are blank for every system.
     pub blank: Vec<BenchBlank>,
     /// Explanations of the columns, one sentence each, without a full stop.
@@ -156,7 +156,7 @@ impl Bench {
         scorer.metric(system, column.name).copied()
     }
 
-    fn covered(&self, system: &SystemName) -> Option<&Coverage> {
+    fn covered(&self, system: &SystemName) -> Option<&QuestionCoverage> {
         self.coverage.iter().find(|of| of.system == *system)
     }
 
@@ -241,7 +241,7 @@ mod tests {
             data: "d\u{1b}.jsonl".to_owned(),
             asked: 2,
             coverage: [("a", 2), ("b", 1)]
-                .map(|(s, answered)| Coverage {
+                .map(|(s, answered)| QuestionCoverage {
                     system: s.into(),
                     answered,
                     has_sources: true,

@@ -271,14 +271,14 @@ fn has_null(answer: &RecordedAnswer) -> bool {
 }
 
 /// The recorded scores of one answer, and their file.
-struct Recorded<'a> {
+struct RecordedScores<'a> {
     path: &'a Path,
     system: &'a SystemName,
     answer: &'a RecordedAnswer,
 }
 
 /// The recorded scores by system and case.
-type RecordedAnswers<'a> = HashMap<(&'a SystemName, &'a CaseId), Recorded<'a>>;
+type RecordedAnswers<'a> = HashMap<(&'a SystemName, &'a CaseId), RecordedScores<'a>>;
 
 const HINT: &str = "name the test cases that the answers were scored by";
 
@@ -287,7 +287,7 @@ fn recorded_answers(files: &[ResultsFile]) -> RecordedAnswers<'_> {
     let mut recorded = RecordedAnswers::new();
     for file in files {
         for (system, answer) in answers(file) {
-            let own = Recorded {
+            let own = RecordedScores {
                 path: &file.path,
                 system,
                 answer,
@@ -392,7 +392,7 @@ fn parts_of(items: &[Item], recorded: &RecordedAnswers<'_>) -> RubricParts {
     }
 }
 
-impl Recorded<'_> {
+impl RecordedScores<'_> {
     fn fault(&self, what: &str) -> InputFault {
         let case_id = self.answer.case_id.as_str();
         InputFault::new(self.path, format!("system \"{}\": {what}", self.system)).of_case(case_id)

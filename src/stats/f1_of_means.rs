@@ -1,7 +1,7 @@
 //! The F1 of mean precision and mean recall, with its interval.
 
 use super::bootstrap::{BootstrapOptions, Interval};
-use super::studentized::{Sample, wilson};
+use super::studentized::{ClusteredSample, wilson};
 use super::summary::harmonic_mean;
 
 /// The harmonic mean of the mean precision and the mean recall of these cases, with its interval. Either of the
@@ -25,8 +25,8 @@ pub fn f1_of_means(
     clusters: &[usize],
     options: BootstrapOptions,
 ) -> (f64, Option<Interval>) {
-    let precision = Part::of(cases, 0);
-    let recall = Part::of(cases, 1);
+    let precision = F1Component::of(cases, 0);
+    let recall = F1Component::of(cases, 1);
     let f1 = harmonic_mean(precision.mean, recall.mean);
     let sum = precision.mean + recall.mean;
     // Without a correct citation the function has no slope; Wilson's interval of a constant 0 remains.
@@ -55,7 +55,8 @@ fn interval(
     clusters: &[usize],
     options: BootstrapOptions,
 ) -> Option<Interval> {
-    let sample = Sample::new(&[influences], Some(clusters)).filter(|_| options.is_usable())?;
+    let sample =
+        ClusteredSample::new(&[influences], Some(clusters)).filter(|_| options.is_usable())?;
     let share = Interval {
         low: 0.0,
         high: 1.0,
@@ -65,12 +66,12 @@ fn interval(
 }
 
 /// The values of precision, or of recall.
-struct Part {
+struct F1Component {
     mean: f64,
     count: usize,
 }
 
-impl Part {
+impl F1Component {
     fn of(cases: &[[Option<f64>; 2]], part: usize) -> Self {
         let mut sum = 0.0;
         let mut count = 0;

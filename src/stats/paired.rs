@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
-use super::studentized::{Sample, equal_tails};
+use super::studentized::{ClusteredSample, equal_tails};
 
 /// Fewest questions for a bootstrap-t.
 pub(super) const FEWEST_QUESTIONS: usize = 20;
@@ -86,7 +86,7 @@ pub fn paired_family(
     clusters: Option<&[usize]>,
     options: BootstrapOptions,
 ) -> Option<PairedFamily> {
-    let sample = Sample::new(differences, clusters).filter(|_| options.is_usable())?;
+    let sample = ClusteredSample::new(differences, clusters).filter(|_| options.is_usable())?;
     let sums: Vec<Vec<f64>> = (0..differences.len())
         .map(|pair| sample.sums(pair))
         .collect();
@@ -107,7 +107,7 @@ fn is_single_and_one_sided(sums: &[Vec<f64>]) -> bool {
     positive.min(negative) < FEWEST_OF_EITHER_SIGN
 }
 
-fn by_bootstrap(sample: &Sample, options: BootstrapOptions) -> PairedFamily {
+fn by_bootstrap(sample: &ClusteredSample, options: BootstrapOptions) -> PairedFamily {
     let resampled = sample.resampled_t(options);
     let total = resampled.len();
     let tests =
@@ -131,7 +131,7 @@ fn by_bootstrap(sample: &Sample, options: BootstrapOptions) -> PairedFamily {
 
 /// A pair's test without adjustment for the others, with its critical value.
 fn alone_by_bootstrap(
-    sample: &Sample,
+    sample: &ClusteredSample,
     pair: usize,
     resampled: &[Vec<f64>],
     options: BootstrapOptions,
@@ -277,7 +277,11 @@ fn largest_statistics(assignments: &Assignments, sums: &[Vec<f64>]) -> Vec<f64> 
     largest
 }
 
-fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) -> PairedFamily {
+fn by_sign_flips(
+    sample: &ClusteredSample,
+    sums: &[Vec<f64>],
+    options: BootstrapOptions,
+) -> PairedFamily {
     let questions = sample.clusters();
     let assignments = Assignments {
         questions,
@@ -311,7 +315,7 @@ fn by_sign_flips(sample: &Sample, sums: &[Vec<f64>], options: BootstrapOptions) 
 
 /// The tests of all pairs by sign flips.
 struct SignFlips<'a> {
-    sample: &'a Sample,
+    sample: &'a ClusteredSample,
     /// The sums of the differences by pair and question.
     sums: &'a [Vec<f64>],
     assignments: Assignments,

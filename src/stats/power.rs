@@ -5,7 +5,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
 use super::distributions::t_quantile;
 use super::paired::FEWEST_QUESTIONS;
-use super::studentized::Sample;
+use super::studentized::ClusteredSample;
 
 /// Power of a planned study.
 const POWER: f64 = 0.8;
@@ -44,7 +44,7 @@ impl PilotSpread {
         clusters: Option<&[usize]>,
         options: BootstrapOptions,
     ) -> Option<Self> {
-        let sample = Sample::new(differences, clusters).filter(|_| options.is_usable())?;
+        let sample = ClusteredSample::new(differences, clusters).filter(|_| options.is_usable())?;
         let n = sample.clusters() as f64;
         // Resampled means have the variance of the sample divided by n, errors that divided by n - 1.
         let scale = (n / (n - 1.0)).sqrt();

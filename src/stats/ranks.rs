@@ -1,7 +1,7 @@
 //! Rank distribution of systems over shared resamples of the cases.
 
 use super::bootstrap::BootstrapOptions;
-use super::studentized::Sample;
+use super::studentized::ClusteredSample;
 
 /// Share of resamples in which system `i` (row) has rank `r + 1` (column `r`), the highest mean first.
 ///
@@ -26,7 +26,7 @@ pub fn rank_distribution(
     if options.resamples == 0 {
         return None;
     }
-    let means = Sample::new(systems, clusters)?.resampled_means(options);
+    let means = ClusteredSample::new(systems, clusters)?.resampled_means(options);
     let mut counts = vec![vec![0.0; systems.len()]; systems.len()];
     for own in &means {
         let mut order: Vec<usize> = (0..systems.len()).collect();

@@ -9,7 +9,7 @@ use super::bootstrap::{BootstrapOptions, Clusters, Interval, resample, tail_rank
 use super::distributions::t_quantile;
 
 /// Several lists of values over the same cases, summed by cluster and centered on their means.
-pub(super) struct Sample {
+pub(super) struct ClusteredSample {
     /// Mean of each list.
     pub(super) means: Vec<f64>,
     /// Standard error of each mean; 0 where all sums of deviations are rounding.
@@ -20,7 +20,7 @@ pub(super) struct Sample {
     sizes: Vec<f64>,
 }
 
-impl Sample {
+impl ClusteredSample {
     /// `None` for fewer than two clusters, lists of unequal length and values that are not finite.
     pub(super) fn new(lists: &[&[f64]], clusters: Option<&[usize]>) -> Option<Self> {
         let cases = lists.first()?.len();
@@ -261,7 +261,7 @@ pub fn mean_interval(
     range: Option<Interval>,
     options: BootstrapOptions,
 ) -> Option<Interval> {
-    let sample = Sample::new(&[values], clusters).filter(|_| options.is_usable())?;
+    let sample = ClusteredSample::new(&[values], clusters).filter(|_| options.is_usable())?;
     let is_within = |range: &Interval| {
         values
             .iter()
@@ -315,10 +315,10 @@ mod tests {
     #[test]
     fn standard_errors_by_hand() {
         // Mean 3; deviations -2, 0, 2 squared sum to 8: sqrt(8 / 2) / sqrt(3).
-        let sample = Sample::new(&[&[1.0, 3.0, 5.0]], None).unwrap();
+        let sample = ClusteredSample::new(&[&[1.0, 3.0, 5.0]], None).unwrap();
         assert!((sample.errors[0] - 2.0 / 3.0_f64.sqrt()).abs() < 1e-12);
         // Clusters of 2 and 1 cases with deviations -2 and 2: sqrt(4 / (1 - 2 / 3) + 4 / (1 - 1 / 3)) / 3 = sqrt(18) / 3.
-        let sample = Sample::new(&[&[1.0, 3.0, 5.0]], Some(&[7, 7, 4])).unwrap();
+        let sample = ClusteredSample::new(&[&[1.0, 3.0, 5.0]], Some(&[7, 7, 4])).unwrap();
         assert!((sample.errors[0] - 18.0_f64.sqrt() / 3.0).abs() < 1e-12);
         assert_eq!(
             (sample.sums(0), sample.sizes().to_vec()),

@@ -51,7 +51,7 @@ pub struct VarianceComponents {
 /// assert!((parts.sample - 0.02).abs() < 1e-12 && (parts.question - 0.17).abs() < 1e-12);
 /// ```
 pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
-    let table = Table::new(values)?;
+    let table = CrossTable::new(values)?;
     let (questions, judges) = (table.by_question.len(), table.by_judge.len());
     let repeated = table.cells.len() < values.len();
     if questions < 2 || (judges < 2 && !repeated) {
@@ -85,7 +85,7 @@ struct Group {
 }
 
 /// The values, centered on their mean, by question, judge and both.
-struct Table {
+struct CrossTable {
     by_question: BTreeMap<usize, Group>,
     by_judge: BTreeMap<usize, Group>,
     cells: BTreeMap<(usize, usize), Group>,
@@ -93,7 +93,7 @@ struct Table {
     squares: f64,
 }
 
-impl Table {
+impl CrossTable {
     fn new(values: &[Judged]) -> Option<Self> {
         let mean = super::mean(&values.iter().map(|judged| judged.value).collect::<Vec<_>>())?;
         let (mut by_question, mut by_judge, mut cells) =

@@ -78,7 +78,7 @@ impl Perturbation {
     pub fn apply(self, text: &str, seed: u64) -> Option<String> {
         let text = text.trim();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let by_block = |change: &mut dyn FnMut(Kind, &str) -> Option<String>| {
+        let by_block = |change: &mut dyn FnMut(LineKind, &str) -> Option<String>| {
             let changed = blocks(text)
                 .into_iter()
                 .map(|(kind, block)| change(kind, block).unwrap_or(block.to_owned()));
@@ -92,15 +92,15 @@ impl Perturbation {
                 let items = sentences(block)
                     .into_iter()
                     .map(|sentence| format!("- {sentence}"));
-                (kind == Kind::Prose).then(|| items.collect::<Vec<_>>().join("\n"))
+                (kind == LineKind::Prose).then(|| items.collect::<Vec<_>>().join("\n"))
             }),
             Self::Uncited => by_block(&mut |kind, block| match kind {
-                Kind::Sources => Some(String::new()),
-                _ => (kind != Kind::Code).then(|| without_markers(block)),
+                LineKind::Sources => Some(String::new()),
+                _ => (kind != LineKind::Code).then(|| without_markers(block)),
             }),
             Self::Injected => format!("{text}\n\n{PLANTED_VERDICT}"),
             Self::Shuffled => by_block(&mut |kind, block| {
-                (kind == Kind::Prose).then(|| shuffled(block, &mut rng))
+                (kind == LineKind::Prose).then(|| shuffled(block, &mut rng))
             }),
         };
         (!changed.trim().is_empty() && changed.trim() != text).then_some(changed)
@@ -109,7 +109,7 @@ impl Perturbation {
 
 /// What the lines of a block are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LineKind {
     Code,
     Sources,
     Blank,
@@ -118,7 +118,7 @@ enum Kind {
     Prose,
 }
 
-impl Kind {
+impl LineKind {
     /// The kind of a line outside lists of sources and fences.
     fn of(line: &str) -> Self {
         let content = line.trim();
@@ -136,8 +136,8 @@ impl Kind {
 }
 
 /// Runs of lines of one kind; joined by line feeds they are the text.
-fn blocks(text: &str) -> Vec<(Kind, &str)> {
-    let mut blocks: Vec<(Kind, Range<usize>)> = Vec::new();
+fn blocks(text: &str) -> Vec<(LineKind, &str)> {
+    let mut blocks: Vec<(LineKind, Range<usize>)> = Vec::new();
     let (mut open, mut start) = (None::<&str>, 0);
     for (line, is_source) in text.split('\n').zip(source_list_lines(text, &SOURCE_LISTS)) {
         let (content, end) = (line.trim(), start + line.len());
@@ -145,15 +145,15 @@ fn blocks(text: &str) -> Vec<(Kind, &str)> {
             .into_iter()
             .find(|fence| content.starts_with(fence));
         let kind = if open.is_some() || opening.is_some() {
-            Kind::Code
+            LineKind::Code
         } else {
-            Kind::of(line)
+            LineKind::of(line)
         };
         open = match open {
             Some(fence) => Some(fence).filter(|_| !content.ends_with(fence)),
             None => opening.filter(|fence| !content[fence.len()..].contains(fence)),
         };
-        let kind = if is_source { Kind::Sources } else { kind };
+        let kind = if is_source { LineKind::Sources } else { kind };
         match blocks.last_mut() {
             Some((last, range)) if *last == kind => range.end = end,
             _ => blocks.push((kind, start..end)),
@@ -188,7 +188,7 @@ fn padded(text: &str) -> String {
 }
 
 /// One sentence a line, two blank lines for any number, headings of level 4, `*` before items.
-fn reformatted(kind: Kind, block: &str) -> String {
+fn reformatted(kind: LineKind, block: &str) -> String {
     let marked = |line: &str| {
         let (indent, content) = line.split_at(line.len() - line.trim_start().len());
         let item = ["- ", "+ ", "• "]
@@ -203,13 +203,13 @@ fn reformatted(kind: Kind, block: &str) -> String {
         }
     };
     match kind {
-        Kind::Blank => "\n".to_owned(),
-        Kind::Code | Kind::Sources => block.to_owned(),
-        Kind::Marked => block.split('\n').map(marked).collect::<Vec<_>>().join("\n"),
-        Kind::Prose => {
+        LineKind::Blank => "\n".to_owned(),
+        LineKind::Code | LineKind::Sources => block.to_owned(),
+        LineKind::Marked => block.split('\n').map(marked).collect::<Vec<_>>().join("\n"),
+        LineKind::Prose => {
             let join = |text: String, sentence: String| {
                 // A line that begins like a heading or an item would become one.
-                let is_prose = blocks(&sentence)[..] == [(Kind::Prose, sentence.as_str())];
+                let is_prose = blocks(&sentence)[..] == [(LineKind::Prose, sentence.as_str())];
                 text + if is_prose { "\n" } else { " " } + &sentence
             };
             sentences(block)

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use scholareval::Result;
 use scholareval::domain::Mode;
-use scholareval::facts::claims::{ClaimFile, ClaimLine, Id};
-use scholareval::facts::scifact::{Claim, Evidence, MEASURES, SentenceCap, measures, score, sums};
+use scholareval::facts::claims::{ClaimFile, ClaimLine, EntryId};
+use scholareval::facts::scifact::{
+    Evidence, GoldClaim, MEASURES, SentenceCap, measures, score, sums,
+};
 use scholareval::facts::scifact_modules::{
     LabelCounts, label_measures, rationale_measures, retrieval_measures, score_labels,
     score_rationales, score_retrieval, scores_by_label,
@@ -64,14 +66,14 @@ fn gold_bytes(row: &Value, shared: &Path) -> Vec<u8> {
 }
 
 /// The golden file's own oracle: rationales one after the other as they stand.
-fn concatenated(claims: &ClaimFile<Claim>) -> Vec<u8> {
-    let of = |claim: &ClaimLine<Claim>| {
+fn concatenated(claims: &ClaimFile<GoldClaim>) -> Vec<u8> {
+    let of = |claim: &ClaimLine<GoldClaim>| {
         let predicted = |gold: &Evidence| json!({"label": gold.label.as_str(), "sentences": gold.rationales.concat()});
         let gold = claim.value.evidence.iter();
         let evidence: Map<String, Value> = gold
             .map(|(doc_id, gold)| (doc_id.to_string(), predicted(gold)))
             .collect();
-        let Id::Number(id) = claim.id else {
+        let EntryId::Number(id) = claim.id else {
             panic!("{:?}", claim.id)
         };
         json!({"id": id, "evidence": evidence})

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, AgreementOptions};
-use super::units::{RaterView, Unit};
+use super::units::{RatedUnit, RaterView};
 use crate::analysis::ratings::Ratings;
 use crate::domain::{CaseId, Note, Preferred, Rater, SystemName};
 use crate::stats::Interval;
@@ -27,7 +27,7 @@ pub(super) fn no_categories(ratings: &Ratings) -> Option<String> {
 
 /// Detects raters on different scales of these units: of two ranges of numbers kappa, alpha and ICC measure mostly the
 /// difference of the ranges.
-pub(super) fn not_one_scale(raters: &[&RaterView], units: &[&Unit]) -> Option<String> {
+pub(super) fn not_one_scale(raters: &[&RaterView], units: &[&RatedUnit]) -> Option<String> {
     let items = items(units);
     let scale = |view: &&RaterView| {
         let ends: Vec<&Interval> = items
@@ -59,7 +59,7 @@ pub(super) fn top_of_scale(ends: &[&Interval]) -> Option<f64> {
 }
 
 /// Detects a rater with items within 0..=1 and items beyond, among those of these units.
-pub(super) fn mixed_items(raters: &[&RaterView], units: &[&Unit]) -> Option<String> {
+pub(super) fn mixed_items(raters: &[&RaterView], units: &[&RatedUnit]) -> Option<String> {
     let items = items(units);
     let is_mixed = |view: &&RaterView| {
         let mut shares = items
@@ -74,7 +74,7 @@ pub(super) fn mixed_items(raters: &[&RaterView], units: &[&Unit]) -> Option<Stri
         .then(|| "items on several scales: see each item, or choose one with --metric".to_owned())
 }
 
-fn items<'a>(units: &[&'a Unit]) -> BTreeSet<&'a Option<Arc<str>>> {
+fn items<'a>(units: &[&'a RatedUnit]) -> BTreeSet<&'a Option<Arc<str>>> {
     units.iter().map(|unit| &unit.item).collect()
 }
 

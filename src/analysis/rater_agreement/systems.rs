@@ -10,7 +10,7 @@ use crate::domain::SystemName;
 use crate::stats::{Correlation, bca_clustered_interval, rounded};
 
 /// A system, both raters' values of one unit, and its question.
-type Row<'a> = (&'a SystemName, [f64; 2], usize);
+type RatedRow<'a> = (&'a SystemName, [f64; 2], usize);
 
 /// The systems by the means of what both rated; `None` for fewer than two systems.
 pub(super) fn by_ratings(shared: &RatedByBoth<'_>) -> Option<Ranking> {
@@ -47,7 +47,7 @@ pub(super) fn by_wins(
 }
 
 /// The systems by both means. The interval of tau-b resamples questions, which are its units.
-fn ranking(rows: &[Row<'_>], context: &Context<'_>) -> Option<Ranking> {
+fn ranking(rows: &[RatedRow<'_>], context: &Context<'_>) -> Option<Ranking> {
     let names: Vec<&SystemName> = rows
         .iter()
         .map(|row| row.0)

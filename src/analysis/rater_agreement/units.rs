@@ -10,7 +10,7 @@ use crate::stats::{BootstrapOptions, Interval, mean};
 
 /// A rated item. Its order groups the answers to one case (or one item of it).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Unit {
+pub(super) struct RatedUnit {
     pub(super) case_id: CaseId,
     /// `None`: the whole answer.
     pub(super) item: Option<Arc<str>>,
@@ -20,7 +20,7 @@ pub(super) struct Unit {
 /// One rater's ratings and comparisons at the chosen level.
 pub(super) struct RaterView {
     pub(super) rater: RaterSummary,
-    pub(super) values: BTreeMap<Unit, f64>,
+    pub(super) values: BTreeMap<RatedUnit, f64>,
     /// The lowest and the highest rating of each item (`None`: of whole answers). Of several people those of all.
     pub(super) ends: BTreeMap<Option<Arc<str>>, Interval>,
     /// Comparisons as -1, 0 or 1.
@@ -44,7 +44,7 @@ impl RaterView {
             Some(metric) => rating.item.as_deref() == Some(metric),
             None => rating.item.is_some() == at_items,
         };
-        let unit = |rating: &Rating| Unit {
+        let unit = |rating: &Rating| RatedUnit {
             case_id: rating.case_id.clone(),
             item: rating.item.clone().filter(|_| at_items),
             system: rating.system.clone(),
@@ -67,7 +67,7 @@ impl RaterView {
     /// The mean of several people: of their ratings of each unit, and the sign of the sum of their comparisons of each
     /// pair.
     pub(super) fn mean_of(name: &str, people: &[&Self]) -> Self {
-        let mut values: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
+        let mut values: BTreeMap<RatedUnit, Vec<f64>> = BTreeMap::new();
         let mut preferences: BTreeMap<ComparedPair, f64> = BTreeMap::new();
         for person in people {
             person
@@ -105,7 +105,7 @@ impl RaterView {
     fn of(
         name: &str,
         kind: RaterKind,
-        values: BTreeMap<Unit, f64>,
+        values: BTreeMap<RatedUnit, f64>,
         preferences: BTreeMap<ComparedPair, f64>,
     ) -> Self {
         let (ratings, compared) = (values.len(), preferences.len());
@@ -138,7 +138,7 @@ impl RaterView {
     /// The ratings of both answers of a pair.
     pub(super) fn values_of(&self, pair: &ComparedPair) -> Option<[f64; 2]> {
         let value = |system: &SystemName| {
-            let unit = Unit {
+            let unit = RatedUnit {
                 case_id: pair.case_id.clone(),
                 item: None,
                 system: system.clone(),
@@ -190,7 +190,7 @@ pub(super) struct RatedByBoth<'a> {
     pub(super) first: &'a RaterView,
     pub(super) second: &'a RaterView,
     pub(super) context: &'a Context<'a>,
-    pub(super) units: Vec<&'a Unit>,
+    pub(super) units: Vec<&'a RatedUnit>,
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     /// The question of each unit.
@@ -221,7 +221,7 @@ impl<'a> RatedByBoth<'a> {
     }
 
     /// The same raters, restricted to some units.
-    pub(super) fn only(&self, keep: impl Fn(&Unit) -> bool) -> Self {
+    pub(super) fn only(&self, keep: impl Fn(&RatedUnit) -> bool) -> Self {
         let mut some = Self {
             units: vec![],
             x: vec![],
@@ -235,7 +235,7 @@ impl<'a> RatedByBoth<'a> {
         some
     }
 
-    fn push(&mut self, unit: &'a Unit, x: f64, y: f64) {
+    fn push(&mut self, unit: &'a RatedUnit, x: f64, y: f64) {
         self.units.push(unit);
         self.x.push(x);
         self.y.push(y);

@@ -4,7 +4,7 @@ use super::CommandContext;
 use crate::cli::args::{DisplayOptions, FeverCommand, OutputFormat, ScifactCommand};
 use crate::cli::terminal::{write_form, write_text};
 use crate::error::{Error, Result};
-use crate::facts::claims::Checked;
+use crate::facts::claims::CheckedSubmission;
 use crate::facts::{Explanation, Leaderboard, fever_files, scifact_files};
 use crate::report::{facts, render_json, visible};
 
@@ -65,7 +65,7 @@ pub(super) fn fever(command: &FeverCommand, context: &CommandContext<'_>) -> Res
     }
 }
 
-fn show_check(checked: &Checked) -> Result<()> {
+fn show_check(checked: &CheckedSubmission) -> Result<()> {
     let mut text = format!("ok: {}\n", checked.summary);
     for note in &checked.notes {
         text.push_str(&format!("note: {}\n", visible(&note.text)));

@@ -10,8 +10,8 @@ fn group(sentences: &[(&str, i64)]) -> Vec<Sentence> {
 
 #[test]
 fn evidence_beyond_the_limit_is_removed_without_penalty() {
-    let gold = Gold::new("SUPPORTS", vec![group(&[("z", 9)])]);
-    let prediction = Prediction::new("supports", &[("a", 0), ("z", 9), ("a", 2)]);
+    let gold = FeverGold::new("SUPPORTS", vec![group(&[("z", 9)])]);
+    let prediction = FeverPrediction::new("supports", &[("a", 0), ("z", 9), ("a", 2)]);
     let score = |max| score_instance(&gold, &prediction, max);
     assert!(!score(Some(1)).strictly_correct);
     assert!(score(Some(2)).strictly_correct);
@@ -21,8 +21,12 @@ fn evidence_beyond_the_limit_is_removed_without_penalty() {
 
 #[test]
 fn a_wrong_label_keeps_its_evidence_but_is_not_strictly_correct() {
-    let gold = Gold::new("SUPPORTS", vec![group(&[("z", 9)])]);
-    let scored = score_instance(&gold, &Prediction::new("REFUTES", &[("z", 9)]), Some(5));
+    let gold = FeverGold::new("SUPPORTS", vec![group(&[("z", 9)])]);
+    let scored = score_instance(
+        &gold,
+        &FeverPrediction::new("REFUTES", &[("z", 9)]),
+        Some(5),
+    );
     assert_eq!(
         (scored.label_correct, scored.strictly_correct),
         (false, false)
@@ -32,19 +36,23 @@ fn a_wrong_label_keeps_its_evidence_but_is_not_strictly_correct() {
 
 #[test]
 fn gold_without_groups_is_recalled_and_never_strictly_correct_and_an_empty_group_always_is() {
-    let prediction = Prediction::new("REFUTES", &[]);
-    let without = score_instance(&Gold::new("REFUTES", vec![]), &prediction, Some(5));
+    let prediction = FeverPrediction::new("REFUTES", &[]);
+    let without = score_instance(&FeverGold::new("REFUTES", vec![]), &prediction, Some(5));
     assert_eq!(
         (without.strictly_correct, without.recalled),
         (false, Some(true))
     );
-    let empty = score_instance(&Gold::new("REFUTES", vec![vec![]]), &prediction, Some(5));
+    let empty = score_instance(
+        &FeverGold::new("REFUTES", vec![vec![]]),
+        &prediction,
+        Some(5),
+    );
     assert_eq!((empty.strictly_correct, empty.recalled), (true, Some(true)));
 }
 
 #[test]
 fn no_evidence_is_asked_of_an_unverifiable_claim() {
-    let gold = Gold::new(
+    let gold = FeverGold::new(
         "NOT ENOUGH INFO",
         vec![vec![Sentence {
             page: None,
@@ -53,7 +61,7 @@ fn no_evidence_is_asked_of_an_unverifiable_claim() {
     );
     let scored = score_instance(
         &gold,
-        &Prediction::new("not enough info", &[("x", 1)]),
+        &FeverPrediction::new("not enough info", &[("x", 1)]),
         Some(5),
     );
     assert_eq!(
@@ -70,10 +78,10 @@ fn no_evidence_is_asked_of_an_unverifiable_claim() {
 
 #[test]
 fn an_explanation_names_the_missing_sentence() {
-    let gold = Gold::new("REFUTES", vec![group(&[("page1", 1), ("page2", 2)])]);
+    let gold = FeverGold::new("REFUTES", vec![group(&[("page1", 1), ("page2", 2)])]);
     let findings = explain(
         &gold,
-        &Prediction::new("REFUTES", &[("page1", 1), ("page2", 2)]),
+        &FeverPrediction::new("REFUTES", &[("page1", 1), ("page2", 2)]),
         Some(1),
     );
     let expected = [
@@ -85,11 +93,11 @@ fn an_explanation_names_the_missing_sentence() {
     ];
     assert_eq!(
         findings,
-        expected.map(|(item, finding)| Finding::new(item, finding))
+        expected.map(|(item, finding)| CountedPart::new(item, finding))
     );
 }
 
-type Item = (Gold, Prediction);
+type Item = (FeverGold, FeverPrediction);
 
 fn any_item() -> impl Strategy<Value = Item> {
     let label = || {
@@ -110,7 +118,10 @@ fn any_item() -> impl Strategy<Value = Item> {
     )
         .prop_map(|(gold, groups, label, evidence)| {
             let groups = groups.iter().map(|sentences| group(sentences)).collect();
-            (Gold::new(gold, groups), Prediction::new(label, &evidence))
+            (
+                FeverGold::new(gold, groups),
+                FeverPrediction::new(label, &evidence),
+            )
         })
 }
 
@@ -144,7 +155,7 @@ proptest! {
         let (gold, _) = item;
         prop_assume!(!gold.groups.is_empty() || !gold.is_verifiable());
         let evidence = gold.groups.iter().flatten().cloned().collect();
-        let prediction = Prediction { label: gold.label.clone(), evidence };
+        let prediction = FeverPrediction { label: gold.label.clone(), evidence };
         let scored = score_instance(&gold, &prediction, None);
         prop_assert!(scored.strictly_correct);
         prop_assert_eq!(scored.precision, gold.is_verifiable().then_some(1.0));

@@ -2,13 +2,13 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::super::claims::Id;
-use super::super::scifact_modules::{Labels, Rationales, score_labels, score_rationales};
+use super::super::claims::EntryId;
+use super::super::scifact_modules::{PredictedLabels, Rationales, score_labels, score_rationales};
 use super::*;
 
 fn file<T>(lines: Vec<(i64, T)>) -> ClaimFile<T> {
     let line = |(at, (id, value)): (usize, (i64, T))| ClaimLine {
-        id: Id::Number(id),
+        id: EntryId::Number(id),
         line: at + 1,
         value,
     };
@@ -18,8 +18,8 @@ fn file<T>(lines: Vec<(i64, T)>) -> ClaimFile<T> {
     }
 }
 
-fn claim(evidence: &[(DocId, Label, &[&[u32]])]) -> Claim {
-    let gold = |(doc_id, label, rationales): &(DocId, Label, &[&[u32]])| {
+fn claim(evidence: &[(DocId, EvidenceLabel, &[&[u32]])]) -> GoldClaim {
+    let gold = |(doc_id, label, rationales): &(DocId, EvidenceLabel, &[&[u32]])| {
         let rationales = rationales
             .iter()
             .map(|sentences| sentences.to_vec())
@@ -32,14 +32,14 @@ fn claim(evidence: &[(DocId, Label, &[&[u32]])]) -> Claim {
             },
         )
     };
-    Claim {
+    GoldClaim {
         text: String::new(),
         evidence: evidence.iter().map(gold).collect(),
     }
 }
 
-fn prediction(evidence: &[(DocId, Label, &[u32])]) -> Prediction {
-    let found = |(doc_id, label, sentences): &(DocId, Label, &[u32])| {
+fn prediction(evidence: &[(DocId, EvidenceLabel, &[u32])]) -> ClaimPrediction {
+    let found = |(doc_id, label, sentences): &(DocId, EvidenceLabel, &[u32])| {
         (
             *doc_id,
             PredictedAbstract {
@@ -48,7 +48,7 @@ fn prediction(evidence: &[(DocId, Label, &[u32])]) -> Prediction {
             },
         )
     };
-    Prediction {
+    ClaimPrediction {
         evidence: evidence.iter().map(found).collect(),
         undecided: 0,
     }
@@ -61,8 +61,8 @@ fn counts(counts: &[Counts], names: [&str; 3]) -> [f64; 3] {
 }
 
 fn is_refused(
-    claims: &ClaimFile<Claim>,
-    predictions: &ClaimFile<Prediction>,
+    claims: &ClaimFile<GoldClaim>,
+    predictions: &ClaimFile<ClaimPrediction>,
     cap: SentenceCap,
 ) -> bool {
     score(claims, predictions, cap, Mode::Compat).is_err()
@@ -72,9 +72,9 @@ const CAPS: [SentenceCap; 2] = [SentenceCap::Three, SentenceCap::ShortestRationa
 
 #[test]
 fn a_claim_without_a_prediction_counts_in_recall_and_compat_forgets_it() {
-    let one = |doc_id| claim(&[(doc_id, Label::Support, &[&[0]])]);
+    let one = |doc_id| claim(&[(doc_id, EvidenceLabel::Support, &[&[0]])]);
     let claims = file(vec![(1, one(7)), (2, one(8))]);
-    let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0])]))]);
+    let predictions = file(vec![(1, prediction(&[(7, EvidenceLabel::Support, &[0])]))]);
     let recall = |mode| {
         measures(&sums(
             &score(&claims, &predictions, SentenceCap::Three, mode).unwrap(),
@@ -89,8 +89,8 @@ fn a_claim_without_a_prediction_counts_in_recall_and_compat_forgets_it() {
 
 #[test]
 fn a_prediction_without_a_claim_counts_nowhere() {
-    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0]])]))]);
-    let right = prediction(&[(7, Label::Support, &[0])]);
+    let claims = file(vec![(1, claim(&[(7, EvidenceLabel::Support, &[&[0]])]))]);
+    let right = prediction(&[(7, EvidenceLabel::Support, &[0])]);
     let predictions = file(vec![(1, right.clone()), (9, right)]);
     let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap();
     let ones = Prf {
@@ -110,9 +110,9 @@ fn a_prediction_without_a_claim_counts_nowhere() {
 
 #[test]
 fn a_claim_predicted_twice_counts_twice_in_compat() {
-    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0]])]))]);
+    let claims = file(vec![(1, claim(&[(7, EvidenceLabel::Support, &[&[0]])]))]);
     let predictions = file(vec![
-        (1, prediction(&[(7, Label::Support, &[0])])),
+        (1, prediction(&[(7, EvidenceLabel::Support, &[0])])),
         (1, prediction(&[])),
     ]);
     // The gold counts with each: 1 of 1 sentence predicted, 1 of 2 found.
@@ -139,9 +139,12 @@ fn a_claim_predicted_twice_counts_twice_in_compat() {
 fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_refuses_it() {
     let claims = file(vec![(
         1,
-        claim(&[(7, Label::Support, &[&[0, 1], &[1, 2]])]),
+        claim(&[(7, EvidenceLabel::Support, &[&[0, 1], &[1, 2]])]),
     )]);
-    let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[1, 2])]))]);
+    let predictions = file(vec![(
+        1,
+        prediction(&[(7, EvidenceLabel::Support, &[1, 2])]),
+    )]);
     let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap();
     assert_eq!(
         counts(
@@ -158,7 +161,7 @@ fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_refuses_it() {
         CAPS.iter()
             .all(|cap| is_refused(&claims, &predictions, *cap))
     );
-    let other = file(vec![(1, prediction(&[(7, Label::Support, &[0])]))]);
+    let other = file(vec![(1, prediction(&[(7, EvidenceLabel::Support, &[0])]))]);
     assert!(!is_refused(&claims, &other, SentenceCap::Three));
     // The rationale script takes the first rationale with the sentence: [0, 1] is not whole, so only 2 counts.
     let lines = file(vec![(1, Rationales([(7, vec![1, 2])].into()))]);
@@ -174,10 +177,13 @@ fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_refuses_it() {
 
 #[test]
 fn the_leaderboard_counts_as_many_sentences_as_the_shortest_rationale_has() {
-    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0, 1, 2, 3]])]))]);
+    let claims = file(vec![(
+        1,
+        claim(&[(7, EvidenceLabel::Support, &[&[0, 1, 2, 3]])]),
+    )]);
     let predictions = file(vec![(
         1,
-        prediction(&[(7, Label::Support, &[0, 1, 2, 3, 9])]),
+        prediction(&[(7, EvidenceLabel::Support, &[0, 1, 2, 3, 9])]),
     )]);
     let f1 = |cap| {
         measures(&sums(
@@ -191,12 +197,12 @@ fn the_leaderboard_counts_as_many_sentences_as_the_shortest_rationale_has() {
 #[test]
 fn an_explanation_names_the_matched_rationale_and_the_missing_partner() {
     let gold = claim(&[
-        (11, Label::Support, &[&[0, 1], &[11]]),
-        (15, Label::Support, &[&[4]]),
+        (11, EvidenceLabel::Support, &[&[0, 1], &[11]]),
+        (15, EvidenceLabel::Support, &[&[4]]),
     ]);
     let predicted = prediction(&[
-        (11, Label::Support, &[1, 11, 13, 11]),
-        (16, Label::Contradict, &[18]),
+        (11, EvidenceLabel::Support, &[1, 11, 13, 11]),
+        (16, EvidenceLabel::Contradict, &[18]),
     ]);
     let findings = explain(&gold, Some(&predicted), SentenceCap::Three);
     let expected = [
@@ -222,7 +228,7 @@ fn an_explanation_names_the_matched_rationale_and_the_missing_partner() {
     ];
     assert_eq!(
         findings,
-        expected.map(|(item, finding)| Finding::new(item, finding))
+        expected.map(|(item, finding)| CountedPart::new(item, finding))
     );
 }
 
@@ -231,13 +237,17 @@ fn a_claim_whose_abstracts_differ_has_no_gold_input_accuracy_in_compat() {
     let claims = file(vec![(
         1,
         claim(&[
-            (7, Label::Support, &[&[0]]),
-            (8, Label::Contradict, &[&[0]]),
+            (7, EvidenceLabel::Support, &[&[0]]),
+            (8, EvidenceLabel::Contradict, &[&[0]]),
         ]),
     )]);
     let lines = file(vec![(
         1,
-        Labels([7, 8, 9].map(|doc_id| (doc_id, Label::Support)).into()),
+        PredictedLabels(
+            [7, 8, 9]
+                .map(|doc_id| (doc_id, EvidenceLabel::Support))
+                .into(),
+        ),
     )]);
     // Abstract 7 right, 8 wrong, 9 is in neither and is not compared. Confusion: one truly of each label, all SUPPORT.
     let counts = |mode| score_labels(&claims, &lines, |_| true, mode).unwrap()[0];
@@ -263,7 +273,7 @@ fn every_fault_of_the_gold_is_reported_with_line_claim_and_remedy() {
 {"id": 6}
 {"id": 7, "evidence": {"7": [{"sentences": [-1], "label": "SUPPORT"}]}}
 {"evidence": {}}"#;
-    let faults = faults::<Claim>(text);
+    let faults = faults::<GoldClaim>(text);
     let faults: Vec<&str> = faults.lines().collect();
     let expected = [
         "f:1 (case 1): abstract 7 has two labels, SUPPORT and CONTRADICT; give all its rationales the same label",
@@ -289,15 +299,15 @@ fn a_key_with_leading_zeros_is_the_number_and_one_number_occurs_once() {
     let path = Path::new("p.jsonl");
     let text = r#"{"id": 1, "evidence": {"0011": {"label": "SUPPORT", "sentences": [0]}}}"#;
     for mode in [Mode::Default, Mode::Compat] {
-        let file = ClaimFile::<Prediction>::parse(text.as_bytes(), path, mode).unwrap();
+        let file = ClaimFile::<ClaimPrediction>::parse(text.as_bytes(), path, mode).unwrap();
         let documents: Vec<DocId> = file.lines[0].value.evidence.keys().copied().collect();
         assert_eq!(documents, [11]);
     }
     let twice = r#"{"id": 1, "evidence": {"11": {"label": "SUPPORT", "sentences": []}, "011": {"label": "SUPPORT", "sentences": []}}}"#;
-    let fault = faults::<Prediction>(twice);
+    let fault = faults::<ClaimPrediction>(twice);
     assert!(fault.contains("abstract 11 occurs twice"), "{fault}");
     let word = r#"{"id": 1, "evidence": {"x": {"label": "SUPPORT", "sentences": []}}}"#;
-    let fault = faults::<Prediction>(word);
+    let fault = faults::<ClaimPrediction>(word);
     assert!(
         fault.contains("expected the number of an abstract, found \"x\""),
         "{fault}"
@@ -308,15 +318,15 @@ fn a_key_with_leading_zeros_is_the_number_and_one_number_occurs_once() {
 fn undecided_abstracts_are_left_out_and_a_claim_that_stands_twice_is_refused() {
     let text = r#"{"id": 1, "evidence": {"7": {"label": "NOT_ENOUGH_INFO", "sentences": []}}}"#;
     let read =
-        ClaimFile::<Prediction>::parse(text.as_bytes(), "f".as_ref(), Mode::Default).unwrap();
+        ClaimFile::<ClaimPrediction>::parse(text.as_bytes(), "f".as_ref(), Mode::Default).unwrap();
     assert_eq!(
         read.lines[0].value,
-        Prediction {
+        ClaimPrediction {
             undecided: 1,
-            ..Prediction::default()
+            ..ClaimPrediction::default()
         }
     );
-    let twice = faults::<Prediction>(&format!("{text}\n{text}"));
+    let twice = faults::<ClaimPrediction>(&format!("{text}\n{text}"));
     assert_eq!(
         twice,
         "f:2 (case 1): claim 1 occurs twice, first in line 1; keep one of the two lines"
@@ -325,27 +335,30 @@ fn undecided_abstracts_are_left_out_and_a_claim_that_stands_twice_is_refused() {
 
 prop_compose! {
     fn any_claim()(evidence in prop::collection::btree_map(0..4_i64, (any_label(), prop::collection::vec(
-        prop::collection::btree_set(0..8_u32, 1..4), 1..3)), 0..3)) -> Claim {
-        let gold = |(doc_id, (label, sets)): (i64, (Label, Vec<std::collections::BTreeSet<u32>>))| {
+        prop::collection::btree_set(0..8_u32, 1..4), 1..3)), 0..3)) -> GoldClaim {
+        let gold = |(doc_id, (label, sets)): (i64, (EvidenceLabel, Vec<std::collections::BTreeSet<u32>>))| {
             (doc_id, Evidence { label, rationales: sets.into_iter().map(|set| set.into_iter().collect()).collect() })
         };
-        Claim { text: String::new(), evidence: evidence.into_iter().map(gold).collect() }
+        GoldClaim { text: String::new(), evidence: evidence.into_iter().map(gold).collect() }
     }
 }
 
 prop_compose! {
     fn any_prediction()(of in prop::collection::btree_map(
-        0..4_i64, (any_label(), prop::collection::vec(0..8_u32, 0..6)), 0..3)) -> Prediction {
+        0..4_i64, (any_label(), prop::collection::vec(0..8_u32, 0..6)), 0..3)) -> ClaimPrediction {
         let found = |(doc_id, (label, sentences))| (doc_id, PredictedAbstract { label, sentences });
-        Prediction { evidence: of.into_iter().map(found).collect(), undecided: 0 }
+        ClaimPrediction { evidence: of.into_iter().map(found).collect(), undecided: 0 }
     }
 }
 
-fn any_label() -> impl Strategy<Value = Label> {
-    prop_oneof![Just(Label::Support), Just(Label::Contradict)]
+fn any_label() -> impl Strategy<Value = EvidenceLabel> {
+    prop_oneof![
+        Just(EvidenceLabel::Support),
+        Just(EvidenceLabel::Contradict)
+    ]
 }
 
-fn files() -> impl Strategy<Value = (ClaimFile<Claim>, ClaimFile<Prediction>)> {
+fn files() -> impl Strategy<Value = (ClaimFile<GoldClaim>, ClaimFile<ClaimPrediction>)> {
     let claims = prop::collection::vec(any_claim(), 6);
     (claims, prop::collection::vec(any_prediction(), 4)).prop_map(|(claims, predictions)| {
         (
@@ -371,7 +384,7 @@ proptest! {
 
     #[test]
     fn the_order_of_claims_and_predictions_does_not_matter((claims, predictions) in files()) {
-        let all = |claims: &ClaimFile<Claim>, predictions: &ClaimFile<Prediction>| {
+        let all = |claims: &ClaimFile<GoldClaim>, predictions: &ClaimFile<ClaimPrediction>| {
             sums(&score(claims, predictions, SentenceCap::Three, Mode::Default).unwrap())
         };
         let before = all(&claims, &predictions);
@@ -401,7 +414,7 @@ proptest! {
     #[test]
     fn no_text_makes_a_reader_panic(text in "\\PC*", json in r#"\{"(id|claim_id)":[0-9]{1,3},"(evidence|labels)":[\[\]{}":0-9a-z,]{0,30}\}"#) {
         for text in [&text, &json] {
-            let _ = (faults::<Claim>(text), faults::<Prediction>(text), faults::<Labels>(text));
+            let _ = (faults::<GoldClaim>(text), faults::<ClaimPrediction>(text), faults::<PredictedLabels>(text));
         }
     }
 }

@@ -97,7 +97,7 @@ impl BatchCalls {
 
     /// The call that a line answers, with its reply or why there is none; else what is wrong with the line, and what to
     /// do about it.
-    fn read_result(&self, line: &[u8]) -> Result<Answered, (String, &'static str)> {
+    fn read_result(&self, line: &[u8]) -> Result<CallReply, (String, &'static str)> {
         let leniently = || ResultLine::deserialize(decode(line, "\"choices\"")?).ok();
         let read = serde_json::from_slice(line).or_else(|error| leniently().ok_or(error));
         let line: ResultLine = read.map_err(|error| {
@@ -120,7 +120,7 @@ impl BatchCalls {
 }
 
 /// A call with its reply, or why there is none.
-type Answered = (BatchCall, Result<JudgeReply, String>);
+type CallReply = (BatchCall, Result<JudgeReply, String>);
 
 /// `{custom_id, response: {status_code, body}, error}`; some services write the completion itself as the response.
 #[derive(Deserialize)]

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use super::manifest::{BatchManifest, BatchPart, read_request_file, refuse_link};
 use crate::error::{Error, Result};
 use crate::files::{is_plain_name, write_bytes};
-use crate::judge::chat::transport::{Fault, Transport, request_headers};
+use crate::judge::chat::transport::{Transport, TransportFault, request_headers};
 use crate::judge::chat::{error_text, error_words, key_refused, no_server};
 use crate::judge::endpoint::Endpoint;
 
@@ -341,11 +341,11 @@ impl BatchService {
     /// What to do about a result file that cannot be had: the service may have lost one and still have the others.
     fn result_error(&self, error: OpenAIError, name: &str) -> Error {
         if let OpenAIError::Boxed(boxed) = &error
-            && let Some(Fault::Status {
+            && let Some(TransportFault::Status {
                 status: status @ (404 | 410),
                 body,
                 ..
-            }) = boxed.downcast_ref::<Fault>()
+            }) = boxed.downcast_ref::<TransportFault>()
         {
             let words = error_text(body, &self.endpoint);
             return Error::JudgeUnavailable(format!(
@@ -359,7 +359,7 @@ impl BatchService {
     fn error(&self, error: OpenAIError) -> Error {
         match error {
             OpenAIError::Reqwest(error) => self.failed(&self.transport.fault(error, FILE_LIMIT)),
-            OpenAIError::Boxed(error) => match error.downcast::<Fault>() {
+            OpenAIError::Boxed(error) => match error.downcast::<TransportFault>() {
                 Ok(fault) => self.failed(&fault),
                 Err(error) => {
                     Error::Internal(format!("a request to the batch service failed: {error}"))
@@ -373,12 +373,14 @@ impl BatchService {
         }
     }
 
-    fn failed(&self, fault: &Fault) -> Error {
+    fn failed(&self, fault: &TransportFault) -> Error {
         let url = self.endpoint.masked_url();
         let words = |body: &[u8]| error_text(body, &self.endpoint);
         let reason = match fault {
-            Fault::Connect(words) => return Error::JudgeUnavailable(no_server(&url, words)),
-            Fault::Status {
+            TransportFault::Connect(words) => {
+                return Error::JudgeUnavailable(no_server(&url, words));
+            }
+            TransportFault::Status {
                 status: status @ (401 | 403),
                 body,
                 ..
@@ -386,7 +388,7 @@ impl BatchService {
                 let quoted = format!("status {status}: {}", words(body));
                 return Error::JudgeUnavailable(key_refused(&self.endpoint, &quoted));
             }
-            Fault::Status {
+            TransportFault::Status {
                 status: status @ (404 | 405),
                 body,
                 ..
@@ -395,7 +397,9 @@ impl BatchService {
                  same files",
                 words(body)
             ),
-            Fault::Status { status, body, .. } => format!("status {status}: {}", words(body)),
+            TransportFault::Status { status, body, .. } => {
+                format!("status {status}: {}", words(body))
+            }
             _ => fault.to_string(),
         };
         Error::JudgeUnavailable(format!(
@@ -423,17 +427,17 @@ async fn send(
         let fault = match tokio::time::timeout(limit, transport.response(request)).await {
             Ok(Ok(response)) => return Ok(response),
             Ok(Err(fault)) => fault,
-            Err(_) => Fault::TimedOut(limit),
+            Err(_) => TransportFault::TimedOut(limit),
         };
         let (passes, asked) = match &fault {
-            Fault::Connect(_) => (true, None),
-            Fault::TimedOut(_) | Fault::Broken(_) => (!is_creation, None),
-            Fault::Status {
+            TransportFault::Connect(_) => (true, None),
+            TransportFault::TimedOut(_) | TransportFault::Broken(_) => (!is_creation, None),
+            TransportFault::Status {
                 status: 429,
                 retry_after,
                 ..
             } => (true, *retry_after),
-            Fault::Status {
+            TransportFault::Status {
                 status: 408 | 409 | 425 | 500..,
                 retry_after,
                 ..

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant as TokioInstant;
 
 use super::server_error::{ServerError, complaint, helping_option, no_server, other_models};
-use super::transport::{Body as HttpBody, Fault, PROBE_LIMIT, Transport, not_json};
+use super::transport::{PROBE_LIMIT, ResponseBody, Transport, TransportFault, not_json};
 use crate::domain::{JudgeReply, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
@@ -33,14 +33,14 @@ pub struct Chat {
     endpoint: Arc<Endpoint>,
     meters: Arc<Meters>,
     refusals: Streak,
-    reach: Mutex<Reach>,
+    reach: Mutex<Reachability>,
     /// Held by every call in flight.
     calls: Arc<()>,
 }
 
 /// Whether the server can be reached.
 #[derive(Debug, Default)]
-struct Reach {
+struct Reachability {
     /// It has answered at least once.
     has_answered: bool,
     /// Since when connections fail, and how many have; `None` while they succeed.
@@ -96,13 +96,13 @@ impl Chat {
         let sent = self.transport.call(&url, body, call.max_tokens).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let read = sent.and_then(|(body, wait)| Ok((self.decoded(&body)?, wait)));
-        if !matches!(read, Err(Fault::Connect(_))) {
+        if !matches!(read, Err(TransportFault::Connect(_))) {
             let mut reach = locked(&self.reach);
             (reach.has_answered, reach.failing) = (true, None);
         }
         let (body, wait) = match read {
             Ok(read) => read,
-            Err(Fault::Status {
+            Err(TransportFault::Status {
                 status,
                 retry_after,
                 body,
@@ -130,7 +130,7 @@ impl Chat {
     }
 
     /// The JSON of a body, secrets masked.
-    fn decoded(&self, body: &HttpBody) -> Result<Value, Fault> {
+    fn decoded(&self, body: &ResponseBody) -> Result<Value, TransportFault> {
         let json = decode(&body.bytes, self.endpoint.protocol.reply_member());
         let mut json = json.ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
         self.endpoint.mask_reply(&mut json);
@@ -167,11 +167,11 @@ impl Chat {
         })
     }
 
-    fn failure(&self, fault: Fault) -> AskError {
+    fn failure(&self, fault: TransportFault) -> AskError {
         match fault {
-            Fault::Connect(words) => self.no_connection(&words),
-            Fault::PlainHttp { .. } => fatal(fault.to_string()),
-            Fault::TooLong(_) => {
+            TransportFault::Connect(words) => self.no_connection(&words),
+            TransportFault::PlainHttp { .. } => fatal(fault.to_string()),
+            TransportFault::TooLong(_) => {
                 let message = format!("{fault}; the judge does not stop");
                 AskError::Refused {
                     message,
@@ -180,9 +180,11 @@ impl Chat {
                 }
             }
             // As with a server's own 408, the call may still be worked on.
-            Fault::TimedOut(_) => self.timed_out(fault.to_string()),
-            Fault::NotJson(_) => self.no_completion(fault.to_string()),
-            Fault::Broken(_) | Fault::Status { .. } => AskError::transient(fault.to_string()),
+            TransportFault::TimedOut(_) => self.timed_out(fault.to_string()),
+            TransportFault::NotJson(_) => self.no_completion(fault.to_string()),
+            TransportFault::Broken(_) | TransportFault::Status { .. } => {
+                AskError::transient(fault.to_string())
+            }
         }
     }
 

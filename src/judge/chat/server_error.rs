@@ -136,10 +136,10 @@ enum Stop {
 }
 
 /// A line of the table: statuses from .. to, what the error is recognized by (`None`: the status suffices), its scope.
-type Rule = (&'static [(u16, u16)], Option<Sign>, Scope);
+type ErrorRule = (&'static [(u16, u16)], Option<Sign>, Scope);
 
 /// What errors mean, for all protocols: the first line that fits counts.
-const RULES: [Rule; 17] = [
+const RULES: [ErrorRule; 17] = [
     (&[(402, 402)], None, Scope::Judge(Stop::Quota)),
     (
         &[(429, 429)],

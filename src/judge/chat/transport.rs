@@ -41,7 +41,7 @@ const LATE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_s
 
 /// Why there is no body to be read. Texts are cleaned and contain no secrets.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::judge) enum Fault {
+pub(in crate::judge) enum TransportFault {
     /// No connection was established.
     #[error("cannot connect: {0}")]
     Connect(String),
@@ -78,7 +78,7 @@ pub(in crate::judge) enum Fault {
 }
 
 /// A whole body, with its share of the memory for long ones.
-pub(in crate::judge) struct Body {
+pub(in crate::judge) struct ResponseBody {
     pub(in crate::judge) bytes: Bytes,
     _share: Option<SemaphorePermit<'static>>,
 }
@@ -104,7 +104,7 @@ impl Patience {
     }
 
     /// Waits for a step of the request.
-    async fn wait<T>(&mut self, step: impl Future<Output = T>) -> Result<T, Fault> {
+    async fn wait<T>(&mut self, step: impl Future<Output = T>) -> Result<T, TransportFault> {
         let mut step = pin!(step);
         if let Ok(done) = timeout_at(self.until, &mut step).await {
             return Ok(done);
@@ -117,7 +117,7 @@ impl Patience {
                 return Ok(done);
             }
         }
-        Err(Fault::TimedOut(self.limit))
+        Err(TransportFault::TimedOut(self.limit))
     }
 }
 
@@ -187,7 +187,7 @@ impl Transport {
         url: &str,
         body: Bytes,
         max_tokens: Option<u64>,
-    ) -> Result<(Body, Option<Duration>), Fault> {
+    ) -> Result<(ResponseBody, Option<Duration>), TransportFault> {
         let limit = self.endpoint.timeouts.total;
         let request = self.http.post(url);
         // Compressed bodies are not decoded.
@@ -213,13 +213,17 @@ impl Transport {
 
     /// A JSON document beside the judge's route (`/models`, `/props`). After transient failures it is asked for again, up to
     /// so many times.
-    pub(in crate::judge) async fn get_json(&self, url: &str, tries: u32) -> Result<Value, Fault> {
+    pub(in crate::judge) async fn get_json(
+        &self,
+        url: &str,
+        tries: u32,
+    ) -> Result<Value, TransportFault> {
         for _ in 1..tries {
             match self.get(url, PROBE_LIMIT).await {
                 Err(
-                    Fault::TimedOut(_)
-                    | Fault::Broken(_)
-                    | Fault::Status {
+                    TransportFault::TimedOut(_)
+                    | TransportFault::Broken(_)
+                    | TransportFault::Status {
                         status: 429 | 502..=504,
                         ..
                     },
@@ -233,7 +237,11 @@ impl Transport {
     }
 
     /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
-    pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> Result<Bytes, Fault> {
+    pub(in crate::judge) async fn get(
+        &self,
+        url: &str,
+        limit: Duration,
+    ) -> Result<Bytes, TransportFault> {
         let request = self.http.get(url).query(&self.endpoint.query);
         let mut patience = Patience::new(limit);
         let response = patience.wait(request.send()).await?;
@@ -242,7 +250,10 @@ impl Transport {
     }
 
     /// The response to a request that others built, its body not yet read; another status than 2xx is a fault.
-    pub(in crate::judge) async fn response(&self, mut request: Request) -> Result<Response, Fault> {
+    pub(in crate::judge) async fn response(
+        &self,
+        mut request: Request,
+    ) -> Result<Response, TransportFault> {
         let limit = self.endpoint.timeouts.total;
         *request.timeout_mut() = Some(limit);
         let response = self
@@ -264,7 +275,7 @@ impl Transport {
         mut response: Response,
         patience: &mut Patience,
         longest: usize,
-    ) -> Result<Body, Fault> {
+    ) -> Result<ResponseBody, TransportFault> {
         if !response.status().is_success() {
             return Err(refused(response, patience).await);
         }
@@ -296,7 +307,7 @@ impl Transport {
             match left.checked_sub(chunk.len()) {
                 Some(rest) => left = rest,
                 None if until.is_some() => break,
-                None => return Err(Fault::TooLong(longest)),
+                None => return Err(TransportFault::TooLong(longest)),
             }
             // A stream lasts as long as the judge writes: it takes its share at its end.
             if share.is_none() && stream.is_none() && longest - left > SHORT_BODY {
@@ -316,7 +327,7 @@ impl Transport {
             Some(stream) => {
                 let whole = stream.finish();
                 let whole = whole.ok_or_else(|| {
-                    Fault::Broken("the stream ended before the reply did".to_owned())
+                    TransportFault::Broken("the stream ended before the reply did".to_owned())
                 })?;
                 if whole.len() > SHORT_BODY {
                     share = share_of(whole.len()).await;
@@ -324,14 +335,14 @@ impl Transport {
                 whole
             }
         };
-        Ok(Body {
+        Ok(ResponseBody {
             bytes,
             _share: share,
         })
     }
 
     /// The fault behind an error of the client.
-    pub(in crate::judge) fn fault(&self, error: reqwest::Error, limit: Duration) -> Fault {
+    pub(in crate::judge) fn fault(&self, error: reqwest::Error, limit: Duration) -> TransportFault {
         // The URL may hold secrets in its query.
         let error = error.without_url();
         // A connect time-out is both; what matters is that no server took the call.
@@ -342,21 +353,21 @@ impl Transport {
                 .host_and_path()
                 .filter(|_| why.contains("InvalidContentType"))
             {
-                return Fault::PlainHttp { host, path };
+                return TransportFault::PlainHttp { host, path };
             }
             // The last cause says it all: "Connection refused".
             let why = why
                 .rsplit_once("(Connect): ")
                 .map_or(&*why, |(_, cause)| cause);
             let why = why.split_once(" (os error").map_or(why, |(cause, _)| cause);
-            Fault::Connect(quote(
+            TransportFault::Connect(quote(
                 why.trim_start_matches("tcp connect error: "),
                 &self.endpoint,
             ))
         } else if error.is_timeout() {
-            Fault::TimedOut(limit)
+            TransportFault::TimedOut(limit)
         } else {
-            Fault::Broken(quote(&causes(&error), &self.endpoint))
+            TransportFault::Broken(quote(&causes(&error), &self.endpoint))
         }
     }
 }
@@ -402,7 +413,7 @@ pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
 
 /// The fault of a response of another status than 2xx, with the start of its body. The status alone decides; a
 /// broken body only loses its message.
-async fn refused(mut response: Response, patience: &mut Patience) -> Fault {
+async fn refused(mut response: Response, patience: &mut Patience) -> TransportFault {
     let status = response.status();
     let retry_after = retry_after(response.headers(), SystemTime::now());
     let mut body = BytesMut::new();
@@ -421,7 +432,7 @@ async fn refused(mut response: Response, patience: &mut Patience) -> Fault {
         }
     }
     body.truncate(ERROR_BYTES);
-    Fault::Status {
+    TransportFault::Status {
         status: status.as_u16(),
         retry_after,
         body: body.freeze(),
@@ -453,21 +464,21 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// The JSON of a body, whatever its type, secrets masked.
-fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
+fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, TransportFault> {
     let mut value = serde_json::from_slice(body).map_err(|_| not_json(body, endpoint))?;
     endpoint.mask_reply(&mut value);
     Ok(value)
 }
 
 /// The fault of a body that is not JSON, with its first words.
-pub(super) fn not_json(body: &[u8], endpoint: &Endpoint) -> Fault {
+pub(super) fn not_json(body: &[u8], endpoint: &Endpoint) -> TransportFault {
     // How compressed data begins (RFC 1952).
     let start = if body.starts_with(b"\x1f\x8b") {
         "gzip, which was not requested".into()
     } else {
         String::from_utf8_lossy(&body[..body.len().min(4096)])
     };
-    Fault::NotJson(quote(&start, endpoint).chars().take(120).collect())
+    TransportFault::NotJson(quote(&start, endpoint).chars().take(120).collect())
 }
 
 /// An error with its causes, the innermost last, each once.
@@ -510,7 +521,9 @@ mod tests {
         let reply = sleep(Duration::from_millis(1_500));
         assert!(patience.wait(reply).await.is_ok());
         let never = patience.wait(std::future::pending::<()>()).await;
-        assert!(matches!(never, Err(Fault::TimedOut(limit)) if limit == Duration::from_secs(7)));
+        assert!(
+            matches!(never, Err(TransportFault::TimedOut(limit)) if limit == Duration::from_secs(7))
+        );
     }
 
     const DATE: &str = "Wed, 21 Oct 2015 07:28:00 GMT";

@@ -36,7 +36,7 @@ const LIST_NAMES: [&str; 5] = [
 ];
 
 /// A marker of one source: where it stands, how it reads, by what it is found in the reference list.
-struct Marker {
+struct SourceMarker {
     range: Range<usize>,
     text: String,
     key: String,
@@ -58,7 +58,7 @@ pub(super) fn claims(answer: &str) -> Value {
 
 fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
     let markers = markers(sentence);
-    let in_list = |marker: &Marker| {
+    let in_list = |marker: &SourceMarker| {
         listed
             .get(&marker.key)
             .map(|text| first_words(text))
@@ -75,15 +75,15 @@ fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
             excerpts[nearest].push(first_words(&sentence[quotation]));
         }
     }
-    let citation = |(marker, excerpts): (Marker, _)| json!({"citation_text": marker.text, "excerpts": excerpts});
+    let citation = |(marker, excerpts): (SourceMarker, _)| json!({"citation_text": marker.text, "excerpts": excerpts});
     let citations: Vec<Value> = markers.into_iter().zip(excerpts).map(citation).collect();
     json!({"claim_text": first_words(sentence), "citations": citations})
 }
 
-fn markers(text: &str) -> Vec<Marker> {
+fn markers(text: &str) -> Vec<SourceMarker> {
     let mut markers = Vec::new();
     for marker in number_markers(text) {
-        let one = |n: &u64| Marker {
+        let one = |n: &u64| SourceMarker {
             range: marker.range.clone(),
             text: format!("[{n}]"),
             key: n.to_string(),
@@ -93,7 +93,7 @@ fn markers(text: &str) -> Vec<Marker> {
     for range in author_year_markers(text) {
         let marker = &text[range.clone()];
         let key = tokens(marker).collect::<Vec<_>>().join(" ");
-        markers.push(Marker {
+        markers.push(SourceMarker {
             range,
             text: marker.to_owned(),
             key,

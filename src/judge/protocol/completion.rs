@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::python_json::{self, Fault};
+use crate::domain::python_json::{self, PythonJsonFault};
 use crate::domain::{JudgeReply, TokenLogprob, Usage};
 use crate::judge::Rendered;
 
@@ -75,7 +75,7 @@ pub(in crate::judge) fn decode(body: &[u8], reply_member: &str) -> Option<Value>
     }
     match mended(body) {
         Ok(value) => Some(value),
-        Err(Fault::Decode(why)) if !why.starts_with("trailing characters") => None,
+        Err(PythonJsonFault::Decode(why)) if !why.starts_with("trailing characters") => None,
         Err(_) => {
             let text = String::from_utf8_lossy(body);
             let is_reply = text.trim_start().starts_with('{') && text.contains(reply_member);
@@ -86,7 +86,7 @@ pub(in crate::judge) fn decode(body: &[u8], reply_member: &str) -> Option<Value>
 
 /// JSON with U+FFFD for what is not text (invalid UTF-8, lone surrogates), spaces for line breaks within strings, and
 /// numbers that only Python can read.
-pub(super) fn mended(body: &[u8]) -> Result<Value, Fault> {
+pub(super) fn mended(body: &[u8]) -> Result<Value, PythonJsonFault> {
     let text = String::from_utf8_lossy(body).replace(|c: char| c.is_ascii_control(), " ");
     let mut value = python_json::parse(&text)?;
     if let Some(object) = value.as_object_mut() {

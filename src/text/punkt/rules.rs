@@ -14,7 +14,7 @@ pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool
     if !token.ends_with('.') {
         return matches!(token, "?" | "!");
     }
-    let kind = Kind::of(token, model);
+    let kind = TokenKind::of(token, model);
     let initial = is_initial(token);
     let word_type = word_type(token);
     let plain_type = without_full_stop(&word_type);
@@ -27,7 +27,7 @@ pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool
     }
     let seen = |contexts| model.has(&following, contexts);
     let starts = starts_sentence(next, seen);
-    if kind == Kind::Abbreviation && !initial {
+    if kind == TokenKind::Abbreviation && !initial {
         return starts == Some(true)
             || (starts_upper(next) && model.starters.contains(following.as_str()));
     }
@@ -37,12 +37,12 @@ pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool
             return false;
         }
     }
-    kind == Kind::SentenceEnd
+    kind == TokenKind::SentenceEnd
 }
 
 /// Classification of a token with a final full stop by its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TokenKind {
     SentenceEnd,
     /// An abbreviation, or an ellipsis, which is treated alike.
     Abbreviation,
@@ -50,7 +50,7 @@ enum Kind {
     Unmarked,
 }
 
-impl Kind {
+impl TokenKind {
     fn of(token: &str, model: &Parameters) -> Self {
         let Some(word) = token.strip_suffix('.').filter(|word| !word.is_empty()) else {
             return Self::SentenceEnd;
@@ -110,8 +110,9 @@ fn word_type(token: &str) -> String {
 /// Type of the second word of a pair: without its full stop if that seems to end a sentence.
 fn next_type(token: &str, model: &Parameters) -> String {
     let word_type = word_type(token);
-    let ends =
-        token.ends_with('.') && word_type != NUMBER && Kind::of(token, model) == Kind::SentenceEnd;
+    let ends = token.ends_with('.')
+        && word_type != NUMBER
+        && TokenKind::of(token, model) == TokenKind::SentenceEnd;
     if ends {
         without_full_stop(&word_type).to_owned()
     } else {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use scholareval::Result;
 use scholareval::domain::Mode;
 use scholareval::facts::claims::ClaimFile;
-use scholareval::facts::fever::{FeverScores, Gold, InstanceScore, score_instance};
+use scholareval::facts::fever::{FeverGold, FeverScores, InstanceScore, score_instance};
 use scholareval::facts::fever_files::{Join, Predicted, join};
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ impl Batch {
         let gold = self
             .gold
             .as_deref()
-            .map(|path| ClaimFile::<Gold>::load(path, mode))
+            .map(|path| ClaimFile::<FeverGold>::load(path, mode))
             .transpose()?;
         let file = ClaimFile::<Predicted>::load(&self.predictions, mode)?;
         let pairs = join(&file, gold.as_ref(), Join::Order, mode)?.pairs;

@@ -132,13 +132,13 @@ fn facts() {
     let path = dir.path().join("predictions.jsonl");
     fuzz("facts", move |input| {
         claims::<BlindClaim>(input);
-        claims::<fever::Gold>(input);
+        claims::<fever::FeverGold>(input);
         claims::<fever_files::Predicted>(input);
-        claims::<scifact::Claim>(input);
-        claims::<scifact::Prediction>(input);
+        claims::<scifact::GoldClaim>(input);
+        claims::<scifact::ClaimPrediction>(input);
         claims::<scifact_modules::Retrieved>(input);
         claims::<scifact_modules::Rationales>(input);
-        claims::<scifact_modules::Labels>(input);
+        claims::<scifact_modules::PredictedLabels>(input);
         std::fs::write(&path, input).unwrap();
         said(scifact_files::Corpus::load(&path));
         said(scifact_files::check_submission(
