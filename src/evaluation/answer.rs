@@ -67,7 +67,7 @@ struct SampleCall<'a> {
     gates: usize,
 }
 
-/// The result of a unit: its verdict, its first reply, and flags.
+/// The result of a sample: its verdict, its first reply, and flags.
 pub(super) struct SampleResult {
     pub(super) sample: Judgment,
     /// The text of the first reply; empty unless texts are merged, so that others are not held until the answer is
@@ -119,6 +119,8 @@ impl AnswerRun<'_> {
                     let item = self.item;
                     let scored = ScoredAnswer {
                         members: std::mem::take(&mut state.members),
+                        // Scanned once an answer, when it is scored: each of its calls shows the
+                        // same text.
                         injection: injection::signs(&item.answer.answer_text),
                         ..ScoredAnswer::new(
                             item.answer.system.clone(),
@@ -143,8 +145,12 @@ impl AnswerRun<'_> {
     /// the calls that follow if every deferred call opens its gate.
     async fn count_gated(&self, state: &mut State) -> Result<(), Abort> {
         let mut deferred = std::mem::take(&mut state.deferred);
+        // Their verdicts are placeholders ("not asked yet"). A scorer would take them for unscored
+        // answers and close the gates behind them.
         gates::forget(&mut state.verdicts, &deferred);
         let Some(mut possible) = self.possible(state) else {
+            // A gate may stand behind another one: one round of assumed verdicts does not reach
+            // every call.
             for gates in 1.. {
                 gates::open(&mut state.verdicts, &deferred);
                 let Step::Ask(calls) = self.step(state) else {
@@ -197,10 +203,14 @@ impl AnswerRun<'_> {
     ) -> Result<(), Abort> {
         let mut asked: Vec<CallSamples> = calls.iter().map(|_| CallSamples::default()).collect();
         let mut units = units(self.job, &calls, gates).into_iter();
+        // The slot that the answer holds already. The mutex serializes the calls in it: a server
+        // keeps the prefix of one answer in one slot.
         let own_slot = Mutex::new(());
         let is_over = AtomicBool::new(false);
         let ask = |unit| self.ask_unit(unit, &own_slot, &is_over);
         let mut in_flight = FuturesUnordered::new();
+        // Calls that start together all miss the provider's prefix cache, and all pay the full
+        // price for the answer's text.
         let at_first = if state.is_warm { usize::MAX } else { 1 };
         in_flight.extend(units.by_ref().take(at_first).map(ask));
         let mut abort: Option<Abort> = None;
@@ -213,6 +223,8 @@ impl AnswerRun<'_> {
                 Ok(None) => asked.deferred = true,
                 // Calls in flight are paid for: wait for them.
                 Err(new) => {
+                    // A fatal error outlives a stop: the stop is often its consequence, and the
+                    // user needs the cause.
                     abort = abort
                         .filter(|first| matches!(first, Abort::Fatal(_)))
                         .or(Some(new))
@@ -238,6 +250,8 @@ impl AnswerRun<'_> {
         is_over: &AtomicBool,
     ) -> (SampleCall<'u>, Result<Option<SampleResult>, Abort>) {
         let ask = async {
+            // Sibling calls queue for the slot: those that begin after one has failed would be paid for
+            // in vain.
             if is_over.load(Ordering::Relaxed) {
                 return Err(Abort::Stopped);
             }
@@ -276,6 +290,7 @@ fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<SampleCall<
             }
         }
     }
+    // Stable, so that the calls of one judge keep the order in which the scorer asks.
     units.sort_by_key(|unit| unit.call.member);
     units
 }
@@ -301,6 +316,8 @@ impl State {
                 .iter()
                 .flat_map(|(_, sample)| sample.flags.iter().cloned()),
         );
+        // Replies arrive in any order. Sums of floats and "the first sample wins a tie" depend on
+        // the order, and a run must give the same number twice.
         asked.samples.sort_by_key(|(position, _)| *position);
         let Some(panel) = job.panels.get(&call.role) else {
             self.verdicts.insert(call.item, no_judge());
@@ -324,6 +341,8 @@ impl State {
             let items = by_item(&*call.question, samples, names.len());
             for ((judgments, values), samples) in merged.iter_mut().zip(items) {
                 let own = call.question.merge(&samples, member.merge, mode);
+                // A single sample of a single judge is the verdict itself: recording it again would
+                // double the lines of most runs.
                 if panel.members.len() > 1 || member.samples > 1 {
                     values.push(member_values(&member.judge_id, &own, &samples));
                 }

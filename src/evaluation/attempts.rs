@@ -44,6 +44,8 @@ impl AnswerRun<'_> {
         member: &Member,
         gates: usize,
     ) -> Result<Option<SampleResult>, Abort> {
+        // Before the first attempt: calls that are in flight when the first one proves unreadable
+        // may still be readable, and the judge is not given up before they have ended.
         let begun = self.legibility.begin(call.question.info());
         let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
         let mut raw: Option<String> = None;
@@ -52,6 +54,8 @@ impl AnswerRun<'_> {
             fresh: 0,
         };
         loop {
+            // Checked at each attempt: the repeats of a call that was in flight at the stop would
+            // be new, paid calls.
             if self.stop.is_set() {
                 return Err(Abort::Stopped);
             }
@@ -66,8 +70,11 @@ impl AnswerRun<'_> {
                     return Ok(Some(SampleResult::unscored(reason)));
                 }
             };
+            // The judge of a re-run is not blamed for the replies of an earlier one.
             let is_fresh = !reply.cached;
             tries.fresh += u32::from(is_fresh);
+            // A reference that merges texts makes one attempt a sample: our repeats are not among
+            // them.
             if raw.is_none() {
                 raw = Some(self.text_to_merge(call, member, &reply));
             }
@@ -92,11 +99,15 @@ impl AnswerRun<'_> {
                 Ok(_) => None,
                 Err(reason) => Some((reason.clone(), reply.content.clone())),
             };
+            // Before the next attempt is made: a crash in between must not lose a reply that was
+            // paid for.
             self.record(&request, member, Some(reply), &sample).await;
             if again {
                 tries.attempt += 1;
                 continue;
             }
+            // Readable replies count even from the cache, since they show that the judge can be
+            // read.
             if sample.is_ok() || (is_fresh && self.is_final(call)) {
                 self.legibility
                     .note(&request, member, unreadable.as_ref(), begun)
@@ -133,6 +144,8 @@ impl AnswerRun<'_> {
             }
             Ok(Outcome::Unscored(reason)) => reason,
             Err(AskError::Fatal(error)) => return Err(Abort::Fatal(error)),
+            // Only after the layers below have given up on repeating it. The run goes on: the next
+            // answer may be luckier.
             Err(AskError::Transient { message, .. }) => {
                 UnscoredReason::new(UnscoredKind::Unreachable, message)
             }
@@ -141,6 +154,8 @@ impl AnswerRun<'_> {
                 let Some(renderer) = &member.renderer else {
                     return Err(Abort::Fatal(Error::JudgeUnavailable(message)));
                 };
+                // Learned for all calls of the run, so that the refusal is paid for once and not
+                // once a call.
                 renderer.leave_out(parameter).map_err(Abort::Fatal)?;
                 return Ok(AttemptEnd::OtherForm);
             }
@@ -218,10 +233,13 @@ impl AnswerRun<'_> {
             return Ok(false);
         }
         let repeats = self.job.options.parse_retries;
+        // All stored attempts were unreadable, so that `attempt` is past the limit already: the
+        // limit counts the new calls alone.
         let retries_unscored = self.job.options.retry_unscored && tries.fresh <= repeats;
         if tries.attempt < repeats || retries_unscored {
             return Ok(true);
         }
+        // A run with a lower limit than an earlier one still finds what the earlier one paid for.
         is_stored(next, member).map_err(Abort::Fatal)
     }
 
@@ -257,6 +275,7 @@ impl AnswerRun<'_> {
         if !renderer.may_carry_schema(call) {
             return Ok(Beginning::Plain);
         }
+        // The plain form first: the key without a schema is the one that most runs have stored.
         let plain = self.request(call, member, 0, Beginning::Plain);
         if is_stored(&plain, member)? {
             return Ok(Beginning::Plain);

@@ -143,9 +143,12 @@ impl Evaluation {
         options.check()?;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?;
         if options.scoring.compat {
+            // Some references repeat an unreadable reply more often than we do; with fewer
+            // attempts, compat could not give their number.
             let repeats = inputs.profile.repeats_in_compat();
             options.scoring.parse_retries = options.scoring.parse_retries.max(repeats);
         }
+        // Who brings a scorer wants that one alone, and not a paid run of all the others.
         let choice = if options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
             Choice::default()
         } else {
@@ -179,6 +182,8 @@ impl Evaluation {
         }
         let roles: Vec<Role> = roles.into_iter().collect();
         let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
+        // The marker of a title is part of the imported wording of ScholarQA-CS2; other rubrics
+        // have no titles to mark.
         let report_prompts = judges.prompt_set().filter(|_| inputs.profile.report);
         inputs.profile.title_marker = match report_prompts {
             Some(set) => set.title_marker().to_owned(),
@@ -187,6 +192,8 @@ impl Evaluation {
         let rubric_judge = judges.rubric();
         let is_lexical = rubric_judge.is_some_and(|named| named.judge.is_lexical());
         let scorers = making.scorers(&inputs.profile, is_lexical);
+        // After the judges are known, since slices are dealt out by calls, and before the
+        // perturbations, so that an answer and its perturbed forms are in one slice.
         if let Some(slice) = options.input.slice {
             keep_slice(&mut inputs, slice, &scorers, &judges)?;
         }
@@ -311,6 +318,7 @@ fn manifest(
         },
         ..Manifest::begin(options.scoring.mode())
     };
+    // Runs of plain scorers alone pair nothing with test cases, so that no answer can be missing.
     if is_of_tests {
         manifest.answers = inputs.rubric.len() as u64;
         for (system, case) in &inputs.missing {

@@ -31,6 +31,8 @@ impl Choice {
     ) -> Result<Self> {
         let is_named = !options.scorers.scorers.is_empty();
         let mut choice = Self::default();
+        // In the registry's order, whatever the order of `--scorers`: the columns of two runs are
+        // the same.
         for scorer in SCORERS.iter().copied() {
             if !options.scorers.may_run(scorer) {
                 continue;
@@ -67,6 +69,7 @@ impl Choice {
     /// What runs and what does not, where something was left out.
     pub fn note(&self) -> Option<String> {
         let names: Vec<&str> = self.scorers.iter().map(|scorer| scorer.name).collect();
+        // One line for all of them; the remedies are in the error, where one of them is needed.
         let without_remedy = |why: &'static str| why.split(" (").next().unwrap_or(why);
         let left = self
             .left_out

@@ -63,6 +63,7 @@ impl Cost {
                 low: one.low + other.low,
                 high: one.high + other.high,
             }),
+            // A sum over the known prices alone would look like the cost of the run.
             _ => None,
         };
         Self {
@@ -77,6 +78,7 @@ impl Cost {
 /// The cost from the luckiest run (replies of a token each) to the unluckiest (replies of full length).
 fn range(planned: PlannedCalls, price: Price) -> Interval {
     let tokens = planned.prompt_tokens as f64;
+    // A reply has at least one token, and a limit of 0 has none.
     let shortest = planned.calls.min(planned.reply_limit);
     Interval {
         low: usd(price, tokens * (1.0 - ESTIMATE_ERROR), shortest),
@@ -163,6 +165,8 @@ impl PlanEstimate {
         let mut lines = Vec::new();
         let mut unpriced = Vec::new();
         for group in &planned.groups {
+            // The baseline and judges in the user's code cost nothing: a line for them would only
+            // lengthen the table.
             let Some(JudgeTerms { model, price }) = terms.get(&*group.judge) else {
                 continue;
             };

@@ -12,6 +12,7 @@ pub(super) fn weigh(
     flags: &mut Vec<String>,
 ) -> Judgment {
     let Reading { verdict, feedback } = sample?;
+    // A mean over claims or labels has no meaning; a question says whether its reply is a number.
     let Some((location, range)) = question.expected() else {
         return Ok(Reading { verdict, feedback });
     };
@@ -19,6 +20,8 @@ pub(super) fn weigh(
         Ok(expected) => verdict.with_number(expected.value),
         Err(why) => {
             let why = match why {
+                // Without the share: flags become notes, and equal notes of many answers are
+                // counted as one.
                 WhyNot::Covers(_) => "the listed alternatives cover too little".to_owned(),
                 other => other.to_string(),
             };

@@ -132,6 +132,7 @@ impl LoadedInputs {
     /// Keeps the answers for which `keep` is true.
     pub(super) fn retain(&mut self, keep: impl Fn(&Item) -> bool) {
         let kept = |items: &[Item]| items.iter().filter(|item| keep(item)).cloned().collect();
+        // One list again: after a filter the two would be separate copies of every text.
         (self.rubric, self.plain) = shared(kept(&self.rubric), kept(&self.plain));
     }
 
@@ -258,6 +259,7 @@ fn as_reports(items: &mut [Item], index_base: IndexBase) -> Option<String> {
     let mut plain = 0;
     for item in items.iter_mut() {
         let answer = &mut item.answer;
+        // Answers of one run may mix both forms, such as reports beside a plain baseline.
         if answer.report.is_some() {
             continue;
         }
@@ -289,6 +291,7 @@ fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Resul
             added.extend(dataset::perturbed(item, *perturbation)?);
         }
     }
+    // Two systems of one name would be averaged as one.
     let systems: HashSet<&SystemName> = items.iter().map(|item| &item.answer.system).collect();
     for item in &added {
         if systems.contains(&item.answer.system) {
@@ -308,6 +311,8 @@ fn with_batch(mut profile: RubricProfile, options: &EvaluationOptions) -> Result
         profile.batch = size;
     }
     // ScholarQA-CS2 and RACE ask about all criteria of a case in one call (0), the other references about one.
+    // A reply about eight criteria is another measurement than eight replies: the reference's
+    // number needs its batches.
     let of_reference = usize::from(!profile.report && profile.reply.second.is_empty());
     let is_object = profile.reply.form == ReplyForm::Object;
     if options.scoring.compat && is_object && profile.batch != of_reference {

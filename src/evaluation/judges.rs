@@ -42,6 +42,7 @@ impl Endpoints {
         let mut uses = Vec::new();
         for (judge, fleet) in &self.0 {
             let stats = fleet.stats();
+            // A run from cache asks nobody; rows of zeros would hide that.
             if stats.iter().all(|stats| stats.calls == 0) {
                 continue;
             }
@@ -107,6 +108,8 @@ impl NamedJudge {
     /// The price of its model in the list, at the rate of its service tier.
     fn listed_price(&self, list: &PriceList) -> Option<Price> {
         let server = self.judge.server()?;
+        // All endpoints of a judge serve one model, so that the first one decides which provider's
+        // price applies.
         let endpoint = server.servers.endpoints().next()?;
         let price = list.find(&server.request.model, endpoint)?;
         let tier = self.options.service_tier;
@@ -119,6 +122,8 @@ impl NamedJudge {
         let servers = self.judge.server_count();
         let all = self.limits.concurrency.get().saturating_mul(servers);
         if servers > 1 {
+            // A quarter more, so that no server idles because a hash gave its neighbor more of the
+            // answers in progress.
             all.saturating_add(all / 4)
         } else {
             all
@@ -233,9 +238,12 @@ impl Judges {
         let mut by_name: BTreeMap<String, NamedJudge> = BTreeMap::new();
         let mut uses_list = false;
         for name in with_judges.iter().flat_map(|(_, judges)| judges) {
+            // Identifying asks the server, so once a judge, however many roles it has.
             if by_name.contains_key(name) {
                 continue;
             }
+            // A judge in the user's code stands for `[judge]` only; roles may still name judges of
+            // the config file.
             let own = own.filter(|_| name == DEFAULT_JUDGE);
             let mut named = NamedJudge::identify(name, options, own, &prompts, notify).await?;
             named.price = given_price(options, name, &named.judge);
@@ -259,6 +267,8 @@ impl Judges {
             prices_of: uses_list.then_some(list.date),
             spending,
         };
+        // Two equal judges have equal cache keys: the second would repeat the first one's replies
+        // and pretend to agree with it.
         judges.refuse_twins()?;
         if options.scoring.compat {
             judges.refuse_what_the_reference_cannot_merge()?;
@@ -334,6 +344,8 @@ impl Judges {
     pub fn is_cached(&self) -> bool {
         let mut is_any_cached = false;
         for named in self.by_name.values() {
+            // One uncached judge suffices to lose replies: the record must then be flushed for each
+            // call.
             if !named.judge.is_cached() && !named.judge.is_lexical() {
                 return false;
             }
@@ -470,6 +482,8 @@ impl Judges {
         for (role, names) in &self.roles {
             if roles.contains(role) {
                 let calls: usize = self.of(names).map(|(_, named)| named.lanes()).sum();
+                // Not the slowest: the slots of an answer wait for the slower judge anyway, and the
+                // faster one would idle.
                 most = most.max(Some(calls));
             }
         }
@@ -480,6 +494,8 @@ impl Judges {
 /// The price that the user gave: that of the options for the judge of `[judge]`, else that of the model's name.
 fn given_price(options: &EvaluationOptions, name: &str, judge: &IdentifiedJudge) -> Option<Price> {
     if name == DEFAULT_JUDGE
+        // The flags name a price without a model; it can only mean the judge that the flags
+        // describe.
         && let Some(price) = options.budget.price()
     {
         return Some(price);

@@ -25,6 +25,8 @@ impl Lanes {
     /// The slot of an answer itself, which counts as started from then on.
     pub(super) async fn begin(&self) -> Option<SemaphorePermit<'_>> {
         let slot = self.slots.acquire().await.ok();
+        // Woken only by the last start; waking every waiter at each start is quadratic in the
+        // calls.
         self.unstarted.send_if_modified(|answers| {
             *answers = answers.saturating_sub(1);
             *answers == 0
@@ -45,6 +47,7 @@ impl Lanes {
     /// Calls `ask` once it has the slot of the answer itself, which `own` guards, or an idle one.
     pub(super) async fn in_slot<T>(&self, own: &Mutex<()>, ask: impl Future<Output = T>) -> T {
         let _slots = tokio::select! {
+            // The answer's slot first: an idle slot has no warm prefix of this answer.
             biased;
             own = own.lock() => (Some(own), None),
             idle = self.idle() => (None, idle),

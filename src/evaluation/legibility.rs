@@ -72,11 +72,15 @@ impl Legibility {
             was_read.store(true, Ordering::Relaxed);
             return Ok(());
         };
+        // The first one and not the last: what came later may be a consequence, such as a server in
+        // trouble.
         let first = locked(first)
             .get_or_insert_with(|| format!("\"{}\" ({reason})", shortened(content)))
             .clone();
         let Some(extent) = streak
             .fail(request, "", call, self.cases_asked)
+            // Checked after the streak is counted: one readable reply shows that the judge can do
+            // it, and a hard case stays an unscored answer.
             .filter(|_| !was_read.load(Ordering::Relaxed))
         else {
             return Ok(());
@@ -103,6 +107,7 @@ pub(super) fn shortened(content: &str) -> String {
 /// answers the task itself, such as an imported one.
 fn advice(failure: UnscoredKind, kind: &KindInfo, member: &Member) -> String {
     match (failure, &member.renderer) {
+        // Nobody can be asked again: any advice about options would be wrong.
         (_, None) => String::new(),
         (UnscoredKind::Cut, _) => format!(
             "replies that were cut need more room: --max-tokens {kind}=1000, or --reasoning-effort LEVEL for a judge that \

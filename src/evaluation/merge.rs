@@ -55,6 +55,7 @@ pub(super) fn member_values(
         judge: Arc::clone(judge),
         value: number_of(merged),
         samples,
+        // Over the readable samples only; an unreadable one is not a disagreement.
         spread: sd(&readable),
     }
 }

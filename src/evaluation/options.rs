@@ -261,6 +261,8 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     "score.fields",
     "score.keep_thinking",
     "score.partial_logs",
+    // Recorded elsewhere: as `score.rubrics` and `score.snippets`, with the settings of the scorer
+    // of criteria, and as the manifest's policy and seed.
     "score.only",
     "score.rubric",
     "score.criteria_per_call",
@@ -351,9 +353,11 @@ impl EvaluationOptions {
             "score.scorers",
         ] {
             settings
+                // `--systems a,b` and `--systems b.jsonl,a` are one run and share its directory.
                 .entry(name.to_owned())
                 .and_modify(|names| *names = sorted_names(names));
         }
+        // An option that is added later is null in old runs and must not make them incomparable.
         settings.retain(|_, value| !value.is_null());
         settings
     }
@@ -379,6 +383,7 @@ fn table_key(key: &str, name: &str) -> String {
 pub(super) fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
     let mut settings = as_map(judge);
     settings.insert("kind".to_owned(), json!(judge.kind()));
+    // The baseline ignores every option, so that none of them may separate two of its runs.
     let is_lexical = judge.kind() == JudgeKind::Lexical;
     settings.retain(|key, _| {
         let affects_replies = !NOT_RUN_SETTINGS.contains(&format!("judge.{key}").as_str());
@@ -386,6 +391,7 @@ pub(super) fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
     });
     settings
         .entry("extra_body")
+        // Sorted, since the order of keys in a TOML file does not reach the model's answer.
         .and_modify(|fields| *fields = with_sorted_keys(&masked_json(fields)));
     settings
 }

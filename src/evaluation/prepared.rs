@@ -60,6 +60,8 @@ impl Prepared {
     pub fn out_dir(&self) -> PathBuf {
         match &self.options.output.out {
             Some(dir) => dir.clone(),
+            // 12 hex digits, 48 bits: no collision among the runs of one directory, and short
+            // enough to type.
             None => PathBuf::from("runs").join(self.manifest.identity().short(12)),
         }
     }
@@ -113,6 +115,8 @@ impl Prepared {
         dir: &Path,
     ) -> Result<(RecordedReplies, BTreeMap<String, ReplyLimits>)> {
         let asks_refused_again = self.options.cache.retry_unscored;
+        // The replies stay usable until the new record is begun: `--overwrite` discards scores, not
+        // what was paid.
         if self.options.output.overwrite {
             let replies = RecordedReplies::of_new_run(dir);
             return Ok((
@@ -135,6 +139,7 @@ impl Prepared {
     /// asked: a most recent live reply by another model alone does not justify paying for all of them again.
     pub(super) async fn settle(&self, jobs: &[Job], planned: &PlanOutcome) -> Result<bool> {
         let doubtful = doubtful(jobs);
+        // A plan that is done with the counting replies is the best there is.
         if planned.is_done() || doubtful.is_empty() {
             return Ok(false);
         }
@@ -151,6 +156,7 @@ impl Prepared {
             }
         }
         for answering in jobs.iter().flat_map(Job::answering) {
+            // The plans above marked replies as used; the plan that follows must count from zero.
             answering.begin_again();
         }
         Ok(true)
@@ -194,6 +200,7 @@ impl Prepared {
         if !self.choice.scorers.contains(&&CRITERIA) || self.options.scoring.compat {
             return Ok(costs);
         }
+        // 1 is what most references ask, 8 what that of ResearchQA does, and 0 is the whole case.
         for size in [1, 8, 0] {
             let profile = RubricProfile {
                 batch: size,
@@ -226,8 +233,11 @@ impl Prepared {
         dir: PathBuf,
         limits: BatchLimits,
     ) -> Result<(PlanOutcome, Option<BatchManifest>)> {
+        // Without a directory: the results of a batch go into the cache, where every run finds
+        // them.
         let Work { jobs, .. } = self.jobs(&self.scorers, None, &Arc::default())?;
         let planned = super::plan(&jobs, &mut NoEvents).await?;
+        // A batch must not ask for replies that the run would then take from the cache.
         self.settle(&jobs, &planned).await?;
         let mut writer = BatchWriter::new(dir, limits);
         let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {

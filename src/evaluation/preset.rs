@@ -55,6 +55,8 @@ impl Preset {
                         fault.hint("answer them, or score what is there with --allow-missing"),
                     );
                 }
+                // Allowed, but never in silence: the means are then over other questions than the
+                // benchmark's.
                 missing => checked
                     .warnings
                     .extend(missing.map(|fault| fault.to_string())),

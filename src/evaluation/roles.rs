@@ -43,6 +43,7 @@ fn any_aspect() -> Role {
 
 /// The roles that the default judge has without being asked: who gives test cases wants them judged.
 fn is_of_test_cases(role: &Role) -> bool {
+    // Not aspects and citations: their calls multiply the cost of a run, and nobody asked for them.
     matches!(role, Role::Rubric | Role::Criteria)
 }
 
@@ -50,6 +51,8 @@ fn is_of_test_cases(role: &Role) -> bool {
 fn can_judge(kind: JudgeKind, role: &Role) -> bool {
     match kind {
         JudgeKind::Lexical => matches!(role, Role::Rubric | Role::Criteria),
+        // AttrScore and its like are trained to say one of three labels about a citation and
+        // nothing else.
         JudgeKind::Label => *role == Role::Citation,
         _ => true,
     }
@@ -147,6 +150,7 @@ impl EvaluationOptions {
 
     /// Names of the judges whose scorers may run.
     pub fn used_judges(&self) -> BTreeSet<String> {
+        // A judge whose scorer does not run needs neither its key nor a reachable server.
         let named = self.named_roles().filter(|(_, role, _)| self.may_run(role));
         let mut used: BTreeSet<String> = named
             .flat_map(|(.., names)| names.iter().cloned())
@@ -193,6 +197,8 @@ impl EvaluationOptions {
                         name.escape_debug()
                     ));
                 };
+                // A judge named twice would have twice the weight without a second opinion; samples
+                // say this in the record.
                 if names[..at].contains(name) {
                     return fault(format!(
                         "{name} is named twice in this panel; name it once, and use samples"
@@ -241,6 +247,8 @@ impl EvaluationOptions {
             } else {
                 format!("[judges.{name}]: ")
             };
+            // At temperature 0 or with a fixed seed all samples are one reply, and their spread of
+            // 0 would look like certainty.
             if let (Some(why), true) = (judge.repeats(), samples > 1) {
                 let remedy = "set a temperature of 0.7 or so with an LLM, or 1 sample";
                 warnings.push(format!(

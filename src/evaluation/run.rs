@@ -25,14 +25,17 @@ use crate::judge::locked;
 use crate::record::{EventSink, RunEvent};
 
 /// Calls in flight get this long to finish after the run is stopped; then they are dropped.
+// Most replies take less, and schedulers such as Slurm kill 30 s after they send a signal.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 
 /// Grace ends early when this many checks, this far apart, find no call at the judge: calls that only wait for a
 /// permit, a pause or a backoff are dropped.
+// Half a second: between two calls of an answer there are moments without any call at the judge.
 const QUIET_CHECKS: u32 = 5;
 const QUIET_CHECK: Duration = Duration::from_millis(100);
 
 /// Events that may be queued for the sink before calls wait for it.
+// Enough that a slow disk does not stall calls; bounded, since each event holds a whole reply.
 const EVENTS_QUEUED: usize = 1024;
 
 /// The result of planning.
@@ -106,6 +109,7 @@ async fn plan_into(
         outcome.plan.answer_scores += 1;
     }
     outcome.plan.answers = answers.len() as u64;
+    // Planning renders and hashes prompts, which is work for the CPU and not for a server.
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let tally = Arc::new(Tally::default());
     let keeps = collect.is_some();
@@ -114,12 +118,16 @@ async fn plan_into(
         let task = tokio::spawn(async move { plan_one(&job, index, &tally, keeps).await });
         async move { (at, index, task.await) }
     });
+    // In order (not `buffer_unordered`), so that the record and a batch are the same each time; two
+    // tasks a core keep the cores busy while one answer is slow.
     let mut planned = stream::iter(begun).buffered(2 * workers);
     let mut collected = HashSet::new();
     while let Some((at, index, joined)) = planned.next().await {
         let (end, AnswerCalls { recalled, deferred }) = joined.map_err(task_error)??;
         if let Some(collect) = &mut collect {
             for call in deferred {
+                // Identical calls of several answers are one call of the batch: services refuse an
+                // id that repeats.
                 if collected.insert(call.call.custom_id) {
                     collect(call)?;
                 }
@@ -151,6 +159,8 @@ async fn plan_one(
     tally: &Tally,
     keeps: bool,
 ) -> Result<(AnswerEnd, AnswerCalls)> {
+    // The calls of one answer are kept together and in order until it is planned, whatever the
+    // others do.
     let tally = AnswerTally {
         tally,
         keeps,
@@ -160,6 +170,7 @@ async fn plan_one(
     let run = AnswerRun {
         job,
         item: &with_text(&job.items[index])?,
+        // Nothing is asked, so that a single slot never makes anything wait.
         lanes: &Lanes::new(1, 1),
         stop: &stop,
         legibility: &Legibility::default(),
@@ -192,6 +203,7 @@ pub async fn run(
         .zip(pending)
         .map(|(job, pending)| Running::new(job, pending, sender.clone(), stop))
         .collect();
+    // The channel closes when the last answer ends; a sender kept here would keep it open.
     drop(sender);
     let mut tasks: Tasks = JoinSet::new();
     let mut outcome = RunOutcome::default();
@@ -203,10 +215,13 @@ pub async fn run(
     }
     while !tasks.is_empty() {
         tokio::select! {
+            // Events before ends: the calls of an answer are in the record before its score is.
             biased;
             Some(envelope) = events.recv() => {
                 if let Err(error) = deliver(envelope, sink) {
                     failure.get_or_insert(error);
+                    // A reply that cannot be recorded is lost: each further call would be paid for
+                    // in vain.
                     stop.stop("the record of the run cannot be written");
                 }
             }
@@ -226,6 +241,7 @@ pub async fn run(
                     pass.fill(at, &mut tasks);
                 }
             }
+            // Once: afterwards the branch would be ready at every turn of the loop.
             reason = stop.stopped(), if deadline.is_none() => {
                 deadline = Some(Instant::now() + STOP_GRACE);
                 failure = failure.or(sink.on_event(&RunEvent::Stopping(reason)).err());
@@ -241,8 +257,10 @@ pub async fn run(
             }
         }
     }
+    // Answers that never began are missing from the run just as those that were interrupted.
     outcome.unfinished += passes.iter().map(|pass| pass.order.len()).sum::<usize>();
     drop(passes);
+    // Replies that arrived during the grace period are paid for and still queued.
     while let Some(envelope) = events.recv().await {
         failure = failure.or(deliver(envelope, sink).err());
     }
@@ -314,6 +332,7 @@ impl<'a> Running<'a> {
     fn fill(&mut self, at: usize, tasks: &mut Tasks) {
         while self.in_flight < self.job.options.concurrency.max(1)
             && !self.stop.is_set()
+            // Answers begun now would mix two models; the session plans anew first.
             && !self.job.is_contradicted()
         {
             let Some(&index) = self.order.next() else {
@@ -343,6 +362,7 @@ async fn score_one(
     (stop, legibility): (&StopHandle, &Legibility),
     sender: EventSender,
 ) -> std::result::Result<AnswerEnd, Abort> {
+    // Before the text is read: only answers in progress hold theirs in memory.
     let _own = lanes.begin().await;
     let item = &with_text(&job.items[index]).map_err(Abort::Fatal)?;
     let run = AnswerRun {

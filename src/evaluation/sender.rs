@@ -15,6 +15,8 @@ impl EventSender {
     /// Resolves when the sink has taken the event. Without a cache the record is the only copy of a reply, so a call
     /// counts as done only then.
     pub(super) async fn send(&self, event: RunEvent) {
+        // An unbounded queue would let calls run ahead of the disk and lose their replies in a
+        // crash.
         let (taken, waiting) = oneshot::channel();
         // A closed channel means that the run is over: a sink that fails drops its end.
         if self.0.send((event, taken)).await.is_ok() {

@@ -25,6 +25,7 @@ impl Prepared {
     /// # Errors
     /// For a directory that holds another run or changed calls, or cannot be written.
     pub async fn start(self, path: &Path) -> Result<Run> {
+        // Locked from here on: two processes in one directory would interleave their lines.
         let dir = RunDir::open(path)?;
         let meters = Arc::new(Meters::default());
         let Work {
@@ -32,14 +33,19 @@ impl Prepared {
             endpoints,
             recorded,
         } = self.jobs(&self.scorers, Some(path), &meters)?;
+        // After the jobs are built, when nothing else can refuse the run: a refused command leaves
+        // the directory as it was.
         dir.claim(&self.manifest, self.options.output.overwrite)?;
         let before = Manifest::of_run(path)?;
         let mut earlier_limits = before.reply_limits();
         if earlier_limits == self.manifest.reply_limits() {
+            // Equal limits need no second look-up of each call.
             earlier_limits.clear();
         }
         let manifest = Manifest {
             earlier_limits,
+            // A run that is continued keeps its start and the servers it used, so that its record
+            // describes all of it.
             started_at: before.started_at,
             endpoints: before.endpoints,
             ..self.manifest.clone()
@@ -145,16 +151,21 @@ impl Run {
     /// # Errors
     /// [`Error::Stopped`] if it was stopped; [`Error::JudgeUnavailable`] if the judge cannot be used.
     pub async fn ask(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<()> {
+        // Before any call, although each call would say the same: one error, and no answer that
+        // looks unreachable.
         self.check_judges()?;
         let mut asked = Ok(RunOutcome::default());
         if !self.planned.is_done() {
             asked = self.ask_pending(events, stop).await;
         }
+        // Ends, because a session accepts every model that has answered in it; only a new one
+        // contradicts again.
         while self.jobs.iter().any(Job::is_contradicted) {
             self.prepared.note_models(&self.jobs);
             self.plan_again().await?;
             let Ok(outcome) = &mut asked else { break };
             if outcome.stopped.is_some() {
+                // The plan from before counted other answers as done than this one does.
                 outcome.unfinished = self.planned.pending.iter().map(Vec::len).sum();
                 break;
             }
@@ -178,6 +189,8 @@ impl Run {
         } else {
             RunStatus::Stopped
         };
+        // Also after an error, so that what was scored until then can be read, rescored and
+        // continued.
         self.record.finish(status, &self.scored)?;
         ended
     }
@@ -192,6 +205,7 @@ impl Run {
         };
         self.planned = super::plan(&self.jobs, &mut sink).await?;
         let cached = self.planned.plan.cached;
+        // Stored, not added: a second plan replaces the first one.
         self.meters.cache_hits.store(cached, Ordering::Relaxed);
         Ok(())
     }
@@ -216,6 +230,7 @@ impl Run {
         events: &mut dyn EventSink,
         stop: &StopHandle,
     ) -> Result<RunOutcome> {
+        // Only here: a run from cache has neither a budget to spend nor a clock to mind.
         self.prepared.judges.spending.bound(stop);
         self.meters
             .cases_asked
@@ -313,6 +328,7 @@ struct CallResults {
 impl CallResults {
     fn add_failure(&mut self, reason: &UnscoredReason, reply: Option<&JudgeReply>) {
         match reply {
+            // An example of the judge's text helps more than the newest of many failures.
             Some(_) if self.first_reply.is_some() => return,
             Some(reply) => self.first_reply = Some(shortened(&reply.content)),
             None => {}

@@ -29,6 +29,7 @@ pub(super) fn keep_slice(
     let mut calls: HashMap<AnswerKey<'_>, u64> = HashMap::new();
     for item in inputs.rubric.iter().chain(inputs.plain.iter()) {
         let key = (&item.answer.system, &item.case.case_id);
+        // An answer with a rubric and without is one unit: all its scores come from one machine.
         if calls.insert(key, 0).is_none() {
             keys.push(key);
         }
@@ -47,6 +48,7 @@ pub(super) fn keep_slice(
         }
     }
     inputs.retain(|item| kept.contains(&(item.answer.system.clone(), item.case.case_id.clone())));
+    // Each missing answer is reported by one slice, so that merged slices report it once.
     let mut held = slice.holds(&vec![0; inputs.missing.len()]).into_iter();
     inputs.missing.retain(|_| held.next().unwrap_or(false));
     Ok(())

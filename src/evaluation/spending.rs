@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::judge::layers::budgeted::{Ledger, Price};
 
 /// Time reserved for calls in flight at the end of a time limit; at most a tenth of the limit.
+// The grace of a stop (20 s) and some seconds for writing the tables.
 const LEAD: Duration = Duration::from_secs(25);
 
 /// The budget and time limit of a run.
@@ -41,6 +42,7 @@ impl Spending {
         let (usd, tokens) = (limits.budget_usd, limits.budget_tokens.map(NonZeroU64::get));
         Ok(Self {
             ledger: (usd.is_some() || tokens.is_some()).then(|| Arc::new(Ledger::new(usd, tokens))),
+            // From the start of the command, since that is when a scheduler's clock started, too.
             time: limits.time_limit.map(|limit| (Instant::now(), *limit)),
         })
     }
@@ -65,6 +67,7 @@ impl Spending {
 
 /// How long before the limit the run stops sending calls.
 fn lead(limit: Duration) -> Duration {
+    // A short limit in a test or a trial would otherwise end before it begins.
     LEAD.min(limit / 10)
 }
 

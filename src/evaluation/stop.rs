@@ -17,6 +17,8 @@ impl StopHandle {
     /// Stops the run for this reason; the first reason is kept.
     pub fn stop(&self, reason: &str) {
         self.0.send_if_modified(|current| {
+            // The first reason is the cause: a second Ctrl-C or a failing call behind it explains
+            // nothing.
             let is_first = current.is_none();
             current.get_or_insert_with(|| reason.to_owned());
             is_first

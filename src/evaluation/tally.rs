@@ -128,6 +128,7 @@ impl Tally {
             return;
         };
         match counts.by_key.entry(rendered.fingerprint) {
+            // Counted once, since the cache answers the second of two identical calls.
             Entry::Occupied(mut known) => known.get_mut().1 = gates.min(known.get().1),
             Entry::Vacant(place) => drop(place.insert((group, gates, call))),
         }
@@ -144,6 +145,7 @@ impl Tally {
             plan.askable_now += group.now.calls;
             plan.at_most += group.at_most.calls;
         }
+        // Answers are planned on several cores, so that groups appear in any order.
         groups.sort_by_cached_key(|group| {
             (
                 group.role.name().into_owned(),
@@ -186,6 +188,7 @@ impl AnswerTally<'_> {
                     custom_id: rendered.fingerprint,
                     label,
                 },
+                // `Bytes` are shared: only exporting a batch serializes the body.
                 body: rendered.body.bytes.clone(),
                 route: member.renderer.as_ref().map(|renderer| renderer.route()),
                 prompt_tokens: rendered.body.prompt_tokens,

@@ -36,13 +36,17 @@ impl Manifest {
     pub(super) fn count_answers(&mut self, dir: &Path) -> Result<()> {
         for role in self.roles.values_mut() {
             for judge in &mut role.judges {
+                // Counted anew from the file, which holds the calls of all sessions: adding would
+                // count earlier ones twice.
                 judge.answered_by.clear();
             }
         }
+        // Lenient: a torn line must not keep a run from being finished.
         let Some(mut lines) = LineReader::to_resume(&dir.join("calls.jsonl"))? else {
             return Ok(());
         };
         while let Some((_, call)) = lines.read::<AnsweredCall>()? {
+            // A failed call has no model: counting it would make a run with failures look mixed.
             let Some(reply) = call.reply else { continue };
             let Some(role) = self.roles.get_mut(&*call.role.name()) else {
                 continue;

@@ -97,6 +97,7 @@ impl AnsweredJudge {
         }
         let requested = self.requested.as_deref()?;
         let answered = *self.names().first()?;
+        // Services resolve an alias to a dated version: that is the requested model.
         if extends(requested, answered) {
             return None;
         }
@@ -153,6 +154,7 @@ fn extends(requested: &str, answered: &str) -> bool {
     let Some(rest) = answered.strip_prefix(alias) else {
         return false;
     };
+    // Vertex AI writes `@20240620`, Ollama `:latest`.
     let Some(version) = rest.strip_prefix(['-', '@', ':']) else {
         return rest.is_empty();
     };
@@ -168,6 +170,7 @@ fn is_number(text: &str) -> bool {
 /// A model's name without what gateways and file systems add: `openai/gpt-4o`, `models/gemini-2.5-pro`, `/w/qwen-7b.gguf`.
 fn bare(name: &str) -> String {
     let name = name.to_lowercase();
+    // Both separators: a record from Windows is read on Linux, too.
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     last.strip_suffix(".gguf").unwrap_or(last).to_owned()
 }

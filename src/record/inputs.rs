@@ -65,6 +65,7 @@ impl Inputs {
         let mut plain_indices = Vec::with_capacity(plain.len());
         for item in plain {
             let key = (&item.answer.system, &item.case.case_id);
+            // Most answers are in both lists: writing them once halves the file.
             let index = index_of.get(&key).copied().unwrap_or(items.len());
             if index == items.len() {
                 items.push(item.clone());
@@ -104,6 +105,7 @@ impl Inputs {
                 write(InputLine::Case(case))?;
             }
             for item in &self.items {
+                // One text in memory at a time: those of large files were left there.
                 write(InputLine::Answer(&with_text(item)?))?;
             }
             write(InputLine::Lists {

@@ -117,9 +117,12 @@ impl LineReader {
                 .reader
                 .read_until(b'\n', &mut self.line)
                 .map_err(Error::io(&self.path, "read"))?;
+            // Hashed while it is read: checking first would read a file of gigabytes twice.
             if let Some((_, hasher)) = &mut self.expected {
                 hasher.update(&self.line);
             }
+            // A writer ends each line before it counts as written, so that what follows the last
+            // line feed is torn.
             if self.line.last() != Some(&b'\n') {
                 return self.check_end().map(|()| None);
             }
@@ -181,6 +184,8 @@ pub(super) fn check_calls(dir: &Path, before: &Manifest) -> Result<()> {
         return Ok(());
     };
     let what = stamp.difference(&found);
+    // Lost lines are asked for again; changed ones could put numbers into a paper that nobody
+    // measured.
     if what.is_empty() || found.bytes < stamp.bytes {
         return Ok(());
     }

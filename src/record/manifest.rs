@@ -62,6 +62,8 @@ impl Manifest {
         for judge in self.roles.values().flat_map(|role| &role.judges) {
             let known = by_judge.entry(judge.id.clone()).or_default();
             for (kind, limits) in judge.limits() {
+                // A reply from under any limit that a session had may be found again, so that all
+                // of them are kept.
                 known.entry(kind).or_default().extend(limits);
             }
         }
@@ -82,6 +84,7 @@ impl Default for PolicyEntry {
     fn default() -> Self {
         Self {
             on_unscored: OnUnscored::default(),
+            // For a manifest that sets no tolerance: an import tolerates what its source left out.
             max_unscored: 1.0,
         }
     }
@@ -255,6 +258,7 @@ impl Manifest {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            // Files are completed by the shell more often than directories: `runs/a/scores.jsonl`.
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 let what = InputFault::new(run_dir, "is a file, not the directory of a run");
                 return Err(what
@@ -263,6 +267,8 @@ impl Manifest {
             }
             Err(error) => return Err(Error::io(&path, "read")(error)),
         };
+        // First, so that a manifest of another format is called that, and not a file with missing
+        // fields.
         let version: Version = parse(&path, &text)?;
         if version.schema_version != SCHEMA_VERSION {
             let what = format!(
@@ -383,6 +389,7 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
 
 /// The directory's own name, whatever path leads to it.
 fn directory_name(dir: &Path) -> Option<String> {
+    // `.` and `runs/a/..` have no last component that names the run.
     let path = dir.canonicalize().ok()?;
     Some(path.file_name()?.to_string_lossy().into_owned())
 }

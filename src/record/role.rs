@@ -38,12 +38,14 @@ impl RoleEntry {
     pub fn differs_from_published(&self, role: &str) -> Option<String> {
         let published = match role {
             "rubric" => "gpt-4o",
+            // The judges of ScholarQABench's published numbers.
             "aspect.organization" | "aspect.coverage" => "prometheus-bgb-8x7b-v2.0",
             "aspect.relevance" => "prometheus-8x7b-v2.0",
             "citation" => "attrscore-flan-t5-xl",
             _ => return None,
         };
         let mut judges: Vec<&JudgeEntry> = self.judges.iter().collect();
+        // Nobody takes the baseline for the published judge; its own warning says what it is.
         judges.retain(|judge| !judge.lexical);
         if judges.is_empty() {
             return None;
@@ -108,6 +110,7 @@ impl JudgeEntry {
 
     /// The name for people: the model's (of a file its stem) or `cache_id`, without what the server reported.
     pub fn name(&self) -> &str {
+        // What follows the bar is what the server reported of itself.
         let name = self.id.split('|').next().unwrap_or_default();
         let stem = name
             .strip_suffix(".gguf")
@@ -144,6 +147,7 @@ impl JudgeEntry {
         // Gateways put a provider before the name.
         let name = model.rsplit('/').next().unwrap_or_default().to_lowercase();
         match name.strip_prefix(published) {
+            // `gpt-4o-mini` begins with `gpt-4o`, too; a version begins with its year.
             Some(rest) => rest.is_empty() || rest.starts_with("-20"),
             None => false,
         }

@@ -61,6 +61,8 @@ const RESUME: &str = "run score once more to finish the run, its replies are kep
 /// ```
 pub fn load_run(dir: &Path) -> Result<RecordedRun> {
     let mut manifest = Manifest::of_run(dir)?;
+    // A run that was killed has replies but no count of them: without one, several models would
+    // pass unnoticed.
     if manifest.misses_answers() {
         manifest.count_answers(dir)?;
     }
@@ -122,6 +124,7 @@ fn load_scores(
                 .into());
         }
         let case = cases
+            // One case for all its answers: each line would otherwise hold a copy of its rubric.
             .entry(answer.case.case_id.clone())
             .or_insert_with(|| Arc::clone(&answer.case));
         answer.case = Arc::clone(case);
@@ -148,6 +151,8 @@ fn with_missing_answers(
     let mut entries: Vec<Arc<ScoredAnswer>> = Vec::new();
     for name in &manifest.scorers {
         let scorer = scorer_of_test_cases(name, manifest)?;
+        // A scorer without test cases has no list of its components: what other answers have is the
+        // best there is.
         let template = score_template(
             scored
                 .iter()
@@ -230,6 +235,7 @@ fn unscored_entry(item: &Item, score: Score) -> Result<ScoredAnswer> {
         ..score
     };
     let mut answer = ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score);
+    // Flagged although unscored: a text with such signs may be why nothing came of it.
     answer.injection = injection::signs(&with_text(item)?.answer.answer_text);
     Ok(answer)
 }

@@ -107,6 +107,7 @@ pub fn setting_differences(runs: &[(&str, &Manifest)], all: bool) -> Vec<Setting
             differences.push(difference(&name, &values, runs));
         }
     }
+    // Another judge is the gravest difference, and long lists are cut.
     differences.sort_by_key(|difference| !difference.is_judge);
     differences
 }
@@ -162,6 +163,7 @@ fn difference(name: &str, values: &[ValueOfRuns], runs: &[(&str, &Manifest)]) ->
         };
         shown.push(format!("{text} ({})", names.join(", ")));
     }
+    // Values are in the order of their first run, so that the last of these is the run to blame.
     let first_runs = values.iter().map(|value| value.runs[0]);
     SettingDifference {
         text: format!("different {label}: {}", shown.join(", ")),
@@ -193,6 +195,8 @@ impl Manifest {
                 settings.insert(name, setting.value);
             }
         }
+        // With the format's version: a directory of an older format is never taken for the same
+        // run.
         blake3::hash(json!([SCHEMA_VERSION, settings]).to_string().as_bytes()).into()
     }
 
@@ -202,6 +206,7 @@ impl Manifest {
         settings.insert("scorers".to_owned(), scorers);
         let has_rubric = self.scorers.iter().any(|scorer| scorer == RUBRIC.name);
         for (name, value) in &self.settings {
+            // Options of a scorer that did not run may differ.
             let is_compared = name.starts_with("scorer.")
                 || OF_ALL_ANSWERS.contains(&name.as_str())
                 || has_rubric && OF_RUBRICS.contains(&name.as_str());
@@ -235,12 +240,15 @@ impl Manifest {
                 setting.shown.push_str(" and ");
             }
             setting.shown += &format!("{} [{}..]", input.path, input.blake3.short(8));
+            // By content: a file that was moved or renamed is still the same input.
             setting.value += &input.blake3.short(64);
             setting.is_compared = is_compared;
         }
         for name in SHARED_INPUTS {
             settings
                 .entry(name.to_owned())
+                // A run without test cases differs from one with some, although it has no entry to
+                // compare.
                 .or_insert_with(|| Setting::new(&"none".into(), true));
         }
         if !self.kept_cases.is_empty() {
@@ -287,6 +295,7 @@ fn add_role(settings: &mut BTreeMap<String, Setting>, role: &str, entry: &RoleEn
     if is_panel {
         add(settings, format!("merge of {role}"), &json!(entry.merge));
     }
+    // By number and not by name: the names differ between the runs that are compared.
     for (number, judge) in (1..).zip(&entry.judges) {
         let name = if is_panel {
             format!("judge {number} of {role}")

@@ -29,6 +29,8 @@ impl FileStamp {
         };
         // Windows syncs only files that are open for writing.
         if cfg!(unix) {
+            // Before it is hashed: the manifest vouches for bytes that a power cut must not take
+            // away.
             file.sync_all().map_err(Error::io(path, "write"))?;
         }
         let mut hasher = blake3::Hasher::new();

@@ -75,6 +75,8 @@ impl RunDir {
         let what = if let Some(there) = Manifest::load(&self.path)? {
             let runs = [("in the run", &there), ("now", manifest)];
             let mut differences = setting_differences(&runs, true);
+            // A run whose replies were cut is continued under higher limits; refusing this would
+            // pay for everything again.
             differences.retain(|difference| !difference.is_reply_limit);
             if differences.is_empty() {
                 check_calls(&self.path, &there)?;
@@ -107,6 +109,8 @@ impl RunDir {
     /// A file in the directory that is not hidden.
     fn foreign_file(&self) -> Result<Option<String>> {
         let entries = std::fs::read_dir(&self.path).map_err(Error::io(&self.path, "read"))?;
+        // Any file of the user: a mistyped `--out ~` must not fill a home directory with ours.
+        // Hidden ones are the lock, and what file managers leave.
         let mut names = entries
             .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
         Ok(names.find(|name| !name.starts_with('.')))
@@ -141,6 +145,7 @@ impl RunDir {
         manifest.status = status;
         manifest.scores = scored.len();
         manifest.finished_at = Some(now());
+        // Only part of the answers would be in it, and a list of runs has no room to say so.
         manifest.headline = if status == RunStatus::Complete {
             headline(manifest, scored)
         } else {
@@ -187,6 +192,7 @@ fn headline(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Option<Headlin
 
 /// Creates a directory with mode 0700, and its parents as the umask says.
 fn create_private(path: &Path) -> std::io::Result<()> {
+    // Only the run's directory is private: it holds the answers and what judges wrote about them.
     std::fs::create_dir_all(path.parent().unwrap_or(path))?;
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
@@ -198,6 +204,7 @@ fn create_private(path: &Path) -> std::io::Result<()> {
 /// opens no directories.
 fn sync_directory(path: &Path) {
     if cfg!(unix) {
+        // Without it, a power cut can leave files of the right content under no name.
         let _ = File::open(path).and_then(|directory| directory.sync_all());
     }
 }
@@ -313,11 +320,15 @@ impl Session {
             while let Some((_, head)) = lines.read::<CallHead>()? {
                 let ending = head.ending();
                 let was_cut = head.reply.as_ref().is_some_and(ReplyHead::is_cut);
+                // Both depend on how the call was made: another limit, or another wording, may
+                // bring another end.
                 let is_open = was_cut || ending == CallEnding::Moderated;
                 let call = Earlier {
                     ending,
                     open_as: head.fingerprint.filter(|_| is_open),
                 };
+                // The last line of a call is its best one: a line is added only where it improves
+                // on those before.
                 earlier.insert(head.call_id, call);
             }
             begun_at = lines.end;
@@ -325,6 +336,8 @@ impl Session {
         }
         Ok(Self {
             calls: JsonLines::append(calls_path, begun_at, flush_each_line)?,
+            // Scores cost nothing and are computed again; a stale one beside a new one would count
+            // twice.
             scores: JsonLines::append(dir.join("scores.jsonl"), 0, flush_each_line)?,
             earlier,
             begun_at,
@@ -337,6 +350,8 @@ impl Session {
         let ending = CallEnding::of(call.reply.is_some(), failure);
         if let Some(earlier) = self.earlier.get_mut(&call.call_id) {
             let is_other = earlier.open_as.is_some() && earlier.open_as != call.fingerprint;
+            // A cached reply comes with each session: a file that is continued ten times must not
+            // grow ten times.
             let is_new = ending > earlier.ending || ending == earlier.ending && is_other;
             if !is_new {
                 return Ok(());
@@ -429,6 +444,7 @@ impl JsonLines {
                 .truncate(false)
                 .write(true)
                 .open(&path)?;
+            // Not opened for appending: a torn line would become the beginning of the next one.
             file.set_len(keep)?;
             file.seek(SeekFrom::End(0))?;
             Ok(file)
@@ -436,6 +452,8 @@ impl JsonLines {
         let file = open().map_err(Error::io(&path, "open"))?;
         Ok(Self {
             path,
+            // A line holds a whole reply, so that the default of 8 kB would write nearly each by
+            // itself.
             out: BufWriter::with_capacity(1 << 16, file),
             flush_each_line,
         })

@@ -30,6 +30,7 @@ pub fn agree(
     agreement.notes.splice(..0, notes);
     agreement
         .notes
+        // Stable: notes of one severity stay in the order of runs, then labels.
         .sort_by_key(|note| std::cmp::Reverse(note.severity));
     Ok(agreement)
 }
@@ -102,6 +103,7 @@ fn load(
     }
     let mut questions: HashMap<CaseId, Arc<str>> = HashMap::new();
     for answer in runs.iter().flat_map(|run| &run.scored) {
+        // Answers to one question are not independent evidence: intervals resample questions.
         let question = answer.case.initial_prompt.as_str();
         questions.insert(answer.case.case_id.clone(), question.into());
     }
@@ -178,6 +180,7 @@ fn items(labels: &Labels) -> BTreeSet<&str> {
 fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
     let mut most = 0;
     for pair in &agreement.pairs {
+        // One shared item has no spread, and no coefficient is defined.
         if pair.overall.n > 1 || pair.overall.comparisons.is_some() {
             return Ok(());
         }
@@ -238,6 +241,7 @@ fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> R
             judge.name
         )));
     }
+    // Labels of several runs may be in one file, so that one run without any is only noted.
     if faults.len() == runs.len() {
         no_faults(faults)?;
     }

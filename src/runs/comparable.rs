@@ -18,6 +18,7 @@ struct Differences {
 
 impl Differences {
     fn add(&mut self, run: &RecordedRun, text: String) {
+        // One group a metric: the same difference is found in several of them.
         if self.texts.contains(&text) {
             return;
         }

@@ -46,6 +46,7 @@ fn without_score(run: &RecordedRun) -> usize {
         most_unjudged = most_unjudged.max(unjudged);
     }
     let all = usize::try_from(run.manifest.answers).unwrap_or(usize::MAX);
+    // The scorer with the most gaps: an answer counts as missing if any of its scores is.
     most_unjudged.max(all.saturating_sub(most_scored))
 }
 

@@ -19,12 +19,14 @@ pub fn run_directories(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)>
         runs.extend(runs_within(path, &mut skipped)?);
     }
     let mut seen = HashSet::new();
+    // A run that is named twice would be compared with itself, and be perfectly equal.
     runs.retain(|run| seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())));
     Ok((runs, skipped))
 }
 
 /// The path if it is a run, else the finished runs in it.
 fn runs_within(path: &Path, skipped: &mut Vec<String>) -> Result<Vec<PathBuf>> {
+    // A path that does not exist goes on as a run: the error then names its missing manifest.
     if is_run(path) || !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
@@ -76,6 +78,7 @@ pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
             found.push(path);
         }
     }
+    // The file system's order differs between machines, and with it the order of runs in a table.
     found.sort();
     Ok(found)
 }

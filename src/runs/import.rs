@@ -131,6 +131,7 @@ pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
     kept_cases.retain(|case| pairing.kept_cases.contains(&case.case_id));
     inputs.cases = kept_cases;
     inputs.write(&dir.path().join("inputs.jsonl"))?;
+    // Nothing is lost without flushing each line: an import can be repeated from its files.
     let mut record = RunRecord::open(dir, manifest, false)?;
     let scored: Vec<Arc<ScoredAnswer>> = scored.into_iter().map(Arc::new).collect();
     record.finish(RunStatus::Complete, &scored)?;
@@ -160,6 +161,8 @@ fn roles(
 ) -> BTreeMap<String, RoleEntry> {
     let name = options.judge.clone().unwrap_or_else(|| hash_of(files));
     let judge = JudgeEntry {
+        // The prefix keeps it apart from a model that is really called so: the import cannot know
+        // who judged.
         id: format!("imported:{name}"),
         lexical,
         samples: 1,
@@ -219,6 +222,7 @@ fn hash_of(files: &[ResultsFile]) -> String {
     for file in files {
         hasher.update(file.blake3.as_bytes());
     }
+    // 64 bits distinguish the files of any project, and fit in a table.
     hasher.finalize().to_hex().chars().take(16).collect()
 }
 
@@ -314,6 +318,7 @@ fn paired(
         for system in &systems {
             if recorded.contains_key(&(&system.system, &case.case_id)) {
                 has_scores = true;
+                // Two cases with one question are the rubrics of two annotators.
                 agreement |= !asked.insert((&system.system, &case.initial_prompt));
             }
         }
@@ -380,6 +385,7 @@ fn parts_of(items: &[Item], recorded: &RecordedAnswers<'_>) -> RubricParts {
             .answer
             .components;
         for criterion in &case.rubric.criteria {
+            // The reference's name of the component for a criterion's snippets.
             let evidence = format!("{}_evidence", criterion.name);
             parts.rubrics |= components.contains_key(&criterion.name);
             parts.snippets |= components.contains_key(&evidence);
@@ -452,6 +458,8 @@ fn set_value(component: &mut Component, value: Option<f64>) -> Option<String> {
     let (kind, message) = match value {
         Some(number) if number.is_finite() => {
             component.reason = None;
+            // A warning and no error: the reference's arithmetic leaves the range, and the file has
+            // its number.
             let is_outside = !(0.0..=1.0).contains(&number);
             return is_outside.then(|| {
                 format!("component \"{name}\" is {number}, outside 0..1; taken as it is")
@@ -472,6 +480,7 @@ fn set_value(component: &mut Component, value: Option<f64>) -> Option<String> {
 
 /// Recorded sums that differ from those of the components.
 fn sums_that_differ(score: &Score) -> Vec<String> {
+    // How a sum counts what is missing depends on the policy of whoever computed it.
     if !score.is_complete() {
         return Vec::new();
     }
@@ -525,6 +534,7 @@ fn answers_of(
             agreement: true,
             ..PairOptions::default()
         },
+        // As the reference's pipeline numbers sources.
         block: Some(IndexBase::Zero),
     };
     let made = scorable(Some(tests), &systems, None, &options)?;

@@ -79,6 +79,8 @@ impl Logged {
         let Some(sample) = self.sample(&answer.system, &answer.case.case_id) else {
             return;
         };
+        // Verdicts of another variant of the task fit none of our formulas: the logged metrics are
+        // all that is left of such an answer.
         if answer.score.value.is_none() && sample.metric(MEAN).is_some() {
             let score = &mut Arc::make_mut(answer).score;
             score.value = sample.metric(MEAN);
@@ -87,6 +89,8 @@ impl Logged {
                 .retain(|component| REPORT_METRICS.contains(&&*component.name));
             for component in &mut score.components {
                 (component.value, component.reason) = (sample.metric(&component.name), None);
+                // The reference's mean is over the four metrics, so that the components add up to
+                // the score again.
                 component.weight = 1.0 / REPORT_METRICS.len() as f64;
             }
             if manifest
@@ -182,6 +186,7 @@ async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
         .or_else(|| options.files.first().cloned());
     settings.input.answers.clone_from(&options.files);
     settings.input.partial_logs = options.partial_logs;
+    // The log was made by the reference, so that only its rules can give its numbers.
     settings.scoring.compat = options.mode != Some(Mode::Default);
     // What the evaluation dropped is not a failure of the import.
     settings.scoring.max_unscored = 1.0;

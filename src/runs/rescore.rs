@@ -88,6 +88,8 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
         .as_deref()
         .filter(|out| !is_same_directory(out, run));
     if elsewhere.is_none() && options.out.is_some() && is_other_mode {
+        // The scores of the run's own mode would be gone, and its directory would claim settings
+        // that its calls do not have.
         let fault = InputFault::new(run, "a run is not written over with scores of another mode");
         return Err(fault.hint("name another directory with --out").into());
     }
@@ -211,10 +213,13 @@ async fn replay(
         .settings
         .get("score.parse_retries")
         .and_then(serde_json::Value::as_u64)
+        // The default of `--parse-retries`, for records that do not have the setting.
         .unwrap_or(2);
     let options = Arc::new(Options {
+        // Reading from one file; several at once would only wait for its lock.
         concurrency: 1,
         parse_retries: u32::try_from(retries).unwrap_or(u32::MAX),
+        // Nobody is asked: each attempt that exists is in the record.
         retry_unscored: false,
         mode: manifest.mode,
     });
@@ -237,6 +242,7 @@ async fn replay(
     }
     let planned = crate::evaluation::plan(&jobs, &mut NoEvents).await?;
     let stop = StopHandle::new();
+    // What the plan defers is not recorded: this pass gives each such answer its reason.
     let ran = crate::evaluation::run(&jobs, &planned.pending, &mut NoEvents, &stop).await?;
     let mut scored = planned.scored;
     scored.extend(ran.scored);

@@ -46,6 +46,7 @@ pub fn list_runs(directory: &Path) -> Result<Vec<ListedRun>> {
             .into());
     }
     runs.sort_by(|a, b| {
+        // RFC 3339 in UTC sorts as text.
         b.started_at
             .cmp(&a.started_at)
             .then_with(|| a.run.cmp(&b.run))
@@ -60,6 +61,7 @@ fn listed(run: PathBuf) -> ListedRun {
             return ListedRun {
                 run,
                 status: "damaged",
+                // A damaged run is a row, not an error: the others can still be listed.
                 problem: Some(error.to_string()),
                 ..ListedRun::default()
             };

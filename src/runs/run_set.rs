@@ -104,6 +104,7 @@ impl RunSet {
             .collect::<Result<Vec<_>>>()?;
         let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
         for run in &mut runs {
+            // Two runs of one name could not be distinguished in any table.
             if names.iter().filter(|name| **name == run.name).count() > 1 {
                 run.name = run.path.display().to_string();
             }
@@ -314,6 +315,7 @@ fn first_and_others<'a>(
 fn runs_with_values(metric: &MetricComparison, systems: &[ObservedSystem]) -> Vec<usize> {
     let mut runs = BTreeSet::new();
     for system in &metric.systems {
+        // A run without a value of the metric takes no part in it: its settings do not matter.
         if system.own_cases > 0 {
             runs.insert(systems[system.system].run);
         }
@@ -326,6 +328,7 @@ fn word_counts(run: &RecordedRun) -> Result<HashMap<(SystemName, CaseId), usize>
     let mut counts = HashMap::with_capacity(run.items.len());
     for item in &run.items {
         let key = (item.answer.system.clone(), item.answer.case_id.clone());
+        // The system's own words, without the list of sources that scoring appends.
         counts.insert(key, word_count(with_text(item)?.answer.own_text()));
     }
     Ok(counts)
@@ -338,6 +341,7 @@ fn compared_run(run: &RecordedRun) -> ComparedRun {
     ComparedRun {
         name: run.name.clone(),
         unfinished: unfinished(run),
+        // A policy that concerns no answer needs no note.
         unscored_as_zero: counts_zero && has_unscored(run),
         answered_by_others: judges.iter().filter_map(AnsweredJudge::warning).collect(),
     }
@@ -352,6 +356,7 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
             let judge = judge_of(entry);
             let known = all
                 .iter_mut()
+                // By what readers see, so that runs of one judge share a line.
                 .find(|known| known.role == *role && known.judge == judge);
             if let Some(known) = known {
                 known.runs.push((*name).to_owned());

@@ -41,6 +41,7 @@ pub fn select_answers(
     n: usize,
     seed: u64,
 ) -> Result<Selection> {
+    // `true`: a single run has nothing to differ from.
     let observations = RunSet::open(std::slice::from_ref(run), true)?.observe()?;
     let chosen = metric.map_or_else(
         || Ok(observations.headline()),
@@ -64,6 +65,8 @@ pub fn select_answers(
             ));
         }
     }
+    // The draw is systematic, so that an order by case spreads it over the cases; the same run and
+    // seed give the same answers.
     answers.sort_by(|a, b| (a.1, a.0).cmp(&(b.1, b.0)));
     if n == 0 || n > answers.len() {
         let what = format!(
@@ -73,6 +76,7 @@ pub fn select_answers(
         return Err(Error::Settings(what));
     }
     let known: Vec<f64> = answers.iter().filter_map(|(.., spread)| *spread).collect();
+    // Neither favored nor neglected: nothing is known of how sure the judge is about it.
     let typical = mean(&known).unwrap_or(0.0);
     let spreads: Vec<f64> = answers
         .iter()
