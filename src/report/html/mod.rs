@@ -2,13 +2,15 @@
 //!
 //! Scorecard, leaderboard and pairs are plain markup and need no script. The case table and the case pages are built by `page.js`
 //! from JSON in the file, one block per case, parsed on demand. The page loads nothing: see
-//! [`content_security_policy`]. Foreign text is escaped by the template engine or put into text nodes.
+//! [`content_security_policy`]. Foreign text is escaped (`safety::push_html!`) or put into text nodes.
 
 mod axis;
 mod citations;
 mod data;
+mod metric;
 mod page;
 mod safety;
+mod table;
 #[cfg(test)]
 mod tests;
 

@@ -1,25 +1,21 @@
-//! The page: markup from the template, then the data, then the script.
+//! The page from front to back: head, sections, the data, the script.
 
-use std::collections::{BTreeSet, HashMap};
-
-use minijinja::value::Serde;
-use minijinja::{Environment, Value, context};
-use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 
 use super::HtmlReport;
-use super::axis::Axis;
 use super::data::{case_blocks, core};
-use super::safety::{content_security_policy, embedded};
-use crate::analysis::comparison::{Comparison, MetricComparison, SystemMean};
-use crate::domain::{Note, Unit};
-use crate::error::{Error, Result};
+use super::metric::push_metric;
+use super::safety::{content_security_policy, embedded, push_html};
+use super::table::{ShortLabels, number_class, push_notes, push_rows, push_table};
+use crate::analysis::comparison::MetricComparison;
+use crate::domain::Unit;
+use crate::error::Result;
 use crate::record::{Manifest, RunStatus};
-use crate::report::comparison::{
-    judge_lines, metric_name, metric_notes, pairs_table, run_warnings, systems_table, unpublished,
-};
+use crate::report::comparison::{judge_lines, metric_name, run_warnings, unpublished};
 use crate::report::criteria::{criteria_tables, criteria_verdict};
+use crate::report::layout::counted;
 use crate::report::metrics_table::{MetricsTableOptions, metrics_table, paper_table};
-use crate::report::table::{Cell, Column, Format, Table, short_names};
+use crate::report::table::{Format, Table};
 use crate::report::{CsvText, DEFAULT_LABEL, visible};
 
 /// Metrics beside a single headline metric in the scorecard.
@@ -27,7 +23,8 @@ const MOST_BESIDE: usize = 5;
 /// Longest text of a criterion.
 const TEXT_WIDTH: usize = 300;
 
-const TEMPLATE: &str = include_str!("page.html");
+/// The table of cases and its filters, which the script fills.
+const CASES: &str = include_str!("cases.html");
 const STYLE: &str = concat!(include_str!("page.css"), "\n", include_str!("case.css"));
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
@@ -48,11 +45,30 @@ const SCRIPT: &str = concat!(
 /// The page as UTF-8.
 ///
 /// # Errors
-/// [`Error::Internal`] for a fault in the template.
+/// [`Error::Internal`](crate::Error::Internal) for what cannot be written as CSV or JSON.
 pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
+    let comparison = report.comparison;
     let headline = report.observations.headline();
     let first = headline.first().copied().unwrap_or_default();
-    let mut page = markup(report, first)?;
+    let names = ShortLabels::of(comparison);
+    let mut page = String::new();
+    push_head(&mut page, report);
+    push_header(&mut page, report, first);
+    push_overview(&mut page, report);
+    if comparison.metrics.is_empty() {
+        page.push_str(
+            "<p class=\"empty\">There is nothing to compare: no metric has a value.</p>\n",
+        );
+    } else {
+        push_scorecard(&mut page, report, &names)?;
+    }
+    for (at, metric) in comparison.metrics.iter().enumerate() {
+        push_metric(&mut page, &names, comparison, metric, at == first);
+    }
+    page.push_str(CASES);
+    push_criteria(&mut page, report, &names);
+    push_about(&mut page, report);
+    page.push_str("</div>\n<article id=\"case\" hidden aria-live=\"off\"></article>\n</main>\n");
     push_data(&mut page, "core", &embedded(&core(report, first))?);
     for (at, block) in case_blocks(report).enumerate() {
         push_data(&mut page, &format!("case-{at}"), &block?);
@@ -61,6 +77,265 @@ pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     page.push_str(SCRIPT);
     page.push_str("</script>\n</body>\n</html>\n");
     Ok(page.into_bytes())
+}
+
+/// The names of the runs.
+fn title(report: &HtmlReport<'_>) -> String {
+    let names: Vec<&str> = report.runs.iter().map(|run| run.name.as_str()).collect();
+    visible(&names.join(", ")).into_owned()
+}
+
+/// The head, up to the skip link.
+fn push_head(page: &mut String, report: &HtmlReport<'_>) {
+    page.push_str(
+        r#"<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content=""#,
+    );
+    // Ours, from hashes: as it is, so that the quotes in it are easy to check.
+    page.push_str(&content_security_policy(SCRIPT, STYLE));
+    push_html!(
+        page,
+        r#"">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="generator" content="scholareval {}">
+<title>{} · scholareval</title>
+<style>"#,
+        env!("CARGO_PKG_VERSION"),
+        title(report)
+    );
+    page.push_str(STYLE);
+    page.push_str(
+        "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the results</a>\n",
+    );
+}
+
+/// Title, size and the choice of the metric, whose option `first` is chosen.
+fn push_header(page: &mut String, report: &HtmlReport<'_>, first: usize) {
+    let comparison = report.comparison;
+    let title = title(report);
+    push_html!(
+        page,
+        r#"<header class="top">
+  <div class="title">
+    <h1 title="{}">{}</h1>
+    <p>{}, {}</p>
+  </div>
+  <div class="tools" data-script hidden>
+    <label for="metric">Metric</label>
+    <select id="metric">
+"#,
+        title,
+        title,
+        counted(comparison.systems.len(), "system"),
+        counted(report.observations.cases.len(), "case")
+    );
+    for (at, metric) in comparison.metrics.iter().enumerate() {
+        let key = metric_name(comparison, metric);
+        let selected = if at == first { " selected" } else { "" };
+        // The value is the name in the page's address, and exact.
+        push_html!(
+            page,
+            r#"      <option value="{}"{}>{}</option>
+"#,
+            key,
+            selected,
+            visible(&key)
+        );
+    }
+    page.push_str("    </select>\n  </div>\n</header>\n");
+}
+
+/// Who judged and when, what the page does not have, and warnings.
+fn push_overview(page: &mut String, report: &HtmlReport<'_>) {
+    page.push_str(
+        r#"<main id="content" tabindex="-1">
+<div id="overview">
+<p class="call-out" id="no-case" role="status" hidden></p>
+<p class="judged">"#,
+    );
+    let judged: Vec<_> = report.comparison.judged_by.iter().collect();
+    let mut judged_by = judge_lines(&judged);
+    judged_by.extend(unpublished(&judged));
+    if judged_by.is_empty() {
+        page.push_str("<span>no judge</span>");
+    }
+    for line in judged_by {
+        push_html!(page, "<span>{}</span>", visible(&line));
+    }
+    let mut dates = BTreeSet::new();
+    for run in report.runs {
+        dates.extend(run.manifest.started_at.get(..10));
+    }
+    for date in dates {
+        push_html!(page, "<span>{}</span>", date);
+    }
+    if report.call_count > 0 {
+        let calls = Format::Count.show(report.call_count as f64);
+        let plural = if report.call_count == 1 { "" } else { "s" };
+        push_html!(page, "<span>{} judge call{}</span>", calls, plural);
+    }
+    page.push_str("</p>\n");
+    for text in &report.left_out {
+        push_html!(
+            page,
+            "<p class=\"call-out left-out\">{}</p>\n",
+            visible(text)
+        );
+    }
+    let warnings = run_warnings(report.comparison);
+    if !warnings.is_empty() {
+        page.push_str(
+            "<section class=\"marks\" aria-label=\"Warnings\">\n  <h2>Warnings</h2>\n  <ul>",
+        );
+        for warning in &warnings {
+            push_html!(page, "<li>{}</li>", visible(&warning.text));
+        }
+        page.push_str("</ul>\n</section>\n");
+    }
+}
+
+/// The systems by the headline metrics, to read and to copy for a paper.
+fn push_scorecard(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabels) -> Result<()> {
+    let shown = scorecard_metrics(report);
+    let options = MetricsTableOptions {
+        letters: true,
+        ..MetricsTableOptions::default()
+    };
+    let card = metrics_table(report.comparison, &shown, &options)?;
+    let for_paper = paper_table(report.comparison, &shown, &options)?;
+    push_html!(
+        page,
+        r#"<section class="scorecard" aria-labeledby="scorecard-title">
+  <h2 id="scorecard-title">Scorecard <small>{}</small></h2>
+  <div class="wide" tabindex="0" role="region" aria-label="Scorecard">
+  <table class="plain">
+    <thead><tr>"#,
+        visible(&card.title)
+    );
+    push_linked_headings(page, names, &card);
+    page.push_str("</tr></thead>\n    <tbody>");
+    push_rows(page, names, &card);
+    page.push_str("\n    </tbody>\n  </table>\n  </div>\n");
+    push_notes(page, &card.notes);
+    let copies = [
+        ("LaTeX", for_paper.latex(DEFAULT_LABEL)),
+        ("CSV", card.csv(CsvText::Guarded)?),
+    ];
+    page.push_str("  <p class=\"copies\" data-script hidden>");
+    for (name, _) in &copies {
+        push_html!(
+            page,
+            r#"<button type="button" data-copy="copy-{}">Copy as {}</button> "#,
+            name,
+            name
+        );
+    }
+    page.push_str("<span id=\"copied\" role=\"status\"></span></p>\n");
+    for (name, text) in &copies {
+        push_html!(
+            page,
+            r#"  <pre class="raw" id="copy-{}" tabindex="0" hidden>{}</pre>
+"#,
+            name,
+            text
+        );
+    }
+    page.push_str("</section>\n");
+    Ok(())
+}
+
+/// Headings of which those of metrics lead to the metric.
+fn push_linked_headings(page: &mut String, names: &ShortLabels, card: &Table) {
+    for column in &card.columns {
+        push_html!(page, r#"<th scope="col"{}>"#, number_class(column));
+        if column.format == Format::Text {
+            push_html!(page, "{}", column.heading);
+        } else {
+            push_html!(page, r#"<a data-key="{}">"#, column.key);
+            names.push(page, &column.heading);
+            page.push_str("</a>");
+        }
+        page.push_str("</th>");
+    }
+}
+
+/// The statistics of the criteria; nothing without any.
+fn push_criteria(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabels) {
+    let tables = criteria_tables(report.criteria, false, TEXT_WIDTH);
+    let Some(last) = tables.last() else {
+        return;
+    };
+    push_html!(
+        page,
+        r#"<section class="criteria" aria-labeledby="criteria-title">
+  <details>
+  <summary><h2 id="criteria-title">Criteria <small>{}</small></h2></summary>
+"#,
+        visible(&criteria_verdict(report.criteria))
+    );
+    for table in &tables {
+        let title = visible(&table.title);
+        let mut label = "Findings";
+        if !title.is_empty() {
+            push_html!(page, "  <h3>{}</h3>\n", title);
+            label = &title;
+        }
+        push_html!(
+            page,
+            r#"  <div class="wide" tabindex="0" role="region" aria-label="{}">
+"#,
+            label
+        );
+        push_table(page, names, table);
+        page.push_str("  </div>\n");
+    }
+    page.push_str("  <ul class=\"notes\">");
+    for note in &report.criteria.notes {
+        push_html!(page, "<li>{}</li>", visible(&note.text));
+    }
+    for column in &last.columns {
+        if !column.meaning.is_empty() {
+            push_html!(page, "<li>{}: {}</li>", column.heading, column.meaning);
+        }
+    }
+    page.push_str("</ul>\n  </details>\n</section>\n");
+}
+
+/// Facts about every run, and how the numbers were made.
+fn push_about(page: &mut String, report: &HtmlReport<'_>) {
+    let options = &report.comparison.options;
+    page.push_str("<section class=\"about\">\n  <h2>About</h2>\n");
+    for run in report.runs {
+        push_html!(
+            page,
+            "  <h3>{}</h3>\n  <dl class=\"facts\">",
+            visible(&run.name)
+        );
+        for (name, value) in facts(&run.manifest) {
+            push_html!(
+                page,
+                "<div><dt>{}</dt><dd>{}</dd></div>",
+                visible(&name),
+                visible(&value)
+            );
+        }
+        page.push_str("</dl>\n");
+    }
+    push_html!(
+        page,
+        r#"  <p class="quiet">Intervals and tests over questions, {} resamples; p and intervals of pairs are adjusted for all pairs of a metric. Seed {}. Made by scholareval {}; docs/metrics.md has every formula.</p>
+  <noscript><p>Cases, filters and answers need JavaScript, which is off. The tables above are complete without it.</p></noscript>
+</section>
+"#,
+        Format::Count.show(f64::from(options.resamples)),
+        options.seed,
+        env!("CARGO_PKG_VERSION")
+    );
 }
 
 /// Adds JSON for the script.
@@ -88,86 +363,6 @@ fn scorecard_metrics<'a>(report: &HtmlReport<'a>) -> Vec<&'a MetricComparison> {
         chosen.extend(beside.take(MOST_BESIDE));
     }
     chosen
-}
-
-/// A metric for the template: `key` is its name in the page's address; `marks` are the charts beside the systems, with mean
-/// and ends of the interval on the axis.
-fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) -> Json {
-    let mut drawn = Vec::new();
-    for row in &metric.systems {
-        drawn.extend(row.mean);
-        drawn.extend(row.interval.map(|interval| interval.low));
-        drawn.extend(row.interval.map(|interval| interval.high));
-    }
-    let axis = Axis::around(drawn);
-    json!({
-        "key": metric_name(comparison, metric),
-        "first": first,
-        "systems": table_view(&systems_table(comparison, metric)),
-        "ticks": axis.map(|axis| axis.ticks(metric.metric.unit)).unwrap_or_default(),
-        "marks": metric.systems.iter().map(|row| mark(row, axis)).collect::<Vec<_>>(),
-        "pairs": pairs_table(comparison, metric, false).as_ref().map(table_view),
-        "notes": texts(metric_notes(metric)),
-    })
-}
-
-/// The color of a system, and its mean with the ends of the interval on the axis; null without a mean.
-fn mark(row: &SystemMean, axis: Option<Axis>) -> Json {
-    let mut at = None;
-    if let (Some(mean), Some(axis)) = (row.mean, axis) {
-        let low = row.interval.map_or(mean, |interval| interval.low);
-        let high = row.interval.map_or(mean, |interval| interval.high);
-        at = Some([mean, low, high].map(|value| axis.at(value)));
-    }
-    // The style sheet has ten colors. A system has the same one in every chart, whatever its rank.
-    json!({"color": row.system % 10, "at": at})
-}
-
-fn texts(notes: Vec<Note>) -> Vec<String> {
-    notes.into_iter().map(|note| note.text).collect()
-}
-
-/// A table for the template.
-fn table_view(table: &Table) -> Json {
-    let columns = table.columns.iter().map(|column| {
-        json!({
-            "key": column.key,
-            "heading": column.heading,
-            "meaning": column.meaning,
-            "is_number": column.format != Format::Text,
-        })
-    });
-    let mut rows = Vec::new();
-    for (row, cells) in table.rows.iter().enumerate() {
-        let mut views = Vec::new();
-        for (at, (cell, column)) in cells.iter().zip(&table.columns).enumerate() {
-            views.push(cell_view(cell, column, table.is_best(row, at)));
-        }
-        rows.push(Json::Array(views));
-    }
-    json!({
-        "title": table.title,
-        "notes": table.notes.iter().map(|note| &note.text).collect::<Vec<_>>(),
-        "columns": columns.collect::<Json>(),
-        "rows": rows,
-    })
-}
-
-fn cell_view(cell: &Cell, column: &Column, is_best: bool) -> Json {
-    match cell {
-        Cell::Text(text) => json!({"text": text}),
-        Cell::Missing => json!({"text": "\u{2013}"}),
-        Cell::Value {
-            value,
-            interval,
-            flag,
-        } => json!({
-            "text": column.format.show(*value),
-            "flag": flag,
-            "is_best": is_best,
-            "interval": interval.map(|interval| column.format.show_interval(interval)),
-        }),
-    }
 }
 
 /// Facts about a run, by name. Settings are not shown: they may contain headers, paths and addresses.
@@ -213,99 +408,4 @@ fn answering_models(manifest: &Manifest) -> Vec<(String, String)> {
         }
     }
     facts
-}
-
-/// The page up to its data.
-fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
-    let mut environment = Environment::new();
-    let names = ShortLabels::of(report.comparison);
-    environment.add_filter("pieces", move |label: &str| names.pieces(label));
-    environment.add_filter("visible", |text: &str| visible(text).into_owned());
-    environment
-        .add_template("page.html", TEMPLATE)
-        .map_err(not_rendered)?;
-    let template = environment
-        .get_template("page.html")
-        .map_err(not_rendered)?;
-    template
-        .render(values(report, first)?)
-        .map_err(not_rendered)
-}
-
-fn not_rendered(error: minijinja::Error) -> Error {
-    Error::Internal(format!("the report's template: {error:#}"))
-}
-
-/// The names of the systems as the page has room for them.
-struct ShortLabels(HashMap<String, String>);
-
-impl ShortLabels {
-    fn of(comparison: &Comparison) -> Self {
-        let labels = comparison.systems.iter().map(|system| &system.label);
-        let short = short_names(labels.clone().map(String::as_str));
-        Self(labels.cloned().zip(short).collect())
-    }
-
-    /// The short name of a label, in the pieces between which the page may break it: names have few other places for a line
-    /// break.
-    fn pieces(&self, label: &str) -> Vec<String> {
-        let name = match self.0.get(label) {
-            Some(short) => short.clone(),
-            None => visible(label).into_owned(),
-        };
-        name.split_inclusive(['_', '/', '-'])
-            .map(str::to_owned)
-            .collect()
-    }
-}
-
-/// What the template shows.
-fn values(report: &HtmlReport<'_>, first: usize) -> Result<Value> {
-    let comparison = report.comparison;
-    let mut metrics = Vec::new();
-    for (at, metric) in comparison.metrics.iter().enumerate() {
-        metrics.push(metric_view(comparison, metric, at == first));
-    }
-    let shown = scorecard_metrics(report);
-    let options = MetricsTableOptions {
-        letters: true,
-        ..MetricsTableOptions::default()
-    };
-    let card = metrics_table(comparison, &shown, &options)?;
-    let for_paper = paper_table(comparison, &shown, &options)?;
-    let criteria = criteria_tables(report.criteria, false, TEXT_WIDTH);
-    let criteria: Vec<Json> = criteria.iter().map(table_view).collect();
-    let judged: Vec<_> = comparison.judged_by.iter().collect();
-    let mut judged_by = judge_lines(&judged);
-    judged_by.extend(unpublished(&judged));
-    let mut names = Vec::new();
-    let mut runs = Vec::new();
-    let mut dates = BTreeSet::new();
-    for run in report.runs {
-        names.push(run.name.as_str());
-        runs.push((run.name.clone(), facts(&run.manifest)));
-        dates.extend(run.manifest.started_at.get(..10).map(str::to_owned));
-    }
-    Ok(context! {
-        policy => content_security_policy(SCRIPT, STYLE),
-        style => STYLE,
-        title => names.join(", "),
-        version => env!("CARGO_PKG_VERSION"),
-        systems => comparison.systems.len(),
-        cases => report.observations.cases.len(),
-        left_out => report.left_out.clone(),
-        dates => Vec::from_iter(dates),
-        calls => Format::Count.show(report.call_count as f64),
-        scorecard => Value::from(Serde(table_view(&card))),
-        copies => [("LaTeX", for_paper.latex(DEFAULT_LABEL)), ("CSV", card.csv(CsvText::Guarded)?)],
-        warnings => texts(run_warnings(comparison)),
-        metrics => Value::from(Serde(metrics)),
-        criteria => Value::from(Serde(criteria)),
-        criteria_verdict => criteria_verdict(report.criteria),
-        criteria_notes => texts(report.criteria.notes.clone()),
-        judged_by => judged_by,
-        runs => Value::from(Serde(runs)),
-        resamples => Format::Count.show(f64::from(comparison.options.resamples)),
-        seed => comparison.options.seed,
-    })
 }

@@ -1,4 +1,8 @@
-//! Keeps foreign text from becoming markup or code: Content-Security-Policy of the page, and JSON inside HTML.
+//! Keeps foreign text from becoming markup or code: Content-Security-Policy of the page, escaped values in markup, and JSON
+//! inside HTML.
+
+use std::fmt;
+use std::fmt::{Display, Formatter, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -34,6 +38,51 @@ fn source_hash(text: &str) -> String {
     format!("'sha256-{hash}'")
 }
 
+/// Adds markup to a page. The literal is the markup; every value in it is [`Escaped`], so that a text can be forgotten
+/// nowhere.
+///
+/// `concat!` is there for what it forbids: in a literal that comes out of a macro, `{name}` does not stand for the variable,
+/// whose text would become markup.
+macro_rules! push_html {
+    ($page:expr, $markup:literal $(, $value:expr)* $(,)?) => {
+        // Writing to a `String` does not fail.
+        let _ = ::std::fmt::Write::write_fmt(
+            $page,
+            format_args!(concat!($markup), $($crate::report::html::safety::Escaped(&$value)),*),
+        );
+    };
+}
+pub(super) use push_html;
+
+/// A value as text of a page: between tags, or in an attribute with double quotes.
+pub(super) struct Escaped<'a>(pub(super) &'a dyn Display);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(EscapingWriter(out), "{}", self.0)
+    }
+}
+
+/// Passes text on with entities in place of what HTML reads as markup.
+struct EscapingWriter<'a, 'b>(&'a mut Formatter<'b>);
+
+impl Write for EscapingWriter<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            match c {
+                '<' => self.0.write_str("&lt;")?,
+                '>' => self.0.write_str("&gt;")?,
+                '&' => self.0.write_str("&amp;")?,
+                '"' => self.0.write_str("&quot;")?,
+                '\'' => self.0.write_str("&#x27;")?,
+                '/' => self.0.write_str("&#x2f;")?,
+                _ => self.0.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The value as JSON for a `<script type="application/json">`: `<`, `>`, `&`, U+2028 and U+2029, which occur only in
 /// strings, become `\u` escapes, so that nothing can close the element, open a comment or end a line.
 ///
@@ -60,6 +109,22 @@ mod tests {
         assert_eq!(
             json,
             "\"\\u003c/script\\u003e\\u003c!-- \\u0026 \\u2028\\u2029 ü\""
+        );
+    }
+
+    #[test]
+    fn a_value_in_markup_is_text_and_the_literal_is_markup() {
+        let mut page = String::new();
+        push_html!(
+            &mut page,
+            r#"<p title="{}">{} of {}</p>"#,
+            "\" onclick='x'",
+            "</p><b>&amp;",
+            7
+        );
+        assert_eq!(
+            page,
+            "<p title=\"&quot; onclick=&#x27;x&#x27;\">&lt;&#x2f;p&gt;&lt;b&gt;&amp;amp; of 7</p>"
         );
     }
 

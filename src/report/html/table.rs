@@ -1,0 +1,137 @@
+//! A [`Table`] as rows of an HTML table.
+
+use std::collections::HashMap;
+
+use super::safety::push_html;
+use crate::analysis::comparison::Comparison;
+use crate::domain::Note;
+use crate::report::table::{Cell, Column, Format, Table, short_names};
+use crate::report::visible;
+
+/// The names of the systems as the page has room for them.
+pub(super) struct ShortLabels(HashMap<String, String>);
+
+impl ShortLabels {
+    pub(super) fn of(comparison: &Comparison) -> Self {
+        let labels = comparison.systems.iter().map(|system| &system.label);
+        let short = short_names(labels.clone().map(String::as_str));
+        Self(labels.cloned().zip(short).collect())
+    }
+
+    /// The short name of a label, or another text, with the places where the page may break it: names have few other places
+    /// for a line break.
+    pub(super) fn push(&self, page: &mut String, label: &str) {
+        let name = match self.0.get(label) {
+            Some(short) => short.clone(),
+            None => visible(label).into_owned(),
+        };
+        for (at, piece) in name.split_inclusive(['_', '/', '-']).enumerate() {
+            if at > 0 {
+                page.push_str("<wbr>");
+            }
+            push_html!(page, "{}", piece);
+        }
+    }
+}
+
+/// Head and rows, in a table that scrolls sideways.
+pub(super) fn push_table(page: &mut String, names: &ShortLabels, table: &Table) {
+    page.push_str("  <table class=\"plain\">\n    <thead><tr>");
+    push_headings(page, table);
+    page.push_str("</tr></thead>\n    <tbody>");
+    push_rows(page, names, table);
+    page.push_str("\n    </tbody>\n  </table>\n");
+}
+
+/// The headings, each with its meaning as a tooltip.
+pub(super) fn push_headings(page: &mut String, table: &Table) {
+    for column in &table.columns {
+        let heading = visible(&column.heading);
+        push_html!(page, r#"<th scope="col"{}>"#, number_class(column));
+        if column.meaning.is_empty() {
+            push_html!(page, "{}</th>", heading);
+        } else {
+            push_html!(
+                page,
+                r#"<abbr title="{}">{}</abbr></th>"#,
+                column.meaning,
+                heading
+            );
+        }
+    }
+}
+
+/// The class of a heading.
+pub(super) fn number_class(column: &Column) -> &'static str {
+    if column.format == Format::Text {
+        ""
+    } else {
+        " class=n"
+    }
+}
+
+/// All rows, of nothing but their cells.
+pub(super) fn push_rows(page: &mut String, names: &ShortLabels, table: &Table) {
+    for row in 0..table.rows.len() {
+        page.push_str("\n    <tr>");
+        push_cells(page, names, table, row);
+        page.push_str("</tr>");
+    }
+}
+
+/// The cells of a row. The first one is its name, which may be shortened: it has the full one as a tooltip.
+pub(super) fn push_cells(page: &mut String, names: &ShortLabels, table: &Table, row: usize) {
+    for (at, (cell, column)) in table.rows[row].iter().zip(&table.columns).enumerate() {
+        let kind = if column.format == Format::Text {
+            "words"
+        } else {
+            "n"
+        };
+        let best = if table.is_best(row, at) { " best" } else { "" };
+        push_html!(page, r#"<td class="{}{}""#, kind, best);
+        let text = cell_text(cell, column);
+        if at == 0 {
+            push_html!(page, r#" title="{}">"#, visible(&text));
+            names.push(page, &text);
+        } else {
+            push_html!(page, ">{}", visible(&text));
+        }
+        push_flag_and_interval(page, cell, column);
+        page.push_str("</td>");
+    }
+}
+
+/// What a cell says, without flag and interval.
+fn cell_text(cell: &Cell, column: &Column) -> String {
+    match cell {
+        Cell::Text(text) => text.clone(),
+        Cell::Missing => "\u{2013}".to_owned(),
+        Cell::Value { value, .. } => column.format.show(*value),
+    }
+}
+
+/// What stands behind a number.
+fn push_flag_and_interval(page: &mut String, cell: &Cell, column: &Column) {
+    let Cell::Value { interval, flag, .. } = cell else {
+        return;
+    };
+    if !flag.is_empty() {
+        push_html!(page, "<sup>{}</sup>", visible(flag));
+    }
+    if let Some(interval) = interval {
+        let ends = column.format.show_interval(*interval);
+        push_html!(page, " <small>{}</small>", ends);
+    }
+}
+
+/// The notes below a table; nothing without any.
+pub(super) fn push_notes(page: &mut String, notes: &[Note]) {
+    if notes.is_empty() {
+        return;
+    }
+    page.push_str("  <ul class=\"notes\">");
+    for note in notes {
+        push_html!(page, "<li>{}</li>", visible(&note.text));
+    }
+    page.push_str("</ul>\n");
+}
