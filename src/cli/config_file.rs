@@ -62,6 +62,7 @@ impl ConfigFile {
 
     /// The values of the text, as if it were the file at this path.
     fn parse(path: &Path, text: &str) -> Result<Self> {
+        // The parser recurses: brackets without end would overflow the stack before any error.
         check_nesting(text, path)?;
         let document = DeTable::parse(text).map_err(|error| {
             // Only the message: the parser's own display repeats the line, and the line may hold a secret.
@@ -89,6 +90,7 @@ impl ConfigFile {
                 other => file.add_table(name.get_ref(), other, line, text)?,
             }
         }
+        // The parser's tables are sorted by name; faults are reported from the top of the file.
         file.entries.sort_by_key(|entry| entry.line);
         Ok(file)
     }

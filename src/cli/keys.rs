@@ -61,6 +61,7 @@ impl NamedServers {
                 .origin()
                 .is_some_and(|origin| self.origins.contains(&origin))
         };
+        // OPENAI_API_KEY to api.openai.com needs no further word, wherever the address is from.
         let is_own_service = || server.service_key() == Some(variable);
         match named_by {
             // It gets the login of its address in place of a key that was not named for it.
@@ -68,6 +69,7 @@ impl NamedServers {
             _ if self.trusts_all || server.is_loopback() || is_named() || is_own_service() => {
                 KeyUse::Send
             }
+            // Typed for this command.
             Origin::Flag(_) => KeyUse::Send,
             Origin::Default => KeyUse::Withhold,
             // A variable of the shell's profile is named for another command and another server.
@@ -126,6 +128,8 @@ pub(super) fn is_trusted(hash: &str, trusts_now: bool, environment: &Environment
     let Some(list) = trusted_list(environment) else {
         return trusts_now;
     };
+    // By the hash of its bytes and not by its path: whoever changes the file later is not trusted
+    // with it.
     let is_known =
         fs::read_to_string(&list).is_ok_and(|hashes| hashes.lines().any(|line| line == hash));
     if trusts_now && !is_known {

@@ -103,6 +103,7 @@ fn command(command: clap::Command, environment: &Environment) -> clap::Command {
     let command = command.mut_args(|arg| {
         let arg = arg.hide_env_values(true);
         let name = variable(&arg);
+        // `SCHOLAREVAL_CACHE= scholareval ..` is how shells unset a variable for one command.
         if std::env::var_os(&name).is_some() && environment.get(&name).is_none() {
             arg.env(Resettable::Reset)
         } else {
@@ -133,6 +134,8 @@ fn fault_of_variable(
         return None;
     }
     let arg = all_args(known).into_iter().find(|arg| {
+        // Two arguments may share a flag's name in different commands: the one whose variable has
+        // the value is meant.
         let set = environment.get(&variable(arg));
         arg.get_long() == Some(long) && set.is_some_and(|set| set.contains(value))
     })?;

@@ -13,6 +13,7 @@ pub(super) fn refuse_input<'a>(
     out: &Path,
     inputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<()> {
+    // An output that does not exist cannot be an input. Links and `..` make one file of many names.
     let Ok(target) = out.canonicalize() else {
         return Ok(());
     };

@@ -10,8 +10,11 @@ use crate::question::Kind;
 use crate::record::{CallRecord, remedy};
 
 /// Failures of a kind that are reported.
+// A few failures are normal in a long run; five of one kind are worth a look while it can still be
+// stopped.
 const FAILURES: u64 = 5;
 /// A wait for another process that is reported.
+// Shorter waits are usual where two runs share a cache.
 const LONG_WAIT: Duration = Duration::from_secs(3);
 /// Longest example, in columns.
 const EXAMPLE: usize = 80;
@@ -43,6 +46,7 @@ impl Problems {
         let kind = (reason.kind, is_read.then(|| record.kind.clone()));
         let failures = self.failures.entry(kind.clone()).or_default();
         *failures += 1;
+        // Equal, not at least: each kind is reported once.
         if *failures != FAILURES {
             return None;
         }

@@ -22,6 +22,7 @@ const BAR: usize = 8;
 /// Redraw interval while nothing happens.
 const TICK: Duration = Duration::from_millis(500);
 /// Ticks between two lines without a terminal.
+// 60 ticks of half a second: a log file of a night has a thousand lines, not a million.
 const TICKS_OF_LINE: u32 = 60;
 /// Calls in flight for longer than this show their age.
 const LONG: Duration = Duration::from_secs(10);
@@ -57,6 +58,7 @@ impl Progress {
         activity: impl Fn() -> Activity + Send + Sync + 'static,
     ) -> Self {
         let plan = &planned.plan;
+        // Cached replies of answers that are finished; those of the others come as events.
         let before = plan.cached - planned.pending_cached;
         let seen = Mutex::new(Seen {
             cached: before,
@@ -74,6 +76,8 @@ impl Progress {
             counts.seen().scored(answer);
         }
         let bar = ProgressBar::with_draw_target(
+            // The most there can be: a bar that reaches its end early is better than one that moves
+            // backward.
             Some(plan.at_most + plan.cached),
             ProgressDrawTarget::stderr(),
         );
@@ -155,6 +159,7 @@ fn watch(bar: &ProgressBar, counts: &Arc<ProgressCounts>) -> Watch {
 /// Prints lines above the bar.
 fn print(bar: &ProgressBar, lines: impl IntoIterator<Item = String>) {
     for line in lines {
+        // Else the bar would be drawn into the line.
         bar.suspend(|| terminal::note(&line));
     }
 }
@@ -208,7 +213,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// ProgressCounts a call; gives the line to print.
+    /// Counts a call; gives the line to print.
     fn call(&mut self, record: &CallRecord) -> Option<String> {
         let is_cached = record.reply.as_ref().is_some_and(|reply| reply.cached);
         if !is_cached {
@@ -247,6 +252,8 @@ impl ProgressCounts {
     fn line(&self, state: &ProgressState) -> String {
         let now = Instant::now();
         let done = state.pos();
+        // A batch of criteria that cannot be read is asked one by one, which no plan foresees: the
+        // count must not exceed its total.
         let total = state.len().unwrap_or_default().max(done);
         let elapsed = now.duration_since(self.start);
         let activity = (self.activity)();

@@ -100,6 +100,7 @@ fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
 )]
 fn exit_at_once(cache: Option<&Path>) {
     if let Some(path) = cache
+        // SQLite's log is emptied into the file: a user who copies the file now gets all replies.
         && let Err(error) = cache::settle(path)
     {
         terminal::note(&format!("warning: {error}"));

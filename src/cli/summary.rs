@@ -39,6 +39,8 @@ pub(super) fn conclude(
         .into_iter()
         .map(|remedy| format!("; {remedy}"))
         .collect();
+    // After the result and on standard error: a pipe gets the numbers, the person the reason of the
+    // exit code.
     terminal::note(&format!(
         "error: {} of the answers are unscored, more than the {} that --max-unscored tolerates{remedies}",
         percent(unscored),

@@ -97,6 +97,7 @@ pub fn grouped(number: u64) -> String {
 pub fn about(number: f64) -> String {
     match number {
         0.0..1e4 => grouped(number.round() as u64),
+        // Three digits at most: an estimate within ±12% has no more.
         0.0..1e6 => grouped(1000 * (number / 1e3).round() as u64),
         _ => format!("{:.1} M", number / 1e6),
     }
@@ -104,6 +105,7 @@ pub fn about(number: f64) -> String {
 
 /// `$12.50`, below a dime `$0.0042`.
 pub fn dollars(usd: f64) -> String {
+    // A trial of ten calls would cost `$0.00`.
     if usd > 0.0 && usd < 0.1 {
         format!("${usd:.4}")
     } else {

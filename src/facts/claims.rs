@@ -52,6 +52,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for ByDocument<V> {
         let by_text = BTreeMap::<String, V>::deserialize(deserializer)?;
         let mut by_number = BTreeMap::new();
         for (key, value) in by_text {
+            // Keys of JSON objects are texts; the reference applies `int` to each.
             let number: i64 = key.trim().parse().map_err(|_| {
                 D::Error::custom(format!("expected the number of an abstract, found {key:?}"))
             })?;
@@ -190,6 +191,8 @@ impl<T: FromLine> ClaimFile<T> {
                 value,
             })
         })?;
+        // Against an empty gold file every system scores 0 or 1 for want of claims; an empty
+        // submission is just a bad one.
         if T::IS_GOLD && lines.is_empty() {
             let fault = InputFault::new(path, "no claims in the file");
             return Err(fault
@@ -253,6 +256,7 @@ impl<T> ClaimFile<T> {
 
     /// The lines by claim; the later one if a claim is repeated.
     pub fn by_claim(&self) -> HashMap<&EntryId, &ClaimLine<T>> {
+        // Collecting keeps the later of two, as the reference's dictionary does.
         self.lines.iter().map(|line| (&line.id, line)).collect()
     }
 
@@ -289,6 +293,8 @@ impl<T> ClaimFile<T> {
     pub(super) fn must_join<U>(&self, claims: &ClaimFile<U>) -> Result<()> {
         let mut faults = self.unknown(claims);
         let none_joins = !faults.is_empty() && faults.len() == self.lines.len();
+        // Unknown claims alone may be of another split and are counted; a quoted id is a mistake
+        // that would make a prediction miss its claim.
         faults.retain(|fault| fault.hint == QUOTED);
         if none_joins && faults.is_empty() {
             let what = format!(
@@ -310,6 +316,8 @@ pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
     }
     let mut names = Vec::new();
     for (path, stem) in paths.iter().zip(&stems) {
+        // `run1/predictions.jsonl` and `run2/predictions.jsonl`: the shared task fixes the name of
+        // the file.
         let with_stem = stems.iter().filter(|other| *other == stem).count();
         names.push(if with_stem == 1 {
             stem.clone()

@@ -158,6 +158,7 @@ pub fn score_instance(
         .iter()
         .any(|group| group.iter().all(|wanted| counted.contains(wanted)));
     let hits = counted.iter().filter(|sentence| gold.has(sentence)).count();
+    // Nothing predicted is perfect precision in the reference; recall pays for it.
     let precision = if counted.is_empty() {
         1.0
     } else {
@@ -167,6 +168,8 @@ pub fn score_instance(
         label_correct,
         strictly_correct: label_correct && has_whole_group,
         precision: Some(precision),
+        // A verifiable claim without groups asks for no evidence: the reference counts it as
+        // recalled, and never as strictly correct.
         recalled: Some(has_whole_group || gold.groups.is_empty()),
     }
 }

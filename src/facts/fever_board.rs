@@ -81,6 +81,7 @@ impl FeverOptions {
             .map(|path| ClaimFile::<FeverGold>::load(path, self.mode()))
             .transpose()?;
         if let Some(gold) = gold.as_ref().filter(|_| self.join == Join::Id) {
+            // By order a claim may repeat; by id the second would silently replace the first.
             no_faults(gold.repeated())?;
         }
         Ok(gold)
@@ -123,6 +124,7 @@ impl FeverOptions {
         let mut claims: Vec<InstanceScore> = pairs
             .map(|(line, gold)| score_instance(gold, &line.value.prediction, most))
             .collect();
+        // An empty label equals no gold label, so that the claim is wrong in each measure.
         let nothing = FeverPrediction::new("", &[]);
         claims.extend(
             joined

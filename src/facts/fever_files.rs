@@ -85,6 +85,7 @@ enum RawLine {
     Fraction(Whole),
 }
 
+// The released test files have such placeholders: ids could not be compared.
 const NO_ID: EntryId = EntryId::Number(0);
 
 fn is_placeholder(id: &EntryId) -> bool {
@@ -173,6 +174,7 @@ impl FromLine for Predicted {
                 line: Some(line),
             })
         };
+        // The reference compares labels in upper case.
         let label = line.predicted_label.to_uppercase();
         let read = check_label("predicted_label", &label, mode).and_then(|()| {
             let evidence = line
@@ -239,6 +241,8 @@ struct ClaimPairing<'a> {
 impl<'a> ClaimPairing<'a> {
     /// Joins the prediction in that place (0-based).
     fn add(&mut self, at: usize, line: &'a ClaimLine<Predicted>) -> Result<()> {
+        // First, as in the reference: a line with gold data is scored against these even if a gold
+        // file is given.
         if let Some(gold) = &line.value.gold {
             self.own_gold += 1;
             self.joined.pairs.push((line, gold));
@@ -291,6 +295,7 @@ impl<'a> ClaimPairing<'a> {
         };
         let lines = self.file.lines.len();
         let claims = gold.lines.len();
+        // Where all lines bring their gold, the file is not used at all.
         let needs_file = self.own_gold < lines;
         if self.join != Join::Order || !needs_file || claims == lines {
             return Ok(());

@@ -96,6 +96,7 @@ impl Leaderboard {
         let keys = |system: &Standing| -> Vec<f64> {
             measures
                 .iter()
+                // A system without the measure is ranked behind one with a 0.
                 .map(|name| system.estimate(name).unwrap_or(f64::NEG_INFINITY))
                 .collect()
         };
@@ -108,6 +109,8 @@ impl Leaderboard {
             let tied = at
                 .checked_sub(1)
                 .filter(|before| keys(&self.systems[*before]) == keys(&self.systems[at]));
+            // 1, 2, 2, 4: as competitions count, so that a rank is one more than the number of
+            // better systems.
             self.systems[at].rank = tied.map_or(at + 1, |before| self.systems[before].rank);
         }
     }

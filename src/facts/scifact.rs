@@ -79,6 +79,7 @@ impl EvidenceLabel {
     /// Parses a label. FEVER's `SUPPORTS` and `REFUTES` are aliases, which compat does not accept.
     pub(super) fn read(doc_id: DocId, name: &str, mode: Mode) -> Result<Self, LineFault> {
         let found = match (name, mode) {
+            // Many systems are trained on FEVER and write its labels.
             ("SUPPORTS", Mode::Default) => Some(Self::Support),
             ("REFUTES", Mode::Default) => Some(Self::Contradict),
             _ => Self::ALL.into_iter().find(|label| label.as_str() == name),
@@ -155,6 +156,8 @@ impl SentenceCap {
             .map(|rationale| rationale.iter().collect::<HashSet<_>>().len());
         match self {
             Self::Three => 3,
+            // Otherwise an abstract whose shortest rationale has four sentences could never be
+            // rationalized.
             Self::ShortestRationale => lengths.min().unwrap_or(0).max(3),
         }
     }
@@ -220,6 +223,8 @@ pub fn count_claim(
     cap: SentenceCap,
 ) -> Counts {
     let relevant = claim.evidence.len();
+    // Counted by rationale, as in the reference: a sentence of two rationales counts twice, and
+    // recall can stay below 1.
     let in_gold: usize = claim
         .evidence
         .values()
@@ -239,10 +244,13 @@ pub fn count_claim(
         .flat_map(|prediction| &prediction.evidence)
     {
         retrieved += 1;
+        // Also those of an abstract without gold evidence: a system that predicts everything must
+        // lose precision.
         predicted += found.sentences.len();
         let Some(gold) = claim.evidence.get(doc_id) else {
             continue;
         };
+        // The label does not matter for *selection*, only for the counts in the next block.
         let credited = credited_sentences(gold, found);
         selection += credited;
         if found.label == gold.label {
@@ -314,6 +322,7 @@ pub fn score(
         };
         return Ok(claims.lines.par_iter().map(count).collect());
     }
+    // The leaderboard's script walks both files line by line; the paper's looks claims up.
     if let Some(fault) = predictions
         .out_of_order(claims)
         .filter(|_| cap == SentenceCap::ShortestRationale)
@@ -328,6 +337,7 @@ pub fn score(
                 predictions.fault(line, "there is no such claim in the gold"),
             ));
         };
+        // Its label type has no such member.
         if line.value.undecided > 0 {
             return Err(refused(
                 predictions.fault(line, "an abstract has the label NOT_ENOUGH_INFO"),

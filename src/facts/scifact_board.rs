@@ -101,6 +101,7 @@ impl ScifactFiles {
         let claims = ClaimFile::<GoldClaim>::load(&self.gold, self.mode())?;
         let files = self.predictions.iter().map(|path| {
             let file = ClaimFile::<T>::load(path, self.mode())?;
+            // Compat reports what the reference stops at, in its own words.
             if self.mode() == Mode::Default {
                 file.must_join(&claims)?;
             }
@@ -174,6 +175,8 @@ impl ScifactFiles {
         counts: &[[f64; C]],
         statistic: impl Fn(&[f64; C]) -> [f64; K] + Sync,
     ) -> Vec<Measurement> {
+        // Of sums, resampled by claim: precision and recall are ratios of sums, for which a mean
+        // over claims is another number.
         let intervals = bca_sums_intervals(counts, &statistic, BootstrapOptions::seeded(self.seed));
         let values = statistic(&sums(counts));
         let measured = names.into_iter().zip(values).zip(intervals);
@@ -358,6 +361,7 @@ impl ScifactLabels {
             let mut metrics = self.files.measure(names, &counts, label_measures);
             let sums = sums(&counts);
             let mut notes = Vec::new();
+            // 0 of 0 labels is no accuracy of 0.
             let is_defined = [sums[..9].iter().sum::<f64>() > 0.0, sums[10] > 0.0];
             for (at, metric) in metrics.iter_mut().enumerate().filter(|(at, _)| !is_defined[at / 3]) {
                 (metric.estimate, metric.interval) = (None, None);

@@ -81,6 +81,7 @@ fn one_label(
         .iter()
         .map(|rationale| EvidenceLabel::read(doc_id, &rationale.label, mode))
         .collect::<Result<_, _>>()?;
+    // An abstract without rationale would count as relevant evidence that nobody can find.
     let Some(first) = labels.first() else {
         let what = format!("abstract {doc_id} has no rationale, so it has no label");
         return Err((what, "delete the abstract, or list a rationale".to_owned()));
@@ -103,6 +104,8 @@ impl FromLine for ClaimPrediction {
         let (mut prediction, mut faults) = (Self::default(), Vec::new());
         for (doc_id, RawEvidence { sentences, label }) in line.evidence.0 {
             match EvidenceLabel::read(doc_id, &label, mode) {
+                // It says that the abstract is no evidence, so that it is not among the predicted
+                // ones; counted, since the leaderboard refuses it.
                 Ok(EvidenceLabel::NotEnoughInfo) => prediction.undecided += 1,
                 Ok(label) => {
                     prediction

@@ -120,6 +120,8 @@ pub fn score_retrieval(
 }
 
 fn hits(claim: &GoldClaim, line: Option<&Retrieved>) -> [f64; 3] {
+    // Also where the claim has no relevant abstract: nothing was submitted for it, not an empty
+    // list.
     let Some(Retrieved(ids)) = line else {
         return [0.0, 0.0, 1.0];
     };
@@ -129,6 +131,7 @@ fn hits(claim: &GoldClaim, line: Option<&Retrieved>) -> [f64; 3] {
         .filter(|doc_id| ids.contains(&EntryId::Number(**doc_id)))
         .count();
     let relevant = claim.evidence.len();
+    // A claim without evidence is hit by any line, as in the reference.
     [found > 0 || relevant == 0, found == relevant, true].map(|hit| f64::from(u8::from(hit)))
 }
 

@@ -115,6 +115,8 @@ impl Bench {
             system: system.clone(),
             rank: None,
             answers,
+            // Of the benchmark's questions, not of the run's: a system that skips hard questions
+            // must not look complete.
             missing: self.asked.saturating_sub(answers),
             unscored: 0,
             unscored_reasons: Vec::new(),
@@ -127,6 +129,7 @@ impl Bench {
         }
         for scorer in scorers_of(summary, columns) {
             if let Some(own) = scorer.row(system) {
+                // The most of any scorer and not the sum: the scorers score the same answers.
                 row.unscored = row.unscored.max(own.unscored);
                 row.injections = row.injections.max(own.injections);
                 row.unscored_reasons
@@ -150,6 +153,7 @@ impl Bench {
         let scorer = named(summary, column.scorer)?;
         if column.name == ASPECT_MEAN {
             for aspect in self.columns_of(column.scorer) {
+                // A mean of fewer aspects is another number than the published one.
                 scorer.metric(system, aspect)?.estimate?;
             }
         }

@@ -14,6 +14,7 @@ const UNSHOWN: [&str; 7] = [
 ];
 
 /// Suspicious criteria of single cases, unless all are shown.
+// A screen of them: whoever mends more than 20 criteria reads the CSV.
 const SHOWN: usize = 20;
 
 /// What the columns mean: one text for `--help`, `--notes` and the page's tooltips.
@@ -282,6 +283,8 @@ fn table(title: String, rows: &[CriterionStatistics], without: &[&str]) -> Table
             continue;
         }
         table.columns.push(Column {
+            // Whether a coefficient is defined depends on the data; the columns of a CSV file must
+            // not.
             has_interval: format == COEFFICIENT,
             meaning: meaning(key),
             ..Column::headed(key, heading, format)
@@ -301,6 +304,7 @@ fn meaning(key: &str) -> &'static str {
 /// The verdict, the tables, the notes.
 pub fn criteria_text(criteria: &Criteria, style: &TableStyle) -> String {
     let verdict = wrapped(&criteria_verdict(criteria), style.columns());
+    // The other columns take up to 54.
     let tables = criteria_tables(criteria, style.all_notes, style.columns() - 54);
     let mut notes = criteria.notes.clone();
     notes.extend(legend_notes(&tables));

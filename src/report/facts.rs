@@ -5,6 +5,7 @@ use super::visible;
 use crate::facts::{Explanation, Leaderboard, Measurement, Standing};
 
 /// Maximum number of measures in one row.
+// Five with intervals fit 80 columns.
 const SIDE_BY_SIDE: usize = 5;
 
 /// The leaderboard: one row per system or, for one system with many measures, one row per measure. With many measures and

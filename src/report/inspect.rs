@@ -117,6 +117,8 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[InspectCase<'_>]) -> V
     let manifest = &run.manifest;
     let rubric = manifest.roles.get("rubric");
     let prompts = rubric.and_then(|entry| entry.prompts.as_ref());
+    // From the settings: exporting a run twice gives logs with the same ids, which replace each
+    // other in a viewer.
     let run_id = manifest.identity().short(16);
     let task_id = format!("{run_id}{}", short_hash(system));
     let mut numbers = Vec::new();
@@ -222,6 +224,8 @@ fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
     let score = &scored.score;
     let mut numbers = Vec::new();
     for row in component_rows("", scored, CsvText::Unchanged) {
+        // The criteria of a rubric differ from case to case: as metrics, each would have a mean
+        // over a single case.
         if !score.is_weighted_sum() || matches!(row.kind, "score" | "ann_score") {
             numbers.push((row.component.into_owned(), row.value));
         }
@@ -238,6 +242,8 @@ fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
     let values: Vec<f64> = answers.clone().filter_map(|own| own.value(name)).collect();
     let stderr = sd(&values).map(|sd| sd / (values.len() as f64).sqrt());
     let mut metrics = Map::new();
+    // The standard error over answers, as Inspect computes it, so that its viewer shows what its
+    // own recomputation gives.
     for (name, value) in [("mean", mean(&values)), ("stderr", stderr)] {
         if let Some(value) = value {
             let metric = json!({"name": name, "value": value, "params": {}});

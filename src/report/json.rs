@@ -20,6 +20,7 @@ pub fn render_json<T: Serialize>(value: &T) -> Result<String> {
 fn terminal_safe_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {
+        // `summary.json` on a terminal must not do what its texts say.
         if c != '\n' && is_unseen(c) {
             // All are in the basic plane: four digits suffice.
             safe += &format!("\\u{:04x}", u32::from(c));

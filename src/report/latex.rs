@@ -7,6 +7,7 @@ use super::visible;
 pub const DEFAULT_LABEL: &str = "tab:results";
 
 /// Characters in the widest row up to which a table stands in a column; a wider one crosses the page.
+// About what a column of a two-column paper holds in \small.
 const COLUMN_WIDTH: usize = 50;
 
 impl Table {

@@ -52,6 +52,7 @@ fn wrapped_line(line: &str, width: usize) -> String {
         .initial_indent(indent)
         .subsequent_indent(&hanging)
         .word_separator(WordSeparator::AsciiSpace)
+        // Names of systems have hyphens: a break at one would look like another name.
         .word_splitter(WordSplitter::NoHyphenation)
         .break_words(false);
     textwrap::fill(content, options)

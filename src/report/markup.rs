@@ -96,6 +96,7 @@ fn push_fields(
     extra: ExtraColumns,
 ) {
     let (value, interval, flag) = match cell {
+        // `visible` first: the guard against formulas looks at the first character that is written.
         Cell::Text(text) => (texts.cell(key, &visible(text)).into_owned(), None, ""),
         Cell::Value {
             value,
@@ -152,6 +153,7 @@ fn markdown_text(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
+            // On GitHub a name such as `@model` would notify the person of that name.
             '@' => out.push_str("&#64;"),
             // `https:` and `www.` would become links.
             ':' if out.ends_with("http") || out.ends_with("https") || out.ends_with("ftp") => {

@@ -137,6 +137,7 @@ pub(super) fn metrics_table(
     for name in ordered(comparison, metrics, &names, options)? {
         let mut row = vec![Cell::text(name)];
         for metric in &shown {
+            // The only one: `check_rows` refuses a second system with values under this name.
             let system = with_values(metric).find(|own| names[own.system] == name);
             row.push(system.map_or(Cell::Missing, |own| mean_cell(own, options)));
         }
@@ -334,6 +335,7 @@ fn column(
     let name = metric_name(comparison, metric);
     let mut heading = match options.renamed(&[&name, &id.name]) {
         Some(renamed) => renamed.to_owned(),
+        // An underscore is a command in LaTeX, and hardly a word in print.
         None => name.replace('_', " "),
     };
     if has_fewer_cases(metric) {

@@ -158,6 +158,8 @@ fn answered_by(run: &RecordedRun) -> String {
 }
 
 /// Bytes of text and other values in a row group.
+// By bytes and not by rows: replies differ a thousandfold in length, and a group is held in memory.
+// Tests write several.
 const BYTES_OF_A_GROUP: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
 
 /// A table that is being written.
@@ -185,6 +187,7 @@ impl<'a, W: Write + Send> ParquetTable<'a, W> {
             .map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()))
             .collect();
         let properties = WriterProperties::builder()
+            // Every reader has it, without a dependency on a C library.
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("scholareval {}", env!("CARGO_PKG_VERSION")))
             .set_key_value_metadata(Some(about))
@@ -206,6 +209,7 @@ impl<'a, W: Write + Send> ParquetTable<'a, W> {
             let value = match (kind, value) {
                 (Text, Value::Null) => Value::Null,
                 (Text, Value::String(text)) => Value::String(text),
+                // Verdicts are numbers, labels or objects; a column has one type.
                 (Text, other) => Value::String(other.to_string()),
                 (_, other) => other,
             };

@@ -9,6 +9,8 @@ use crate::analysis::comparison::{PlannedStudy, PowerPlan};
 use crate::domain::Note;
 
 /// Questions of a pilot below which its standard deviation is too uncertain to plan by.
+// With 20 questions, the standard deviation is known to about -24% to +46% (95%, normal
+// differences).
 const FEW: usize = 20;
 
 /// The answer in one sentence, then the table with its notes.

@@ -70,7 +70,10 @@ impl<'a> ProbeRow<'a> {
             None => ProbeFinding::TooFew,
             Some(pair) if pair.differs && self.may_move => ProbeFinding::MovesAsItMay,
             Some(pair) if pair.differs => ProbeFinding::Moves,
+            // Before the next case: a judge that gives the same score each time has no spread, and
+            // thus no detectable difference.
             Some(pair) if pair.wins + pair.losses == 0 => ProbeFinding::SameScore,
+            // "Not significant" says nothing where no difference could have been.
             Some(pair) if pair.detectable.is_none() => ProbeFinding::TooFew,
             Some(_) => ProbeFinding::Still,
         }

@@ -21,6 +21,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
     let failed = "write the results file";
     drop(opened.map_err(Error::io(path, failed))?);
     if !existed {
+        // An empty file would look like the result of a run that then fails.
         std::fs::remove_file(path).map_err(Error::io(path, failed))?;
     }
     Ok(())
@@ -42,6 +43,7 @@ fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
     let mut sorted: Vec<&ScoredAnswer> = scored
         .iter()
         .map(AsRef::as_ref)
+        // The script's file is about its rubric: other scorers have no `ann_score`.
         .filter(|answer: &&ScoredAnswer| answer.score.has_ann_score())
         .collect();
     sorted.sort_by_cached_key(|answer| {

@@ -58,6 +58,7 @@ pub fn component_rows<'a>(
     };
     let name = score_name.map_or(sum_name, |name| metric_by(&score.scorer, name));
     let mut rows = Vec::with_capacity(score.components.len() + 2);
+    // A weighted sum has its row even when it is unscored, so that each answer has as many rows.
     if score.is_weighted_sum() || (score_name.is_some() && score.value.is_some()) {
         rows.push(ComponentRow {
             value: score.value,

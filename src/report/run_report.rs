@@ -54,6 +54,8 @@ impl RunReport {
         let summary = summary(manifest, scored);
         let mut context = context(manifest, run, scored);
         let mut files = vec![
+            // Of the whole run, also for a benchmark: its row leaves out what the benchmark does
+            // not report.
             ("summary.json", scorecard_json(&summary, &context)?),
             ("summary.csv", scorecard_csv(&summary, texts)?),
         ];
@@ -205,6 +207,7 @@ fn verdict(
         return Ok(Vec::new());
     }
     Ok(verdicts(
+        // The seed of `compare`, so that both commands report the same p.
         &set.compare(&observations, &ComparisonOptions::seeded(SEED)),
     ))
 }

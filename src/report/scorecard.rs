@@ -266,6 +266,7 @@ fn metrics_table(
         table.push(column, cells);
     }
     for (name, count) in COUNTS {
+        // The most of any scorer: the scorers score the same answers.
         let counts: Vec<usize> = systems
             .iter()
             .map(|system| most_of(&scorers, system, count))
@@ -293,6 +294,8 @@ fn mean_column(
     let mut cells = Vec::new();
     for system in systems {
         let metric = metric_of(scorer.row(system), column).unwrap_or_default();
+        // A mean over the answers that happened to be scored may be the highest of all; the flag
+        // warns before it is quoted.
         let flag = if metric.n < most { "*" } else { "" };
         cells.push(Cell::estimate(metric.estimate, metric.interval).flagged(flag));
     }
@@ -536,6 +539,7 @@ pub(super) fn unscored_note(scorer: &ScorerSummary, on_unscored: OnUnscored) -> 
     for (row, name) in rows.iter().zip(names) {
         systems.push(format!("{name} {} of {}", row.unscored, row.answers));
         for reason in &row.unscored_reasons {
+            // An example each kind: a thousand time-outs must not hide the one wrong key.
             examples.insert(reason.kind, shortened(&reason.example, 120));
         }
     }
@@ -565,6 +569,7 @@ fn means_with_zeros(scorer: &ScorerSummary) -> Option<String> {
             continue;
         };
         if row.answers > 0 {
+            // The sum of the scored ones over all answers.
             let mean = metric.estimate.unwrap_or(0.0) * metric.n as f64 / row.answers as f64;
             means.push(format!(
                 "{name} {}",

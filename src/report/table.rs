@@ -13,9 +13,11 @@ use crate::domain::{Note, Severity, Unit};
 use crate::stats::Interval;
 
 /// Maximum length of a name in a table, in characters; longer ones are shortened in the middle.
+// Leaves room for three metrics with intervals in 80 columns.
 pub const NAME_WIDTH: usize = 24;
 
 /// Maximum number of notes below a table by default.
+// What a reader takes in; more would be skipped as a whole.
 const WARNINGS: usize = 5;
 
 /// A result as rows and columns.
@@ -471,6 +473,7 @@ pub fn shown_notes(notes: &[Note], all: bool) -> Vec<&Note> {
         .iter()
         .filter(|note| all || note.severity == Severity::Warning)
         .collect();
+    // Stable: within a severity the order of the writer, most important first.
     shown.sort_by_key(|note| std::cmp::Reverse(note.severity));
     if !all {
         shown.truncate(WARNINGS);

@@ -34,6 +34,7 @@ impl Default for TableStyle {
 
 impl TableStyle {
     pub(crate) fn columns(&self) -> usize {
+        // Narrower than 80 columns, no table of means fits; a terminal then wraps the lines itself.
         usize::from(self.width.max(80))
     }
 
@@ -91,12 +92,15 @@ impl Table {
         let mut drawn = self.draw(&texts, &kept, style.color);
         // The first kept column is the one that ranks the rows: it is never dropped.
         let ranking = self.columns.iter().position(|column| column.is_kept);
+        // Twice: all kept columns lose their intervals before any of them goes.
         for is_last_resort in [false, true] {
+            // The first two are the name and the main number.
             for at in (2..self.columns.len()).rev() {
                 if fits(&drawn, style) {
                     break;
                 }
                 let column = &self.columns[at];
+                // Without it, a mean over half of the answers would look like any other.
                 if column.key == "unscored" || !kept.contains(&at) {
                     continue;
                 }
@@ -153,6 +157,8 @@ impl Table {
                 _ => "-",
             });
             return match column.key.as_str() {
+                // Elsewhere a text is data, such as a reason: shortened in the middle it would mean
+                // something else.
                 "system" | "against" => short_names(texts),
                 _ => texts.map(|text| visible(text).into_owned()).collect(),
             };
@@ -191,6 +197,7 @@ impl Table {
                 .header_separator(LineStyle::none().fill('─').junction('─')),
         );
         if color {
+            // Colors were decided by the caller, who knows about NO_COLOR and pipes.
             table.enforce_styling();
         } else {
             // Else the crate looks at the terminal itself, and a pipe would get other bytes.

@@ -21,6 +21,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// [`visible`], cut after `limit` characters with an ellipsis.
 pub(super) fn shortened(text: &str, limit: usize) -> String {
+    // After the escapes, which make a text longer.
     let mut shown: String = visible(text).chars().take(limit + 1).collect();
     if shown.chars().count() > limit {
         shown.pop();

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::python_chars::{decimal_digit, is_python_whitespace};
 
 /// Maximum length of an author-year marker in bytes: more is a remark in brackets.
+// Some ten authors with their years.
 const LONGEST_AUTHOR_YEAR: usize = 240;
 
 /// `[3]` or `[1, 2]` in a text.
@@ -63,6 +64,7 @@ fn leading_digits(text: &str) -> (&str, &str) {
 fn number(digits: &str) -> u64 {
     let step = |value: u64, c| {
         value
+            // `[99999999999999999999]` is a marker, too, of a source that does not exist.
             .saturating_mul(10)
             .saturating_add(u64::from(decimal_digit(c).unwrap_or(0)))
     };
@@ -207,6 +209,7 @@ pub fn source_list_lines<'a>(text: &'a str, titles: &'a [&str]) -> impl Iterator
         empty_lines = if line.is_empty() { empty_lines + 1 } else { 0 };
         if is_title(line, titles) {
             in_list = true;
+        // One empty line occurs between entries.
         } else if line.starts_with('#') || empty_lines >= 2 {
             in_list = false;
         }
@@ -217,6 +220,7 @@ pub fn source_list_lines<'a>(text: &'a str, titles: &'a [&str]) -> impl Iterator
 /// Whether the line has only one of these titles, perhaps as a heading.
 pub fn is_title(line: &str, titles: &[&str]) -> bool {
     let name = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | '*' | '_' | ':'));
+    // No title is longer: a text of one line must not be lower-cased for each look.
     name.len() <= 20 && titles.contains(&name.to_lowercase().as_str())
 }
 
@@ -251,6 +255,7 @@ fn names_and_year(part: &str) -> bool {
 }
 
 fn is_name(word: &str) -> bool {
+    // One capital letter is mostly a variable or a panel: `B (2020)`.
     word == "al." || (word.starts_with(|c: char| c.is_uppercase()) && word.chars().nth(1).is_some())
 }
 

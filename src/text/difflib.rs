@@ -21,9 +21,13 @@ pub fn ratio(a: &str, b: &str) -> f64 {
         places.entry(*c).or_default().push(at);
     }
     if b.len() >= LONG {
+        // `difflib`'s threshold of 1% + 1. It changes ratios, and with them whether a paragraph
+        // counts as irrelevant.
         places.retain(|_, at| at.len() <= b.len() / 100 + 1);
     }
     let mut matched = 0;
+    // A stack instead of recursion: the depth grows with the text. Only the sum matters, so that
+    // the order does not.
     let mut open = vec![(0..a.len(), 0..b.len())];
     while let Some((of_a, of_b)) = open.pop() {
         let (start_a, start_b, size) = longest(
@@ -53,6 +57,7 @@ fn longest(
     // Lengths of the runs that end at the previous character of `a`, by their ends in `b`.
     let mut before: HashMap<usize, usize> = HashMap::new();
     for (at_a, c) in a.iter().enumerate().skip(starts.0) {
+        // Two rows in place of a table of |a| x |b|: paragraphs have thousands of characters.
         let mut now = HashMap::new();
         let ends = places
             .get(c)

@@ -11,6 +11,7 @@ const QUESTION_SHOWN: usize = 60;
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase().replace('-', "_");
     let letters = typed.chars().count();
+    // A far-fetched guess misleads more than a list of the known names.
     let allowed = (letters / 3).max(if letters < 5 { 1 } else { 2 });
     known
         .into_iter()

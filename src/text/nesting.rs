@@ -23,6 +23,7 @@ pub fn check_nesting(text: &str, path: &Path) -> Result<(), InputFault> {
     let is_too_deep = text.bytes().any(|byte| {
         match byte {
             b'[' | b'{' => depth += 1,
+            // Brackets in strings may close what never opened.
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }

@@ -40,6 +40,7 @@ fn replaced(text: &str, start: &str, of: impl Fn(&str) -> Option<(String, usize)
 fn paper(tag: &str) -> Option<(&str, usize)> {
     let attributes = &tag[..tag.find('>')?];
     attributes
+        // From the end: the reference's pattern is greedy and takes the last title of a tag.
         .rmatch_indices(TITLE)
         .find_map(|(at, _)| titled(tag, at + TITLE.len()))
 }

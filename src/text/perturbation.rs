@@ -15,6 +15,8 @@ use super::sentences::simple_sentences;
 use super::words::word_count;
 
 /// Filler is at least this share of the words of an answer.
+// Enough that a preference for length shows, and little enough to stay within the context of
+// judges.
 const FILLER_SHARE: f64 = 0.3;
 
 /// Sentences without content, repeated if an answer is long.
@@ -85,6 +87,7 @@ impl Perturbation {
             changed.collect::<Vec<_>>().join("\n")
         };
         let changed = match self {
+            // Nothing to change; padding alone would be a new answer.
             _ if text.is_empty() => return None,
             Self::Padded => padded(text),
             Self::Reformatted => by_block(&mut |kind, block| Some(reformatted(kind, block))),
@@ -96,6 +99,7 @@ impl Perturbation {
             }),
             Self::Uncited => by_block(&mut |kind, block| match kind {
                 LineKind::Sources => Some(String::new()),
+                // Indices of arrays look like citations.
                 _ => (kind != LineKind::Code).then(|| without_markers(block)),
             }),
             Self::Injected => format!("{text}\n\n{PLANTED_VERDICT}"),
@@ -252,9 +256,12 @@ fn shuffled(prose: &str, rng: &mut impl RngExt) -> String {
     let places = simple_sentences(&prose.replace(['\n', '\r'], " "));
     let mut order: Vec<usize> = (0..places.len()).collect();
     for last in (1..order.len()).rev() {
+        // Written out: a library's shuffle may draw in another order in its next version, and the
+        // same seed must give the same text.
         let other = rng.random_range(0..=last);
         order.swap(last, other);
     }
+    // Chance may leave all sentences in place: then nothing would be probed.
     if order.len() > 1 && order.is_sorted() {
         order.rotate_left(1);
     }

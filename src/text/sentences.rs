@@ -68,6 +68,7 @@ fn end_after(text: &str, at: usize, start: usize) -> (usize, bool) {
         return (marks_end, false);
     }
     let follows = text[end..].trim_start().chars().next().unwrap_or(' ');
+    // Only a full stop abbreviates; `?` and `!` end a sentence whatever follows.
     let goes_on = text[at..].starts_with('.')
         && (follows.is_lowercase() || is_abbreviation(&text[start..at]));
     (end, !goes_on)

@@ -47,7 +47,9 @@ pub fn unguarded(cell: &str) -> &str {
 fn is_formula(text: &str) -> bool {
     let text = text.trim_start_matches('\'');
     text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])
+        // `-` alone stands for "nothing" in many tables and computes nothing.
         && text.chars().nth(1).is_some()
+        // -1.5 is a number for a spreadsheet, too; an apostrophe would make it text.
         && text.parse::<f64>().is_err()
 }
 

@@ -21,6 +21,7 @@ pub struct Stems {
 impl Stems {
     /// Stem of a lower-cased word; words of at most three characters or over 1,000 bytes are unchanged.
     pub fn stem(&self, word: &str) -> Arc<str> {
+        // Google's tokenizer stems only words of more than three characters.
         if word.chars().nth(3).is_none() || word.len() > LONGEST_WORD {
             return word.into();
         }
@@ -34,6 +35,8 @@ impl Stems {
         }
         let stem: Arc<str> = PORTER.stem(word).into();
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Full, it stays as it is: throwing words out would cost more than stemming rare ones
+        // again.
         if known.len() < REMEMBERED {
             known.insert(word.into(), Arc::clone(&stem));
         }

@@ -28,11 +28,14 @@ pub fn thinking_bytes(text: &str) -> usize {
 /// What follows the reasoning that begins the text.
 fn after_block(text: &str) -> Option<&str> {
     if let Some(block) = text.trim_start().strip_prefix(OPEN) {
+        // A block that is never closed was cut while the model was reasoning: there is no answer
+        // behind it.
         return Some(block.split_once(CLOSE).map_or("", |(_, rest)| rest));
     }
     let (mut fences, mut from) = (0, 0);
     for (at, _) in text.match_indices(CLOSE) {
         let (between, rest) = (&text[from..at], &text[at + CLOSE.len()..]);
+        // Then both tags are part of the text, such as an answer about such models.
         if between.contains(OPEN) {
             return None;
         }
@@ -45,6 +48,7 @@ fn after_block(text: &str) -> Option<&str> {
             rest.trim_start_matches(BLANKS).chars().next(),
             None | Some('\n')
         );
+        // Within a sentence or a code block the tag is quoted.
         if (begins_line || ends_line) && fences % 2 == 0 {
             return Some(rest);
         }

@@ -8,6 +8,7 @@ use std::ops::Range;
 /// Lao, Khmer, Burmese) give one token per letter, so that their texts can be compared.
 pub fn tokens(text: &str) -> impl Iterator<Item = String> {
     let lower = |word: &str| {
+        // Most words: no table of cases is needed for them.
         if word.is_ascii() {
             word.to_ascii_lowercase()
         } else {

@@ -66,6 +66,8 @@ pub(in crate::cli) fn laid_out(program: Command) -> Command {
 /// The command with rare options in `--help` only.
 fn short(command: Command, rare: &[String]) -> Command {
     let command = command.mut_args(|arg| {
+        // `-h` has to fit a screen: a list of seventy options hides the nine that a first run
+        // needs.
         if rare.iter().any(|id| arg.get_id() == id) {
             arg.hide_short_help(true)
         } else {
@@ -81,6 +83,7 @@ fn list_of_commands(program: &Command) -> String {
     let literal = program.get_styles().get_literal();
     let mut text = String::new();
     for (title, names) in GROUPS {
+        // Writing to a string does not fail.
         let _ = writeln!(text, "{header}{title}:{header:#}");
         for name in names {
             let about = program

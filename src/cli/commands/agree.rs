@@ -56,6 +56,7 @@ fn plan(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<()> {
 
 /// Writes a file of labels to fill in to standard output.
 fn select(args: &AgreeArgs, n: usize, context: &CommandContext<'_>) -> Result<()> {
+    // The probability of a draw belongs to one list of answers.
     let [run] = &context.runs(&args.runs)?.0[..] else {
         return Err(Error::Usage(
             "--select draws answers of one run: agree RUN --select N".to_owned(),
@@ -75,6 +76,8 @@ fn select(args: &AgreeArgs, n: usize, context: &CommandContext<'_>) -> Result<()
             Cell::text(answer.case_id.as_str()),
         ];
         row.extend(item.map(Cell::text));
+        // A name to be replaced: a file without raters would not load, and its error would come
+        // after the labeling.
         row.push(Cell::text("person"));
         // Empty for the label.
         row.push(Cell::text(""));

@@ -51,10 +51,12 @@ async fn export(
             "no directory for the batch is named; add --out DIR".into(),
         ));
     };
+    // Without a cache the paid results would have no place to go.
     if settings.options.cache.no_cache {
         let what = "--no-cache: the results of a batch go into the cache; leave --no-cache out";
         return Err(Error::Usage(what.into()));
     }
+    // Before the plan, which takes minutes for a large run.
     BatchManifest::make_room(dir, settings.options.output.overwrite)?;
     let limits = BatchLimits {
         requests: args.max_requests.get(),
@@ -134,6 +136,7 @@ fn import(args: &BatchImportArgs) -> Result<()> {
     if more > 0 {
         terminal::note(&format!("and {more} more requests without a reply"));
     }
+    // Last: what could be read is in the cache by now.
     if !report.faults.is_empty() {
         return Err(Error::Input(report.faults));
     }
@@ -188,6 +191,7 @@ fn notify(text: &str) {
 
 /// Submits the request files that were not submitted yet.
 async fn submit(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result<()> {
+    // Locked: two processes that submit the same file would pay for it twice.
     let (mut manifest, _lock) = BatchManifest::load_locked(&args.dir)?;
     let services = services(&manifest, args, context)?;
     for (part, service) in services.iter().enumerate() {
@@ -226,6 +230,8 @@ async fn fetch(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result<
             text.push_str(&format!("  {}\n", path_text(&args.dir.join(name))));
         }
         terminal::write_stdout(text.as_bytes())?;
+        // A failed batch may have results all the same: those are paid for, and the rest is asked
+        // again.
         if part.state() == BatchState::Failed && part.results.is_empty() {
             failures.push(failed_text(part));
         }
@@ -310,6 +316,7 @@ fn address<'a>(part: &'a BatchPart, args: &'a BatchServiceArgs) -> Result<&'a st
     let url = given
         .or(part.base_url.as_deref())
         .unwrap_or(OPENAI_BASE_URL);
+    // The manifest has addresses with their secrets masked.
     if url.contains("***") {
         return Err(Error::Usage(format!(
             "the address of {} has a secret, which is not stored in {}; give it with --base-url",
@@ -331,6 +338,8 @@ fn endpoint(
     let variable = &args.api_key_env;
     let environment = context.environment;
     let named_by = if context.is_flag("api_key_env") {
+        // The directory may come from somebody else; only a flag says that the user means this
+        // server.
         Origin::Flag("--api-key-env".to_owned())
     } else {
         Origin::Default
@@ -338,6 +347,7 @@ fn endpoint(
     let servers = NamedServers::new(args.base_url.as_slice(), environment, false);
     let key_use = servers.key_use(variable, &named_by, &endpoint);
     let key = secret(environment, variable, false)?;
+    // A login in the address is sent instead, so that nothing is missing.
     if key.is_some() && key_use != KeyUse::Send && endpoint.login.is_none() {
         keyless.insert(endpoint.masked_url());
     }

@@ -30,6 +30,7 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
             write_stdout(text.as_bytes())?;
         }
         CacheCommand::Merge { sources, into } => {
+            // All of them before the first is read: a mistyped name must not leave half a merge.
             for source in sources {
                 existing(source)?;
             }

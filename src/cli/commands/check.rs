@@ -83,6 +83,7 @@ async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<E
             )),
             Err(error) => {
                 lines.push_str(&format!("endpoint: {url} does not answer\n"));
+                // The first one decides the exit code; all of them are in the lines above it.
                 failed.get_or_insert(error);
             }
         }

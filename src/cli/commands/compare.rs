@@ -38,10 +38,12 @@ pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Ex
         baseline: baseline.map(str::to_owned),
         ..args.options.clone()
     };
+    // Before the metrics are selected, since a gate may be about a metric that is not shown.
     let gates = Gate::all(&args.gates, &observations, baseline)?;
     select(&mut observations, &args.metric, &gates)?;
     match args.across {
         Some(Across::Runs) => {}
+        // Each run has the same systems, which are compared within it.
         Some(Across::Judges) => check_pairs(observations.systems.len() / runs.runs.len(), false)?,
         None => check_pairs(observations.systems.len(), options.baseline.is_some())?,
     }

@@ -18,6 +18,7 @@ use crate::text::names::counted;
 /// # Errors
 /// Every fault of the files, and when no question is in the test cases.
 pub(super) fn run(args: &ConvertArgs, context: &CommandContext<'_>) -> Result<()> {
+    // An output that is an input would be empty before it is read.
     refuse_input(
         "--out",
         &args.out,

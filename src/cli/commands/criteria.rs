@@ -23,6 +23,7 @@ pub(super) fn run(args: &CriteriaArgs, context: &CommandContext<'_>) -> Result<(
             .hint("score with test cases (--tests), or aspects (--scorers prometheus)")
             .into());
     }
+    // Of nothing: only what it says about the runs is needed.
     let comparison = set.compare(&Observations::default(), &ComparisonOptions::seeded(0));
     criteria.notes.splice(..0, run_warnings(&comparison));
     context.show(

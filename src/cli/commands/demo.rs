@@ -64,6 +64,8 @@ fn write_sample(data: &Path) -> Result<()> {
         match fs::read(&path) {
             Ok(found) if found == file.contents() => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Written only after all files have been looked at: a directory with other data
+                // stays as it is.
                 missing.push((path, file.contents()))
             }
             Err(error) => return Err(Error::io(&path, "read")(error)),

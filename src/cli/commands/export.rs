@@ -61,6 +61,7 @@ fn open(args: &ExportArgs, context: &CommandContext<'_>) -> Result<RecordedRun> 
             "the run did not finish; what is missing is exported without a value (run score again to finish it)",
         ]);
     }
+    // After the run is read, so that a mistyped run leaves no directory.
     std::fs::create_dir_all(&args.out).map_err(Error::io(&args.out, "create"))?;
     Ok(run)
 }

@@ -46,6 +46,7 @@ use crate::scorer::entailment::ENTAILMENT;
 use crate::scorer::overlap::OVERLAP;
 
 /// Width of tables if standard output is not a terminal and `COLUMNS` is not set.
+// Wider than a terminal's 80: files and pipes show more columns, and still fit a page.
 const PLAIN_WIDTH: u16 = 100;
 
 /// Input of every command besides its own arguments.
@@ -126,6 +127,7 @@ impl CommandContext<'_> {
 
     /// How tables are shown.
     fn style(&self) -> TableStyle {
+        // The terminal first: shells export a COLUMNS from before the window was resized.
         let width = terminal::stdout_width().or_else(|| self.given_width());
         TableStyle {
             width: width.unwrap_or(PLAIN_WIDTH),

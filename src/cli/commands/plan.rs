@@ -123,6 +123,7 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
     let tokens = about(now.prompt_tokens as f64);
     let most_tokens = about(at_most.prompt_tokens as f64);
     line.push_str(&format!("; ~{tokens} prompt tokens"));
+    // Rounded numbers are compared, since equal ones would read as a mistake.
     if tokens != most_tokens {
         line.push_str(&format!(" (up to ~{most_tokens})"));
     }

@@ -16,6 +16,8 @@ use crate::runs::RunSet;
 /// # Errors
 /// When an option of `score` is given, the run cannot be read or has too few systems or questions, or has no such metric.
 pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -> Result<()> {
+    // One command for both plans, so that its help has the options of a run, too: given with
+    // --power, they would be ignored.
     if let Some(option) = option_of_score(context) {
         return Err(Error::Usage(format!(
             "{option} cannot be used with --power, which plans from a recorded run and scores nothing"

@@ -39,6 +39,8 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
     let mut calls = Vec::new();
     let mut call_count = 0;
     for run in &set.runs {
+        // Read even when they are not kept: the page shows their number, and reading to the end
+        // checks the file against the manifest.
         let (of_run, count) = calls_of(run, with_answers)?;
         calls.push(of_run);
         call_count += count;
@@ -139,6 +141,7 @@ fn is_report(path: &Path) -> Result<bool> {
     let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
     read.map_err(Error::io(path, "read"))?;
     let text = String::from_utf8_lossy(&head);
+    // Only a page of ours is replaced: `--out thesis.html` must not destroy a thesis.
     Ok(text.starts_with("<!DOCTYPE html>")
         && text.contains("<meta name=\"generator\" content=\"scholareval "))
 }

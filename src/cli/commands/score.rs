@@ -115,6 +115,7 @@ async fn score(
     }
     let results_file = settings.options.output.results_file.as_deref();
     if let Some(results) = results_file {
+        // Paid calls whose result cannot be written would be found out about at the end.
         check_results_file(results, &prepared)?;
     }
     let is_lexical = prepared
@@ -133,6 +134,7 @@ async fn score(
     let texts = context.global.csv_text();
     // Also of a run that stopped: its scores are in the record, and the error comes last.
     let written = write_items(run.record().dir(), &name, run.scores(), texts);
+    // The error of the calls first: a full disk, say, then also explains the other one.
     asked?;
     written?;
     if let Some(results) = results_file {
@@ -177,6 +179,7 @@ fn show_report(
     if let Some(error) = unusable {
         return Err(error);
     }
+    // After the report: who wants only the exit code has it, and the numbers are there to look at.
     if settings.options.input.strict && has_several_models(run.manifest()) {
         code = ExitCode::JudgeUnavailable;
     }
@@ -195,6 +198,7 @@ async fn ask(
         return run.ask(&mut NoEvents, &stop).await;
     }
     run.check_judges()?;
+    // Only around paid calls: elsewhere Ctrl-C may end the process as usual.
     stop_on_signal(stop.clone(), cache.map(Path::to_path_buf))?;
     if context.global.quiet {
         return run.ask(&mut NoEvents, &stop).await;

@@ -23,6 +23,8 @@ pub(super) fn run(args: &TableArgs, context: &CommandContext<'_>) -> Result<()> 
             "--caption: a CSV file has no caption".to_owned(),
         ));
     }
+    // `true`: which differences matter depends on the metrics, and `check_metrics` refuses them
+    // below.
     let mut runs = RunSet::open(&context.runs(&args.runs)?.0, true)?;
     let observations = runs.observe()?;
     if observations.metrics.is_empty() {
@@ -34,6 +36,7 @@ pub(super) fn run(args: &TableArgs, context: &CommandContext<'_>) -> Result<()> 
         check_pairs(observations.systems.len(), false)?;
     }
     let options = ComparisonOptions {
+        // Only letters need the pairs, whose tests take most of the time.
         means_only: !args.options.letters,
         ..ComparisonOptions::seeded(SEED)
     };

@@ -29,6 +29,7 @@ impl SettingSources<'_> {
             }
             self.describe_table(&format!("judges.{name}"), &keys, &judge.judge, &mut lines);
         }
+        // One entry is the merge rule alone, which is a default.
         if let Some(roles) = map["roles"].as_object().filter(|roles| roles.len() > 1) {
             self.describe_table("roles", roles, judge, &mut lines);
         }

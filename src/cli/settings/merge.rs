@@ -102,6 +102,8 @@ impl SettingSources<'_> {
             let group = self.group_of(entry, groups, default)?;
             let given = std::mem::replace(&mut changed[group][key], value);
             let is_explicit = self.explicit_origin(table, key).is_some();
+            // Also a value that differs from the default without a source: a program that embeds
+            // the commands has set it.
             if is_explicit || given != default[group][key] {
                 stronger = Some((group, given));
             }
@@ -202,6 +204,7 @@ impl SettingSources<'_> {
         let key = &entry.key;
         let shown = key.escape_debug();
         let near = nearest(key, known.keys().map(String::as_str));
+        // A key in a file gets committed to a repository: this is not just an unknown name.
         if is_secret_name(key) && near.is_none_or(|known| known == "api_key_env") {
             let owner = if table.starts_with("judges.") {
                 table
@@ -233,6 +236,7 @@ impl SettingSources<'_> {
 fn put_over(slot: &mut Value, stronger: Value) {
     match (slot, stronger) {
         (Value::Object(weak), Value::Object(strong)) => {
+            // Header names ignore case: two of one name would both be sent.
             weak.retain(|name, _| !strong.keys().any(|other| other.eq_ignore_ascii_case(name)));
             weak.extend(strong);
         }

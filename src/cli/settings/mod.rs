@@ -61,6 +61,7 @@ impl Settings {
         options.input.answers.append(&mut args.qa_dir);
         let mut warnings = Vec::new();
         warnings.extend(sources.use_openai_variable(&mut options.judge, environment));
+        // Before secrets are read: an address that is no address gets none.
         options.check().map_err(|fault| sources.fault(fault))?;
         sources.read_secrets(&mut options, environment, &mut warnings)?;
         warnings.extend(options.warnings());
@@ -232,6 +233,7 @@ impl<'a> SettingSources<'a> {
         }
         match (&origin, other) {
             (Origin::Flag(flag), _) => Error::Usage(format!("{flag}: {what}")),
+            // The flag is what the user typed last, and can change at once.
             (_, Some(Origin::Flag(_))) => Error::Usage(format!("{}: {what}", fault.key)),
             (Origin::Environment(name), _) => {
                 Error::Settings(format!("environment variable {name}: {what}"))

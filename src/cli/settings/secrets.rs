@@ -112,6 +112,7 @@ impl SettingSources<'_> {
             let what = not_set(&variable.name);
             return Err(self.fault(OptionFault::new(&variable.option, what)));
         }
+        // A judge that nobody asks needs no key and causes no warning about one.
         if of.is_asked && value.is_some() {
             self.check_servers(of, judge, &variable, warnings)?;
         }

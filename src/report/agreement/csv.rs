@@ -146,6 +146,8 @@ fn push_mean(table: &mut Table, mean: &PoweredMean) {
     };
     let labeled = mean.labeled;
     let all = mean.labeled + mean.unlabeled;
+    // The second count is of what the interval rests on: labels, since unlabeled answers are no
+    // evidence of what people say.
     push(table, topic, "labels_only", [labeled; 2], &mean.labels_only);
     push(
         table,
@@ -155,6 +157,7 @@ fn push_mean(table: &mut Table, mean: &PoweredMean) {
         &mean.powered,
     );
     if is_difference {
+        // A test has no interval of its own; the column stays the same for every row.
         let p = Estimate::new(mean.p, || None, "no interval");
         push(table, topic, "p", [all, labeled], &p);
     }

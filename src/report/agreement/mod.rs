@@ -30,6 +30,7 @@ pub fn render_agreement_table(
     out.push('\n');
     out += &line(&verdict::verdict(agreement), style);
     for table in tables::tables(agreement, by, style.all_notes) {
+        // A header above nothing would look like a result; the notes say why there is none.
         if table.rows.is_empty() {
             out += &style.notes(&table.notes);
         } else {

@@ -128,6 +128,7 @@ fn is_detailed(agreement: &RaterAgreement, pair: &RaterPair) -> bool {
         .raters
         .iter()
         .find(|rater| !rater.mean_of.is_empty());
+    // A single person is the people's side.
     let Some(mean) = mean else { return true };
     pair.second == mean.name || kind_of(agreement, &pair.first) == kind_of(agreement, &pair.second)
 }
@@ -189,6 +190,7 @@ fn table_of_measures(
     columns.extend(estimate_columns(shown));
     let mut table = Table::new(title, columns);
     for (names, measures) in rows {
+        // Ratings and preferences are different units: a rater may have given only one of the two.
         let Some((units, _)) = find_measure(measures, shown[0].0) else {
             continue;
         };
@@ -320,6 +322,7 @@ fn powered_means(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
     ];
     let mut table = Table::new(title, columns);
     for mean in &agreement.powered {
+        // Without a weight of the judge there was nothing to power the mean with; a note says so.
         if mean.lambda.is_some() {
             table.rows.push(powered_row(mean, names));
         }

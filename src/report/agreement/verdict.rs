@@ -20,6 +20,8 @@ pub(super) fn verdict(agreement: &RaterAgreement) -> String {
             continue;
         }
         judges += 1;
+        // By the estimate, although intervals may overlap: the sentence names the interval and
+        // makes no claim about the others.
         if closest.is_none_or(|best| Some(value) > main_estimate(best).estimate) {
             closest = Some(row);
         }
@@ -68,6 +70,7 @@ fn against_chance(row: &SummaryRow) -> String {
         Some(interval) if interval.low > row.chance => "is above chance",
         Some(interval) if interval.high < row.chance => "is below chance",
         Some(_) => "includes chance",
+        // A mean over several pairs of raters has no interval, since the pairs share raters.
         None if row.is_above_chance => "is above chance for every pair of raters",
         None => "may be chance",
     };

@@ -26,6 +26,7 @@ fn shift(change: &JudgeChange) -> String {
     let unit = change.metric.unit;
     let whole = &change.whole;
     let average = shown_difference(whole.shift, whole.interval, unit);
+    // A size without significance would be quoted as an effect.
     if !whole.differs {
         return format!("{new} and {old} do not differ significantly on average ({average})");
     }
@@ -39,6 +40,7 @@ fn order(change: &JudgeChange) -> String {
     let mut changes = Vec::new();
     let mut unclear = 0;
     for pair in &change.swapped {
+        // Systems that neither judge distinguishes change places by chance.
         if pair.differs.contains(&true) {
             changes.push(changed_places(pair, change));
         } else {

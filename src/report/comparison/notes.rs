@@ -161,6 +161,8 @@ fn pair_name(metric: &MetricComparison, pair: &PairComparison) -> String {
 fn too_small(metric: &MetricComparison) -> Option<Note> {
     let least = metric.smallest_p?;
     let has_verdict = metric.pairs.iter().any(|pair| pair.detectable.is_some());
+    // Where some pair could have been significant, or nothing differs at all, the number of
+    // questions is not what is missing.
     if has_verdict || least >= 1.0 {
         return None;
     }
@@ -254,6 +256,8 @@ fn method(comparison: &Comparison) -> Option<Note> {
     let methods = comparison.metrics.iter().filter_map(|metric| metric.method);
     let tests = distinct(methods.map(test_name)).join(" and ");
     let level = percent(options.level);
+    // The adjustment covers the pairs of one metric; readers of several metrics must know that it
+    // does not cover these.
     let several = if comparison.metrics.len() > 1 {
         ", not for several metrics"
     } else {

@@ -26,6 +26,7 @@ pub fn comparison_text(
     let has_several = comparison.metrics.len() > 1;
     if has_several {
         let mut means = means_of_all(comparison)?;
+        // Taken out of the table: below it they would come before the warnings on the runs.
         signs.append(&mut means.notes);
         tables.push(means);
     }

@@ -14,6 +14,7 @@ pub(super) fn sentence(change: &RunChange) -> String {
             changed.push(changed_by(row, change));
         }
     }
+    // Counted, not listed: that nothing changed needs no names.
     let others = change.systems.len() - changed.len();
     let Some(changed) = listed(changed) else {
         return unchanged(change);

@@ -86,6 +86,7 @@ fn systems_title(comparison: &Comparison, metric: &MetricComparison) -> String {
 /// Adds how often each of several systems ranks first, where the first place is a good one.
 fn push_ranked_first(table: &mut Table, metric: &MetricComparison) {
     let Some(ranks) = &metric.ranks else { return };
+    // The most citations, or the longest answer, is no first place.
     if metric.systems.len() < 2 || !metric.metric.higher_is_better {
         return;
     }
@@ -123,6 +124,8 @@ pub(in crate::report) fn pairs_table(
     );
     let differences = Column {
         has_interval: true,
+        // CSV has the column even where nothing is flagged, so that a program finds it in each
+        // comparison.
         has_flag: true,
         ..Column::new("difference", difference)
     };

@@ -60,6 +60,7 @@ fn differences(metric: &MetricComparison, significant: &[&PairComparison]) -> St
     let scores = if metric.metric.higher_is_better {
         "scores higher than"
     } else {
+        // "Higher" would say "better" of a count.
         "has more than"
     };
     let mut named = Vec::new();

@@ -30,6 +30,8 @@ impl Axis {
         } else {
             high.abs().max(0.1)
         };
+        // Two to five steps between the ends: fewer make values hard to read, more leave no room
+        // for labels.
         let step = round_step(width / 3.0);
         // A single number is in the middle.
         if high <= low {
@@ -54,6 +56,7 @@ impl Axis {
     pub(super) fn ticks(&self, unit: Unit) -> Vec<(f64, String)> {
         let count = ((self.high - self.low) / self.step).round() as usize;
         let mut ticks = Vec::new();
+        // A guard against rounding in the step; there are at most about six.
         for line in 0..=count.min(12) {
             let value = self.low + line as f64 * self.step;
             let label = Format::of_mean(unit).show(value);
@@ -69,6 +72,7 @@ fn round_step(least: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0]
         .map(|factor| factor * power)
         .into_iter()
+        // Without the tolerance, 0.1 computed as 0.100000001 would double the step.
         .find(|step| *step >= least * 0.999)
         .unwrap_or(least)
 }

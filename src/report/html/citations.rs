@@ -61,8 +61,11 @@ fn resolved(
             .and_then(|place| usize::try_from(place).ok())
             .filter(|place| *place < count);
         match (&prediction.id_mapping, place) {
+            // The file's own map names sources by its ids: which of `ctxs` they are is not known.
             (Some(mapping), _) if mapping.contains_key(&number.to_string()) => {}
             (None, Some(place)) => citation.sources.push(place),
+            // Without a list of sources every number would be flagged, and the flag would mean
+            // nothing.
             (None, None) if count == 0 => {}
             _ => citation.dangling.push(*number),
         }

@@ -133,6 +133,7 @@ fn parts_by_case<'a>(report: &'a HtmlReport<'_>) -> PartsByCase<'a> {
         }
         if report.with_answers {
             let mut settings = run.manifest.settings.values();
+            // Scorers of citations record it; a run without one has no numbers to resolve.
             let base = settings.find_map(|setting| setting.get("index_base")?.as_u64());
             for item in &run.items {
                 let part = CasePart::Answer(item, base.unwrap_or(0));

@@ -19,6 +19,7 @@ use crate::report::table::{Format, Table};
 use crate::report::{CsvText, DEFAULT_LABEL, visible};
 
 /// Metrics beside a single headline metric in the scorecard.
+// As many as fit beside the systems on a laptop.
 const MOST_BESIDE: usize = 5;
 /// Longest text of a criterion.
 const TEXT_WIDTH: usize = 300;
@@ -27,6 +28,7 @@ const TEXT_WIDTH: usize = 300;
 const CASES: &str = include_str!("cases.html");
 const STYLE: &str = concat!(include_str!("page.css"), "\n", include_str!("case.css"));
 const SCRIPT: &str = concat!(
+    // One function around all files: they share names, and nothing of them is global.
     "\"use strict\";\n(() => {\n",
     include_str!("state.js"),
     "\n",
@@ -71,6 +73,8 @@ pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     page.push_str("</div>\n<article id=\"case\" hidden aria-live=\"off\"></article>\n</main>\n");
     push_data(&mut page, "core", &embedded(&core(report, first))?);
     for (at, block) in case_blocks(report).enumerate() {
+        // A block each, parsed when its case is opened: a page of 20,000 answers would otherwise
+        // take seconds to open.
         push_data(&mut page, &format!("case-{at}"), &block?);
     }
     page.push_str("<script>");

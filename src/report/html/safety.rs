@@ -91,6 +91,8 @@ impl Write for EscapingWriter<'_, '_> {
 pub(super) fn embedded<T: Serialize>(value: &T) -> Result<String> {
     let mut json = serde_json::to_string(value)
         .map_err(|error| Error::Internal(format!("data of the report: {error}")))?;
+    // `</script>` or `<!--` within a string would end the element, whatever its type; JSON reads
+    // the escapes as the same characters.
     for c in ['<', '>', '&', '\u{2028}', '\u{2029}'] {
         json = json.replace(c, &format!("\\u{:04x}", u32::from(c)));
     }

@@ -89,6 +89,7 @@ fn slices(text: &str) -> Vec<Range<usize>> {
             };
         }
     };
+    // Held back until the next mark shows that the word has ended.
     let mut pending: Option<Candidate> = None;
     let (mut previous_start, mut previous_mark) = (0, 0);
     let mut at = 0;

@@ -27,6 +27,7 @@ pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool
     }
     let seen = |contexts| model.has(&following, contexts);
     let starts = starts_sentence(next, seen);
+    // An abbreviation may still end a sentence: only then do both heuristics look at the next word.
     if kind == TokenKind::Abbreviation && !initial {
         return starts == Some(true)
             || (starts_upper(next) && model.starters.contains(following.as_str()));

@@ -48,6 +48,8 @@ const OF_THE_ROW: [&str; 12] = [
 /// # Errors
 /// [`Error::Input`] when the row's data are missing or a system does not answer every question; else as `score`.
 pub(super) fn run(args: &BenchArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
+    // A row with other settings has the benchmark's name and not its meaning; ignoring the flag
+    // would hide that it had no effect.
     if let Some(id) = OF_THE_ROW.into_iter().find(|id| context.is_flag(id)) {
         return Err(Error::Usage(format!(
             "--{}: the row decides this; leave it out",
@@ -58,6 +60,7 @@ pub(super) fn run(args: &BenchArgs, context: &CommandContext<'_>) -> Result<Exit
         .ok_or_else(|| Error::Usage(format!("no row is called {}", args.name)))?;
     let path = data::find(row, &args.data)?;
     let mut score = args.score.clone();
+    // Also before the settings are merged, since their checks ask which scorers run.
     set(row, &path, &mut score.options);
     let mut settings = Settings::load(&score, context.matches, context.environment)?;
     let blank = settle(row, &path, &mut settings)?;
@@ -83,6 +86,7 @@ pub(super) fn run(args: &BenchArgs, context: &CommandContext<'_>) -> Result<Exit
 fn set(row: &BenchRow, data: &Path, options: &mut EvaluationOptions) {
     let is_reference = row.data == BenchData::ReferenceAnswers;
     let is_test = row.data == BenchData::TestCases;
+    // From nothing, so that an option that is added to scorers later does not leak into rows.
     let given = std::mem::take(&mut options.scorers);
     options.input.tests = is_test.then(|| data.to_path_buf());
     options.scorers = ScorerOptions {
