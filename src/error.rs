@@ -178,6 +178,8 @@ fn first_of_each_kind(faults: &[InputFault]) -> Vec<String> {
     for fault in faults {
         let count = counts.entry(kind_of(fault)).or_default();
         *count += 1;
+        // A limit for each kind: thousands of equal faults must not push the only other one off the
+        // screen.
         if *count <= SHOWN_PER_KIND && lines.len() < FAULTS_SHOWN {
             lines.push(fault.to_string());
         }
@@ -190,6 +192,7 @@ fn first_of_each_kind(faults: &[InputFault]) -> Vec<String> {
 
 /// The file and the message without numbers and quoted text.
 fn kind_of(fault: &InputFault) -> String {
+    // Every second part is within quotes.
     let outside_quotes = fault.what.split('"').step_by(2);
     let words = outside_quotes
         .flat_map(str::chars)

@@ -43,6 +43,8 @@ pub(crate) fn lock_directory(dir: &Path, instead: &str) -> Result<File> {
         let what = "is a symbolic link, which the lock of a directory must not be";
         return Err(InputFault::new(&path, what).hint("remove it").into());
     }
+    // The file stays behind: removing it would let a third process lock a new one while a second
+    // waits for the old.
     let lock = File::create(&path).map_err(Error::io(&path, "create"))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
@@ -144,6 +146,7 @@ fn without_mark(read: io::Result<Vec<u8>>, path: &Path) -> Result<(Vec<u8>, Fing
         }
     })?;
     let blake3 = blake3::hash(&bytes).into();
+    // Windows editors write it, and JSON parsers reject it.
     if bytes.starts_with(b"\xef\xbb\xbf") {
         bytes.drain(..3);
     }
@@ -217,6 +220,7 @@ pub(crate) fn for_each_member(
     let mut stated: u64 = 0;
     for entry in zip.entries() {
         let entry = entry.map_err(damaged)?;
+        // Only what is read: logs have large members that nobody asks for.
         if wanted(&String::from_utf8_lossy(entry.file_path().as_ref())) {
             stated = stated.saturating_add(entry.uncompressed_size_hint());
         }
@@ -290,6 +294,7 @@ pub(crate) fn no_such(path: &Path) -> InputFault {
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
+    // The first of equally near names is suggested: the same one on every file system.
     names.sort();
     let wanted = path.file_name().unwrap_or_default().to_string_lossy();
     // Only suggest files with the same extension.

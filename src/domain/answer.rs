@@ -68,6 +68,7 @@ impl Answer {
     /// Leaves the text in this field of a file, where the JSON object of the answer has this place.
     pub fn leave_text(&mut self, field: &Arc<FieldInFile>, offset: u64, bytes: usize) {
         if let Some(prediction) = &mut self.prediction {
+            // The output is the same text: it would otherwise stay in memory.
             Arc::make_mut(prediction).output = None;
         }
         let text = std::mem::take(&mut self.answer_text);
@@ -274,6 +275,7 @@ impl Prediction {
         let numbers = number_markers(self.output())
             .into_iter()
             .flat_map(|marker| marker.numbers);
+        // A set: a source that is cited ten times is listed once, in the order of the sources.
         let places: BTreeSet<usize> = numbers.filter_map(|number| base.place_of(number)).collect();
         places
             .into_iter()

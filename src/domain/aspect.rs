@@ -78,6 +78,7 @@ impl GradeMerge {
                 let count = |grade: &f64| {
                     numbers
                         .iter()
+                        // By total order: NaN, which compat reads, equals itself here.
                         .filter(|other| other.total_cmp(grade).is_eq())
                         .count()
                 };

@@ -351,6 +351,7 @@ impl ReplyShape {
     /// Keys of the texts beside a level; a reply with a list of its own name has those of ScholarQA-CS2.
     pub fn texts(&self) -> &'static [&'static str] {
         if self.list.is_some() {
+            // Its reference's validator requires all of them.
             &["criteria", "reasoning", "evidence"]
         } else {
             &["explanation"]
@@ -364,6 +365,8 @@ impl ReplyShape {
         let nearest = |share: f64| {
             self.levels
                 .iter()
+                // Of two levels at the same distance the first one, so that a reply is the same
+                // each time.
                 .min_by(|a, b| distance(a, share).total_cmp(&distance(b, share)))
                 .map(|level| &level.level)
         };
@@ -403,6 +406,7 @@ pub(crate) fn text_of(level: &Value) -> String {
 /// number (`1`, `1.0`) do not matter.
 pub(crate) fn comparable_level(level: &Value) -> String {
     let text = text_of(level);
+    // A level on a line of its own often ends like a sentence.
     let text = text.trim().trim_end_matches('.');
     match text.parse::<f64>() {
         // -0 is 0.

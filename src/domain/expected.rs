@@ -11,6 +11,7 @@ use std::ops::RangeInclusive;
 use super::{JudgeReply, TokenLogprob};
 
 /// Minimum total probability of the alternatives that are scores.
+// Below one half, the mean would be over what the judge most likely did not mean.
 pub const LEAST_MASS: f64 = 0.5;
 
 /// Position of the score in a reply.
@@ -88,6 +89,8 @@ pub fn expected_value(
     if !step.spells(number) {
         return Err(WhyNot::SeveralTokens);
     }
+    // Servers list alternatives only on request; a mean over the token alone would be the plain
+    // score under another name.
     if step.first.top.is_empty() {
         return Err(WhyNot::NoLogprobs);
     }
@@ -99,6 +102,7 @@ pub fn expected_value(
     let value = outcomes.iter().map(|(n, p)| f64::from(*n) * p).sum::<f64>() / mass;
     let (low, high) = (f64::from(*range.start()), f64::from(*range.end()));
     Ok(Expected {
+        // Rounding may leave the range by a last digit.
         value: value.clamp(low, high),
         mass: mass.min(1.0),
     })
@@ -182,6 +186,7 @@ fn whole_number(content: &str, start: usize) -> Option<std::ops::Range<usize>> {
 
 /// Whether comparisons ignore the character: white space, and what tokenizers write instead.
 fn is_space(c: char) -> bool {
+    // SentencePiece and GPT-2 write a space as ▁ and Ġ, and some servers send these as they are.
     c.is_whitespace() || matches!(c, '\u{2581}' | '\u{120}')
 }
 
@@ -201,6 +206,7 @@ fn token_of(place: &NumberPlace, content: &str, tokens: &[TokenLogprob]) -> Opti
         joined.extend(token.token.chars().filter(|c| !is_space(*c)));
         token_at.resize(joined.len(), index);
     }
+    // From the end: what comes before the content in the tokens (thinking) may hold the same text.
     let (start, _) = joined.rmatch_indices(&wanted).nth(behind)?;
     token_at.get(start + wanted.len() - digits).copied()
 }
@@ -263,6 +269,7 @@ impl TokenStep<'_> {
             if !text.starts_with('.')
                 && let Ok(number) = format!("{digits}{more}").parse()
             {
+                // Servers round: a log probability of 0.0001 would be a probability above 1.
                 outcomes.push((number, p * logprob.min(0.0).exp()));
             }
         }
@@ -273,6 +280,7 @@ impl TokenStep<'_> {
 /// Alternatives of a token, itself included.
 fn alternatives(token: &TokenLogprob) -> impl Iterator<Item = (&str, f64)> {
     let itself = Some((token.token.as_str(), token.logprob));
+    // A sampled token need not be among the most likely ones, and must not count twice.
     let itself = itself.filter(|(text, _)| token.top.iter().all(|(listed, _)| listed != text));
     token
         .top

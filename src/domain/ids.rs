@@ -10,6 +10,7 @@ macro_rules! name_type {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
+        // Shared: a run has one name for many thousands of answers and calls.
         pub struct $name(Arc<str>);
 
         impl $name {

@@ -86,6 +86,7 @@ impl JudgeReply {
 
     /// Whether the text ends before anything but reasoning has come.
     pub(crate) fn is_all_reasoning(&self) -> bool {
+        // Some servers count tokens of reasoning and send no text of it.
         let is_apart = self.reasoning.is_some() || self.usage.reasoning_tokens > 0;
         is_apart && self.content.trim().is_empty() || is_unfinished_thinking(&self.content)
     }

@@ -25,9 +25,11 @@ pub(crate) enum PythonJsonFault {
 /// Parses `text` as one JSON value, surrounded by white space only.
 pub(crate) fn parse(text: &str) -> Result<Value, PythonJsonFault> {
     serde_json::from_str(text)
+        // Rewritten only where the plain parser fails: nearly all replies are standard JSON.
         .or_else(|_| serde_json::from_str(&standard(text)))
         .map_err(|error| {
             let message = error.to_string();
+            // The crate's error kinds do not distinguish these from other syntax errors.
             let is_limit = ["recursion limit", "number out of range"]
                 .iter()
                 .any(|limit| message.starts_with(limit));
@@ -87,6 +89,7 @@ fn standard(text: &str) -> String {
         let is_escape = in_string && c == '\\';
         let surrogates = if is_escape { surrogates(rest) } else { 0 };
         let length = match surrogates {
+            // An escaped quote does not end the string.
             0 if is_escape => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
             0 if !in_string && is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
             0 => c.len_utf8(),

@@ -104,6 +104,8 @@ impl Preference {
         let (first, second, preferred) = match a.cmp(&b) {
             std::cmp::Ordering::Less => (a, b, preferred),
             std::cmp::Ordering::Equal => return None,
+            // One order for a pair, however a file has it: labels of both orders are about the same
+            // pair.
             std::cmp::Ordering::Greater => (b, a, preferred.exchanged()),
         };
         Some(Self {

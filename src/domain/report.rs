@@ -163,6 +163,7 @@ fn shown_source(source: &Source, text: &str) -> ShownText {
 /// The text and the report of a response; an error where not even the text can be read.
 fn read(response: &Value) -> Result<(String, Report), String> {
     let mut fields = object(response, "the answer")?;
+    // Once and no deeper, as in the reference: a response in a response has no sections.
     if filled(fields, "sections").is_none()
         && let Some(inner) = filled(fields, "response")
     {
@@ -206,6 +207,8 @@ fn part<'a>(
     };
     let mut citations: Vec<Result<ShownCitation, String>> = Vec::new();
     for (at, one) in list_of(fields, "citations", place)?.iter().enumerate() {
+        // Two kinds of fault: `?` for what makes the reference fail while reading, so that not even
+        // the text is judged; the inner error for what fails when citations are judged.
         citations.push(citation(one, text, &format!("{place}.citations[{at}]"))?);
     }
     for key in ["text", "citations"] {
@@ -245,6 +248,7 @@ fn citation(
     }
     let mut quotes = snippets.iter();
     let shown = if !snippets.is_empty() && quotes.all(|quote| is_quotable(quote, text, title)) {
+        // The reference's separator.
         ShownText::Quotes(snippets.join("... "))
     } else if fields.contains_key("title") {
         ShownText::Title(title.map(str::to_owned))
@@ -293,6 +297,8 @@ fn is_quotable(snippet: &str, text: &str, title: Option<&str>) -> bool {
             .collect::<String>()
             .to_ascii_lowercase()
     };
+    // Letters only, as in the reference: a quote that differs in spaces or marks says nothing new.
+    // A snippet without ASCII letters is part of every text.
     let own = letters(snippet);
     let is_title = title.is_some_and(|title| !title.is_empty() && letters(title) == own);
     snippet != PLACEHOLDER && !is_title && !letters(text).contains(&own)

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use super::{ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId, UnscoredKind, UnscoredReason};
 
 /// Weights sum to 1 within this.
+// The reference's tolerance of a weight sum.
 const RANGE_TOLERANCE: f64 = 1e-6;
 
 /// Unit of a quantity's values.
@@ -202,6 +203,7 @@ impl Eq for Measure {}
 
 impl Hash for Measure {
     fn hash<H: Hasher>(&self, state: &mut H) {
+        // Weights are floats, which have no hash; equality looks at them.
         (&self.name, &self.text).hash(state);
     }
 }
@@ -285,6 +287,7 @@ fn shared(measure: Arc<Measure>) -> Arc<Measure> {
     }
     if measures.len() == measures.capacity() {
         // Before the set grows, it drops what no score uses any more.
+        // One for the set itself.
         measures.retain(|measure| Arc::strong_count(measure) > 1);
         let used = measures.len();
         measures.reserve(used);
@@ -460,6 +463,8 @@ impl Score {
                 .iter()
                 .map(|component| component.kind.unit().range())
         };
+        // A net share is a sum over weights of both signs, which the ranges of its components do
+        // not bound.
         let own = Some(self.unit().range()).filter(|_| self.unit() == Unit::Net);
         let all = ranges().reduce(|(low, high), (other_low, other_high)| {
             (low.min(other_low), high.max(other_high))
@@ -566,6 +571,7 @@ impl WeightedSums {
             annotated: 0.0,
         };
         for component in criteria.chain(components.iter().filter(is_evidence)) {
+            // The worst that can be of a fault is that it is there.
             let worst_or_best = if component.weight < 0.0 {
                 1.0 - fill
             } else {

@@ -52,8 +52,10 @@ const SQUARE_TOKENS: [&str; 5] = [
 /// Marker before the grade in an aspect reply.
 const RESULT: &str = "result";
 /// Maximum length of a name.
+// The longest name of ours or of a control token has 15 letters: a longer word is neither.
 const MAX_NAME: usize = 16;
 /// Hexadecimal digits of an id.
+// 32 bits: no text holds such an id by chance, and the tags cost few tokens.
 const ID_DIGITS: usize = 8;
 
 /// What a tag-like string imitates.
@@ -96,6 +98,8 @@ pub(crate) fn with_look_alikes(text: &str, brackets: impl Iterator<Item = usize>
     let mut out = String::new();
     let mut done = 0;
     for start in brackets {
+        // A look-alike instead of an escape: the text stays readable for the judge, and no
+        // tokenizer takes it for a control token.
         let bracket = text[start..].chars().next().unwrap_or_default();
         out.push_str(&text[done..start]);
         out.push(if fold(bracket) == '[' {
@@ -194,6 +198,7 @@ impl Marker {
                 return marker.clone();
             }
             let marker = Self::hashed(texts);
+            // The oldest goes: answers are rendered call after call, and never come back.
             latest.truncate(REMEMBERED - 1);
             let texts = texts.iter().map(|text| (*text).to_owned()).collect();
             latest.push_front((texts, marker.clone()));
@@ -204,6 +209,7 @@ impl Marker {
     fn hashed(texts: &[&str]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for text in texts {
+            // Lengths first: the same characters in other texts are another group.
             hasher.update(&(text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         }
@@ -228,6 +234,7 @@ impl Marker {
 fn first_unused(texts: &[&str], mut draw: impl FnMut() -> String) -> String {
     loop {
         let id = draw();
+        // Ends: the hash gives a fresh id at each turn, and a text holds only finitely many.
         if !texts.iter().any(|text| text.contains(&id)) {
             return id;
         }

@@ -150,6 +150,7 @@ pub(crate) fn differences(family: PromptFamily, ours: &[(String, String)]) -> Ve
         .iter()
         .filter(|(part, _)| !ours.iter().any(|(own, _)| own == part));
     different.extend(missing.map(|(part, _)| (*part).to_owned()));
+    // A part that is there twice has known hashes only.
     if different.is_empty() && ours.len() != known.len() {
         different.push("number of files".to_owned());
     }

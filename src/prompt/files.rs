@@ -101,6 +101,7 @@ const BUILTIN_FILES: [(&str, &str); 20] = [
 
 /// The built-in manifest: the rubric's plus the tables of the others.
 fn builtin_manifest() -> String {
+    // What comes before the first table (mode, comments) is that of the first manifest.
     let tables = |source: &'static str| source.find("\n[").map_or(source, |at| &source[at..]);
     let others = [
         ASPECT_MANIFEST,
@@ -188,6 +189,7 @@ impl PromptSet {
         {
             // The manifest is written first, so that without it the directory is somebody else's.
             let is_other = |(name, text): &(&str, &str)| match fs::read(dir.join(name)) {
+                // A beginning of the file is what a killed export leaves.
                 Ok(there) => !text.as_bytes().starts_with(&there),
                 Err(_) => *name == MANIFEST,
             };

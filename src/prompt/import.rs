@@ -181,6 +181,8 @@ impl Import {
             if name.ends_with(".txt") {
                 self.files.insert((*name).to_owned(), text);
             } else {
+                // As JSON, which is also how TOML writes a string: the text may hold quotes and
+                // line breaks.
                 self.manifest = self.manifest.replace(name, &json!(text).to_string());
             }
         }
@@ -200,6 +202,7 @@ impl PromptSet {
         let mut import = Import::default();
         for (script, tables) in SCRIPTS {
             let path = checkout.join("scripts").join(script);
+            // A checkout without a family's script still gives the others their published wording.
             if path.is_file() {
                 import.manifest.push_str(tables);
                 import.read(&path, &read_small_text(&path)?.0)?;
@@ -214,6 +217,8 @@ impl PromptSet {
             mut manifest,
             files,
         } = import;
+        // Compiled twice: the fingerprint that the manifest records is only known of a compiled
+        // set.
         let set = Self::compile(manifest.clone(), files, checkout)?;
         let Some(commit) = head_commit(checkout) else {
             return Ok(set);
@@ -278,6 +283,7 @@ impl PromptSet {
 /// The commit of `HEAD`, 40 hexadecimal digits, read from `.git` without running git.
 fn head_commit(checkout: &Path) -> Option<String> {
     let mut git = checkout.join(".git");
+    // In a worktree or a submodule it is a file that names the directory.
     if git.is_file() {
         git = checkout.join(
             fs::read_to_string(&git)
@@ -291,6 +297,7 @@ fn head_commit(checkout: &Path) -> Option<String> {
         None => head.trim().to_owned(),
         Some(name) => match fs::read_to_string(git.join(name)) {
             Ok(text) => text.trim().to_owned(),
+            // After `git gc` a branch has no file of its own.
             Err(_) => {
                 let packed = fs::read_to_string(git.join("packed-refs")).ok()?;
                 let mut refs = packed.lines().filter_map(|line| line.split_once(' '));

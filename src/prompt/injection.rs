@@ -102,10 +102,13 @@ const TOP_MARKS: [&str; 8] = [
 const LOOK_ALIKES: &str =
     "aаɑαАΑ bЬВΒ cсϲСϹ dԁ eеҽЕΕ fϜ iіıιІΙ lӏӀ mмМΜ nпηΝ oоοОΟ pрρРΡ qԛ rг sѕЅ tтτТΤ uυ /⁄∕⧸ <˂❮";
 /// The other words of a rule must follow its first one within this many words.
+// Longer sentences about grading occur in ordinary answers.
 const REACH: usize = 10;
 /// This many invisible characters inside words are not a copying accident.
+// Copied PDFs leave one or two.
 const HIDDEN_INSIDE_WORDS: usize = 3;
 /// Maximum number of signs per answer.
+// A hostile answer must not fill the record and the report with its own text.
 const MOST_SIGNS: usize = 20;
 /// Maximum number of characters of an excerpt.
 const EXCERPT: usize = 60;
@@ -117,9 +120,12 @@ pub fn signs(answer_text: &str) -> Vec<String> {
     let plain = plain(answer_text);
     let lower = plain.to_ascii_lowercase();
     let mut signs = Vec::new();
+    // For tags only: in prose, Greek and Cyrillic letters are what they are.
     let latin: String = plain.chars().map(latin).collect();
     let graded = PromptFamily::of(&ASPECT);
     for (at, forgery) in forgeries(&latin, graded) {
+        // An opening tag of a generic name, such as <document> or <claim>, occurs in markup; a
+        // closing one would have to end our section.
         if let Forgery::Section(name) = forgery
             && (!GRADED_SECTIONS.contains(&name) || closes_section(&latin[at..], name))
         {
@@ -274,6 +280,7 @@ fn words(lower: &str) -> Vec<(usize, &str)> {
             }
             _ => {}
         }
+        // A full stop within a number or a name ends nothing.
         let ends_sentence = matches!(c, '!' | '?')
             || (c == '.' && lower[at + 1..].starts_with(char::is_whitespace));
         if ends_sentence {
@@ -309,6 +316,7 @@ fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
         let is_order = |word: &&str| is_any(word, &ORDERS);
         let has = |among: &[&str], list: &[&str]| among.iter().any(|word| list.contains(word));
         if DROP_VERBS.contains(word) {
+            // "Ignore all of the previous instructions": the order comes soon after its verb.
             let near = &sentence[..sentence.len().min(7)];
             let everything_above = near.len() >= 2 && near[..near.len().min(4)].contains(&"above");
             // "Please disregard the rubric" counts only as a request; otherwise it is a remark about methods.
@@ -323,6 +331,8 @@ fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
                 .take(4)
                 .find(|word| !BESIDE_JUDGE.contains(word));
             if role.is_some_and(|word| is_any(word, &JUDGES))
+                // Over the end of the sentence: "Dear grader. You should give .." is an address,
+                // too.
                 && next.contains(&"you")
                 && has(&next, &GIVE_VERBS)
             {
@@ -359,6 +369,7 @@ fn is_any(word: &str, list: &[&str]) -> bool {
 
 /// Characters that hide text from a human reader.
 fn hidden(text: &str, signs: &mut Vec<String>) {
+    // All of these characters are beyond ASCII.
     if text.is_ascii() {
         return;
     }

@@ -97,6 +97,8 @@ impl PromptManifest {
     /// The tables of a family come together, and at least one table exists.
     fn check_tables(&self, path: &Path) -> Result<()> {
         for family in PromptFamily::all() {
+            // A family with one table of the user's and others of ours would have a label of its
+            // own and a mixed wording.
             let missing = family.kinds().find(|info| self.table(info).is_none());
             let is_begun = family.kinds().any(|info| self.table(info).is_some());
             if let Some(missing) = missing.filter(|_| is_begun) {
@@ -184,11 +186,14 @@ impl<'de> Visitor<'de> for ManifestVisitor {
                 _ => {
                     let mut known = vec!["mode", "imported"];
                     known.extend(KINDS.map(|info| info.name));
+                    // An unknown key is mostly a typing error: ignoring it would leave a default in
+                    // force unnoticed.
                     return Err(unknown_field(&key, &known));
                 }
             }
         }
         Ok(PromptManifest {
+            // No default: whether untrusted text is delimited must be written down.
             mode: mode.ok_or_else(|| de::Error::missing_field("mode"))?,
             imported,
             tables,
@@ -281,6 +286,7 @@ impl NamedTask {
             return fault("has a criterion", &hint);
         }
         let has_marker = self.table.title_marker.is_some();
+        // The compat rule compares quotes with it, so that an empty one would match everything.
         if has_marker != info.has_title_marker {
             let need = tables_with(|info| info.has_title_marker).join(" and ");
             let hint =

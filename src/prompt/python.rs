@@ -97,6 +97,7 @@ impl<'a> ScriptPosition<'a> {
         let line = &self.source[..place.start];
         let line = &line[line.rfind('\n').map_or(0, |at| at + 1)..];
         let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
+        // A later definition may set the same name: the search must not run on into it.
         let next = place.text().find(&format!("\n{indent}{keyword} "));
         Ok(Self {
             end: next.map_or(place.end, |at| place.start + at),
@@ -188,6 +189,7 @@ impl<'a> ScriptPosition<'a> {
         let mut count = 0;
         loop {
             let prefix = rest.len() - rest.trim_start_matches(['f', 'F', 'r', 'R']).len();
+            // `rf"` is the longest prefix; a longer run of these letters is a name.
             let (prefix, behind) = rest.split_at(prefix.min(2));
             let Some(quote) = ["\"\"\"", "'''", "\"", "'"]
                 .into_iter()
@@ -196,6 +198,7 @@ impl<'a> ScriptPosition<'a> {
                 break;
             };
             let (is_f, is_raw) = (prefix.contains(['f', 'F']), prefix.contains(['r', 'R']));
+            // An f-string with `str.format` would be filled twice, which these scripts never do.
             if is_f && format {
                 return Err(self.fault(format!("{name} is not a plain string literal")));
             }

@@ -36,6 +36,8 @@ impl PromptSet {
         let family = |id: PromptFamily| {
             let own = Family::compile(&manifest, id, &files, dir)?;
             let builtin = || Self::shared_builtin().family_of(id).cloned();
+            // A set of the user's need not have all families; the built-in ones have their own
+            // label in the record.
             own.or_else(builtin).ok_or_else(|| {
                 Error::Internal(format!("no built-in prompts of the family {}", id.as_str()))
             })
@@ -168,6 +170,7 @@ impl Family {
             .filter(|task| task.named.info.name == info.name);
         let first = of_kind.clone().next();
         let exact = of_kind.find(|task| task.named.part == part);
+        // Questions whose kind has one form give no part.
         exact.or(first).unwrap_or(&self.tasks[0])
     }
 
@@ -200,6 +203,8 @@ impl Family {
             hasher.update(&(text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         };
+        // A version of the rule: if ever something else is hashed, no old fingerprint may come out
+        // again.
         field("scholareval prompt set 1");
         field(if self.mode == InsertMode::Fenced {
             "fenced"

@@ -36,7 +36,10 @@ impl TaskTemplates {
                 .get(name)
                 .ok_or_else(|| Error::Internal(format!("prompt file {name} was not read")))?;
             Ok::<_, Error>(match mode {
+                // Editors and git change line ends: the same wording must keep its fingerprint and
+                // its cached replies.
                 InsertMode::Fenced => text.replace("\r\n", "\n").trim_end_matches('\n').to_owned(),
+                // The published message ends as its script writes it, line feeds included.
                 InsertMode::Verbatim => text.clone(),
             })
         };
@@ -118,9 +121,11 @@ impl TaskTemplates {
             insert: self.insert(),
             shared_id: LazyCell::new(|| Marker::of(&texts)),
         };
+        // An answer of 13 kB would otherwise be copied at each growth.
         let mut out = String::with_capacity(length + 1024);
         let mut shared_bytes = 0;
         for (place, template) in templates.iter().enumerate() {
+            // Before the blank line: it belongs to the part that differs.
             shared_bytes = out.len();
             if self.is_fenced() && place > 0 {
                 out.push_str("\n\n");
@@ -151,6 +156,8 @@ impl TaskTemplates {
             for (name, line) in template.variables() {
                 self.check_value(name, &file, line)?;
                 if self.has_section(name) {
+                    // Servers give the system message more weight: an answer in it could command
+                    // the judge.
                     let hint = "untrusted text belongs in a user file";
                     return Err(fault(name, "is in a system message", &file, line, hint));
                 }
@@ -160,6 +167,7 @@ impl TaskTemplates {
             let file = dir.join(file);
             for (name, line) in template.variables() {
                 self.check_value(name, &file, line)?;
+                // Two copies under one id would both be closed by the first closing tag.
                 if self.has_section(name) && seen.contains(&name) {
                     let what = format!("is twice in the {} task", self.name());
                     return Err(fault(name, &what, &file, line, "keep one of them"));
@@ -290,6 +298,8 @@ impl<F: FnOnce() -> Marker> Filler<'_, F> {
         };
         let neutral = neutralize(&text, self.family);
         if !variable.is_shared {
+            // An id of its own: with that of the shared texts it would change theirs, and with it
+            // the prefix that all calls about an answer share.
             Marker::of(&[&*text]).section(out, variable.section, &neutral);
             return;
         }
