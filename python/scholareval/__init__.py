@@ -15,12 +15,13 @@ Every option of the command line is a keyword argument: ``budget_usd=5`` is ``--
 """
 
 from ._program import (
-    BadInput, BelowThreshold, JudgeUnavailable, ScholarevalError, Stopped, TooManyUnscored, Unexpected, Usage,
+    BadInput, BelowThreshold, JudgeUnavailable, ScholarevalError, Stopped, TooManyUnscored, Undecided, Unexpected,
+    Usage,
 )
 from ._reward import reward, rewards
 from ._run import Comparison, Run, compare, load, score
 
 __all__ = [
     "BadInput", "BelowThreshold", "Comparison", "JudgeUnavailable", "Run", "ScholarevalError", "Stopped",
-    "TooManyUnscored", "Unexpected", "Usage", "compare", "load", "reward", "rewards", "score",
+    "TooManyUnscored", "Undecided", "Unexpected", "Usage", "compare", "load", "reward", "rewards", "score",
 ]

@@ -50,13 +50,18 @@ class TooManyUnscored(ScholarevalError):
 
 
 class BelowThreshold(ScholarevalError):
-    """A threshold (`fail_under`, `require`) is not met."""
+    """A condition (`require`) is missed, or cannot be checked for missing data."""
     exit_code = 6
 
 
 class Stopped(ScholarevalError):
     """Stopped early (signal, budget, time limit); the same call continues."""
     exit_code = 7
+
+
+class Undecided(ScholarevalError):
+    """A condition (`require`) is undecided, and none is missed."""
+    exit_code = 8
 
 
 # Seconds that calls in flight get after an interrupt.

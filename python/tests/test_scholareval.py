@@ -194,7 +194,7 @@ def test_an_interrupt_does_not_wait_for_a_judge_that_hangs(files, judge, monkeyp
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_the_outcome_is_known_where_the_system_keeps_no_exit_code(files):
     scholareval.score(**files, out="run", quiet=True)
-    gate = "scholareval.compare('run', fail_under='lexical_score=0.9', quiet=True)"
+    gate = "scholareval.compare('run', require='lexical_score>=0.9', quiet=True)"
     code = f"import signal, scholareval; signal.signal(signal.SIGCHLD, signal.SIG_IGN); {gate}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "BelowThreshold" in done.stderr, done.stderr

@@ -23,11 +23,13 @@ pub enum ExitCode {
     BelowThreshold = 6,
     /// 7: stopped early (signal, budget, time limit); the same command continues.
     Stopped = 7,
+    /// 8: finished, but a condition of `compare` is undecided, and none is missed.
+    Undecided = 8,
 }
 
 impl ExitCode {
     /// All codes in order, with their meanings.
-    pub const ALL: [(Self, &str); 8] = [
+    pub const ALL: [(Self, &str); 9] = [
         (Self::Ok, "ok"),
         (Self::Unexpected, "unexpected: a fault of this program"),
         (Self::Usage, "usage: the command line cannot be understood"),
@@ -40,8 +42,15 @@ impl ExitCode {
             Self::TooManyUnscored,
             "more unscored than tolerated, or no reply could be read",
         ),
-        (Self::BelowThreshold, "finished, below a required threshold"),
+        (
+            Self::BelowThreshold,
+            "finished, a required condition is missed",
+        ),
         (Self::Stopped, "stopped early, can be resumed"),
+        (
+            Self::Undecided,
+            "finished, a required condition is undecided",
+        ),
     ];
 
     /// The documented table, one line per code, at the end of the long help.
@@ -90,6 +99,7 @@ mod tests {
             (ExitCode::TooManyUnscored, 5),
             (ExitCode::BelowThreshold, 6),
             (ExitCode::Stopped, 7),
+            (ExitCode::Undecided, 8),
         ];
         assert_eq!(
             by_name.map(|(code, _)| code),

@@ -61,6 +61,15 @@ impl Interval {
     pub fn half_width(self) -> f64 {
         (self.high - self.low) / 2.0
     }
+
+    /// That of the same difference, seen from the other side.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self {
+            low: -self.high,
+            high: -self.low,
+        }
+    }
 }
 
 /// The interval of `statistic`, with whole clusters drawn; `clusters` gives each unit's.

@@ -57,7 +57,7 @@ pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
 pub use sampling::{inclusion_probabilities, systematic_sample};
-pub use studentized::mean_interval;
+pub use studentized::{mean_interval, standard_error};
 pub(crate) use summary::rounded;
 pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};
 pub use variance::{Judged, VarianceComponents, variance_components};

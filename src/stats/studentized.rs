@@ -173,6 +173,12 @@ pub(super) fn studentized(shift: f64, error: f64, whole: f64) -> f64 {
     }
 }
 
+/// The CR2 standard error of the mean of `values`; `clusters` gives the question of each. 0 for equal values; `None` for fewer
+/// than two clusters and values that are not finite.
+pub fn standard_error(values: &[f64], clusters: Option<&[usize]>) -> Option<f64> {
+    Some(ClusteredSample::new(&[values], clusters)?.errors[0])
+}
+
 /// What resampled t statistics give for a mean.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EqualTails {

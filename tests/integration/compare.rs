@@ -255,7 +255,7 @@ fn a_directory_of_runs_stands_for_its_runs() {
         .exits_with(0)
         .says(&skipped);
     assert_eq!(as_json(&done)["runs"][0]["name"], "beta");
-    let gate = ["runs", "--fail-under", "score=0.1"];
+    let gate = ["runs", "--require", "score>=0.1"];
     compare(&work, &gate).exits_with(6).says(&[
         "error: not met: skipped runs/alpha: it was stopped early",
         "--tolerate-missing",
@@ -321,7 +321,7 @@ fn one_system_alone_has_a_mean_and_can_be_gated() {
     let work = Workspace::new(&["alpha"], 3);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
-    let table = compare(&work, &["out", "--fail-under", "score=0.825"])
+    let table = compare(&work, &["out", "--require", "score>=0.05"])
         .exits_with(0)
         .stdout;
     assert!(

@@ -298,7 +298,7 @@ fn the_exit_codes_are_those_of_the_help() {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    assert_eq!(rows.len(), 8);
+    assert_eq!(rows.len(), 9);
     for row in rows {
         let (code, meaning) = row.split_once("  ").unwrap();
         assert!(

@@ -42,6 +42,7 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
         judged_by: Vec::new(),
         judge_changes: Vec::new(),
         run_changes: Vec::new(),
+        gates: Vec::new(),
         left_out: Vec::new(),
     }
 }

@@ -20,7 +20,7 @@ mod shared;
 
 pub use super::quantity::Observation;
 pub use compare::compare;
-pub use gates::{Gate, GateOptions, REMEDY, unmet_gates};
+pub use gates::{Gate, GateOptions, GateOutcome, GateResult, REMEDY, gate_results};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
 pub use named_metrics::compare_named;
 pub use observations::{

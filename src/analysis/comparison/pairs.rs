@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::shared::{SAME, SharedCases, slices};
 use super::{LengthEffect, Observation, PairComparison};
 use crate::stats::{
-    Interval, PairedFamily, cliffs_delta, cohens_dz, least_squares, mean, paired_family,
+    Interval, PairedFamily, PairedTest, cliffs_delta, cohens_dz, least_squares, mean, paired_family,
 };
 
 /// Minimum number of questions for a length-adjusted difference.
@@ -15,7 +15,7 @@ pub(crate) const MIN_QUESTIONS: usize = 20;
 const TIE: f64 = 1e-9;
 
 /// Standard normal quantile of 80% power.
-const POWER: f64 = 0.841_621_233_572_914_2;
+pub(super) const POWER: f64 = 0.841_621_233_572_914_2;
 
 /// The pairs in table order, the better system first; with a baseline only its pairs. Empty without shared cases. The family
 /// is `None` for a single question.
@@ -50,6 +50,7 @@ pub(super) fn compare_pairs(
             second,
             difference,
             interval: test.and_then(|test| test.interval),
+            standard_error: error,
             p: test.map(|test| test.p),
             pointwise,
             pointwise_p: test.map(|test| test.pointwise_p),
@@ -71,50 +72,104 @@ pub(super) fn compare_pairs(
     (results, family)
 }
 
-/// Sensitivity of a pair to missing data: its verdict over every case of both systems, with all missing values against its
-/// first system and then in favor of it. Its p alone is adjusted by as much as over the shared cases. This covers unscored
-/// answers, missing answers and the gaps of a third system.
-fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
+/// A pair's differences over every case of both systems, with all missing values against its first system, and in favor of it.
+/// This covers unscored answers, missing answers and the gaps of a third system.
+struct Extremes {
+    lows: Vec<f64>,
+    highs: Vec<f64>,
+    /// The question of each.
+    questions: Vec<usize>,
+}
+
+impl Extremes {
+    /// `None` if nothing is missing: the pair has the shared cases only, each with its value.
+    fn of(shared: &SharedCases<'_>, pair: &PairComparison) -> Option<Self> {
+        let mut extremes = Self {
+            lows: Vec::new(),
+            highs: Vec::new(),
+            questions: Vec::new(),
+        };
+        for case in &shared.by_id {
+            let own = possible_values(shared, pair.first, *case);
+            let other = possible_values(shared, pair.second, *case);
+            if let (Some(own), Some(other)) = (own, other) {
+                extremes.lows.push(own.low - other.high);
+                extremes.highs.push(own.high - other.low);
+                extremes.questions.push(shared.question_of[*case]);
+            }
+        }
+        let is_whole = extremes.lows.len() <= shared.cases.len() && extremes.lows == extremes.highs;
+        (!is_whole).then_some(extremes)
+    }
+
+    /// The test of these differences alone.
+    fn test(&self, shared: &SharedCases<'_>, differences: &[f64]) -> Option<PairedTest> {
+        let family = paired_family(&[differences], Some(&self.questions), shared.bootstrap())?;
+        Some(family.pairs[0])
+    }
+}
+
+/// The values that a system could have in a case; `None` if it was not asked.
+fn possible_values(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<Interval> {
     let unbounded = Interval {
         low: f64::NEG_INFINITY,
         high: f64::INFINITY,
     };
-    let limits = shared.table.metric.range().unwrap_or(unbounded);
-    let range = |rank: usize, case: usize| match shared.observation(rank, case) {
-        Observation::Missing => Some(limits),
+    match shared.observation(rank, case) {
+        Observation::Missing => Some(shared.table.metric.range().unwrap_or(unbounded)),
         other => other.range(),
-    };
-    let (mut lows, mut highs, mut questions) = (Vec::new(), Vec::new(), Vec::new());
-    for case in &shared.by_id {
-        if let Some((own, other)) = range(pair.first, *case).zip(range(pair.second, *case)) {
-            lows.push(own.low - other.high);
-            highs.push(own.high - other.low);
-            questions.push(shared.question_of[*case]);
-        }
     }
-    // Nothing is missing: the pair has the shared cases only, each with its value.
-    if lows.len() <= shared.cases.len() && lows == highs {
+}
+
+/// Sensitivity of a pair to missing data: its verdict with all missing values against its first system and then in favor of it.
+/// Its p alone is adjusted by as much as over the shared cases.
+fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
+    let Some(extremes) = Extremes::of(shared, pair) else {
         return;
-    }
-    let alpha = shared.bootstrap().alpha();
-    let adjustment = pair
-        .p
-        .zip(pair.pointwise_p)
-        .map_or(1.0, |(p, alone)| p / alone);
-    let observed = side(pair.difference, pair.p.is_some_and(|p| p < alpha));
-    let verdict = |differences: &Vec<f64>| {
-        let family = paired_family(&[differences], Some(&questions), shared.bootstrap())?;
-        Some(side(
-            family.pairs[0].difference,
-            adjustment * family.pairs[0].p < alpha,
-        ))
     };
-    pair.bounds = mean(&lows)
-        .zip(mean(&highs))
-        .map(|(low, high)| Interval { low, high });
-    pair.sensitive = [lows, highs]
-        .iter()
-        .any(|extreme| verdict(extreme) != Some(observed));
+    let alpha = shared.bootstrap().alpha();
+    let adjustment = match (pair.p, pair.pointwise_p) {
+        (Some(p), Some(alone)) => p / alone,
+        _ => 1.0,
+    };
+    let observed = side(pair.difference, pair.p.is_some_and(|p| p < alpha));
+    for differences in [&extremes.lows, &extremes.highs] {
+        let test = extremes.test(shared, differences);
+        let verdict = test.map(|test| side(test.difference, adjustment * test.p < alpha));
+        pair.sensitive |= verdict != Some(observed);
+    }
+    if let (Some(low), Some(high)) = (mean(&extremes.lows), mean(&extremes.highs)) {
+        pair.bounds = Some(Interval { low, high });
+    }
+}
+
+/// From the low end of the pair's interval with all missing values against its first system, to the high end with all in favor
+/// of it; infinite where there is no interval. `None` if nothing is missing. The intervals of the pair alone are widened by as
+/// much as over the shared cases.
+pub(super) fn between_extremes(
+    shared: &SharedCases<'_>,
+    pair: &PairComparison,
+) -> Option<Interval> {
+    let extremes = Extremes::of(shared, pair)?;
+    let widening = match (pair.interval, pair.pointwise) {
+        (Some(adjusted), Some(alone)) => adjusted.half_width() / alone.half_width(),
+        _ => 1.0,
+    };
+    let mut between = Interval {
+        low: f64::NEG_INFINITY,
+        high: f64::INFINITY,
+    };
+    if let Some(test) = extremes.test(shared, &extremes.lows)
+        && let Some(interval) = test.interval
+    {
+        between.low = test.difference - widening * (test.difference - interval.low);
+    }
+    if let Some(test) = extremes.test(shared, &extremes.highs)
+        && let Some(interval) = test.interval
+    {
+        between.high = test.difference + widening * (interval.high - test.difference);
+    }
+    Some(between)
 }
 
 /// The better of two, 1 or -1; 0 if they do not differ significantly.

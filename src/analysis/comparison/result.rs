@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{ComparedCase, JudgeChange, MetricId, ObservedSystem, RunChange};
+use super::{ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, RunChange};
 use crate::domain::{Note, parse_inner_share};
 use crate::stats::{Interval, PairedMethod};
 
@@ -68,6 +68,9 @@ pub struct Comparison {
     /// With `--across runs`, in place of metrics: the change of each system from the first run to each other one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_changes: Vec<RunChange>,
+    /// What became of the gates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateResult>,
     /// With `--across`: systems that are not in every run, which are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
@@ -168,6 +171,8 @@ pub struct PairComparison {
     pub difference: f64,
     /// Its interval, simultaneous over all pairs of the metric; `None` if it is unbounded, or all differences are equal.
     pub interval: Option<Interval>,
+    /// Standard error of the difference over questions; `None` if all differences are equal, or for a single question.
+    pub standard_error: Option<f64>,
     /// Two-sided p, adjusted for all pairs of the metric; `None` for a single question.
     pub p: Option<f64>,
     /// The interval of this pair alone.

@@ -22,7 +22,7 @@ pub use exports::{ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use plan::PlanArgs;
-pub use reading::{Across, CompareArgs, ReportArgs, TableArgs, TableFormat};
+pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
 pub use score::{BenchArgs, DisplayOptions, ProbeArgs, ScoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 

@@ -19,7 +19,9 @@ const COMPARE_SIGNS: &str = "\
 ! after a difference: with missing data the verdict could change";
 
 const COMPARE_EXAMPLES: &str = "\
-A gate that holds only if missing data are ignored is not met (exit 6), unless --tolerate-missing.
+A gate is met or missed by its interval, not by the estimate; what the questions cannot tell is
+undecided (exit 8). A gate that holds only if missing data are ignored is not met (exit 6),
+unless --tolerate-missing.
 
 Examples:
   The systems of a run, by its headline metrics:
@@ -31,7 +33,7 @@ Examples:
   What changed since October: the same systems in two runs, the earlier one first:
     scholareval compare runs/october runs/november --across runs
   A gate for CI:
-    scholareval compare runs/1 --fail-under new:score=0.5 --require \"new>=old\"";
+    scholareval compare runs/1 --require \"new>=old-0.02\" --require \"new:score>=0.5\"";
 
 /// What differs between compared runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -40,6 +42,18 @@ pub enum Across {
     Judges,
     /// The systems, such as at two dates.
     Runs,
+}
+
+/// What an undecided gate means for the exit code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum OnUndecided {
+    /// A code of its own.
+    #[default]
+    Report,
+    /// As if it were met.
+    Pass,
+    /// As if it were missed.
+    Fail,
 }
 
 /// Which runs are compared, and how.
@@ -57,7 +71,7 @@ pub struct CompareArgs {
     /// From the first run to each other one: judges, what another judge of the same answers changes; runs, how each system
     /// changes
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
-    #[arg(conflicts_with_all = ["baseline", "fail_under", "require", "tolerate_missing"])]
+    #[arg(conflicts_with_all = ["baseline", "require", "tolerate_missing", "on_undecided", "junit"])]
     pub across: Option<Across>,
     /// Show the pairs with their length-adjusted differences
     #[arg(long, conflicts_with = "across")]
@@ -68,6 +82,25 @@ pub struct CompareArgs {
     /// What must hold for exit code 0.
     #[command(flatten)]
     pub gates: GateOptions,
+    /// What an undecided gate means: report, exit 8; pass or fail, as if it were met or missed
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        requires = "require",
+        help_heading = "Gates"
+    )]
+    pub on_undecided: OnUndecided,
+    /// Write the gates as a JUnit file, a test case for each condition
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "require",
+        help_heading = "Gates"
+    )]
+    pub junit: Option<PathBuf>,
     /// The statistics.
     #[command(flatten)]
     pub options: ComparisonOptions,

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use super::CommandContext;
 use crate::analysis::comparison::{
-    ComparisonOptions, Gate, MOST_PAIRS, Observations, REMEDY, pair_count, unmet_gates,
+    ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, REMEDY,
+    gate_results, pair_count,
 };
 use crate::cli::ExitCode;
-use crate::cli::args::{Across, CompareArgs};
+use crate::cli::args::{Across, CompareArgs, OnUndecided};
 use crate::cli::terminal::{self, grouped};
 use crate::error::{Error, InputFault, Result};
-use crate::report::{comparison_table, comparison_text, run_warnings};
+use crate::files::write_bytes;
+use crate::report::{UncheckedGate, comparison_table, comparison_text, junit, run_warnings};
 use crate::runs::RunSet;
 
 /// Runs the command.
@@ -18,6 +20,16 @@ use crate::runs::RunSet;
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
 pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
+    let compared = compare(args, context);
+    // A gate whose run has no scores at all is an error in CI, and not a file of an earlier commit.
+    if let (Err(error), Some(path)) = (&compared, &args.junit) {
+        let unchecked = unchecked(&args.gates.require, &error.to_string());
+        write_bytes(path, junit(&suite(args), &[], &unchecked).as_bytes())?;
+    }
+    compared
+}
+
+fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
     let (directories, skipped) = context.runs(&args.runs)?;
     let runs = match args.across {
         Some(Across::Judges) => RunSet::open_across_judges(&directories, args.anyway)?,
@@ -39,7 +51,7 @@ pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Ex
         ..args.options.clone()
     };
     // Before the metrics are selected, since a gate may be about a metric that is not shown.
-    let gates = Gate::all(&args.gates, &observations, baseline)?;
+    let gates = Gate::all(&args.gates.require, &observations, baseline)?;
     select(&mut observations, &args.metric, &gates)?;
     match args.across {
         Some(Across::Runs) => {}
@@ -47,10 +59,15 @@ pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Ex
         Some(Across::Judges) => check_pairs(observations.systems.len() / runs.runs.len(), false)?,
         None => check_pairs(observations.systems.len(), options.baseline.is_some())?,
     }
+    let tolerates = args.gates.tolerate_missing;
     let comparison = match args.across {
         Some(Across::Judges) => runs.compare_judges(observations, &options)?,
         Some(Across::Runs) => runs.compare_runs(observations, &options)?,
-        None => runs.compare(&observations, &options),
+        None => {
+            let mut comparison = runs.compare(&observations, &options);
+            comparison.gates = gate_results(&gates, &comparison, &observations, tolerates);
+            comparison
+        }
     };
     context.show(
         args.display.format,
@@ -59,19 +76,109 @@ pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Ex
         |style| comparison_text(&comparison, args.length_adjusted, style),
         || comparison_table(&comparison, args.length_adjusted),
     )?;
-    let mut unmet = unmet_gates(&gates, &comparison, args.gates.tolerate_missing);
     // Without its unfinished runs, a directory could pass by its good ones.
-    if !gates.is_empty() && !args.gates.tolerate_missing {
-        unmet.extend(skipped.iter().map(|line| format!("{line}; {REMEDY}")));
+    let has_gap = !gates.is_empty() && !tolerates && !skipped.is_empty();
+    let left_out: &[String] = if has_gap { &skipped } else { &[] };
+    if let Some(path) = &args.junit {
+        let unchecked: Vec<UncheckedGate> = left_out.iter().map(|line| of_run(line)).collect();
+        let file = junit(
+            &suite(args),
+            &by_choice(&comparison.gates, args),
+            &unchecked,
+        );
+        write_bytes(path, file.as_bytes())?;
     }
-    for line in &unmet {
-        terminal::note(&format!("error: not met: {line}"));
+    Ok(conclude(&comparison.gates, left_out, args, context))
+}
+
+/// Says which gates are not met, and gives the code.
+fn conclude(
+    gates: &[GateResult],
+    left_out: &[String],
+    args: &CompareArgs,
+    context: &CommandContext<'_>,
+) -> ExitCode {
+    let mut is_missed = !left_out.is_empty();
+    let mut is_undecided = false;
+    for gate in by_choice(gates, args) {
+        match gate.outcome {
+            GateOutcome::Met => {}
+            GateOutcome::Missed | GateOutcome::Unchecked => {
+                is_missed = true;
+                terminal::note(&format!("error: not met: {}", gate.line()));
+            }
+            GateOutcome::Undecided => {
+                is_undecided = true;
+                terminal::note(&format!("undecided: {}", gate.line()));
+            }
+        }
     }
-    Ok(if unmet.is_empty() {
-        ExitCode::Ok
-    } else {
+    for line in left_out {
+        terminal::note(&format!("error: not met: {line}; {REMEDY}"));
+    }
+    if let Some(gate) = gates
+        .iter()
+        .find(|gate| gate.is_not_worse && gate.outcome == GateOutcome::Met)
+    {
+        context.note(&format!(
+            "note: {} is met by whatever cannot be told apart; a margin, such as \"{}-0.02\", says how much worse is \
+             tolerable",
+            gate.condition, gate.condition
+        ));
+    }
+    if is_missed {
         ExitCode::BelowThreshold
-    })
+    } else if is_undecided {
+        ExitCode::Undecided
+    } else {
+        ExitCode::Ok
+    }
+}
+
+/// The gates with undecided ones as `--on-undecided` says.
+fn by_choice(gates: &[GateResult], args: &CompareArgs) -> Vec<GateResult> {
+    let mut gates = gates.to_vec();
+    for gate in &mut gates {
+        if gate.outcome == GateOutcome::Undecided {
+            gate.outcome = match args.on_undecided {
+                OnUndecided::Report => GateOutcome::Undecided,
+                OnUndecided::Pass => GateOutcome::Met,
+                OnUndecided::Fail => GateOutcome::Missed,
+            };
+        }
+    }
+    gates
+}
+
+/// The runs, as the name of a suite of tests.
+fn suite(args: &CompareArgs) -> String {
+    let names: Vec<String> = args
+        .runs
+        .iter()
+        .map(|run| run.display().to_string())
+        .collect();
+    names.join(" ")
+}
+
+/// Conditions that cannot be checked, for one reason.
+fn unchecked(conditions: &[String], message: &str) -> Vec<UncheckedGate> {
+    let mut gates = Vec::new();
+    for condition in conditions {
+        gates.push(UncheckedGate {
+            name: condition.clone(),
+            message: message.to_owned(),
+        });
+    }
+    gates
+}
+
+/// A run of a directory that was left out: `DIRECTORY: why`.
+fn of_run(line: &str) -> UncheckedGate {
+    let (name, message) = line.split_once(": ").unwrap_or((line, line));
+    UncheckedGate {
+        name: name.to_owned(),
+        message: message.to_owned(),
+    }
 }
 
 /// Checks that the pairs of so many systems can be tested, all or those with a baseline.

@@ -3,6 +3,7 @@
 //! `render` puts the pages together: `verdict`, `judge_change` and `run_change` write its sentences, `tables` its tables (whose
 //! headings `legend` explains), `notes` what stands below them. The page and a paper's table use the same parts.
 
+mod gates;
 mod judge_change;
 mod legend;
 mod notes;

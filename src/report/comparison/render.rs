@@ -1,5 +1,6 @@
 //! The comparison in each format: verdicts, tables, notes.
 
+use super::gates::gate_lines;
 use super::judge_change::{sentences, systems_by_judge};
 use super::notes::{baseline, notes, run_warnings, without_lengths};
 use super::run_change::{sentence, systems_by_run};
@@ -52,6 +53,7 @@ pub fn comparison_text(
     notes.extend(legend_notes(&tables));
     let mut blocks = vec![statements(comparison, style)];
     blocks.extend(tables.iter().map(|table| table.terminal(style)));
+    blocks.push(gate_lines(&comparison.gates, style));
     blocks.retain(|block| !block.is_empty());
     Ok(blocks.join("\n") + &style.notes(&notes))
 }

@@ -39,6 +39,7 @@ fn system(at: usize, label: &str, mean: f64, letters: &str) -> SystemMean {
 
 fn pair(first: usize, second: usize, difference: f64, p: f64) -> PairComparison {
     PairComparison {
+        standard_error: None,
         first,
         second,
         difference,
@@ -156,6 +157,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
         }],
         judge_changes: Vec::new(),
         run_changes: Vec::new(),
+        gates: Vec::new(),
         left_out: Vec::new(),
     }
 }

@@ -6,25 +6,39 @@ fn causes_of_c1(request: &Recorded) -> bool {
     section(request, "criterion").contains("causes of c1.") && answer_of(request).contains("alpha")
 }
 
+/// Alpha's answer to c2 has no causes: 0.825 - 0.15 * (1 + 0.5) = 0.6.
+fn causes_of_c2(request: &Recorded) -> bool {
+    section(request, "criterion").contains("causes of c2.") && answer_of(request).contains("alpha")
+}
+
+/// The partial judge, but for alpha's c2: means of equal values have an interval as wide as that of 0s and 1s.
+fn varied_judge() -> Behaviour {
+    partial_judge().when(causes_of_c2, Act::Content(json!({"score": 0}).to_string()))
+}
+
 #[test]
-fn a_gate_that_is_not_met_exits_with_6_and_the_table_is_printed() {
+fn a_missed_gate_exits_with_6_and_the_table_is_printed() {
     let (work, _server) = two_systems();
-    let done = compare(
-        &work,
-        &[
-            "out",
-            "--fail-under",
-            "score=0.8",
-            "--fail-under",
-            "beta:score=0.7",
-        ],
-    )
-    .exits_with(6);
+    // Wilson's interval of beta's ten equal values: t(9) = 2.262, [0.404, 0.933]; alpha's reaches 0.962.
+    let done = compare(&work, &["out", "--require", "score>=0.95"]).exits_with(6);
     assert!(done.stdout.contains("82.5"), "{}", done.stdout);
-    assert_eq!(
-        done.stderr,
-        "error: not met: --fail-under score=0.8: beta has 0.7550, below 0.8\n"
+    let reason = "the whole interval is below 0.95";
+    assert!(
+        done.stdout
+            .contains("\nmissed     beta:score>=0.95: beta has 0.7550 [0.404")
     );
+    let mut lines = done.stderr.lines();
+    let undecided = lines.next().unwrap();
+    assert!(
+        undecided.starts_with("undecided: alpha:score>=0.95: alpha has 0.8250 ["),
+        "{undecided}"
+    );
+    let missed = lines.next().unwrap();
+    assert!(
+        missed.starts_with("error: not met: beta:score>=0.95: beta has 0.7550 [0.404"),
+        "{missed}"
+    );
+    assert!(missed.ends_with(reason), "{missed}");
     let order = compare(
         &work,
         &[
@@ -37,38 +51,31 @@ fn a_gate_that_is_not_met_exits_with_6_and_the_table_is_printed() {
         ],
     )
     .exits_with(6);
-    assert_eq!(
-        order
-            .stderr
-            .matches("alpha is better: score differs by -0.0700")
-            .count(),
-        2,
-        "{}",
-        order.stderr
-    );
-    // Length is 1 for both.
-    compare(&work, &["out", "--require", "length:alpha>beta"])
-        .exits_with(6)
-        .says(&["not significantly different"]);
+    let told = "score differs by -0.0700, p = 0.002: alpha is better";
+    assert_eq!(order.stderr.matches(told).count(), 2, "{}", order.stderr);
 }
 
 #[test]
 fn gates_that_are_met_exit_with_0() {
     let (work, _server) = two_systems();
     let met = [
-        "--fail-under",
-        "score=0.755",
+        "--require",
+        "score>=0.4",
+        "--require",
+        "ann_score>=0.3",
         "--require",
         "alpha>beta",
         "--require",
+        "alpha>=beta-0.02",
+        "--require",
         "length: beta >= alpha",
     ];
-    let done = compare(
-        &work,
-        &[&["out", "--fail-under", "ann_score=0.7"], &met[..]].concat(),
-    )
-    .exits_with(0);
-    assert_eq!(done.stderr, "");
+    let done = compare(&work, &[&["out"], &met[..]].concat()).exits_with(0);
+    assert_eq!(
+        unwrapped(&done.stderr),
+        "note: length: beta >= alpha is met by whatever cannot be told apart; a margin, such as \"length: beta >= \
+         alpha-0.02\", says how much worse is tolerable"
+    );
     // What a gate names is compared, too.
     assert!(
         done.stdout.contains("\nann_score: ")
@@ -76,13 +83,76 @@ fn gates_that_are_met_exit_with_0() {
                 .stdout
                 .contains("\nNo pair differs significantly in length.")
     );
+    assert_eq!(
+        done.stdout.matches("\nmet        ").count(),
+        7,
+        "{}",
+        done.stdout
+    );
+}
+
+#[test]
+fn what_the_questions_cannot_tell_is_undecided() {
+    let (work, _server) = two_systems();
+    // Length is 1 for both.
+    let order = ["out", "--require", "length:alpha>beta"];
+    compare(&work, &order).exits_with(8).says(&[
+        "undecided: length:alpha>beta: ",
+        "not significantly different",
+    ]);
+    let with = |what: &str| compare(&work, &[&order[..], &["--on-undecided", what]].concat());
+    assert_eq!(with("pass").exits_with(0).stderr, "");
+    with("fail")
+        .exits_with(6)
+        .says(&["error: not met: length:alpha>beta: "]);
+    // A missed gate wins over an undecided one.
+    compare(&work, &[&order[..], &["--require", "beta>alpha"]].concat()).exits_with(6);
+    let few = Workspace::new(&["alpha", "beta"], 4);
+    let server = FakeServer::start(partial_judge());
+    few.score(&server, &[]).exits_with(0);
+    // Of 2^4 assignments two are as far from 0: no p below 0.125, however much worse beta is.
+    compare(&few, &["out", "--require", "beta>=alpha"])
+        .exits_with(8)
+        .says(&["4 questions cannot give a p below 0.05"]);
+}
+
+#[test]
+fn a_junit_file_has_a_test_case_for_each_condition() {
+    let (work, _server) = two_systems();
+    let gates = [
+        "out",
+        "--junit",
+        "gates.xml",
+        "--require",
+        "alpha>=beta-0.02",
+        "--require",
+        "beta>alpha",
+        "--require",
+        "length:alpha>beta",
+    ];
+    let without_estimates = |xml: &str| {
+        let lines = xml
+            .lines()
+            .filter(|line| !line.contains("name=\"estimate\""));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    compare(&work, &gates).exits_with(6);
+    insta::assert_snapshot!(without_estimates(&work.read("gates.xml")));
+    compare(&work, &[&gates[..], &["--on-undecided", "fail"]].concat()).exits_with(6);
+    let header = "tests=\"3\" failures=\"2\" errors=\"0\" skipped=\"0\"";
+    assert!(work.read("gates.xml").contains(header));
+    // A run that cannot be read is an error in the file, too, and not the result of an earlier commit.
+    std::fs::remove_file(work.path("out/scores.jsonl")).unwrap();
+    compare(&work, &gates).exits_with(3);
+    let header = "tests=\"3\" failures=\"0\" errors=\"3\" skipped=\"0\"";
+    assert!(work.read("gates.xml").contains(header));
 }
 
 #[test]
 fn a_gate_does_not_pass_by_missing_values_unless_they_are_tolerated() {
     let work = Workspace::new(&["alpha", "beta"], 10);
     let server = FakeServer::start(
-        partial_judge().when(causes_of_c1, Act::Content("eight, I think".to_owned())),
+        varied_judge().when(causes_of_c1, Act::Content("eight, I think".to_owned())),
     );
     work.score(&server, &["--max-unscored", "1"]).exits_with(0);
     assert!(
@@ -108,37 +178,41 @@ fn a_gate_does_not_pass_by_missing_values_unless_they_are_tolerated() {
         zero.contains("zero: unscored answers count as the lowest value (--on-unscored zero)."),
         "{zero}"
     );
-    // Alpha's mean over 9 cases is 0.825. Of c1 0.825 - 0.15 * (1 + 0.5) = 0.6 is known: with the rest at 0 the mean is
-    // (9 * 0.825 + 0.6) / 10 = 0.8025.
-    let gate = ["out", "--fail-under", "alpha:score=0.81"];
+    // Alpha's mean over 9 cases is 0.8 [0.737, 0.851]. Of c1 0.825 - 0.15 * (1 + 0.5) = 0.6 is known: with the rest at 0
+    // eight cases are at 0.825 and two at 0.6, with an interval from 0.705.
+    let gate = ["out", "--require", "alpha:score>=0.72"];
     compare(&work, &gate).exits_with(6).says(&[
-        "alpha has 0.8250",
-        "1 unscored, 0 without an answer",
-        "it could be 0.8025",
+        "alpha has 0.8000 [0.73",
+        "with 1 unscored and 0 without an answer it could be 0.70",
         "--tolerate-missing",
     ]);
     compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
-    compare(&work, &["out", "--fail-under", "alpha:score=0.8025"]).exits_with(0);
+    compare(&work, &["out", "--require", "alpha:score>=0.7"]).exits_with(0);
 }
 
 #[test]
 fn cases_without_an_answer_count_against_a_gate() {
-    let work = Workspace::new(&["alpha"], 4);
-    let three =
-        ["c1", "c2", "c3"].map(|id| (id, format!("The alpha answer to {id}, in few words.")));
-    work.answers("alpha", three);
-    let server = FakeServer::start(partial_judge());
-    work.score(&server, &[]).exits_with(0);
-    // 0.825 * 3 / 4 = 0.61875
-    let fails = compare(&work, &["out", "--fail-under", "score=0.7"]).exits_with(6);
-    assert!(
-        fails
-            .stderr
-            .contains("0 unscored, 1 without an answer: it could be 0.618"),
-        "{}",
-        fails.stderr
+    let work = Workspace::new(&["alpha"], 12);
+    let most = (1..=11).map(|case| format!("c{case}"));
+    let lines: Vec<(String, String)> = most
+        .map(|id| {
+            (
+                id.clone(),
+                format!("The alpha answer to {id}, in few words."),
+            )
+        })
+        .collect();
+    work.answers(
+        "alpha",
+        lines.iter().map(|(id, text)| (id.as_str(), text.clone())),
     );
-    compare(&work, &["out", "--fail-under", "score=0.6"]).exits_with(0);
+    let server = FakeServer::start(varied_judge());
+    work.score(&server, &[]).exits_with(0);
+    // Ten cases at 0.825, one at 0.6, and c12 at 0: an interval from 0.57 in place of 0.75.
+    compare(&work, &["out", "--require", "score>=0.7"])
+        .exits_with(6)
+        .says(&["with 0 unscored and 1 without an answer it could be 0.5"]);
+    compare(&work, &["out", "--require", "score>=0.55"]).exits_with(0);
 }
 
 #[test]
@@ -155,13 +229,13 @@ fn a_run_that_did_not_finish_meets_no_demand_unless_missing_values_are_tolerated
             .collect()
     });
     for gate in [
-        ["--fail-under", "score=0.1"],
-        ["--fail-under", "alpha:score=0.1"],
+        ["--require", "score>=0.1"],
+        ["--require", "alpha:score>=0.1"],
         ["--require", "alpha>beta"],
     ] {
         let gate = [&["out"], &gate[..]].concat();
         let told = [
-            "not met: --",
+            "not met: ",
             "2 of 20 answers have no score",
             "--tolerate-missing",
         ];
@@ -178,10 +252,10 @@ fn a_system_that_answered_nothing_meets_no_demand_on_all() {
         .map(|case| json!(["gamma", format!("c{case}")]))
         .collect();
     work.write("out/manifest.json", &manifest.to_string());
-    compare(&work, &["out", "--fail-under", "score=0.1"])
+    compare(&work, &["out", "--require", "score>=0.1"])
         .exits_with(6)
-        .says(&["gamma has no mean"]);
-    compare(&work, &["out", "--fail-under", "alpha:score=0.1"]).exits_with(0);
+        .says(&["gamma:score>=0.1: it has no mean"]);
+    compare(&work, &["out", "--require", "alpha:score>=0.1"]).exits_with(0);
 }
 
 #[test]
@@ -233,10 +307,11 @@ fn an_order_does_not_hold_by_the_cases_that_one_left_unanswered() {
 fn gates_that_cannot_be_understood_are_refused_before_anything_is_printed() {
     let (work, _server) = two_systems();
     for (gate, code, says) in [
-        (["--fail-under", "score=50"], 2, "0.5 is 50%"),
-        (["--fail-under", "score"], 2, "METRIC=VALUE"),
-        (["--fail-under", "alpa:score=0.5"], 3, "did you mean alpha?"),
-        (["--fail-under", "scores=0.5"], 3, "did you mean score?"),
+        (["--require", "score>=50"], 2, "0.5 is 50%"),
+        (["--require", "score>0.5"], 2, "score>=0.5"),
+        (["--require", "alpa:score>=0.5"], 3, "did you mean alpha?"),
+        (["--require", "scores>=0.5"], 3, "did you mean score?"),
+        (["--require", "alpha>=beta-2"], 2, "0.02 is 2 points"),
         (["--require", "alpha"], 2, "A>B"),
         (["--require", "alpha>gamma"], 3, "no system is called gamma"),
         (["--require", "alpha>alpha"], 2, "both sides are alpha"),
@@ -316,6 +391,6 @@ fn one_shared_case_allows_no_test_and_the_gate_says_so() {
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
     compare(&work, &["out", "--require", "alpha>=beta"])
-        .exits_with(6)
-        .says(&["--require alpha>=beta: 1 shared case: no test possible"]);
+        .exits_with(8)
+        .says(&["undecided: alpha>=beta: 1 shared case: no test possible"]);
 }

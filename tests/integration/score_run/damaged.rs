@@ -105,7 +105,7 @@ fn no_command_uses_damaged_scores_and_rescore_makes_them_again() {
     work.write("labels.csv", "system,case_id,rater,value\nalpha,c1,me,4\n");
     for command in [
         &["compare", "out"][..],
-        &["compare", "out", "--fail-under", "score=0.1"],
+        &["compare", "out", "--require", "score>=0.1"],
         &["compare", "out", "--require", "alpha>=beta"],
         &["agree", "out", "--labels", "labels.csv"],
         &["report", "out", "--out", "page.html"],
@@ -181,7 +181,7 @@ fn a_run_without_inputs_is_checked_and_repaired_by_its_own_command() {
     work.run(&["compare", "out"]).exits_with(0);
     let whole = work.read("out/scores.jsonl");
     work.write("out/scores.jsonl", &whole[..whole.len() / 2]);
-    work.run(&["compare", "out", "--fail-under", "score=0.1"])
+    work.run(&["compare", "out", "--require", "score>=0.1"])
         .exits_with(3)
         .says(&["scores.jsonl", AGAIN]);
     work.score(&server, &["--no-inputs"]).exits_with(0);

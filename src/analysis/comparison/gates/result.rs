@@ -1,0 +1,540 @@
+//! What became of a gate: met, missed, undecided, or not to be checked, with the numbers that say so.
+
+use serde::Serialize;
+
+use super::REMEDY;
+use super::condition::{Demand, Gate};
+use crate::analysis::comparison::pairs::{POWER, between_extremes};
+use crate::analysis::comparison::shared::{SAME, SharedCases};
+use crate::analysis::comparison::{
+    Comparison, MetricComparison, Observation, Observations, PairComparison, SystemMean,
+};
+use crate::analysis::quantity::interval_of;
+use crate::domain::Unit;
+use crate::stats::{Interval, mean, normal_quantile, standard_error};
+use crate::text::names::counted;
+
+/// What became of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateOutcome {
+    /// The condition holds.
+    Met,
+    /// It does not.
+    Missed,
+    /// These questions cannot tell.
+    Undecided,
+    /// Data are missing, so that it counts as missed.
+    Unchecked,
+}
+
+impl GateOutcome {
+    /// `met`, `missed`, `undecided`, `unchecked`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Missed => "missed",
+            Self::Undecided => "undecided",
+            Self::Unchecked => "unchecked",
+        }
+    }
+}
+
+/// A gate with its numbers, in the unit of files.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GateResult {
+    /// The condition; one on the means of every system has a result for each.
+    pub condition: String,
+    /// What became of it.
+    pub outcome: GateOutcome,
+    /// The numbers and the reason as a sentence.
+    pub message: String,
+    /// The name of the metric.
+    pub metric: String,
+    /// The system, or the two that are compared.
+    pub systems: Vec<String>,
+    /// The system's mean over all its cases, or the first system's mean minus the second's over the shared cases.
+    pub estimate: Option<f64>,
+    /// Its interval; of a difference the one that is adjusted for all pairs of the metric.
+    pub interval: Option<Interval>,
+    /// What the estimate must reach: the least mean, or the difference; -0.02 with a margin of 0.02.
+    pub threshold: f64,
+    /// Two-sided p of the difference, adjusted for all pairs of the metric.
+    pub p: Option<f64>,
+    /// Questions behind the estimate.
+    pub questions: usize,
+    /// About how many questions would decide an undecided gate with 80% power.
+    pub questions_needed: Option<usize>,
+    /// Whether the condition is `A>=B`, which says nothing of how much worse is tolerable.
+    #[serde(skip)]
+    pub is_not_worse: bool,
+}
+
+impl GateResult {
+    /// `new>=old-0.02: score differs by ..`.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.condition, self.message)
+    }
+}
+
+/// The results of the gates, in their order. With `tolerate_missing`, missing data are ignored.
+pub fn gate_results(
+    gates: &[Gate],
+    comparison: &Comparison,
+    observations: &Observations,
+    tolerate_missing: bool,
+) -> Vec<GateResult> {
+    let mut results = Vec::new();
+    for gate in gates {
+        let check = GateCheck {
+            gate,
+            comparison,
+            observations,
+            tolerate_missing,
+        };
+        results.push(check.result());
+    }
+    results
+}
+
+/// An outcome with its reason.
+struct Decision {
+    outcome: GateOutcome,
+    reason: String,
+    questions_needed: Option<usize>,
+}
+
+impl Decision {
+    fn new(outcome: GateOutcome, reason: impl Into<String>) -> Self {
+        Self {
+            outcome,
+            reason: reason.into(),
+            questions_needed: None,
+        }
+    }
+}
+
+/// One gate and what it is checked against.
+struct GateCheck<'a> {
+    gate: &'a Gate,
+    comparison: &'a Comparison,
+    observations: &'a Observations,
+    tolerate_missing: bool,
+}
+
+impl GateCheck<'_> {
+    fn result(&self) -> GateResult {
+        let mut result = GateResult {
+            condition: self.gate.text.clone(),
+            outcome: GateOutcome::Unchecked,
+            message: String::new(),
+            metric: self.gate.metric.name.clone(),
+            systems: self.gate.systems().to_vec(),
+            estimate: None,
+            interval: None,
+            threshold: self.threshold(),
+            p: None,
+            questions: 0,
+            questions_needed: None,
+            is_not_worse: matches!(self.gate.demand, Demand::NotWorse { .. }),
+        };
+        let mut metrics = self.comparison.metrics.iter();
+        let Some(metric) = metrics.find(|metric| metric.metric == self.gate.metric) else {
+            result.message = format!("{} was not compared", self.gate.metric.name);
+            return result;
+        };
+        if let Some(unfinished) = self.unfinished_run() {
+            result.message = format!("{unfinished}; {REMEDY}");
+            return result;
+        }
+        let decision = match &self.gate.demand {
+            Demand::AtLeast { system, .. } => self.mean(system, metric, &mut result),
+            Demand::Better { pair } | Demand::NotWorse { pair } | Demand::Within { pair, .. } => {
+                self.difference(pair, metric, &mut result)
+            }
+        };
+        result.outcome = decision.outcome;
+        result.questions_needed = decision.questions_needed;
+        result.message = sentence(&result, &decision.reason);
+        result
+    }
+
+    /// What the estimate must reach.
+    fn threshold(&self) -> f64 {
+        match self.gate.demand {
+            Demand::AtLeast { least, .. } => least,
+            Demand::Within { margin, .. } => -margin,
+            Demand::Better { .. } | Demand::NotWorse { .. } => 0.0,
+        }
+    }
+
+    /// Why a run with a system that the gate names is unfinished.
+    fn unfinished_run(&self) -> Option<&str> {
+        if self.tolerate_missing {
+            return None;
+        }
+        let systems = &self.comparison.systems;
+        let mut named = systems
+            .iter()
+            .filter(|system| self.gate.systems().contains(&system.label));
+        named.find_map(|system| self.comparison.runs.get(system.run)?.unfinished.as_deref())
+    }
+
+    /// The metric's cases in order, with what is derived from them.
+    fn shared(&self) -> Option<SharedCases<'_>> {
+        let mut tables = self.observations.metrics.iter();
+        let table = tables.find(|table| table.metric == self.gate.metric)?;
+        let options = &self.comparison.options;
+        Some(SharedCases::of(self.observations, table, options))
+    }
+
+    /// Checks the mean of a system over all its cases.
+    fn mean(&self, label: &str, metric: &MetricComparison, result: &mut GateResult) -> Decision {
+        let system = metric.systems.iter().find(|own| own.label == label);
+        let own = self.shared().and_then(|shared| OwnMean::of(&shared, label));
+        let (Some(system), Some(own)) = (system, own) else {
+            return Decision::new(GateOutcome::Unchecked, "it has no mean");
+        };
+        result.estimate = Some(own.mean);
+        result.interval = own.interval;
+        result.questions = own.questions;
+        let least = result.threshold;
+        let Some(interval) = own.interval else {
+            let reason = format!("{} give no interval", counted(own.questions, "question"));
+            return Decision::new(GateOutcome::Undecided, reason);
+        };
+        if interval.high < least - SAME {
+            return Decision::new(GateOutcome::Missed, below(least));
+        }
+        if interval.low < least - SAME {
+            let distance = own.mean - least;
+            return self.undecided(own.error, own.questions, distance, "");
+        }
+        match own.lowest_with_missing {
+            Some(lowest) if !self.tolerate_missing && lowest < least - SAME => Decision::new(
+                GateOutcome::Unchecked,
+                format!(
+                    "with {} unscored and {} without an answer it could be {}; {REMEDY}",
+                    system.unscored,
+                    system.missing,
+                    as_number(lowest)
+                ),
+            ),
+            _ => Decision::new(GateOutcome::Met, String::new()),
+        }
+    }
+
+    /// Checks the difference of two systems over the shared cases.
+    fn difference(
+        &self,
+        labels: &[String; 2],
+        metric: &MetricComparison,
+        result: &mut GateResult,
+    ) -> Decision {
+        result.questions = metric.questions;
+        let Some(pair) = Difference::of(metric, labels) else {
+            return untested(metric, labels);
+        };
+        result.estimate = Some(pair.estimate);
+        result.interval = pair.interval;
+        result.p = Some(pair.p);
+        let decision = match self.gate.demand {
+            Demand::Within { margin, .. } => self.within(&pair, margin, result.questions),
+            Demand::Better { .. } => self.better(&pair, labels, result.questions),
+            Demand::NotWorse { .. } | Demand::AtLeast { .. } => {
+                self.not_worse(&pair, labels, metric)
+            }
+        };
+        if decision.outcome != GateOutcome::Met || self.tolerate_missing {
+            return decision;
+        }
+        let holds = match self.gate.demand {
+            Demand::Within { margin, .. } => {
+                let shared = self.shared();
+                let low = shared.and_then(|shared| lowest_difference(&shared, &pair));
+                low.is_none_or(|low| low > -margin)
+            }
+            _ => !pair.of.sensitive,
+        };
+        if holds {
+            return decision;
+        }
+        let reason = format!("that depends on missing data; {REMEDY}");
+        Decision::new(GateOutcome::Unchecked, reason)
+    }
+
+    /// At most `margin` worse: the interval lies above -margin.
+    fn within(&self, pair: &Difference<'_>, margin: f64, questions: usize) -> Decision {
+        // Where all differences are equal there is no interval, but a system that is better is not worse.
+        let is_better = pair.of.differs && pair.estimate > 0.0;
+        if is_better || pair.interval.is_some_and(|interval| interval.low > -margin) {
+            return Decision::new(GateOutcome::Met, String::new());
+        }
+        let Some(interval) = pair.interval else {
+            return Decision::new(GateOutcome::Undecided, "these questions give no interval");
+        };
+        if interval.high < -margin {
+            return Decision::new(GateOutcome::Missed, below(-margin));
+        }
+        // Planned for systems that are equal; where that many questions were asked, for what was observed.
+        let planned = self.needed(pair.error(), questions, margin);
+        if planned.is_some_and(|needed| needed > questions) {
+            return self.undecided(pair.error(), questions, margin, " if they were equal");
+        }
+        let distance = pair.estimate + margin;
+        self.undecided(pair.error(), questions, distance, " at this difference")
+    }
+
+    /// Significantly better.
+    fn better(
+        &self,
+        pair: &Difference<'_>,
+        [_, second]: &[String; 2],
+        questions: usize,
+    ) -> Decision {
+        if !pair.of.differs {
+            let place = " at this difference";
+            let mut decision = self.undecided(pair.error(), questions, pair.estimate, place);
+            decision.reason = format!("not significantly different; {}", decision.reason);
+            return decision;
+        }
+        if pair.estimate > 0.0 {
+            Decision::new(GateOutcome::Met, String::new())
+        } else {
+            Decision::new(GateOutcome::Missed, format!("{second} is better"))
+        }
+    }
+
+    /// Not significantly worse: says nothing where nothing could be significant.
+    fn not_worse(
+        &self,
+        pair: &Difference<'_>,
+        [_, second]: &[String; 2],
+        metric: &MetricComparison,
+    ) -> Decision {
+        let alpha = 1.0 - self.comparison.options.level;
+        if pair.of.differs && pair.estimate < 0.0 {
+            return Decision::new(GateOutcome::Missed, format!("{second} is better"));
+        }
+        // Of differences that are all 0 every sign assignment is the same; that is no lack of questions.
+        let smallest_p = if pair.of.wins + pair.of.losses == 0 {
+            Some(0.5_f64.powi(metric.questions as i32 - 1))
+        } else {
+            metric.smallest_p
+        };
+        if !pair.of.differs && smallest_p.is_none_or(|least| least >= alpha) {
+            let reason = format!(
+                "{} cannot give a p below {}",
+                counted(metric.questions, "question"),
+                crate::stats::rounded(alpha)
+            );
+            return Decision::new(GateOutcome::Undecided, reason);
+        }
+        Decision::new(GateOutcome::Met, String::new())
+    }
+
+    /// Undecided, with the number of questions that would tell so large a distance from the threshold.
+    fn undecided(
+        &self,
+        error: Option<f64>,
+        questions: usize,
+        distance: f64,
+        place: &str,
+    ) -> Decision {
+        let needed = self.needed(error, questions, distance);
+        let reason = match needed {
+            Some(needed) => format!("about {} would decide{place}", counted(needed, "question")),
+            None => "these questions do not decide".to_owned(),
+        };
+        Decision {
+            outcome: GateOutcome::Undecided,
+            reason,
+            questions_needed: needed,
+        }
+    }
+
+    /// (z + 0.84)^2 s^2 / distance^2, with s^2 the variance between questions: error^2 times their number.
+    fn needed(&self, error: Option<f64>, questions: usize, distance: f64) -> Option<usize> {
+        let z = normal_quantile(f64::midpoint(1.0, self.comparison.options.level))?;
+        let variance = error?.powi(2) * questions as f64;
+        let needed = ((z + POWER) / distance).powi(2) * variance;
+        (needed.is_finite() && needed < 1e9).then_some(needed.ceil() as usize)
+    }
+}
+
+/// The mean of a system over all its cases.
+struct OwnMean {
+    mean: f64,
+    interval: Option<Interval>,
+    error: Option<f64>,
+    questions: usize,
+    /// The low end of the interval with all missing data at their lowest; `None` if nothing is missing.
+    lowest_with_missing: Option<f64>,
+}
+
+impl OwnMean {
+    fn of(shared: &SharedCases<'_>, label: &str) -> Option<Self> {
+        let rank = (0..shared.order.len()).find(|rank| shared.label(*rank) == label)?;
+        let unit = shared.table.metric.unit;
+        let lowest = unit.range().0;
+        let mut known = QuestionValues::default();
+        let mut all = QuestionValues::default();
+        for case in &shared.by_id {
+            let observation = shared.observation(rank, *case);
+            let question = shared.question_of[*case];
+            if let Some(value) = observation.value() {
+                known.push(value, question);
+            }
+            match observation {
+                Observation::Missing => all.push(lowest, question),
+                other => {
+                    if let Some(range) = other.range() {
+                        all.push(range.low, question);
+                    }
+                }
+            }
+        }
+        let is_missing = all.values != known.values;
+        Some(Self {
+            mean: mean(&known.values)?,
+            interval: known.interval(unit, shared),
+            error: standard_error(&known.values, Some(&known.questions)),
+            questions: known.distinct_questions(),
+            lowest_with_missing: is_missing
+                .then(|| all.interval(unit, shared).map_or(lowest, |own| own.low)),
+        })
+    }
+}
+
+/// QuestionValues with the question of each.
+#[derive(Default)]
+struct QuestionValues {
+    values: Vec<f64>,
+    questions: Vec<usize>,
+}
+
+impl QuestionValues {
+    fn push(&mut self, value: f64, question: usize) {
+        self.values.push(value);
+        self.questions.push(question);
+    }
+
+    fn interval(&self, unit: Unit, shared: &SharedCases<'_>) -> Option<Interval> {
+        interval_of(&self.values, &self.questions, unit, shared.bootstrap())
+    }
+
+    fn distinct_questions(&self) -> usize {
+        let distinct: std::collections::BTreeSet<&usize> = self.questions.iter().collect();
+        distinct.len()
+    }
+}
+
+/// A tested pair, in the order of the gate.
+struct Difference<'a> {
+    of: &'a PairComparison,
+    /// Whether the pair has the gate's first system second.
+    is_reversed: bool,
+    estimate: f64,
+    interval: Option<Interval>,
+    p: f64,
+}
+
+impl<'a> Difference<'a> {
+    fn of(metric: &'a MetricComparison, labels: &[String; 2]) -> Option<Self> {
+        let label = |rank: usize| &metric.systems[rank].label;
+        for pair in &metric.pairs {
+            let is_same = [label(pair.first), label(pair.second)] == [&labels[0], &labels[1]];
+            let is_reversed = [label(pair.second), label(pair.first)] == [&labels[0], &labels[1]];
+            if !is_same && !is_reversed {
+                continue;
+            }
+            let interval = pair.interval;
+            return Some(Self {
+                of: pair,
+                is_reversed,
+                estimate: if is_reversed {
+                    -pair.difference
+                } else {
+                    pair.difference
+                },
+                interval: if is_reversed {
+                    interval.map(Interval::negated)
+                } else {
+                    interval
+                },
+                p: pair.p?,
+            });
+        }
+        None
+    }
+
+    fn error(&self) -> Option<f64> {
+        self.of.standard_error
+    }
+}
+
+/// The low end of the gate's interval with all missing values against its first system; `None` if nothing is missing.
+fn lowest_difference(shared: &SharedCases<'_>, pair: &Difference<'_>) -> Option<f64> {
+    let extremes = between_extremes(shared, pair.of)?;
+    let interval = if pair.is_reversed {
+        extremes.negated()
+    } else {
+        extremes
+    };
+    Some(interval.low)
+}
+
+/// Why two systems have no test.
+fn untested(metric: &MetricComparison, labels: &[String; 2]) -> Decision {
+    let name = &metric.metric.name;
+    let has_none = |system: &&SystemMean| labels.contains(&system.label) && system.own_cases == 0;
+    if let Some(system) = metric.systems.iter().find(has_none) {
+        let reason = format!("{} has no value of {name}", system.label);
+        return Decision::new(GateOutcome::Unchecked, reason);
+    }
+    let cases = metric.cases.len();
+    if cases == 0 {
+        let reason = format!("no case has {name} of every system: no test possible");
+        return Decision::new(GateOutcome::Unchecked, reason);
+    }
+    let of_question = if cases > 1 { " of 1 question" } else { "" };
+    let shared = counted(cases, "shared case");
+    let reason = format!("{shared}{of_question}: no test possible");
+    Decision::new(GateOutcome::Undecided, reason)
+}
+
+/// The numbers, then the reason.
+fn sentence(result: &GateResult, reason: &str) -> String {
+    let Some(estimate) = result.estimate else {
+        return reason.to_owned();
+    };
+    let is_mean = result.systems.len() == 1;
+    let number = if is_mean { as_number } else { with_sign };
+    let mut text = if is_mean {
+        format!("{} has {}", result.systems[0], number(estimate))
+    } else {
+        format!("{} differs by {}", result.metric, number(estimate))
+    };
+    if let Some(interval) = result.interval {
+        text += &format!(" [{}, {}]", number(interval.low), number(interval.high));
+    }
+    if let Some(p) = result.p {
+        text += &format!(", {}", crate::analysis::comparison::p_text(p));
+    }
+    if !reason.is_empty() {
+        text += &format!(": {reason}");
+    }
+    text
+}
+
+fn below(threshold: f64) -> String {
+    format!("the whole interval is below {threshold}")
+}
+
+fn as_number(value: f64) -> String {
+    format!("{value:.4}")
+}
+
+fn with_sign(value: f64) -> String {
+    format!("{value:+.4}")
+}
