@@ -129,6 +129,8 @@ impl AnswerOptions {
         let load = |(system, path): &SystemFile| {
             let (text, blake3, log) = read_input(path, self.partial_logs)?;
             // A pipe cannot be read again. The file may begin with a byte order mark.
+            // A table or a log is parsed from a text made of it, whose offsets say nothing about
+            // the file.
             let is_left =
                 self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path) && log.is_none();
             let file = std::fs::metadata(path)
@@ -141,9 +143,13 @@ impl AnswerOptions {
             Ok(read)
         };
         let (files, mut notes) = system_files(paths, &self.systems)?;
+        // Files are read in parallel, but collected in their order: every fault of every file is
+        // reported at once, and always in the same order.
         let systems = all(files.par_iter().map(load).collect::<Vec<_>>())?;
         let mut guesses = BTreeMap::<&str, Vec<&str>>::new();
         for read in systems.iter().filter(|read| !read.guesses.is_empty()) {
+            // One note for all files with the same guess; a directory of twenty systems has one
+            // schema.
             guesses
                 .entry(&read.guesses)
                 .or_default()
@@ -188,6 +194,7 @@ impl AnswerOptions {
         for (element, text) in elements.iter().zip(&texts) {
             lines.push(JsonLine { text, ..*element });
         }
+        // Only after the fields have their expected names can the kind of the file be seen.
         read.by_question = FileKind::of(&lines) == Some(FileKind::Predictions);
         read.without_id = reading.without_id;
         let system = read.system.clone();
@@ -287,6 +294,8 @@ impl Collecting<'_> {
         let place_of_answer = (answer.line, case_id.as_str());
         let path = self.path;
         let report_fault = answer.report.as_ref().and_then(|own| own.fault.as_ref());
+        // An empty answer is scored (0, or not by some scorers), as leaving it out would favor
+        // systems that give up; so it is a warning and no fault.
         if let (Some(what), None) = (empty, report_fault) {
             read.warnings
                 .push(answer_fault(path, place_of_answer, what.to_owned()));
@@ -296,6 +305,7 @@ impl Collecting<'_> {
             read.warnings
                 .push(answer_fault(path, place_of_answer, what));
         }
+        // The text of a report was made from its JSON, so it stands nowhere in the file.
         if let Some(place) = place
             && answer.report.is_none()
         {
@@ -309,6 +319,8 @@ impl Collecting<'_> {
             return Ok(());
         };
         let what = format!("duplicate case_id, first on line {}", first.line);
+        // Of two answers nobody knows which one was meant, and to take either would score a line
+        // that the author may have replaced.
         if self.mode == Mode::Default {
             let fault = answer_fault(path, place_of_answer, what);
             return Err(fault.hint("keep one of the two lines").into());
@@ -337,6 +349,8 @@ fn predicted_answers(
 ) -> Result<Vec<Answer>> {
     let items = with_questions(read_predictions(lines, path)?, path)?;
     all(items.into_iter().map(|item| {
+        // A missing output is most likely a failed generation; as an empty answer it would silently
+        // cost the system its score.
         let Some(text) = item.output.clone() else {
             let fault = InputFault::new(path, "output is missing")
                 .at_line(item.line)
@@ -357,6 +371,7 @@ fn remove_thinking(answer: &mut Answer, keep: bool) -> (usize, Option<&'static s
     let thinking = thinking_bytes(answer.own_text());
     if thinking > 0 && !keep {
         answer.answer_text = answer.answer_text[thinking..].into();
+        // `references_from` counts from the start of the text as given, reasoning included.
         answer.own_bytes = answer.own_bytes.map(|own| own - thinking);
         if let Some(prediction) = &mut answer.prediction {
             Arc::make_mut(prediction).output = Some(Arc::clone(&answer.answer_text));
@@ -384,6 +399,8 @@ pub fn with_text(item: &Item) -> Result<Item> {
         return Ok(item);
     };
     let path = &place.field.path;
+    // The texts are read one record at a time and never cached: scoring needs each one once, and
+    // the point of leaving them is that memory does not grow with the files.
     let mut bytes = Vec::new();
     let mut file = File::open(path).map_err(Error::io(path, "read"))?;
     let read = file
@@ -399,6 +416,7 @@ pub fn with_text(item: &Item) -> Result<Item> {
         text.get(text.len().checked_sub(place.text_bytes)?..)
             .map(Arc::<str>::from)
     });
+    // Scores of a text other than the one recorded would enter the run under the wrong hash.
     let Some(text) = text.filter(|text| place.blake3 == blake3::hash(text.as_bytes()).into())
     else {
         let fault = InputFault::new(path, "the file was changed while its answers were scored");
@@ -504,6 +522,8 @@ impl AnswerOptions {
     /// Reads the report in the text of an answer, if reports are read and it has none yet.
     fn read_report(&self, answer: &mut Answer) {
         let text = Arc::clone(&answer.answer_text);
+        // The reference tries to parse every completion as a report; by default a text that merely
+        // mentions JSON stays an answer.
         let is_json = self.mode == Mode::Compat
             || text.trim_start().starts_with('{')
             || text.contains("\"sections\"");
@@ -531,6 +551,7 @@ fn own_bytes(from: &Value, text: &str) -> Result<usize, String> {
     let characters = from
         .as_u64()
         .and_then(|characters| usize::try_from(characters).ok());
+    // Characters, because that is what `len` counts in Python, with which these files are written.
     let own = characters.and_then(|own| {
         text.char_indices()
             .map(|(at, _)| at)

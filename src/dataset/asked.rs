@@ -64,6 +64,7 @@ impl AskedQuestions {
                 .collect::<Vec<_>>(),
         );
         let asked = data.items.into_iter().zip(names).map(|(item, name)| {
+            // Trimmed, as systems often add or lose a final line feed when they copy the question.
             let question = item.input.trim().to_owned();
             AskedQuestion {
                 question,
@@ -161,6 +162,8 @@ impl AskedQuestions {
             .filter(|(_, is_answered)| !**is_answered);
         let missing: Vec<&str> = missing.map(|(asked, _)| asked.name.as_str()).collect();
         let (of, all) = (self.path.display(), self.items.len());
+        // With nothing answered this is the wrong file or the wrong benchmark, and a run of zeros
+        // would hide that.
         if missing.len() == all {
             let hint = "its input must equal a question of the data; is this the right benchmark?";
             return Err(
@@ -197,6 +200,8 @@ impl AskedQuestions {
         system: &mut SystemAnswers,
         is_answered: &mut [bool],
     ) -> Vec<InputFault> {
+        // A queue, since benchmarks such as QASA ask one question about several papers: equal
+        // questions are matched in order.
         let mut open: HashMap<&str, VecDeque<usize>> = HashMap::new();
         for (place, asked) in self.items.iter().enumerate() {
             open.entry(&asked.question).or_default().push_back(place);
@@ -217,6 +222,8 @@ impl AskedQuestions {
                         let (own, data) =
                             (&mut Arc::make_mut(prediction).gold, &self.items[place].gold);
                         // The prediction's ids of gold sources remain if the data has none.
+                        // The benchmark's gold answers replace those in the system's file, which
+                        // the system's author could have edited.
                         if *data != Gold::default() {
                             let gold_ctxs = data.gold_ctxs.clone().or_else(|| own.gold_ctxs.take());
                             *own = Gold {

@@ -69,6 +69,8 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
 }
 
 fn read_aspect(line: &JsonLine<'_>) -> Result<Aspect, InputFault> {
+    // The descriptions come from five numbered fields, which the type has as one list; each is
+    // checked by name so that the message says which one.
     let mut aspect: Aspect = line.parse("aspect").map_err(|fault| fault.hint(EXPECTED))?;
     let fields: Map<String, Value> = line.parse("aspect")?;
     let text = |field: &str| {

@@ -96,6 +96,8 @@ impl<'a> CriteriaReader<'a> {
         self.check_groups(fields, &lists)?;
         let mut criteria = Vec::new();
         for list in &lists {
+            // Numbers run through the whole case, as names must be unique in it and not only in a
+            // group.
             let before = self.cases[place].1.criteria.len() + criteria.len();
             let mut read = self.criteria(list, before)?;
             if let Some(group) = list.group {
@@ -132,6 +134,8 @@ impl<'a> CriteriaReader<'a> {
         if !self.is_rows {
             return Err(format!("duplicate case id, first on line {number}"));
         }
+        // Rows with one id and two questions are two cases with a mistyped id; merged, their
+        // criteria would be asked of the wrong answer.
         if case.initial_prompt != question {
             return Err(format!("another question than on line {number}"));
         }
@@ -233,6 +237,8 @@ impl<'a> CriteriaReader<'a> {
         let Some(all) = fields.get(weights).filter(|_| !weights.is_empty()) else {
             return Ok(1.0);
         };
+        // Negative shares would turn the criteria of a group into penalties and the divisor with
+        // them.
         let weight = all[name].as_f64().filter(|weight| *weight >= 0.0);
         weight.ok_or_else(|| {
             format!("{weights}.{name} is not a weight; give the group a number from 0")
@@ -274,6 +280,8 @@ impl<'a> CriteriaReader<'a> {
             _ => return false,
         };
         let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
+        // Names are compared without case and separators: `sub_criteria`, `subCriteria` and
+        // `Sub-criteria` all occur.
         let is_named =
             name == self.profile.case.criteria || NESTED.contains(&plain.to_lowercase().as_str());
         is_named && !elements.is_empty()
@@ -354,6 +362,7 @@ impl<'a> CriteriaReader<'a> {
         };
         let number = match value {
             Value::Null => Some(1.0),
+            // An empty cell of a table is what null is in JSON.
             Value::String(text) if text.trim().is_empty() && !names.weight_required => Some(1.0),
             Value::String(text) => text.trim().parse().ok(),
             // Python's True and False are 1 and 0 in sums.
@@ -386,6 +395,8 @@ impl<'a> CriteriaReader<'a> {
         let known = [&case.id, &case.question, &own.text, &own.id, &own.tags];
         for (name, value) in fields {
             let is_known = name == text || known.contains(&name);
+            // `points: 5` read as weight 1 would give every criterion the same weight, with nothing
+            // to see in the output.
             if !is_known && is_number(value) {
                 return Some(name);
             }
@@ -415,6 +426,8 @@ fn share(criteria: &mut [CaseCriterion], group: &str, weight: f64) -> Result<(),
     let factor = if whole > 0.0 { weight / whole } else { 0.0 };
     for criterion in criteria {
         criterion.weight *= factor;
+        // A tag counts a criterion once, so a criterion that already names its group must not have
+        // it twice.
         criterion.tags.retain(|tag| tag != group);
         criterion.tags.push(group.to_owned());
     }
@@ -462,6 +475,8 @@ fn conversation(messages: &[Value]) -> Option<String> {
     let mut turns = Vec::new();
     for message in messages {
         let content = message.get("content")?.as_str()?;
+        // HealthBench grades the whole conversation, so its turns keep their roles; a single
+        // message is simply the question.
         if messages.len() == 1 {
             return Some(content.to_owned());
         }
@@ -475,6 +490,7 @@ fn conversation(messages: &[Value]) -> Option<String> {
 fn tags(value: Option<&Value>, is_table: bool) -> Result<Vec<String>, String> {
     let all: Vec<String> = match value {
         None | Some(Value::Null) => Vec::new(),
+        // Semicolons, because commas separate the cells.
         Some(Value::String(tags)) if is_table => tags.split(';').map(str::to_owned).collect(),
         Some(Value::String(tag)) => vec![tag.clone()],
         Some(list) => typed(list.clone()).map_err(|what| format!("tags: {what}"))?,

@@ -43,6 +43,8 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
     for case in &tests.cases {
         let ids = cases.entry(case.initial_prompt.trim()).or_default();
         if how.mode == Mode::Compat {
+            // The script builds a dict by question, in which a later case overwrites an earlier
+            // one.
             ids.clear();
         }
         ids.push(&case.case_id);
@@ -68,6 +70,8 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
                 "the reference script raises {exception} here"
             ))),
             Ok(answer) => {
+                // Two annotators' rubrics of one question both judge the one answer; pairing later
+                // decides which of them count.
                 converted.answers.extend(ids.iter().map(|id| Answer {
                     case_id: (*id).clone(),
                     ..answer.clone()
@@ -97,6 +101,7 @@ impl Conversion {
     /// How the answers of this system are converted: those of a file without sources get no list of them.
     pub(super) fn of(&self, system: &SystemAnswers) -> Self {
         Self {
+            // An empty heading `References:` below every answer would be judged as part of it.
             block: self.block.filter(|_| !system.without_id),
             ..*self
         }
@@ -110,6 +115,7 @@ impl Conversion {
         let own = &answer.answer_text;
         let text = format!("{own}{}", references_block(prediction, base, self.mode)?);
         Ok(Answer {
+            // The list is not the system's text: lengths and perturbations stop before it.
             own_bytes: Some(own.len()),
             answer_text: text.into(),
             ..answer.clone()
@@ -166,6 +172,8 @@ pub fn references_block(
 }
 
 fn reference_title_and_text(source: &Source) -> Result<(String, String), &'static str> {
+    // Iterating over a dict yields its keys, and the script then indexes each key as if it were a
+    // pair; so letters of the key stand for text and title.
     if let Some(key) = &source.key {
         let mut characters = key.chars();
         return match (characters.next(), characters.next()) {

@@ -38,6 +38,7 @@ pub fn load_tests(
         return Err(fault.hint("name the file of test cases").into());
     }
     let (text, blake3, log) = read_input(path, partial_logs)?;
+    // Tables often come as `.txt` or `.tsv`; JSON always begins with a bracket or brace.
     let start = text.trim_start();
     let is_json = start.is_empty() || start.starts_with(['[', '{']);
     let is_rows = is_csv(path) || !is_json;
@@ -72,6 +73,8 @@ pub fn load_tests(
     let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for (line, case) in &mut cases {
+        // Before names are checked: the ids of ScholarQA-CS2 may repeat, for which the reference
+        // has its own rule.
         if profile.report {
             give_names(&mut case.criteria);
         }
@@ -130,6 +133,8 @@ impl FirstCase {
         let profile = rubric_profile(rubric)?;
         let is_unnamed = rubric.is_none() && !self.has(&profile.case.criteria);
         if is_unnamed && self.has("ingredients") {
+            // Only this set has the field, and its scoring differs so much (four components,
+            // reports) that the default profile would give a plausible wrong score.
             return rubric_profile(Some(SCHOLARQA_CS2));
         }
         Ok(profile)
@@ -199,6 +204,8 @@ fn give_names(criteria: &mut [CaseCriterion]) {
     let mut seen: HashMap<String, usize> = REPORT_METRICS.map(|name| (name.to_owned(), 1)).into();
     let ids: Vec<String> = criteria.iter().map(|own| own.name.clone()).collect();
     for (criterion, id) in criteria.iter_mut().zip(&ids) {
+        // The judge of ScholarQA-CS2 is asked by id, so compat mode must know which ones shared
+        // one; the names made here are distinct.
         let is_shared = ids.iter().filter(|other| *other == id).count() > 1;
         criterion.shared_id = is_shared.then(|| id.clone());
         let name = if id.trim().is_empty() {
@@ -264,6 +271,7 @@ fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
             ));
         }
         let words: Vec<&str> = criterion.text.split_whitespace().collect();
+        // Copies of a criterion usually differ in case or line breaks only.
         let text = words.join(" ").to_lowercase();
         if let Some(first) = seen.insert(text, &criterion.name) {
             let what = format!(

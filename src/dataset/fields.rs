@@ -56,6 +56,8 @@ fn names<'a>(
         .iter()
         .any(|(name, _)| name == part || name == "question" && part == "case_id");
     (
+        // A given field comes first, but where a file lacks it the documented one still serves: one
+        // command reads several systems' files.
         own.chain(documented.iter().copied()).collect(),
         if is_given || is_prediction {
             &[]
@@ -95,6 +97,8 @@ impl FieldReading {
         path: &Path,
     ) -> Result<Self, InputFault> {
         let fields = fields_of(elements, given);
+        // A file of test cases in the place of answers gets its own message, which is better than
+        // one about missing fields.
         if elements.is_empty() || fields.contains_key("metric_config") {
             return Ok(Self::default());
         }
@@ -128,6 +132,8 @@ impl FieldReading {
         };
         let mut found: Vec<(&'static str, String)> = Vec::new();
         match (text, id, question) {
+            // From here on there are two forms only, answers and predictions; whatever the file
+            // called its fields, later code knows no third one.
             (Some(text), Some(id), None) if !is_prediction => {
                 found.push(("answer_text", text));
                 found.push(("case_id", id));
@@ -198,6 +204,8 @@ impl FieldReading {
                 values.push(((*expected).to_owned(), value));
             }
         }
+        // A field that is in the way of an expected name goes: `--fields answer_text=final` means
+        // `final` even where `answer_text` exists.
         record.retain(|name, _| {
             self.renamed
                 .iter()
@@ -412,6 +420,8 @@ impl Finder<'_> {
                 self.guessed.push(format!("{part}={field}"));
                 Ok(Some(field.to_owned()))
             }
+            // A wrong guess would score the wrong text without any sign of it, so two possible
+            // fields are a fault.
             [first, ..] => {
                 let what = format!("{} could each be the {part}", possible.join(" and "));
                 let hint = format!("name one: --fields {part}={first}");
@@ -453,6 +463,7 @@ impl MissingParts<'_> {
         }
         let mut entries = Vec::new();
         for part in &self.parts {
+            // The message gives the flag as it could be pasted.
             entries.push(match (*part, &text) {
                 ("answer_text", Some(field)) => format!("answer_text={field}"),
                 ("case_id", _) => self

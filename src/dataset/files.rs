@@ -126,6 +126,8 @@ fn files_of(path: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
         .map(std::fs::DirEntry::path)
         .filter(|file| !file.is_dir())
         .collect();
+    // The order of a directory differs between file systems, and the order of systems is that of
+    // tables and records.
     files.sort();
     let has =
         |file: &PathBuf, extension: &str| file.extension().is_some_and(|own| own == extension);

@@ -113,6 +113,8 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
     let case_id = match (case_id, spreadsheet.id) {
         (Some(given), _) => given,
         (None, Some(sheet)) => {
+            // The published ids were made by hashing Python's text of a tuple, so its quoting rules
+            // have to be copied to get the same ids.
             format!(
                 "{:x}",
                 Md5::digest(format!(
@@ -128,11 +130,14 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
                 .hint("give it, or a case_id"));
         }
     };
+    // The published weights: a most important ingredient counts twice a nice one, and together they
+    // have what the four general components leave.
     let unit = TOTAL_WEIGHT / (2 * most_important.len() + nice_to_have.len()) as f64;
     let criteria = |name: &'static str, weight: f64, list: Vec<Ingredient>| {
         list.into_iter()
             .enumerate()
             .map(move |(index, Ingredient { text, snippets })| Criterion {
+                // Numbered from 0 within each list, the names in the released test cases.
                 name: format!("{name}_item_{index}"),
                 criterion: text,
                 weight,
@@ -208,6 +213,8 @@ fn is_printable(c: char) -> bool {
     if matches!(c, '"' | '\'' | '\\') {
         return true;
     }
+    // At the start of a text Rust also escapes combining marks, which Python prints; hence a letter
+    // before.
     let pair: String = ['a', c].iter().collect();
     let mut escaped = pair.escape_debug().skip(1);
     escaped.next() == Some(c) && escaped.next().is_none()

@@ -71,10 +71,13 @@ impl InspectLog {
 
     fn parse_json(bytes: &[u8]) -> Option<Self> {
         let text = str::from_utf8(bytes).ok()?;
+        // Parsing a large JSONL file as one value only to learn that it is none would double the
+        // time to read it.
         if !text.trim_start().starts_with('{') {
             return None;
         }
         let log: Self = serde_json::from_str(&without_bare_nan(text).0).ok()?;
+        // The one field that every log has and no file of answers.
         log.eval["task"].is_string().then_some(log)
     }
 
@@ -82,6 +85,8 @@ impl InspectLog {
         let mut header = None;
         let mut start = None;
         let mut samples = Vec::new();
+        // Archives also hold journals, summaries and logs of each event, which can be much larger
+        // than the samples.
         let is_read = |name: &str| matches!(name, HEADER | START) || name.starts_with("samples/");
         for_each_member(bytes, path, is_read, |member, text| {
             let json = without_bare_nan(text).0;
@@ -96,6 +101,7 @@ impl InspectLog {
                 InputFault::new(member, format!("not what Inspect writes: {error}"))
             })
         })?;
+        // An evaluation that was stopped has no header yet, but its samples are complete.
         let started = start.map(|log: Self| Self {
             status: "started".to_owned(),
             ..log
@@ -111,6 +117,7 @@ impl InspectLog {
     fn first_epoch(mut self) -> Self {
         let logged = self.samples.len();
         let mut seen = HashSet::new();
+        // A stable sort: within an epoch the cases keep their order.
         self.samples.sort_by_key(|sample| sample.epoch);
         self.samples
             .retain(|sample| seen.insert(sample.id.0.clone()));
@@ -201,6 +208,8 @@ impl InspectSample {
             }
             "citation_group" => {
                 let section = &**question.judged();
+                // By the section's text, as the position does not serve: which sections were asked
+                // about is known only to the evaluation.
                 let mut groups = self.logged("text").zip(self.logged("claims"));
                 json!({"claims": groups.find(|(logged, _)| logged.as_str() == Some(section))?.1})
             }

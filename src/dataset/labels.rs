@@ -234,6 +234,7 @@ impl Collector {
         let Some(mut fault) = faults.next() else {
             return Ok(());
         };
+        // One fault per file: a wrong header makes every row fail with the same message.
         let more = faults.count();
         if more > 0 {
             fault.what += &format!("; faults in the file: {}", more + 1);
@@ -300,6 +301,8 @@ impl Collector {
                 value,
             })
         };
+        // Agreement between two people and between a person and a judge are different results; the
+        // name of the released `model_..` fields is the only sign of it in a row.
         let kind = if rater == MODEL {
             RaterKind::Judge
         } else {
@@ -366,6 +369,8 @@ impl Collector {
         };
         if let [Some(a), Some(b)] = ranking {
             let [first, second] = models.clone();
+            // The released numbers are points of an answer in its pair, so only their difference
+            // means something.
             let preferred = Preferred::of_difference(a - b, 0.0);
             let preference = Preference::new(case_id.clone(), first, second, preferred)
                 .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
@@ -389,6 +394,8 @@ impl Collector {
             }
             self.rate_both(row, rater, &case_id, &models, item, values)?;
         }
+        // Without a rating of the whole answer a judge could not be compared with people by score
+        // at all.
         if has_ranking && !row.fields.contains_key("human_overall") {
             self.rate_both(row, person, &case_id, &models, OVERALL, ranking)?;
             let note = Note::warning(
@@ -459,6 +466,8 @@ impl Collector {
         let (case_id, thing, number) = label.parts();
         let key = (at, case_id.clone(), thing);
         if let Some((earlier, position)) = self.seen.get(&key) {
+            // Equal repeats are harmless (every pair repeats an answer's ratings), but counting
+            // them would lend weight to whoever occurs in many pairs.
             if *earlier == number {
                 return Ok(false);
             }
@@ -494,6 +503,7 @@ fn preference(row: &LabelRow<'_>, case_id: CaseId) -> Result<Preference, InputFa
         word.to_lowercase().as_str(),
         Number::try_from(value.clone()),
     ) {
+        // A system may well be called `b`; its full name must not be read as the letter.
         _ if word == a => Preferred::First,
         _ if word == b => Preferred::Second,
         ("a", _) => Preferred::First,

@@ -87,6 +87,8 @@ pub fn pair(
                         answer,
                     });
                 }
+                // A question is missing once, by the case that all systems share, however many
+                // annotators it has.
                 (None, Some(case)) => unanswered.push(case.case_id.clone()),
                 (None, None) => {}
             }
@@ -106,6 +108,8 @@ pub fn pair(
                 .map(|case_id| (system.system.clone(), case_id)),
         );
     }
+    // No pair at all is always a mistake (ids of another release); a table without rows would not
+    // say so.
     if items.is_empty() {
         return Err(nothing_paired(tests, systems).into());
     }

@@ -20,6 +20,8 @@ pub fn perturbed_system(system: &SystemName, perturbation: Perturbation) -> Syst
 pub fn perturbed(item: &Item, perturbation: Perturbation) -> Result<Option<Item>> {
     let mut item = with_text(item)?;
     let answer = &mut item.answer;
+    // From the id and not from a counter: leaving out one case must not change the shuffle of the
+    // others, whose judgments are in the cache.
     let mut seed = [0; 8];
     seed.copy_from_slice(&blake3::hash(answer.case_id.as_str().as_bytes()).as_bytes()[..8]);
     let own = answer.own_text();

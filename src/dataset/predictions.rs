@@ -143,6 +143,8 @@ impl PredictionLine {
             Some(GoldSources::Documents(documents)) => (None, Some(documents)),
             None => (None, None),
         };
+        // QASA's test file has the documents under the name that others give to ids, with the
+        // passages under the singular.
         let documents = self.gold_ctx.or(documents).unwrap_or_default();
         let texts = |pair: ShortAnswers| {
             pair.short_answers
@@ -164,10 +166,13 @@ impl PredictionLine {
             id: self
                 .id
                 .or(self.case_id)
+                // The position, as some released sets have no ids.
                 .map_or_else(|| (line.index + 1).to_string(), |id| id.0),
             input: text(self.input.or(self.query)).unwrap_or_default(),
             output: text(self.output).map(Arc::from),
             sources: self
+                // Where a file has both, `docs` are the sources that the model was shown, to which
+                // the numbers in the output refer.
                 .docs
                 .or(self.ctxs)
                 .map(|sources| sources.0)
@@ -238,6 +243,8 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Optional
 
 impl From<SourceLine> for Source {
     fn from(line: SourceLine) -> Self {
+        // Files with short extracts (`sent`) show these to the model in place of the passage, so
+        // citations are judged by them.
         let text = line.sent.unwrap_or(line.text);
         Self {
             title: line.title.map(|title| title.given.unwrap_or_default()),

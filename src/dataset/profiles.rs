@@ -66,6 +66,8 @@ pub fn rubric_profile(name: Option<&str>) -> Result<RubricProfile> {
 /// # Errors
 /// As [`rubric_profile`].
 pub fn profile_source(name: &str) -> Result<(String, String, String)> {
+    // A shipped name wins over a directory of that name, so that a result's `--rubric` means the
+    // same everywhere.
     if let Some((name, source)) = SHIPPED_PROFILES
         .iter()
         .find(|(shipped, _)| *shipped == name)
@@ -106,6 +108,7 @@ fn parse(source: &str, path: &Path) -> Result<RubricProfile> {
 fn reply_fault(profile: &RubricProfile) -> Option<String> {
     let reply = &profile.reply;
     let levels = &reply.levels;
+    // With one level every answer gets the same score.
     if levels.len() < 2 {
         return Some("a scale needs two levels or more".to_owned());
     }
@@ -126,6 +129,8 @@ fn reply_fault(profile: &RubricProfile) -> Option<String> {
     if !reply.continuous {
         return None;
     }
+    // Between the ends a grade is interpolated; other credits there would make the scale's meaning
+    // depend on levels in between, which a continuous reply need not name.
     let has_ends = [levels.first(), levels.last()]
         .into_iter()
         .flatten()

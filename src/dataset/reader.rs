@@ -52,6 +52,7 @@ impl<'a> JsonLine<'a> {
             if !error.is_data() {
                 return self.invalid_json(&error, hint);
             }
+            // The path costs time in parsing, so it is looked for only after a failure.
             let field = serde_path_to_error::deserialize::<_, T>(
                 &mut serde_json::Deserializer::from_str(self.text),
             );
@@ -199,6 +200,8 @@ impl TryFrom<Value> for Number {
 pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine<'a>>> {
     // A truncated value ends on its own line.
     let text = text.trim_end();
+    // Raw values: each is parsed later into its type, with its own line in the message, and without
+    // a tree of the whole file in memory.
     let found: Result<Vec<&RawValue>, _> = match text.trim_start().chars().next() {
         Some('[') => serde_json::from_str(text),
         _ => serde_json::Deserializer::from_str(text)
@@ -210,6 +213,8 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
             [only] => list_under_data(only).unwrap_or(values),
             _ => values,
         },
+        // One broken line of many: line by line, the others are still checked and all faults named
+        // together.
         Err(_) if is_broken_jsonl(text) => return Ok(lines(text, path)),
         Err(error) => {
             let whole = JsonLine {
@@ -263,6 +268,8 @@ pub(super) fn rows_as_jsonl<'a>(text: &'a str, path: &Path) -> Result<Cow<'a, st
 /// header into most cells.
 fn separator(text: &str) -> (u8, &'static str) {
     let mut best = (b',', "comma");
+    // The header is parsed with each separator and not merely searched, as quoted names may hold
+    // any of them.
     let mut most = header_cells(text, b',');
     for other in [(b';', "semicolon"), (b'\t', "tab")] {
         let cells = header_cells(text, other.0);
@@ -312,6 +319,8 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
         let line = line
             + newlines(&row.as_bytes()[..row.len() - row.trim_start_matches(['\r', '\n']).len()]);
         let fault = |what| InputFault::new(path, what).at_line(line);
+        // An unclosed quote makes the parser swallow the following rows into one cell, without an
+        // error.
         if row.matches('"').count() % 2 == 1 {
             let fault = fault("odd number of quotes in the row".to_owned());
             return Err(
@@ -333,6 +342,8 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
             }
             continue;
         }
+        // The parser is lenient about lengths so that this message, which names the line, is given
+        // in place of its own.
         if record.len() != names.len() {
             let what = format!(
                 "expected {} cells as in the header, found {}",
@@ -348,6 +359,8 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
             .cloned()
             .zip(record.iter().map(Value::from))
             .collect();
+        // Blank lines stand for the further lines of a cell with line breaks, so that faults name
+        // the line in the table.
         jsonl.push_str(&"\n".repeat(line - written));
         jsonl.push_str(&Value::Object(fields).to_string());
         written = line;

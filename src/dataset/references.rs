@@ -74,6 +74,8 @@ fn golds_by_question(
                 golds.insert(question.to_owned(), (item.line, item.gold));
                 return Ok(());
             };
+            // Documents are set aside for the comparison: they add up, everything else must be
+            // equal.
             let gold_texts = std::mem::take(&mut gold.gold_texts);
             if *gold
                 != (Gold {
@@ -197,6 +199,7 @@ impl References {
             .iter()
             .map(|(question, answer)| (question.as_str(), answer))
             .collect();
+        // With repeated questions a join by question would give several answers the same reference.
         let are_distinct = known.len() == self.answers.len() && !known.contains_key("");
         let is_asked = system
             .answers
@@ -213,6 +216,8 @@ impl References {
                 "by input",
             ));
         }
+        // Equal counts are the only check that a join by position has; one line too few would shift
+        // every reference.
         if system.answers.len() != self.answers.len() {
             let what = format!(
                 "{} answers, but {} references in {}; they are joined by position, as not every reference has an input \

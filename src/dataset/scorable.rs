@@ -255,6 +255,8 @@ fn plain_items(
             );
             continue;
         }
+        // By address: the pairs share the prediction of their answer, while its id and question may
+        // occur twice.
         let mut paired: HashMap<*const Prediction, &Item> = HashMap::new();
         for item in own {
             if let Some(prediction) = &item.answer.prediction {
@@ -325,6 +327,8 @@ impl Names {
     /// The id of a question's `turn`-th occurrence in its file, as named by the first system. `place` is the
     /// prediction's position, from 1.
     fn id_of(&mut self, answer: &Answer, turn: usize, place: usize) -> CaseId {
+        // Systems are compared case by case, so an equal question must have one id in all files,
+        // whatever their own ids are.
         let key = (answer.question().to_owned(), turn);
         if let Some(id) = self.ids.get(&key) {
             return id.clone();
@@ -334,6 +338,8 @@ impl Names {
             id = place.to_string();
         }
         if self.taken.contains(&id) {
+            // Positions from 1 are common ids of test cases too; without the mark, two different
+            // questions would share cached judgments and rows of a table.
             id = format!("{id}#{place}");
         }
         while !self.taken.insert(id.clone()) {
@@ -378,6 +384,8 @@ fn chosen_items(mut items: Vec<Item>, options: &PairOptions) -> Result<Vec<Item>
         } else {
             asked
         };
+        // The limit counts questions over all systems and not items: each system must be left with
+        // the same ones.
         counted.contains(key) || (counted.len() < limit && counted.insert(key.to_owned()))
     });
     Ok(items)
@@ -414,6 +422,8 @@ fn files(
     references: Option<&References>,
     made: &Scorable,
 ) -> Vec<InputFile> {
+    // A file of which nothing is scored does not belong to the run; a change of it must not look
+    // like a change of the inputs.
     let with_items: HashSet<&SystemName> = made
         .rubric
         .iter()

@@ -112,6 +112,8 @@ struct MetricConfig {
 impl From<CaseLine> for TestCase {
     fn from(line: CaseLine) -> Self {
         let mut rubric = line.metric_config.config;
+        // The released configuration repeats the question, which the reference shows to the judge;
+        // hand-written cases leave it out.
         if rubric.question.is_empty() {
             rubric.question = line.initial_prompt.as_str().into();
         }
