@@ -84,6 +84,9 @@ impl Coefficient {
             Self::Alpha(level) => units.alpha(kept, level),
             Self::Kappa | Self::QuadraticKappa => {
                 let raters = units.rows.first()?.1.len();
+                // A pair with no kappa (both always give the same label) says nothing about
+                // agreement; it is left out of the mean, as counting it as 0 or 1 would be a
+                // decision.
                 let pairs = (0..raters).flat_map(|y| (0..y).map(move |x| [x, y]));
                 mean(
                     &pairs
@@ -119,8 +122,11 @@ impl Units {
                 .copied()
                 .flatten()
                 .flatten()
+                // Raw floats would make 0.1 + 0.2 and 0.3 two categories, which never agree.
                 .map(|value| rounded(*value)),
         );
+        // ICC compares the means of raters, which needs every rater in every unit; the others work
+        // with any two.
         let fewest = if coefficient == Coefficient::Icc {
             ratings.len()
         } else {
@@ -146,6 +152,8 @@ impl Units {
                 .map(|at| self.rows[*at].1.iter().flatten().copied())
         };
         rows().flatten().for_each(|place| counts[place] += 1.0);
+        // With one value only, observed and expected disagreement are both 0 and their quotient is
+        // anything.
         if counts.iter().filter(|count| **count > 0.0).count() < 2 {
             return None;
         }
@@ -180,6 +188,8 @@ impl Units {
                 .map(|(n, score)| of(*n, *score))
                 .sum::<f64>()
         };
+        // Centered first: on values far from 0 the difference of two large sums would lose the
+        // digits that matter.
         let center = sum(&|n, score| n * score) / total;
         // Over all ordered pairs, squares of differences sum to 2 n sum((x - mean)^2).
         let all = if is_nominal {
@@ -209,6 +219,7 @@ impl Units {
                 f64::from(u8::from(a != b))
             };
         }
+        // Two raters who never vary agree by chance alone; there is nothing to correct.
         if margins.iter().filter(|(a, b)| a + b > 0.0).count() < 2 {
             return None;
         }

@@ -39,6 +39,8 @@ impl BootstrapOptions {
 
     /// 1 - level, without the rounding of the subtraction: 0.05, not 0.05000000000000004.
     pub fn alpha(&self) -> f64 {
+        // The tail rank is a ceiling, so a rounding error of 1e-17 would move it by a whole
+        // resample.
         ((1.0 - self.level) * 1e12).round() / 1e12
     }
 
@@ -123,6 +125,8 @@ fn bca_interval(
             .collect()
     };
     let resampled = defined(resample(units, &statistic, options));
+    // A statistic that most resamples do not have (a correlation of constants) would get an
+    // interval of the lucky ones.
     if 2 * resampled.len() < options.resamples as usize {
         return None;
     }
@@ -209,6 +213,8 @@ pub(super) fn resample<T: Send>(
     let seeded = ChaCha8Rng::seed_from_u64(options.seed);
     let one = |weights: &mut Vec<u32>, replicate: u32| {
         let mut rng = seeded.clone();
+        // A stream per resample: the draws depend on the replicate alone, and not on which thread
+        // makes it.
         rng.set_stream(u64::from(replicate));
         weights.fill(0);
         for _ in 0..units {
@@ -238,6 +244,7 @@ pub fn clipped_mean_sd(values: &[f64], seed: u64) -> Option<f64> {
         values.len(),
         clipped,
         BootstrapOptions {
+            // The number of the benchmark's own script, whose figure this repeats.
             resamples: 1000,
             ..BootstrapOptions::seeded(seed)
         },
@@ -269,6 +276,8 @@ fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) 
 /// The rank, from 1, of the value beyond which lie fewer than the share `tail` of `total` resampled values and the observed
 /// one; `None` if there are too few.
 pub(super) fn tail_rank(tail: f64, total: usize) -> Option<usize> {
+    // The observed value counts as one more resample; without it a p of 0 would be possible, and
+    // the test would reject too often.
     let rank = (tail * (total + 1) as f64).ceil() as usize;
     rank.checked_sub(1)
         .filter(|rank| (1..=total).contains(rank))
@@ -313,6 +322,8 @@ fn share_below(sorted: &[f64], observed: f64) -> f64 {
     let below = sorted.partition_point(|value| *value < observed - tie(observed));
     let not_above = sorted.partition_point(|value| *value <= observed + tie(observed));
     let total = 2.0 * sorted.len() as f64;
+    // Ties by half, since a coarse statistic equals the observed one in many resamples; all above
+    // or all below would give an infinite correction.
     ((below + not_above) as f64 / total).clamp(0.5 / total, 1.0 - 0.5 / total)
 }
 

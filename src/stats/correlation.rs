@@ -20,6 +20,8 @@ impl Correlation {
     /// The correlation of `x` and `y`, -1..=1; `None` for unequal lengths, fewer than two pairs, a list whose values
     /// are all equal, or values that are not finite. Ranks are of values to 12 decimals.
     pub fn of(self, x: &[f64], y: &[f64]) -> Option<f64> {
+        // Ranks turn a difference in the last digit into a whole rank, so values that are equal but
+        // for rounding are made equal; for Pearson's r it does not matter.
         let even = |value: &f64| {
             if self == Self::Pearson {
                 *value
@@ -79,6 +81,7 @@ fn product_moment(x: &[f64], y: &[f64]) -> Option<f64> {
             .sum::<f64>()
     };
     let r = sum(&|x, y| x * y) / (sum(&|x, _| x * x).sqrt() * sum(&|_, y| y * y).sqrt());
+    // Rounding can lead to 1.0000000000000002, of which atanh is NaN.
     r.is_finite().then(|| r.clamp(-1.0, 1.0))
 }
 
@@ -99,6 +102,7 @@ fn tau_b(x: &[f64], y: &[f64]) -> f64 {
     // The sum turns -0 into 0, which sorting would set apart.
     let mut units: Vec<(f64, f64)> = x.iter().zip(y).map(|(x, y)| (x + 0.0, y + 0.0)).collect();
     units.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    // Whole numbers, since the balance is a small difference of large counts of pairs.
     let pairs = |n: usize| n as i128 * (n as i128 - 1) / 2;
     let tied_x: i128 = units
         .chunk_by(|a, b| a.0 == b.0)
@@ -128,6 +132,8 @@ fn sort_inversions(values: &mut [f64]) -> usize {
     let mut inversions = sort_inversions(left) + sort_inversions(right);
     let (mut merged, mut at) = (Vec::with_capacity(left.len() + right.len()), 0);
     for value in right.iter() {
+        // Equal values are not inversions: pairs that tie in y are neither concordant nor
+        // discordant.
         let smaller = left[at..].partition_point(|other| other <= value);
         merged.extend_from_slice(&left[at..at + smaller]);
         merged.push(*value);
@@ -151,6 +157,7 @@ pub fn intraclass_correlation(x: &[f64], y: &[f64]) -> Option<f64> {
         return None;
     }
     let squares: f64 = both.iter().map(|value| (value - grand).powi(2)).sum();
+    // The script mixes 2n - 1 here with n - 1 below, which is why its result can exceed 1.
     let variance = squares / (2 * pairs - 1) as f64;
     let shared: f64 = x
         .iter()

@@ -19,9 +19,12 @@ pub(super) fn t_quantile(p: f64, df: f64) -> Option<f64> {
     if p == 0.5 {
         return Some(0.0);
     }
+    // By symmetry: the equation below is that of the upper tail.
     if p < 0.5 {
         return t_quantile(1.0 - p, df).map(|t| -t);
     }
+    // The beta function converges slowly for parameters in the thousands, where the expansion is
+    // exact enough.
     if df > 2_000.0 {
         return Some(t_quantile_of_many(normal_quantile(p)?, df));
     }

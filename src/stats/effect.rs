@@ -39,6 +39,7 @@ pub fn cliffs_delta(x: &[f64], y: &[f64]) -> Option<f64> {
     let mut counts = vec![(0_u64, 0_u64); values.len()];
     x.iter().for_each(|value| counts[place(*value)].0 += 1);
     y.iter().for_each(|value| counts[place(*value)].1 += 1);
+    // Counted along the sorted values, as the pairs of two lists of 10,000 are 100 million.
     let (mut below_x, mut below_y, mut balance) = (0, 0, 0.0);
     for (here_x, here_y) in counts {
         balance += here_x as f64 * below_y as f64 - here_y as f64 * below_x as f64;

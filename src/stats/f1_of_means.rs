@@ -55,6 +55,8 @@ fn interval(
     clusters: &[usize],
     options: BootstrapOptions,
 ) -> Option<Interval> {
+    // The influences have the mean 0, so that the sample's error is that of the F1, clusters
+    // included.
     let sample =
         ClusteredSample::new(&[influences], Some(clusters)).filter(|_| options.is_usable())?;
     let share = Interval {

@@ -27,6 +27,7 @@ pub fn indistinguishable_groups(systems: usize, differ: &[(usize, usize)]) -> Ve
         apart[b][a] = true;
     }
     let mut groups: Vec<Vec<usize>> = Vec::new();
+    // In table order, so that the best systems get the first letters.
     for first in 0..systems {
         for second in first + 1..systems {
             let covered = groups

@@ -36,6 +36,8 @@ pub fn coefficient_interval(
     if !(level > 0.0 && level < 1.0) {
         return None;
     }
+    // Student's t and not the normal quantile: with ten questions the latter's intervals are too
+    // narrow by an eighth.
     let t = t_quantile(f64::midpoint(1.0, level), k - 1.0)?;
     let observed = coefficient(&(0..of_unit.len()).collect::<Vec<_>>())?;
     let without = |cluster: usize| {
@@ -45,11 +47,15 @@ pub fn coefficient_interval(
     let without: Vec<f64> = (0..sizes.len())
         .into_par_iter()
         .map(without)
+        // If one question decides whether the coefficient exists, an interval from the others would
+        // hide it.
         .collect::<Option<_>>()?;
     let center = mean(&without)?;
     let squares: f64 = without.iter().map(|value| (value - center).powi(2)).sum();
     let (error, slope) = (((k - 1.0) / k * squares).sqrt(), 1.0 - observed * observed);
     let (center, half) = (observed.atanh(), t * error / slope);
+    // At a coefficient of 1 the scale of atanh ends, and an error of 0 means that the questions say
+    // nothing about the spread.
     let is_defined = slope > 1e-12 && error > 1e-12 && half.is_finite();
     is_defined.then(|| Interval {
         low: (center - half).tanh(),

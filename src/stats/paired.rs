@@ -20,10 +20,15 @@ use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
 use super::studentized::{ClusteredSample, equal_tails};
 
 /// Fewest questions for a bootstrap-t.
+// Below it the resampled t takes too few distinct values for its tails to have the size that they
+// claim (coverage is measured in docs/metrics.md).
 pub(super) const FEWEST_QUESTIONS: usize = 20;
 /// Fewest differences of either sign for a bootstrap-t of a single pair.
+// With fewer, many resamples have differences of one sign only, and the tail of t on that side has
+// no values.
 const FEWEST_OF_EITHER_SIGN: usize = 3;
 /// Up to this many questions all sign assignments are used; else random ones.
+// 2^19 assignments take 4 MB a pair and a moment; every further question doubles both.
 const EXACT_UP_TO: usize = 19;
 
 /// How p values and intervals were made.
@@ -116,6 +121,9 @@ fn by_bootstrap(sample: &ClusteredSample, options: BootstrapOptions) -> PairedFa
     let mut critical = criticals.into_iter().next().flatten();
     if pairs.len() > 1 {
         let largest = largest_t(&resampled);
+        // One critical value for all pairs, taken from the largest |t|, holds the level of the
+        // family and yet is less strict than Bonferroni's, as pairs that share a system move
+        // together.
         critical = tail_rank(options.alpha(), total).map(|rank| largest[total - rank]);
         for test in &mut pairs {
             adjust(test, &largest, critical);
@@ -153,6 +161,7 @@ fn alone_by_bootstrap(
 
 /// Adjusts a pair's p and interval for all pairs, by the largest |t| of each resample (sorted) and its critical value.
 fn adjust(test: &mut PairedTest, largest: &[f64], critical: Option<f64>) {
+    // A difference of exactly 0 has t = 0 even without an error to divide by.
     let t = if test.difference == 0.0 {
         0.0
     } else {
@@ -216,6 +225,8 @@ impl Assignments {
             sums.push((0..self.questions).filter(is_in).map(|at| values[at]).sum());
         }
         let whole: f64 = values.iter().sum();
+        // With each assignment its opposite, so that the interval is as exact on one side as on the
+        // other.
         let complements: Vec<f64> = sums.iter().map(|sum| whole - sum).collect();
         sums.extend(complements);
         sums
@@ -301,6 +312,8 @@ fn by_sign_flips(
     let n = questions as f64;
     let critical = flips.critical();
     let in_errors = critical * ((n - 1.0) / (n - critical * critical)).sqrt();
+    // With five questions no result can be below 0.05; saying so is better than a verdict `no
+    // difference` that was certain beforehand.
     let is_reachable = smallest_p < options.alpha() && in_errors.is_finite();
     PairedFamily {
         method: PairedMethod::SignFlip,

@@ -8,6 +8,7 @@ use super::paired::FEWEST_QUESTIONS;
 use super::studentized::ClusteredSample;
 
 /// Power of a planned study.
+// The convention of study planning since Cohen; `what a set can resolve` uses the same.
 const POWER: f64 = 0.8;
 
 /// How much the differences of pairs vary between questions, measured by a pilot study. The observed differences themselves
@@ -49,6 +50,8 @@ impl PilotSpread {
         // Resampled means have the variance of the sample divided by n, errors that divided by n - 1.
         let scale = (n / (n - 1.0)).sqrt();
         let largest = |means: Vec<f64>| {
+            // z and not t: the spread of a small pilot's own errors would be planned into the
+            // study, which will have better ones.
             let z = |((resampled, mean), error): ((f64, &f64), &f64)| {
                 if *error > 0.0 {
                     scale * (resampled - mean).abs() / error
@@ -76,6 +79,8 @@ impl PilotSpread {
         let variances = sample
             .errors
             .iter()
+            // From the error over questions and not from the values: several cases of one question
+            // count as the one question that they are.
             .map(|error| n * error * error)
             .collect();
         let critical = Some(largest[largest.len() - rank]).filter(|critical| *critical > 0.0)?;

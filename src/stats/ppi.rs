@@ -188,6 +188,8 @@ impl QuestionSums {
         };
         let human = labels().map(|(y, weight)| weight * y).sum::<f64>()
             / labels().map(|(_, weight)| weight).sum::<f64>();
+        // Values are taken less their means before they are multiplied and summed; otherwise a
+        // scale such as 80 to 100 would cost digits in every resample.
         let judge = answers.iter().map(|answer| answer.judge).sum::<f64>() / answers.len() as f64;
         let clusters = Clusters::new(
             &answers
@@ -253,6 +255,8 @@ impl QuestionSums {
         let lambda = match lambda {
             Some(lambda) => lambda,
             None if variance > (1e-12 * self.largest).powi(2) => {
+                // Outside 0..1 lambda would subtract the judge or count it more than the labels,
+                // which a covariance from few labels can seem to ask for.
                 (covariance / variance / most).clamp(0.0, 1.0)
             }
             None => 0.0,

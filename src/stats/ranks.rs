@@ -26,6 +26,8 @@ pub fn rank_distribution(
     if options.resamples == 0 {
         return None;
     }
+    // The same draws for all systems: hard questions are hard for all of them, and independent
+    // draws would add that as noise to each rank.
     let means = ClusteredSample::new(systems, clusters)?.resampled_means(options);
     let mut counts = vec![vec![0.0; systems.len()]; systems.len()];
     for own in &means {
@@ -35,6 +37,8 @@ pub fn rank_distribution(
         // Means in another order of summation differ in their last digits.
         for tied in order.chunk_by(|a, b| own[*a] - own[*b] <= 1e-12 * own[*a].abs().max(1e-3)) {
             for system in tied {
+                // Ranks of equal means are split; the order in the table would otherwise make the
+                // first one better.
                 for shared in &mut counts[*system][rank..rank + tied.len()] {
                     *shared += 1.0 / tied.len() as f64;
                 }

@@ -55,6 +55,7 @@ pub fn least_squares(x: &[f64], y: &[f64], level: f64) -> Option<Line> {
     let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
     let slope = xy / xx;
     let intercept = mean_y - slope * mean_x;
+    // From the residuals: yy - slope xy can fall below 0 on a perfect line.
     let rest = sum(&|x, y| (y - slope * x).powi(2));
     let variance = rest / (n - 2.0);
     let t = t_quantile(f64::midpoint(1.0, level), n - 2.0)?;

@@ -22,6 +22,8 @@ pub fn inclusion_probabilities(sizes: &[f64], n: usize) -> Vec<f64> {
         if is_equal {
             n / units
         } else {
+            // Half is spread evenly, so that no answer has a probability near 0: its label would
+            // have an enormous weight.
             n * f64::midpoint(1.0 / units, size / total)
         }
     };
@@ -49,6 +51,8 @@ pub fn inclusion_probabilities(sizes: &[f64], n: usize) -> Vec<f64> {
 pub fn systematic_sample(probabilities: &[f64], seed: u64) -> Vec<usize> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
+    // In file order, systems and questions would be drawn at a fixed step, and a pattern in the
+    // file would become one in the sample.
     order.shuffle(&mut rng);
     // Every unit is an interval as long as its probability; the units that hold start, start + 1, .. are drawn.
     let (start, mut end) = (rng.random::<f64>(), 0.0);

@@ -30,6 +30,7 @@ impl ClusteredSample {
             return None;
         }
         let clusters = clusters.map_or_else(|| Clusters::single(cases), Clusters::new);
+        // One question, however many cases it has, says nothing about other questions.
         if clusters.sizes.len() < 2 {
             return None;
         }
@@ -127,6 +128,8 @@ impl ClusteredSample {
             .zip(drawn)
             .filter(|(_, drawn)| **drawn > 0)
         {
+            // The CR2 factor: a cluster pulls the mean toward itself by its share of the cases, so
+            // that its own deviation looks too small by as much.
             let weight = f64::from(*drawn) / (1.0 - size / cases);
             for ((sum, deviation), shift) in squares.iter_mut().zip(row).zip(&shifts) {
                 let own = deviation - size * shift;
@@ -167,6 +170,8 @@ impl ClusteredSample {
 /// another mean, which has no standard error; `whole` is that of the data.
 pub(super) fn studentized(shift: f64, error: f64, whole: f64) -> f64 {
     match error > 1e-9 * whole {
+        // A resample of one question drawn again and again has no spread; a shifted one counts as
+        // beyond every limit, so that tails stay on the safe side.
         true => shift / error,
         false if shift.abs() > 1e-9 * whole => shift.signum() * f64::INFINITY,
         false => 0.0,
@@ -230,8 +235,12 @@ pub(super) fn wilson(
 ) -> Option<Interval> {
     let width = range.high - range.low;
     let p = ((mean - range.low) / width).clamp(0.0, 1.0);
+    // The clustered error enters as the number of 0/1 values that would have it: then Wilson's
+    // formula holds for grades, shares and several cases of one question alike.
     let variance = (error / width).powi(2);
     let worth = Some(p * (1.0 - p) / variance).filter(|n| n.is_finite() && *n > 0.0);
+    // All values equal: no error can be taken from them, but n questions do not prove a mean of
+    // exactly 1.
     let n = worth.unwrap_or(clusters);
     // Two clusters of very different size are worth less than two: at least one degree of freedom.
     let t = t_quantile(f64::midpoint(1.0, level), (effective - 1.0).max(1.0))?;
@@ -273,6 +282,7 @@ pub fn mean_interval(
             .iter()
             .all(|value| range.low <= *value && *value <= range.high)
     };
+    // A declared range that the values leave (compat mode reads points above 10) is none.
     match range.filter(is_within) {
         Some(range) => {
             let clusters = [sample.clusters() as f64, sample.effective_clusters()];

@@ -26,6 +26,7 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
         return None;
     }
     let last = sorted.len().checked_sub(1)?;
+    // Linear between neighbors, the default of NumPy and R, so that quantiles can be checked there.
     let position = p * last as f64;
     let below = (position.floor() as usize).min(last);
     let above = (below + 1).min(last);
@@ -63,6 +64,7 @@ impl Prf {
 
 /// `part / whole`; 0 if the whole is 0.
 pub fn ratio(part: f64, whole: f64) -> f64 {
+    // 0 of 0 counts as 0, the rule of the reference scripts for precision and recall.
     if whole == 0.0 { 0.0 } else { part / whole }
 }
 
@@ -73,6 +75,7 @@ pub fn harmonic_mean(a: f64, b: f64) -> f64 {
 
 /// The value to 12 decimals, so that sums of the same numbers in another order are equal.
 pub(crate) fn rounded(value: f64) -> f64 {
+    // Twelve decimals: values are means of a few grades, and rounding noise is in the sixteenth.
     (value * 1e12).round() / 1e12
 }
 

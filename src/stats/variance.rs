@@ -59,10 +59,13 @@ pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
     }
     let solved = table
         .solve(judges >= 2, repeated)?
+        // Estimates from differences of sums can fall below 0 where the component is small; a
+        // variance cannot.
         .map(|variance| variance.max(0.0));
     Some(VarianceComponents {
         question: solved[0],
         judge: (judges >= 2).then_some(solved[1]),
+        // With one sample a cell, interaction and noise cannot be separated: both are in `sample`.
         question_judge: (judges >= 2 && repeated).then_some(solved[2]),
         sample: solved[3],
     })
@@ -104,6 +107,8 @@ impl CrossTable {
         };
         let mut squares = 0.0;
         for judged in values {
+            // Squares of raw totals are compared, and a common mean in all of them would swallow
+            // the differences.
             let value = judged.value - mean;
             squares += value * value;
             add(by_question.entry(judged.question).or_default(), value);
@@ -219,6 +224,8 @@ fn eliminate(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
         let pivot =
             (column..n).max_by(|a, b| rows[*a][column].abs().total_cmp(&rows[*b][column].abs()))?;
         rows.swap(column, pivot);
+        // A pivot of rounding size means that the data do not identify the components (each judge
+        // saw other questions).
         if rows[column][column].abs() <= 1e-10 * scale {
             return None;
         }
